@@ -1,0 +1,164 @@
+//! What is known of each algorithm, as data: tests, tables, docs and the lab read it from here.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Claim, Setup, mutex};
+
+/// All that is said of one algorithm, or of one broken variant of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// The name by which it is called everywhere.
+    pub name: &'static str,
+    /// Its name in prose.
+    pub title: &'static str,
+    /// Where it was published.
+    pub paper: &'static str,
+    /// What kind of algorithm it is.
+    pub family: Family,
+    /// The weakest channel on which it is correct.
+    pub channel: Order,
+    /// What it must be laid out on.
+    pub layout: Layout,
+    /// Its published figures, for two nodes or more.
+    pub claims: Claims,
+    /// The idea, in a few sentences.
+    pub idea: &'static str,
+    /// Its rules, in the order of the spec.
+    pub rules: &'static [&'static str],
+    /// What it assumes, what it survives, and what is easily done wrong.
+    pub notes: &'static [&'static str],
+    /// What is wrong with it, if it is broken on purpose.
+    pub broken: Option<Broken>,
+}
+
+/// What is wrong with a variant that ships in order to be refuted. Never offered to the runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The rule that it gets wrong.
+    pub flaw: &'static str,
+    /// What that costs.
+    pub breaks: Breaks,
+    /// Arguments of `skeptron sim NAME` under which a few hundred seeds show it.
+    pub shown_by: &'static str,
+}
+
+/// Which property a broken variant violates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breaks {
+    /// Two nodes inside at once.
+    Safety,
+    /// Somebody waits for ever.
+    Liveness,
+}
+
+/// Kinds of algorithms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// One node decides.
+    Central,
+    /// A requester asks everybody.
+    Permission,
+    /// A requester asks some, any two of whose sets meet.
+    Quorum,
+    /// Whoever has the token may enter.
+    Token,
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Family::Central => "central",
+            Family::Permission => "permission",
+            Family::Quorum => "quorum",
+            Family::Token => "token",
+        })
+    }
+}
+
+/// The order in which a channel delivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// As sent.
+    Fifo,
+    /// Messages may overtake each other.
+    Any,
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Order::Fifo => "fifo",
+            Order::Any => "any",
+        })
+    }
+}
+
+/// What an algorithm must be laid out on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Nothing.
+    None,
+    /// One node is the coordinator.
+    Coordinator,
+    /// A quorum for each node.
+    Quorums,
+    /// An information structure.
+    Structure,
+    /// A tree.
+    Tree,
+    /// An arbitration rule.
+    Arbitration,
+}
+
+/// The published figures of an algorithm; delays in units of T.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claims {
+    /// Messages for the first entry of a lone requester that does not start as coordinator or holder.
+    pub messages_first: Claim,
+    /// Messages for each further entry of it.
+    pub messages_again: Claim,
+    /// Messages per entry when everybody always wants in.
+    pub messages_saturated: Claim,
+    /// Messages per entry when requests come one at a time from uniformly chosen nodes.
+    pub messages_uniform: Option<Claim>,
+    /// Request to entry of a lone requester, first time.
+    pub client_first: Claim,
+    /// Request to entry of a lone requester, each further time.
+    pub client_again: Claim,
+    /// Exit to next entry when everybody always wants in.
+    pub sync_delay: Claim,
+    /// Whether requests ordered by happened-before are served in that order.
+    pub ordered: bool,
+}
+
+/// Everything that is offered, the broken variants included.
+pub fn all() -> impl Iterator<Item = &'static Info> {
+    mutex::families().iter().copied().flatten()
+}
+
+/// Everything that is correct.
+pub fn sound() -> impl Iterator<Item = &'static Info> {
+    all().filter(|info| info.broken.is_none())
+}
+
+/// The algorithm of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Info> {
+    all().find(|info| info.name == name)
+}
+
+impl Info {
+    /// What a setup must have for this algorithm and does not.
+    #[must_use]
+    pub fn missing(&self, setup: &Setup) -> Option<&'static str> {
+        match self.layout {
+            Layout::Quorums if setup.quorums().is_none() => Some("quorum system"),
+            Layout::Structure if setup.structure().is_none() => Some("information structure"),
+            Layout::Tree if setup.tree().is_none() => Some("tree"),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Published figures as data: one text that is printed, plotted and computed.
+
+use std::fmt;
+
+/// A formula as the papers write it, over the symbols of [`Figures`]: `3(N-1)`, `4(N-1)/N`,
+/// `H(N-1)` with `H` the harmonic number. A number before a bracket or a symbol multiplies it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formula(pub &'static str);
+
+/// What the symbols of a formula stand for in one system.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// `N`, the number of nodes.
+    pub n: f64,
+    /// `K`, the mean quorum size.
+    pub k: f64,
+    /// `D`, the diameter of the tree.
+    pub diameter: f64,
+    /// `d`, how far the lone requester is from the first holder in the tree.
+    pub distance: f64,
+    /// `L`, Sanders' mean lower bound on messages per entry.
+    pub low: f64,
+    /// `U`, Sanders' mean upper bound on messages per entry.
+    pub high: f64,
+}
+
+impl Formula {
+    /// Its value in one system.
+    ///
+    /// # Panics
+    /// If the text is no formula. The catalogue's test evaluates every one.
+    #[must_use]
+    pub fn value(self, figures: &Figures) -> f64 {
+        let mut parser = Parser { rest: self.0.trim(), figures };
+        let value = parser.sum();
+        assert!(parser.rest.is_empty(), "`{}` is no formula: stuck at `{}`", self.0, parser.rest);
+        value
+    }
+}
+
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.replace('-', "−"))
+    }
+}
+
+/// What an algorithm claims of one figure: a value, or bounds with perhaps a typical value between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Never less.
+    pub low: Formula,
+    /// What to expect, where the source says so.
+    pub typical: Option<Formula>,
+    /// Never more.
+    pub high: Formula,
+}
+
+impl Claim {
+    /// Exactly this.
+    #[must_use]
+    pub const fn exactly(text: &'static str) -> Self {
+        Claim { low: Formula(text), typical: Some(Formula(text)), high: Formula(text) }
+    }
+
+    /// At least `low` and at most `high`.
+    #[must_use]
+    pub const fn between(low: &'static str, high: &'static str) -> Self {
+        Claim { low: Formula(low), typical: None, high: Formula(high) }
+    }
+
+    /// The same bounds, and usually about this.
+    #[must_use]
+    pub const fn typically(self, text: &'static str) -> Self {
+        Claim { typical: Some(Formula(text)), ..self }
+    }
+
+    /// Whether it is one value.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.low == self.high
+    }
+
+    /// How far `measured` is from the claim: from the typical value where there is one, else from
+    /// the nearer bound, 0 within them.
+    #[must_use]
+    pub fn deviation(&self, measured: f64, figures: &Figures) -> f64 {
+        match self.typical {
+            Some(typical) => measured - typical.value(figures),
+            None => measured - measured.clamp(self.low.value(figures), self.high.value(figures)),
+        }
+    }
+
+    /// Whether `measured` keeps the bounds, with `slack` for rounding.
+    #[must_use]
+    pub fn holds(&self, measured: f64, figures: &Figures, slack: f64) -> bool {
+        measured >= self.low.value(figures) - slack && measured <= self.high.value(figures) + slack
+    }
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.typical {
+            _ if self.is_exact() => write!(f, "{}", self.low),
+            None => write!(f, "{} … {}", self.low, self.high),
+            Some(typical) => write!(f, "{} … {}, about {typical}", self.low, self.high),
+        }
+    }
+}
+
+struct Parser<'a> {
+    rest: &'a str,
+    figures: &'a Figures,
+}
+
+impl Parser<'_> {
+    fn take(&mut self, symbol: char) -> bool {
+        match self.rest.strip_prefix(symbol) {
+            Some(rest) => {
+                self.rest = rest.trim_start();
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn sum(&mut self) -> f64 {
+        let mut value = self.product();
+        loop {
+            if self.take('+') {
+                value += self.product();
+            } else if self.take('-') {
+                value -= self.product();
+            } else {
+                return value;
+            }
+        }
+    }
+
+    fn product(&mut self) -> f64 {
+        let mut value = self.factor();
+        loop {
+            if self.take('/') {
+                value /= self.factor();
+            } else if self.rest.is_empty() || self.rest.starts_with([')', '+', '-']) {
+                return value;
+            } else {
+                value *= self.factor();
+            }
+        }
+    }
+
+    fn factor(&mut self) -> f64 {
+        if self.take('(') {
+            let value = self.sum();
+            assert!(self.take(')'), "a bracket is not closed before `{}`", self.rest);
+            return value;
+        }
+        if self.take('H') {
+            let upto = self.factor();
+            return (1..=upto as u64).map(|i| 1.0 / i as f64).sum();
+        }
+        let symbols = [
+            ('N', self.figures.n),
+            ('K', self.figures.k),
+            ('D', self.figures.diameter),
+            ('d', self.figures.distance),
+            ('L', self.figures.low),
+            ('U', self.figures.high),
+        ];
+        for (symbol, value) in symbols {
+            if self.take(symbol) {
+                return value;
+            }
+        }
+        let digits = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
+        let (number, rest) = self.rest.split_at(digits);
+        self.rest = rest.trim_start();
+        number
+            .parse()
+            .unwrap_or_else(|_| panic!("a number, symbol or bracket is missing at `{rest}`"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn computes_what_the_papers_write() {
+        let figures = Figures { n: 5.0, k: 3.0, diameter: 4.0, ..Figures::default() };
+        let value = |text| Formula(text).value(&figures);
+        assert_eq!(value("3(N-1)"), 12.0);
+        assert_eq!(value("4(N-1)/N"), 3.2);
+        assert_eq!(value("2(N+1)/3"), 4.0);
+        assert_eq!(value("2D"), 8.0);
+        assert_eq!(value("7(K-1)"), 14.0);
+        assert_eq!(value("H(N-1)"), 1.0 + 0.5 + 1.0 / 3.0 + 0.25);
+        assert_eq!(value("N-1-1"), 3.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "is no formula")]
+    fn garbage_is_noticed() {
+        let _ = Formula("3)").value(&Figures::default());
+    }
+
+    #[test]
+    fn a_claim_measures_its_deviation() {
+        let figures = Figures { n: 5.0, ..Figures::default() };
+        let bounds = Claim::between("0", "2(N-1)");
+        assert_eq!(bounds.deviation(7.0, &figures), 0.0);
+        assert_eq!(bounds.deviation(9.5, &figures), 1.5);
+        assert_eq!(bounds.typically("N").deviation(7.0, &figures), 2.0);
+        assert!(bounds.holds(8.0, &figures, 0.0) && !bounds.holds(8.1, &figures, 0.0));
+        assert_eq!(Claim::exactly("3(N-1)").to_string(), "3(N−1)");
+    }
+}

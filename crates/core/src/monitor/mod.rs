@@ -1,0 +1,12 @@
+//! The judges: one property, one file. Each is a pure state machine that a driver feeds with what
+//! happens; the simulator, the checker and the runtime use the same ones.
+
+mod exclusion;
+mod fence;
+mod order;
+mod progress;
+
+pub use exclusion::Exclusion;
+pub use fence::{Fence, FenceMonitor};
+pub use order::{Knowledge, OrderMonitor};
+pub use progress::{Progress, Stall};

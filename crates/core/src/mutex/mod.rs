@@ -1,0 +1,106 @@
+//! Mutual exclusion: one algorithm, one file.
+
+mod queue;
+#[cfg(test)]
+mod stage;
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::Info;
+use crate::{NodeId, Protocol, Refused, Setup, SetupError};
+
+/// What an application asks of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lock {
+    /// I want in.
+    Request,
+    /// I am out again.
+    Release,
+}
+
+/// What a node tells its application: you are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Entered;
+
+/// An algorithm for mutual exclusion.
+pub trait Mutex: Protocol<Command = Lock, Event = Entered> {
+    /// What is known of the algorithm, and of each broken variant of it.
+    const VARIANTS: &'static [Info];
+
+    /// The nodes of a system in their initial state.
+    ///
+    /// # Errors
+    /// If `name` is none of the variants or the setup lacks what the algorithm needs.
+    fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError>;
+}
+
+/// Where a node is between two requests of its application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// It does not want in.
+    #[default]
+    Idle,
+    /// It asked and waits.
+    Waiting,
+    /// It is in the section.
+    Inside,
+}
+
+impl Phase {
+    /// A request is in order only when idle.
+    pub(crate) fn may_request(self) -> Result<(), Refused> {
+        if self == Phase::Idle { Ok(()) } else { Err(Refused::Busy) }
+    }
+
+    /// A release is in order only inside.
+    pub(crate) fn may_release(self) -> Result<(), Refused> {
+        if self == Phase::Inside { Ok(()) } else { Err(Refused::NotHeld) }
+    }
+}
+
+/// Refuses a message that cannot have come from another node of a system of `n`.
+pub(crate) fn known_peer(from: NodeId, me: NodeId, n: usize) -> Result<(), Refused> {
+    if from.index() < n && from != me {
+        Ok(())
+    } else {
+        Err(Refused::Unexpected("the sender is no other node of this system"))
+    }
+}
+
+/// Does something with an algorithm whose type is known only by its name; see [`dispatch`].
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// The algorithm's type is `P`.
+    fn visit<P: Mutex>(self) -> Self::Output;
+}
+
+/// Declares the modules and the list. Adding an algorithm is its file and its line below.
+macro_rules! algorithms {
+    ($($(#[$doc:meta])* $file:ident :: $algorithm:ident,)*) => {
+        $($(#[$doc])* pub mod $file;)*
+
+        /// The variants of each algorithm, the correct ones first.
+        pub(crate) fn families() -> &'static [&'static [Info]] {
+            &[$(<$file::$algorithm as Mutex>::VARIANTS,)*]
+        }
+
+        /// Calls `visitor` with the type that implements `info`: one static dispatch per run, none
+        /// per event.
+        ///
+        /// # Panics
+        /// If `info` is not of the catalogue.
+        pub fn dispatch<V: Visitor>(info: &Info, visitor: V) -> V::Output {
+            $(if <$file::$algorithm as Mutex>::VARIANTS.iter().any(|v| v.name == info.name) {
+                return visitor.visit::<$file::$algorithm>();
+            })*
+            panic!("`{}` is not in the catalogue", info.name)
+        }
+    };
+}
+
+algorithms! {
+    ricart_agrawala::RicartAgrawala,
+}

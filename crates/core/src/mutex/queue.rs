@@ -1,0 +1,47 @@
+//! Waiting requests in the order of their timestamps.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::NodeId;
+use crate::time::Timestamp;
+
+/// Requests ordered by `(clock, id)`. A sorted ring buffer: new requests are nearly always the
+/// latest and served ones the oldest, so both ends are cheap, and a warm queue does not allocate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct RequestQueue(VecDeque<Timestamp>);
+
+impl RequestQueue {
+    /// The oldest request.
+    pub(crate) fn oldest(&self) -> Option<Timestamp> {
+        self.0.front().copied()
+    }
+
+    /// Adds a request.
+    pub(crate) fn insert(&mut self, request: Timestamp) {
+        let place = self.0.partition_point(|&other| other < request);
+        self.0.insert(place, request);
+    }
+
+    /// Takes the oldest request out.
+    pub(crate) fn pop(&mut self) -> Option<Timestamp> {
+        self.0.pop_front()
+    }
+
+    /// Removes the request of `node`; false if there is none.
+    pub(crate) fn remove_of(&mut self, node: NodeId) -> bool {
+        let place = self.0.iter().position(|request| request.node == node);
+        place.is_some_and(|place| self.0.remove(place).is_some())
+    }
+
+    /// Whether `node` has a request here.
+    pub(crate) fn has_of(&self, node: NodeId) -> bool {
+        self.0.iter().any(|request| request.node == node)
+    }
+
+    /// Whether this very request is here.
+    pub(crate) fn contains(&self, request: Timestamp) -> bool {
+        self.0.binary_search(&request).is_ok()
+    }
+}

@@ -1,0 +1,320 @@
+//! Ricart–Agrawala (spec 2.3): ask everybody; whoever has an older wish answers later.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Entered, Lock, Mutex, Phase, known_peer};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::time::{LamportClock, Timestamp, plausible};
+use crate::{
+    Claim, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
+};
+
+const SOUND: Info = Info {
+    name: "ricart-agrawala",
+    title: "Ricart–Agrawala",
+    paper: "G. Ricart, A. K. Agrawala: An optimal algorithm for mutual exclusion in computer networks. CACM 24(1), 1981",
+    family: Family::Permission,
+    channel: Order::Any,
+    layout: Layout::None,
+    claims: Claims {
+        messages_first: Claim::exactly("2(N-1)"),
+        messages_again: Claim::exactly("2(N-1)"),
+        messages_saturated: Claim::exactly("2(N-1)"),
+        messages_uniform: None,
+        client_first: Claim::exactly("2"),
+        client_again: Claim::exactly("2"),
+        sync_delay: Claim::exactly("1"),
+        ordered: true,
+    },
+    idea: "A node that wants in asks all others and enters when all have answered. Whoever is inside, \
+           or has an older request of its own, answers only when it leaves. The answer thus doubles as \
+           the release, which Lamport's algorithm sends apart.",
+    rules: &[
+        "Request: stamp the wish with the own clock, once, and send REQUEST(t) to all others.",
+        "REQUEST at a node that is inside, or wants in with a smaller (t, id): defer the REPLY.",
+        "REQUEST at any other node: REPLY at once.",
+        "Enter on a REPLY from every other node.",
+        "Exit: send the deferred REPLYs.",
+    ],
+    notes: &[
+        "Needs no FIFO channels: a node that waits has exactly one answer to come from each other.",
+        "With a network multicast the REQUEST is one message: N per entry instead of 2(N−1).",
+        "Survives no crash: everybody's answer is needed.",
+        "Deferred marks must be cleared when they are answered, ties broken by id, the clock advanced on \
+         receipt, and the stamp taken before the first REQUEST leaves.",
+    ],
+    broken: None,
+};
+
+/// What the broken variants get wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Flaw {
+    None,
+    /// Deferred marks stay set, so a node answers again at every exit, and answers are counted
+    /// instead of kept as a set.
+    KeepsDeferred,
+    /// Equal clocks are not told apart by id.
+    NoTieBreak,
+    /// The clock does not advance on receipt.
+    NoClockUpdate,
+}
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RicartAgrawala {
+    me: NodeId,
+    n: u32,
+    flaw: Flaw,
+    phase: Phase,
+    /// The highest clock value seen, the paper's `Highest_Sequence_Number`.
+    clock: LamportClock,
+    /// The stamp of the current request, the paper's `Our_Sequence_Number`; kept when idle.
+    stamp: u64,
+    /// Who has not answered yet: a set, where the paper's `Outstanding_Reply_Count` is a number.
+    awaiting: NodeSet,
+    /// Who gets its answer when we leave, the paper's `Reply_Deferred`.
+    deferred: NodeSet,
+}
+
+/// What the nodes say. Both carry the sender's clock, so that stamps follow happened-before.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Msg {
+    /// I want in.
+    Request {
+        /// Since when.
+        t: u64,
+    },
+    /// As far as I am concerned you may.
+    Reply {
+        /// The sender's clock.
+        t: u64,
+    },
+}
+
+impl Message for Msg {
+    const KINDS: &'static [&'static str] = &["REQUEST", "REPLY"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Msg::Request { .. } => 0,
+            Msg::Reply { .. } => 1,
+        }
+    }
+}
+
+impl Protocol for RicartAgrawala {
+    type Command = Lock;
+    type Message = Msg;
+    type Timer = Never;
+    type Event = Entered;
+
+    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match input {
+            Input::Start => Ok(()),
+            Input::Command(Lock::Request) => self.request(out),
+            Input::Command(Lock::Release) => self.release(out),
+            Input::Deliver { from, message } => {
+                known_peer(from, self.me, self.n as usize)?;
+                match message {
+                    Msg::Request { t } => self.on_request(Timestamp::new(t, from), out),
+                    Msg::Reply { t } => self.on_reply(from, t, out),
+                }
+            }
+            Input::Expire(never) => match never {},
+        }
+    }
+}
+
+impl RicartAgrawala {
+    /// REQUEST(t,i) to all; the stamp is taken once, before anything is sent.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.may_request()?;
+        self.phase = Phase::Waiting;
+        self.stamp = self.clock.tick();
+        self.awaiting = NodeSet::others(self.n as usize, self.me);
+        if !self.awaiting.is_empty() {
+            out.broadcast(Msg::Request { t: self.stamp });
+        }
+        self.enter_if_all_replied(out);
+        Ok(())
+    }
+
+    /// A receiver answers REPLY unless it is inside, or wants in with a smaller (t,id).
+    fn on_request(&mut self, theirs: Timestamp, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        plausible(theirs.clock)?;
+        if self.deferred.contains(theirs.node) && self.flaw != Flaw::KeepsDeferred {
+            return Err(Refused::Unexpected("a second REQUEST before the first was answered"));
+        }
+        if self.flaw != Flaw::NoClockUpdate {
+            self.clock.witness(theirs.clock);
+        }
+        let ours = Timestamp::new(self.stamp, self.me);
+        let ours_is_older = match self.flaw {
+            Flaw::NoTieBreak => ours.clock < theirs.clock,
+            _ => ours < theirs,
+        };
+        if self.phase == Phase::Inside || self.phase == Phase::Waiting && ours_is_older {
+            self.deferred.insert(theirs.node);
+        } else {
+            out.send(theirs.node, Msg::Reply { t: self.clock.now() });
+        }
+        Ok(())
+    }
+
+    /// Replies are counted as a set for one request, not as a number.
+    fn on_reply(&mut self, from: NodeId, t: u64, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        plausible(t)?;
+        if self.flaw == Flaw::KeepsDeferred {
+            self.awaiting.first().map(|anyone| self.awaiting.remove(anyone));
+        } else if !self.awaiting.remove(from) {
+            return Err(Refused::Unexpected("a REPLY that was not asked for"));
+        }
+        if self.flaw != Flaw::NoClockUpdate {
+            self.clock.witness(t);
+        }
+        self.enter_if_all_replied(out);
+        Ok(())
+    }
+
+    /// Enter on N−1 REPLYs.
+    fn enter_if_all_replied(&mut self, out: &mut Outbox<Self>) {
+        if self.phase == Phase::Waiting && self.awaiting.is_empty() {
+            self.phase = Phase::Inside;
+            out.emit(Entered);
+        }
+    }
+
+    /// The deferred REPLYs leave at the own exit.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.may_release()?;
+        self.phase = Phase::Idle;
+        for node in self.deferred.iter() {
+            out.send(node, Msg::Reply { t: self.clock.now() });
+        }
+        if self.flaw != Flaw::KeepsDeferred {
+            self.deferred.clear();
+        }
+        Ok(())
+    }
+}
+
+impl Mutex for RicartAgrawala {
+    const VARIANTS: &'static [Info] = &[
+        SOUND,
+        Info {
+            name: "ricart-agrawala-keeps-deferred",
+            broken: Some(Broken {
+                flaw: "deferred marks are never cleared and replies are counted as a number",
+                breaks: Breaks::Safety,
+                shown_by: "-n 3 --latency uniform:0.1..2",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "ricart-agrawala-no-tie-break",
+            broken: Some(Broken {
+                flaw: "requests with equal clocks are not ordered by id",
+                breaks: Breaks::Safety,
+                shown_by: "-n 2",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "ricart-agrawala-no-clock-update",
+            broken: Some(Broken {
+                flaw: "the clock does not advance on receipt",
+                breaks: Breaks::Safety,
+                shown_by: "-n 3 --latency uniform:0.1..2",
+            }),
+            ..SOUND
+        },
+    ];
+
+    fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        let flaw = match name {
+            "ricart-agrawala" => Flaw::None,
+            "ricart-agrawala-keeps-deferred" => Flaw::KeepsDeferred,
+            "ricart-agrawala-no-tie-break" => Flaw::NoTieBreak,
+            "ricart-agrawala-no-clock-update" => Flaw::NoClockUpdate,
+            _ => return Err(SetupError::UnknownName(name.into())),
+        };
+        let node = |me| RicartAgrawala {
+            me,
+            n: setup.nodes() as u32,
+            flaw,
+            phase: Phase::Idle,
+            clock: LamportClock::default(),
+            stamp: 0,
+            awaiting: NodeSet::new(),
+            deferred: NodeSet::new(),
+        };
+        Ok(NodeId::all(setup.nodes()).map(node).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutex::stage::Stage;
+
+    fn stage(n: usize) -> Stage<RicartAgrawala> {
+        Stage::new("ricart-agrawala", &Setup::new(n).unwrap())
+    }
+
+    /// The lectures' example: of two concurrent requests the one with the smaller stamp wins, here
+    /// by id, and the other one follows when it leaves.
+    #[test]
+    fn the_older_request_enters_first() {
+        let mut stage = stage(3);
+        stage.request(0);
+        stage.request(2);
+        stage.flush();
+        assert_eq!(stage.entries(), [0]);
+        stage.release(0);
+        stage.flush();
+        assert_eq!(stage.entries(), [0, 2]);
+    }
+
+    /// Pitfall: deferred marks that are never cleared.
+    #[test]
+    fn a_deferred_reply_is_sent_once() {
+        let mut stage = stage(2);
+        for _ in 0..3 {
+            stage.request(0);
+            stage.request(1);
+            stage.flush();
+            stage.release(0);
+            stage.flush();
+            stage.release(1);
+            stage.flush();
+        }
+        assert_eq!(stage.sent(), 3 * 2 * 2);
+    }
+
+    /// Pitfall: an answer counts for the request it was given to, once, from that node.
+    #[test]
+    fn a_reply_nobody_asked_for_is_refused() {
+        let mut stage = stage(3);
+        stage.request(0);
+        stage.deliver(0, 1);
+        let reply = stage.oldest(1, 0);
+        stage.deliver(1, 0);
+        let refused = stage.inject(1, 0, reply);
+        assert!(matches!(refused, Err(Refused::Unexpected(_))));
+    }
+
+    #[test]
+    fn every_interleaving_is_safe_and_serves_everyone() {
+        for order in [Order::Fifo, Order::Any] {
+            let setup = Setup::new(3).unwrap();
+            Stage::<RicartAgrawala>::explore("ricart-agrawala", &setup, &[2, 1, 1], order).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_flaw_is_found() {
+        for info in &RicartAgrawala::VARIANTS[1..] {
+            Stage::<RicartAgrawala>::refute(info, &Setup::new(3).unwrap(), &[2, 2, 1]);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What a system is built from: how many nodes, and the layout that some algorithms need.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::topology::{Quorums, Structure, Tree};
+use crate::{Figures, NodeId};
+
+/// The system to build. What an algorithm does not use it ignores; what it needs and does not find
+/// is an error.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// `N`.
+    nodes: usize,
+    /// Who coordinates in `central`.
+    coordinator: NodeId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    quorums: Option<Quorums>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    structure: Option<Structure>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tree: Option<Tree>,
+    #[serde(default)]
+    arbitration: Arbitration,
+}
+
+/// How the holder of Singhal's token chooses the next one among those who ask (spec 2.9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbitration {
+    /// The next higher id, cyclically.
+    #[default]
+    RoundRobin,
+    /// Whoever has entered least often so far.
+    SmallestSequence,
+    /// The nearest id on the ring, in either direction.
+    Nearest,
+}
+
+impl Arbitration {
+    /// All rules.
+    pub const ALL: [Arbitration; 3] =
+        [Arbitration::RoundRobin, Arbitration::SmallestSequence, Arbitration::Nearest];
+}
+
+impl fmt::Display for Arbitration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Arbitration::RoundRobin => "round-robin",
+            Arbitration::SmallestSequence => "smallest-sequence",
+            Arbitration::Nearest => "nearest",
+        })
+    }
+}
+
+/// Why a system cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SetupError {
+    /// `N = 0`.
+    #[error("a system needs at least one node")]
+    NoNodes,
+    /// More nodes than an id can name.
+    #[error("{0} nodes are more than the {limit} that an id can name", limit = u32::MAX - 1)]
+    TooManyNodes(usize),
+    /// The coordinator is not a node of the system.
+    #[error("the coordinator is {coordinator}, but there are only {nodes} nodes")]
+    UnknownCoordinator {
+        /// Who should coordinate.
+        coordinator: NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// A layout is for another number of nodes.
+    #[error("the {what} is for {given} nodes, but the system has {nodes}")]
+    WrongSize {
+        /// Which layout.
+        what: &'static str,
+        /// How many nodes it has.
+        given: usize,
+        /// How many nodes the system has.
+        nodes: usize,
+    },
+    /// The algorithm needs a layout that the setup does not have.
+    #[error("{algorithm} needs a {what}")]
+    Missing {
+        /// Which algorithm.
+        algorithm: &'static str,
+        /// Which layout.
+        what: &'static str,
+    },
+    /// No algorithm, or no variant of this one, has that name.
+    #[error("there is no algorithm named `{0}` here")]
+    UnknownName(String),
+}
+
+impl Setup {
+    /// A system of `nodes` nodes with the first one as coordinator and no layout.
+    ///
+    /// # Errors
+    /// If `nodes` is 0 or more than an id can name.
+    pub fn new(nodes: usize) -> Result<Self, SetupError> {
+        match nodes {
+            0 => Err(SetupError::NoNodes),
+            n if n >= u32::MAX as usize => Err(SetupError::TooManyNodes(n)),
+            _ => Ok(Setup {
+                nodes,
+                coordinator: NodeId::new(0),
+                quorums: None,
+                structure: None,
+                tree: None,
+                arbitration: Arbitration::default(),
+            }),
+        }
+    }
+
+    /// With this coordinator.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn with_coordinator(mut self, coordinator: NodeId) -> Result<Self, SetupError> {
+        if coordinator.index() >= self.nodes {
+            return Err(SetupError::UnknownCoordinator { coordinator, nodes: self.nodes });
+        }
+        self.coordinator = coordinator;
+        Ok(self)
+    }
+
+    /// With these quorums.
+    ///
+    /// # Errors
+    /// If they are for another number of nodes.
+    pub fn with_quorums(mut self, quorums: Quorums) -> Result<Self, SetupError> {
+        self.sized("quorum system", quorums.nodes())?;
+        self.quorums = Some(quorums);
+        Ok(self)
+    }
+
+    /// With this information structure.
+    ///
+    /// # Errors
+    /// If it is for another number of nodes.
+    pub fn with_structure(mut self, structure: Structure) -> Result<Self, SetupError> {
+        self.sized("information structure", structure.nodes())?;
+        self.structure = Some(structure);
+        Ok(self)
+    }
+
+    /// With this tree.
+    ///
+    /// # Errors
+    /// If it is for another number of nodes.
+    pub fn with_tree(mut self, tree: Tree) -> Result<Self, SetupError> {
+        self.sized("tree", tree.nodes())?;
+        self.tree = Some(tree);
+        Ok(self)
+    }
+
+    /// With this arbitration rule.
+    #[must_use]
+    pub fn with_arbitration(mut self, rule: Arbitration) -> Self {
+        self.arbitration = rule;
+        self
+    }
+
+    fn sized(&self, what: &'static str, given: usize) -> Result<(), SetupError> {
+        let nodes = self.nodes;
+        if given == nodes { Ok(()) } else { Err(SetupError::WrongSize { what, given, nodes }) }
+    }
+
+    /// Checks a setup that was read from a file: what the `with_…` methods check.
+    ///
+    /// # Errors
+    /// As they do.
+    pub fn validated(self) -> Result<Self, SetupError> {
+        let mut setup = Setup::new(self.nodes)?.with_coordinator(self.coordinator)?;
+        if let Some(quorums) = self.quorums {
+            setup = setup.with_quorums(quorums)?;
+        }
+        if let Some(structure) = self.structure {
+            setup = setup.with_structure(structure)?;
+        }
+        if let Some(tree) = self.tree {
+            setup = setup.with_tree(tree)?;
+        }
+        Ok(setup.with_arbitration(self.arbitration))
+    }
+
+    /// `N`.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Who coordinates.
+    #[must_use]
+    pub fn coordinator(&self) -> NodeId {
+        self.coordinator
+    }
+
+    /// The quorums, if any.
+    #[must_use]
+    pub fn quorums(&self) -> Option<&Quorums> {
+        self.quorums.as_ref()
+    }
+
+    /// The information structure, if any.
+    #[must_use]
+    pub fn structure(&self) -> Option<&Structure> {
+        self.structure.as_ref()
+    }
+
+    /// The tree, if any.
+    #[must_use]
+    pub fn tree(&self) -> Option<&Tree> {
+        self.tree.as_ref()
+    }
+
+    /// How Singhal's holder chooses.
+    #[must_use]
+    pub fn arbitration(&self) -> Arbitration {
+        self.arbitration
+    }
+
+    /// What the symbols of the catalogue's formulas stand for here, if `requesters` are those who
+    /// ask.
+    #[must_use]
+    pub fn figures(&self, requesters: &[NodeId]) -> Figures {
+        let mean = |values: &mut dyn Iterator<Item = usize>| {
+            values.sum::<usize>() as f64 / requesters.len().max(1) as f64
+        };
+        let mut figures = Figures { n: self.nodes as f64, ..Figures::default() };
+        if let Some(quorums) = &self.quorums {
+            figures.k = quorums.mean_size();
+        }
+        if let Some(structure) = &self.structure {
+            let bounds: Vec<_> = requesters.iter().map(|&i| structure.message_bounds(i)).collect();
+            figures.low = mean(&mut bounds.iter().map(|b| b.0));
+            figures.high = mean(&mut bounds.iter().map(|b| b.1));
+        }
+        if let Some(tree) = &self.tree {
+            figures.diameter = tree.diameter() as f64;
+            figures.distance = mean(&mut requesters.iter().map(|&i| tree.depth(i)));
+        }
+        figures
+    }
+}
