@@ -1,3 +1,27 @@
 //! A deterministic discrete-event simulator for the algorithms of `skeptron-core`.
+//!
+//! A [`Scenario`] and an algorithm determine a run: time is counted in whole ticks, all chance comes
+//! from one seed through one generator per purpose, and two events of one tick happen in the order in
+//! which they were planned. [`run()`] judges and measures it.
 
+mod applications;
+mod chance;
+mod distribution;
+mod faults;
+mod metrics;
+mod network;
+mod queue;
+mod recorder;
+mod run;
+mod scenario;
 pub mod trace;
+mod workload;
+
+pub use distribution::{Distribution, DistributionError};
+pub use faults::{Cut, Fault, Faults, RandomFault};
+pub use metrics::{Fairness, Load, Messages, Multicast, Report, Summary, Violation};
+pub use network::{Latency, LatencyError};
+pub use queue::{Queue, QueueKind};
+pub use run::{Options, Outcome, run};
+pub use scenario::{Scenario, ScenarioError};
+pub use workload::Workload;

@@ -7,7 +7,7 @@ mod stage;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Info;
-use crate::{NodeId, Protocol, Refused, Setup, SetupError};
+use crate::{Never, NodeId, Protocol, Refused, Setup, SetupError};
 
 /// What an application asks of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub enum Lock {
 pub struct Entered;
 
 /// An algorithm for mutual exclusion.
-pub trait Mutex: Protocol<Command = Lock, Event = Entered> {
+pub trait Mutex: Protocol<Command = Lock, Timer = Never, Event = Entered> {
     /// What is known of the algorithm, and of each broken variant of it.
     const VARIANTS: &'static [Info];
 

@@ -53,7 +53,7 @@ impl<P: Mutex> Stage<P> {
                     self.entries.push(node);
                     assert!(self.inside.insert(node), "a node enters once per request");
                 }
-                Effect::Arm { .. } | Effect::Disarm(_) => {}
+                Effect::Arm { timer, .. } | Effect::Disarm(timer) => match timer {},
             }
         }
         result

@@ -1,0 +1,76 @@
+//! What goes wrong, at given times or at random.
+
+use skeptron_core::{NodeId, NodeSet};
+
+use crate::trace::Ticks;
+
+/// All faults of a run. The default is none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Faults {
+    /// The probability that a message is lost.
+    pub loss: f64,
+    /// The probability that a message is delivered twice.
+    pub duplicate: f64,
+    /// What happens when.
+    pub planned: Vec<(Ticks, Fault)>,
+    /// Crashes at random.
+    pub crashes: Option<RandomFault>,
+    /// Pauses at random.
+    pub pauses: Option<RandomFault>,
+    /// Partitions at random.
+    pub partitions: Option<RandomFault>,
+}
+
+/// A fault that begins by chance and lasts for a while.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RandomFault {
+    /// How many begin per unit of time, in the whole system.
+    pub rate: f64,
+    /// How long one lasts in the mean, in units; `None` for ever.
+    pub lasting: Option<f64>,
+}
+
+/// One planned event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// The node stops and forgets everything.
+    Crash(NodeId),
+    /// A crashed node begins again in its initial state.
+    Restart(NodeId),
+    /// The node stands still; what arrives waits.
+    Pause(NodeId),
+    /// A paused node goes on.
+    Resume(NodeId),
+    /// Messages sent across the cut are lost from now on.
+    Cut(Cut),
+    /// This cut, as it was made, is mended.
+    Mend(Cut),
+}
+
+/// A cut of the network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    /// Messages from here …
+    pub from: NodeSet,
+    /// … to here are lost.
+    pub to: NodeSet,
+    /// And in the other direction too.
+    pub both_ways: bool,
+}
+
+impl Cut {
+    /// Whether it is in the way of a message.
+    #[must_use]
+    pub fn separates(&self, from: NodeId, to: NodeId) -> bool {
+        self.from.contains(from) && self.to.contains(to)
+            || self.both_ways && self.from.contains(to) && self.to.contains(from)
+    }
+}
+
+impl Faults {
+    /// Whether nothing can go wrong at all.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Faults::default()
+    }
+}

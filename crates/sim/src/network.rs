@@ -1,0 +1,261 @@
+//! How long a message takes from one node to another, and in which order messages arrive.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use skeptron_core::NodeId;
+use skeptron_core::catalogue::Order;
+use thiserror::Error;
+
+use crate::chance::{Chance, Purpose};
+use crate::distribution::{Distribution, DistributionError};
+use crate::trace::Ticks;
+
+/// Latencies between nodes: one distribution for all links, or one for each pair of sites.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latency {
+    /// The site of each node; empty if there is one site.
+    site_of: Vec<u32>,
+    sites: usize,
+    /// From site `i` to site `j` at `i * sites + j`.
+    table: Vec<Distribution>,
+    text: String,
+}
+
+/// Why latencies cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LatencyError {
+    /// The text is no distribution either.
+    #[error(transparent)]
+    Distribution(#[from] DistributionError),
+    /// The matrix cannot be read.
+    #[error("{path}: {what}")]
+    File {
+        /// Which file.
+        path: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// The matrix does not fit the system.
+    #[error("{path}: the matrix is for {rows} nodes, but the system has {nodes}")]
+    Size {
+        /// Which file.
+        path: String,
+        /// How many nodes it has.
+        rows: usize,
+        /// How many nodes the system has.
+        nodes: usize,
+    },
+}
+
+/// Three data centres, round trips as between neighbouring and distant regions, with 1 unit = 1 ms:
+/// 0.25 within one, 5 between the first two, 20 and 25 to the third.
+const THREE_DATA_CENTRES: [[&str; 3]; 3] =
+    [["0.25", "5", "20"], ["5", "0.25", "25"], ["20", "25", "0.25"]];
+
+impl Latency {
+    /// The same distribution on every link.
+    #[must_use]
+    pub fn same(distribution: Distribution) -> Self {
+        let text = distribution.to_string();
+        Latency { site_of: Vec::new(), sites: 1, table: vec![distribution], text }
+    }
+
+    /// Reads the form of the command line: a distribution; `three-dc`, the nodes divided into three
+    /// data centres by turns; or `matrix:PATH`, a file with a row for each node and a distribution for
+    /// each receiver in it, separated by white space.
+    ///
+    /// # Errors
+    /// What is wrong with the text or the file.
+    pub fn parse(text: &str, nodes: usize) -> Result<Self, LatencyError> {
+        if text == "three-dc" {
+            let table = THREE_DATA_CENTRES.as_flattened().iter().map(|d| Distribution::parse(d));
+            return Ok(Latency {
+                site_of: (0..nodes as u32).map(|node| node % 3).collect(),
+                sites: 3,
+                table: table.collect::<Result<_, _>>()?,
+                text: text.into(),
+            });
+        }
+        let Some(path) = text.strip_prefix("matrix:") else {
+            return Ok(Latency::same(Distribution::parse(text)?));
+        };
+        let error = |what: String| LatencyError::File { path: path.into(), what };
+        let content = std::fs::read_to_string(path).map_err(|e| error(e.to_string()))?;
+        let mut rows = 0;
+        let mut table = Vec::new();
+        for (number, line) in content.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default();
+            let cells: Vec<&str> = line.split_whitespace().collect();
+            if cells.is_empty() {
+                continue;
+            }
+            if cells.len() != nodes {
+                let found = cells.len();
+                return Err(error(format!(
+                    "line {}: {found} latencies for {nodes} nodes",
+                    number + 1
+                )));
+            }
+            for cell in cells {
+                let cell = Distribution::parse(cell);
+                table.push(cell.map_err(|e| error(format!("line {}: {e}", number + 1)))?);
+            }
+            rows += 1;
+        }
+        if rows != nodes {
+            return Err(LatencyError::Size { path: path.into(), rows, nodes });
+        }
+        Ok(Latency { site_of: (0..nodes as u32).collect(), sites: nodes, table, text: text.into() })
+    }
+
+    fn between(&self, from: NodeId, to: NodeId) -> &Distribution {
+        if self.sites == 1 {
+            return &self.table[0];
+        }
+        let (from, to) = (self.site_of[from.index()] as usize, self.site_of[to.index()] as usize);
+        &self.table[from * self.sites + to]
+    }
+
+    /// The one value that every message takes, if it is so.
+    #[must_use]
+    pub fn as_constant(&self) -> Option<Ticks> {
+        if self.sites == 1 { self.table[0].as_constant() } else { None }
+    }
+}
+
+impl fmt::Display for Latency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Says when a message arrives.
+#[derive(Debug)]
+pub(crate) struct Network {
+    latency: Latency,
+    constant: Option<Ticks>,
+    chance: Chance,
+    fifo: Fifo,
+}
+
+/// When the last message of each link arrives, for those links that need to know.
+#[derive(Debug)]
+enum Fifo {
+    /// Messages may overtake each other, or cannot anyway.
+    Free,
+    /// A table of all links: the fastest, for few nodes.
+    Dense { nodes: usize, last: Vec<Ticks> },
+    /// Only links in use: at 1 000 nodes the full table already costs half the speed.
+    Sparse(HashMap<u64, Ticks, BuildHasherDefault<LinkHasher>>),
+}
+
+const DENSE_UP_TO: usize = 128;
+
+impl Network {
+    pub(crate) fn new(latency: Latency, order: Order, nodes: usize, seed: u64) -> Self {
+        let fixed_per_link = latency.table.iter().all(|d| d.as_constant().is_some());
+        let fifo = match order {
+            Order::Any => Fifo::Free,
+            Order::Fifo if fixed_per_link => Fifo::Free,
+            Order::Fifo if nodes <= DENSE_UP_TO => {
+                Fifo::Dense { nodes, last: vec![0; nodes * nodes] }
+            }
+            Order::Fifo => Fifo::Sparse(HashMap::default()),
+        };
+        let constant = latency.as_constant();
+        Network { latency, constant, chance: Chance::new(seed, Purpose::Latency), fifo }
+    }
+
+    /// When a message sent now from `from` to `to` arrives.
+    pub(crate) fn arrival(&mut self, now: Ticks, from: NodeId, to: NodeId) -> Ticks {
+        if let Some(latency) = self.constant {
+            return now + latency;
+        }
+        let at = now + self.latency.between(from, to).sample(&mut self.chance);
+        match &mut self.fifo {
+            Fifo::Free => at,
+            Fifo::Dense { nodes, last } => {
+                let last = &mut last[from.index() * *nodes + to.index()];
+                *last = at.max(*last);
+                *last
+            }
+            Fifo::Sparse(links) => {
+                if links.len() == links.capacity() {
+                    // Instead of growing: a link whose last message has arrived constrains nothing.
+                    links.retain(|_, last| *last > now);
+                }
+                let last =
+                    links.entry((from.index() as u64) << 32 | to.index() as u64).or_insert(0);
+                *last = at.max(*last);
+                *last
+            }
+        }
+    }
+}
+
+/// Mixes the two ids of a link; the table is never iterated, so its order does not matter.
+#[derive(Debug, Default)]
+struct LinkHasher(u64);
+
+impl Hasher for LinkHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let mixed = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrivals(order: Order, nodes: usize) -> Vec<Ticks> {
+        let latency = Latency::parse("uniform:0..10", nodes).unwrap();
+        let mut network = Network::new(latency, order, nodes, 1);
+        let (a, b) = (NodeId::new(0), NodeId::new(nodes - 1));
+        (0..50).map(|now| network.arrival(now, a, b)).collect()
+    }
+
+    #[test]
+    fn a_fifo_link_never_reorders_and_the_other_does() {
+        for nodes in [2, DENSE_UP_TO + 1] {
+            assert!(arrivals(Order::Fifo, nodes).is_sorted());
+            assert!(!arrivals(Order::Any, nodes).is_sorted());
+        }
+        assert_eq!(arrivals(Order::Fifo, 2), arrivals(Order::Fifo, DENSE_UP_TO + 1));
+    }
+
+    #[test]
+    fn three_data_centres_are_near_and_far() {
+        let mut network = Network::new(Latency::parse("three-dc", 6).unwrap(), Order::Fifo, 6, 1);
+        let mut to = |to| network.arrival(0, NodeId::new(0), NodeId::new(to));
+        assert_eq!([to(3), to(1), to(2)], [250, 5000, 20_000]);
+    }
+
+    #[test]
+    fn a_matrix_must_fit() {
+        let dir = std::env::temp_dir().join(format!("skeptron-matrix-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let path = dir.join("matrix");
+        let parse = |content: &str, nodes| {
+            std::fs::write(&path, content).unwrap();
+            Latency::parse(&format!("matrix:{}", path.display()), nodes)
+        };
+        assert!(parse("0 1\n2 0 # back is slower\n", 2).is_ok());
+        assert!(parse("0 1\n2 0\n", 3).unwrap_err().to_string().contains("line 1: 2 latencies"));
+        assert!(parse("0 1\n", 2).unwrap_err().to_string().contains("for 1 nodes"));
+        assert!(parse("0 x\n1 0", 2).unwrap_err().to_string().contains("line 1: `x`"));
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+}

@@ -1,0 +1,58 @@
+//! Keeps what happens in a run.
+
+use skeptron_core::{Message, NodeId};
+
+use crate::trace::{Record, Ticks, What};
+
+/// Collects records. What the network does to a message is recorded after the step that sent it, so
+/// that all effects of a step stand together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorder {
+    records: Vec<Record>,
+    later: Vec<Record>,
+    ids: u32,
+}
+
+impl Recorder {
+    /// Something happens now.
+    pub(crate) fn now(&mut self, t: Ticks, node: NodeId, what: What) {
+        self.records.push(Record { t, node, what });
+    }
+
+    /// Something happens after the present step.
+    pub(crate) fn later(&mut self, t: Ticks, node: NodeId, what: What) {
+        self.later.push(Record { t, node, what });
+    }
+
+    /// A message is sent; returns its number.
+    pub(crate) fn send<M: Message>(
+        &mut self,
+        t: Ticks,
+        from: NodeId,
+        to: NodeId,
+        message: &M,
+    ) -> u32 {
+        self.ids += 1;
+        // Messages are plain data: they always have a JSON form.
+        let content = serde_json::to_value(message).unwrap_or_default();
+        let (id, label) = (u64::from(self.ids), message.label().into());
+        self.now(t, from, What::Send { id, to, label, message: content });
+        self.ids
+    }
+
+    /// A message is copied; returns the copy's number.
+    pub(crate) fn duplicate(&mut self, t: Ticks, from: NodeId, of: u32) -> u32 {
+        self.ids += 1;
+        self.later(t, from, What::Duplicate { id: u64::from(self.ids), of: u64::from(of) });
+        self.ids
+    }
+
+    /// A step is over.
+    pub(crate) fn end_of_step(&mut self) {
+        self.records.append(&mut self.later);
+    }
+
+    pub(crate) fn into_records(self) -> Vec<Record> {
+        self.records
+    }
+}

@@ -1,0 +1,641 @@
+//! The event loop.
+
+use std::collections::VecDeque;
+
+use skeptron_core::catalogue::Info;
+use skeptron_core::monitor::{
+    Exclusion, Fence, FenceMonitor, Knowledge, OrderMonitor, Progress, Stall,
+};
+use skeptron_core::mutex::{self, Mutex, Visitor};
+use skeptron_core::{Effect, Entered, Input, Lock, Message, NodeId, Outbox, Refused};
+
+use crate::applications::{Applications, Plan};
+use crate::chance::{Chance, Purpose};
+use crate::faults::{Cut, Fault, RandomFault};
+use crate::metrics::{Fairness, Load, Messages, Multicast, Report, Tally, Violation, units};
+use crate::network::Network;
+use crate::queue::{Queue, QueueKind};
+use crate::recorder::Recorder;
+use crate::scenario::{Scenario, ScenarioError};
+use crate::trace::{Header, Loss, TICKS_PER_UNIT, Ticks, Trace, What};
+
+mod trouble;
+
+/// How to run a scenario; none of it changes what happens.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Keep a [`Trace`].
+    pub record: bool,
+    /// Do not watch the order against happened-before.
+    pub skip_order: bool,
+    /// Which queue to use.
+    pub queue: QueueKind,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What was measured.
+    pub report: Report,
+    /// What happened, if it was recorded.
+    pub trace: Option<Trace>,
+}
+
+/// Runs `scenario` with the algorithm that `info` describes.
+///
+/// ```
+/// use skeptron_core::{Setup, catalogue};
+/// use skeptron_sim::{Options, Scenario, run};
+///
+/// let info = catalogue::find("ricart-agrawala").unwrap();
+/// let outcome = run(info, &Scenario::new(Setup::new(5).unwrap()), &Options::default()).unwrap();
+/// assert!(outcome.report.is_fine());
+/// assert_eq!(outcome.report.messages.per_entry, 8.0);
+/// assert_eq!(outcome.report.sync_delay.max, 1.0);
+/// ```
+///
+/// # Errors
+/// If the scenario is impossible.
+pub fn run(
+    info: &'static Info,
+    scenario: &Scenario,
+    options: &Options,
+) -> Result<Outcome, ScenarioError> {
+    scenario.check()?;
+    mutex::dispatch(info, Run { info, scenario, options })
+}
+
+struct Run<'a> {
+    info: &'static Info,
+    scenario: &'a Scenario,
+    options: &'a Options,
+}
+
+/// Words for the order monitor that watches many nodes. Recording goes with it, so that the leaner
+/// loops are compiled without a trace of recording.
+const WIDE: usize = 16;
+
+impl Visitor for Run<'_> {
+    type Output = Result<Outcome, ScenarioError>;
+
+    fn visit<P: Mutex>(self) -> Self::Output {
+        let nodes = self.scenario.setup.nodes();
+        match () {
+            () if self.options.record => Simulation::<P, WIDE>::new(self)?.run(),
+            () if self.options.skip_order || nodes > 64 * WIDE => {
+                Simulation::<P, 0>::new(self)?.run()
+            }
+            () if nodes > 64 => Simulation::<P, WIDE>::new(self)?.run(),
+            () => Simulation::<P, 1>::new(self)?.run(),
+        }
+    }
+}
+
+/// What can happen.
+enum Event<M, const W: usize> {
+    Deliver(Envelope<M, W>),
+    /// The application of a node wants in, if the node has not crashed since.
+    Want {
+        node: NodeId,
+        life: u32,
+    },
+    /// The application of a node leaves, if the node has not crashed since.
+    Leave {
+        node: NodeId,
+        life: u32,
+    },
+    /// Requests arrive from outside.
+    Arrival,
+    Fault(Box<Fault>),
+    /// Time for the next fault by chance.
+    RandomFault(Purpose),
+}
+
+/// A message on its way, with what the driver adds: the fence, and what it tells of other requests.
+#[derive(Clone)]
+struct Envelope<M, const W: usize> {
+    from: NodeId,
+    to: NodeId,
+    /// Its number in the trace; 0 when nothing is recorded.
+    id: u32,
+    fence: u64,
+    known: Knowledge<W>,
+    message: M,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Health {
+    Up,
+    Paused,
+    Down,
+}
+
+/// What the driver knows of the present request of a node.
+#[derive(Clone, Copy, Debug, Default)]
+struct Request {
+    /// From the request to the exit.
+    open: bool,
+    /// When the application asked.
+    at: Ticks,
+    /// How many exits there had been when it reached the algorithm.
+    exits: u64,
+}
+
+/// No more violations are kept than this, and the run ends.
+const MOST_VIOLATIONS: usize = 100;
+
+struct Simulation<'a, P: Mutex, const W: usize> {
+    info: &'static Info,
+    scenario: &'a Scenario,
+    now: Ticks,
+    queue: Queue<Event<P::Message, W>>,
+    nodes: Vec<P>,
+    out: Outbox<P>,
+    network: Network,
+    applications: Applications<'a>,
+    requests: Vec<Request>,
+    fences: Vec<Fence>,
+
+    // Faults.
+    health: Vec<Health>,
+    /// Counts crashes, so that what was planned before one is not done after it.
+    lives: Vec<u32>,
+    held: Vec<VecDeque<Event<P::Message, W>>>,
+    cuts: Vec<Cut>,
+    loss: Chance,
+    duplication: Chance,
+    fault_chances: [(Purpose, Option<RandomFault>, Chance); 3],
+
+    // Judges.
+    exclusion: Exclusion,
+    progress: Progress,
+    order: OrderMonitor<W>,
+    fence_monitor: FenceMonitor,
+    violations: Vec<Violation>,
+    stall: Option<Stall>,
+
+    // Measuring.
+    tally: Tally,
+    exits: u64,
+    last_exit: Ticks,
+    started_at: Ticks,
+    ended_at: Option<Ticks>,
+    finished: Option<Tally>,
+    refused: u64,
+    lost: u64,
+    duplicated: u64,
+    events: u64,
+    hash: u64,
+    recorder: Option<Recorder>,
+}
+
+impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
+    fn new(run: Run<'a>) -> Result<Self, ScenarioError> {
+        let Run { info, scenario, options } = run;
+        let n = scenario.setup.nodes();
+        let seed = scenario.seed;
+        let faults = &scenario.faults;
+        let random = |purpose, fault| (purpose, fault, Chance::new(seed, purpose));
+        Ok(Simulation {
+            info,
+            scenario,
+            now: 0,
+            queue: Queue::new(options.queue),
+            nodes: P::build(info.name, &scenario.setup)?,
+            out: Outbox::new(),
+            network: Network::new(scenario.latency.clone(), scenario.order, n, seed),
+            applications: Applications::new(scenario),
+            requests: vec![Request::default(); n],
+            fences: vec![Fence::default(); n],
+            health: vec![Health::Up; n],
+            lives: vec![0; n],
+            held: Vec::new(),
+            cuts: Vec::new(),
+            loss: Chance::new(seed, Purpose::Loss),
+            duplication: Chance::new(seed, Purpose::Duplication),
+            fault_chances: [
+                random(Purpose::Crash, faults.crashes),
+                random(Purpose::Pause, faults.pauses),
+                random(Purpose::Partition, faults.partitions),
+            ],
+            exclusion: Exclusion::default(),
+            progress: Progress::new(n),
+            order: OrderMonitor::new(n),
+            fence_monitor: FenceMonitor::default(),
+            violations: Vec::new(),
+            stall: None,
+            tally: Tally::new(n, P::Message::KINDS.len()),
+            exits: 0,
+            last_exit: 0,
+            started_at: 0,
+            ended_at: None,
+            finished: None,
+            refused: 0,
+            lost: 0,
+            duplicated: 0,
+            events: 0,
+            hash: seed,
+            recorder: options.record.then(Recorder::default),
+        })
+    }
+
+    fn run(mut self) -> Result<Outcome, ScenarioError> {
+        for node in NodeId::all(self.nodes.len()) {
+            self.step(node, Input::Start);
+        }
+        self.begin();
+        while let Some((at, event)) = self.queue.pop() {
+            self.now = at;
+            self.events += 1;
+            self.mix(&event);
+            self.handle(event);
+            if self.progress.message() {
+                self.stall = Some(Stall::Livelock(self.progress.who_waits()));
+            }
+            let served =
+                self.ended_at.is_some() && self.progress.waiting() == 0 && self.exclusion.is_free();
+            if served || self.stall.is_some() || self.violations.len() >= MOST_VIOLATIONS {
+                break;
+            }
+        }
+        if self.stall.is_none() && self.violations.len() < MOST_VIOLATIONS {
+            self.stall = self.progress.at_rest();
+        }
+        Ok(self.finish())
+    }
+
+    /// Plans what the applications do and what goes wrong.
+    fn begin(&mut self) {
+        for (at, fault) in &self.scenario.faults.planned {
+            self.queue.push(*at, Event::Fault(Box::new(fault.clone())));
+        }
+        for kind in 0..self.fault_chances.len() {
+            self.plan_random_fault(kind);
+        }
+        for plan in self.applications.opening() {
+            self.plan(plan);
+        }
+    }
+
+    fn plan(&mut self, plan: Plan) {
+        match plan {
+            Plan::Want(node, at) => {
+                let life = self.lives[node.index()];
+                self.queue.push(at, Event::Want { node, life });
+            }
+            Plan::Arrival(at) => self.queue.push(at, Event::Arrival),
+        }
+    }
+
+    /// Mixes what happens now into the trace hash.
+    fn mix(&mut self, event: &Event<P::Message, W>) {
+        let (tag, node, detail) = match event {
+            Event::Deliver(envelope) => {
+                let peers = (envelope.from.index() as u64) << 32 | envelope.message.kind() as u64;
+                (1, envelope.to.index(), peers ^ envelope.fence.rotate_left(16))
+            }
+            Event::Want { node, life } => (2, node.index(), u64::from(*life)),
+            Event::Leave { node, life } => (3, node.index(), u64::from(*life)),
+            Event::Arrival => (4, 0, 0),
+            Event::Fault(_) => (5, 0, 0),
+            Event::RandomFault(purpose) => (6, *purpose as usize, 0),
+        };
+        let word = self.now.rotate_left(32) ^ (node as u64) << 3 ^ tag;
+        let mixed = (self.hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ detail;
+        self.hash = mixed.rotate_left(29).wrapping_mul(0xD1B5_4A32_D192_ED03);
+    }
+
+    fn handle(&mut self, event: Event<P::Message, W>) {
+        match event {
+            Event::Deliver(envelope) => self.deliver(envelope),
+            Event::Want { node, life } => {
+                if self.is_same_life(node, life) && self.ended_at.is_none() {
+                    self.want(node);
+                }
+            }
+            Event::Leave { node, life } => {
+                if self.health[node.index()] == Health::Paused {
+                    self.hold(node, Event::Leave { node, life });
+                } else if self.is_same_life(node, life) {
+                    self.leave(node);
+                }
+            }
+            Event::Arrival => self.arrive(),
+            Event::Fault(fault) => self.fault(*fault),
+            Event::RandomFault(purpose) => self.random_fault(purpose),
+        }
+    }
+
+    fn is_same_life(&self, node: NodeId, life: u32) -> bool {
+        self.lives[node.index()] == life && self.health[node.index()] != Health::Down
+    }
+
+    fn arrive(&mut self) {
+        if self.ended_at.is_some() {
+            return;
+        }
+        let mut wanting = Vec::new();
+        let next = self.applications.arrive(self.now, &mut wanting);
+        for node in wanting {
+            if self.health[node.index()] != Health::Down {
+                self.want(node);
+            }
+        }
+        if let Some(plan) = next {
+            self.plan(plan);
+        }
+    }
+
+    /// The application of `node` wants in: at once, or after its earlier requests.
+    fn want(&mut self, node: NodeId) {
+        self.applications.queue(node, self.now);
+        self.request_if_idle(node);
+    }
+
+    fn request_if_idle(&mut self, node: NodeId) {
+        if self.requests[node.index()].open || self.health[node.index()] != Health::Up {
+            return;
+        }
+        let Some(at) = self.applications.next_request(node) else { return };
+        self.requests[node.index()] = Request { open: true, at, exits: self.exits };
+        self.progress.request(node);
+        self.order.request(node);
+        self.record(node, || What::Request);
+        self.step(node, Input::Command(Lock::Request));
+    }
+
+    fn deliver(&mut self, envelope: Envelope<P::Message, W>) {
+        let to = envelope.to;
+        match self.health[to.index()] {
+            Health::Up => {}
+            Health::Paused => return self.hold(to, Event::Deliver(envelope)),
+            Health::Down => {
+                self.lost += 1;
+                let (from, id) = (envelope.from, u64::from(envelope.id));
+                return self.record(from, || What::Lose { id, cause: Loss::Down });
+            }
+        }
+        self.tally.handled(to);
+        self.fences[to.index()].receive(envelope.fence);
+        self.order.deliver(to, envelope.known);
+        self.record(to, || What::Deliver { id: u64::from(envelope.id) });
+        self.step(to, Input::Deliver { from: envelope.from, message: envelope.message });
+    }
+
+    /// Gives a node an input and does what it wants done.
+    fn step(&mut self, node: NodeId, input: Input<P>) {
+        let mut out = std::mem::take(&mut self.out);
+        if let Err(refused) = self.nodes[node.index()].step(input, &mut out) {
+            self.refuse(node, refused);
+        }
+        for effect in out.drain() {
+            match effect {
+                Effect::Send { to, message } => {
+                    self.tally.multicast += 1;
+                    let size = size_of_message(&message);
+                    self.post(node, to, message, size);
+                }
+                Effect::Broadcast { message } => {
+                    self.tally.multicast += 1;
+                    let size = size_of_message(&message);
+                    for to in NodeId::all(self.nodes.len()).filter(|&to| to != node) {
+                        self.post(node, to, message.clone(), size);
+                    }
+                }
+                Effect::Emit(Entered) => self.enter(node),
+                Effect::Arm { timer, .. } | Effect::Disarm(timer) => match timer {},
+            }
+        }
+        self.out = out;
+        if let Some(recorder) = self.recorder() {
+            recorder.end_of_step();
+        }
+    }
+
+    fn post(&mut self, from: NodeId, to: NodeId, message: P::Message, size: u64) {
+        self.tally.messages += 1;
+        self.tally.bytes += size;
+        self.tally.by_kind[message.kind()] += 1;
+        self.tally.handled(from);
+        let now = self.now;
+        let id = self.recorder().map_or(0, |recorder| recorder.send(now, from, to, &message));
+        let faults = &self.scenario.faults;
+        if faults.loss > 0.0 && self.loss.happens(faults.loss) {
+            return self.lose(from, id, Loss::Chance);
+        }
+        if self.cuts.iter().any(|cut| cut.separates(from, to)) {
+            return self.lose(from, id, Loss::Partition);
+        }
+        let fence = self.fences[from.index()].attach();
+        let envelope = Envelope { from, to, id, fence, known: self.order.send(from), message };
+        if faults.duplicate > 0.0 && self.duplication.happens(faults.duplicate) {
+            self.duplicated += 1;
+            let copy = self.recorder().map_or(0, |recorder| recorder.duplicate(now, from, id));
+            self.dispatch(Envelope { id: copy, ..envelope.clone() });
+        }
+        self.dispatch(envelope);
+    }
+
+    fn dispatch(&mut self, envelope: Envelope<P::Message, W>) {
+        let at = self.network.arrival(self.now, envelope.from, envelope.to);
+        self.queue.push(at, Event::Deliver(envelope));
+    }
+
+    fn lose(&mut self, from: NodeId, id: u32, cause: Loss) {
+        self.lost += 1;
+        let now = self.now;
+        if let Some(recorder) = self.recorder() {
+            recorder.later(now, from, What::Lose { id: u64::from(id), cause });
+        }
+    }
+
+    /// The algorithm lets `node` in.
+    fn enter(&mut self, node: NodeId) {
+        let fence = self.fences[node.index()].enter();
+        self.record(node, || What::Enter { fence });
+        if !self.progress.is_waiting(node) {
+            self.violate(node, "exclusion", format!("{node} enters without having asked"));
+        }
+        if let Some(other) = self.exclusion.enter(node) {
+            self.violate(node, "exclusion", format!("{node} enters while {other} is inside"));
+        }
+        if let Some(before) = self.fence_monitor.enter(fence) {
+            let detail =
+                format!("{node} enters with fence {fence} after fence {before} was given out");
+            self.violate(node, "fence", detail);
+        }
+        let overtaken = self.order.enter(node);
+        if overtaken > 0 && self.info.claims.ordered && self.scenario.keeps_assumptions(self.info) {
+            let detail = format!("{node} overtakes {overtaken} older request(s) that it knew of");
+            self.violate(node, "order", detail);
+        }
+        self.progress.enter(node);
+        let request = self.requests[node.index()];
+        if self.is_measuring() {
+            self.tally.entered(node);
+            self.tally.client.add(self.now - request.at);
+            // Only where the node already waited at the last exit.
+            if request.exits < self.exits {
+                self.tally.sync.add(self.now - self.last_exit);
+            }
+        }
+        let at = self.now + self.applications.section(node);
+        self.queue.push(at, Event::Leave { node, life: self.lives[node.index()] });
+    }
+
+    fn is_measuring(&self) -> bool {
+        self.exits >= self.scenario.warmup && self.ended_at.is_none()
+    }
+
+    /// The application of `node` leaves the section.
+    fn leave(&mut self, node: NodeId) {
+        if self.is_measuring() {
+            self.tally.response.add(self.now - self.requests[node.index()].at);
+        }
+        self.exclusion.leave(node);
+        self.requests[node.index()].open = false;
+        self.exits += 1;
+        self.last_exit = self.now;
+        self.record(node, || What::Release);
+        self.step(node, Input::Command(Lock::Release));
+        if self.exits == self.scenario.warmup {
+            self.tally = Tally::new(self.nodes.len(), P::Message::KINDS.len());
+            self.started_at = self.now;
+        }
+        if self.exits == self.scenario.warmup + self.scenario.entries {
+            self.end_measuring();
+        }
+        self.plan_next(node);
+        self.request_if_idle(node);
+    }
+
+    /// What follows of its own accord when a request of `node` is over.
+    fn plan_next(&mut self, node: NodeId) {
+        if self.ended_at.is_none()
+            && let Some(plan) = self.applications.after_exit(node, self.now)
+        {
+            self.plan(plan);
+        }
+    }
+
+    /// Enough was measured: nobody asks any more, and whoever waits is still served.
+    fn end_measuring(&mut self) {
+        self.ended_at = Some(self.now);
+        self.finished = Some(self.tally.clone());
+        for node in NodeId::all(self.nodes.len()) {
+            self.applications.forget(node);
+        }
+    }
+
+    /// Refusing an input of a correct peer or of a correct application is a violation; after a fault
+    /// it is only counted.
+    fn refuse(&mut self, node: NodeId, refused: Refused) {
+        self.refused += 1;
+        self.record(node, || What::Refuse { why: refused.to_string() });
+        let peers_are_faulty = matches!(refused, Refused::Unexpected(_))
+            && !self.scenario.keeps_assumptions(self.info);
+        if !peers_are_faulty {
+            self.violate(node, "refused", format!("{node} refuses: {refused}"));
+        }
+    }
+
+    fn violate(&mut self, node: NodeId, property: &'static str, detail: String) {
+        if self.violations.len() < MOST_VIOLATIONS {
+            self.record(node, || What::Violation {
+                property: property.into(),
+                detail: detail.clone(),
+            });
+            self.violations.push(Violation { property, at: units(self.now), detail });
+        }
+    }
+
+    /// Only the widest loop records, so the others carry no trace of it.
+    fn recorder(&mut self) -> Option<&mut Recorder> {
+        if W == WIDE { self.recorder.as_mut() } else { None }
+    }
+
+    fn record(&mut self, node: NodeId, what: impl FnOnce() -> What) {
+        let now = self.now;
+        if let Some(recorder) = self.recorder() {
+            recorder.now(now, node, what());
+        }
+    }
+
+    fn finish(mut self) -> Outcome {
+        let end = self.ended_at.unwrap_or(self.now);
+        if let Some(stall) = self.stall.take() {
+            let (how, who) = match &stall {
+                Stall::Deadlock(who) => ("nothing can happen any more", who),
+                Stall::Livelock(who) => ("messages go on for ever", who),
+            };
+            let names: Vec<String> = who.iter().take(10).map(ToString::to_string).collect();
+            let more = if who.len() > 10 { ", …" } else { "" };
+            let first = who.first().copied().unwrap_or(NodeId::new(0));
+            self.violate(first, "progress", format!("{}{more} wait, but {how}", names.join(", ")));
+            self.stall = Some(stall);
+        }
+        let tally = self.finished.take().unwrap_or(self.tally);
+        let warmup = self.exits.min(self.scenario.warmup);
+        let entries = (self.exits - warmup).min(self.scenario.entries);
+        let per_entry = |count: u64| if entries == 0 { 0.0 } else { count as f64 / entries as f64 };
+        let duration = units(end - self.started_at);
+        let report = Report {
+            algorithm: self.info.name,
+            nodes: self.nodes.len(),
+            requesters: self.scenario.requesters.len(),
+            seed: self.scenario.seed,
+            warmup,
+            entries,
+            duration,
+            messages: Messages {
+                total: tally.messages,
+                per_entry: per_entry(tally.messages),
+                by_type: P::Message::KINDS
+                    .iter()
+                    .copied()
+                    .zip(tally.by_kind.iter().copied())
+                    .collect(),
+                bytes: tally.bytes,
+                multicast: Multicast {
+                    total: tally.multicast,
+                    per_entry: per_entry(tally.multicast),
+                },
+            },
+            throughput: if duration > 0.0 { entries as f64 / duration } else { 0.0 },
+            fairness: Fairness {
+                inversions: self.order.inversions(),
+                order_claimed: self.info.claims.ordered,
+                jain: tally.jain(&self.scenario.requesters),
+                longest_bypass: self.progress.longest_bypass(),
+            },
+            load: Load { max_over_mean: tally.max_over_mean() },
+            client_delay: tally.client.summary(),
+            response_time: tally.response.summary(),
+            sync_delay: tally.sync.summary(),
+            violations: self.violations,
+            stalled: self.stall.is_some(),
+            refused: self.refused,
+            lost: self.lost,
+            duplicated: self.duplicated,
+            events: self.events,
+            trace_hash: format!("{:016x}", self.hash),
+        };
+        let header = Header {
+            skeptron: 1,
+            algorithm: self.info.name.into(),
+            setup: self.scenario.setup.clone(),
+            order: self.scenario.order,
+            ticks_per_unit: TICKS_PER_UNIT,
+            command: None,
+        };
+        let trace =
+            self.recorder.map(|recorder| Trace { header, records: recorder.into_records() });
+        Outcome { report, trace }
+    }
+}
+
+/// How many bytes a message takes in the wire encoding.
+fn size_of_message<M: Message>(message: &M) -> u64 {
+    // It fails only for types that the encoding cannot express, which messages are not.
+    postcard::experimental::serialized_size(message).unwrap_or(0) as u64
+}

@@ -1,0 +1,133 @@
+//! What goes wrong, and what that does to the nodes.
+
+use skeptron_core::mutex::Mutex;
+use skeptron_core::{Input, NodeId, NodeSet};
+
+use super::{Event, Health, Purpose, Request, Simulation};
+use crate::distribution::ticks;
+use crate::faults::{Cut, Fault};
+use crate::trace::What;
+
+impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
+    pub(super) fn fault(&mut self, fault: Fault) {
+        match fault {
+            Fault::Crash(node) => self.crash(node),
+            Fault::Restart(node) => self.restart(node),
+            Fault::Pause(node) => self.pause(node),
+            Fault::Resume(node) => self.resume(node),
+            Fault::Cut(cut) => self.cuts.push(cut),
+            Fault::Mend(cut) => {
+                let place = self.cuts.iter().position(|made| *made == cut);
+                place.map(|place| self.cuts.swap_remove(place));
+            }
+        }
+    }
+
+    fn crash(&mut self, node: NodeId) {
+        let i = node.index();
+        if self.health[i] == Health::Down {
+            return;
+        }
+        if self.requests[i].open && self.applications.are_sequential() {
+            self.plan_next(node);
+        }
+        self.record(node, || What::Crash);
+        self.health[i] = Health::Down;
+        self.lives[i] += 1;
+        self.requests[i] = Request::default();
+        self.applications.forget(node);
+        self.exclusion.leave(node);
+        self.progress.forget(node);
+        self.order.forget(node);
+        self.release_held(node);
+    }
+
+    fn restart(&mut self, node: NodeId) {
+        let i = node.index();
+        if self.health[i] != Health::Down {
+            return;
+        }
+        // It was built once already, so it can be built again.
+        if let Ok(mut fresh) = P::build(self.info.name, &self.scenario.setup) {
+            self.nodes[i] = fresh.swap_remove(i);
+        }
+        self.fences[i] = skeptron_core::monitor::Fence::default();
+        self.health[i] = Health::Up;
+        self.record(node, || What::Restart);
+        self.step(node, Input::Start);
+        if self.applications.restarts_asking(node) {
+            self.plan_next(node);
+        }
+    }
+
+    fn pause(&mut self, node: NodeId) {
+        if self.health[node.index()] == Health::Up {
+            self.health[node.index()] = Health::Paused;
+            self.record(node, || What::Pause);
+        }
+    }
+
+    fn resume(&mut self, node: NodeId) {
+        if self.health[node.index()] == Health::Paused {
+            self.health[node.index()] = Health::Up;
+            self.record(node, || What::Resume);
+            self.release_held(node);
+            self.request_if_idle(node);
+        }
+    }
+
+    /// What happens to a paused node happens when it goes on, in the same order.
+    pub(super) fn hold(&mut self, node: NodeId, event: Event<P::Message, W>) {
+        if self.held.is_empty() {
+            self.held.resize_with(self.nodes.len(), Default::default);
+        }
+        self.held[node.index()].push_back(event);
+    }
+
+    fn release_held(&mut self, node: NodeId) {
+        while let Some(event) = self.held.get_mut(node.index()).and_then(|held| held.pop_front()) {
+            self.handle(event);
+        }
+    }
+
+    pub(super) fn plan_random_fault(&mut self, kind: usize) {
+        if let (purpose, Some(fault), chance) = &mut self.fault_chances[kind] {
+            let at = self.now + ticks(chance.exponential() / fault.rate);
+            self.queue.push(at, Event::RandomFault(*purpose));
+        }
+    }
+
+    pub(super) fn random_fault(&mut self, purpose: Purpose) {
+        if self.ended_at.is_some() {
+            return;
+        }
+        let Some(kind) = self.fault_chances.iter().position(|(p, ..)| *p == purpose) else {
+            return;
+        };
+        let n = self.nodes.len() as u64;
+        let (_, fault, chance) = &mut self.fault_chances[kind];
+        let end = fault
+            .and_then(|fault| fault.lasting)
+            .map(|mean| self.now + ticks(mean * chance.exponential()));
+        let (begins, ends) = if purpose == Purpose::Partition {
+            let from: NodeSet = NodeId::all(n as usize).filter(|_| chance.happens(0.5)).collect();
+            let to = NodeId::all(n as usize).filter(|&node| !from.contains(node)).collect();
+            let cut = Cut { from, to, both_ways: true };
+            (Fault::Cut(cut.clone()), Fault::Mend(cut))
+        } else {
+            let node = NodeId::new(chance.below(n) as usize);
+            if self.health[node.index()] != Health::Up {
+                return self.plan_random_fault(kind);
+            }
+            match purpose {
+                Purpose::Crash => (Fault::Crash(node), Fault::Restart(node)),
+                _ => (Fault::Pause(node), Fault::Resume(node)),
+            }
+        };
+        self.fault(begins);
+        if let Some(end) = end {
+            self.queue.push(end, Event::Fault(Box::new(ends)));
+        }
+        self.plan_random_fault(kind);
+    }
+}

@@ -1,0 +1,175 @@
+//! Everything that determines a run.
+
+use skeptron_core::catalogue::{Info, Order};
+use skeptron_core::{NodeId, Setup, SetupError};
+use thiserror::Error;
+
+use crate::distribution::Distribution;
+use crate::faults::{Fault, Faults};
+use crate::network::Latency;
+use crate::workload::Workload;
+
+/// What to run. Together with the algorithm it determines every event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The system.
+    pub setup: Setup,
+    /// Determines all chance.
+    pub seed: u64,
+    /// Who asks.
+    pub requesters: Vec<NodeId>,
+    /// When they ask.
+    pub workload: Workload,
+    /// How long a node stays inside.
+    pub section: Distribution,
+    /// How long messages take.
+    pub latency: Latency,
+    /// In which order a channel delivers.
+    pub order: Order,
+    /// What goes wrong.
+    pub faults: Faults,
+    /// How many entries are made before measuring begins.
+    pub warmup: u64,
+    /// How many entries are measured.
+    pub entries: u64,
+}
+
+/// Why a scenario cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ScenarioError {
+    /// The system cannot be built.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// Somebody is named who does not exist.
+    #[error("{what} names {node}, but there are only {nodes} nodes")]
+    UnknownNode {
+        /// Where it is named.
+        what: &'static str,
+        /// Who.
+        node: NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// Nobody asks.
+    #[error("nobody asks: there must be at least one requester")]
+    NoRequesters,
+    /// A number is out of its range.
+    #[error("{what} is {value}; it must be {range}")]
+    OutOfRange {
+        /// Which number.
+        what: &'static str,
+        /// Its value.
+        value: String,
+        /// What it may be.
+        range: &'static str,
+    },
+}
+
+impl Scenario {
+    /// The plainest run: all of `setup`'s nodes want in all the time, everything takes one unit, and
+    /// nothing goes wrong.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        Scenario {
+            seed: 1,
+            requesters: NodeId::all(setup.nodes()).collect(),
+            workload: Workload::saturated(),
+            section: Distribution::constant(1.0),
+            latency: Latency::same(Distribution::constant(1.0)),
+            order: Order::Fifo,
+            faults: Faults::default(),
+            warmup: 0,
+            entries: 1000,
+            setup,
+        }
+    }
+
+    /// Whether the algorithm may be expected to be correct in it: nothing goes wrong and the channel
+    /// is as good as the algorithm needs.
+    #[must_use]
+    pub fn keeps_assumptions(&self, info: &Info) -> bool {
+        self.faults.is_none() && (self.order == Order::Fifo || info.channel == Order::Any)
+    }
+
+    /// Checks everything that can be checked before the run.
+    ///
+    /// # Errors
+    /// The first thing found wrong.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        let nodes = self.setup.nodes();
+        let known = |what, node: NodeId| {
+            if node.index() < nodes {
+                Ok(())
+            } else {
+                Err(ScenarioError::UnknownNode { what, node, nodes })
+            }
+        };
+        let within = |what, ok: bool, value: String, range| {
+            if ok { Ok(()) } else { Err(ScenarioError::OutOfRange { what, value, range }) }
+        };
+        let rate = |what, rate: f64| {
+            within(what, rate > 0.0 && rate <= 1e6, rate.to_string(), "above 0 and at most 1000000")
+        };
+        let chance =
+            |what, p: f64| within(what, (0.0..=1.0).contains(&p), p.to_string(), "between 0 and 1");
+        if self.requesters.is_empty() {
+            return Err(ScenarioError::NoRequesters);
+        }
+        for &node in &self.requesters {
+            known("the list of requesters", node)?;
+        }
+        within("the number of entries", self.entries > 0, self.entries.to_string(), "at least 1")?;
+        match &self.workload {
+            Workload::Closed { .. } | Workload::Sequential { .. } => {}
+            Workload::Poisson { rate: r } => rate("the rate of requests", *r)?,
+            Workload::Bursts { size, every } => {
+                let fits = (1..=self.requesters.len()).contains(size);
+                within(
+                    "the size of a burst",
+                    fits,
+                    size.to_string(),
+                    "between 1 and the number of requesters",
+                )?;
+                within("the time between bursts", *every > 0, "0".into(), "above 0")?;
+            }
+            Workload::Hot { rate: r, hot, share } => {
+                rate("the rate of requests", *r)?;
+                let fits = (1..=self.requesters.len()).contains(hot);
+                within(
+                    "the hot set",
+                    fits,
+                    hot.to_string(),
+                    "between 1 and the number of requesters",
+                )?;
+                chance("the share of the hot set", *share)?;
+            }
+            Workload::List(list) => {
+                for &(_, node) in list {
+                    known("the list of requests", node)?;
+                }
+            }
+        }
+        chance("the probability of loss", self.faults.loss)?;
+        chance("the probability of duplication", self.faults.duplicate)?;
+        for (_, fault) in &self.faults.planned {
+            match fault {
+                Fault::Crash(node) => known("a crash", *node)?,
+                Fault::Restart(node) => known("a restart", *node)?,
+                Fault::Pause(node) | Fault::Resume(node) => known("a pause", *node)?,
+                Fault::Cut(cut) | Fault::Mend(cut) => {
+                    for node in cut.from.iter().chain(cut.to.iter()) {
+                        known("a partition", node)?;
+                    }
+                }
+            }
+        }
+        let random = [self.faults.crashes, self.faults.pauses, self.faults.partitions];
+        for fault in random.into_iter().flatten() {
+            rate("the rate of a fault", fault.rate)?;
+            if let Some(lasting) = fault.lasting {
+                rate("the mean length of a fault", lasting)?;
+            }
+        }
+        Ok(())
+    }
+}
