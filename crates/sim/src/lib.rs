@@ -12,6 +12,7 @@ mod metrics;
 mod network;
 mod queue;
 mod recorder;
+pub mod replay;
 mod run;
 mod scenario;
 pub mod trace;

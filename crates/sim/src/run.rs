@@ -48,7 +48,8 @@ pub struct Outcome {
 /// use skeptron_sim::{Options, Scenario, run};
 ///
 /// let info = catalogue::find("ricart-agrawala").unwrap();
-/// let outcome = run(info, &Scenario::new(Setup::new(5).unwrap()), &Options::default()).unwrap();
+/// let scenario = Scenario { warmup: 10, ..Scenario::new(Setup::new(5).unwrap()) };
+/// let outcome = run(info, &scenario, &Options::default()).unwrap();
 /// assert!(outcome.report.is_fine());
 /// assert_eq!(outcome.report.messages.per_entry, 8.0);
 /// assert_eq!(outcome.report.sync_delay.max, 1.0);

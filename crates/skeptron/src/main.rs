@@ -1,1 +1,7 @@
-fn main() {}
+//! The `skeptron` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    skeptron::cli::main()
+}

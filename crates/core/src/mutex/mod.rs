@@ -1,5 +1,8 @@
 //! Mutual exclusion: one algorithm, one file.
 
+mod arbiter;
+mod candidate;
+mod permission;
 mod queue;
 #[cfg(test)]
 mod stage;
@@ -102,5 +105,14 @@ macro_rules! algorithms {
 }
 
 algorithms! {
+    central::Central,
+    lamport::Lamport,
     ricart_agrawala::RicartAgrawala,
+    carvalho_roucairol::CarvalhoRoucairol,
+    maekawa::Maekawa,
+    sanders::Sanders,
+    token_ring::TokenRing,
+    suzuki_kasami::SuzukiKasami,
+    raymond::Raymond,
+    naimi_trehel::NaimiTrehel,
 }

@@ -39,9 +39,4 @@ impl RequestQueue {
     pub(crate) fn has_of(&self, node: NodeId) -> bool {
         self.0.iter().any(|request| request.node == node)
     }
-
-    /// Whether this very request is here.
-    pub(crate) fn contains(&self, request: Timestamp) -> bool {
-        self.0.binary_search(&request).is_ok()
-    }
 }

@@ -193,6 +193,47 @@ impl<P: Mutex> Stage<P> {
         Ok(seen.len())
     }
 
+    /// Tries `runs` random interleavings instead, where all of them are too many.
+    pub(crate) fn wander(
+        name: &str,
+        setup: &Setup,
+        requests: &[usize],
+        order: Order,
+        runs: u64,
+    ) -> Result<(), (Breaks, String)> {
+        let start = World {
+            stage: Self::new(name, setup),
+            left: requests.to_vec(),
+            waiting: BTreeSet::new(),
+        };
+        for run in 0..runs {
+            // Knuth's MMIX generator; its high bits are the good ones.
+            let mut chance = run;
+            let mut world = start.clone();
+            let mut story = Vec::new();
+            loop {
+                let moves = world.moves(order);
+                if moves.is_empty() {
+                    break;
+                }
+                chance = chance
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                let step = moves[(chance >> 33) as usize % moves.len()];
+                story.push(format!("{step:?}"));
+                let result = world.take(step);
+                if result.is_err() || world.stage.inside.len() > 1 {
+                    return Err((Breaks::Safety, format!("{result:?}:\n{}", story.join("\n"))));
+                }
+            }
+            if !world.waiting.is_empty() {
+                let stuck = format!("{:?} wait for ever:\n{}", world.waiting, story.join("\n"));
+                return Err((Breaks::Liveness, stuck));
+            }
+        }
+        Ok(())
+    }
+
     /// Asserts that some interleaving shows a broken variant's flaw.
     pub(crate) fn refute(info: &Info, setup: &Setup, requests: &[usize]) {
         let found = Self::explore(info.name, setup, requests, info.channel);

@@ -1,9 +1,33 @@
 //! What happened in a run, and the forms in which it is written: each form is one file.
 
+mod consistency;
+mod json_lines;
+mod mermaid;
+mod perfetto;
+#[cfg(test)]
+pub(crate) mod sample;
+mod shiviz;
+pub mod svg;
+mod text;
+mod timeline;
+mod wording;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skeptron_core::catalogue::Order;
 use skeptron_core::{NodeId, Setup};
+use thiserror::Error;
+
+pub use consistency::Inconsistent;
+pub(crate) use consistency::{Flight, Flights};
+pub use json_lines::{Cause, ReadError};
+
+/// The version of the format that [`Trace::read`] reads.
+pub const VERSION: u32 = 1;
 
 /// Simulated time. One unit, the `1` of the command line, is [`TICKS_PER_UNIT`] ticks.
 pub type Ticks = u64;
@@ -127,4 +151,143 @@ pub enum Loss {
     Partition,
     /// Its receiver was down when it arrived.
     Down,
+}
+
+impl Trace {
+    /// Writes the run in one of the forms.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn write(&self, format: Format, out: &mut impl io::Write) -> io::Result<()> {
+        match format {
+            Format::JsonLines => json_lines::write(self, out),
+            Format::Text => text::write(self, out),
+            Format::Svg => out.write_all(svg::draw(self, &svg::Options::default()).as_bytes()),
+            Format::Mermaid => mermaid::write(self, out),
+            Format::ShiViz => shiviz::write(self, out),
+            Format::Perfetto => perfetto::write(self, out),
+        }
+    }
+
+    /// Reads a run that was written as [`Format::JsonLines`].
+    ///
+    /// # Errors
+    /// [`ReadError`] says in which line what is wrong.
+    pub fn read(input: impl io::BufRead) -> Result<Self, ReadError> {
+        json_lines::read(input)
+    }
+}
+
+/// The forms in which a run can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The project's own form, the only one that can be read again: `docs/trace-format.md`.
+    JsonLines,
+    /// A timeline for terminals.
+    Text,
+    /// A space-time diagram.
+    Svg,
+    /// A Mermaid sequence diagram.
+    Mermaid,
+    /// A ShiViz log with vector clocks.
+    ShiViz,
+    /// Trace events for Perfetto and `chrome://tracing`.
+    Perfetto,
+}
+
+impl Format {
+    /// All forms, each with the file extensions that stand for it.
+    pub const ALL: [(Format, &'static [&'static str]); 6] = [
+        (Format::JsonLines, &["jsonl"]),
+        (Format::Text, &["txt"]),
+        (Format::Svg, &["svg"]),
+        (Format::Mermaid, &["mmd"]),
+        (Format::ShiViz, &["shiviz", "log"]),
+        (Format::Perfetto, &["json"]),
+    ];
+
+    /// The form that a file's extension asks for.
+    ///
+    /// # Errors
+    /// If no form has that extension.
+    pub fn of_path(path: &Path) -> Result<Format, UnknownFormat> {
+        let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+        let named = |known: &[&str]| extension.as_deref().is_some_and(|e| known.contains(&e));
+        let found = Format::ALL.iter().find(|(_, known)| named(known));
+        found.map(|&(format, _)| format).ok_or(UnknownFormat { extension })
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::JsonLines => "JSON Lines",
+            Format::Text => "text",
+            Format::Svg => "SVG",
+            Format::Mermaid => "Mermaid",
+            Format::ShiViz => "ShiViz",
+            Format::Perfetto => "Perfetto",
+        })
+    }
+}
+
+/// A file name does not say in which form to write.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub struct UnknownFormat {
+    extension: Option<String>,
+}
+
+impl fmt::Display for UnknownFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.extension {
+            Some(extension) => write!(f, "no form of a trace is called `.{extension}`; known are")?,
+            None => write!(f, "the file's extension chooses the form of a trace; known are")?,
+        }
+        for (i, (format, extensions)) in Format::ALL.iter().enumerate() {
+            let comma = if i == 0 { "" } else { "," };
+            write!(f, "{comma} .{} ({format})", extensions.join(" and ."))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extension_chooses_the_form() {
+        for (format, extensions) in Format::ALL {
+            for extension in extensions {
+                let path = format!("some/run.v2.{extension}");
+                assert_eq!(Format::of_path(Path::new(&path)), Ok(format));
+            }
+        }
+        assert_eq!(Format::of_path(Path::new("RUN.SVG")), Ok(Format::Svg));
+    }
+
+    #[test]
+    fn an_unknown_extension_names_the_known_ones() {
+        let wrong = Format::of_path(Path::new("run.png")).unwrap_err();
+        insta::assert_snapshot!(wrong, @"");
+        let none = Format::of_path(Path::new("run")).unwrap_err();
+        insta::assert_snapshot!(none, @"");
+    }
+
+    /// Formats draw what they are given: no trace makes them panic.
+    #[test]
+    fn nonsense_is_drawn_without_complaint() {
+        let mut trace = sample::Scene::new(2).play();
+        let node = NodeId::new(7);
+        for what in [What::Deliver { id: 999 }, What::Enter { fence: 0 }, What::Restart] {
+            trace.records.insert(0, Record { t: u64::MAX, node, what });
+        }
+        trace.header.ticks_per_unit = 0;
+        trace.header.algorithm = "<unknown>".into();
+        for (format, _) in Format::ALL {
+            let mut out = Vec::new();
+            trace.write(format, &mut out).unwrap();
+            assert!(!out.is_empty());
+        }
+    }
 }

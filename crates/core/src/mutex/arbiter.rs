@@ -1,0 +1,116 @@
+//! The half of a quorum node that gives permission (spec 2.5 and 2.6): one current grant, the rest
+//! waits in a queue.
+
+use serde::{Deserialize, Serialize};
+
+use super::permission::Word;
+use super::queue::RequestQueue;
+use crate::time::Timestamp;
+use crate::{NodeSet, Refused};
+
+/// What an arbiter does about requests that come in the wrong order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) enum Resolution {
+    /// All of spec 2.5.
+    Full,
+    /// As published in 1985: the oldest queued request is not told when an older one displaces it.
+    Published,
+    /// Nothing.
+    None,
+}
+
+/// The arbiter of a node. Free means that its queue is empty: whoever frees it goes on with
+/// [`Self::grant_next`] until nothing comes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Arbiter {
+    resolution: Resolution,
+    /// Who may ask: every `i` with this node in `R_i`.
+    askers: NodeSet,
+    /// `St`: whose grants come back with a RELEASE.
+    status: NodeSet,
+    /// The current grant, the papers' lock.
+    grant: Option<Timestamp>,
+    /// Who waits. Whether the current grant was inquired about needs no flag: it was iff a queued
+    /// request is older, since the grant was the oldest when given and nothing leaves the queue
+    /// before it comes back.
+    queue: RequestQueue,
+}
+
+impl Arbiter {
+    pub(super) fn new(resolution: Resolution, askers: NodeSet, status: NodeSet) -> Self {
+        Arbiter { resolution, askers, status, grant: None, queue: RequestQueue::default() }
+    }
+
+    /// Whether a correct peer can have asked this. It asks again only once it was granted, so it
+    /// queues one request, which a REQUEST that overtakes its sender's RELEASE adds to the grant.
+    pub(super) fn may_ask(&self, request: Timestamp) -> Result<(), Refused> {
+        if !self.askers.contains(request.node) {
+            Err(Refused::Unexpected("a REQUEST from a node that has other arbiters"))
+        } else if self.queue.has_of(request.node) {
+            Err(Refused::Unexpected("a REQUEST while one of that node is queued"))
+        } else if self.grant.is_some_and(|c| c.node == request.node && c.clock >= request.clock) {
+            Err(Refused::Unexpected("a REQUEST no later than the one that is granted"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether a correct peer can have given this back. It has the LOCKED by then, and no later
+    /// grant is given before: in any order of delivery it is the current one.
+    pub(super) fn may_return(&self, word: Word, request: Timestamp) -> Result<(), Refused> {
+        if self.grant != Some(request) {
+            Err(Refused::Unexpected("a request comes back that is not the one granted"))
+        } else if word == Word::Relinquish && self.queue.oldest().is_none_or(|o| o > request) {
+            Err(Refused::Unexpected("a RELINQUISH that was not asked for"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Busy with c: queue r; if r is older than c and than every other queued request, INQUIRE to
+    /// c's node, once per grant, and FAILED to the request that was the oldest queued one until
+    /// now; else FAILED to r's node. Returns what to say about which request.
+    pub(super) fn request(&mut self, r: Timestamp) -> Option<(Word, Timestamp)> {
+        let oldest = self.queue.oldest();
+        self.queue.insert(r);
+        let c = self.grant?;
+        if self.resolution == Resolution::None {
+            return None;
+        }
+        if c < r || oldest.is_some_and(|o| o < r) {
+            return Some((Word::Failed, r));
+        }
+        match oldest {
+            // It came after c was granted, or it would have been granted first; so it was the reason
+            // for the INQUIRE and was told nothing itself. One younger than c needs no word: it was
+            // told when it came or has relinquished, since of those who wait only the oldest may not
+            // know, and that one is granted at the next change.
+            Some(o) if o < c => (self.resolution == Resolution::Full).then_some((Word::Failed, o)),
+            _ => Some((Word::Inquire, c)),
+        }
+    }
+
+    /// RELINQUISH: c goes back into the queue.
+    pub(super) fn relinquished(&mut self) {
+        if let Some(c) = self.grant.take() {
+            self.queue.insert(c);
+        }
+    }
+
+    /// RELEASE: remove it.
+    pub(super) fn released(&mut self) {
+        self.grant = None;
+    }
+
+    /// Free: grant the oldest queued request; busy only if that requester is in St.
+    pub(super) fn grant_next(&mut self) -> Option<Timestamp> {
+        if self.grant.is_some() {
+            return None;
+        }
+        let oldest = self.queue.pop()?;
+        if self.status.contains(oldest.node) {
+            self.grant = Some(oldest);
+        }
+        Some(oldest)
+    }
+}

@@ -1,0 +1,140 @@
+//! The half of a quorum node that asks for permission (spec 2.5 and 2.6): collects grants, and gives
+//! back those that an older request needs.
+
+use serde::{Deserialize, Serialize};
+
+use super::Phase;
+use super::permission::Word;
+use crate::time::{LamportClock, Timestamp};
+use crate::{NodeId, NodeSet, Refused};
+
+/// The requester of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Candidate {
+    phase: Phase,
+    /// The stamp of the current request; kept when idle, to tell late messages from false ones.
+    stamp: u64,
+    /// `R_i`: whom it asks.
+    asks: NodeSet,
+    /// `I_i`: whom it tells on exit.
+    tells: NodeSet,
+    /// Whose grant it has.
+    locked: NodeSet,
+    /// Who said FAILED or got its grant back, and has granted nothing since.
+    failed: NodeSet,
+    /// Who wants its grant back: the remembered INQUIREs. One may be here before its LOCKED.
+    inquired: NodeSet,
+}
+
+impl Candidate {
+    pub(super) fn new(asks: NodeSet, tells: NodeSet) -> Self {
+        Candidate {
+            phase: Phase::Idle,
+            stamp: 0,
+            asks,
+            tells,
+            locked: NodeSet::new(),
+            failed: NodeSet::new(),
+            inquired: NodeSet::new(),
+        }
+    }
+
+    pub(super) fn asks(&self) -> &NodeSet {
+        &self.asks
+    }
+
+    pub(super) fn tells(&self) -> &NodeSet {
+        &self.tells
+    }
+
+    pub(super) fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// The application wants in; one stamp for the whole request.
+    pub(super) fn request(&mut self, clock: &mut LamportClock) -> Result<(), Refused> {
+        self.phase.may_request()?;
+        self.phase = Phase::Waiting;
+        self.stamp = clock.tick();
+        Ok(())
+    }
+
+    /// The application leaves.
+    pub(super) fn release(&mut self) -> Result<(), Refused> {
+        self.phase.may_release()?;
+        self.phase = Phase::Idle;
+        self.locked.clear();
+        Ok(())
+    }
+
+    /// Whether a correct arbiter can have said this. FAILED and INQUIRE may come late; a LOCKED may
+    /// not, since nobody enters without it, and a second INQUIRE about one grant is never sent.
+    pub(super) fn may_hear(&self, word: Word, about: Timestamp) -> Result<(), Refused> {
+        let from = about.node;
+        // Only who is told on exit knows of a grant to be asked back.
+        let arbiters = if word == Word::Inquire { &self.tells } else { &self.asks };
+        if !arbiters.contains(from) {
+            Err(Refused::Unexpected("an answer from a node that is not asked"))
+        } else if about.clock > self.stamp {
+            Err(Refused::Unexpected("an answer to a request that was not made"))
+        } else if word == Word::Locked && (!self.awaits(about) || self.locked.contains(from)) {
+            Err(Refused::Unexpected("a LOCKED that was not awaited"))
+        } else if word == Word::Inquire && self.awaits(about) && self.inquired.contains(from) {
+            Err(Refused::Unexpected("a second INQUIRE about one grant"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn awaits(&self, about: Timestamp) -> bool {
+        self.phase == Phase::Waiting && about.clock == self.stamp
+    }
+
+    /// Takes the word of an arbiter. Inside, INQUIRE is ignored (RELEASE will come); so is whatever
+    /// does not match the current request.
+    pub(super) fn hear(&mut self, word: Word, about: Timestamp) {
+        if !self.awaits(about) {
+            return;
+        }
+        let from = about.node;
+        match word {
+            Word::Locked => {
+                self.locked.insert(from);
+                self.failed.remove(from);
+            }
+            // An arbiter says FAILED once, before it grants: with its grant here this one was
+            // overtaken.
+            Word::Failed if !self.locked.contains(from) => {
+                self.failed.insert(from);
+            }
+            Word::Inquire => {
+                self.inquired.insert(from);
+            }
+            _ => {}
+        }
+    }
+
+    /// Failed set not empty: drop the grant, send RELINQUISH; for all remembered arbiters, one per
+    /// call. Entering empties both sets, so nothing is given back inside.
+    pub(super) fn give_back(&mut self) -> Option<NodeId> {
+        if self.failed.is_empty() {
+            return None;
+        }
+        let arbiter = self.inquired.iter().find(|&arbiter| self.locked.contains(arbiter))?;
+        self.inquired.remove(arbiter);
+        self.locked.remove(arbiter);
+        self.failed.insert(arbiter);
+        Some(arbiter)
+    }
+
+    /// Enter when all of R_i have granted; true if that is now. What was inquired about comes back
+    /// with the RELEASE.
+    pub(super) fn enter(&mut self) -> bool {
+        let enters = self.phase == Phase::Waiting && self.locked.len() == self.asks.len();
+        if enters {
+            self.phase = Phase::Inside;
+            self.inquired.clear();
+        }
+        enters
+    }
+}

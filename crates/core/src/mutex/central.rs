@@ -1,0 +1,318 @@
+//! Central coordinator (spec 2.1): one node decides who is next.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Entered, Lock, Mutex, Phase, known_peer};
+use crate::catalogue::{Claims, Family, Info, Layout, Order};
+use crate::{Claim, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
+
+const SOUND: Info = Info {
+    name: "central",
+    title: "Central coordinator",
+    paper: "Folklore; G. Coulouris et al.: Distributed Systems: Concepts and Design, 5th ed., 2011, §15.2 (the central server algorithm)",
+    family: Family::Central,
+    channel: Order::Any,
+    layout: Layout::Coordinator,
+    claims: Claims {
+        messages_first: Claim::exactly("3"),
+        messages_again: Claim::exactly("3"),
+        messages_saturated: Claim::exactly("3"),
+        messages_uniform: None,
+        client_first: Claim::exactly("2"),
+        client_again: Claim::exactly("2"),
+        sync_delay: Claim::exactly("2"),
+        ordered: true,
+    },
+    idea: "One of the nodes keeps the section. A node that wants in asks it and waits for its \
+           answer; a node that leaves tells it, and it lets in whoever has asked first.",
+    rules: &[
+        "Request: send REQUEST to the coordinator.",
+        "REQUEST at the coordinator: REPLY at once if the section is free, else queue it.",
+        "Enter on the REPLY.",
+        "Exit: send RELEASE to the coordinator.",
+        "RELEASE at the coordinator: REPLY to the oldest queued request; the section is free if \
+         there is none.",
+    ],
+    notes: &[
+        "Needs no FIFO channels: a REQUEST that overtakes its sender's RELEASE is queued.",
+        "The coordinator's own entries cost no message and its hand-overs one delay less: the \
+         figures are for workloads without it.",
+        "Survives crashes of clients that neither hold nor wait; without the coordinator nobody \
+         enters.",
+        "A REQUEST of the present holder is no duplicate. Dropping it leaves its sender waiting \
+         for ever.",
+    ],
+    broken: None,
+};
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Central {
+    me: NodeId,
+    n: u32,
+    /// Who decides, the textbooks' server.
+    coordinator: NodeId,
+    phase: Phase,
+    /// At the coordinator: who was let in and has not left, as far as it knows.
+    holder: Option<NodeId>,
+    /// At the coordinator: who waits, in the order of arrival; perhaps the holder, once more.
+    queue: VecDeque<NodeId>,
+}
+
+/// What the nodes say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Msg {
+    /// I want in.
+    Request,
+    /// You are in.
+    Reply,
+    /// I am out again.
+    Release,
+}
+
+impl Message for Msg {
+    const KINDS: &'static [&'static str] = &["REQUEST", "REPLY", "RELEASE"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Msg::Request => 0,
+            Msg::Reply => 1,
+            Msg::Release => 2,
+        }
+    }
+}
+
+impl Protocol for Central {
+    type Command = Lock;
+    type Message = Msg;
+    type Timer = Never;
+    type Event = Entered;
+
+    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match input {
+            Input::Start => Ok(()),
+            Input::Command(Lock::Request) => self.request(out),
+            Input::Command(Lock::Release) => self.release(out),
+            Input::Deliver { from, message } => {
+                known_peer(from, self.me, self.n as usize)?;
+                match message {
+                    Msg::Request => self.on_request(from, out),
+                    Msg::Reply => self.on_reply(from, out),
+                    Msg::Release => self.on_release(from, out),
+                }
+            }
+            Input::Expire(never) => match never {},
+        }
+    }
+}
+
+impl Central {
+    /// REQUEST → coordinator.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.may_request()?;
+        self.phase = Phase::Waiting;
+        if self.coordinates() {
+            self.admit(self.me, out);
+        } else {
+            out.send(self.coordinator, Msg::Request);
+        }
+        Ok(())
+    }
+
+    /// A REQUEST that overtakes its sender's RELEASE must be queued, not dropped as a duplicate.
+    fn on_request(&mut self, from: NodeId, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        if !self.coordinates() {
+            return Err(Refused::Unexpected("a REQUEST to a node that does not coordinate"));
+        }
+        if self.queue.contains(&from) {
+            return Err(Refused::Unexpected("a second REQUEST before the first was granted"));
+        }
+        self.admit(from, out);
+        Ok(())
+    }
+
+    /// It grants at once if free, else queues FIFO.
+    fn admit(&mut self, node: NodeId, out: &mut Outbox<Self>) {
+        if self.holder.is_none() {
+            self.grant(node, out);
+        } else {
+            self.queue.push_back(node);
+        }
+    }
+
+    /// REPLY; the coordinator lets itself in by a local step.
+    fn grant(&mut self, node: NodeId, out: &mut Outbox<Self>) {
+        self.holder = Some(node);
+        if node == self.me {
+            self.enter(out);
+        } else {
+            out.send(node, Msg::Reply);
+        }
+    }
+
+    /// Enter on the coordinator's REPLY.
+    fn on_reply(&mut self, from: NodeId, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        if from != self.coordinator || self.phase != Phase::Waiting {
+            return Err(Refused::Unexpected("a REPLY that was not asked for"));
+        }
+        self.enter(out);
+        Ok(())
+    }
+
+    fn enter(&mut self, out: &mut Outbox<Self>) {
+        self.phase = Phase::Inside;
+        out.emit(Entered);
+    }
+
+    /// RELEASE → coordinator.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.may_release()?;
+        self.phase = Phase::Idle;
+        if self.coordinates() {
+            self.grant_next(out);
+        } else {
+            out.send(self.coordinator, Msg::Release);
+        }
+        Ok(())
+    }
+
+    /// Only the holder can leave.
+    fn on_release(&mut self, from: NodeId, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        // Only the coordinator ever has a holder.
+        if self.holder != Some(from) {
+            return Err(Refused::Unexpected("a RELEASE of a node that was not let in"));
+        }
+        self.grant_next(out);
+        Ok(())
+    }
+
+    /// The coordinator grants the oldest waiting.
+    fn grant_next(&mut self, out: &mut Outbox<Self>) {
+        self.holder = None;
+        if let Some(node) = self.queue.pop_front() {
+            self.grant(node, out);
+        }
+    }
+
+    fn coordinates(&self) -> bool {
+        self.me == self.coordinator
+    }
+}
+
+impl Mutex for Central {
+    const VARIANTS: &'static [Info] = &[SOUND];
+
+    fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        if name != SOUND.name {
+            return Err(SetupError::UnknownName(name.into()));
+        }
+        let node = |me| Central {
+            me,
+            n: setup.nodes() as u32,
+            coordinator: setup.coordinator(),
+            phase: Phase::Idle,
+            holder: None,
+            queue: VecDeque::new(),
+        };
+        Ok(NodeId::all(setup.nodes()).map(node).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutex::stage::Stage;
+
+    fn setup(n: usize, coordinator: usize) -> Setup {
+        Setup::new(n).unwrap().with_coordinator(NodeId::new(coordinator)).unwrap()
+    }
+
+    fn stage(n: usize) -> Stage<Central> {
+        Stage::new("central", &setup(n, 0))
+    }
+
+    /// The lectures' example: the second request waits in the queue until the first one leaves, and
+    /// each entry costs three messages.
+    #[test]
+    fn requests_are_served_in_the_order_of_arrival() {
+        let mut stage = stage(4);
+        for node in [2, 1, 3] {
+            stage.request(node);
+            stage.flush();
+        }
+        for node in [2, 1, 3] {
+            assert_eq!(stage.inside(), [node]);
+            stage.release(node);
+            stage.flush();
+        }
+        assert_eq!(stage.entries(), [2, 1, 3]);
+        assert_eq!(stage.sent(), 3 * 3);
+    }
+
+    /// Pitfall: a REQUEST that overtakes its sender's RELEASE, taken for a duplicate.
+    #[test]
+    fn a_request_that_overtakes_the_release_is_queued() {
+        let mut stage = stage(3);
+        stage.request(1);
+        stage.flush();
+        stage.release(1);
+        stage.request(1);
+        stage.deliver_nth(1, 0, 1).unwrap();
+        assert_eq!(stage.inside(), [0; 0], "the RELEASE is still under way");
+        stage.flush();
+        assert_eq!(stage.entries(), [1, 1]);
+    }
+
+    #[test]
+    fn the_coordinators_own_entries_cost_nothing_and_take_their_turn() {
+        let mut stage = stage(2);
+        stage.request(0);
+        assert_eq!(stage.entries(), [0]);
+        stage.release(0);
+        assert_eq!(stage.sent(), 0);
+        stage.request(1);
+        stage.flush();
+        stage.request(0);
+        assert_eq!(stage.inside(), [1]);
+        stage.release(1);
+        stage.flush();
+        assert_eq!(stage.inside(), [0]);
+    }
+
+    #[test]
+    fn what_no_correct_peer_can_have_sent_is_refused() {
+        let mut stage = stage(3);
+        stage.request(1);
+        stage.flush();
+        stage.request(2);
+        stage.flush();
+        for (from, to, message) in [
+            (1, 2, Msg::Request), // to a client
+            (2, 0, Msg::Request), // asked already
+            (1, 2, Msg::Reply),   // of a client
+            (0, 1, Msg::Reply),   // is inside already
+            (2, 0, Msg::Reply),   // to the coordinator
+            (2, 0, Msg::Release), // was not let in
+            (1, 2, Msg::Release), // to a client
+            (7, 0, Msg::Request), // of nobody
+        ] {
+            let refused = stage.inject(from, to, message.clone());
+            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
+        }
+    }
+
+    #[test]
+    fn every_interleaving_is_safe_and_serves_everyone() {
+        for order in [Order::Fifo, Order::Any] {
+            for coordinator in 0..2 {
+                Stage::<Central>::explore("central", &setup(1, 0), &[2], order).unwrap();
+                let two = setup(2, coordinator);
+                Stage::<Central>::explore("central", &two, &[3, 3], order).unwrap();
+                let three = setup(3, coordinator);
+                Stage::<Central>::explore("central", &three, &[3, 3, 3], order).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! Lamport (spec 2.2): everybody keeps the same queue and enters as its proven head.
+
+use serde::{Deserialize, Serialize};
+
+use super::queue::RequestQueue;
+use super::{Entered, Lock, Mutex, Phase, known_peer};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::time::{LamportClock, Timestamp, plausible};
+use crate::{
+    Claim, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
+};
+
+const SOUND: Info = Info {
+    name: "lamport",
+    title: "Lamport",
+    paper: "L. Lamport: Time, clocks, and the ordering of events in a distributed system. CACM 21(7), 1978",
+    family: Family::Permission,
+    channel: Order::Fifo,
+    layout: Layout::None,
+    claims: Claims {
+        messages_first: Claim::exactly("3(N-1)"),
+        messages_again: Claim::exactly("3(N-1)"),
+        messages_saturated: Claim::exactly("3(N-1)"),
+        messages_uniform: None,
+        client_first: Claim::exactly("2"),
+        client_again: Claim::exactly("2"),
+        sync_delay: Claim::exactly("1"),
+        ordered: true,
+    },
+    idea: "Every node keeps a queue of all requests, ordered by their stamps. On a FIFO channel a \
+           message stamped later than a request proves that no older request of its sender is \
+           still under way. A node whose request heads its queue, and which has such proof from \
+           everybody, enters.",
+    rules: &[
+        "Request: stamp the wish with the own clock, once, queue it and send REQUEST(t) to all \
+         others.",
+        "REQUEST: queue it by (t, id) and answer ACK.",
+        "Enter when the own request heads the own queue and a message stamped later than it has \
+         come from every other node.",
+        "Exit: take the own request out of the queue and send RELEASE to all others.",
+        "RELEASE: take its sender's request out of the queue.",
+    ],
+    notes: &[
+        "Needs FIFO channels: an ACK that overtakes its sender's REQUEST hides it.",
+        "With a network multicast REQUEST and RELEASE are one message each: N+1 per entry.",
+        "Survives no crash: a later message of everybody is needed.",
+        "A request has one stamp, in all its REQUESTs and in the queue. The clock advances on \
+         every receipt, or an idle node's ACK never exceeds the request. Every message stamped \
+         later counts, not only an ACK.",
+    ],
+    broken: None,
+};
+
+const LAZY: Info = Info {
+    name: "lamport-lazy",
+    title: "Lamport without redundant ACKs",
+    paper: "L. Lamport: Time, clocks, and the ordering of events in a distributed system. CACM 21(7), 1978; the omission of ACKs: A. D. Kshemkalyani, M. Singhal: Distributed Computing, 2008, §9.3",
+    claims: Claims {
+        messages_saturated: Claim::between("2(N-1)", "3(N-1)").typically("2(N-1)"),
+        ..SOUND.claims
+    },
+    idea: "Lamport's algorithm, in which a node that itself waits or is inside answers no REQUEST: \
+           its own REQUEST, if stamped later, says as much as an ACK, and if not, the asker has to \
+           wait for its RELEASE anyway.",
+    rules: &[
+        SOUND.rules[0],
+        "REQUEST: queue it by (t, id). Answer ACK only when neither waiting nor inside.",
+        SOUND.rules[2],
+        SOUND.rules[3],
+        SOUND.rules[4],
+    ],
+    notes: &[
+        SOUND.notes[0],
+        "The fewer idle nodes, the fewer ACKs: none when everybody always wants in.",
+        SOUND.notes[2],
+        SOUND.notes[3],
+    ],
+    ..SOUND
+};
+
+/// What the broken variant gets wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Flaw {
+    None,
+    /// The rules are the same, but what only a FIFO channel rules out cannot be refused.
+    WithoutFifo,
+}
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Lamport {
+    me: NodeId,
+    n: u32,
+    flaw: Flaw,
+    /// Whether ACKs that say nothing new are left out.
+    lazy: bool,
+    phase: Phase,
+    /// The paper's `C_i`. Counts on at a request and at a receipt; nothing depends on more.
+    clock: LamportClock,
+    /// The stamp `T_m` of the current request; kept when idle.
+    stamp: u64,
+    /// The paper's request queue, the own request included.
+    queue: RequestQueue,
+    /// Who has sent a message stamped later than the current request. It arrived after the request
+    /// was made: one that arrived before has set the clock beyond its own stamp.
+    heard: NodeSet,
+}
+
+/// What the nodes say. All carry the sender's clock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Msg {
+    /// I want in.
+    Request {
+        /// Since when.
+        t: u64,
+    },
+    /// I know of your request.
+    Ack {
+        /// The sender's clock.
+        t: u64,
+    },
+    /// I am out again.
+    Release {
+        /// The sender's clock.
+        t: u64,
+    },
+}
+
+impl Message for Msg {
+    const KINDS: &'static [&'static str] = &["REQUEST", "ACK", "RELEASE"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Msg::Request { .. } => 0,
+            Msg::Ack { .. } => 1,
+            Msg::Release { .. } => 2,
+        }
+    }
+}
+
+impl Protocol for Lamport {
+    type Command = Lock;
+    type Message = Msg;
+    type Timer = Never;
+    type Event = Entered;
+
+    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match input {
+            Input::Start => Ok(()),
+            Input::Command(Lock::Request) => self.request(out),
+            Input::Command(Lock::Release) => self.release(out),
+            Input::Deliver { from, message } => {
+                known_peer(from, self.me, self.n as usize)?;
+                match message {
+                    Msg::Request { t } => self.on_request(Timestamp::new(t, from), out),
+                    Msg::Ack { t } => self.on_ack(Timestamp::new(t, from), out),
+                    Msg::Release { t } => self.on_release(Timestamp::new(t, from), out),
+                }
+            }
+            Input::Expire(never) => match never {},
+        }
+    }
+}
+
+impl Lamport {
+    /// REQUEST(t,i) to all; a request is stamped once and that stamp is used everywhere.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.may_request()?;
+        self.phase = Phase::Waiting;
+        self.stamp = self.clock.tick();
+        self.queue.insert(self.ours());
+        if self.n > 1 {
+            out.broadcast(Msg::Request { t: self.stamp });
+        }
+        self.enter_if_first(out);
+        Ok(())
+    }
+
+    /// Everyone inserts it into a queue ordered by (t,i) and answers ACK.
+    fn on_request(&mut self, theirs: Timestamp, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        plausible(theirs.clock)?;
+        if self.queue.has_of(theirs.node) && self.flaw != Flaw::WithoutFifo {
+            return Err(Refused::Unexpected("a second REQUEST before the RELEASE of the first"));
+        }
+        self.queue.insert(theirs);
+        self.hear(theirs);
+        // While we wait or are inside, our REQUEST or the RELEASE to come is stamped later.
+        if !self.lazy || self.phase == Phase::Idle {
+            out.send(theirs.node, Msg::Ack { t: self.clock.now() });
+        }
+        self.enter_if_first(out);
+        Ok(())
+    }
+
+    /// An ACK may come late, after other messages of its sender have let us in.
+    fn on_ack(&mut self, stamp: Timestamp, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        plausible(stamp.clock)?;
+        if self.stamp == 0 {
+            return Err(Refused::Unexpected("an ACK before the first request"));
+        }
+        self.hear(stamp);
+        self.enter_if_first(out);
+        Ok(())
+    }
+
+    /// RELEASE removes it.
+    fn on_release(&mut self, stamp: Timestamp, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        plausible(stamp.clock)?;
+        if !self.queue.remove_of(stamp.node) && self.flaw != Flaw::WithoutFifo {
+            return Err(Refused::Unexpected("a RELEASE without a REQUEST"));
+        }
+        self.hear(stamp);
+        self.enter_if_first(out);
+        Ok(())
+    }
+
+    /// The clock advances on every receipt; any message stamped later counts as an acknowledgement.
+    fn hear(&mut self, stamp: Timestamp) {
+        self.clock.receive(stamp.clock);
+        if self.phase == Phase::Waiting && stamp > self.ours() {
+            self.heard.insert(stamp.node);
+        }
+    }
+
+    /// Enter when the own request heads the own queue and from every other node a message stamped
+    /// later than (t,i) has arrived.
+    fn enter_if_first(&mut self, out: &mut Outbox<Self>) {
+        let heard_all = self.heard.len() + 1 == self.n as usize;
+        if self.phase == Phase::Waiting && heard_all && self.queue.oldest() == Some(self.ours()) {
+            self.phase = Phase::Inside;
+            out.emit(Entered);
+        }
+    }
+
+    /// RELEASE to all.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.may_release()?;
+        self.phase = Phase::Idle;
+        self.queue.remove_of(self.me);
+        self.heard.clear();
+        if self.n > 1 {
+            out.broadcast(Msg::Release { t: self.clock.now() });
+        }
+        Ok(())
+    }
+
+    fn ours(&self) -> Timestamp {
+        Timestamp::new(self.stamp, self.me)
+    }
+}
+
+impl Mutex for Lamport {
+    const VARIANTS: &'static [Info] = &[
+        SOUND,
+        LAZY,
+        Info {
+            name: "lamport-without-fifo",
+            channel: Order::Any,
+            broken: Some(Broken {
+                flaw: "the channels are not FIFO: an ACK overtakes its sender's REQUEST",
+                breaks: Breaks::Safety,
+                shown_by: "-n 2 --order any --latency uniform:0.1..2 --think exp:5",
+            }),
+            ..SOUND
+        },
+    ];
+
+    fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        let (flaw, lazy) = match name {
+            "lamport" => (Flaw::None, false),
+            "lamport-lazy" => (Flaw::None, true),
+            "lamport-without-fifo" => (Flaw::WithoutFifo, false),
+            _ => return Err(SetupError::UnknownName(name.into())),
+        };
+        let node = |me| Lamport {
+            me,
+            n: setup.nodes() as u32,
+            flaw,
+            lazy,
+            phase: Phase::Idle,
+            clock: LamportClock::default(),
+            stamp: 0,
+            queue: RequestQueue::default(),
+            heard: NodeSet::new(),
+        };
+        Ok(NodeId::all(setup.nodes()).map(node).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutex::stage::Stage;
+
+    fn stage(name: &str, n: usize) -> Stage<Lamport> {
+        Stage::new(name, &Setup::new(n).unwrap())
+    }
+
+    /// The lectures' example: of two concurrent requests the one with the smaller stamp heads both
+    /// queues, here by id, and the other one follows on its RELEASE.
+    #[test]
+    fn the_older_request_enters_first() {
+        let mut stage = stage("lamport", 3);
+        stage.request(2);
+        stage.request(0);
+        stage.flush();
+        assert_eq!(stage.inside(), [0]);
+        stage.release(0);
+        stage.flush();
+        assert_eq!(stage.inside(), [2]);
+        stage.release(2);
+        stage.flush();
+        assert_eq!(stage.entries(), [0, 2]);
+        assert_eq!(stage.sent(), 2 * 3 * 2);
+    }
+
+    /// Pitfall: a clock that ticks per send gives one request N stamps and blocks high ids.
+    #[test]
+    fn a_request_has_a_single_stamp() {
+        let mut stage = stage("lamport", 3);
+        stage.request(2);
+        assert_eq!(stage.oldest(2, 0), Msg::Request { t: 1 });
+        assert_eq!(stage.oldest(2, 1), Msg::Request { t: 1 });
+        stage.deliver(2, 0);
+        let request = Timestamp::new(1, NodeId::new(2));
+        assert_eq!(stage.nodes[0].queue.oldest(), Some(request));
+        assert_eq!(stage.nodes[2].queue.oldest(), Some(request));
+    }
+
+    /// Pitfall: a clock that does not advance on receipt. The ACK of an idle node with a lower id
+    /// would never exceed the request.
+    #[test]
+    fn the_clock_advances_on_receipt() {
+        let mut stage = stage("lamport", 2);
+        stage.request(1);
+        stage.deliver(1, 0);
+        assert_eq!(stage.oldest(0, 1), Msg::Ack { t: 2 });
+        stage.deliver(0, 1);
+        assert_eq!(stage.entries(), [1]);
+    }
+
+    /// Pitfall: waiting for an ACK where another message says as much.
+    #[test]
+    fn any_later_stamped_message_counts() {
+        let mut stage = stage("lamport", 2);
+        stage.request(0);
+        stage.request(1);
+        stage.deliver(1, 0);
+        assert_eq!(stage.entries(), [0], "the REQUEST of the other one is stamped later");
+        stage.release(0);
+        // REQUEST, ACK and RELEASE of the first one: the REQUEST is older, the ACK is later.
+        stage.deliver(0, 1);
+        stage.deliver(0, 1);
+        assert_eq!(stage.inside(), [0; 0]);
+        stage.deliver(0, 1);
+        assert_eq!(stage.inside(), [1]);
+        // The ACK of the second one comes when it is no longer needed.
+        stage.deliver(1, 0);
+    }
+
+    /// Pitfall: channels that are not FIFO. Both believe that they head the queue.
+    #[test]
+    fn an_ack_that_overtakes_a_request_lets_two_in() {
+        let mut stage = stage("lamport-without-fifo", 2);
+        stage.request(0);
+        stage.request(1);
+        stage.deliver(1, 0);
+        assert_eq!(stage.inside(), [0]);
+        stage.deliver_nth(0, 1, 1).unwrap();
+        assert_eq!(stage.inside(), [0, 1]);
+    }
+
+    #[test]
+    fn a_lazy_node_acknowledges_only_when_idle() {
+        let mut alone = stage("lamport-lazy", 3);
+        alone.request(2);
+        alone.flush();
+        alone.release(2);
+        alone.flush();
+        assert_eq!(alone.sent(), 3 * 2);
+
+        let mut crowd = stage("lamport-lazy", 3);
+        (0..3).for_each(|node| crowd.request(node));
+        for node in [0, 1, 2, 0, 1, 2] {
+            crowd.flush();
+            assert_eq!(crowd.inside(), [node]);
+            crowd.release(node);
+            crowd.request(node);
+        }
+        // Six entries, and the REQUESTs of three that still wait.
+        assert_eq!(crowd.sent(), 6 * 2 * 2 + 3 * 2);
+    }
+
+    #[test]
+    fn what_no_correct_peer_can_have_sent_is_refused() {
+        let mut stage = stage("lamport", 3);
+        stage.request(1);
+        stage.deliver(1, 0);
+        for (from, to, message) in [
+            (1, 0, Msg::Request { t: 5 }),        // asked already
+            (2, 0, Msg::Release { t: 5 }),        // has not asked
+            (2, 0, Msg::Ack { t: 5 }),            // was not asked
+            (2, 0, Msg::Request { t: u64::MAX }), // no clock goes that far
+            (1, 0, Msg::Release { t: u64::MAX }),
+            (0, 1, Msg::Ack { t: u64::MAX }),
+            (0, 0, Msg::Request { t: 5 }), // of the node itself
+        ] {
+            let refused = stage.inject(from, to, message.clone());
+            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
+        }
+    }
+
+    #[test]
+    fn every_interleaving_is_safe_and_serves_everyone() {
+        for name in ["lamport", "lamport-lazy"] {
+            for requests in [&[2][..], &[3, 3], &[2, 1, 0]] {
+                let setup = Setup::new(requests.len()).unwrap();
+                Stage::<Lamport>::explore(name, &setup, requests, Order::Fifo).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn three_requesters_need_no_redundant_acks() {
+        let setup = Setup::new(3).unwrap();
+        Stage::<Lamport>::explore("lamport-lazy", &setup, &[1, 1, 1], Order::Fifo).unwrap();
+    }
+
+    #[test]
+    fn every_flaw_is_found() {
+        for info in Lamport::VARIANTS.iter().filter(|info| info.broken.is_some()) {
+            Stage::<Lamport>::refute(info, &Setup::new(2).unwrap(), &[1, 1]);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A node that asks some and is asked by some, the common ground of Maekawa and Sanders (spec 2.5 and
+//! 2.6): routes words between its [`Candidate`], its [`Arbiter`] and those of the others.
+
+use serde::{Deserialize, Serialize};
+
+use super::arbiter::{Arbiter, Resolution};
+use super::candidate::Candidate;
+use super::{Entered, Lock, Mutex, known_peer};
+use crate::time::{LamportClock, Timestamp, plausible};
+use crate::{Input, Message, Never, NodeId, NodeSet, Outbox, Refused};
+
+/// What the nodes say. It is always about one request, the sender's or the receiver's, and is matched
+/// by that request's stamp and never by the node alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Msg {
+    /// What is said.
+    pub word: Word,
+    /// The stamp of the request it is about.
+    pub stamp: u64,
+    /// The sender's clock. Without it a node that is nobody's arbiter would lag behind in time, and
+    /// its requests would count as older than they are.
+    pub clock: u64,
+}
+
+/// What can be said, in Maekawa's words. Sanders' GRANT, FAIL and YIELD are LOCKED, FAILED and
+/// RELINQUISH.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Word {
+    /// To an arbiter: I want in.
+    Request,
+    /// From an arbiter: you have my grant.
+    Locked,
+    /// To an arbiter: I am out.
+    Release,
+    /// From an arbiter: others come first.
+    Failed,
+    /// From an arbiter: an older request came, can you still wait?
+    Inquire,
+    /// To an arbiter: have your grant back for now.
+    Relinquish,
+}
+
+impl Message for Msg {
+    const KINDS: &'static [&'static str] =
+        &["REQUEST", "LOCKED", "RELEASE", "FAILED", "INQUIRE", "RELINQUISH"];
+
+    fn kind(&self) -> usize {
+        self.word as usize
+    }
+}
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Node {
+    me: NodeId,
+    n: u32,
+    /// The highest clock value seen.
+    clock: LamportClock,
+    candidate: Candidate,
+    arbiter: Arbiter,
+}
+
+impl Node {
+    /// The nodes of a system in their initial state, where node `i` asks `asks[i]` and tells
+    /// `tells[i]` on exit.
+    pub(super) fn system(asks: &[NodeSet], tells: &[NodeSet], resolution: Resolution) -> Vec<Node> {
+        let with = |sets: &[NodeSet], me| {
+            NodeId::all(sets.len()).filter(|i| sets[i.index()].contains(me)).collect()
+        };
+        let node = |me: NodeId| Node {
+            me,
+            n: asks.len() as u32,
+            clock: LamportClock::default(),
+            candidate: Candidate::new(asks[me.index()].clone(), tells[me.index()].clone()),
+            arbiter: Arbiter::new(resolution, with(asks, me), with(tells, me)),
+        };
+        NodeId::all(asks.len()).map(node).collect()
+    }
+
+    /// One step of the protocol.
+    pub(super) fn step<P>(&mut self, input: Input<P>, out: &mut Outbox<P>) -> Result<(), Refused>
+    where
+        P: Mutex<Message = Msg, Timer = Never>,
+    {
+        match input {
+            Input::Start => Ok(()),
+            Input::Command(Lock::Request) => {
+                self.candidate.request(&mut self.clock)?;
+                self.say_to_all(Candidate::asks, Word::Request, out);
+                Ok(())
+            }
+            Input::Command(Lock::Release) => {
+                self.candidate.release()?;
+                self.say_to_all(Candidate::tells, Word::Release, out);
+                Ok(())
+            }
+            Input::Deliver { from, message: Msg { word, stamp, clock } } => {
+                known_peer(from, self.me, self.n as usize)?;
+                plausible(clock)?;
+                if stamp > clock {
+                    return Err(Refused::Unexpected("a stamp beyond the sender's clock"));
+                }
+                let about = Timestamp::new(stamp, from);
+                match word {
+                    Word::Request => self.arbiter.may_ask(about)?,
+                    Word::Release | Word::Relinquish => self.arbiter.may_return(word, about)?,
+                    Word::Locked | Word::Failed | Word::Inquire => {
+                        self.candidate.may_hear(word, about)?;
+                    }
+                }
+                self.clock.witness(clock);
+                self.hear(word, about, out);
+                Ok(())
+            }
+            Input::Expire(never) => match never {},
+        }
+    }
+
+    /// Takes a word from another node or from this one. `about` has the sender as its node: for an
+    /// arbiter that is the requester, a candidate knows its own name.
+    ///
+    /// Saying something may come back here, as a node is often its own arbiter; both halves are
+    /// complete whenever that happens, and the loops ask them afresh each time round.
+    fn hear<P: Mutex<Message = Msg>>(&mut self, word: Word, about: Timestamp, out: &mut Outbox<P>) {
+        match word {
+            Word::Locked | Word::Failed | Word::Inquire => {
+                self.candidate.hear(word, about);
+                while let Some(arbiter) = self.candidate.give_back() {
+                    self.say(arbiter, Word::Relinquish, self.candidate.stamp(), out);
+                }
+                if self.candidate.enter() {
+                    out.emit(Entered);
+                }
+                return;
+            }
+            Word::Request => {
+                if let Some((word, request)) = self.arbiter.request(about) {
+                    self.say(request.node, word, request.clock, out);
+                }
+            }
+            Word::Relinquish => self.arbiter.relinquished(),
+            Word::Release => self.arbiter.released(),
+        }
+        while let Some(request) = self.arbiter.grant_next() {
+            self.say(request.node, Word::Locked, request.clock, out);
+        }
+    }
+
+    fn say<P: Mutex<Message = Msg>>(
+        &mut self,
+        to: NodeId,
+        word: Word,
+        stamp: u64,
+        out: &mut Outbox<P>,
+    ) {
+        if to == self.me {
+            self.hear(word, Timestamp::new(stamp, self.me), out);
+        } else {
+            out.send(to, Msg { word, stamp, clock: self.clock.now() });
+        }
+    }
+
+    /// Says something about the own request to a whole set, to oneself last.
+    fn say_to_all<P: Mutex<Message = Msg>>(
+        &mut self,
+        set: fn(&Candidate) -> &NodeSet,
+        word: Word,
+        out: &mut Outbox<P>,
+    ) {
+        let stamp = self.candidate.stamp();
+        let message = Msg { word, stamp, clock: self.clock.now() };
+        for to in set(&self.candidate).iter().filter(|&to| to != self.me) {
+            out.send(to, message);
+        }
+        if set(&self.candidate).contains(self.me) {
+            self.say(self.me, word, stamp, out);
+        }
+    }
+}

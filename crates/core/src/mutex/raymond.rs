@@ -1,0 +1,437 @@
+//! Raymond (spec 2.10): a token on a tree, and at each node the way to it.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Entered, Lock, Mutex, Phase};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::{Claim, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
+
+const SOUND: Info = Info {
+    name: "raymond",
+    title: "Raymond",
+    paper: "K. Raymond: A tree-based algorithm for distributed mutual exclusion. ACM TOCS 7(1), 1989",
+    family: Family::Token,
+    channel: Order::Any,
+    layout: Layout::Tree,
+    claims: Claims {
+        messages_first: Claim::exactly("2d"),
+        messages_again: Claim::exactly("0"),
+        messages_saturated: Claim::between("0", "2D").typically("4(N-1)/N"),
+        messages_uniform: None,
+        client_first: Claim::exactly("2d"),
+        client_again: Claim::exactly("0"),
+        sync_delay: Claim::between("1", "D"),
+        ordered: false,
+    },
+    idea: "Each node of a tree knows the neighbour in whose direction the token is. It asks that \
+           neighbour once, on behalf of itself and of all neighbours who asked it, and serves them \
+           in the order in which they asked. The token travels against the requests and turns the \
+           pointers on its way.",
+    rules: &[
+        "Request: append oneself to the own queue.",
+        "REQUEST from a neighbour: append it to the own queue.",
+        "Ask: while the queue is not empty, the token elsewhere and no ask outstanding, send \
+         REQUEST to the holder.",
+        "Serve: with the token, outside the section and the queue not empty, take its head; enter \
+         if it is oneself, else send it the PRIVILEGE, and ask again if the queue is still not \
+         empty.",
+        "Exit: serve.",
+    ],
+    notes: &[
+        "Needs no FIFO channels: of one node's messages to one neighbour only a PRIVILEGE and the \
+         REQUEST right after it can be under way together, and the REQUEST may arrive first.",
+        "Exactly 4(N−1)/N messages per entry under saturation, on any tree: in each round the \
+         token crosses each edge twice, after two REQUESTs.",
+        "A line with uniform requesters other than the holder costs 2(N+1)/3 messages per entry.",
+        "A node knows only its neighbours: its state does not grow with N.",
+        "Requests are not served in the order of happened-before: whoever got the PRIVILEGE may \
+         enter again before the REQUEST behind it arrives.",
+        "Survives no crash of an inner node; a leaf that neither asks nor holds is not missed.",
+        "Ask again after the token has left a queue behind; a root inside the section queues a \
+         REQUEST, it does not serve it.",
+    ],
+    broken: None,
+};
+
+/// What the broken variants get wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Flaw {
+    None,
+    /// The token leaves, others are still in the queue, and nobody asks for them.
+    NoReask,
+    /// The root serves a REQUEST although it is inside.
+    EagerRoot,
+}
+
+/// A node's state: as much as it has neighbours, however large the tree.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Raymond {
+    me: NodeId,
+    flaw: Flaw,
+    /// Whether it is inside, the paper's `USING`.
+    phase: Phase,
+    /// In ascending order.
+    neighbours: Box<[NodeId]>,
+    /// The neighbour in the token's direction, the paper's `HOLDER`; none where the token is here.
+    holder: Option<NodeId>,
+    /// Who asked, ourselves included, the paper's `REQUEST_Q`; nobody is in it twice.
+    queue: VecDeque<NodeId>,
+    /// Whether the holder was asked for the token, the paper's `ASKED`.
+    asked: bool,
+}
+
+/// What the nodes say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Msg {
+    /// Send me the token.
+    Request,
+    /// Here is the token.
+    Privilege,
+}
+
+impl Message for Msg {
+    const KINDS: &'static [&'static str] = &["REQUEST", "PRIVILEGE"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Msg::Request => 0,
+            Msg::Privilege => 1,
+        }
+    }
+}
+
+impl Protocol for Raymond {
+    type Command = Lock;
+    type Message = Msg;
+    type Timer = Never;
+    type Event = Entered;
+
+    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match input {
+            Input::Start => Ok(()),
+            Input::Command(Lock::Request) => self.request(out),
+            Input::Command(Lock::Release) => self.release(out),
+            Input::Deliver { from, message } => match message {
+                Msg::Request => self.on_request(from, out),
+                Msg::Privilege => self.on_privilege(from, out),
+            },
+            Input::Expire(never) => match never {},
+        }
+    }
+}
+
+impl Raymond {
+    /// The own wish stands in the queue like that of a neighbour.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.may_request()?;
+        self.phase = Phase::Waiting;
+        self.queue.push_back(self.me);
+        self.serve(out);
+        self.ask(out);
+        Ok(())
+    }
+
+    /// A root inside the section queues a REQUEST, it does not pass the token.
+    fn on_request(&mut self, from: NodeId, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        if self.neighbours.binary_search(&from).is_err() {
+            return Err(Refused::Unexpected("a REQUEST of a node that is no neighbour"));
+        }
+        // With an ask outstanding the REQUEST may have overtaken the PRIVILEGE that answers it.
+        if self.holder == Some(from) && !self.asked {
+            return Err(Refused::Unexpected("a REQUEST from where the token is"));
+        }
+        if self.queue.contains(&from) {
+            return Err(Refused::Unexpected("a second REQUEST before the first was served"));
+        }
+        self.queue.push_back(from);
+        if self.phase != Phase::Inside || self.flaw == Flaw::EagerRoot {
+            self.serve(out);
+        }
+        self.ask(out);
+        Ok(())
+    }
+
+    /// On the token serve the queue's head.
+    fn on_privilege(&mut self, from: NodeId, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        if self.holder != Some(from) || !self.asked {
+            return Err(Refused::Unexpected("a PRIVILEGE that was not asked for"));
+        }
+        self.holder = None;
+        self.asked = false;
+        if self.phase != Phase::Inside {
+            self.serve(out);
+        }
+        self.ask_again(out);
+        Ok(())
+    }
+
+    /// The next one in the queue gets the token.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.may_release()?;
+        self.phase = Phase::Idle;
+        self.serve(out);
+        self.ask_again(out);
+        Ok(())
+    }
+
+    /// With the token and outside the section: serve the queue's head, oneself or a neighbour (the
+    /// paper's `ASSIGN_PRIVILEGE`).
+    fn serve(&mut self, out: &mut Outbox<Self>) {
+        if self.holder.is_some() {
+            return;
+        }
+        match self.queue.pop_front() {
+            Some(head) if head == self.me => {
+                self.phase = Phase::Inside;
+                out.emit(Entered);
+            }
+            Some(head) => {
+                self.holder = Some(head);
+                out.send(head, Msg::Privilege);
+            }
+            None => {}
+        }
+    }
+
+    /// If the queue is still non-empty after passing the token on, ask again.
+    fn ask_again(&mut self, out: &mut Outbox<Self>) {
+        if self.flaw != Flaw::NoReask {
+            self.ask(out);
+        }
+    }
+
+    /// Ask the holder once while the queue is non-empty and no ask is outstanding (the paper's
+    /// `MAKE_REQUEST`).
+    fn ask(&mut self, out: &mut Outbox<Self>) {
+        if let Some(holder) = self.holder
+            && !self.queue.is_empty()
+            && !self.asked
+        {
+            self.asked = true;
+            out.send(holder, Msg::Request);
+        }
+    }
+}
+
+impl Mutex for Raymond {
+    const VARIANTS: &'static [Info] = &[
+        SOUND,
+        Info {
+            name: "raymond-no-reask",
+            broken: Some(Broken {
+                flaw: "a node that passes the token on does not ask for those still in its queue",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 3 --tree star",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "raymond-eager-root",
+            broken: Some(Broken {
+                flaw: "a root inside the section passes the token on a REQUEST",
+                breaks: Breaks::Safety,
+                shown_by: "-n 3 --tree star",
+            }),
+            ..SOUND
+        },
+    ];
+
+    fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        let flaw = match name {
+            "raymond" => Flaw::None,
+            "raymond-no-reask" => Flaw::NoReask,
+            "raymond-eager-root" => Flaw::EagerRoot,
+            _ => return Err(SetupError::UnknownName(name.into())),
+        };
+        let missing = SetupError::Missing { algorithm: SOUND.name, what: "tree" };
+        let tree = setup.tree().ok_or(missing)?;
+        let node = |(me, neighbours): (NodeId, Vec<NodeId>)| Raymond {
+            me,
+            flaw,
+            phase: Phase::Idle,
+            neighbours: neighbours.into_boxed_slice(),
+            holder: tree.parent(me),
+            queue: VecDeque::new(),
+            asked: false,
+        };
+        Ok(NodeId::all(setup.nodes()).zip(tree.neighbours()).map(node).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutex::stage::Stage;
+    use crate::topology::Tree;
+
+    fn on(tree: Tree) -> Setup {
+        Setup::new(tree.nodes()).unwrap().with_tree(tree).unwrap()
+    }
+
+    fn stage(tree: Tree) -> Stage<Raymond> {
+        Stage::new("raymond", &on(tree))
+    }
+
+    /// The lectures' example: requests of a subtree go up as one, the token comes down and turns
+    /// the pointers.
+    #[test]
+    fn a_subtree_asks_once_and_is_served_in_order() {
+        let mut stage = stage(Tree::balanced(7, 2));
+        stage.request(0);
+        stage.request(3);
+        stage.deliver(3, 1);
+        stage.request(4);
+        stage.deliver(4, 1);
+        stage.request(1);
+        stage.deliver(1, 0);
+        assert_eq!(stage.sent(), 3);
+        stage.release(0);
+        stage.flush();
+        for node in [3, 4, 1] {
+            assert_eq!(stage.inside(), [node]);
+            stage.release(node);
+            stage.flush();
+        }
+        assert_eq!(stage.entries(), [0, 3, 4, 1]);
+        let holders: Vec<_> =
+            stage.nodes.iter().map(|node| node.holder.map(NodeId::index)).collect();
+        assert_eq!(holders, [Some(1), None, Some(0), Some(1), Some(1), Some(2), Some(2)]);
+    }
+
+    /// 2d messages for the first entry of a lone requester, none for the next.
+    #[test]
+    fn a_lone_requester_pays_the_way_twice() {
+        let mut stage = stage(Tree::line(5));
+        stage.request(4);
+        stage.flush();
+        stage.release(4);
+        stage.request(4);
+        assert_eq!((stage.entries(), stage.sent()), (&[4, 4][..], 2 * 4));
+    }
+
+    #[test]
+    fn a_single_node_enters_at_once() {
+        let mut stage = stage(Tree::line(1));
+        stage.request(0);
+        assert_eq!((stage.inside(), stage.sent()), (vec![0], 0));
+    }
+
+    #[test]
+    fn a_tree_is_needed() {
+        let built = Raymond::build("raymond", &Setup::new(3).unwrap());
+        assert_eq!(built, Err(SetupError::Missing { algorithm: "raymond", what: "tree" }));
+    }
+
+    /// Pitfall: the token leaves, others wait here, and nobody asks for them.
+    #[test]
+    fn who_passes_the_token_asks_again() {
+        let mut stage = stage(Tree::star(3));
+        stage.request(0);
+        stage.request(1);
+        stage.request(2);
+        stage.flush();
+        stage.release(0);
+        stage.deliver(0, 1);
+        assert_eq!(stage.oldest(0, 1), Msg::Request);
+        stage.flush();
+        stage.release(1);
+        stage.flush();
+        assert_eq!(stage.entries(), [0, 1, 2]);
+    }
+
+    /// Pitfall: a root inside the section queues a REQUEST.
+    #[test]
+    fn a_root_inside_keeps_the_token() {
+        let mut stage = stage(Tree::star(2));
+        stage.request(0);
+        stage.request(1);
+        stage.flush();
+        assert_eq!((stage.inside(), stage.sent()), (vec![0], 1));
+        stage.release(0);
+        stage.flush();
+        assert_eq!(stage.inside(), [1]);
+    }
+
+    /// The REQUEST behind a PRIVILEGE may arrive first.
+    #[test]
+    fn a_request_may_overtake_the_privilege() {
+        let mut stage = stage(Tree::star(3));
+        stage.request(0);
+        stage.request(1);
+        stage.request(2);
+        stage.flush();
+        stage.release(0);
+        stage.deliver_nth(0, 1, 1).unwrap();
+        stage.flush();
+        stage.release(1);
+        stage.flush();
+        assert_eq!(stage.entries(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_no_correct_neighbour_sends_is_refused() {
+        let mut stage = stage(Tree::line(3));
+        assert!(stage.inject(2, 0, Msg::Request).is_err(), "P3 is no neighbour of P1");
+        assert!(stage.inject(0, 1, Msg::Request).is_err(), "P1 has the token");
+        assert!(stage.inject(0, 1, Msg::Privilege).is_err(), "nobody asked");
+        stage.request(2);
+        stage.deliver(2, 1);
+        assert!(stage.inject(2, 1, Msg::Request).is_err(), "P3 has asked already");
+        assert!(stage.inject(2, 1, Msg::Privilege).is_err(), "P3 was not asked");
+    }
+
+    /// Spec 2.10: exactly 4(N−1)/N messages per entry when everybody always wants in, on any tree.
+    #[test]
+    fn saturation_costs_four_messages_per_edge_and_round() {
+        for tree in [Tree::line(5), Tree::star(5), Tree::balanced(7, 2)] {
+            let n = tree.nodes();
+            let mut stage = stage(tree);
+            (0..n).for_each(|node| stage.request(node));
+            let rounds = |stage: &mut Stage<Raymond>, rounds: usize| {
+                let before = stage.sent();
+                for _ in 0..rounds * n {
+                    stage.flush();
+                    let node = stage.inside()[0];
+                    stage.release(node);
+                    stage.request(node);
+                }
+                stage.flush();
+                stage.sent() - before
+            };
+            rounds(&mut stage, 2);
+            assert_eq!(rounds(&mut stage, 3), 3 * 4 * (n - 1));
+        }
+    }
+
+    /// A million nodes of it, with their neighbours, are about a hundred megabytes.
+    #[test]
+    fn a_node_is_small() {
+        assert!(size_of::<Raymond>() <= 72);
+    }
+
+    #[test]
+    fn every_interleaving_is_safe_and_serves_everyone() {
+        let scenes: [(Tree, &[usize]); 5] = [
+            (Tree::line(2), &[3, 3]),
+            (Tree::line(3), &[3, 3, 3]),
+            (Tree::star(3), &[3, 3, 3]),
+            (Tree::line(4), &[2, 2, 2, 2]),
+            (Tree::star(4), &[2, 2, 2, 2]),
+        ];
+        for (tree, requests) in scenes {
+            let setup = on(tree);
+            for order in [Order::Fifo, Order::Any] {
+                Stage::<Raymond>::explore("raymond", &setup, requests, order).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn every_flaw_is_found() {
+        for info in &Raymond::VARIANTS[1..] {
+            Stage::<Raymond>::refute(info, &on(Tree::star(3)), &[1, 1, 1]);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Sanders (spec 2.6): the general permission-based algorithm, over any information structure.
+
+use serde::{Deserialize, Serialize};
+
+use super::arbiter::Resolution;
+use super::permission::Node;
+pub use super::permission::{Msg, Word};
+use super::{Entered, Lock, Mutex};
+use crate::catalogue::{Claims, Family, Info, Layout, Order};
+use crate::{Claim, Input, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError};
+
+const SOUND: Info = Info {
+    name: "sanders",
+    title: "Sanders",
+    paper: "B. A. Sanders: The information structure of distributed mutual exclusion algorithms. ACM TOCS 5(3), 1987",
+    family: Family::Permission,
+    channel: Order::Any,
+    layout: Layout::Structure,
+    claims: Claims {
+        messages_first: Claim::exactly("L"),
+        messages_again: Claim::exactly("L"),
+        messages_saturated: Claim::between("L", "U"),
+        messages_uniform: None,
+        client_first: Claim::exactly("2"),
+        client_again: Claim::exactly("2"),
+        sync_delay: Claim::between("1", "2"),
+        ordered: false,
+    },
+    idea: "Permission-based algorithms differ in whom a node asks (R_i) and whom it tells on exit (I_i); \
+           with both as parameters they are one algorithm. An arbiter that will be told of the exit \
+           grants one at a time, one that will not be told just grants. Lamport's, Ricart and Agrawala's \
+           and Maekawa's structures are special cases, and new ones can be written down.",
+    rules: &[
+        "Request: stamp the wish, once, and send REQUEST to R_i; enter when all of R_i are LOCKED.",
+        "Arbiter s, free: LOCKED to the oldest queued request. It becomes busy only if that requester is \
+         in St_s = { j : s ∈ I_j }; repeat while it is free and the queue is not empty.",
+        "Exit: RELEASE to I_i, whose members are free again.",
+        "Deadlocks are resolved with FAILED, INQUIRE and RELINQUISH as in Maekawa's algorithm.",
+    ],
+    notes: &[
+        "A structure is valid iff i ∈ I_i ⊆ R_i for every i, and for all i, j: I_i and I_j meet, or each \
+         of the two asks the other.",
+        "The messages have Maekawa's names; Sanders' GRANT, FAIL and YIELD are LOCKED, FAILED and \
+         RELINQUISH.",
+        "Clocks travel in every message: with clocks in REQUESTs alone, nodes that are nobody's arbiter \
+         get twice the share.",
+        "Needs no FIFO channels, since every message carries the stamp of the request it is about.",
+        "The published delay is 2T where I_i and I_j meet, else T; as a node's word to itself is free, it \
+         is shorter where the slowest shared arbiter is one of the two.",
+        "The crash of an arbiter stops all who ask it.",
+    ],
+    broken: None,
+};
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Sanders(Node);
+
+impl Protocol for Sanders {
+    type Command = Lock;
+    type Message = Msg;
+    type Timer = Never;
+    type Event = Entered;
+
+    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.0.step(input, out)
+    }
+}
+
+impl Mutex for Sanders {
+    const VARIANTS: &'static [Info] = &[SOUND];
+
+    fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        if name != SOUND.name {
+            return Err(SetupError::UnknownName(name.into()));
+        }
+        let missing = SetupError::Missing { algorithm: SOUND.name, what: "information structure" };
+        let structure = setup.structure().ok_or(missing)?;
+        let nodes = || NodeId::all(structure.nodes());
+        let asks: Vec<NodeSet> = nodes().map(|i| structure.request(i).clone()).collect();
+        let tells: Vec<NodeSet> = nodes().map(|i| structure.inform(i).clone()).collect();
+        Ok(Node::system(&asks, &tells, Resolution::Full).into_iter().map(Sanders).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutex::stage::Stage;
+    use crate::topology::{Quorums, Structure};
+
+    fn setup(structure: Structure) -> Setup {
+        Setup::new(structure.nodes()).unwrap().with_structure(structure).unwrap()
+    }
+
+    fn majority() -> Structure {
+        Structure::maekawa(&serde_json::from_str::<Quorums>("[[1,2],[2,3],[3,1]]").unwrap())
+    }
+
+    fn presets() -> [Structure; 4] {
+        let (lamport, ricart_agrawala) = (Structure::lamport(3), Structure::ricart_agrawala(3));
+        [lamport, ricart_agrawala, majority(), Structure::four_nodes()]
+    }
+
+    fn stage(structure: Structure) -> Stage<Sanders> {
+        Stage::new("sanders", &setup(structure))
+    }
+
+    /// The published example: 1 and 2 (from 1) ask each other, 3 and 4 ask both.
+    #[test]
+    fn the_four_nodes_are_served_by_age() {
+        let mut stage = stage(Structure::four_nodes());
+        for requester in 0..4 {
+            stage.request(requester);
+        }
+        for entered in 0..4 {
+            stage.flush();
+            assert_eq!(stage.inside(), [entered]);
+            stage.release(entered);
+        }
+    }
+
+    /// The lower bound is what a lone entry costs, exactly, for every node; also for one node alone.
+    #[test]
+    fn a_lone_request_costs_the_lower_bound() {
+        for structure in presets().into_iter().chain([Structure::lamport(1)]) {
+            for i in NodeId::all(structure.nodes()) {
+                let mut stage = stage(structure.clone());
+                for round in 1..3 {
+                    stage.request(i.index());
+                    stage.flush();
+                    assert_eq!(stage.inside(), [i.index()]);
+                    stage.release(i.index());
+                    stage.flush();
+                    assert_eq!(stage.sent(), round * structure.message_bounds(i).0);
+                }
+            }
+        }
+    }
+
+    /// Pitfall: an arbiter that will not be told of the exit must not become busy.
+    #[test]
+    fn an_arbiter_is_busy_only_for_who_tells_it() {
+        let mut stage = stage(Structure::four_nodes());
+        stage.request(0);
+        stage.deliver(0, 1);
+        stage.request(2);
+        stage.deliver(2, 1);
+        assert_eq!(stage.oldest(1, 2).word, Word::Locked);
+        stage.deliver(2, 0);
+        assert_eq!(stage.oldest(0, 2).word, Word::Failed);
+        stage.flush();
+        stage.release(0);
+        stage.flush();
+        assert_eq!(stage.entries(), [0, 2]);
+    }
+
+    /// Pitfall: an arbiter that stays free grants on, or the others wait for an exit that it never
+    /// hears of.
+    #[test]
+    fn an_arbiter_grants_on_while_it_is_free() {
+        let mut stage = stage(Structure::ricart_agrawala(3));
+        stage.request(0);
+        stage.flush();
+        stage.request(1);
+        stage.request(2);
+        stage.deliver(1, 0);
+        stage.deliver(2, 0);
+        stage.deliver(0, 1);
+        stage.deliver(0, 2);
+        stage.release(0);
+        assert_eq!(stage.oldest(0, 1).word, Word::Locked);
+        assert_eq!(stage.oldest(0, 2).word, Word::Locked);
+    }
+
+    /// Pitfall: clocks advance on every message, or nodes that are nobody's arbiter, as 3 and 4
+    /// (from 1), get twice the share.
+    #[test]
+    fn nobodys_arbiter_keeps_up_with_the_time() {
+        let mut stage = stage(Structure::four_nodes());
+        for requester in [3, 3, 3, 2] {
+            stage.request(requester);
+            stage.flush();
+            stage.release(requester);
+            stage.flush();
+        }
+        stage.request(2);
+        assert_eq!(stage.oldest(2, 0).stamp, 4);
+    }
+
+    /// An arbiter that is not told on exit has no grant to ask for.
+    #[test]
+    fn an_inquire_from_one_who_is_not_told_is_refused() {
+        let mut stage = stage(Structure::four_nodes());
+        stage.request(0);
+        let inquire = Msg { word: Word::Inquire, stamp: 1, clock: 1 };
+        assert!(matches!(stage.inject(1, 0, inquire), Err(Refused::Unexpected(_))));
+    }
+
+    #[test]
+    fn every_interleaving_is_safe_and_serves_everyone() {
+        let [lamport, ricart_agrawala, majority, four_nodes] = presets();
+        for order in [Order::Fifo, Order::Any] {
+            for (structure, requests) in [
+                (&lamport, &[1, 1, 1][..]),
+                (&ricart_agrawala, &[1, 1, 1]),
+                (&majority, &[2, 1, 1]),
+                (&four_nodes, &[1, 1, 1, 0]),
+                (&four_nodes, &[0, 1, 1, 1]),
+            ] {
+                let setup = setup(structure.clone());
+                Stage::<Sanders>::explore("sanders", &setup, requests, order).unwrap();
+            }
+        }
+    }
+
+    /// More requests than can be tried in all orders.
+    #[test]
+    fn random_interleavings_are_safe_and_serve_everyone() {
+        for structure in presets() {
+            let requests = vec![2; structure.nodes()];
+            let setup = setup(structure);
+            Stage::<Sanders>::wander("sanders", &setup, &requests, Order::Any, 3_000).unwrap();
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! Suzuki–Kasami (spec 2.8): ask everybody for the one token, which knows who was served.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Entered, Lock, Mutex, Phase, known_peer};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::time::plausible;
+use crate::{
+    Claim, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
+};
+
+const SOUND: Info = Info {
+    name: "suzuki-kasami",
+    title: "Suzuki–Kasami",
+    paper: "I. Suzuki, T. Kasami: A distributed mutual exclusion algorithm. ACM TOCS 3(4), 1985",
+    family: Family::Token,
+    channel: Order::Any,
+    layout: Layout::None,
+    claims: Claims {
+        messages_first: Claim::exactly("N"),
+        messages_again: Claim::exactly("0"),
+        messages_saturated: Claim::exactly("N"),
+        messages_uniform: Some(Claim::exactly("N-1")),
+        client_first: Claim::exactly("2"),
+        client_again: Claim::exactly("0"),
+        sync_delay: Claim::exactly("1"),
+        ordered: false,
+    },
+    idea: "Whoever has the token may enter. A node without it numbers its request and sends it to \
+           all others, since anybody may have the token. The token carries the number of the last \
+           request of each node that was served, so that its holder can tell a new request from \
+           one that arrives late, and a queue of those to serve next.",
+    rules: &[
+        "Request with the token: enter.",
+        "Request without it: RN[i] + 1, send REQUEST(RN[i]) to all others.",
+        "REQUEST(n) from j: RN[j] = max(RN[j], n). A holder outside the section passes the token \
+         to j if RN[j] = LN[j] + 1.",
+        "Enter on the PRIVILEGE.",
+        "Exit: LN[i] = RN[i]; append to the queue every j not in it with RN[j] = LN[j] + 1; pass \
+         the token to the queue's head, or keep it if nobody asks.",
+    ],
+    notes: &[
+        "Needs no FIFO channels: a REQUEST that was overtaken changes nothing, because RN is \
+         updated by maximum.",
+        "With a network multicast the REQUEST is one message: 2 per entry instead of N.",
+        "N−1 messages where requests come one at a time from uniformly chosen nodes: one in N \
+         comes from the holder and costs nothing.",
+        "Survives crashes of nodes that neither ask nor hold.",
+        "Requests are not served in the order of happened-before: the queue is filled at an exit, \
+         in the order of ids.",
+        "Some slides print RN[j] = LN[i] + 1 for the exit; that forgets whoever asked less often \
+         than i.",
+    ],
+    broken: None,
+};
+
+/// What the broken variant gets wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Flaw {
+    None,
+    /// The exit compares everybody's requests with the own count.
+    LnSlip,
+}
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SuzukiKasami {
+    me: NodeId,
+    flaw: Flaw,
+    /// Whether it wants in or is inside, the paper's `Requesting`.
+    phase: Phase,
+    /// The highest request number seen of each node, the paper's `RN`.
+    rn: Box<[u64]>,
+    /// The token where it is here, the paper's `HavePrivilege`.
+    token: Option<Box<Token>>,
+}
+
+/// What travels with the privilege.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Token {
+    /// The number of each node's request that was served last, the paper's `LN`.
+    ln: Box<[u64]>,
+    /// Who is served next, the paper's `Q`; nobody is in it twice.
+    queue: VecDeque<NodeId>,
+}
+
+impl Token {
+    /// The queue as a set: looking each node up in the queue itself would cost N² steps.
+    fn queued(&self) -> NodeSet {
+        self.queue.iter().copied().collect()
+    }
+}
+
+/// What the nodes say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Msg {
+    /// I want in.
+    Request {
+        /// For the how many-th time.
+        number: u64,
+    },
+    /// You may.
+    Privilege {
+        /// Who was served and who is next. It is large and moves, so it is boxed.
+        token: Box<Token>,
+    },
+}
+
+impl Message for Msg {
+    const KINDS: &'static [&'static str] = &["REQUEST", "PRIVILEGE"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Msg::Request { .. } => 0,
+            Msg::Privilege { .. } => 1,
+        }
+    }
+}
+
+impl Protocol for SuzukiKasami {
+    type Command = Lock;
+    type Message = Msg;
+    type Timer = Never;
+    type Event = Entered;
+
+    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match input {
+            Input::Start => Ok(()),
+            Input::Command(Lock::Request) => self.request(out),
+            Input::Command(Lock::Release) => self.release(out),
+            Input::Deliver { from, message } => {
+                known_peer(from, self.me, self.rn.len())?;
+                match message {
+                    Msg::Request { number } => self.on_request(from, number, out),
+                    Msg::Privilege { token } => self.on_privilege(token, out),
+                }
+            }
+            Input::Expire(never) => match never {},
+        }
+    }
+}
+
+impl SuzukiKasami {
+    /// RN[i]+1, broadcast REQUEST(i, RN[i]); a holder enters at once.
+    fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.may_request()?;
+        if self.token.is_some() {
+            self.enter(out);
+        } else {
+            self.phase = Phase::Waiting;
+            let number = &mut self.rn[self.me.index()];
+            *number += 1;
+            out.broadcast(Msg::Request { number: *number });
+        }
+        Ok(())
+    }
+
+    /// RN is updated by maximum; the holder outside the section passes the token if
+    /// RN[j] = LN[j]+1.
+    fn on_request(
+        &mut self,
+        from: NodeId,
+        number: u64,
+        out: &mut Outbox<Self>,
+    ) -> Result<(), Refused> {
+        plausible(number)?;
+        let seen = &mut self.rn[from.index()];
+        if number == 0 || number == *seen {
+            return Err(Refused::Unexpected("a REQUEST that was seen before"));
+        }
+        let next = self.token.as_ref().map(|token| token.ln[from.index()] + 1);
+        if next.is_some_and(|next| number > next) {
+            return Err(Refused::Unexpected("a REQUEST whose predecessor was not served"));
+        }
+        *seen = number.max(*seen);
+        if self.phase == Phase::Idle
+            && next == Some(*seen)
+            && let Some(token) = self.token.take()
+        {
+            out.send(from, Msg::Privilege { token });
+        }
+        Ok(())
+    }
+
+    /// Enter with the token.
+    fn on_privilege(
+        &mut self,
+        mut token: Box<Token>,
+        out: &mut Outbox<Self>,
+    ) -> Result<(), Refused> {
+        let (me, n) = (self.me.index(), self.rn.len());
+        if self.token.is_some() || token.ln.len() != n {
+            return Err(Refused::Unexpected("a second PRIVILEGE, or one of another system"));
+        }
+        token.ln.iter().try_for_each(|&number| plausible(number))?;
+        if token.queue.iter().any(|node| node.index() >= n) {
+            return Err(Refused::Unexpected("a PRIVILEGE whose queue names unknown nodes"));
+        }
+        let queued = token.queued();
+        if queued.len() != token.queue.len() {
+            return Err(Refused::Unexpected("a PRIVILEGE whose queue names a node twice"));
+        }
+        let asked = self.phase == Phase::Waiting
+            && token.ln[me] + 1 == self.rn[me]
+            && !queued.contains(self.me);
+        if !asked {
+            if self.flaw == Flaw::None {
+                return Err(Refused::Unexpected("a PRIVILEGE that was not asked for"));
+            }
+            // The slip sends the token to nodes that did not ask or are still in its queue.
+            token.queue.retain(|&node| node != self.me);
+        }
+        self.token = Some(token);
+        if self.phase == Phase::Waiting {
+            self.enter(out);
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, out: &mut Outbox<Self>) {
+        self.phase = Phase::Inside;
+        out.emit(Entered);
+    }
+
+    /// LN[i]=RN[i]; append every j not queued with RN[j] = LN[j]+1; pass to the queue's head.
+    fn release(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        self.phase.may_release()?;
+        let token = self.token.as_mut().ok_or(Refused::NotHeld)?;
+        self.phase = Phase::Idle;
+        let me = self.me.index();
+        token.ln[me] = self.rn[me];
+        let queued = token.queued();
+        for j in NodeId::all(self.rn.len()).filter(|&j| j != self.me && !queued.contains(j)) {
+            let served = match self.flaw {
+                Flaw::None => token.ln[j.index()],
+                Flaw::LnSlip => token.ln[me],
+            };
+            if self.rn[j.index()] == served + 1 {
+                token.queue.push_back(j);
+            }
+        }
+        if let Some(head) = token.queue.pop_front()
+            && let Some(token) = self.token.take()
+        {
+            out.send(head, Msg::Privilege { token });
+        }
+        Ok(())
+    }
+}
+
+impl Mutex for SuzukiKasami {
+    const VARIANTS: &'static [Info] = &[
+        SOUND,
+        Info {
+            name: "suzuki-kasami-ln-slip",
+            broken: Some(Broken {
+                flaw: "the exit looks for RN[j] = LN[i] + 1 instead of RN[j] = LN[j] + 1",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 3",
+            }),
+            ..SOUND
+        },
+    ];
+
+    fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        let flaw = match name {
+            "suzuki-kasami" => Flaw::None,
+            "suzuki-kasami-ln-slip" => Flaw::LnSlip,
+            _ => return Err(SetupError::UnknownName(name.into())),
+        };
+        let zeros = || vec![0; setup.nodes()].into_boxed_slice();
+        let node = |me: NodeId| SuzukiKasami {
+            me,
+            flaw,
+            phase: Phase::Idle,
+            rn: zeros(),
+            token: (me.index() == 0)
+                .then(|| Box::new(Token { ln: zeros(), queue: VecDeque::new() })),
+        };
+        Ok(NodeId::all(setup.nodes()).map(node).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutex::stage::Stage;
+
+    fn stage(n: usize) -> Stage<SuzukiKasami> {
+        Stage::new("suzuki-kasami", &Setup::new(n).unwrap())
+    }
+
+    /// The lectures' example: whoever asked while one was inside is queued at its exit and served
+    /// in turn.
+    #[test]
+    fn the_queue_in_the_token_is_served_in_turn() {
+        let mut stage = stage(4);
+        stage.request(0);
+        stage.request(2);
+        stage.request(1);
+        stage.flush();
+        stage.release(0);
+        stage.request(3);
+        stage.flush();
+        stage.release(1);
+        stage.flush();
+        stage.release(2);
+        stage.flush();
+        assert_eq!(stage.entries(), [0, 1, 2, 3]);
+        assert_eq!(stage.sent(), 3 * 4);
+    }
+
+    /// N messages for the first entry of a lone requester, none for the next.
+    #[test]
+    fn a_lone_requester_keeps_the_token() {
+        let mut stage = stage(5);
+        stage.request(4);
+        stage.flush();
+        stage.release(4);
+        stage.request(4);
+        assert_eq!((stage.entries(), stage.sent()), (&[4, 4][..], 5));
+    }
+
+    #[test]
+    fn a_single_node_enters_at_once() {
+        let mut stage = stage(1);
+        stage.request(0);
+        stage.release(0);
+        stage.request(0);
+        assert_eq!((stage.inside(), stage.sent()), (vec![0], 0));
+    }
+
+    /// Pitfall: whoever asked less often than the one that leaves must be found all the same.
+    #[test]
+    fn the_exit_compares_with_each_nodes_own_count() {
+        let mut stage = stage(2);
+        for _ in 0..3 {
+            stage.request(1);
+            stage.flush();
+            stage.release(1);
+            stage.flush();
+        }
+        stage.request(1);
+        stage.request(0);
+        stage.flush();
+        stage.release(1);
+        stage.flush();
+        assert_eq!(stage.inside(), [0]);
+    }
+
+    /// Pitfall: a REQUEST that arrives when it was served long ago.
+    #[test]
+    fn a_late_request_does_not_move_the_token() {
+        let mut stage = stage(3);
+        stage.request(1);
+        stage.deliver(1, 0);
+        stage.deliver(0, 1);
+        stage.release(1);
+        stage.request(2);
+        stage.deliver(2, 1);
+        stage.deliver_nth(1, 2, 1).unwrap();
+        stage.release(2);
+        stage.deliver(1, 2);
+        assert!(stage.nodes[2].token.is_some(), "P2 does not ask");
+    }
+
+    /// Pitfall: RN is updated by maximum, so that a REQUEST that was overtaken by the next one of
+    /// the same node does not hide it.
+    #[test]
+    fn a_late_request_does_not_lower_rn() {
+        let mut stage = stage(3);
+        stage.request(1);
+        stage.deliver(1, 0);
+        stage.deliver(0, 1);
+        stage.release(1);
+        stage.request(2);
+        stage.deliver(2, 1);
+        stage.deliver_nth(1, 2, 1).unwrap();
+        stage.request(1);
+        stage.deliver_nth(1, 2, 1).unwrap();
+        stage.deliver(1, 2);
+        stage.release(2);
+        stage.deliver(2, 1);
+        assert_eq!(stage.entries(), [1, 2, 1]);
+    }
+
+    #[test]
+    fn what_no_correct_node_sends_is_refused() {
+        let mut stage = stage(3);
+        let request = |number| Msg::Request { number };
+        assert!(stage.inject(1, 0, request(0)).is_err(), "requests are counted from 1");
+        assert!(stage.inject(1, 0, request(2)).is_err(), "the first was not served");
+        assert!(stage.inject(1, 2, request(u64::MAX)).is_err());
+        stage.request(2);
+        let number_one = stage.oldest(2, 0);
+        stage.deliver(2, 0);
+        assert!(stage.inject(2, 0, number_one).is_err(), "a replay");
+        let token = |ln: &[u64], queue: &[usize]| Msg::Privilege {
+            token: Box::new(Token {
+                ln: ln.into(),
+                queue: queue.iter().copied().map(NodeId::new).collect(),
+            }),
+        };
+        assert!(stage.inject(0, 1, token(&[0, 0, 0], &[])).is_err(), "P2 did not ask");
+        assert!(stage.inject(0, 2, token(&[0, 0], &[])).is_err(), "too short");
+        assert!(stage.inject(0, 2, token(&[0, 0, 1], &[])).is_err(), "P3 is served");
+        assert!(stage.inject(0, 2, token(&[0, u64::MAX, 0], &[])).is_err());
+        assert!(stage.inject(0, 2, token(&[0, 0, 0], &[3])).is_err(), "there is no P4");
+        assert!(stage.inject(0, 2, token(&[0, 0, 0], &[2])).is_err(), "P3 is no longer queued");
+        assert!(stage.inject(0, 2, token(&[0, 0, 0], &[1, 1])).is_err(), "P2 is queued twice");
+        let real = stage.oldest(0, 2);
+        stage.deliver(0, 2);
+        stage.release(2);
+        assert!(stage.inject(0, 2, real).is_err(), "a replay");
+    }
+
+    #[test]
+    fn every_interleaving_is_safe_and_serves_everyone() {
+        for order in [Order::Fifo, Order::Any] {
+            for requests in [&[3, 3][..], &[2, 2, 1]] {
+                let setup = Setup::new(requests.len()).unwrap();
+                Stage::<SuzukiKasami>::explore("suzuki-kasami", &setup, requests, order).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn every_flaw_is_found() {
+        for info in &SuzukiKasami::VARIANTS[1..] {
+            Stage::<SuzukiKasami>::refute(info, &Setup::new(3).unwrap(), &[1, 1, 1]);
+        }
+    }
+}

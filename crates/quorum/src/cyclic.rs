@@ -1,0 +1,238 @@
+//! Cyclic quorums: a difference cover D of `Z_N`, that is D − D = `Z_N`, and its translates
+//! S_i = D + i. Two of them meet because j − i is a difference of D (Luk & Wong 1997).
+
+use skeptron_core::NodeId;
+
+use crate::{Construction, QuorumError, projective, translates};
+
+/// Up to here the search for a smallest cover takes tens of milliseconds at worst, and a set of
+/// differences is one word.
+const SEARCHED: usize = u64::BITS as usize;
+
+/// A set D of residues modulo N whose differences are all residues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cover {
+    offsets: Vec<usize>,
+    minimal: bool,
+}
+
+impl Cover {
+    /// Its members in ascending order; the first is 0.
+    #[must_use]
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// Whether it is proved that no cover has fewer members: by exhaustive search up to N = 64,
+    /// beyond that by counting, since K members have K(K−1) differences besides 0.
+    #[must_use]
+    pub fn is_minimal(&self) -> bool {
+        self.minimal
+    }
+}
+
+/// A difference cover of `Z_N` for N = `nodes`: a smallest one up to N = 64 and for N = q² + q + 1
+/// with q a prime, one of about √(1.5 N) members otherwise.
+///
+/// # Errors
+/// If there are no nodes, or more than [`Construction::most_nodes`].
+pub fn difference_cover(nodes: usize) -> Result<Cover, QuorumError> {
+    Construction::Cyclic.admits(nodes)?;
+    if nodes <= SEARCHED {
+        return Ok(Cover { offsets: smallest(nodes), minimal: true });
+    }
+    let offsets = projective::difference_set(nodes).unwrap_or_else(|| wichmann(nodes));
+    let minimal = offsets.len() == least(nodes);
+    Ok(Cover { offsets, minimal })
+}
+
+pub(crate) fn sets(nodes: usize) -> Result<Vec<Vec<NodeId>>, QuorumError> {
+    Ok(translates(nodes, difference_cover(nodes)?.offsets()))
+}
+
+/// The least K with K(K−1) + 1 ≥ N.
+fn least(nodes: usize) -> usize {
+    let root = (nodes - 1).isqrt();
+    if root * (root + 1) + 1 >= nodes { root + 1 } else { root + 2 }
+}
+
+/// The first of the smallest covers in lexicographic order.
+fn smallest(nodes: usize) -> Vec<usize> {
+    let mut size = least(nodes);
+    loop {
+        // Members 0 and 1 lose nothing: 1 is the difference of some pair, and D can be shifted.
+        let mut search = Search { nodes, size, cover: vec![0] };
+        let mut differences = 1;
+        if nodes > 1 {
+            differences = search.with(differences, 1);
+            search.cover.push(1);
+        }
+        if search.complete(differences) {
+            return search.cover;
+        }
+        size += 1;
+    }
+}
+
+/// The search for a cover of a given size by branch and bound.
+struct Search {
+    nodes: usize,
+    size: usize,
+    cover: Vec<usize>,
+}
+
+impl Search {
+    /// Adds members above the last one until every difference has its bit; if that fails, the cover
+    /// is as it was.
+    fn complete(&mut self, differences: u64) -> bool {
+        let (have, size) = (self.cover.len(), self.size);
+        let open = self.nodes - differences.count_ones() as usize;
+        if open == 0 {
+            return true;
+        }
+        // Every pair that is still to come has two differences.
+        if open > size * (size - 1) - have * (have - 1) {
+            return false;
+        }
+        for member in self.cover[have - 1] + 1..self.nodes {
+            let differences = self.with(differences, member);
+            self.cover.push(member);
+            if self.complete(differences) {
+                return true;
+            }
+            self.cover.pop();
+        }
+        false
+    }
+
+    /// The differences with those between `member` and the cover.
+    fn with(&self, differences: u64, member: usize) -> u64 {
+        self.cover.iter().fold(differences, |differences, other| {
+            let up = member - other;
+            differences | 1 << up | 1 << (self.nodes - up)
+        })
+    }
+}
+
+/// A Wichmann ruler of length at least N/2: it measures every distance up to its length, so its
+/// marks cover `Z_N` (Wichmann 1963, Colbourn & Ling 2000). Its steps, each with how often it comes:
+/// 1 r×, r+1, 2r+1 r×, 4r+3 s×, 2r+2 (r+1)×, 1 r×.
+fn wichmann(nodes: usize) -> Vec<usize> {
+    // The length is 4r(r+2) + 3 + s(4r+3), and there are 4r+s+3 marks.
+    let fitting_s = |r: usize| (nodes / 2).saturating_sub(4 * r * (r + 2) + 3).div_ceil(4 * r + 3);
+    let marks = |r: &usize| 4 * r + fitting_s(*r) + 3;
+    let r = (0..=nodes.isqrt()).min_by_key(marks).unwrap_or(0);
+    let steps =
+        [(1, r), (r + 1, 1), (2 * r + 1, r), (4 * r + 3, fitting_s(r)), (2 * r + 2, r + 1), (1, r)];
+    let mut ruler = vec![0];
+    let mut end = 0;
+    for (step, times) in steps {
+        for _ in 0..times {
+            end += step;
+            ruler.push(end);
+        }
+    }
+    ruler
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build;
+    use crate::tests::{degrees, listed};
+
+    fn is_cover(nodes: usize, offsets: &[usize]) -> bool {
+        let mut open = vec![true; nodes];
+        for a in offsets {
+            for b in offsets {
+                open[(a + nodes - b) % nodes] = false;
+            }
+        }
+        !open.contains(&true)
+    }
+
+    /// Spec 3: smallest cyclic covers. 73 and 91, the planes of order 8 and 9, wait for arithmetic
+    /// in fields of prime power order.
+    #[test]
+    fn smallest_covers_have_their_published_sizes() {
+        let published = [1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 6];
+        let perfect = [(21, 5), (31, 6), (57, 8), (133, 12), (183, 14), (307, 18)];
+        for (nodes, size) in (1..).zip(published).chain(perfect) {
+            let cover = difference_cover(nodes).unwrap();
+            assert_eq!(cover.offsets().len(), size, "{nodes}");
+            assert!(cover.is_minimal(), "{nodes}");
+        }
+    }
+
+    /// An independent count: every set of one member less than the smallest cover, without bounds
+    /// and without symmetry.
+    #[test]
+    fn the_search_misses_no_smaller_cover() {
+        for nodes in 2..=20 {
+            let size = smallest(nodes).len() - 1;
+            let sets = (0u32..1 << nodes).filter(|set| set.count_ones() as usize == size);
+            for set in sets {
+                let offsets: Vec<_> = (0..nodes).filter(|i| set >> i & 1 == 1).collect();
+                assert!(!is_cover(nodes, &offsets), "{nodes}: {offsets:?}");
+            }
+        }
+    }
+
+    /// Where counting alone does not decide.
+    #[test]
+    fn exhaustion_exceeds_the_counting_bound_where_it_must() {
+        for nodes in 1..=10_000 {
+            assert_eq!(Some(least(nodes)), (1..).find(|k| k * (k - 1) + 1 >= nodes), "{nodes}");
+        }
+        let above: Vec<_> = (1..=57).filter(|&n| smallest(n).len() > least(n)).collect();
+        assert_eq!(above, [20, 29, 30, 38, 40, 41, 42, 43, 52, 53, 54, 55, 56]);
+    }
+
+    #[test]
+    fn every_cover_covers_and_is_small() {
+        for nodes in 1..=10_000 {
+            let cover = difference_cover(nodes).unwrap();
+            let offsets = cover.offsets();
+            assert_eq!(offsets[0], 0, "{nodes}");
+            assert!(offsets.is_sorted_by(|a, b| a < b) && offsets[offsets.len() - 1] < nodes);
+            assert!(is_cover(nodes, offsets), "{nodes}");
+            assert!(offsets.len() >= least(nodes), "{nodes}");
+            assert!(offsets.len() as f64 <= (1.5 * nodes as f64).sqrt() + 1.0, "{nodes}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_proved_is_not_called_minimal() {
+        assert!(difference_cover(64).unwrap().is_minimal());
+        assert!(!difference_cover(1_000).unwrap().is_minimal());
+        assert!(difference_cover(9_507).unwrap().is_minimal());
+    }
+
+    #[test]
+    fn the_ruler_measures_every_distance() {
+        for nodes in 1..=500 {
+            let ruler = wichmann(nodes);
+            for distance in 1..=ruler[ruler.len() - 1] {
+                assert!(ruler.iter().any(|mark| ruler.contains(&(mark + distance))), "{nodes}");
+            }
+            assert!(ruler[ruler.len() - 1] >= nodes / 2, "{nodes}");
+        }
+    }
+
+    #[test]
+    fn conditions_3_and_4_hold_for_every_size() {
+        for nodes in 1..=200 {
+            let quorums = build(Construction::Cyclic, nodes).unwrap();
+            let size = difference_cover(nodes).unwrap().offsets().len();
+            assert!(quorums.iter().all(|set| set.len() == size), "{nodes}");
+            assert_eq!(degrees(&quorums), vec![size; nodes], "{nodes}");
+        }
+        assert_eq!(build(Construction::Cyclic, 10_000).unwrap().mean_size(), 122.0);
+    }
+
+    #[test]
+    fn the_quorums_are_translates() {
+        let quorums = build(Construction::Cyclic, 5).unwrap();
+        assert_eq!(listed(&quorums), [[1, 2, 3], [2, 3, 4], [3, 4, 5], [1, 4, 5], [1, 2, 5]]);
+    }
+}

@@ -1,0 +1,384 @@
+//! Runs a recorded run again: the nodes must do what the records say they did.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+use skeptron_core::catalogue::{self, Info};
+use skeptron_core::monitor::{Exclusion, Fence, FenceMonitor, Progress};
+use skeptron_core::mutex::{Mutex, Visitor, dispatch};
+use skeptron_core::{Effect, Input, Lock, Message, NodeId, Outbox, Setup, SetupError};
+use thiserror::Error;
+
+use crate::trace::{Flight, Flights, Inconsistent, Record, Ticks, Trace, VERSION, What};
+
+/// What a run that was run again comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replayed {
+    /// How many records there are.
+    pub records: usize,
+    /// How many messages were sent, copies by the network not counted.
+    pub messages: u64,
+    /// How often somebody entered.
+    pub entries: u64,
+    /// How many inputs were refused.
+    pub refused: u64,
+    /// What the judges found.
+    pub violations: Vec<Violation>,
+    /// Who waits at the end.
+    pub waiting: Vec<NodeId>,
+    /// Each node's state at the end; `None` if it is down.
+    pub nodes: Vec<Option<String>>,
+}
+
+/// What a judge found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The line of the trace's file.
+    pub line: usize,
+    /// When.
+    pub t: Ticks,
+    /// Where.
+    pub node: NodeId,
+    /// Which property: `exclusion` or `fence`.
+    pub property: &'static str,
+    /// What happened.
+    pub detail: String,
+}
+
+/// Why a run cannot be run again.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ReplayError {
+    /// Another version of the format.
+    #[error("version {0} of the format; this is written for version {VERSION}")]
+    OtherVersion(u32),
+    /// No such algorithm.
+    #[error("there is no algorithm named `{0}`")]
+    UnknownAlgorithm(String),
+    /// The system cannot be built.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// A record cannot be, or is not what the node does.
+    #[error("line {line}: {mismatch}")]
+    Line {
+        /// The line of the trace's file: the header is line 1, the first record line 2.
+        line: usize,
+        /// What is wrong with it.
+        #[source]
+        mismatch: Mismatch,
+    },
+}
+
+/// How a record differs from what happens. Records are quoted as they stand in the file, without the
+/// `id` of a message that is expected, as any will do.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Mismatch {
+    /// The record does not fit those before it.
+    #[error("{0}")]
+    Inconsistent(#[from] Inconsistent),
+    /// The node does something else.
+    #[error("expected {expected}, found {found}")]
+    Other {
+        /// What the node does now.
+        expected: String,
+        /// What the trace says.
+        found: String,
+    },
+    /// The node does nothing more.
+    #[error("expected an input, as the node does nothing more; found {found}")]
+    Nothing {
+        /// What the trace says.
+        found: String,
+    },
+    /// The trace ends too early.
+    #[error("expected {expected}, found the end")]
+    End {
+        /// What the node does now.
+        expected: String,
+    },
+    /// Nothing happens at a node that is down or paused, and only one that is can go on.
+    #[error("{node} is {state} and cannot take this: {found}")]
+    State {
+        /// Which node.
+        node: NodeId,
+        /// `up`, `down` or `paused`.
+        state: &'static str,
+        /// What the trace says.
+        found: String,
+    },
+}
+
+/// Runs a recorded run again, verifies that the nodes do what the records say, and judges the run.
+/// `violation` records are not inputs and not compared.
+///
+/// # Errors
+/// [`ReplayError`] if the nodes cannot be built, or at the first record that differs.
+pub fn replay(trace: &Trace) -> Result<Replayed, ReplayError> {
+    let header = &trace.header;
+    if header.skeptron != VERSION {
+        return Err(ReplayError::OtherVersion(header.skeptron));
+    }
+    let info = catalogue::find(&header.algorithm)
+        .ok_or_else(|| ReplayError::UnknownAlgorithm(header.algorithm.clone()))?;
+    let setup = header.setup.clone().validated()?;
+    dispatch(info, Replay { trace, info, setup })
+}
+
+struct Replay<'a> {
+    trace: &'a Trace,
+    info: &'a Info,
+    setup: Setup,
+}
+
+impl Visitor for Replay<'_> {
+    type Output = Result<Replayed, ReplayError>;
+
+    fn visit<P: Mutex>(self) -> Self::Output {
+        let mut system = System::<P>::start(self.info.name, &self.setup)?;
+        let at = |line, mismatch| ReplayError::Line { line, mismatch };
+        for (i, record) in self.trace.records.iter().enumerate() {
+            system.line = i + 2;
+            system.take(record).map_err(|mismatch| at(i + 2, mismatch))?;
+        }
+        let records = self.trace.records.len();
+        if let Some(next) = system.due.front() {
+            let expected = quoted(&next.record, false);
+            return Err(at(records + 2, Mismatch::End { expected }));
+        }
+        Ok(Replayed { records, ..system.end() })
+    }
+}
+
+/// Something that a node does and that must be the next record.
+struct Due<P: Mutex> {
+    record: Record,
+    /// What a message carries: itself and its sender's fence.
+    load: Option<(P::Message, u64)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Up,
+    Down,
+    Paused,
+}
+
+/// The nodes, the messages between them and the judges.
+struct System<P: Mutex> {
+    /// What a node is when it starts, and starts again.
+    initial: Vec<P>,
+    nodes: Vec<P>,
+    states: Vec<State>,
+    fences: Vec<Fence>,
+    flights: Flights<(P::Message, u64)>,
+    out: Outbox<P>,
+    due: VecDeque<Due<P>>,
+    exclusion: Exclusion,
+    progress: Progress,
+    fence_monitor: FenceMonitor,
+    line: usize,
+    messages: u64,
+    entries: u64,
+    refused: u64,
+    violations: Vec<Violation>,
+}
+
+impl<P: Mutex> System<P> {
+    fn start(name: &str, setup: &Setup) -> Result<Self, SetupError> {
+        let n = setup.nodes();
+        let initial = P::build(name, setup)?;
+        let mut system = System {
+            nodes: initial.clone(),
+            initial,
+            states: vec![State::Up; n],
+            fences: vec![Fence::default(); n],
+            flights: Flights::new(n),
+            out: Outbox::new(),
+            due: VecDeque::new(),
+            exclusion: Exclusion::default(),
+            progress: Progress::new(n),
+            fence_monitor: FenceMonitor::default(),
+            line: 1,
+            messages: 0,
+            entries: 0,
+            refused: 0,
+            violations: Vec::new(),
+        };
+        for node in NodeId::all(n) {
+            system.step(0, node, Input::Start);
+        }
+        Ok(system)
+    }
+
+    fn take(&mut self, record: &Record) -> Result<(), Mismatch> {
+        self.flights.admit(record)?;
+        let (t, node, i) = (record.t, record.node, record.node.index());
+        match record.what {
+            What::Violation { .. } => return Ok(()),
+            // The network may act on a message at once, while its sender is still at work.
+            What::Lose { id, .. } => {
+                self.flights.lose(id, node)?;
+                return Ok(());
+            }
+            What::Duplicate { id, of } => return Ok(self.flights.duplicate(id, of, node)?),
+            What::Send { .. } | What::Enter { .. } | What::Refuse { .. } => {
+                return self.effect(record);
+            }
+            _ => {}
+        }
+        if let Some(next) = self.due.front() {
+            let (expected, found) = (quoted(&next.record, false), quoted(record, true));
+            return Err(Mismatch::Other { expected, found });
+        }
+        self.may_take(record)?;
+        match record.what {
+            What::Request => {
+                if self.step(t, node, Input::Command(Lock::Request)) {
+                    self.progress.request(node);
+                }
+            }
+            What::Release => {
+                if self.step(t, node, Input::Command(Lock::Release)) {
+                    self.exclusion.leave(node);
+                }
+            }
+            What::Deliver { id } => {
+                let Flight { from, load: (message, fence), .. } = self.flights.deliver(id, node)?;
+                self.fences[i].receive(fence);
+                self.step(t, node, Input::Deliver { from, message });
+            }
+            What::Crash => {
+                self.states[i] = State::Down;
+                self.exclusion.leave(node);
+                self.progress.forget(node);
+            }
+            What::Restart => {
+                self.states[i] = State::Up;
+                self.fences[i] = Fence::default();
+                self.nodes[i] = self.initial[i].clone();
+                self.step(t, node, Input::Start);
+            }
+            What::Pause => self.states[i] = State::Paused,
+            _ => self.states[i] = State::Up,
+        }
+        Ok(())
+    }
+
+    fn may_take(&self, record: &Record) -> Result<(), Mismatch> {
+        let node = record.node;
+        let now = self.states[node.index()];
+        let fits = match record.what {
+            What::Restart => now == State::Down,
+            What::Resume => now == State::Paused,
+            What::Crash => now != State::Down,
+            _ => now == State::Up,
+        };
+        let state = match now {
+            State::Up => "up",
+            State::Down => "down",
+            State::Paused => "paused",
+        };
+        if fits {
+            Ok(())
+        } else {
+            Err(Mismatch::State { node, state, found: quoted(record, true) })
+        }
+    }
+
+    /// Gives a node an input and notes what must be recorded about it. False if it is refused.
+    fn step(&mut self, t: Ticks, node: NodeId, input: Input<P>) -> bool {
+        let result = self.nodes[node.index()].step(input, &mut self.out);
+        let fence = &mut self.fences[node.index()];
+        let due = &mut self.due;
+        let mut expect = |what, load| due.push_back(Due { record: Record { t, node, what }, load });
+        if let Err(refused) = result {
+            expect(What::Refuse { why: refused.to_string() }, None);
+        }
+        let send = |to, message: &P::Message| What::Send {
+            id: 0,
+            to,
+            label: message.label().into(),
+            // Messages are plain data; one that JSON cannot write equals none that was read.
+            message: serde_json::to_value(message).unwrap_or(Value::Null),
+        };
+        for effect in self.out.drain() {
+            match effect {
+                Effect::Send { to, message } => {
+                    expect(send(to, &message), Some((message, fence.attach())));
+                }
+                Effect::Broadcast { message } => {
+                    for to in NodeId::all(self.initial.len()).filter(|&to| to != node) {
+                        expect(send(to, &message), Some((message.clone(), fence.attach())));
+                    }
+                }
+                Effect::Emit(_) => expect(What::Enter { fence: fence.enter() }, None),
+                // No record tells of an alarm: none of the catalogue's algorithms sets one.
+                Effect::Arm { .. } | Effect::Disarm(_) => {}
+            }
+        }
+        result.is_ok()
+    }
+
+    /// Compares a record with what the node does.
+    fn effect(&mut self, found: &Record) -> Result<(), Mismatch> {
+        let Some(mut next) = self.due.pop_front() else {
+            return Err(Mismatch::Nothing { found: quoted(found, true) });
+        };
+        if let (What::Send { id, .. }, What::Send { id: given, .. }) =
+            (&mut next.record.what, &found.what)
+        {
+            *id = *given;
+        }
+        if next.record != *found {
+            let (expected, found) = (quoted(&next.record, false), quoted(found, true));
+            return Err(Mismatch::Other { expected, found });
+        }
+        match (&found.what, next.load) {
+            (&What::Send { id, to, .. }, Some(load)) => {
+                self.messages += 1;
+                self.flights.send(id, Flight { from: found.node, to, load })?;
+            }
+            (&What::Enter { fence }, _) => self.judge_entry(found, fence),
+            _ => self.refused += 1,
+        }
+        Ok(())
+    }
+
+    fn judge_entry(&mut self, entry: &Record, fence: u64) {
+        self.entries += 1;
+        self.progress.enter(entry.node);
+        let other = self.exclusion.enter(entry.node);
+        let other = other.map(|other| ("exclusion", format!("{other} is inside")));
+        let higher = self.fence_monitor.enter(fence);
+        let higher = higher.map(|h| ("fence", format!("fence {fence} after fence {h}")));
+        for (property, detail) in other.into_iter().chain(higher) {
+            let (line, t, node) = (self.line, entry.t, entry.node);
+            self.violations.push(Violation { line, t, node, property, detail });
+        }
+    }
+
+    fn end(self) -> Replayed {
+        let states = self.nodes.iter().zip(&self.states);
+        let dump = |(node, &state)| (state != State::Down).then(|| format!("{node:?}"));
+        Replayed {
+            records: 0,
+            messages: self.messages,
+            entries: self.entries,
+            refused: self.refused,
+            violations: self.violations,
+            waiting: self.progress.who_waits(),
+            nodes: states.map(dump).collect(),
+        }
+    }
+}
+
+/// A record as it stands in the file.
+fn quoted(record: &Record, with_id: bool) -> String {
+    let mut value = serde_json::to_value(record).unwrap_or(Value::Null);
+    if let (false, Some(fields)) = (with_id, value.as_object_mut()) {
+        fields.remove("id");
+    }
+    value.to_string()
+}
+
+#[cfg(test)]
+mod tests;

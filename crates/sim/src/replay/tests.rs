@@ -1,0 +1,147 @@
+use super::*;
+use crate::trace::Loss;
+use crate::trace::sample::Scene;
+
+fn record(t: Ticks, node: usize, what: What) -> Record {
+    Record { t, node: NodeId::new(node - 1), what }
+}
+
+/// The place of the first record that satisfies `is`.
+fn place(trace: &Trace, is: impl Fn(&Record) -> bool) -> usize {
+    trace.records.iter().position(is).unwrap()
+}
+
+fn mismatch(trace: &Trace) -> (usize, String) {
+    match replay(trace) {
+        Err(ReplayError::Line { line, mismatch }) => (line, mismatch.to_string()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_run_is_what_was_recorded() {
+    let trace = Scene::new(3).play();
+    let replayed = replay(&trace).unwrap();
+    assert_eq!(replayed.records, trace.records.len());
+    assert_eq!((replayed.entries, replayed.messages), (6, 6 * 4));
+    assert_eq!((replayed.violations, replayed.waiting), (vec![], vec![]));
+    assert_eq!(replayed.nodes.len(), 3);
+    assert!(replayed.nodes[0].as_ref().unwrap().starts_with("RicartAgrawala { me: P1"));
+}
+
+#[test]
+fn a_run_with_faults_is_what_was_recorded() {
+    let trace = Scene::faulty().play();
+    let replayed = replay(&trace).unwrap();
+    assert!(replayed.refused > 0, "the copy is refused");
+    assert!(!replayed.waiting.is_empty(), "a lost message is waited for");
+    let down = Scene { script: &Scene::faulty().script[..3], ..Scene::faulty() }.play();
+    assert_eq!(replay(&down).unwrap().nodes[1], None);
+}
+
+#[test]
+fn violations_are_found_again_whether_recorded_or_not() {
+    let mut trace = Scene { algorithm: "ricart-agrawala-no-tie-break", ..Scene::new(2) }.play();
+    let found = replay(&trace).unwrap().violations;
+    assert_eq!((found[0].property, found[1].property), ("exclusion", "fence"));
+    let recorded = place(&trace, |r| matches!(r.what, What::Violation { .. }));
+    assert_eq!(found[0].line, recorded - 1 + 2, "the entry right before");
+    trace.records.retain(|r| !matches!(r.what, What::Violation { .. }));
+    assert_eq!(replay(&trace).unwrap().violations[0], found[0]);
+}
+
+#[test]
+fn another_message_is_noticed() {
+    let mut trace = Scene::new(2).play();
+    let at = place(&trace, |r| matches!(&r.what, What::Send { label, .. } if label == "REPLY"));
+    let What::Send { message, .. } = &mut trace.records[at].what else { unreachable!() };
+    *message = serde_json::json!({"Reply": {"t": 77}});
+    let (line, text) = mismatch(&trace);
+    assert_eq!(line, at + 2);
+    insta::assert_snapshot!(text, @"");
+}
+
+#[test]
+fn another_fence_is_noticed() {
+    let mut trace = Scene::new(2).play();
+    let at = place(&trace, |r| matches!(r.what, What::Enter { fence: 2 }));
+    trace.records[at].what = What::Enter { fence: 3 };
+    let (line, text) = mismatch(&trace);
+    assert_eq!(line, at + 2);
+    insta::assert_snapshot!(text, @"");
+}
+
+#[test]
+fn a_missing_effect_is_noticed() {
+    let mut trace = Scene::new(3).play();
+    let at = place(&trace, |r| matches!(r.what, What::Send { id: 2, .. }));
+    trace.records.remove(at);
+    let (line, text) = mismatch(&trace);
+    assert_eq!(line, at + 2);
+    insta::assert_snapshot!(text, @"");
+    trace.records.truncate(at);
+    let (line, text) = mismatch(&trace);
+    assert_eq!(line, at + 2);
+    insta::assert_snapshot!(text, @"");
+}
+
+#[test]
+fn an_effect_without_a_cause_is_noticed() {
+    let mut trace = Scene::new(2).play();
+    trace.records.insert(0, record(0, 1, What::Enter { fence: 1 }));
+    let (line, text) = mismatch(&trace);
+    assert_eq!(line, 2);
+    insta::assert_snapshot!(text, @"");
+}
+
+#[test]
+fn a_message_arrives_once() {
+    let mut trace = Scene::new(2).play();
+    let end = trace.records.last().unwrap().t;
+    let to = place(&trace, |r| matches!(r.what, What::Deliver { id: 1 }));
+    let again = Record { t: end, ..trace.records[to].clone() };
+    trace.records.push(again);
+    let (line, text) = mismatch(&trace);
+    assert_eq!(line, trace.records.len() + 1);
+    assert_eq!(text, "message 1 was delivered or lost before");
+}
+
+#[test]
+fn only_what_is_under_way_is_lost_or_copied() {
+    for what in [
+        What::Lose { id: 99, cause: Loss::Chance },
+        What::Duplicate { id: 100, of: 99 },
+        What::Deliver { id: 99 },
+    ] {
+        let mut trace = Scene::new(2).play();
+        trace.records.insert(0, record(0, 1, what));
+        assert_eq!(mismatch(&trace), (2, "message 99 was not sent before".into()));
+    }
+}
+
+#[test]
+fn who_is_down_or_paused_does_nothing() {
+    let faulty = Scene::faulty().play();
+    for (stops, node, state) in [(What::Crash, 2, "down"), (What::Pause, 3, "paused")] {
+        let mut trace = faulty.clone();
+        let at = place(&trace, |r| r.what == stops);
+        let t = trace.records[at].t;
+        trace.records.insert(at + 1, record(t, node, What::Request));
+        let (line, text) = mismatch(&trace);
+        assert_eq!(line, at + 3);
+        assert!(text.starts_with(&format!("P{node} is {state}")), "{text}");
+    }
+    let mut trace = faulty;
+    trace.records.insert(0, record(0, 1, What::Restart));
+    assert!(mismatch(&trace).1.starts_with("P1 is up"));
+}
+
+#[test]
+fn a_run_of_nobody_cannot_be_run_again() {
+    let mut trace = Scene::new(2).play();
+    trace.header.skeptron = 2;
+    assert_eq!(replay(&trace), Err(ReplayError::OtherVersion(2)));
+    trace.header.skeptron = VERSION;
+    trace.header.algorithm = "nobody".into();
+    assert_eq!(replay(&trace), Err(ReplayError::UnknownAlgorithm("nobody".into())));
+}

@@ -1,0 +1,246 @@
+//! The project's own form (`docs/trace-format.md`): the header, then one object per record.
+
+use std::io::{self, BufRead, Write};
+
+use serde::Deserialize;
+use serde_json::Value;
+use skeptron_core::{SetupError, catalogue};
+use thiserror::Error;
+
+use super::{Flights, Header, Inconsistent, Record, Trace, VERSION, What};
+
+/// Why a trace cannot be read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// The file cannot be read at all.
+    #[error("cannot read the trace: {0}")]
+    Io(#[from] io::Error),
+    /// A line is wrong.
+    #[error("line {line}: {cause}")]
+    Line {
+        /// Which line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        #[source]
+        cause: Cause,
+    },
+}
+
+/// What is wrong with a line of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Cause {
+    /// The first line is not a header.
+    #[error("the header is missing: the first line has no field `skeptron`")]
+    NoHeader,
+    /// Another version of the format.
+    #[error("version {0} of the format; this is written for version {VERSION}")]
+    OtherVersion(Value),
+    /// The line is not JSON.
+    #[error("not JSON: {0}")]
+    NotJson(String),
+    /// A field that nobody reads: a misspelled or a newer one.
+    #[error("unknown field `{0}`")]
+    UnknownField(String),
+    /// JSON, but not what belongs here.
+    #[error("{0}")]
+    Malformed(String),
+    /// No such algorithm.
+    #[error("there is no algorithm named `{0}`")]
+    UnknownAlgorithm(String),
+    /// The system cannot be built.
+    #[error("{0}")]
+    Setup(#[from] SetupError),
+    /// A unit of no ticks.
+    #[error("a unit of time has no ticks")]
+    NoTicks,
+    /// The record does not fit those before it.
+    #[error("{0}")]
+    Inconsistent(#[from] Inconsistent),
+}
+
+pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &trace.header)?;
+    writeln!(out)?;
+    for record in &trace.records {
+        serde_json::to_writer(&mut *out, record)?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+pub(super) fn read(mut input: impl BufRead) -> Result<Trace, ReadError> {
+    let mut line = Vec::new();
+    input.read_until(b'\n', &mut line)?;
+    let header = header(&line).map_err(|cause| ReadError::Line { line: 1, cause })?;
+    let mut flights = Flights::new(header.setup.nodes());
+    let mut records = Vec::new();
+    loop {
+        line.clear();
+        if input.read_until(b'\n', &mut line)? == 0 {
+            return Ok(Trace { header, records });
+        }
+        let record = record(&line, &mut flights)
+            .map_err(|cause| ReadError::Line { line: records.len() + 2, cause })?;
+        records.push(record);
+    }
+}
+
+fn header(line: &[u8]) -> Result<Header, Cause> {
+    if line.trim_ascii().is_empty() {
+        return Err(Cause::NoHeader);
+    }
+    let value = json(line)?;
+    // The version comes first: another one may have other fields.
+    match value.get("skeptron") {
+        None => return Err(Cause::NoHeader),
+        Some(version) if *version != VERSION => return Err(Cause::OtherVersion(version.clone())),
+        Some(_) => {}
+    }
+    let mut header = Header::deserialize(&value).map_err(|error| malformed(&error, &value))?;
+    if catalogue::find(&header.algorithm).is_none() {
+        return Err(Cause::UnknownAlgorithm(header.algorithm));
+    }
+    if header.ticks_per_unit == 0 {
+        return Err(Cause::NoTicks);
+    }
+    header.setup = header.setup.validated()?;
+    Ok(header)
+}
+
+fn record(line: &[u8], flights: &mut Flights<()>) -> Result<Record, Cause> {
+    let value = json(line)?;
+    let record = Record::deserialize(&value).map_err(|error| malformed(&error, &value))?;
+    // Serde ignores what stands beside the tag of a variant without fields.
+    if let What::Request
+    | What::Release
+    | What::Crash
+    | What::Restart
+    | What::Pause
+    | What::Resume = record.what
+    {
+        let mut fields = value.as_object().into_iter().flat_map(|fields| fields.keys());
+        if let Some(field) = fields.find(|field| !["t", "node", "do"].contains(&field.as_str())) {
+            return Err(Cause::UnknownField(field.clone()));
+        }
+    }
+    flights.take(&record)?;
+    Ok(record)
+}
+
+fn json(line: &[u8]) -> Result<Value, Cause> {
+    // Each line is a text of its own, so the parser's line number would mislead.
+    let place = |error: &serde_json::Error| format!(" at line {} column ", error.line());
+    serde_json::from_slice(line)
+        .map_err(|error| Cause::NotJson(error.to_string().replace(&place(&error), " at column ")))
+}
+
+/// Tells an unknown field from everything else that serde complains about.
+fn malformed(error: &serde_json::Error, value: &Value) -> Cause {
+    let text = error.to_string();
+    let named = text.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
+    match named {
+        Some((field, _)) => Cause::UnknownField(field.into()),
+        None if value.is_object() => Cause::Malformed(text),
+        None => Cause::Malformed("a line is an object".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::sample::Scene;
+
+    fn text(trace: &Trace) -> String {
+        let mut out = Vec::new();
+        write(trace, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for trace in [Scene::new(1).play(), Scene::new(3).play(), Scene::faulty().play()] {
+            assert_eq!(read(text(&trace).as_bytes()).unwrap(), trace);
+        }
+    }
+
+    /// The example of the format's description is what it says it is.
+    #[test]
+    fn the_example_in_the_docs_is_a_trace() {
+        let page = include_str!("../../../../docs/trace-format.md");
+        let example = page.split("```jsonl\n").nth(1).unwrap().split("```").next().unwrap();
+        let trace = read(example.as_bytes()).unwrap();
+        assert_eq!(text(&trace), example, "and written as it is written");
+        crate::replay::replay(&trace).unwrap();
+    }
+
+    /// Reads a good trace with one line replaced: each error says where and what.
+    fn damaged(line: usize, with: &str) -> String {
+        let mut trace = Scene::new(2).play();
+        trace.records.truncate(3);
+        let good = text(&trace);
+        let mut lines: Vec<_> = good.lines().collect();
+        lines.truncate(line - 1);
+        lines.push(with);
+        let file = lines.join("\n");
+        read(file.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_damaged_header_is_named() {
+        let header = r#"{"skeptron":1,"algorithm":"NAME","setup":{"nodes":N,"coordinator":1,"arbitration":"nearest"},"order":"any","ticks_per_unit":1000}"#;
+        let with = |name: &str, n: &str| header.replace("NAME", name).replace('N', n);
+        let causes = [
+            damaged(1, ""),
+            damaged(1, "{}"),
+            damaged(1, "[1]"),
+            damaged(1, "SIMULATION OF"),
+            damaged(1, r#"{"skeptron":2,"new":"field"}"#),
+            damaged(1, &with("nobody", "3")),
+            damaged(1, &with("ricart-agrawala", "0")),
+            damaged(1, &header.replace("NAME", "ricart-agrawala").replace("\"nodes\":N,", "")),
+            damaged(1, &with("ricart-agrawala", "3").replace("1000", "0")),
+            damaged(1, &with("ricart-agrawala", "3").replace("}", r#","seed":7}"#)),
+        ];
+        insta::assert_snapshot!(causes.join("\n"), @"");
+    }
+
+    #[test]
+    fn a_damaged_record_is_named() {
+        let causes = [
+            damaged(2, "\n"),
+            damaged(2, r#"{"t":0,"node":1,"do":"#),
+            damaged(2, "7"),
+            damaged(3, r#"{"t":0,"node":1}"#),
+            damaged(3, r#"{"t":0,"node":1,"do":"dance"}"#),
+            damaged(3, r#"{"t":0,"node":0,"do":"request"}"#),
+            damaged(3, r#"{"t":0,"node":1,"do":"request","id":4}"#),
+            damaged(3, r#"{"t":0,"node":1,"do":"enter","fence":4,"fences":5}"#),
+            damaged(3, r#"{"t":0,"node":1,"do":"enter"}"#),
+            damaged(3, r#"{"t":-1,"node":1,"do":"request"}"#),
+            damaged(4, r#"{"t":0,"node":3,"do":"request"}"#),
+            damaged(4, r#"{"t":0,"node":1,"do":"deliver","id":9}"#),
+            damaged(4, r#"{"t":0,"node":1,"do":"duplicate","id":9,"of":8}"#),
+            damaged(4, r#"{"t":5,"node":1,"do":"deliver","id":1}"#),
+            damaged(4, r#"{"t":5,"node":2,"do":"lose","id":1,"cause":"chance"}"#),
+            damaged(4, r#"{"t":5,"node":2,"do":"send","id":1,"to":1,"label":"X","message":0}"#),
+            damaged(4, r#"{"t":5,"node":2,"do":"send","id":2,"to":2,"label":"X","message":0}"#),
+            damaged(4, r#"{"t":5,"node":2,"do":"send","id":2,"to":3,"label":"X","message":0}"#),
+            damaged(
+                4,
+                "{\"t\":9,\"node\":1,\"do\":\"crash\"}\n{\"t\":8,\"node\":1,\"do\":\"restart\"}",
+            ),
+            damaged(
+                4,
+                "{\"t\":9,\"node\":2,\"do\":\"deliver\",\"id\":1}\n{\"t\":9,\"node\":2,\"do\":\"deliver\",\"id\":1}",
+            ),
+            damaged(4, "\n"),
+        ];
+        insta::assert_snapshot!(causes.join("\n"), @"");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_no_json() {
+        let error = read(&b"\xff\xfe\n"[..]).unwrap_err();
+        assert!(matches!(error, ReadError::Line { line: 1, cause: Cause::NotJson(_) }));
+    }
+}

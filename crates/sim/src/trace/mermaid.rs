@@ -1,0 +1,111 @@
+//! A Mermaid sequence diagram: rendered by GitHub, GitLab and many editors.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use skeptron_core::NodeId;
+
+use super::timeline::{End, Timeline};
+use super::{Trace, What, wording};
+
+pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+    let timeline = Timeline::of(&trace.records);
+    writeln!(out, "sequenceDiagram")?;
+    writeln!(out, "    title {}", plain(&wording::title(&trace.header)))?;
+    for node in NodeId::all(trace.header.setup.nodes()) {
+        writeln!(out, "    participant {node}")?;
+    }
+    let mut inside = BTreeSet::new();
+    for record in &trace.records {
+        let node = record.node;
+        let told = plain(&wording::event(&record.what, &timeline));
+        match &record.what {
+            // A row of the diagram is one moment, so a message is drawn when it arrives.
+            What::Send { .. } | What::Request => {}
+            What::Deliver { id } => {
+                if let Some(arrow) = timeline.arrow(*id) {
+                    let (line, copy) = if arrow.copy { ("-->>", " (copy)") } else { ("->>", "") };
+                    let (from, label) = (arrow.from, plain(arrow.label));
+                    writeln!(out, "    {from}{line}{node}: {label}{copy}")?;
+                }
+            }
+            What::Lose { id, cause } => {
+                if let Some(arrow) = timeline.arrow(*id) {
+                    let (to, label) = (arrow.to, plain(arrow.label));
+                    writeln!(out, "    {node}-x{to}: {label} lost, {}", wording::loss(*cause))?;
+                }
+            }
+            What::Enter { .. } => {
+                writeln!(out, "    Note over {node}: {told}")?;
+                if inside.insert(node) {
+                    writeln!(out, "    activate {node}")?;
+                }
+            }
+            What::Release | What::Crash => {
+                if inside.remove(&node) {
+                    writeln!(out, "    deactivate {node}")?;
+                }
+                writeln!(out, "    Note over {node}: {told}")?;
+            }
+            What::Restart
+            | What::Pause
+            | What::Resume
+            | What::Duplicate { .. }
+            | What::Refuse { .. }
+            | What::Violation { .. } => writeln!(out, "    Note over {node}: {told}")?,
+        }
+    }
+    for arrow in timeline.arrows.iter().filter(|arrow| arrow.end == End::UnderWay) {
+        writeln!(out, "    {}-){}: {} under way", arrow.from, arrow.to, plain(arrow.label))?;
+    }
+    Ok(())
+}
+
+/// Text in which Mermaid finds no syntax of its own.
+fn plain(text: &str) -> String {
+    let escape = |c: char| match c {
+        '#' | ';' | '<' | '>' | '&' | '%' => format!("#{};", c as u32),
+        c if c.is_control() => " ".into(),
+        c => c.into(),
+    };
+    text.chars().map(escape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::sample::Scene;
+
+    fn diagram(scene: &Scene) -> String {
+        let mut out = Vec::new();
+        write(&scene.play(), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn two_nodes_ask_at_once() {
+        insta::assert_snapshot!(diagram(&Scene::new(2)), @"");
+    }
+
+    #[test]
+    fn every_activation_ends_before_the_next_begins() {
+        let diagram = diagram(&Scene::faulty());
+        for node in ["P1", "P2", "P3"] {
+            let of_node = |line: &str, verb: &str| line.trim() == format!("{verb} {node}");
+            let mut active = false;
+            for line in diagram.lines() {
+                if of_node(line, "activate") {
+                    assert!(!std::mem::replace(&mut active, true), "{diagram}");
+                } else if of_node(line, "deactivate") {
+                    assert!(std::mem::replace(&mut active, false), "{diagram}");
+                }
+            }
+        }
+        assert!(diagram.contains("-x") && diagram.contains("-->>"), "{diagram}");
+    }
+
+    #[test]
+    fn text_is_escaped() {
+        assert_eq!(plain("a;b #1 → c\nd"), "a#59;b #35;1 → c d");
+    }
+}

@@ -1,0 +1,427 @@
+//! A space-time diagram: nodes are lines, time goes to the right, messages are arrows.
+
+mod canvas;
+mod label;
+mod layout;
+mod style;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use skeptron_core::mutex::{Mutex, Visitor, dispatch};
+use skeptron_core::{Message, NodeId, catalogue};
+
+use self::canvas::{Canvas, HEAD, Point, escaped};
+use self::label::{Labels, Place};
+use self::layout::Layout;
+use super::timeline::{Arrow, Doing, End, Span, Timeline};
+use super::{Header, Loss, Record, Trace, What, wording};
+
+/// What to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// After so many messages the diagram ends, and says so.
+    pub max_messages: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { max_messages: 2000 }
+    }
+}
+
+/// Draws a run as an SVG document that needs nothing else.
+#[must_use]
+pub fn draw(trace: &Trace, options: &Options) -> String {
+    let records = &trace.records[..cut(&trace.records, options.max_messages)];
+    let timeline = Timeline::of(records);
+    let mut diagram = Diagram {
+        header: &trace.header,
+        records,
+        kinds: kinds(&trace.header, &timeline),
+        layout: Layout::new(&trace.header, &timeline),
+        timeline,
+        canvas: Canvas::default(),
+    };
+    diagram.heading(trace);
+    diagram.axis();
+    diagram.lifelines();
+    diagram.stretches();
+    diagram.arrows();
+    diagram.moments();
+    diagram.violations();
+    diagram.finish()
+}
+
+/// How many records are drawn. Runs without messages must end, too.
+fn cut(records: &[Record], max_messages: usize) -> usize {
+    let mut messages = 0;
+    let too_many = |record: &Record| {
+        messages += usize::from(matches!(record.what, What::Send { .. } | What::Duplicate { .. }));
+        messages > max_messages
+    };
+    let end = records.iter().position(too_many).unwrap_or(records.len());
+    end.min(max_messages.saturating_mul(8))
+}
+
+/// The kinds of messages with their numbers, in the order of the algorithm, so that a kind has the
+/// same colour in all diagrams of it.
+fn kinds<'a>(header: &Header, timeline: &Timeline<'a>) -> Vec<(&'a str, usize, usize)> {
+    struct Kinds;
+    impl Visitor for Kinds {
+        type Output = &'static [&'static str];
+        fn visit<P: Mutex>(self) -> Self::Output {
+            P::Message::KINDS
+        }
+    }
+    let known = catalogue::find(&header.algorithm).map_or(&[][..], |info| dispatch(info, Kinds));
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for arrow in &timeline.arrows {
+        *counts.entry(arrow.label).or_default() += 1;
+    }
+    let mut others = known.len();
+    let mut kinds: Vec<_> = counts
+        .into_iter()
+        .map(|(label, count)| {
+            let place = known.iter().position(|kind| *kind == label).unwrap_or_else(|| {
+                others += 1;
+                others - 1
+            });
+            (label, count, place)
+        })
+        .collect();
+    kinds.sort_by_key(|&(.., place)| place);
+    kinds
+}
+
+struct Diagram<'a> {
+    header: &'a Header,
+    records: &'a [Record],
+    timeline: Timeline<'a>,
+    /// Name, number, colour.
+    kinds: Vec<(&'a str, usize, usize)>,
+    layout: Layout,
+    canvas: Canvas,
+}
+
+impl Diagram<'_> {
+    /// Title, command, legend and notes; fixes where the lifelines begin.
+    fn heading(&mut self, trace: &Trace) {
+        let mut y = 30.0;
+        self.canvas.text("title", Point::new(20.0, y), &wording::title(self.header));
+        if let Some(command) = &self.header.command {
+            y += 20.0;
+            self.canvas.text("command", Point::new(20.0, y), command);
+        }
+        y = self.legend(y + 26.0);
+        if self.records.len() < trace.records.len() {
+            y += 22.0;
+            let sends = |records: &[Record]| {
+                records.iter().filter(|r| matches!(r.what, What::Send { .. })).count()
+            };
+            let time = |records: &[Record]| {
+                wording::short_units(records.last().map_or(0, |r| r.t), self.header)
+            };
+            let note = format!(
+                "Cut: the first {} of {} messages, up to {} of {} units",
+                sends(self.records),
+                sends(&trace.records),
+                time(self.records),
+                time(&trace.records)
+            );
+            self.canvas.text("note", Point::new(20.0, y), &note);
+        }
+        let violated = self.records.iter().any(|r| matches!(r.what, What::Violation { .. }));
+        self.layout.top = y + if violated { 74.0 } else { 46.0 };
+    }
+
+    /// One entry per kind of message, and one per kind of mark that occurs. Returns its last height.
+    fn legend(&mut self, mut y: f64) -> f64 {
+        let mut x = 20.0;
+        let copies = self.timeline.arrows.iter().find(|arrow| arrow.copy);
+        let copies = copies.map(|copy| self.class(copy));
+        let canvas = &mut self.canvas;
+        let width = self.layout.width;
+        let mut entry = |text: &str, draw: &dyn Fn(&mut Canvas, Point)| {
+            let advance = 40.0 + text.chars().count() as f64 * 7.0 + 20.0;
+            if x + advance > width && x > 20.0 {
+                (x, y) = (20.0, y + 22.0);
+            }
+            draw(canvas, Point::new(x, y - 4.0));
+            canvas.text("dim", Point::new(x + 38.0, y), text);
+            x += advance;
+        };
+        for (label, count, kind) in &self.kinds {
+            entry(&format!("{label} × {count}"), &|canvas, at| {
+                canvas.put(format_args!("<g class=\"{}\">", style::kind_class(*kind)));
+                let tip = Point::new(at.x + 32.0, at.y);
+                canvas.path("line", format_args!("M{at}L{}", Point::new(tip.x - HEAD, tip.y)));
+                canvas.head(at, tip);
+                canvas.put(format_args!("</g>"));
+            });
+        }
+        let bar = |class: &'static str, height: f64| {
+            move |canvas: &mut Canvas, at: Point| {
+                canvas.rect(class, Point::new(at.x, at.y - height / 2.0), 32.0, height);
+            }
+        };
+        let has = |doing: fn(Doing) -> bool| self.timeline.spans.iter().any(|s| doing(s.doing));
+        if has(|doing| doing == Doing::Waiting) {
+            entry("waiting", &bar("wait", 8.0));
+        }
+        if has(|doing| matches!(doing, Doing::Inside { .. })) {
+            entry("inside, with fence", &bar("in", 16.0));
+        }
+        if has(|doing| doing == Doing::Paused) {
+            entry("paused", &bar("pause", 10.0));
+        }
+        let middle = |at: Point| Point::new(at.x + 22.0, at.y);
+        if has(|doing| doing == Doing::Down) {
+            entry("crash", &|canvas, at| canvas.cross("crash", middle(at), 5.5));
+            if self.records.iter().any(|record| record.what == What::Restart) {
+                entry("restart", &|canvas, at| canvas.circle("restart", middle(at), 5.5));
+            }
+        }
+        if self.timeline.arrows.iter().any(|arrow| matches!(arrow.end, End::Lost(..))) {
+            entry("lost", &|canvas, at| canvas.cross("cross", middle(at), 4.0));
+        }
+        if let Some(class) = copies {
+            entry("copy by the network", &|canvas, at| {
+                canvas.put(format_args!("<g class=\"{class}\">"));
+                canvas.path("line", format_args!("M{at}h32"));
+                canvas.put(format_args!("</g>"));
+            });
+        }
+        y
+    }
+
+    fn axis(&mut self) {
+        let layout = &self.layout;
+        let (top, axis) = (layout.top - 18.0, layout.bottom() + 34.0);
+        for units in layout.ticks() {
+            let x = layout.x_of_units(units);
+            self.canvas.path("grid", format_args!("M{x:.1} {top:.1}V{axis:.1}"));
+            self.canvas.path("axis", format_args!("M{x:.1} {axis:.1}v5"));
+            self.canvas.text("tick", Point::new(x, axis + 18.0), &wording::short(units));
+        }
+        let (left, right) = (layout.left(), layout.right().max(layout.left()) + 12.0);
+        self.canvas.path("axis", format_args!("M{left:.1} {axis:.1}H{right:.1}"));
+        let name = Point::new(right, axis + 36.0);
+        self.canvas.text("axis-name", name, "time in units of message delay T");
+    }
+
+    fn lifelines(&mut self) {
+        let layout = &self.layout;
+        let right = layout.right() + 12.0;
+        for node in NodeId::all(layout.nodes) {
+            let y = layout.y(node);
+            self.canvas.text("name", Point::new(layout.left() - 14.0, y + 5.0), &node.to_string());
+            let down = self.timeline.spans.iter();
+            let down = down.filter(|span| span.node == node && span.doing == Doing::Down);
+            let mut x = layout.left();
+            for span in down {
+                let (from, to) = (layout.x(span.from), layout.x(span.to));
+                self.canvas.path("life", format_args!("M{x:.1} {y:.1}H{from:.1}"));
+                // Whoever is down when the records end stays so.
+                x = if span.to == self.timeline.end { right } else { to };
+                self.canvas.path("gone", format_args!("M{from:.1} {y:.1}H{x:.1}"));
+            }
+            if x < right {
+                self.canvas.path("life", format_args!("M{x:.1} {y:.1}H{right:.1}"));
+            }
+        }
+    }
+
+    /// Bars for waiting, inside and paused.
+    fn stretches(&mut self) {
+        let n = self.layout.nodes;
+        let mut spans: Vec<&Span> =
+            self.timeline.spans.iter().filter(|span| span.node.index() < n).collect();
+        // A pause is drawn over what it interrupts.
+        spans.sort_by_key(|span| span.doing == Doing::Paused);
+        for span in spans {
+            let (x, y) = (self.layout.x(span.from), self.layout.y(span.node));
+            let width = (self.layout.x(span.to) - x).max(2.0);
+            let time = |t| wording::short_units(t, self.header);
+            let (class, height, told) = match span.doing {
+                Doing::Waiting => ("wait", 8.0, "waits".to_string()),
+                Doing::Inside { fence } => ("in", 16.0, format!("is inside with fence {fence}")),
+                Doing::Paused => ("pause", 10.0, "is paused".to_string()),
+                Doing::Down => continue,
+            };
+            let length = time(span.to.saturating_sub(span.from));
+            let tooltip = format!(
+                "{} {told} from {} to {}: {length}",
+                span.node,
+                time(span.from),
+                time(span.to)
+            );
+            self.canvas.group("bar", &tooltip, |canvas| {
+                canvas.rect(class, Point::new(x, y - height / 2.0), width, height);
+                if let Doing::Inside { fence } = span.doing {
+                    let fence = fence.to_string();
+                    let fits = width > fence.len() as f64 * 7.0 + 4.0;
+                    let (class, y) = if fits { ("fence", y + 4.0) } else { ("over", y - 12.0) };
+                    canvas.text(class, Point::new(x + width / 2.0, y), &fence);
+                }
+            });
+        }
+    }
+
+    fn class(&self, arrow: &Arrow) -> String {
+        let kind = self.kinds.iter().find(|(label, ..)| *label == arrow.label);
+        let mut class = style::kind_class(kind.map_or(0, |&(.., kind)| kind));
+        if arrow.copy {
+            class.push_str(" copy");
+        }
+        if arrow.end == End::UnderWay {
+            class.push_str(" under-way");
+        }
+        class
+    }
+
+    /// From where to where an arrow is drawn.
+    fn way(&self, arrow: &Arrow) -> (Point, Point) {
+        let layout = &self.layout;
+        let from = layout.at(arrow.sent, arrow.from);
+        match arrow.end {
+            End::Delivered(t) => (from, layout.at(t, arrow.to)),
+            // It reaches a node that is not there.
+            End::Lost(t, Loss::Down) => (from, from.towards(layout.at(t, arrow.to), 0.94)),
+            End::Lost(..) | End::UnderWay => {
+                let to = layout.at(layout.usual_arrival(arrow.sent), arrow.to);
+                (from, from.towards(to, 0.5))
+            }
+        }
+    }
+
+    fn arrows(&mut self) {
+        let n = self.layout.nodes;
+        let arrows: Vec<_> = self
+            .timeline
+            .arrows
+            .iter()
+            .filter(|arrow| arrow.from.index() < n && arrow.to.index() < n)
+            .map(|arrow| (arrow, self.way(arrow)))
+            .collect();
+        let rows = NodeId::all(n).map(|node| self.layout.y(node)).collect();
+        let mut labels = Labels::new(rows);
+        for (i, (_, (from, to))) in arrows.iter().enumerate() {
+            labels.arrow(i, *from, *to);
+        }
+        let mut places = Vec::new();
+        for (i, (arrow, (from, to))) in arrows.iter().enumerate() {
+            let class = self.class(arrow);
+            let tooltip = tooltip(arrow, self.header);
+            self.canvas.group(&class, &tooltip, |canvas| {
+                canvas.path("hit", format_args!("M{from}L{to}"));
+                match arrow.end {
+                    End::Delivered(_) => {
+                        let neck = to.towards(*from, (HEAD - 1.0) / from.distance(*to).max(HEAD));
+                        canvas.path("line", format_args!("M{from}L{neck}"));
+                        canvas.head(*from, *to);
+                    }
+                    End::Lost(..) => {
+                        canvas.path("line", format_args!("M{from}L{to}"));
+                        canvas.cross("cross", *to, 5.0);
+                    }
+                    End::UnderWay => canvas.path("line", format_args!("M{from}L{to}")),
+                }
+            });
+            places.push((class, labels.place(i, *from, *to, arrow.label), arrow.label));
+        }
+        // Labels last, so that no arrow strikes them through.
+        for (class, place, label) in places {
+            if let Some(Place { at, degrees }) = place {
+                self.canvas.put(format_args!("<g class=\"{class}\">"));
+                self.canvas.text_along(at, degrees, label);
+                self.canvas.put(format_args!("</g>"));
+            }
+        }
+    }
+
+    /// What happens at one node at one time is one point; crashes and restarts stand out.
+    fn moments(&mut self) {
+        let mut points = BTreeSet::new();
+        for record in self.records.iter().filter(|r| r.node.index() < self.layout.nodes) {
+            let at = self.layout.at(record.t, record.node);
+            let told = || {
+                let t = wording::short_units(record.t, self.header);
+                format!("{} {} at {t}", record.node, wording::event(&record.what, &self.timeline))
+            };
+            match record.what {
+                What::Crash => {
+                    let draw = |canvas: &mut Canvas| canvas.cross("crash", at, 7.0);
+                    self.canvas.group("mark", &told(), draw);
+                }
+                What::Restart => {
+                    let draw = |canvas: &mut Canvas| canvas.circle("restart", at, 6.0);
+                    self.canvas.group("mark", &told(), draw);
+                }
+                What::Send { .. } | What::Deliver { .. } | What::Request => {
+                    if points.insert((record.node, record.t)) {
+                        self.canvas.circle("dot", at, 2.4);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Red lines through all nodes. Texts take turns in two rows, so that neighbours stay readable.
+    fn violations(&mut self) {
+        let (top, bottom) = (self.layout.top - 40.0, self.layout.bottom() + 34.0);
+        let mut free = [f64::MIN; 2];
+        for record in self.records {
+            let What::Violation { property, detail } = &record.what else { continue };
+            let x = self.layout.x(record.t);
+            let text = format!("{property}: {detail}");
+            let t = wording::short_units(record.t, self.header);
+            let tooltip = format!("{} at {t} violates {text}", record.node);
+            let width = text.chars().count() as f64 * 7.2 + 12.0;
+            let leftwards = x + width > self.layout.width && x > width;
+            let (from, to) = if leftwards { (x - width, x) } else { (x, x + width) };
+            let row = free.iter().position(|&taken| taken <= from);
+            self.canvas.group("violation", &tooltip, |canvas| {
+                canvas.path("bad", format_args!("M{x:.1} {top:.1}V{bottom:.1}"));
+                if let Some(row) = row {
+                    free[row] = to;
+                    let (class, x) =
+                        if leftwards { ("bad-text left", x - 5.0) } else { ("bad-text", x + 5.0) };
+                    canvas.text(class, Point::new(x, top + 8.0 - row as f64 * 15.0), &text);
+                }
+            });
+        }
+    }
+
+    fn finish(self) -> String {
+        let (width, height) = (self.layout.width.ceil(), (self.layout.bottom() + 84.0).ceil());
+        let title = escaped(&wording::title(self.header));
+        let kinds = self.kinds.iter().map(|&(.., kind)| kind + 1).max().unwrap_or(0);
+        let style = style::sheet(kinds);
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sk\" width=\"{width}\" \
+             height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
+             <title>{title}</title>\n<style>\n{style}</style>\n\
+             <rect class=\"ground\" width=\"{width}\" height=\"{height}\"/>\n{}</svg>\n",
+            self.canvas.text
+        )
+    }
+}
+
+/// All there is to know about a message.
+fn tooltip(arrow: &Arrow, header: &Header) -> String {
+    let time = |t| wording::short_units(t, header);
+    let content = wording::content(arrow.message);
+    let content = if content.is_empty() { content } else { format!(" ({content})") };
+    let copy = if arrow.copy { ", a copy by the network" } else { "" };
+    let end = match arrow.end {
+        End::Delivered(t) => format!("arrives at {}", time(t)),
+        End::Lost(t, cause) => format!("lost at {}: {}", time(t), wording::loss(cause)),
+        End::UnderWay => "under way at the end".into(),
+    };
+    let (label, from, to, sent) = (arrow.label, arrow.from, arrow.to, time(arrow.sent));
+    format!("{label}{content}\n{from} → {to}{copy}\nsent at {sent}, {end}")
+}
+
+#[cfg(test)]
+mod tests;

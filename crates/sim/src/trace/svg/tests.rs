@@ -1,0 +1,117 @@
+use super::*;
+use crate::trace::sample::{Act, Scene};
+
+fn drawn(scene: &Scene) -> String {
+    draw(&scene.play(), &Options::default())
+}
+
+/// The elements by name, after checking that every tag is closed where it must be.
+fn elements(svg: &str) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = svg;
+    while let Some(start) = rest.find('<') {
+        let text = &rest[..start];
+        assert!(!text.contains('>'), "`>` outside of a tag: {text}");
+        let entity =
+            |e: &&str| ["amp;", "lt;", "gt;", "quot;"].iter().any(|known| e.starts_with(known));
+        assert!(text.split('&').skip(1).all(|e| entity(&e)), "{text}");
+        let end = start + rest[start..].find('>').expect("a tag ends");
+        let tag = &rest[start + 1..end];
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        let name = tag.trim_matches('/').split(' ').next().unwrap();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else {
+            *counts.entry(name.to_string()).or_insert(0) += 1;
+            if !tag.ends_with('/') {
+                open.push(name);
+            }
+        }
+        rest = &rest[end + 1..];
+        // A style sheet has `>` of its own.
+        if name == "style" && !tag.starts_with('/') {
+            rest = &rest[rest.find("</style>").unwrap()..];
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    counts
+}
+
+#[test]
+fn every_message_and_every_stretch_is_drawn() {
+    let svg = drawn(&Scene::new(3));
+    let elements = elements(&svg);
+    assert_eq!(elements["svg"], 1);
+    assert_eq!(svg.matches("class=\"head\"").count(), 24 + 2, "24 messages, 2 kinds in the legend");
+    assert_eq!(svg.matches("<rect class=\"in\"").count(), 6 + 1);
+    assert_eq!(svg.matches("REQUEST × 12").count(), 1);
+}
+
+#[test]
+fn faults_are_drawn() {
+    let svg = drawn(&Scene::faulty());
+    elements(&svg);
+    for class in ["crash", "restart", "cross", "pause"] {
+        assert!(svg.contains(&format!("class=\"{class}\"")), "{class}");
+    }
+    assert!(svg.contains("class=\"k0 copy\"") || svg.contains("class=\"k1 copy\""));
+}
+
+#[test]
+fn violations_are_drawn() {
+    let svg = drawn(&Scene { algorithm: "ricart-agrawala-no-tie-break", ..Scene::new(2) });
+    elements(&svg);
+    assert!(svg.contains(">exclusion: P1 is inside</text>"));
+}
+
+#[test]
+fn what_is_cut_is_said() {
+    let svg = draw(&Scene::new(3).play(), &Options { max_messages: 10 });
+    elements(&svg);
+    assert!(svg.contains("the first 10 of 24 messages"), "{svg}");
+    assert!(!drawn(&Scene::new(3)).contains("Cut:"));
+}
+
+#[test]
+fn text_is_no_markup() {
+    let mut trace = Scene::new(2).play();
+    trace.header.command = Some("sim --x \"<b>&</b>\"\u{1b}".into());
+    for record in &mut trace.records {
+        if let What::Send { label, .. } = &mut record.what {
+            *label = "<A&B>".into();
+        }
+    }
+    let svg = draw(&trace, &Options::default());
+    assert_eq!(elements(&svg).get("b"), None);
+    assert!(svg.contains("&lt;A&amp;B&gt;"));
+}
+
+#[test]
+fn a_run_of_nothing_is_drawn() {
+    let trace = Trace { records: vec![], ..Scene::new(1).play() };
+    elements(&draw(&trace, &Options::default()));
+}
+
+#[test]
+fn zz_look() {
+    let save = |name: &str, scene: &Scene| {
+        std::fs::write(format!("/tmp/look/{name}.svg"), drawn(scene)).unwrap()
+    };
+    std::fs::create_dir_all("/tmp/look").unwrap();
+    save("three", &Scene::new(3));
+    save("uneven", &Scene { latency: |id| 300 + id * 733 % 1700, ..Scene::new(3) });
+    save("seven", &Scene { latency: |id| 500 + id * 733 % 1000, entries: 1, ..Scene::new(7) });
+    save("faulty", &Scene::faulty());
+    save("broken", &Scene { algorithm: "ricart-agrawala-no-tie-break", ..Scene::new(3) });
+    save(
+        "big",
+        &Scene {
+            entries: 10,
+            requesters: 12,
+            latency: |id| 500 + id * 733 % 1000,
+            script: &[(9000, 3, Act::Pause), (12000, 3, Act::Resume)],
+            ..Scene::new(12)
+        },
+    );
+}

@@ -1,0 +1,118 @@
+//! A timeline for terminals: one row per record, and a lifeline per node as long as they fit.
+
+use std::io::{self, Write};
+
+use skeptron_core::NodeId;
+
+use super::timeline::{Doing, Open, Timeline};
+use super::{Trace, What, wording};
+
+/// With more nodes than this the rows say where, and there are no lifelines.
+const LIFELINES: usize = 12;
+
+/// What a message says is cut after so many characters: a token may carry a counter per node.
+const CONTENT_CHARS: usize = 60;
+
+pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+    let Trace { header, records } = trace;
+    let nodes = header.setup.nodes();
+    let timeline = Timeline::of(records);
+    writeln!(out, "{}", wording::title(header))?;
+    if let Some(command) = &header.command {
+        writeln!(out, "{command}")?;
+    }
+    let decimals = decimals(trace);
+    let time = |t| format!("{:.decimals$}", wording::units(t, header));
+    let time_width = time(timeline.end).len().max("time".len());
+    // `P10` is a column wide, and two blanks keep the columns apart.
+    let width = format!("P{nodes}").len();
+    let lifelines = nodes <= LIFELINES;
+    if lifelines {
+        writeln!(out, "┆ waiting  ┃ inside  · paused  * here  ! violated")?;
+        write!(out, "\n{:>time_width$}", "time")?;
+        for node in NodeId::all(nodes) {
+            write!(out, "  {:<width$}", node.to_string())?;
+        }
+    } else {
+        write!(out, "\n{:>time_width$}", "time")?;
+    }
+    writeln!(out)?;
+
+    let mut open = Open::default();
+    for record in records {
+        let mark = if matches!(record.what, What::Violation { .. }) { '!' } else { '*' };
+        write!(out, "{:>time_width$}", time(record.t))?;
+        if lifelines {
+            for node in NodeId::all(nodes) {
+                let sign = if node == record.node { mark } else { lifeline(&open, node) };
+                write!(out, "  {sign:<width$}")?;
+            }
+        }
+        write!(
+            out,
+            "  {:<width$} {}",
+            record.node.to_string(),
+            wording::event(&record.what, &timeline)
+        )?;
+        if let What::Send { message, .. } = &record.what {
+            let content = wording::content(message);
+            if !content.is_empty() {
+                let short: String = content.chars().take(CONTENT_CHARS).collect();
+                let more = if short.len() < content.len() { "…" } else { "" };
+                write!(out, "  ({short}{more})")?;
+            }
+        }
+        writeln!(out)?;
+        open.take(record, &mut Vec::new());
+    }
+    Ok(())
+}
+
+/// How a node looks between its records.
+fn lifeline(open: &Open, node: NodeId) -> char {
+    match open.at(node).next() {
+        None => '│',
+        Some(Doing::Waiting) => '┆',
+        Some(Doing::Inside { .. }) => '┃',
+        Some(Doing::Down) => ' ',
+        Some(Doing::Paused) => '·',
+    }
+}
+
+/// As many decimals as the times of this run need, up to three.
+fn decimals(trace: &Trace) -> usize {
+    let per_unit = u128::from(trace.header.ticks_per_unit.max(1));
+    let whole = |decimals: u32| {
+        trace.records.iter().all(|r| u128::from(r.t) * 10u128.pow(decimals) % per_unit == 0)
+    };
+    (0..3).find(|&decimals| whole(decimals)).unwrap_or(3) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::sample::Scene;
+
+    fn text(scene: &Scene) -> String {
+        let mut out = Vec::new();
+        write(&scene.play(), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn two_nodes_ask_at_once() {
+        insta::assert_snapshot!(text(&Scene::new(2)), @"");
+    }
+
+    #[test]
+    fn everything_that_can_happen() {
+        insta::assert_snapshot!(text(&Scene::faulty()));
+    }
+
+    #[test]
+    fn many_nodes_are_a_list() {
+        let list = text(&Scene { entries: 1, requesters: 1, ..Scene::new(13) });
+        let rows: Vec<_> = list.lines().skip(2).take(5).collect();
+        insta::assert_snapshot!(rows.join("\n"), @"");
+    }
+}

@@ -1,0 +1,112 @@
+//! How the forms that people read put things.
+
+use serde_json::Value;
+use skeptron_core::catalogue;
+
+use super::timeline::Timeline;
+use super::{Header, Loss, Ticks, What};
+
+/// What a run is called: `Ricart–Agrawala, 3 nodes, any order`.
+pub(super) fn title(header: &Header) -> String {
+    // A broken variant has the title of the sound one: only the name tells them apart.
+    let name = match catalogue::find(&header.algorithm) {
+        Some(info) if info.broken.is_none() => info.title,
+        _ => &header.algorithm,
+    };
+    let nodes = header.setup.nodes();
+    let s = if nodes == 1 { "" } else { "s" };
+    let order = match header.order {
+        catalogue::Order::Fifo => "FIFO channels",
+        catalogue::Order::Any => "channels in any order",
+    };
+    format!("{name}, {nodes} node{s}, {order}")
+}
+
+/// What happens, in a few words.
+pub(super) fn event(what: &What, timeline: &Timeline) -> String {
+    let towards = |id: u64| match timeline.arrow(id) {
+        Some(arrow) => format!("{} → {}", arrow.label, arrow.to),
+        None => format!("message {id}"),
+    };
+    match what {
+        What::Request => "requests".into(),
+        What::Release => "leaves".into(),
+        What::Deliver { id } => match timeline.arrow(*id) {
+            Some(arrow) => format!("{} ← {}", arrow.label, arrow.from),
+            None => format!("message {id} arrives"),
+        },
+        What::Crash => "crashes".into(),
+        What::Restart => "restarts".into(),
+        What::Pause => "pauses".into(),
+        What::Resume => "resumes".into(),
+        What::Lose { id, cause } => format!("{} is lost: {}", towards(*id), loss(*cause)),
+        What::Duplicate { of, .. } => format!("{} is duplicated", towards(*of)),
+        What::Send { to, label, .. } => format!("{label} → {to}"),
+        What::Enter { fence } => format!("enters, fence {fence}"),
+        What::Refuse { why } => format!("refuses: {why}"),
+        What::Violation { property, detail } => format!("violates {property}: {detail}"),
+    }
+}
+
+/// How a message was lost.
+pub(super) fn loss(cause: Loss) -> &'static str {
+    match cause {
+        Loss::Chance => "by chance",
+        Loss::Partition => "its way is cut",
+        Loss::Down => "the receiver is down",
+    }
+}
+
+/// What a message says apart from its kind: `t=3, node=2`; nothing if it says no more than its kind.
+pub(super) fn content(message: &Value) -> String {
+    let fields = match message {
+        // As serde writes an enum: `"Kind"` or `{"Kind": fields}`.
+        Value::String(_) => return String::new(),
+        Value::Object(variant) if variant.len() == 1 => variant.values().next(),
+        other => Some(other),
+    };
+    match fields {
+        Some(Value::Object(fields)) => {
+            let pairs = fields.iter().map(|(name, value)| format!("{name}={value}"));
+            pairs.collect::<Vec<_>>().join(", ")
+        }
+        Some(other) => other.to_string(),
+        None => String::new(),
+    }
+}
+
+/// A time in units, for computing.
+pub(super) fn units(t: Ticks, header: &Header) -> f64 {
+    t as f64 / header.ticks_per_unit.max(1) as f64
+}
+
+/// A time in units, as short as it can be said with three decimals.
+pub(super) fn short_units(t: Ticks, header: &Header) -> String {
+    short(units(t, header))
+}
+
+/// A number with three decimals at most.
+pub(super) fn short(number: f64) -> String {
+    let text = format!("{number:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn content_leaves_the_kind_out() {
+        assert_eq!(content(&json!("Token")), "");
+        assert_eq!(content(&json!({"Request": {"t": 3, "u": [1, 2]}})), "t=3, u=[1,2]");
+        assert_eq!(content(&json!({"Request": 7})), "7");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(short(10.0), "10");
+        assert_eq!(short(0.25), "0.25");
+        assert_eq!(short(1.0 / 3.0), "0.333");
+    }
+}

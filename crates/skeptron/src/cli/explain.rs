@@ -1,0 +1,129 @@
+//! `skeptron explain`.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use skeptron_core::catalogue::{Breaks, Info, Layout, Order};
+
+use super::{Verdict, names};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skeptron explain ricart-agrawala
+  skeptron explain singhal-1989     what is wrong with a broken variant")]
+pub(crate) struct ExplainArgs {
+    /// Which algorithm
+    algorithm: Option<String>,
+}
+
+impl ExplainArgs {
+    pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let Some(name) = self.algorithm else {
+            bail!("which algorithm? `skeptron list` shows them all");
+        };
+        out.write_all(page(names::algorithm(&name)?).as_bytes())?;
+        Ok(Verdict::Fine)
+    }
+}
+
+/// One page on an algorithm, in Markdown that also reads well as text.
+#[must_use]
+pub(crate) fn page(info: &Info) -> String {
+    let mut page = String::new();
+    let mut line = |text: &str| {
+        let _ = writeln!(page, "{}", textwrap(text));
+    };
+    line(&format!("# {} (`{}`)\n", info.title, info.name));
+    line(&format!("{}\n", info.paper));
+    if let Some(broken) = info.broken {
+        let cost = match broken.breaks {
+            Breaks::Safety => "two nodes can be inside at once",
+            Breaks::Liveness => "somebody can wait for ever",
+        };
+        line(&format!(
+            "**Broken on purpose**: {}; {cost}. It is here to be refuted:\n",
+            broken.flaw
+        ));
+        line(&format!("    skeptron sim {} {} --seeds 1..500\n", info.name, broken.shown_by));
+    }
+    line("## Idea\n");
+    line(&format!("{}\n", info.idea));
+    line("## Rules\n");
+    for (number, rule) in info.rules.iter().enumerate() {
+        line(&format!("{}. {rule}", number + 1));
+    }
+    let claims = &info.claims;
+    line("\n## Costs\n");
+    line("| figure | claim |\n|---|---|");
+    line(&format!("| messages, first entry of a lone requester | {} |", claims.messages_first));
+    line(&format!("| messages, each further entry of it | {} |", claims.messages_again));
+    line(&format!("| messages per entry, saturated | {} |", claims.messages_saturated));
+    if let Some(uniform) = claims.messages_uniform {
+        line(&format!(
+            "| messages per entry, one uniformly chosen requester at a time | {uniform} |"
+        ));
+    }
+    line(&format!("| client delay, first entry | {} T |", claims.client_first));
+    line(&format!("| client delay, each further entry | {} T |", claims.client_again));
+    line(&format!("| synchronisation delay, saturated | {} T |", claims.sync_delay));
+    line(
+        "\nFor two nodes or more; T is the latency of a message, N the number of nodes, K the size of a quorum, \
+          D the diameter of the tree, d the distance to the first holder, L and U Sanders' bounds.\n",
+    );
+    line("## Assumptions\n");
+    line(match info.channel {
+        Order::Fifo => "- Channels are reliable, deliver once, and keep the order (FIFO).",
+        Order::Any => "- Channels are reliable and deliver once; messages may overtake each other.",
+    });
+    line(match info.layout {
+        Layout::None => "- It needs no layout.",
+        Layout::Coordinator => "- One node is the coordinator (`--coordinator`).",
+        Layout::Quorums => "- Each node has a quorum, and any two quorums meet (`--quorum`).",
+        Layout::Structure => "- A valid information structure (`--structure`).",
+        Layout::Tree => "- The nodes form a tree (`--tree`).",
+        Layout::Arbitration => {
+            "- The holder chooses the next one by an arbitration rule (`--arbitration`)."
+        }
+    });
+    line(if claims.ordered {
+        "- Requests ordered by happened-before are served in that order."
+    } else {
+        "- It does not promise to serve requests in the order of happened-before."
+    });
+    for note in info.notes {
+        line(&format!("- {note}"));
+    }
+    page
+}
+
+/// Breaks long lines of prose at 96 columns, with what follows a list mark indented.
+fn textwrap(text: &str) -> String {
+    const WIDTH: usize = 96;
+    if text.starts_with(['|', ' ', '#']) || text.chars().count() <= WIDTH {
+        return text.to_string();
+    }
+    let indent = match text.split_once(' ') {
+        Some(("-", _)) => "  ",
+        Some((mark, _)) if mark.ends_with('.') && mark.len() <= 3 => "   ",
+        _ => "",
+    };
+    let mut wrapped = String::new();
+    let mut column = 0;
+    let trailing = &text[text.trim_end().len()..];
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > WIDTH {
+            wrapped.push('\n');
+            wrapped.push_str(indent);
+            column = indent.len();
+        } else if column > 0 {
+            wrapped.push(' ');
+            column += 1;
+        }
+        wrapped.push_str(word);
+        column += length;
+    }
+    wrapped + trailing
+}

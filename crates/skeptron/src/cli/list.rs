@@ -1,0 +1,159 @@
+//! `skeptron list`.
+
+use std::io::Write;
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+use skeptron_core::Claim;
+use skeptron_core::catalogue::{self, Breaks, Info};
+
+use super::Verdict;
+use super::table::table;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skeptron list
+  skeptron list --all           with the variants that are broken on purpose
+  skeptron list --json | jq '.[].name'")]
+pub(crate) struct ListArgs {
+    /// Also the variants that are broken on purpose
+    #[arg(long)]
+    all: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One algorithm in the JSON output.
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    title: &'static str,
+    paper: &'static str,
+    family: String,
+    channel: String,
+    claims: ClaimsRow,
+    broken: Option<BrokenRow>,
+}
+
+#[derive(Serialize)]
+struct ClaimsRow {
+    messages_first: String,
+    messages_again: String,
+    messages_saturated: String,
+    messages_uniform: Option<String>,
+    client_delay_first: String,
+    client_delay_again: String,
+    sync_delay: String,
+    ordered: bool,
+}
+
+#[derive(Serialize)]
+struct BrokenRow {
+    flaw: &'static str,
+    breaks: &'static str,
+}
+
+impl From<&Info> for Row {
+    fn from(info: &Info) -> Self {
+        let claims = &info.claims;
+        Row {
+            name: info.name,
+            title: info.title,
+            paper: info.paper,
+            family: info.family.to_string(),
+            channel: info.channel.to_string(),
+            claims: ClaimsRow {
+                messages_first: claims.messages_first.to_string(),
+                messages_again: claims.messages_again.to_string(),
+                messages_saturated: claims.messages_saturated.to_string(),
+                messages_uniform: claims.messages_uniform.map(|claim| claim.to_string()),
+                client_delay_first: claims.client_first.to_string(),
+                client_delay_again: claims.client_again.to_string(),
+                sync_delay: claims.sync_delay.to_string(),
+                ordered: claims.ordered,
+            },
+            broken: info
+                .broken
+                .map(|broken| BrokenRow { flaw: broken.flaw, breaks: breaks(broken.breaks) }),
+        }
+    }
+}
+
+fn breaks(breaks: Breaks) -> &'static str {
+    match breaks {
+        Breaks::Safety => "safety",
+        Breaks::Liveness => "liveness",
+    }
+}
+
+/// Two claims as one, where they say the same.
+fn first_and_again(first: &Claim, again: &Claim) -> String {
+    if first == again { first.to_string() } else { format!("{first}, then {again}") }
+}
+
+impl ListArgs {
+    pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let shown: Vec<&Info> =
+            catalogue::all().filter(|info| self.all || info.broken.is_none()).collect();
+        if self.json {
+            let rows: Vec<Row> = shown.into_iter().map(Row::from).collect();
+            writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+            return Ok(Verdict::Fine);
+        }
+        let sound = shown.iter().filter(|info| info.broken.is_none());
+        let mut rows = table([
+            "name",
+            "family",
+            "channel",
+            "messages, lone",
+            "saturated",
+            "client delay",
+            "sync delay",
+            "paper",
+        ]);
+        for info in sound {
+            let claims = &info.claims;
+            rows.add_row([
+                info.name.to_string(),
+                info.family.to_string(),
+                info.channel.to_string(),
+                first_and_again(&claims.messages_first, &claims.messages_again),
+                claims.messages_saturated.to_string(),
+                first_and_again(&claims.client_first, &claims.client_again),
+                claims.sync_delay.to_string(),
+                short_paper(info.paper),
+            ]);
+        }
+        writeln!(out, "{rows}")?;
+        writeln!(
+            out,
+            "Messages per entry; delays in units of the message latency T. N nodes, K quorum size, D diameter of\n\
+             the tree, d distance to the first holder, L and U Sanders' bounds. Channel: the weakest it is correct on."
+        )?;
+        let broken: Vec<&&Info> = shown.iter().filter(|info| info.broken.is_some()).collect();
+        if !broken.is_empty() {
+            let mut rows = table(["broken on purpose", "what is wrong", "breaks", "shown by"]);
+            for info in broken {
+                if let Some(broken) = info.broken {
+                    let command = format!("skeptron sim {} {}", info.name, broken.shown_by);
+                    rows.add_row([info.name, broken.flaw, breaks(broken.breaks), &command]);
+                }
+            }
+            writeln!(out, "\n{rows}")?;
+        }
+        Ok(Verdict::Fine)
+    }
+}
+
+/// Authors and year: what stands before the colon, and the last four digits.
+fn short_paper(paper: &str) -> String {
+    let authors = paper.split(':').next().unwrap_or(paper);
+    let year: String = paper.chars().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
+    if year.chars().all(|c| c.is_ascii_digit()) {
+        format!("{authors} {year}")
+    } else {
+        authors.to_string()
+    }
+}

@@ -1,0 +1,112 @@
+//! The command line: one file per command.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
+
+mod estimate;
+mod explain;
+mod list;
+mod names;
+pub mod sim;
+pub mod system;
+mod table;
+
+/// Distributed mutual exclusion: run, measure and see the classical algorithms.
+#[derive(Debug, Parser)]
+#[command(name = "skeptron", version, about, long_about = None, max_term_width = 100)]
+#[command(after_help = "Examples:
+  skeptron list                                   what there is
+  skeptron explain maekawa                        one page on an algorithm
+  skeptron sim raymond -n 15 --tree balanced:2    run and measure one
+  skeptron compare -n 4,16,64                     all of them, claim beside measurement
+
+Exit codes: 0 fine, 1 a property was violated or a claim missed, 2 bad input.")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the algorithms: name, paper, family, channel, claims
+    List(list::ListArgs),
+    /// Explain one algorithm: idea, rules, costs, assumptions
+    Explain(explain::ExplainArgs),
+    /// Simulate one algorithm, judge and measure it
+    Sim(Box<sim::SimArgs>),
+    /// Write a completion script for your shell
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, Args)]
+struct CompletionsArgs {
+    /// Which shell
+    shell: Shell,
+}
+
+/// How a command ended, if nothing was wrong with its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Everything held.
+    Fine,
+    /// A property was violated, or a claim missed.
+    Violated,
+}
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return say_usage(&error),
+    };
+    match cli.run() {
+        Ok(Verdict::Fine) => ExitCode::SUCCESS,
+        Ok(Verdict::Violated) => ExitCode::from(1),
+        // Whoever reads our output has had enough: not an error.
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Help goes to standard output as it is; a mistake becomes one line.
+fn say_usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let text = error.render().to_string();
+    let before_usage = text.split("\nUsage:").next().unwrap_or(&text);
+    let before_more = before_usage.split("\nFor more information").next().unwrap_or(before_usage);
+    let line: Vec<&str> = before_more.split_whitespace().collect();
+    let _ = writeln!(io::stderr(), "{} (see --help)", line.join(" "));
+    ExitCode::from(2)
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
+impl Cli {
+    fn run(self) -> anyhow::Result<Verdict> {
+        let mut out = io::stdout().lock();
+        match self.command {
+            Command::List(args) => args.run(&mut out),
+            Command::Explain(args) => args.run(&mut out),
+            Command::Sim(args) => args.run(&mut out),
+            Command::Completions(args) => {
+                // Into memory first: the generator panics if the reader goes away.
+                let mut script = Vec::new();
+                clap_complete::generate(args.shell, &mut Cli::command(), "skeptron", &mut script);
+                out.write_all(&script)?;
+                Ok(Verdict::Fine)
+            }
+        }
+    }
+}

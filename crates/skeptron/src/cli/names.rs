@@ -1,0 +1,41 @@
+//! Names that users type, and what they probably meant.
+
+use anyhow::{Result, bail};
+use skeptron_core::NodeId;
+use skeptron_core::catalogue::{self, Info};
+
+/// The algorithm of that name.
+pub(crate) fn algorithm(name: &str) -> Result<&'static Info> {
+    match catalogue::find(name) {
+        Some(info) => Ok(info),
+        None => bail!(
+            "there is no algorithm named `{name}`{}; `skeptron list` shows them all",
+            did_you_mean(name, catalogue::all().map(|info| info.name))
+        ),
+    }
+}
+
+/// `, did you mean `x`?`, if something known is near.
+pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    known
+        .map(|candidate| (strsim::jaro_winkler(&name.to_lowercase(), candidate), candidate))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| format!(", did you mean `{candidate}`?"))
+        .unwrap_or_default()
+}
+
+/// A node as people write it: `3` or `P3`, counted from 1.
+pub(crate) fn node(text: &str) -> Result<NodeId> {
+    let digits = text.trim();
+    let digits = digits.strip_prefix(['P', 'p']).unwrap_or(digits);
+    match digits.parse::<u32>() {
+        Ok(number @ 1..=0xFFFF_FFFE) => Ok(NodeId::new(number as usize - 1)),
+        _ => bail!("`{text}` is no node; nodes are written 1 or P1 and counted from 1"),
+    }
+}
+
+/// Several nodes, separated by commas.
+pub(crate) fn nodes(text: &str) -> Result<Vec<NodeId>> {
+    text.split(',').map(node).collect()
+}

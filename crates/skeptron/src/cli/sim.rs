@@ -1,0 +1,434 @@
+//! `skeptron sim`.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use indicatif::{ParallelProgressIterator as _, ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use skeptron_core::NodeId;
+use skeptron_core::catalogue::{Info, Layout, Order};
+use skeptron_sim::replay::replay;
+use skeptron_sim::trace::{Format, Trace};
+use skeptron_sim::{Options, Outcome, QueueKind, Report, Scenario, run};
+
+use super::estimate::Estimate;
+use super::system::SystemArgs;
+use super::table::{number, table};
+use super::{Verdict, names};
+
+mod faults;
+mod print;
+mod workload;
+
+#[derive(Args, Clone, Debug, PartialEq)]
+#[command(after_help = "Examples:
+  skeptron sim lamport -n 5 --requesters 1                  what an uncontended entry costs
+  skeptron sim maekawa --quorum maekawa-13 --entries 5000   saturated, on the 13-node plane
+  skeptron sim suzuki-kasami -n 4 --entries 6 --trace run.svg --timeline
+  skeptron sim ricart-agrawala --latency exp:1 --order any --crash P3@20
+  skeptron sim central --partition '1,2|3,4,5@10..20' --pause 2@5..8
+  skeptron sim singhal-1989 -n 3 --latency uniform:0.1..2 --think exp:2 --seeds 1..500
+  skeptron sim --replay run.jsonl
+
+Distributions: 1 (constant), uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, file:PATH.
+Time is in units: with latency 1, in units of the message latency.
+
+Exit codes: 0 fine, 1 a property was violated or the run stalled, 2 bad input.")]
+/// Options of `skeptron sim`.
+pub struct SimArgs {
+    /// Which algorithm; see `skeptron list`
+    #[arg(required_unless_present = "replay")]
+    pub algorithm: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub system: SystemArgs,
+
+    /// Who asks: how many (those with the highest ids, never the coordinator), or a list like P1,P3
+    /// [default: all; for `central` all but the coordinator]
+    #[arg(long, value_name = "K|LIST", help_heading = "Workload")]
+    pub requesters: Option<String>,
+    /// When they ask: closed (think, ask, again), sequential (one at a time, chosen at random),
+    /// poisson:RATE, bursts:SIZE,EVERY, hot:HOW-MANY,SHARE,RATE, or file:PATH with lines `TIME NODE`
+    #[arg(long, default_value = "closed", value_name = "KIND", help_heading = "Workload")]
+    pub workload: String,
+    /// From an exit to the next request; 0 is saturation
+    #[arg(long, default_value = "0", value_name = "DIST", help_heading = "Workload")]
+    pub think: String,
+    /// How long a node stays inside
+    #[arg(long, default_value = "1", value_name = "DIST", help_heading = "Workload")]
+    pub section: String,
+    /// How many entries to measure
+    #[arg(long, default_value_t = 1000, value_name = "M", help_heading = "Workload")]
+    pub entries: u64,
+    /// How many entries to make before measuring
+    /// [default: 0 for a lone requester, else twice the requesters, at most a tenth of the entries]
+    #[arg(long, value_name = "M", help_heading = "Workload")]
+    pub warmup: Option<u64>,
+
+    /// How long a message takes: a distribution, three-dc (three data centres, 1 unit = 1 ms), or
+    /// matrix:PATH with a distribution for each pair of nodes
+    #[arg(long, default_value = "1", value_name = "DIST", help_heading = "Network")]
+    pub latency: String,
+    /// In which order a channel delivers
+    #[arg(long, default_value = "fifo", value_name = "ORDER", help_heading = "Network")]
+    pub order: ChannelOrder,
+    /// Probability that a message is lost
+    #[arg(long, default_value_t = 0.0, value_name = "P", help_heading = "Faults")]
+    pub loss: f64,
+    /// Probability that a message is delivered twice
+    #[arg(long, default_value_t = 0.0, value_name = "P", help_heading = "Faults")]
+    pub duplicate: f64,
+    /// Crash a node: NODE@TIME, NODE@FROM..TO to restart it in its initial state, or
+    /// random:RATE[,DOWN] for crashes at random, each for DOWN units in the mean or for ever
+    #[arg(long, value_name = "WHAT", help_heading = "Faults")]
+    pub crash: Vec<String>,
+    /// Pause a node: NODE@FROM..TO, or random:RATE,LENGTH
+    #[arg(long, value_name = "WHAT", help_heading = "Faults")]
+    pub pause: Vec<String>,
+    /// Cut the network: 1,2|3,4@FROM..TO both ways, 1,2>3@FROM..TO one way, or random:RATE,LENGTH;
+    /// what is sent across meanwhile is lost
+    #[arg(long, value_name = "WHAT", help_heading = "Faults")]
+    pub partition: Vec<String>,
+
+    /// Determines all chance
+    #[arg(long, default_value_t = 1, value_name = "SEED")]
+    pub seed: u64,
+    /// Run all these seeds instead and summarise, as in 1..500 (both ends count)
+    #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["seed", "trace", "timeline", "replay"])]
+    pub seeds: Option<String>,
+    /// Write what happened; the extension decides: .jsonl (replayable), .txt, .svg, .mmd (Mermaid),
+    /// .shiviz, .json (Perfetto); may be given several times
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub trace: Vec<PathBuf>,
+    /// Print what happened as a text timeline
+    #[arg(long, help_heading = "Output")]
+    pub timeline: bool,
+    /// Play a recorded .jsonl run again and verify every step of it
+    #[arg(long, value_name = "FILE", conflicts_with = "algorithm")]
+    pub replay: Option<PathBuf>,
+    /// Which event queue to use; it never changes the run
+    #[arg(long, default_value = "wheel", hide_short_help = true)]
+    pub queue: QueueChoice,
+    /// As JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// The order of a channel, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ChannelOrder {
+    /// As sent.
+    Fifo,
+    /// Messages may overtake each other.
+    Any,
+}
+
+/// The event queue, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum QueueChoice {
+    /// A timing wheel.
+    Wheel,
+    /// A binary heap.
+    Heap,
+}
+
+impl SimArgs {
+    pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        if let Some(path) = &self.replay {
+            return self.run_replay(path, out);
+        }
+        let (info, scenario) = self.scenario()?;
+        match &self.seeds {
+            Some(range) => self.run_seeds(info, &scenario, parse_seeds(range)?, out),
+            None => self.run_one(info, &scenario, out),
+        }
+    }
+
+    /// What these options describe.
+    ///
+    /// # Errors
+    /// If something is unknown, malformed or impossible.
+    pub fn scenario(&self) -> Result<(&'static Info, Scenario)> {
+        let info = names::algorithm(self.algorithm.as_deref().unwrap_or_default())?;
+        let setup = self.system.setup(info)?;
+        let nodes = setup.nodes();
+        let coordinator =
+            (info.layout == Layout::Coordinator && nodes > 1).then(|| setup.coordinator());
+        let requesters = requesters(self.requesters.as_deref(), nodes, coordinator)?;
+        let asking = requesters.len() as u64;
+        let few = if asking == 1 { 0 } else { (2 * asking).min(self.entries / 10) };
+        let scenario = Scenario {
+            seed: self.seed,
+            workload: workload::parse(&self.workload, &self.think)?,
+            requesters,
+            section: distribution("--section", &self.section)?,
+            latency: skeptron_sim::Latency::parse(&self.latency, nodes).context("--latency")?,
+            order: match self.order {
+                ChannelOrder::Fifo => Order::Fifo,
+                ChannelOrder::Any => Order::Any,
+            },
+            faults: faults::parse(self)?,
+            warmup: self.warmup.unwrap_or(few),
+            entries: self.entries,
+            setup,
+        };
+        scenario.check()?;
+        Ok((info, scenario))
+    }
+
+    /// The command that makes the same run again.
+    #[must_use]
+    pub fn command(&self) -> String {
+        let mut words = vec!["skeptron".to_string(), "sim".into()];
+        words.extend(self.algorithm.clone());
+        words.extend(self.system.words());
+        let mut option = |name: &str, value: String, default: &str| {
+            if value != default {
+                words.extend([name.to_string(), value]);
+            }
+        };
+        option("--requesters", self.requesters.clone().unwrap_or_default(), "");
+        option("--workload", self.workload.clone(), "closed");
+        option("--think", self.think.clone(), "0");
+        option("--section", self.section.clone(), "1");
+        option("--entries", self.entries.to_string(), "1000");
+        option("--warmup", self.warmup.map(|w| w.to_string()).unwrap_or_default(), "");
+        option("--latency", self.latency.clone(), "1");
+        option(
+            "--order",
+            if self.order == ChannelOrder::Any { "any" } else { "fifo" }.into(),
+            "fifo",
+        );
+        option("--loss", self.loss.to_string(), "0");
+        option("--duplicate", self.duplicate.to_string(), "0");
+        for (name, values) in
+            [("--crash", &self.crash), ("--pause", &self.pause), ("--partition", &self.partition)]
+        {
+            for value in values {
+                option(name, value.clone(), "");
+            }
+        }
+        option("--seed", self.seed.to_string(), "");
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    fn options(&self, record: bool) -> Options {
+        let queue = match self.queue {
+            QueueChoice::Wheel => QueueKind::Wheel,
+            QueueChoice::Heap => QueueKind::Heap,
+        };
+        Options { record, queue, ..Options::default() }
+    }
+}
+
+impl SimArgs {
+    /// The options of `skeptron sim` followed by these words, as a shell would split them.
+    ///
+    /// # Errors
+    /// If they are no options of `sim`.
+    pub fn parse(words: &str) -> Result<Self> {
+        #[derive(clap::Parser)]
+        struct Sim {
+            #[command(flatten)]
+            args: SimArgs,
+        }
+        let words = ["sim"].into_iter().chain(words.split_whitespace());
+        Ok(<Sim as clap::Parser>::try_parse_from(words)?.args)
+    }
+}
+
+fn distribution(option: &str, text: &str) -> Result<skeptron_sim::Distribution> {
+    skeptron_sim::Distribution::parse(text).with_context(|| option.to_string())
+}
+
+/// A word as a shell wants it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+:,./@%".contains(c);
+    if word.chars().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+fn requesters(
+    text: Option<&str>,
+    nodes: usize,
+    coordinator: Option<NodeId>,
+) -> Result<Vec<NodeId>> {
+    let able: Vec<NodeId> = NodeId::all(nodes).filter(|&node| Some(node) != coordinator).collect();
+    let Some(text) = text else { return Ok(able) };
+    if let Ok(count) = text.parse::<usize>() {
+        let besides = if coordinator.is_some() { " besides the coordinator" } else { "" };
+        ensure!(count > 0, "--requesters is 0; at least one node must ask");
+        ensure!(
+            count <= able.len(),
+            "--requesters is {count}, but there are only {} nodes{besides}",
+            able.len()
+        );
+        return Ok(able[able.len() - count..].to_vec());
+    }
+    let mut list = names::nodes(text).context("--requesters")?;
+    list.sort_unstable();
+    list.dedup();
+    Ok(list)
+}
+
+fn parse_seeds(range: &str) -> Result<std::ops::RangeInclusive<u64>> {
+    let ends =
+        range.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+    match ends {
+        Some((from, to)) if from <= to => Ok(from..=to),
+        _ => bail!("--seeds is `{range}`; write FROM..TO, as in 1..500"),
+    }
+}
+
+impl SimArgs {
+    fn run_one(
+        &self,
+        info: &'static Info,
+        scenario: &Scenario,
+        out: &mut impl Write,
+    ) -> Result<Verdict> {
+        let formats: Vec<Format> = self
+            .trace
+            .iter()
+            .map(|path| Format::of_path(path))
+            .collect::<Result<_, _>>()
+            .context("--trace")?;
+        let record = self.timeline || !formats.is_empty();
+        let Outcome { report, trace } = run(info, scenario, &self.options(record))?;
+        if let Some(mut trace) = trace {
+            trace.header.command = Some(self.command());
+            self.write_traces(&trace, &formats)?;
+            if self.timeline {
+                trace.write(Format::Text, &mut *out)?;
+                writeln!(out)?;
+            }
+        }
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        } else {
+            print::report(info, scenario, &report, out)?;
+        }
+        if report.is_fine() {
+            return Ok(Verdict::Fine);
+        }
+        if self.json {
+            print::violations(&report, &self.command(), &mut std::io::stderr())?;
+        } else {
+            print::violations(&report, &self.command(), out)?;
+        }
+        Ok(Verdict::Violated)
+    }
+
+    fn write_traces(&self, trace: &Trace, formats: &[Format]) -> Result<()> {
+        for (path, format) in self.trace.iter().zip(formats) {
+            let name = || path.display().to_string();
+            let mut file = BufWriter::new(File::create(path).with_context(name)?);
+            trace.write(*format, &mut file).and_then(|()| file.flush()).with_context(name)?;
+        }
+        Ok(())
+    }
+
+    fn run_seeds(
+        &self,
+        info: &'static Info,
+        scenario: &Scenario,
+        seeds: std::ops::RangeInclusive<u64>,
+        out: &mut impl Write,
+    ) -> Result<Verdict> {
+        let seeds: Vec<u64> = seeds.collect();
+        let options = self.options(false);
+        let progress = progress_bar(seeds.len() as u64);
+        let reports: Vec<Report> = seeds
+            .par_iter()
+            .progress_with(progress.clone())
+            .map(|&seed| Ok(run(info, &Scenario { seed, ..scenario.clone() }, &options)?.report))
+            .collect::<Result<_>>()?;
+        progress.finish_and_clear();
+        let failed: Vec<&Report> = reports.iter().filter(|report| !report.is_fine()).collect();
+        let estimate = |figure: fn(&Report) -> f64| {
+            Estimate::of(&reports.iter().map(figure).collect::<Vec<_>>())
+        };
+        let figures = [
+            ("messages per entry", estimate(|r| r.messages.per_entry)),
+            ("client delay", estimate(|r| r.client_delay.mean)),
+            ("synchronisation delay", estimate(|r| r.sync_delay.mean)),
+            ("throughput", estimate(|r| r.throughput)),
+            ("inversions", estimate(|r| r.fairness.inversions.unwrap_or(0) as f64)),
+        ];
+        let command = |seed| SimArgs { seed, seeds: None, ..self.clone() }.command();
+        if self.json {
+            let figures: serde_json::Map<_, _> = figures
+                .iter()
+                .map(|(name, estimate)| (name.replace(' ', "_"), serde_json::json!(estimate)))
+                .collect();
+            let failures: Vec<_> = failed
+                .iter()
+                .map(|r| serde_json::json!({"seed": r.seed, "violations": r.violations, "stalled": r.stalled, "command": command(r.seed)}))
+                .collect();
+            let summary = serde_json::json!({
+                "algorithm": info.name, "nodes": scenario.setup.nodes(), "runs": reports.len(),
+                "failed": failed.len(), "figures": figures, "failures": failures,
+            });
+            writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?;
+        } else {
+            writeln!(
+                out,
+                "{} · {} nodes · {} runs",
+                info.name,
+                scenario.setup.nodes(),
+                reports.len()
+            )?;
+            let mut rows = table(["figure", "mean over seeds", "95 % interval", "least", "most"]);
+            for (name, estimate) in &figures {
+                let interval = format!("± {}", number(estimate.half_width));
+                rows.add_row([
+                    name.to_string(),
+                    number(estimate.mean),
+                    interval,
+                    number(estimate.min),
+                    number(estimate.max),
+                ]);
+            }
+            writeln!(out, "{rows}")?;
+            writeln!(out, "{} of {} runs failed", failed.len(), reports.len())?;
+            if let Some(first) = failed.first() {
+                print::violations(first, &command(first.seed), out)?;
+            }
+        }
+        Ok(if failed.is_empty() { Verdict::Fine } else { Verdict::Violated })
+    }
+
+    fn run_replay(&self, path: &Path, out: &mut impl Write) -> Result<Verdict> {
+        let formats: Vec<Format> = self
+            .trace
+            .iter()
+            .map(|path| Format::of_path(path))
+            .collect::<Result<_, _>>()
+            .context("--trace")?;
+        let name = || path.display().to_string();
+        let file = BufReader::new(File::open(path).with_context(name)?);
+        let trace = Trace::read(file).with_context(name)?;
+        let replayed = replay(&trace).with_context(name)?;
+        self.write_traces(&trace, &formats)?;
+        if self.timeline {
+            trace.write(Format::Text, &mut *out)?;
+            writeln!(out)?;
+        }
+        print::replayed(&trace, &replayed, self.json, out)
+    }
+}
+
+/// A bar on the terminal for long work; nothing where nobody looks.
+pub(crate) fn progress_bar(length: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} left");
+    ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

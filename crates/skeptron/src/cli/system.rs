@@ -1,0 +1,239 @@
+//! Which system to build: options that `sim` and other commands share.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use clap::Args;
+use skeptron_core::catalogue::{Info, Layout};
+use skeptron_core::topology::{Quorums, Structure, Tree};
+use skeptron_core::{Arbitration, NodeId, Setup};
+use skeptron_quorum::Construction;
+
+use super::names;
+
+/// How many nodes if nothing says otherwise.
+const DEFAULT_NODES: usize = 5;
+
+/// The system: how many nodes, and the layout that some algorithms need.
+#[derive(Args, Clone, Debug, Default, PartialEq)]
+pub struct SystemArgs {
+    /// How many nodes [default: 5, or as many as the layout has]
+    #[arg(short = 'n', long, value_name = "N")]
+    pub nodes: Option<usize>,
+    /// Who coordinates in `central` [default: P1]
+    #[arg(long, value_name = "NODE", help_heading = "Layout")]
+    pub coordinator: Option<String>,
+    /// Quorums for `maekawa` and `sanders`: singleton, all, majority, grid, cyclic, projective,
+    /// maekawa-13, fano, or a file [default: cyclic]
+    #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
+    pub quorum: Option<String>,
+    /// Information structure for `sanders`: lamport, ricart-agrawala, maekawa, sanders-4, or a JSON
+    /// file with `request` and `inform` lists [default: maekawa]
+    #[arg(long, value_name = "PRESET|FILE", help_heading = "Layout")]
+    pub structure: Option<String>,
+    /// Tree for `raymond`: balanced:K, star, line, or a file with a `CHILD PARENT` pair on each line
+    /// [default: balanced:2]
+    #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
+    pub tree: Option<String>,
+    /// How the holder chooses in `singhal`: round-robin, smallest-sequence or nearest
+    /// [default: round-robin]
+    #[arg(long, value_name = "RULE", help_heading = "Layout")]
+    pub arbitration: Option<String>,
+}
+
+impl SystemArgs {
+    /// The system for `info`.
+    ///
+    /// # Errors
+    /// If a layout is unknown, malformed, impossible, or not for this algorithm.
+    pub fn setup(&self, info: &Info) -> Result<Setup> {
+        self.refuse_foreign_layouts(info)?;
+        let nodes = match self.nodes {
+            Some(nodes) => nodes,
+            None => self.nodes_of_layout()?.unwrap_or(DEFAULT_NODES),
+        };
+        let setup = Setup::new(nodes)?;
+        Ok(match info.layout {
+            Layout::None => setup,
+            Layout::Coordinator => match &self.coordinator {
+                Some(text) => {
+                    setup.with_coordinator(names::node(text).context("--coordinator")?)?
+                }
+                None => setup,
+            },
+            Layout::Quorums => setup.with_quorums(self.quorums(nodes)?)?,
+            Layout::Structure => setup.with_structure(self.structure(nodes)?)?,
+            Layout::Tree => {
+                setup.with_tree(tree(self.tree.as_deref().unwrap_or("balanced:2"), nodes)?)?
+            }
+            Layout::Arbitration => match &self.arbitration {
+                Some(rule) => setup.with_arbitration(arbitration(rule)?),
+                None => setup,
+            },
+        })
+    }
+
+    /// The options that were given, as they would be typed.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let given = [
+            ("-n", self.nodes.map(|n| n.to_string())),
+            ("--coordinator", self.coordinator.clone()),
+            ("--quorum", self.quorum.clone()),
+            ("--structure", self.structure.clone()),
+            ("--tree", self.tree.clone()),
+            ("--arbitration", self.arbitration.clone()),
+        ];
+        given
+            .into_iter()
+            .filter_map(|(name, value)| Some([name.to_string(), value?]))
+            .flatten()
+            .collect()
+    }
+
+    fn refuse_foreign_layouts(&self, info: &Info) -> Result<()> {
+        let given = [
+            ("--coordinator", self.coordinator.is_some(), &[Layout::Coordinator][..]),
+            ("--quorum", self.quorum.is_some(), &[Layout::Quorums, Layout::Structure]),
+            ("--structure", self.structure.is_some(), &[Layout::Structure]),
+            ("--tree", self.tree.is_some(), &[Layout::Tree]),
+            ("--arbitration", self.arbitration.is_some(), &[Layout::Arbitration]),
+        ];
+        for (option, is_given, takers) in given {
+            ensure!(
+                !is_given || takers.contains(&info.layout),
+                "{} takes no {option}; leave it out (`skeptron explain {}` says what it needs)",
+                info.name,
+                info.name
+            );
+        }
+        Ok(())
+    }
+
+    /// Presets and files know how many nodes they are for.
+    fn nodes_of_layout(&self) -> Result<Option<usize>> {
+        Ok(match (self.quorum.as_deref(), self.structure.as_deref(), self.tree.as_deref()) {
+            (Some("maekawa-13"), ..) => Some(13),
+            (Some("fano"), ..) => Some(7),
+            (Some(path), ..) if Path::new(path).is_file() => Some(quorum_file(path)?.nodes()),
+            (_, Some("sanders-4"), _) => Some(4),
+            (_, Some(path), _) if Path::new(path).is_file() => Some(structure_file(path)?.nodes()),
+            (_, _, Some(path)) if Path::new(path).is_file() => Some(tree_file(path, None)?.nodes()),
+            _ => None,
+        })
+    }
+
+    fn quorums(&self, nodes: usize) -> Result<Quorums> {
+        let construction = match self.quorum.as_deref() {
+            None => skeptron_quorum::default_for(nodes),
+            Some(name) => match name.parse::<Construction>() {
+                Ok(construction) => construction,
+                Err(_) if Path::new(name).exists() => return quorum_file(name),
+                Err(unknown) => {
+                    let known = Construction::ALL.map(Construction::name);
+                    bail!("{unknown}, or a file{}", names::did_you_mean(name, known.into_iter()))
+                }
+            },
+        };
+        Ok(skeptron_quorum::build(construction, nodes)?)
+    }
+
+    fn structure(&self, nodes: usize) -> Result<Structure> {
+        const PRESETS: [&str; 4] = ["lamport", "ricart-agrawala", "maekawa", "sanders-4"];
+        let name = self.structure.as_deref().unwrap_or("maekawa");
+        ensure!(
+            self.quorum.is_none() || name == "maekawa",
+            "--quorum goes with --structure maekawa, which derives the structure from quorums"
+        );
+        Ok(match name {
+            "lamport" => Structure::lamport(nodes),
+            "ricart-agrawala" => Structure::ricart_agrawala(nodes),
+            "maekawa" => Structure::maekawa(&self.quorums(nodes)?),
+            "sanders-4" => Structure::four_nodes(),
+            path if Path::new(path).exists() => structure_file(path)?,
+            unknown => bail!(
+                "there is no information structure `{unknown}`; there are {}, or a file{}",
+                PRESETS.join(", "),
+                names::did_you_mean(unknown, PRESETS.into_iter())
+            ),
+        })
+    }
+}
+
+fn tree(name: &str, nodes: usize) -> Result<Tree> {
+    const KINDS: [&str; 3] = ["balanced:2", "star", "line"];
+    match name.split_once(':') {
+        _ if name == "star" => Ok(Tree::star(nodes)),
+        _ if name == "line" => Ok(Tree::line(nodes)),
+        Some(("balanced", k)) => match k.parse() {
+            Ok(k @ 1..) => Ok(Tree::balanced(nodes, k)),
+            _ => bail!(
+                "`{name}` is no tree: in balanced:K, K is how many children a node has, at least 1"
+            ),
+        },
+        _ if Path::new(name).exists() => tree_file(name, Some(nodes)),
+        _ => bail!(
+            "there is no tree `{name}`; there are balanced:K, star, line, or a file{}",
+            names::did_you_mean(name, KINDS.into_iter())
+        ),
+    }
+}
+
+fn arbitration(name: &str) -> Result<Arbitration> {
+    let known = Arbitration::ALL.map(|rule| rule.to_string());
+    Arbitration::ALL.into_iter().find(|rule| rule.to_string() == name).ok_or_else(|| {
+        let hint = names::did_you_mean(name, known.iter().map(String::as_str));
+        anyhow!("there is no arbitration rule `{name}`; there are {}{hint}", known.join(", "))
+    })
+}
+
+fn read(path: &str) -> Result<String> {
+    fs::read_to_string(path).with_context(|| path.to_string())
+}
+
+fn quorum_file(path: &str) -> Result<Quorums> {
+    skeptron_quorum::parse_file(&read(path)?).with_context(|| path.to_string())
+}
+
+fn structure_file(path: &str) -> Result<Structure> {
+    serde_json::from_str(&read(path)?).with_context(|| path.to_string())
+}
+
+/// A JSON list with the parent of each node (`null` for the root), or lines `CHILD PARENT`.
+fn tree_file(path: &str, nodes: Option<usize>) -> Result<Tree> {
+    let text = read(path)?;
+    if text.trim_start().starts_with('[') {
+        return serde_json::from_str(&text).with_context(|| path.to_string());
+    }
+    let mut edges = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default();
+        let at = || format!("{path}: line {}", number + 1);
+        match *line.split_whitespace().collect::<Vec<_>>() {
+            [] => {}
+            [child, parent] => {
+                edges.push((
+                    names::node(child).with_context(at)?,
+                    names::node(parent).with_context(at)?,
+                ));
+            }
+            _ => bail!("{}: a line is a child and its parent, as in `3 1`", at()),
+        }
+    }
+    let largest = edges.iter().map(|&(child, parent)| child.max(parent).index() + 1).max();
+    let size = nodes.or(largest).unwrap_or(1);
+    if let Some(largest) = largest {
+        ensure!(
+            largest <= size,
+            "{path}: it names {}, but there are only {size} nodes",
+            NodeId::new(largest - 1)
+        );
+    }
+    let mut parents = vec![None; size];
+    for (child, parent) in edges {
+        let before = parents[child.index()].replace(parent);
+        ensure!(before.is_none(), "{path}: {child} has two parents");
+    }
+    Tree::new(parents).with_context(|| path.to_string())
+}

@@ -1,0 +1,23 @@
+//! How tables look.
+
+use comfy_table::{ContentArrangement, Table, presets};
+
+/// A table with thin lines that fits the terminal.
+pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(header);
+    if table.width().is_none() {
+        // Not a terminal: as wide as a page.
+        table.set_width(120);
+    }
+    table
+}
+
+/// A number as short as it can be said.
+pub(crate) fn number(value: f64) -> String {
+    let rounded = (value * 1000.0).round() / 1000.0;
+    rounded.to_string()
+}
