@@ -97,7 +97,6 @@ impl Visitor for Case<'_> {
             },
             in_flight: Vec::new(),
             sent: Vec::new(),
-            timers: Vec::new(),
             story: Vec::new(),
             seen: self.seen,
         };
@@ -134,7 +133,6 @@ struct System<'a, P: Mutex> {
     in_flight: Vec<Letter<P>>,
     /// What was sent of late, delivered or not.
     sent: Vec<Letter<P>>,
-    timers: Vec<(NodeId, P::Timer)>,
     /// Every input with its result, for the report of a failure.
     story: Vec<String>,
     seen: &'a mut Seen,
@@ -147,7 +145,6 @@ impl<P: Mutex> System<'_, P> {
         match chance.below(10) {
             0 | 1 => self.command(chance, Lock::Request),
             2 | 3 => self.command(chance, Lock::Release),
-            4 => self.expire(chance),
             _ => {
                 if let Some((from, to, message)) = self.next_letter(chance) {
                     let result = self.step(to, Input::Deliver { from, message });
@@ -162,8 +159,7 @@ impl<P: Mutex> System<'_, P> {
         let letter = match chance.below(16) {
             0 | 1 => return self.command(chance, Lock::Request),
             2 | 3 => return self.command(chance, Lock::Release),
-            4 => return self.expire(chance),
-            5 => self.old_letter(chance),
+            4 | 5 => self.old_letter(chance),
             6 => self.old_letter(chance).map(|(_, to, message)| {
                 let from = self.stranger(to, chance);
                 (from, to, message)
@@ -191,13 +187,6 @@ impl<P: Mutex> System<'_, P> {
     fn command(&mut self, chance: &mut Chance, command: Lock) {
         let node = self.anybody(chance);
         let _ = self.step(node, Input::Command(command));
-    }
-
-    fn expire(&mut self, chance: &mut Chance) {
-        if !self.timers.is_empty() {
-            let (node, timer) = self.timers.swap_remove(chance.below(self.timers.len()));
-            let _ = self.step(node, Input::Expire(timer));
-        }
     }
 
     /// Takes a message from the network: the oldest of its link where the channel is ordered.
@@ -283,13 +272,7 @@ impl<P: Mutex> System<'_, P> {
                     }
                 }
                 Effect::Emit(Entered) => self.seen.entered += 1,
-                Effect::Arm { timer, .. } => {
-                    self.timers.retain(|armed| *armed != (node, timer.clone()));
-                    self.timers.push((node, timer));
-                }
-                Effect::Disarm(timer) => {
-                    self.timers.retain(|armed| *armed != (node, timer.clone()))
-                }
+                Effect::Arm { timer, .. } | Effect::Disarm(timer) => match timer {},
             }
         }
         result

@@ -1,5 +1,7 @@
 //! Runs a recorded run again: the nodes must do what the records say they did.
 
+mod error;
+
 use std::collections::VecDeque;
 
 use serde_json::Value;
@@ -7,9 +9,10 @@ use skeptron_core::catalogue::{self, Info};
 use skeptron_core::monitor::{Exclusion, Fence, FenceMonitor, Progress};
 use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 use skeptron_core::{Effect, Input, Lock, Message, NodeId, Outbox, Setup, SetupError};
-use thiserror::Error;
 
-use crate::trace::{Flight, Flights, Inconsistent, Record, Ticks, Trace, VERSION, What};
+pub use error::{Mismatch, ReplayError};
+
+use crate::trace::{Flight, Flights, Record, Ticks, Trace, VERSION, What};
 
 /// What a run that was run again comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,68 +46,6 @@ pub struct Violation {
     pub property: &'static str,
     /// What happened.
     pub detail: String,
-}
-
-/// Why a run cannot be run again.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ReplayError {
-    /// Another version of the format.
-    #[error("version {0} of the format; this is written for version {VERSION}")]
-    OtherVersion(u32),
-    /// No such algorithm.
-    #[error("there is no algorithm named `{0}`")]
-    UnknownAlgorithm(String),
-    /// The system cannot be built.
-    #[error(transparent)]
-    Setup(#[from] SetupError),
-    /// A record cannot be, or is not what the node does.
-    #[error("line {line}: {mismatch}")]
-    Line {
-        /// The line of the trace's file: the header is line 1, the first record line 2.
-        line: usize,
-        /// What is wrong with it.
-        #[source]
-        mismatch: Mismatch,
-    },
-}
-
-/// How a record differs from what happens. Records are quoted as they stand in the file, without the
-/// `id` of a message that is expected, as any will do.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Mismatch {
-    /// The record does not fit those before it.
-    #[error("{0}")]
-    Inconsistent(#[from] Inconsistent),
-    /// The node does something else.
-    #[error("expected {expected}, found {found}")]
-    Other {
-        /// What the node does now.
-        expected: String,
-        /// What the trace says.
-        found: String,
-    },
-    /// The node does nothing more.
-    #[error("expected an input, as the node does nothing more; found {found}")]
-    Nothing {
-        /// What the trace says.
-        found: String,
-    },
-    /// The trace ends too early.
-    #[error("expected {expected}, found the end")]
-    End {
-        /// What the node does now.
-        expected: String,
-    },
-    /// Nothing happens at a node that is down or paused, and only one that is can go on.
-    #[error("{node} is {state} and cannot take this: {found}")]
-    State {
-        /// Which node.
-        node: NodeId,
-        /// `up`, `down` or `paused`.
-        state: &'static str,
-        /// What the trace says.
-        found: String,
-    },
 }
 
 /// Runs a recorded run again, verifies that the nodes do what the records say, and judges the run.
@@ -141,7 +82,7 @@ impl Visitor for Replay<'_> {
         }
         let records = self.trace.records.len();
         if let Some(next) = system.due.front() {
-            let expected = quoted(&next.record, false);
+            let expected = expected(&next.record);
             return Err(at(records + 2, Mismatch::End { expected }));
         }
         Ok(Replayed { records, ..system.end() })
@@ -226,7 +167,7 @@ impl<P: Mutex> System<P> {
             _ => {}
         }
         if let Some(next) = self.due.front() {
-            let (expected, found) = (quoted(&next.record, false), quoted(record, true));
+            let (expected, found) = (expected(&next.record), quoted(record));
             return Err(Mismatch::Other { expected, found });
         }
         self.may_take(record)?;
@@ -277,11 +218,7 @@ impl<P: Mutex> System<P> {
             State::Down => "down",
             State::Paused => "paused",
         };
-        if fits {
-            Ok(())
-        } else {
-            Err(Mismatch::State { node, state, found: quoted(record, true) })
-        }
+        if fits { Ok(()) } else { Err(Mismatch::State { node, state, found: quoted(record) }) }
     }
 
     /// Gives a node an input and notes what must be recorded about it. False if it is refused.
@@ -321,7 +258,7 @@ impl<P: Mutex> System<P> {
     /// Compares a record with what the node does.
     fn effect(&mut self, found: &Record) -> Result<(), Mismatch> {
         let Some(mut next) = self.due.pop_front() else {
-            return Err(Mismatch::Nothing { found: quoted(found, true) });
+            return Err(Mismatch::Nothing { found: quoted(found) });
         };
         if let (What::Send { id, .. }, What::Send { id: given, .. }) =
             (&mut next.record.what, &found.what)
@@ -329,7 +266,7 @@ impl<P: Mutex> System<P> {
             *id = *given;
         }
         if next.record != *found {
-            let (expected, found) = (quoted(&next.record, false), quoted(found, true));
+            let (expected, found) = (expected(&next.record), quoted(found));
             return Err(Mismatch::Other { expected, found });
         }
         match (&found.what, next.load) {
@@ -372,12 +309,17 @@ impl<P: Mutex> System<P> {
 }
 
 /// A record as it stands in the file.
-fn quoted(record: &Record, with_id: bool) -> String {
-    let mut value = serde_json::to_value(record).unwrap_or(Value::Null);
-    if let (false, Some(fields)) = (with_id, value.as_object_mut()) {
-        fields.remove("id");
+fn quoted(record: &Record) -> String {
+    serde_json::to_string(record).unwrap_or_else(|_| format!("{record:?}"))
+}
+
+/// A record that should stand in the file; any number will do for a message.
+fn expected(record: &Record) -> String {
+    let text = quoted(record);
+    match record.what {
+        What::Send { id, .. } => text.replacen(&format!("\"id\":{id},"), "", 1),
+        _ => text,
     }
-    value.to_string()
 }
 
 #[cfg(test)]

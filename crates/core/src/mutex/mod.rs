@@ -113,6 +113,7 @@ algorithms! {
     sanders::Sanders,
     token_ring::TokenRing,
     suzuki_kasami::SuzukiKasami,
+    singhal::Singhal,
     raymond::Raymond,
     naimi_trehel::NaimiTrehel,
 }

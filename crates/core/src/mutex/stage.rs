@@ -107,6 +107,11 @@ impl<P: Mutex> Stage<P> {
             .clone()
     }
 
+    /// How many messages are in flight from `from` to `to`.
+    pub(crate) fn in_flight(&self, from: usize, to: usize) -> usize {
+        self.links[from * self.nodes.len() + to].len()
+    }
+
     /// Delivers everything, in rounds over the links, until nothing is in flight (or, where a token
     /// circulates for ever, for a good while).
     pub(crate) fn flush(&mut self) {

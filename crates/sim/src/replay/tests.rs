@@ -58,7 +58,9 @@ fn another_message_is_noticed() {
     *message = serde_json::json!({"Reply": {"t": 77}});
     let (line, text) = mismatch(&trace);
     assert_eq!(line, at + 2);
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    expected {"t":1000,"node":2,"do":"send","to":1,"label":"REPLY","message":{"Reply":{"t":1}}}, found {"t":1000,"node":2,"do":"send","id":3,"to":1,"label":"REPLY","message":{"Reply":{"t":77}}}
+    "#);
 }
 
 #[test]
@@ -68,7 +70,9 @@ fn another_fence_is_noticed() {
     trace.records[at].what = What::Enter { fence: 3 };
     let (line, text) = mismatch(&trace);
     assert_eq!(line, at + 2);
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    expected {"t":3500,"node":2,"do":"enter","fence":2}, found {"t":3500,"node":2,"do":"enter","fence":3}
+    "#);
 }
 
 #[test]
@@ -78,11 +82,15 @@ fn a_missing_effect_is_noticed() {
     trace.records.remove(at);
     let (line, text) = mismatch(&trace);
     assert_eq!(line, at + 2);
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    expected {"t":0,"node":1,"do":"send","to":3,"label":"REQUEST","message":{"Request":{"t":1}}}, found {"t":0,"node":2,"do":"request"}
+    "#);
     trace.records.truncate(at);
     let (line, text) = mismatch(&trace);
     assert_eq!(line, at + 2);
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    expected {"t":0,"node":1,"do":"send","to":3,"label":"REQUEST","message":{"Request":{"t":1}}}, found the end
+    "#);
 }
 
 #[test]
@@ -91,7 +99,9 @@ fn an_effect_without_a_cause_is_noticed() {
     trace.records.insert(0, record(0, 1, What::Enter { fence: 1 }));
     let (line, text) = mismatch(&trace);
     assert_eq!(line, 2);
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    expected an input, as the node does nothing more; found {"t":0,"node":1,"do":"enter","fence":1}
+    "#);
 }
 
 #[test]

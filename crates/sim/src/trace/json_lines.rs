@@ -171,6 +171,11 @@ mod tests {
         let trace = read(example.as_bytes()).unwrap();
         assert_eq!(text(&trace), example, "and written as it is written");
         crate::replay::replay(&trace).unwrap();
+        let kinds = page.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+        for line in kinds.lines() {
+            let record: Record = serde_json::from_str(line).unwrap();
+            assert_eq!(serde_json::to_string(&record).unwrap(), line);
+        }
     }
 
     /// Reads a good trace with one line replaced: each error says where and what.
@@ -201,7 +206,18 @@ mod tests {
             damaged(1, &with("ricart-agrawala", "3").replace("1000", "0")),
             damaged(1, &with("ricart-agrawala", "3").replace("}", r#","seed":7}"#)),
         ];
-        insta::assert_snapshot!(causes.join("\n"), @"");
+        insta::assert_snapshot!(causes.join("\n"), @"
+        line 1: the header is missing: the first line has no field `skeptron`
+        line 1: the header is missing: the first line has no field `skeptron`
+        line 1: the header is missing: the first line has no field `skeptron`
+        line 1: not JSON: expected value at column 1
+        line 1: version 2 of the format; this is written for version 1
+        line 1: there is no algorithm named `nobody`
+        line 1: a system needs at least one node
+        line 1: missing field `nodes`
+        line 1: a unit of time has no ticks
+        line 1: unknown field `seed`
+        ");
     }
 
     #[test]
@@ -235,7 +251,29 @@ mod tests {
             ),
             damaged(4, "\n"),
         ];
-        insta::assert_snapshot!(causes.join("\n"), @"");
+        insta::assert_snapshot!(causes.join("\n"), @"
+        line 2: not JSON: EOF while parsing a value at column 0
+        line 2: not JSON: EOF while parsing a value at column 21
+        line 2: a line is an object
+        line 3: missing field `do`
+        line 3: unknown variant `dance`, expected one of `request`, `release`, `deliver`, `crash`, `restart`, `pause`, `resume`, `lose`, `duplicate`, `send`, `enter`, `refuse`, `violation`
+        line 3: 0 is no node; nodes are counted from 1
+        line 3: unknown field `id`
+        line 3: unknown field `fences`
+        line 3: missing field `fence`
+        line 3: invalid value: integer `-1`, expected u64
+        line 4: P3 is not one of the 2 nodes
+        line 4: message 9 was not sent before
+        line 4: message 8 was not sent before
+        line 4: message 1 concerns P2 here, not P1
+        line 4: message 1 concerns P1 here, not P2
+        line 4: there is a message 1 already
+        line 4: P2 sends a message to itself
+        line 4: P3 is not one of the 2 nodes
+        line 5: time runs back from 9 to 8
+        line 5: message 1 was delivered or lost before
+        line 4: not JSON: EOF while parsing a value at column 0
+        ");
     }
 
     #[test]

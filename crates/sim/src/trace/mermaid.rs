@@ -84,7 +84,36 @@ mod tests {
 
     #[test]
     fn two_nodes_ask_at_once() {
-        insta::assert_snapshot!(diagram(&Scene::new(2)), @"");
+        insta::assert_snapshot!(diagram(&Scene::new(2)), @"
+        sequenceDiagram
+            title Ricart–Agrawala, 2 nodes, channels in any order
+            participant P1
+            participant P2
+            P1->>P2: REQUEST
+            P2->>P1: REQUEST
+            P2->>P1: REPLY
+            Note over P1: enters, fence 1
+            activate P1
+            deactivate P1
+            Note over P1: leaves
+            P1->>P2: REPLY
+            Note over P2: enters, fence 2
+            activate P2
+            P1->>P2: REQUEST
+            deactivate P2
+            Note over P2: leaves
+            P2->>P1: REPLY
+            Note over P1: enters, fence 3
+            activate P1
+            P2->>P1: REQUEST
+            deactivate P1
+            Note over P1: leaves
+            P1->>P2: REPLY
+            Note over P2: enters, fence 4
+            activate P2
+            deactivate P2
+            Note over P2: leaves
+        ");
     }
 
     #[test]

@@ -269,9 +269,9 @@ mod tests {
     #[test]
     fn an_unknown_extension_names_the_known_ones() {
         let wrong = Format::of_path(Path::new("run.png")).unwrap_err();
-        insta::assert_snapshot!(wrong, @"");
+        insta::assert_snapshot!(wrong, @"no form of a trace is called `.png`; known are .jsonl (JSON Lines), .txt (text), .svg (SVG), .mmd (Mermaid), .shiviz and .log (ShiViz), .json (Perfetto)");
         let none = Format::of_path(Path::new("run")).unwrap_err();
-        insta::assert_snapshot!(none, @"");
+        insta::assert_snapshot!(none, @"the file's extension chooses the form of a trace; known are .jsonl (JSON Lines), .txt (text), .svg (SVG), .mmd (Mermaid), .shiviz and .log (ShiViz), .json (Perfetto)");
     }
 
     /// Formats draw what they are given: no trace makes them panic.

@@ -71,7 +71,38 @@ mod tests {
 
     #[test]
     fn two_nodes_ask_at_once() {
-        insta::assert_snapshot!(log(&Scene { entries: 1, ..Scene::new(2) }), @"");
+        insta::assert_snapshot!(log(&Scene { entries: 1, ..Scene::new(2) }), @r#"
+        (?<host>\S*) (?<clock>{.*})\n(?<event>.*)
+
+        P1 {"P1":1}
+        requests (t = 0)
+        P1 {"P1":2}
+        REQUEST → P2 (t = 0)
+        P2 {"P2":1}
+        requests (t = 0)
+        P2 {"P2":2}
+        REQUEST → P1 (t = 0)
+        P2 {"P1":2,"P2":3}
+        REQUEST ← P1 (t = 1)
+        P2 {"P1":2,"P2":4}
+        REPLY → P1 (t = 1)
+        P1 {"P1":3,"P2":2}
+        REQUEST ← P2 (t = 1)
+        P1 {"P1":4,"P2":4}
+        REPLY ← P2 (t = 2)
+        P1 {"P1":5,"P2":4}
+        enters, fence 1 (t = 2)
+        P1 {"P1":6,"P2":4}
+        leaves (t = 2.5)
+        P1 {"P1":7,"P2":4}
+        REPLY → P2 (t = 2.5)
+        P2 {"P1":7,"P2":5}
+        REPLY ← P1 (t = 3.5)
+        P2 {"P1":7,"P2":6}
+        enters, fence 2 (t = 3.5)
+        P2 {"P1":7,"P2":7}
+        leaves (t = 4)
+        "#);
     }
 
     /// What ShiViz demands: each event is the next one of its host, and what it has heard of others

@@ -1,9 +1,11 @@
 //! A space-time diagram: nodes are lines, time goes to the right, messages are arrows.
 
 mod canvas;
+mod heading;
 mod label;
 mod layout;
 mod style;
+mod violations;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +50,7 @@ pub fn draw(trace: &Trace, options: &Options) -> String {
     diagram.stretches();
     diagram.arrows();
     diagram.moments();
+    diagram.fences();
     diagram.violations();
     diagram.finish()
 }
@@ -104,96 +107,6 @@ struct Diagram<'a> {
 }
 
 impl Diagram<'_> {
-    /// Title, command, legend and notes; fixes where the lifelines begin.
-    fn heading(&mut self, trace: &Trace) {
-        let mut y = 30.0;
-        self.canvas.text("title", Point::new(20.0, y), &wording::title(self.header));
-        if let Some(command) = &self.header.command {
-            y += 20.0;
-            self.canvas.text("command", Point::new(20.0, y), command);
-        }
-        y = self.legend(y + 26.0);
-        if self.records.len() < trace.records.len() {
-            y += 22.0;
-            let sends = |records: &[Record]| {
-                records.iter().filter(|r| matches!(r.what, What::Send { .. })).count()
-            };
-            let time = |records: &[Record]| {
-                wording::short_units(records.last().map_or(0, |r| r.t), self.header)
-            };
-            let note = format!(
-                "Cut: the first {} of {} messages, up to {} of {} units",
-                sends(self.records),
-                sends(&trace.records),
-                time(self.records),
-                time(&trace.records)
-            );
-            self.canvas.text("note", Point::new(20.0, y), &note);
-        }
-        let violated = self.records.iter().any(|r| matches!(r.what, What::Violation { .. }));
-        self.layout.top = y + if violated { 74.0 } else { 46.0 };
-    }
-
-    /// One entry per kind of message, and one per kind of mark that occurs. Returns its last height.
-    fn legend(&mut self, mut y: f64) -> f64 {
-        let mut x = 20.0;
-        let copies = self.timeline.arrows.iter().find(|arrow| arrow.copy);
-        let copies = copies.map(|copy| self.class(copy));
-        let canvas = &mut self.canvas;
-        let width = self.layout.width;
-        let mut entry = |text: &str, draw: &dyn Fn(&mut Canvas, Point)| {
-            let advance = 40.0 + text.chars().count() as f64 * 7.0 + 20.0;
-            if x + advance > width && x > 20.0 {
-                (x, y) = (20.0, y + 22.0);
-            }
-            draw(canvas, Point::new(x, y - 4.0));
-            canvas.text("dim", Point::new(x + 38.0, y), text);
-            x += advance;
-        };
-        for (label, count, kind) in &self.kinds {
-            entry(&format!("{label} × {count}"), &|canvas, at| {
-                canvas.put(format_args!("<g class=\"{}\">", style::kind_class(*kind)));
-                let tip = Point::new(at.x + 32.0, at.y);
-                canvas.path("line", format_args!("M{at}L{}", Point::new(tip.x - HEAD, tip.y)));
-                canvas.head(at, tip);
-                canvas.put(format_args!("</g>"));
-            });
-        }
-        let bar = |class: &'static str, height: f64| {
-            move |canvas: &mut Canvas, at: Point| {
-                canvas.rect(class, Point::new(at.x, at.y - height / 2.0), 32.0, height);
-            }
-        };
-        let has = |doing: fn(Doing) -> bool| self.timeline.spans.iter().any(|s| doing(s.doing));
-        if has(|doing| doing == Doing::Waiting) {
-            entry("waiting", &bar("wait", 8.0));
-        }
-        if has(|doing| matches!(doing, Doing::Inside { .. })) {
-            entry("inside, with fence", &bar("in", 16.0));
-        }
-        if has(|doing| doing == Doing::Paused) {
-            entry("paused", &bar("pause", 10.0));
-        }
-        let middle = |at: Point| Point::new(at.x + 22.0, at.y);
-        if has(|doing| doing == Doing::Down) {
-            entry("crash", &|canvas, at| canvas.cross("crash", middle(at), 5.5));
-            if self.records.iter().any(|record| record.what == What::Restart) {
-                entry("restart", &|canvas, at| canvas.circle("restart", middle(at), 5.5));
-            }
-        }
-        if self.timeline.arrows.iter().any(|arrow| matches!(arrow.end, End::Lost(..))) {
-            entry("lost", &|canvas, at| canvas.cross("cross", middle(at), 4.0));
-        }
-        if let Some(class) = copies {
-            entry("copy by the network", &|canvas, at| {
-                canvas.put(format_args!("<g class=\"{class}\">"));
-                canvas.path("line", format_args!("M{at}h32"));
-                canvas.put(format_args!("</g>"));
-            });
-        }
-        y
-    }
-
     fn axis(&mut self) {
         let layout = &self.layout;
         let (top, axis) = (layout.top - 18.0, layout.bottom() + 34.0);
@@ -206,7 +119,7 @@ impl Diagram<'_> {
         let (left, right) = (layout.left(), layout.right().max(layout.left()) + 12.0);
         self.canvas.path("axis", format_args!("M{left:.1} {axis:.1}H{right:.1}"));
         let name = Point::new(right, axis + 36.0);
-        self.canvas.text("axis-name", name, "time in units of message delay T");
+        self.canvas.text("axis-name", name, "time in units");
     }
 
     fn lifelines(&mut self) {
@@ -257,13 +170,21 @@ impl Diagram<'_> {
             );
             self.canvas.group("bar", &tooltip, |canvas| {
                 canvas.rect(class, Point::new(x, y - height / 2.0), width, height);
-                if let Doing::Inside { fence } = span.doing {
-                    let fence = fence.to_string();
-                    let fits = width > fence.len() as f64 * 7.0 + 4.0;
-                    let (class, y) = if fits { ("fence", y + 4.0) } else { ("over", y - 12.0) };
-                    canvas.text(class, Point::new(x + width / 2.0, y), &fence);
-                }
             });
+        }
+    }
+
+    /// The fences of the entries, over the arrows that cross the bars.
+    fn fences(&mut self) {
+        for span in &self.timeline.spans {
+            let Doing::Inside { fence } = span.doing else { continue };
+            if span.node.index() < self.layout.nodes {
+                let (from, to) = (self.layout.x(span.from), self.layout.x(span.to));
+                let (y, fence) = (self.layout.y(span.node), fence.to_string());
+                let fits = to - from > fence.len() as f64 * 7.0 + 4.0;
+                let (class, y) = if fits { ("fence", y + 4.0) } else { ("over", y - 12.0) };
+                self.canvas.text(class, Point::new((from + to) / 2.0, y), &fence);
+            }
         }
     }
 
@@ -289,7 +210,10 @@ impl Diagram<'_> {
             End::Lost(t, Loss::Down) => (from, from.towards(layout.at(t, arrow.to), 0.94)),
             End::Lost(..) | End::UnderWay => {
                 let to = layout.at(layout.usual_arrival(arrow.sent), arrow.to);
-                (from, from.towards(to, 0.5))
+                // About halfway, but between two lifelines: on one it would seem to end there.
+                let gaps = arrow.from.index().abs_diff(arrow.to.index()).max(1);
+                let part = ((gaps - 1) / 2) as f64 + 0.5;
+                (from, from.towards(to, part / gaps as f64))
             }
         }
     }
@@ -305,8 +229,11 @@ impl Diagram<'_> {
             .collect();
         let rows = NodeId::all(n).map(|node| self.layout.y(node)).collect();
         let mut labels = Labels::new(rows);
-        for (i, (_, (from, to))) in arrows.iter().enumerate() {
+        for (i, (arrow, (from, to))) in arrows.iter().enumerate() {
             labels.arrow(i, *from, *to);
+            if let End::Lost(..) = arrow.end {
+                labels.mark(*to, 6.0);
+            }
         }
         let mut places = Vec::new();
         for (i, (arrow, (from, to))) in arrows.iter().enumerate() {
@@ -357,39 +284,13 @@ impl Diagram<'_> {
                     let draw = |canvas: &mut Canvas| canvas.circle("restart", at, 6.0);
                     self.canvas.group("mark", &told(), draw);
                 }
-                What::Send { .. } | What::Deliver { .. } | What::Request => {
-                    if points.insert((record.node, record.t)) {
-                        self.canvas.circle("dot", at, 2.4);
-                    }
+                What::Send { .. } | What::Deliver { .. } | What::Request
+                    if points.insert((record.node, record.t)) =>
+                {
+                    self.canvas.circle("dot", at, 2.4);
                 }
                 _ => {}
             }
-        }
-    }
-
-    /// Red lines through all nodes. Texts take turns in two rows, so that neighbours stay readable.
-    fn violations(&mut self) {
-        let (top, bottom) = (self.layout.top - 40.0, self.layout.bottom() + 34.0);
-        let mut free = [f64::MIN; 2];
-        for record in self.records {
-            let What::Violation { property, detail } = &record.what else { continue };
-            let x = self.layout.x(record.t);
-            let text = format!("{property}: {detail}");
-            let t = wording::short_units(record.t, self.header);
-            let tooltip = format!("{} at {t} violates {text}", record.node);
-            let width = text.chars().count() as f64 * 7.2 + 12.0;
-            let leftwards = x + width > self.layout.width && x > width;
-            let (from, to) = if leftwards { (x - width, x) } else { (x, x + width) };
-            let row = free.iter().position(|&taken| taken <= from);
-            self.canvas.group("violation", &tooltip, |canvas| {
-                canvas.path("bad", format_args!("M{x:.1} {top:.1}V{bottom:.1}"));
-                if let Some(row) = row {
-                    free[row] = to;
-                    let (class, x) =
-                        if leftwards { ("bad-text left", x - 5.0) } else { ("bad-text", x + 5.0) };
-                    canvas.text(class, Point::new(x, top + 8.0 - row as f64 * 15.0), &text);
-                }
-            });
         }
     }
 

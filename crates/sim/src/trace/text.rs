@@ -8,7 +8,7 @@ use super::timeline::{Doing, Open, Timeline};
 use super::{Trace, What, wording};
 
 /// With more nodes than this the rows say where, and there are no lifelines.
-const LIFELINES: usize = 12;
+const LIFELINES: usize = 10;
 
 /// What a message says is cut after so many characters: a token may carry a counter per node.
 const CONTENT_CHARS: usize = 60;
@@ -83,7 +83,10 @@ fn lifeline(open: &Open, node: NodeId) -> char {
 fn decimals(trace: &Trace) -> usize {
     let per_unit = u128::from(trace.header.ticks_per_unit.max(1));
     let whole = |decimals: u32| {
-        trace.records.iter().all(|r| u128::from(r.t) * 10u128.pow(decimals) % per_unit == 0)
+        trace
+            .records
+            .iter()
+            .all(|r| (u128::from(r.t) * 10u128.pow(decimals)).is_multiple_of(per_unit))
     };
     (0..3).find(|&decimals| whole(decimals)).unwrap_or(3) as usize
 }
@@ -101,7 +104,40 @@ mod tests {
 
     #[test]
     fn two_nodes_ask_at_once() {
-        insta::assert_snapshot!(text(&Scene::new(2)), @"");
+        insta::assert_snapshot!(text(&Scene::new(2)), @"
+        Ricart–Agrawala, 2 nodes, channels in any order
+        ┆ waiting  ┃ inside  · paused  * here  ! violated
+
+        time  P1  P2
+         0.0  *   │   P1 requests
+         0.0  *   │   P1 REQUEST → P2  (t=1)
+         0.0  ┆   *   P2 requests
+         0.0  ┆   *   P2 REQUEST → P1  (t=1)
+         1.0  ┆   *   P2 REQUEST ← P1
+         1.0  ┆   *   P2 REPLY → P1  (t=1)
+         1.0  *   ┆   P1 REQUEST ← P2
+         2.0  *   ┆   P1 REPLY ← P2
+         2.0  *   ┆   P1 enters, fence 1
+         2.5  *   ┆   P1 leaves
+         2.5  *   ┆   P1 REPLY → P2  (t=1)
+         3.0  *   ┆   P1 requests
+         3.0  *   ┆   P1 REQUEST → P2  (t=2)
+         3.5  ┆   *   P2 REPLY ← P1
+         3.5  ┆   *   P2 enters, fence 2
+         4.0  ┆   *   P2 REQUEST ← P1
+         4.0  ┆   *   P2 leaves
+         4.0  ┆   *   P2 REPLY → P1  (t=2)
+         4.5  ┆   *   P2 requests
+         4.5  ┆   *   P2 REQUEST → P1  (t=3)
+         5.0  *   ┆   P1 REPLY ← P2
+         5.0  *   ┆   P1 enters, fence 3
+         5.5  *   ┆   P1 REQUEST ← P2
+         5.5  *   ┆   P1 leaves
+         5.5  *   ┆   P1 REPLY → P2  (t=3)
+         6.5  │   *   P2 REPLY ← P1
+         6.5  │   *   P2 enters, fence 4
+         7.0  │   *   P2 leaves
+        ");
     }
 
     #[test]
@@ -113,6 +149,12 @@ mod tests {
     fn many_nodes_are_a_list() {
         let list = text(&Scene { entries: 1, requesters: 1, ..Scene::new(13) });
         let rows: Vec<_> = list.lines().skip(2).take(5).collect();
-        insta::assert_snapshot!(rows.join("\n"), @"");
+        insta::assert_snapshot!(rows.join("\n"), @"
+        time
+         0.0  P1  requests
+         0.0  P1  REQUEST → P2  (t=1)
+         0.0  P1  REQUEST → P3  (t=1)
+         0.0  P1  REQUEST → P4  (t=1)
+        ");
     }
 }

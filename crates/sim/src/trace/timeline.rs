@@ -16,6 +16,13 @@ pub(super) enum Doing {
     Paused,
 }
 
+impl Doing {
+    /// Whether a request is being served.
+    fn is_asking(self) -> bool {
+        matches!(self, Doing::Waiting | Doing::Inside { .. })
+    }
+}
+
 /// A stretch of time at one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span {
@@ -138,6 +145,7 @@ impl Open {
     pub(super) fn take(&mut self, record: &Record, done: &mut Vec<Span>) {
         let (t, node) = (record.t, record.node);
         let spans = self.spans.entry(node).or_default();
+        let asking = spans.iter().any(|&(doing, _)| doing.is_asking());
         let mut close = |ends: &dyn Fn(Doing) -> bool| {
             spans.retain(|&(doing, from)| {
                 if ends(doing) {
@@ -145,15 +153,12 @@ impl Open {
                 }
                 !ends(doing)
             });
-            spans.len()
         };
         let asked = self.asked.take();
         match record.what {
-            What::Request => {
-                if !spans.iter().any(|(d, _)| matches!(d, Doing::Waiting | Doing::Inside { .. })) {
-                    spans.push((Doing::Waiting, t));
-                    self.asked = Some(node);
-                }
+            What::Request if !asking => {
+                spans.push((Doing::Waiting, t));
+                self.asked = Some(node);
             }
             What::Refuse { .. } if asked == Some(node) => {
                 spans.retain(|&(doing, _)| doing != Doing::Waiting);
@@ -162,20 +167,14 @@ impl Open {
                 close(&|doing| doing == Doing::Waiting);
                 spans.push((Doing::Inside { fence }, t));
             }
-            What::Release => {
-                close(&|doing| matches!(doing, Doing::Inside { .. }));
-            }
+            What::Release => close(&|doing| matches!(doing, Doing::Inside { .. })),
             What::Crash => {
                 close(&|_| true);
                 spans.push((Doing::Down, t));
             }
-            What::Restart => {
-                close(&|_| true);
-            }
+            What::Restart => close(&|_| true),
             What::Pause => spans.push((Doing::Paused, t)),
-            What::Resume => {
-                close(&|doing| doing == Doing::Paused);
-            }
+            What::Resume => close(&|doing| doing == Doing::Paused),
             _ => {}
         }
     }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
+mod compare;
 mod estimate;
 mod explain;
 mod list;
@@ -37,6 +38,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Simulate one algorithm, judge and measure it
     Sim(Box<sim::SimArgs>),
+    /// Compare the algorithms: claim beside measurement
+    Compare(compare::CompareArgs),
     /// Write a completion script for your shell
     Completions(CompletionsArgs),
 }
@@ -100,6 +103,7 @@ impl Cli {
             Command::List(args) => args.run(&mut out),
             Command::Explain(args) => args.run(&mut out),
             Command::Sim(args) => args.run(&mut out),
+            Command::Compare(args) => args.run(&mut out),
             Command::Completions(args) => {
                 // Into memory first: the generator panics if the reader goes away.
                 let mut script = Vec::new();

@@ -325,6 +325,19 @@ impl SimArgs {
         Ok(Verdict::Violated)
     }
 
+    /// What happens in the run that these options describe.
+    ///
+    /// # Errors
+    /// If something is unknown, malformed or impossible.
+    pub fn trace(&self) -> Result<Trace> {
+        let (info, scenario) = self.scenario()?;
+        let mut trace = run(info, &scenario, &self.options(true))?
+            .trace
+            .context("a recorded run has a trace")?;
+        trace.header.command = Some(self.command());
+        Ok(trace)
+    }
+
     fn write_traces(&self, trace: &Trace, formats: &[Format]) -> Result<()> {
         for (path, format) in self.trace.iter().zip(formats) {
             let name = || path.display().to_string();

@@ -1,12 +1,13 @@
 //! How tables look.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 
-/// A table with thin lines that fits the terminal.
+/// A table with one thin line below its header that fits the terminal.
 pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
+    let line = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
     table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .load_style(TableStyle::new().header_separator(line))
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(header);
     if table.width().is_none() {

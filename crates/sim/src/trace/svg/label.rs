@@ -1,11 +1,11 @@
 //! Where the labels of the arrows go: along their arrows, where there is most room.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::canvas::Point;
 
-/// The side of a cell in pixels, about the height of a letter.
-const CELL: f64 = 8.0;
+/// The side of a cell in pixels, half the height of a letter.
+const CELL: f64 = 5.0;
 
 /// How wide a character is, roughly.
 pub(super) const CHAR_WIDTH: f64 = 7.2;
@@ -14,12 +14,12 @@ pub(super) const CHAR_WIDTH: f64 = 7.2;
 const PLACES: [f64; 9] = [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.19, 0.81];
 
 /// What it costs to stand on another label, on a lifeline, on another arrow.
-const ON_LABEL: u32 = 12;
+const ON_LABEL: u32 = 16;
 const ON_LIFELINE: u32 = 4;
 const ON_ARROW: u32 = 1;
 
 /// A label that costs more is left out: the arrow's colour tells its kind.
-const TOO_MUCH: u32 = 26;
+const TOO_MUCH: u32 = 34;
 
 /// Where a label stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub(super) struct Place {
 /// What stands where, in cells.
 #[derive(Default)]
 pub(super) struct Labels {
-    labels: BTreeMap<(i32, i32), ()>,
+    labels: BTreeSet<(i32, i32)>,
     /// Which arrow crosses a cell; `None` if several do.
     arrows: BTreeMap<(i32, i32), Option<usize>>,
     rows: Vec<f64>,
@@ -60,6 +60,15 @@ impl Labels {
         }
     }
 
+    /// A mark of this radius is there, and no label.
+    pub(super) fn mark(&mut self, at: Point, radius: f64) {
+        let cells = (2.0 * radius / CELL).ceil();
+        let along = |i: usize| (i as f64 / cells * 2.0 - 1.0) * radius;
+        let all = || 0..=cells as usize;
+        let square = all().flat_map(|i| all().map(move |j| (i, j)));
+        self.labels.extend(square.map(|(i, j)| cell(Point::new(at.x + along(i), at.y + along(j)))));
+    }
+
     /// Finds room for a label at the `index`-th arrow.
     pub(super) fn place(
         &mut self,
@@ -80,7 +89,7 @@ impl Labels {
         if cost > TOO_MUCH {
             return None;
         }
-        self.labels.extend(stand.letters().map(|letter| (cell(letter), ())));
+        self.labels.extend(stand.letters().map(cell));
         Some(Place { at: stand.base, degrees: stand.direction.to_degrees() })
     }
 
@@ -90,7 +99,7 @@ impl Labels {
 
     fn cost_at(&self, index: usize, letter: Point) -> u32 {
         let at = cell(letter);
-        let on_label = u32::from(self.labels.contains_key(&at)) * ON_LABEL;
+        let on_label = u32::from(self.labels.contains(&at)) * ON_LABEL;
         let on_arrow = self.arrows.get(&at).is_some_and(|arrow| *arrow != Some(index));
         // Rows are far apart: the next one to either side decides.
         let next = self.rows.partition_point(|&row| row < letter.y);
@@ -116,18 +125,16 @@ impl Stand {
         Stand { base, direction, width }
     }
 
-    /// Points in the middle of the letters' height, half a cell apart.
+    /// Points all over the letters, about a cell apart.
     fn letters(&self) -> impl Iterator<Item = Point> {
-        let middle = Point::new(
-            self.base.x + self.direction.sin() * 4.0,
-            self.base.y - self.direction.cos() * 4.0,
-        );
-        let count = (self.width / CELL).ceil().max(1.0);
         let (cos, sin) = (self.direction.cos(), self.direction.sin());
-        (0..=count as usize).map(move |i| {
+        let count = (self.width / CELL).ceil().max(1.0);
+        let at = move |i: usize, above: f64| {
             let along = (i as f64 / count - 0.5) * self.width;
-            Point::new(middle.x + cos * along, middle.y + sin * along)
-        })
+            let Point { x, y } = self.base;
+            Point::new(x + cos * along + sin * above, y + sin * along - cos * above)
+        };
+        (0..=count as usize).flat_map(move |i| [1.0, 5.0, 9.0].map(|above| at(i, above)))
     }
 }
 

@@ -38,7 +38,7 @@ const FORMS: &str = "\
 .sk .command{font:12px ui-monospace,'DejaVu Sans Mono',monospace}
 .sk .name{font-size:14px;font-weight:600;text-anchor:end}
 .sk .label{font-size:10.5px;font-weight:600;text-anchor:middle;paint-order:stroke;stroke-width:3px;stroke-linejoin:round}
-.sk .fence,.sk .over{font-size:11px;font-weight:700;text-anchor:middle}
+.sk .fence,.sk .over{font-size:11px;font-weight:700;text-anchor:middle;paint-order:stroke;stroke-width:3px;pointer-events:none}
 .sk .tick{font-size:11px;text-anchor:middle}
 .sk .axis-name{font-size:11px;text-anchor:end}
 .sk .note{font-weight:600}
@@ -62,16 +62,15 @@ const LIGHT: &str = "\
 .sk .ground{fill:#fff}
 .sk text{fill:#1d1f23}
 .sk .dim,.sk .tick,.sk .axis-name,.sk .command{fill:#666b73}
-.sk .label,.sk .bad-text{stroke:#fff}
+.sk .label,.sk .bad-text,.sk .over{stroke:#fff}
 .sk .grid{stroke:#e9ebee}
 .sk .life,.sk .axis,.sk .gone{stroke:#8b9099}
 .sk .wait{fill:#cdd2d9}
 .sk .in{fill:#2b2f36}
-.sk .fence{fill:#fff}
+.sk .fence{fill:#fff;stroke:#2b2f36}
 .sk .dot{fill:#1d1f23}
 .sk .crash,.sk .restart,.sk .pause{stroke:#1d1f23}
-.sk .restart{fill:#fff}
-.sk .pause{fill:#fff}
+.sk .restart,.sk .pause{fill:#fff}
 .sk .cross,.sk .bad{stroke:#c4001a}
 .sk .bad-text,.sk .note{fill:#c4001a}
 ";
@@ -81,12 +80,12 @@ const DARK: &str = "\
 .sk .ground{fill:#16181c}
 .sk text{fill:#e6e8eb}
 .sk .dim,.sk .tick,.sk .axis-name,.sk .command{fill:#9aa0a8}
-.sk .label,.sk .bad-text{stroke:#16181c}
+.sk .label,.sk .bad-text,.sk .over{stroke:#16181c}
 .sk .grid{stroke:#262a30}
 .sk .life,.sk .axis,.sk .gone{stroke:#6d737c}
 .sk .wait{fill:#444a53}
 .sk .in{fill:#e6e8eb}
-.sk .fence{fill:#16181c}
+.sk .fence{fill:#16181c;stroke:#e6e8eb}
 .sk .dot{fill:#e6e8eb}
 .sk .crash,.sk .restart,.sk .pause{stroke:#e6e8eb}
 .sk .restart,.sk .pause{fill:#16181c}

@@ -1,5 +1,5 @@
 use super::*;
-use crate::trace::sample::{Act, Scene};
+use crate::trace::sample::Scene;
 
 fn drawn(scene: &Scene) -> String {
     draw(&scene.play(), &Options::default())
@@ -62,7 +62,7 @@ fn faults_are_drawn() {
 fn violations_are_drawn() {
     let svg = drawn(&Scene { algorithm: "ricart-agrawala-no-tie-break", ..Scene::new(2) });
     elements(&svg);
-    assert!(svg.contains(">exclusion: P1 is inside</text>"));
+    assert!(svg.contains(">exclusion at P2: P1 is inside</text>"));
 }
 
 #[test]
@@ -91,27 +91,4 @@ fn text_is_no_markup() {
 fn a_run_of_nothing_is_drawn() {
     let trace = Trace { records: vec![], ..Scene::new(1).play() };
     elements(&draw(&trace, &Options::default()));
-}
-
-#[test]
-fn zz_look() {
-    let save = |name: &str, scene: &Scene| {
-        std::fs::write(format!("/tmp/look/{name}.svg"), drawn(scene)).unwrap()
-    };
-    std::fs::create_dir_all("/tmp/look").unwrap();
-    save("three", &Scene::new(3));
-    save("uneven", &Scene { latency: |id| 300 + id * 733 % 1700, ..Scene::new(3) });
-    save("seven", &Scene { latency: |id| 500 + id * 733 % 1000, entries: 1, ..Scene::new(7) });
-    save("faulty", &Scene::faulty());
-    save("broken", &Scene { algorithm: "ricart-agrawala-no-tie-break", ..Scene::new(3) });
-    save(
-        "big",
-        &Scene {
-            entries: 10,
-            requesters: 12,
-            latency: |id| 500 + id * 733 % 1000,
-            script: &[(9000, 3, Act::Pause), (12000, 3, Act::Resume)],
-            ..Scene::new(12)
-        },
-    );
 }

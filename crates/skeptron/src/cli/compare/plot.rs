@@ -1,0 +1,1 @@
+//! Line plots over N.

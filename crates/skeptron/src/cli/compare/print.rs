@@ -1,0 +1,112 @@
+//! A comparison as text.
+
+use std::io::{self, Write};
+
+use skeptron_core::catalogue::Info;
+
+use super::super::table::{number, table as new_table};
+use super::measure::{Figure, Row};
+
+/// One line per algorithm and N, one column per figure.
+pub(super) fn table(
+    algorithms: &[&Info],
+    nodes: &[usize],
+    rows: &[Row],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    const COLUMNS: [Figure; 8] = [
+        Figure::MessagesFirst,
+        Figure::MessagesAgain,
+        Figure::MessagesUniform,
+        Figure::MessagesSaturated,
+        Figure::ClientDelayFirst,
+        Figure::ClientDelayAgain,
+        Figure::SyncDelay,
+        Figure::Throughput,
+    ];
+    let mut table = new_table([
+        "algorithm",
+        "N",
+        "messages:\nfirst",
+        "\nagain",
+        "\nuniform",
+        "\nsaturated",
+        "delay:\nfirst",
+        "\nagain",
+        "sync\ndelay",
+        "through-\nput",
+    ]);
+    for info in algorithms {
+        for (place, &n) in nodes.iter().enumerate() {
+            let name = if place == 0 { info.name } else { "" };
+            let mut cells = vec![name.to_string(), n.to_string()];
+            cells.extend(COLUMNS.iter().map(|&figure| cell(rows, info, n, figure)));
+            table.add_row(cells);
+        }
+    }
+    writeln!(out, "{table}")?;
+    writeln!(
+        out,
+        "Messages per entry and delays in units of the message latency: of a lone requester's first entry and when it\n\
+         enters again, with one uniformly chosen requester at a time, and saturated. Against the published formula\n\
+         (`skeptron list`): = equal, ≈ within 2 %, ✓ within its bounds, ✗ outside."
+    )?;
+    let missed: Vec<&Row> = rows.iter().filter(|row| row.holds == Some(false)).collect();
+    for row in missed {
+        if let (Some(claim), Some(measured)) = (&row.claim, row.measured) {
+            writeln!(
+                out,
+                "✗ {} at N = {}: {:?} is {}, claimed {} = {} … {}",
+                row.algorithm,
+                row.nodes,
+                row.figure,
+                number(measured.mean),
+                claim.text,
+                number(claim.low),
+                number(claim.high)
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn cell(rows: &[Row], info: &Info, nodes: usize, figure: Figure) -> String {
+    let found = rows
+        .iter()
+        .find(|row| row.algorithm == info.name && row.nodes == nodes && row.figure == figure);
+    match found.and_then(|row| Some((row, row.measured?))) {
+        None => "–".into(),
+        Some((row, measured)) => {
+            format!("{} {}", number(measured.mean), row.verdict()).trim_end().to_string()
+        }
+    }
+}
+
+/// One line per figure.
+pub(super) fn csv(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "algorithm,nodes,figure,measured,half_width,claim,low,typical,high,deviation,holds"
+    )?;
+    let optional = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    for row in rows {
+        let claim = row.claim.as_ref();
+        let figure = serde_json::to_value(row.figure).unwrap_or_default();
+        writeln!(
+            out,
+            "{},{},{},{},{},\"{}\",{},{},{},{},{}",
+            row.algorithm,
+            row.nodes,
+            figure.as_str().unwrap_or_default(),
+            optional(row.measured.map(|m| m.mean)),
+            optional(row.measured.map(|m| m.half_width)),
+            claim.map_or("", |claim| &claim.text),
+            optional(claim.map(|claim| claim.low)),
+            optional(claim.and_then(|claim| claim.typical)),
+            optional(claim.map(|claim| claim.high)),
+            optional(row.deviation),
+            row.holds.map_or(String::new(), |holds| holds.to_string()),
+        )?;
+    }
+    Ok(())
+}
