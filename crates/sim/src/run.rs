@@ -142,6 +142,12 @@ struct Request {
     exits: u64,
 }
 
+/// More events than this within one tick are an endless loop, such as an idle token that circulates
+/// without taking time: everybody asking everybody at once is still far below.
+fn most_events_of_tick(nodes: usize) -> u64 {
+    1_000_000 + 64 * (nodes as u64).pow(2)
+}
+
 /// No more violations are kept than this, and the run ends.
 const MOST_VIOLATIONS: usize = 100;
 
@@ -186,6 +192,7 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     lost: u64,
     duplicated: u64,
     events: u64,
+    events_of_tick: u64,
     hash: u64,
     recorder: Option<Recorder>,
 }
@@ -235,23 +242,32 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             lost: 0,
             duplicated: 0,
             events: 0,
+            events_of_tick: 0,
             hash: seed,
             recorder: options.record.then(Recorder::default),
         })
     }
 
     fn run(mut self) -> Result<Outcome, ScenarioError> {
+        let most_events_of_tick = most_events_of_tick(self.nodes.len());
         for node in NodeId::all(self.nodes.len()) {
             self.step(node, Input::Start);
         }
         self.begin();
         while let Some((at, event)) = self.queue.pop() {
+            self.events_of_tick = if at == self.now { self.events_of_tick + 1 } else { 0 };
             self.now = at;
             self.events += 1;
             self.mix(&event);
             self.handle(event);
             if self.progress.message() {
                 self.stall = Some(Stall::Livelock(self.progress.who_waits()));
+            }
+            if self.events_of_tick > most_events_of_tick {
+                let detail = "time stands still: messages take no time and never end; \
+                              give --latency above 0";
+                self.violate(NodeId::new(0), "progress", detail.into());
+                break;
             }
             let served =
                 self.ended_at.is_some() && self.progress.waiting() == 0 && self.exclusion.is_free();

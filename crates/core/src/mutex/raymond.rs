@@ -232,7 +232,7 @@ impl Mutex for Raymond {
             broken: Some(Broken {
                 flaw: "a root inside the section passes the token on a REQUEST",
                 breaks: Breaks::Safety,
-                shown_by: "-n 3 --tree star",
+                shown_by: "-n 3 --tree star --latency uniform:0.1..2",
             }),
             ..SOUND
         },

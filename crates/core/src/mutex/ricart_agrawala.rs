@@ -224,7 +224,7 @@ impl Mutex for RicartAgrawala {
             broken: Some(Broken {
                 flaw: "the clock does not advance on receipt",
                 breaks: Breaks::Safety,
-                shown_by: "-n 3 --latency uniform:0.1..2",
+                shown_by: "-n 3 --latency uniform:0.1..2 --think exp:2",
             }),
             ..SOUND
         },

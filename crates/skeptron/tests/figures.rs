@@ -1,0 +1,333 @@
+//! The published figures (spec 2), one test each. With constant latency 1 and section 1 they hold
+//! exactly, so equality is asserted, not closeness; where a figure is a limit or a mean, its interval
+//! over independent seeds must contain it.
+
+use skeptron::cli::sim::SimArgs;
+use skeptron_core::topology::{Structure, Tree};
+use skeptron_core::{NodeId, catalogue};
+use skeptron_sim::{Options, Report, run};
+
+/// Runs `skeptron sim` with these options and asserts that every property held.
+fn sim(options: &str) -> Report {
+    let args = SimArgs::parse(options).unwrap();
+    let (info, scenario) = args.scenario().unwrap();
+    let report = run(info, &scenario, &Options::default()).unwrap().report;
+    assert!(report.is_fine(), "{}: {:?}", args.command(), report.violations);
+    report
+}
+
+/// A lone requester's first entry.
+fn first(algorithm: &str, n: usize, more: &str) -> (f64, f64) {
+    let report = sim(&format!("{algorithm} -n {n} --requesters 1 --entries 1 {more}"));
+    (report.messages.per_entry, report.client_delay.max)
+}
+
+/// Its further entries.
+fn again(algorithm: &str, n: usize, more: &str) -> (f64, f64) {
+    let report = sim(&format!("{algorithm} -n {n} --requesters 1 --warmup 1 --entries 20 {more}"));
+    assert_eq!(report.client_delay.mean, report.client_delay.max);
+    (report.messages.per_entry, report.client_delay.max)
+}
+
+/// Everybody wants in all the time.
+fn saturated(algorithm: &str, n: usize, more: &str) -> Report {
+    sim(&format!("{algorithm} -n {n} --warmup {} --entries {} {more}", 4 * n, 60 * n))
+}
+
+const SIZES: [usize; 5] = [2, 3, 5, 8, 13];
+
+#[test]
+fn central_costs_three_messages_and_two_latencies() {
+    for n in SIZES {
+        assert_eq!(first("central", n, ""), (3.0, 2.0));
+        assert_eq!(again("central", n, ""), (3.0, 2.0));
+    }
+    for n in [3, 8, 13] {
+        let report = saturated("central", n, "");
+        assert_eq!(report.messages.per_entry, 3.0);
+        assert_eq!((report.sync_delay.mean, report.sync_delay.max), (2.0, 2.0));
+        assert_eq!(report.throughput, 1.0 / 3.0);
+    }
+}
+
+#[test]
+fn lamport_costs_three_rounds_and_hands_over_in_one_latency() {
+    for n in SIZES {
+        let rounds = 3.0 * (n as f64 - 1.0);
+        assert_eq!(first("lamport", n, ""), (rounds, 2.0));
+        assert_eq!(again("lamport", n, ""), (rounds, 2.0));
+        let report = saturated("lamport", n, "");
+        assert_eq!(report.messages.per_entry, rounds);
+        assert_eq!((report.sync_delay.mean, report.sync_delay.max), (1.0, 1.0));
+        assert_eq!(report.throughput, 0.5);
+    }
+}
+
+#[test]
+fn lamport_lazy_saves_the_redundant_acks() {
+    for n in SIZES {
+        let peers = n as f64 - 1.0;
+        assert_eq!(first("lamport-lazy", n, ""), (3.0 * peers, 2.0));
+        let report = saturated("lamport-lazy", n, "");
+        assert_eq!((report.messages.per_entry, report.sync_delay.max), (2.0 * peers, 1.0));
+    }
+}
+
+#[test]
+fn ricart_agrawala_costs_two_rounds() {
+    for n in SIZES {
+        let rounds = 2.0 * (n as f64 - 1.0);
+        assert_eq!(first("ricart-agrawala", n, ""), (rounds, 2.0));
+        assert_eq!(again("ricart-agrawala", n, ""), (rounds, 2.0));
+        let report = saturated("ricart-agrawala", n, "");
+        assert_eq!(report.messages.per_entry, rounds);
+        assert_eq!((report.sync_delay.mean, report.sync_delay.max), (1.0, 1.0));
+        // With multicast the request is one message.
+        assert_eq!(report.messages.multicast.per_entry, n as f64);
+        assert_eq!(report.fairness.inversions, Some(0));
+    }
+}
+
+#[test]
+fn carvalho_roucairol_pays_once_and_then_nothing() {
+    for n in SIZES {
+        let rounds = 2.0 * (n as f64 - 1.0);
+        assert_eq!(first("carvalho-roucairol", n, ""), (rounds, 2.0));
+        assert_eq!(again("carvalho-roucairol", n, ""), (0.0, 0.0));
+        let report = saturated("carvalho-roucairol", n, "");
+        assert_eq!((report.messages.per_entry, report.sync_delay.max), (rounds, 1.0));
+    }
+}
+
+#[test]
+fn maekawa_asks_its_quorum() {
+    let systems =
+        [(7, 3.0, "fano"), (13, 4.0, "maekawa-13"), (13, 4.0, "projective"), (9, 5.0, "grid")];
+    for (n, k, quorum) in systems {
+        let layout = format!("--quorum {quorum}");
+        assert_eq!(first("maekawa", n, &layout), (3.0 * (k - 1.0), 2.0), "{quorum}");
+        assert_eq!(again("maekawa", n, &layout), (3.0 * (k - 1.0), 2.0), "{quorum}");
+    }
+}
+
+#[test]
+fn maekawa_saturated_on_the_13_node_plane() {
+    let report = sim("maekawa --quorum maekawa-13 --warmup 52 --entries 5200");
+    assert!((report.messages.per_entry - 12.0).abs() < 0.01, "{}", report.messages.per_entry);
+    assert!((1.0..=2.0).contains(&report.sync_delay.mean) && report.sync_delay.max == 2.0);
+    let random = sim("maekawa --quorum maekawa-13 --entries 2000 --think exp:5 --section 0.5");
+    assert!(random.messages.per_entry <= 7.0 * 3.0);
+}
+
+/// A hand-over takes 1 where the common arbiter is one of the two, else 2; that is so for half of the
+/// ordered pairs of the plane.
+#[test]
+fn maekawa_hands_over_in_one_or_two_latencies_by_pair() {
+    let plane = skeptron_quorum::Construction::Maekawa13;
+    let structure = Structure::maekawa(&skeptron_quorum::build(plane, 13).unwrap());
+    let mut ones = 0;
+    for i in NodeId::all(13) {
+        for j in NodeId::all(13).filter(|&j| j != i) {
+            let expected = f64::from(structure.exact_delay(i, j));
+            ones += usize::from(expected == 1.0);
+            assert_eq!(hand_over("maekawa --quorum maekawa-13", i, j), expected, "{i} → {j}");
+        }
+    }
+    assert_eq!(ones, 13 * 12 / 2, "half of the ordered pairs");
+}
+
+/// `i` is inside, `j` asks meanwhile: from i's exit to j's entry.
+fn hand_over(system: &str, i: NodeId, j: NodeId) -> f64 {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("requests");
+    std::fs::write(&path, format!("0 {i}\n5 {j}\n")).unwrap();
+    let list = format!("--workload file:{} --section 20 --warmup 0 --entries 2", path.display());
+    let report = sim(&format!("{system} {list}"));
+    assert_eq!(report.sync_delay.count, 1);
+    report.sync_delay.max
+}
+
+#[test]
+fn sanders_four_node_structure_has_its_figures() {
+    let structure = Structure::four_nodes();
+    for i in NodeId::all(4) {
+        let (low, _) = structure.message_bounds(i);
+        let lone = sim(&format!("sanders --structure sanders-4 --requesters {i} --entries 5"));
+        assert_eq!((lone.messages.per_entry, lone.client_delay.max), (low as f64, 2.0), "{i}");
+        for j in NodeId::all(4).filter(|&j| j != i) {
+            let delay = hand_over("sanders --structure sanders-4", i, j);
+            assert_eq!(delay, f64::from(structure.exact_delay(i, j)), "{i} → {j}");
+            assert!(delay <= f64::from(structure.published_delay(i, j)));
+        }
+    }
+}
+
+/// Sanders' presets reproduce the algorithms they are named after, within the bounds.
+#[test]
+fn sanders_presets_keep_their_bounds() {
+    for (preset, low) in
+        [("lamport", 12.0), ("ricart-agrawala", 8.0), ("maekawa", 6.0), ("sanders-4", 4.0)]
+    {
+        let nodes = if preset == "sanders-4" { 4 } else { 5 };
+        let system = format!("sanders -n {nodes} --structure {preset}");
+        if preset != "sanders-4" {
+            let lone = sim(&format!("{system} --requesters 1 --entries 10"));
+            assert_eq!((lone.messages.per_entry, lone.client_delay.max), (low, 2.0), "{preset}");
+        }
+        for more in ["", "--latency exp:1 --think exp:3", "--latency uniform:0.1..2 --order any"] {
+            let options = format!("{system} {more} --entries 3000");
+            let (_, scenario) = SimArgs::parse(&options).unwrap().scenario().unwrap();
+            let figures = scenario.setup.figures(&scenario.requesters);
+            let busy = sim(&options).messages.per_entry;
+            // In the window of measuring nodes enter unequally often, so the mean bound has some play.
+            assert!(
+                busy >= 0.97 * figures.low && busy <= figures.high,
+                "{preset} {more}: {busy}, {figures:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_token_ring_costs_a_round_when_lonely_and_one_message_when_busy() {
+    for n in SIZES {
+        // The token starts at P1, and PN asks.
+        assert_eq!(first("token-ring", n, "").1, n as f64 - 1.0);
+        assert_eq!(again("token-ring", n, ""), (n as f64, n as f64));
+        let report = saturated("token-ring", n, "");
+        assert_eq!(report.messages.per_entry, 1.0);
+        assert_eq!((report.sync_delay.mean, report.sync_delay.max), (1.0, 1.0));
+    }
+}
+
+#[test]
+fn suzuki_kasami_costs_n_or_nothing() {
+    for n in SIZES {
+        assert_eq!(first("suzuki-kasami", n, ""), (n as f64, 2.0));
+        assert_eq!(again("suzuki-kasami", n, ""), (0.0, 0.0));
+        let report = saturated("suzuki-kasami", n, "");
+        assert_eq!(report.messages.per_entry, n as f64);
+        assert_eq!((report.sync_delay.mean, report.sync_delay.max), (1.0, 1.0));
+    }
+}
+
+#[test]
+fn singhal_climbs_the_staircase() {
+    for n in SIZES {
+        for rule in ["round-robin", "smallest-sequence", "nearest"] {
+            let layout = format!("--arbitration {rule}");
+            assert_eq!(first("singhal", n, &layout), (n as f64, 2.0));
+            assert_eq!(again("singhal", n, &layout), (0.0, 0.0));
+        }
+        let report = saturated("singhal", n, "");
+        assert_eq!((report.messages.per_entry, report.sync_delay.max), (n as f64, 1.0));
+    }
+    let low =
+        sim("singhal -n 16 --workload sequential --think 50 --entries 4000").messages.per_entry;
+    assert!((low - 16.0 / 2.0).abs() < 1.0, "about N/2 at low load: {low}");
+}
+
+#[test]
+fn raymond_pays_twice_the_distance() {
+    for (tree, n) in
+        [("line", 6), ("star", 6), ("balanced:2", 15), ("balanced:3", 13), ("balanced:2", 2)]
+    {
+        let layout = format!("--tree {tree}");
+        let shape = match tree {
+            "line" => Tree::line(n),
+            "star" => Tree::star(n),
+            other => Tree::balanced(n, other["balanced:".len()..].parse().unwrap()),
+        };
+        for i in NodeId::all(n) {
+            let expected = 2.0 * shape.depth(i) as f64;
+            let report = sim(&format!("raymond -n {n} {layout} --requesters {i} --entries 1"));
+            let measured = (report.messages.per_entry, report.client_delay.max);
+            assert_eq!(measured, (expected, expected), "{tree}, {i}");
+        }
+        assert_eq!(again("raymond", n, &layout), (0.0, 0.0));
+    }
+}
+
+/// Raymond 1989, §5: 4(N−1)/N messages per entry under saturation on any tree.
+#[test]
+fn raymond_saturated_converges_to_four_edges_each_way() {
+    for (tree, n) in [("line", 7), ("star", 7), ("balanced:2", 15), ("balanced:3", 40), ("line", 2)]
+    {
+        let report =
+            sim(&format!("raymond -n {n} --tree {tree} --warmup {} --entries {}", 10 * n, 200 * n));
+        let expected = 4.0 * (n as f64 - 1.0) / n as f64;
+        let measured = report.messages.per_entry;
+        assert!((measured - expected).abs() < 0.01, "{tree}: {measured}");
+    }
+}
+
+/// Messages per entry: the mean over 12 independent seeds, and its standard error.
+fn mean_messages(options: &str) -> (f64, f64) {
+    let values: Vec<f64> =
+        (1..=12).map(|seed| sim(&format!("{options} --seed {seed}")).messages.per_entry).collect();
+    let mean = values.iter().sum::<f64>() / 12.0;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 11.0;
+    (mean, (variance / 12.0).sqrt())
+}
+
+/// Naimi, Trehel and Arnold 1996: H(N−1) messages on average for sequential uniform requests.
+#[test]
+fn naimi_trehel_costs_the_harmonic_number() {
+    for n in [2usize, 3, 8, 32, 100] {
+        let harmonic: f64 = (1..n).map(|i| 1.0 / i as f64).sum();
+        let workload = "--workload sequential --think 1 --warmup 500 --entries 4000";
+        let (mean, error) = mean_messages(&format!("naimi-trehel -n {n} {workload}"));
+        assert!((mean - harmonic).abs() <= 4.0 * error, "N = {n}: {mean} ± {error}, {harmonic}");
+        assert!(error < 0.01 * harmonic, "too coarse to mean anything: {error}");
+        assert_eq!(first("naimi-trehel", n, ""), (2.0, 2.0));
+        assert_eq!(again("naimi-trehel", n, ""), (0.0, 0.0));
+        assert_eq!(saturated("naimi-trehel", n, "").sync_delay.max, 1.0);
+    }
+}
+
+/// Raymond on a line: 2(N+1)/3 if the requester is not the holder, which (N−1)/N of them are not.
+#[test]
+fn raymond_on_a_line_with_uniform_requesters() {
+    let n = 9.0;
+    let workload = "--workload sequential --think 20 --warmup 100 --entries 3000";
+    let (mean, error) = mean_messages(&format!("raymond -n 9 --tree line {workload}"));
+    let expected = 2.0 * (n + 1.0) / 3.0 * (n - 1.0) / n;
+    assert!((mean - expected).abs() <= 4.0 * error && error < 0.05, "{mean} ± {error}, {expected}");
+}
+
+#[test]
+fn the_first_holder_enters_for_nothing() {
+    for algorithm in ["central", "suzuki-kasami", "singhal", "raymond", "naimi-trehel"] {
+        let report = sim(&format!("{algorithm} -n 5 --requesters P1 --entries 5"));
+        assert_eq!((report.messages.total, report.client_delay.max), (0, 0.0), "{algorithm}");
+    }
+}
+
+#[test]
+fn one_and_two_nodes_work_everywhere() {
+    for info in catalogue::sound() {
+        let alone = sim(&format!("{} -n 1 --entries 50", info.name));
+        let expected = (0, 0.0, 50);
+        assert_eq!(
+            (alone.messages.total, alone.client_delay.max, alone.entries),
+            expected,
+            "{}",
+            info.name
+        );
+        for options in ["", "--requesters 1", "--latency exp:1 --think exp:1"] {
+            let report = sim(&format!("{} -n 2 --entries 50 {options}", info.name));
+            assert_eq!(report.entries, 50, "{}", info.name);
+        }
+    }
+}
+
+/// The law of throughput under saturation: 1 / (synchronisation delay + E).
+#[test]
+fn throughput_follows_its_law() {
+    for info in catalogue::sound() {
+        let report = sim(&format!("{} -n 6 --section 3 --entries 600", info.name));
+        let law = 1.0 / (report.sync_delay.mean + 3.0);
+        let measured = report.throughput;
+        assert!((measured - law).abs() < 0.01 * law, "{}: {measured}, {law}", info.name);
+    }
+}

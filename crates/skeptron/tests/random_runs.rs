@@ -1,0 +1,181 @@
+//! Random runs: no correct algorithm fails in any, every broken one fails in some, and a failure
+//! prints the one command that shows it again.
+
+use rayon::prelude::*;
+use skeptron::cli::sim::SimArgs;
+use skeptron_core::catalogue::{self, Breaks, Info, Layout, Order};
+use skeptron_sim::{Options, QueueKind, Scenario, run};
+
+/// More runs, or other ones: SKEPTRON_RUNS and SKEPTRON_SEED in the environment.
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+/// Draws the options of a run from its seed (SplitMix).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ z >> 31) % sides
+    }
+
+    fn pick<'a>(&mut self, options: &[&'a str]) -> &'a str {
+        options[self.roll(options.len() as u64) as usize]
+    }
+}
+
+const LATENCIES: [&str; 8] = [
+    "1",
+    "0.001",
+    "uniform:0.1..2",
+    "uniform:0..10",
+    "exp:1",
+    "normal:1,0.5",
+    "pareto:0.2,1.2",
+    "three-dc",
+];
+const SECTIONS: [&str; 5] = ["1", "0.1", "uniform:0..3", "exp:1", "pareto:0.1,1.1"];
+const THINKING: [&str; 6] = ["0", "0.5", "exp:1", "exp:10", "uniform:0..5", "pareto:0.1,1.1"];
+
+/// Random options for a run in which the algorithm's assumptions hold.
+fn options(info: &Info, seed: u64) -> String {
+    let mut dice = Dice(seed);
+    let n = 1 + dice.roll(16);
+    let mut options = format!("{} -n {n} --seed {seed}", info.name);
+    let mut add = |option: &str, value: &str| options.push_str(&format!(" --{option} {value}"));
+    add("latency", dice.pick(&LATENCIES));
+    add("section", dice.pick(&SECTIONS));
+    add("entries", &(5 + dice.roll(60)).to_string());
+    add("warmup", &dice.roll(10).to_string());
+    if info.channel == Order::Any {
+        add("order", dice.pick(&["fifo", "any"]));
+    }
+    match dice.roll(6) {
+        0 => add("workload", "sequential"),
+        1 => add("workload", &format!("poisson:{}", 1 + dice.roll(20))),
+        2 => add("workload", &format!("bursts:1,{}", 1 + dice.roll(9))),
+        3 => add("workload", &format!("hot:1,0.8,{}", 1 + dice.roll(5))),
+        _ => add("think", dice.pick(&THINKING)),
+    }
+    let able = if info.layout == Layout::Coordinator && n > 1 { n - 1 } else { n };
+    if dice.roll(3) == 0 {
+        add("requesters", &(1 + dice.roll(able)).to_string());
+    }
+    match info.layout {
+        Layout::Coordinator => add("coordinator", &format!("P{}", 1 + dice.roll(n))),
+        Layout::Quorums => {
+            add("quorum", dice.pick(&["cyclic", "grid", "majority", "all", "singleton"]))
+        }
+        Layout::Structure => {
+            add("structure", dice.pick(&["lamport", "ricart-agrawala", "maekawa"]))
+        }
+        Layout::Tree => add("tree", dice.pick(&["balanced:2", "balanced:3", "star", "line"])),
+        Layout::Arbitration => {
+            add("arbitration", dice.pick(&["round-robin", "smallest-sequence", "nearest"]));
+        }
+        Layout::None => {}
+    }
+    options
+}
+
+#[test]
+fn no_correct_algorithm_fails() {
+    let (runs, start) = (setting("SKEPTRON_RUNS", 10_000), setting("SKEPTRON_SEED", 1));
+    for info in catalogue::sound() {
+        (start..start + runs).into_par_iter().for_each(|seed| {
+            let args = SimArgs::parse(&options(info, seed)).unwrap();
+            let (info, scenario) = args.scenario().unwrap();
+            let report = run(info, &scenario, &Options::default()).unwrap().report;
+            let found = (report.is_fine(), report.refused, report.entries);
+            let command = args.command();
+            let expected = (true, 0, scenario.entries);
+            assert_eq!(found, expected, "{:?}\nreplay it: {command}", report.violations);
+        });
+    }
+}
+
+#[test]
+fn every_broken_variant_is_caught() {
+    for info in catalogue::all() {
+        let Some(broken) = info.broken else { continue };
+        let args = SimArgs::parse(&format!("{} {}", info.name, broken.shown_by)).unwrap();
+        let (info, scenario) = args.scenario().unwrap();
+        let caught = (1..=500).find(|&seed| {
+            let scenario = Scenario { seed, ..scenario.clone() };
+            let report = run(info, &scenario, &Options::default()).unwrap().report;
+            match broken.breaks {
+                Breaks::Safety => report.violations.iter().any(|v| v.property == "exclusion"),
+                Breaks::Liveness => report.stalled,
+            }
+        });
+        let Some(seed) = caught else {
+            panic!("{} survives 500 seeds of {}", info.name, broken.shown_by);
+        };
+        // The command that a failure prints shows the same again.
+        let command = SimArgs { seed, ..args }.command();
+        let again = SimArgs::parse(command.strip_prefix("skeptron sim ").unwrap()).unwrap();
+        let (info, scenario) = again.scenario().unwrap();
+        assert!(!run(info, &scenario, &Options::default()).unwrap().report.is_fine(), "{command}");
+    }
+}
+
+/// Run again, with the other queue, recorded, without watching the order, or parsed back from the
+/// printed command: a run has the same hash.
+#[test]
+fn a_seed_determines_everything() {
+    for info in catalogue::all() {
+        for seed in 1..=20 {
+            let args = SimArgs::parse(&options(info, seed)).unwrap();
+            let (info, scenario) = args.scenario().unwrap();
+            let hash = |options: &Options| run(info, &scenario, options).unwrap().report.trace_hash;
+            let expected = hash(&Options::default());
+            let heap = Options { queue: QueueKind::Heap, ..Options::default() };
+            let recorded = Options { record: true, ..Options::default() };
+            let unwatched = Options { skip_order: true, ..Options::default() };
+            for options in [Options::default(), heap, recorded, unwatched] {
+                assert_eq!(hash(&options), expected, "{}: {options:?}", args.command());
+            }
+            let command = args.command();
+            assert_eq!(
+                SimArgs::parse(command.strip_prefix("skeptron sim ").unwrap()).unwrap(),
+                args
+            );
+        }
+    }
+}
+
+/// The trace hash of one run, on every machine.
+#[test]
+fn a_seed_means_the_same_run_everywhere() {
+    let options =
+        "maekawa -n 9 --latency exp:1 --think normal:2,1 --section pareto:0.2,1.5 --order any";
+    let (info, scenario) = SimArgs::parse(options).unwrap().scenario().unwrap();
+    let report = run(info, &scenario, &Options::default()).unwrap().report;
+    assert_eq!(report.trace_hash, "2d0e5312a6278667");
+}
+
+/// The first request of every node comes at the same time, whatever the network does meanwhile.
+#[test]
+fn a_fault_does_not_shift_the_workload() {
+    use skeptron_sim::trace::{Record, What};
+    let first_requests = |trouble: &str| {
+        let calm = "suzuki-kasami -n 6 --think exp:5 --entries 30 --latency exp:1";
+        let trace = SimArgs::parse(&format!("{calm} {trouble}")).unwrap().trace().unwrap();
+        let is_request = |record: &&Record| record.what == What::Request;
+        let requests = trace.records.iter().filter(is_request);
+        let mut firsts: Vec<_> = requests.map(|record| (record.node, record.t)).collect();
+        firsts.sort_unstable();
+        firsts.dedup_by_key(|(node, _)| *node);
+        firsts
+    };
+    let calm = first_requests("");
+    assert_eq!(calm.len(), 6);
+    for trouble in ["--loss 0.2", "--duplicate 0.5", "--partition random:0.5,1", "--crash P6@40"] {
+        let shifted: Vec<_> =
+            first_requests(trouble).into_iter().filter(|request| !calm.contains(request)).collect();
+        assert_eq!(shifted, [], "{trouble}");
+    }
+}
