@@ -32,7 +32,18 @@ impl NodeSet {
     /// Everyone of a system of `n` except `node`.
     #[must_use]
     pub fn others(n: usize, node: NodeId) -> Self {
-        NodeId::all(n).filter(|&other| other != node).collect()
+        let mut words = vec![u64::MAX; n.div_ceil(64)];
+        if let (Some(last), 1..) = (words.last_mut(), n % 64) {
+            *last = (1 << (n % 64)) - 1;
+        }
+        let bits = if words.len() <= 1 {
+            Bits::Word(words.first().copied().unwrap_or(0))
+        } else {
+            Bits::Words(words)
+        };
+        let mut set = NodeSet { bits, len: n as u32 };
+        set.remove(node);
+        set
     }
 
     /// How many nodes it has.
@@ -229,6 +240,14 @@ mod tests {
             prop_assert_eq!(hasher.hash_one(&ours), hasher.hash_one(&rebuilt));
             let json = serde_json::to_string(&ours).unwrap();
             prop_assert_eq!(serde_json::from_str::<NodeSet>(&json).unwrap(), ours);
+        }
+
+        #[test]
+        fn others_are_all_but_one(n in 0usize..200, node in 0usize..200) {
+            let node = NodeId::new(node);
+            let expected: NodeSet = NodeId::all(n).filter(|&other| other != node).collect();
+            prop_assert_eq!(NodeSet::others(n, node).len(), expected.len());
+            prop_assert_eq!(NodeSet::others(n, node), expected);
         }
     }
 }

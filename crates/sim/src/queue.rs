@@ -37,6 +37,7 @@ impl<E> Queue<E> {
     }
 
     /// Adds something to happen at `at`, which must not lie before what was popped last.
+    #[inline]
     pub fn push(&mut self, at: Ticks, event: E) {
         match &mut self.0 {
             Implementation::Wheel(wheel) => wheel.push(at, event),
@@ -45,6 +46,7 @@ impl<E> Queue<E> {
     }
 
     /// Takes out what happens next, with its time.
+    #[inline]
     pub fn pop(&mut self) -> Option<(Ticks, E)> {
         match &mut self.0 {
             Implementation::Wheel(wheel) => wheel.pop(),
@@ -143,6 +145,7 @@ impl<E> Wheel<E> {
         }
     }
 
+    #[inline]
     fn push(&mut self, at: Ticks, event: E) {
         debug_assert!(at >= self.now, "the past is over");
         if at - self.now < SLOTS as Ticks {
@@ -152,6 +155,7 @@ impl<E> Wheel<E> {
         }
     }
 
+    #[inline]
     fn push_near(&mut self, at: Ticks, event: E) {
         let index = match self.free {
             NONE => {
@@ -178,6 +182,7 @@ impl<E> Wheel<E> {
         self.near += 1;
     }
 
+    #[inline]
     fn pop(&mut self) -> Option<(Ticks, E)> {
         if self.near == 0 {
             let (&at, _) = self.far.first_key_value()?;

@@ -305,6 +305,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
     }
 
     /// Mixes what happens now into the trace hash.
+    #[inline]
     fn mix(&mut self, event: &Event<P::Message, W>) {
         let (tag, node, detail) = match event {
             Event::Deliver(envelope) => {
@@ -322,6 +323,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         self.hash = mixed.rotate_left(29).wrapping_mul(0xD1B5_4A32_D192_ED03);
     }
 
+    #[inline]
     fn handle(&mut self, event: Event<P::Message, W>) {
         match event {
             Event::Deliver(envelope) => self.deliver(envelope),
@@ -381,6 +383,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         self.step(node, Input::Command(Lock::Request));
     }
 
+    #[inline]
     fn deliver(&mut self, envelope: Envelope<P::Message, W>) {
         let to = envelope.to;
         match self.health[to.index()] {
@@ -453,6 +456,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         self.dispatch(envelope);
     }
 
+    #[inline]
     fn dispatch(&mut self, envelope: Envelope<P::Message, W>) {
         let at = self.network.arrival(self.now, envelope.from, envelope.to);
         self.queue.push(at, Event::Deliver(envelope));

@@ -19,6 +19,9 @@ impl<const W: usize> Knowledge<W> {
     const NOTHING: Self = Knowledge { bits: [0; W], entries: [0; W] };
 }
 
+/// How many entries back it is remembered who made them.
+const RECENT: usize = 8;
+
 /// Counts inversions: entries that overtook a request that happened before.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrderMonitor<const W: usize> {
@@ -30,6 +33,8 @@ pub struct OrderMonitor<const W: usize> {
     waiting: [u64; W],
     /// After which entry each node was last served.
     served: Vec<u64>,
+    /// Who made the last entries: the `e`-th one, counted from 0, at `e % RECENT`.
+    recent: [usize; RECENT],
     entries: u64,
     inversions: u64,
 }
@@ -44,6 +49,7 @@ impl<const W: usize> OrderMonitor<W> {
             at_request: vec![Knowledge::NOTHING; watched],
             waiting: [0; W],
             served: vec![0; watched],
+            recent: [0; RECENT],
             entries: 0,
             inversions: 0,
         }
@@ -85,17 +91,16 @@ impl<const W: usize> OrderMonitor<W> {
 
     /// A bit that was set before its node was last served speaks of an older request of it.
     fn without_served_since(&self, word: usize, bits: u64, entries: u64) -> u64 {
-        let mut fresh = 0;
-        let mut rest = bits;
-        while rest != 0 {
-            let lowest = rest & rest.wrapping_neg();
-            let node = word * 64 + lowest.trailing_zeros() as usize;
-            if self.served[node] <= entries {
-                fresh |= lowest;
-            }
-            rest ^= lowest;
+        if self.entries - entries <= self.recent.len() as u64 {
+            // Nearly always: a message is not on its way for more than a few entries.
+            let place = |entry: u64| self.recent[entry as usize % self.recent.len()];
+            return (entries..self.entries).map(place).fold(bits, |bits, node| {
+                if node / 64 == word { bits & !(1 << (node % 64)) } else { bits }
+            });
         }
-        fresh
+        let stale = |node: &usize| self.served[*node] > entries;
+        let nodes = (word * 64..self.served.len()).take(64);
+        nodes.filter(stale).fold(bits, |bits, node| bits & !(1 << (node % 64)))
     }
 
     /// `node` enters. Returns how many waiting requests it overtook although they happened before.
@@ -105,6 +110,7 @@ impl<const W: usize> OrderMonitor<W> {
         }
         let i = node.index();
         self.forget(node);
+        self.recent[self.entries as usize % RECENT] = i;
         self.entries += 1;
         self.served[i] = self.entries;
         let overtaken = self.at_request[i].bits.iter().zip(&self.waiting);
@@ -177,6 +183,24 @@ mod tests {
         monitor.deliver(b, news);
         monitor.request(b);
         assert_eq!(monitor.enter(b), 1);
+    }
+
+    /// The short memory of recent entries and the long one of each node agree.
+    #[test]
+    fn old_news_stays_old_however_late_it_comes() {
+        let (mut monitor, a, b, c) = nodes();
+        monitor.request(a);
+        let old_news = monitor.send(a);
+        monitor.enter(a);
+        monitor.request(a);
+        for _ in 0..2 * RECENT {
+            monitor.request(c);
+            monitor.enter(c);
+            let mut other = monitor.clone();
+            other.deliver(b, old_news);
+            other.request(b);
+            assert_eq!(other.enter(b), 0);
+        }
     }
 
     #[test]

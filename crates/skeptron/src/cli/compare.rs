@@ -10,12 +10,13 @@ use indicatif::ParallelProgressIterator as _;
 use rayon::prelude::*;
 use skeptron_core::catalogue::{self, Info};
 
-use super::sim::{SimArgs, progress_bar};
+use super::sim::{SimArgs, progress_bar, quoted};
 use super::system::SystemArgs;
 use super::{Verdict, names};
 use measure::{Job, Row};
 
 mod html;
+mod markup;
 mod measure;
 mod plot;
 mod print;
@@ -48,7 +49,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "M")]
     entries: Option<u64>,
     /// How many independent seeds where there is chance
-    #[arg(long, default_value_t = 5, value_name = "K")]
+    #[arg(long, default_value_t = 10, value_name = "K")]
     seeds: u64,
     /// As JSON
     #[arg(long, conflicts_with = "csv")]
@@ -69,7 +70,7 @@ impl CompareArgs {
         let jobs: Vec<Job> = algorithms
             .iter()
             .flat_map(|&info| nodes.iter().map(move |&nodes| (info, nodes)))
-            .flat_map(|(info, nodes)| Job::all(info, nodes, &self))
+            .flat_map(|(info, nodes)| Job::all(info, nodes))
             .collect();
         let progress = progress_bar(jobs.len() as u64);
         let rows: Vec<Vec<Row>> = jobs
@@ -89,8 +90,15 @@ impl CompareArgs {
         if let Some(path) = &self.html {
             let diagrams =
                 algorithms.iter().map(|info| diagram(info)).collect::<Result<Vec<_>>>()?;
-            let page = html::page(&algorithms, &nodes, &rows, &diagrams, &self.settings());
-            fs::write(path, page).with_context(|| path.display().to_string())?;
+            let page = html::Page {
+                algorithms: &algorithms,
+                nodes: &nodes,
+                rows: &rows,
+                diagrams: &diagrams,
+                settings: &self.settings(),
+                command: &self.command(&nodes),
+            };
+            fs::write(path, page.html()).with_context(|| path.display().to_string())?;
         }
         let missed = rows.iter().any(|row| row.holds == Some(false));
         Ok(if missed { Verdict::Violated } else { Verdict::Fine })
@@ -129,6 +137,26 @@ impl CompareArgs {
         )
     }
 
+    /// The command that makes the same page again.
+    fn command(&self, nodes: &[usize]) -> String {
+        let nodes: Vec<String> = nodes.iter().map(usize::to_string).collect();
+        let mut words = vec!["skeptron".to_string(), "compare".into()];
+        words.extend(self.algorithms.iter().cloned());
+        words.extend(["-n".into(), nodes.join(",")]);
+        let mut option = |name: &str, value: &str, default: &str| {
+            if value != default {
+                words.extend([name.to_string(), value.to_string()]);
+            }
+        };
+        option("--latency", &self.latency, "1");
+        option("--section", &self.section, "1");
+        option("--entries", &self.entries.map(|m| m.to_string()).unwrap_or_default(), "");
+        option("--seeds", &self.seeds.to_string(), "");
+        let path = self.html.as_ref().map(|path| path.display().to_string());
+        option("--html", &path.unwrap_or_default(), "");
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
     /// The options of a `sim` with these settings.
     fn sim(&self, info: &Info, nodes: usize) -> Result<SimArgs> {
         let mut args = SimArgs::parse(info.name)?;
@@ -143,6 +171,8 @@ impl CompareArgs {
 struct Diagram {
     info: &'static Info,
     svg: String,
+    /// Makes the same run again.
+    command: String,
 }
 
 fn diagram(info: &'static Info) -> Result<Diagram> {
@@ -152,8 +182,10 @@ fn diagram(info: &'static Info) -> Result<Diagram> {
     args.warmup = Some(0);
     args.think = "uniform:0..3".into();
     args.latency = "uniform:0.6..1.4".into();
-    let trace = args.trace()?;
+    let mut trace = args.trace()?;
+    // The page says it, where one can copy it.
+    let command = trace.header.command.take().unwrap_or_default();
     let mut svg = Vec::new();
     trace.write(skeptron_sim::trace::Format::Svg, &mut svg)?;
-    Ok(Diagram { info, svg: String::from_utf8(svg)? })
+    Ok(Diagram { info, svg: String::from_utf8(svg)?, command })
 }

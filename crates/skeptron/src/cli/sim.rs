@@ -245,7 +245,7 @@ fn distribution(option: &str, text: &str) -> Result<skeptron_sim::Distribution> 
 }
 
 /// A word as a shell wants it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+:,./@%".contains(c);
     if word.chars().all(plain) {
         word.to_string()

@@ -52,6 +52,33 @@ pub(super) enum Figure {
     Throughput,
 }
 
+impl Figure {
+    pub(super) const ALL: [Figure; 8] = [
+        Figure::MessagesFirst,
+        Figure::MessagesAgain,
+        Figure::MessagesUniform,
+        Figure::MessagesSaturated,
+        Figure::ClientDelayFirst,
+        Figure::ClientDelayAgain,
+        Figure::SyncDelay,
+        Figure::Throughput,
+    ];
+
+    /// What it is called in prose.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Figure::MessagesFirst => "Messages, lone requester, first entry",
+            Figure::MessagesAgain => "Messages, lone requester, again",
+            Figure::MessagesUniform => "Messages, one at a time",
+            Figure::MessagesSaturated => "Messages, saturated",
+            Figure::ClientDelayFirst => "Client delay, first entry",
+            Figure::ClientDelayAgain => "Client delay, again",
+            Figure::SyncDelay => "Synchronisation delay, saturated",
+            Figure::Throughput => "Throughput, saturated",
+        }
+    }
+}
+
 /// One figure of one algorithm at one N: claimed and measured.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Row {
@@ -91,7 +118,10 @@ impl Claimed {
         let law = |delay: f64| 1.0 / (delay + 1.0);
         let Claimed { text, low, typical, high } = Claimed::new(sync, figures);
         Claimed {
-            text: format!("1/({text} + E)"),
+            text: match low == high {
+                true => format!("1/({text} + E)"),
+                false => format!("1/(({text}) + E)"),
+            },
             low: law(high),
             typical: typical.map(law),
             high: law(low),
@@ -105,7 +135,7 @@ impl Claimed {
 
 impl Job {
     /// The jobs for one algorithm at one N.
-    pub(super) fn all(info: &'static Info, nodes: usize, _args: &CompareArgs) -> Vec<Job> {
+    pub(super) fn all(info: &'static Info, nodes: usize) -> Vec<Job> {
         [Load::First, Load::Again, Load::Uniform, Load::Saturated]
             .map(|load| Job { info, nodes, load })
             .into()
@@ -126,10 +156,12 @@ impl Job {
         let figures = scenario.setup.figures(&scenario.requesters);
         let plain = scenario.latency.as_constant() == Some(skeptron_sim::trace::TICKS_PER_UNIT)
             && scenario.section.as_constant() == Some(skeptron_sim::trace::TICKS_PER_UNIT);
+        // One run of chance has no interval to judge by.
+        let certain = !has_chance || seeds > 1;
         let row = |figure, claim: Option<Claimed>, value: fn(&Report) -> Option<f64>| {
             let values: Option<Vec<f64>> = reports.iter().map(value).collect();
             let measured = values.map(|values| Estimate::of(&values));
-            Row::new(self, figure, claim, measured, plain)
+            Row::new(self, figure, claim, measured, plain && certain)
         };
         let claimed = |claim: &Claim| Some(Claimed::new(claim, &figures));
         let messages: fn(&Report) -> Option<f64> = |report| Some(report.messages.per_entry);
@@ -193,14 +225,14 @@ impl Row {
         figure: Figure,
         claim: Option<Claimed>,
         measured: Option<Estimate>,
-        plain: bool,
+        judged: bool,
     ) -> Self {
         let against = claim.as_ref().zip(measured);
         let deviation = against.map(|(claim, estimate)| match claim.typical {
             Some(typical) => estimate.mean - typical,
             None => estimate.mean - estimate.mean.clamp(claim.low, claim.high),
         });
-        let holds = against.filter(|_| plain).map(|(claim, estimate)| {
+        let holds = against.filter(|_| judged).map(|(claim, estimate)| {
             // Exact where there is no chance; else the claim must lie within a generous interval.
             let slack = 1e-9 + 2.0 * estimate.half_width;
             estimate.mean >= claim.low - slack && estimate.mean <= claim.high + slack
@@ -216,7 +248,29 @@ impl Row {
         }
     }
 
-    /// How the measurement stands to the claim, in a sign and few words.
+    /// The one about this.
+    pub(super) fn find<'a>(
+        rows: &'a [Row],
+        algorithm: &str,
+        nodes: usize,
+        figure: Figure,
+    ) -> Option<&'a Row> {
+        let is_it =
+            |row: &&Row| row.algorithm == algorithm && row.nodes == nodes && row.figure == figure;
+        rows.iter().find(is_it)
+    }
+
+    /// The deviation in percent of what it is measured from; `None` from 0, unless there is none.
+    pub(super) fn percent(&self) -> Option<f64> {
+        let (deviation, measured) = (self.deviation?, self.measured?);
+        let from = measured.mean - deviation;
+        match deviation.abs() < 1e-9 {
+            true => Some(0.0),
+            false => (from > 0.0).then_some(100.0 * deviation / from),
+        }
+    }
+
+    /// How the measurement stands to the claim, in a sign.
     pub(super) fn verdict(&self) -> String {
         let (Some(claim), Some(deviation), Some(measured)) =
             (&self.claim, self.deviation, self.measured)

@@ -14,16 +14,6 @@ pub(super) fn table(
     rows: &[Row],
     out: &mut impl Write,
 ) -> io::Result<()> {
-    const COLUMNS: [Figure; 8] = [
-        Figure::MessagesFirst,
-        Figure::MessagesAgain,
-        Figure::MessagesUniform,
-        Figure::MessagesSaturated,
-        Figure::ClientDelayFirst,
-        Figure::ClientDelayAgain,
-        Figure::SyncDelay,
-        Figure::Throughput,
-    ];
     let mut table = new_table([
         "algorithm",
         "N",
@@ -40,7 +30,7 @@ pub(super) fn table(
         for (place, &n) in nodes.iter().enumerate() {
             let name = if place == 0 { info.name } else { "" };
             let mut cells = vec![name.to_string(), n.to_string()];
-            cells.extend(COLUMNS.iter().map(|&figure| cell(rows, info, n, figure)));
+            cells.extend(Figure::ALL.iter().map(|&figure| cell(rows, info, n, figure)));
             table.add_row(cells);
         }
     }
@@ -49,7 +39,7 @@ pub(super) fn table(
         out,
         "Messages per entry and delays in units of the message latency: of a lone requester's first entry and when it\n\
          enters again, with one uniformly chosen requester at a time, and saturated. Against the published formula\n\
-         (`skeptron list`): = equal, ≈ within 2 %, ✓ within its bounds, ✗ outside."
+         (`skeptron list`): = equal, ≈ within 2 % or the interval, ✓ within its bounds, ✗ outside."
     )?;
     let missed: Vec<&Row> = rows.iter().filter(|row| row.holds == Some(false)).collect();
     for row in missed {
@@ -71,9 +61,7 @@ pub(super) fn table(
 }
 
 fn cell(rows: &[Row], info: &Info, nodes: usize, figure: Figure) -> String {
-    let found = rows
-        .iter()
-        .find(|row| row.algorithm == info.name && row.nodes == nodes && row.figure == figure);
+    let found = Row::find(rows, info.name, nodes, figure);
     match found.and_then(|row| Some((row, row.measured?))) {
         None => "–".into(),
         Some((row, measured)) => {
