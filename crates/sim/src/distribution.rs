@@ -179,9 +179,14 @@ fn read_values(path: &str) -> Result<Arc<[Ticks]>, DistributionError> {
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();
         for word in line.split([' ', '\t', ',']).filter(|word| !word.is_empty()) {
-            let value = time(path, word, "a value");
-            let value = value.map_err(|e| error(format!("line {}: {e}", number + 1)))?;
-            values.push(ticks(value));
+            match word.parse() {
+                Ok(units) if (0.0..=LONGEST_UNITS).contains(&units) => values.push(ticks(units)),
+                _ => {
+                    let line = number + 1;
+                    let range = format!("a number between 0 and {LONGEST_UNITS}");
+                    return Err(error(format!("line {line}: `{word}` is not {range}")));
+                }
+            }
         }
     }
     if values.is_empty() { Err(error("it has no values".into())) } else { Ok(values.into()) }

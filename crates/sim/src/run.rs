@@ -12,13 +12,14 @@ use skeptron_core::{Effect, Entered, Input, Lock, Message, NodeId, Outbox, Refus
 use crate::applications::{Applications, Plan};
 use crate::chance::{Chance, Purpose};
 use crate::faults::{Cut, Fault, RandomFault};
-use crate::metrics::{Fairness, Load, Messages, Multicast, Report, Tally, Violation, units};
+use crate::metrics::{Report, Tally, Violation, units};
 use crate::network::Network;
 use crate::queue::{Queue, QueueKind};
 use crate::recorder::Recorder;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::trace::{Header, Loss, TICKS_PER_UNIT, Ticks, Trace, What};
+use crate::trace::{Loss, Ticks, Trace, What};
 
+mod finish;
 mod trouble;
 
 /// How to run a scenario; none of it changes what happens.
@@ -151,6 +152,14 @@ fn most_events_of_tick(nodes: usize) -> u64 {
 /// No more violations are kept than this, and the run ends.
 const MOST_VIOLATIONS: usize = 100;
 
+/// After so many events without an entry the run ends, whatever goes on: a token that circles at no
+/// latency, or clients that ask crashed nodes.
+const MOST_BARREN: u64 = 10_000_000;
+
+/// After so many arrivals with nothing between them the run ends, too: at the highest rate that is
+/// 300 units of silence.
+const MOST_ARRIVALS: u64 = 300_000;
+
 struct Simulation<'a, P: Mutex, const W: usize> {
     info: &'static Info,
     scenario: &'a Scenario,
@@ -180,6 +189,10 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     fence_monitor: FenceMonitor,
     violations: Vec<Violation>,
     stall: Option<Stall>,
+    /// Events since the last entry.
+    barren: u64,
+    /// When, in events, requests last arrived, and how many arrivals came right after each other.
+    arrivals: (u64, u64),
 
     // Measuring.
     tally: Tally,
@@ -232,6 +245,8 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             fence_monitor: FenceMonitor::default(),
             violations: Vec::new(),
             stall: None,
+            barren: 0,
+            arrivals: (0, 0),
             tally: Tally::new(n, P::Message::KINDS.len()),
             exits: 0,
             last_exit: 0,
@@ -259,9 +274,14 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             self.now = at;
             self.events += 1;
             self.mix(&event);
+            // However often clients ask, that is no sign of a livelock.
+            let is_arrival = matches!(event, Event::Arrival);
             self.handle(event);
-            if self.progress.message() {
+            self.barren += 1;
+            if !is_arrival && self.progress.message() {
                 self.stall = Some(Stall::Livelock(self.progress.who_waits()));
+            } else if self.barren > MOST_BARREN {
+                self.stall = Some(Stall::Barren(self.progress.who_waits()));
             }
             if self.events_of_tick > most_events_of_tick {
                 let detail = "time stands still: messages take no time and never end; \
@@ -352,6 +372,12 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
     fn arrive(&mut self) {
         if self.ended_at.is_some() {
             return;
+        }
+        // Only arrivals, one after the other: whoever could be served would have been by now.
+        let (before, streak) = self.arrivals;
+        self.arrivals = (self.events, if before + 1 == self.events { streak + 1 } else { 0 });
+        if self.arrivals.1 > MOST_ARRIVALS {
+            self.stall = Some(Stall::Barren(self.progress.who_waits()));
         }
         let mut wanting = Vec::new();
         let next = self.applications.arrive(self.now, &mut wanting);
@@ -491,6 +517,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             self.violate(node, "order", detail);
         }
         self.progress.enter(node);
+        self.barren = 0;
         let request = self.requests[node.index()];
         if self.is_measuring() {
             self.tally.entered(node);
@@ -580,78 +607,6 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         if let Some(recorder) = self.recorder() {
             recorder.now(now, node, what());
         }
-    }
-
-    fn finish(mut self) -> Outcome {
-        let end = self.ended_at.unwrap_or(self.now);
-        if let Some(stall) = self.stall.take() {
-            let (how, who) = match &stall {
-                Stall::Deadlock(who) => ("nothing can happen any more", who),
-                Stall::Livelock(who) => ("messages go on for ever", who),
-            };
-            let names: Vec<String> = who.iter().take(10).map(ToString::to_string).collect();
-            let more = if who.len() > 10 { ", …" } else { "" };
-            let first = who.first().copied().unwrap_or(NodeId::new(0));
-            self.violate(first, "progress", format!("{}{more} wait, but {how}", names.join(", ")));
-            self.stall = Some(stall);
-        }
-        let tally = self.finished.take().unwrap_or(self.tally);
-        let warmup = self.exits.min(self.scenario.warmup);
-        let entries = (self.exits - warmup).min(self.scenario.entries);
-        let per_entry = |count: u64| if entries == 0 { 0.0 } else { count as f64 / entries as f64 };
-        let duration = units(end - self.started_at);
-        let report = Report {
-            algorithm: self.info.name,
-            nodes: self.nodes.len(),
-            requesters: self.scenario.requesters.len(),
-            seed: self.scenario.seed,
-            warmup,
-            entries,
-            duration,
-            messages: Messages {
-                total: tally.messages,
-                per_entry: per_entry(tally.messages),
-                by_type: P::Message::KINDS
-                    .iter()
-                    .copied()
-                    .zip(tally.by_kind.iter().copied())
-                    .collect(),
-                bytes: tally.bytes,
-                multicast: Multicast {
-                    total: tally.multicast,
-                    per_entry: per_entry(tally.multicast),
-                },
-            },
-            throughput: if duration > 0.0 { entries as f64 / duration } else { 0.0 },
-            fairness: Fairness {
-                inversions: self.order.inversions(),
-                order_claimed: self.info.claims.ordered,
-                jain: tally.jain(&self.scenario.requesters),
-                longest_bypass: self.progress.longest_bypass(),
-            },
-            load: Load { max_over_mean: tally.max_over_mean() },
-            client_delay: tally.client.summary(),
-            response_time: tally.response.summary(),
-            sync_delay: tally.sync.summary(),
-            violations: self.violations,
-            stalled: self.stall.is_some(),
-            refused: self.refused,
-            lost: self.lost,
-            duplicated: self.duplicated,
-            events: self.events,
-            trace_hash: format!("{:016x}", self.hash),
-        };
-        let header = Header {
-            skeptron: 1,
-            algorithm: self.info.name.into(),
-            setup: self.scenario.setup.clone(),
-            order: self.scenario.order,
-            ticks_per_unit: TICKS_PER_UNIT,
-            command: None,
-        };
-        let trace =
-            self.recorder.map(|recorder| Trace { header, records: recorder.into_records() });
-        Outcome { report, trace }
     }
 }
 

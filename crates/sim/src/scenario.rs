@@ -107,11 +107,16 @@ impl Scenario {
         let within = |what, ok: bool, value: String, range| {
             if ok { Ok(()) } else { Err(ScenarioError::OutOfRange { what, value, range }) }
         };
+        // A tick is a thousandth of a unit: a higher rate would make time stand still.
         let rate = |what, rate: f64| {
-            within(what, rate > 0.0 && rate <= 1e6, rate.to_string(), "above 0 and at most 1000000")
+            within(what, rate > 0.0 && rate <= 1e3, short(rate), "above 0 and at most 1000")
+        };
+        let length = |what, length: f64| {
+            let fits = length > 0.0 && length <= 1e6;
+            within(what, fits, short(length), "above 0 and at most 1000000")
         };
         let chance =
-            |what, p: f64| within(what, (0.0..=1.0).contains(&p), p.to_string(), "between 0 and 1");
+            |what, p: f64| within(what, (0.0..=1.0).contains(&p), short(p), "between 0 and 1");
         if self.requesters.is_empty() {
             return Err(ScenarioError::NoRequesters);
         }
@@ -119,6 +124,13 @@ impl Scenario {
             known("the list of requesters", node)?;
         }
         within("the number of entries", self.entries > 0, self.entries.to_string(), "at least 1")?;
+        let all = self.warmup.checked_add(self.entries);
+        within(
+            "the number of entries before measuring",
+            all.is_some(),
+            self.warmup.to_string(),
+            "so small that it and the measured ones can be counted",
+        )?;
         match &self.workload {
             Workload::Closed { .. } | Workload::Sequential { .. } => {}
             Workload::Poisson { rate: r } => rate("the rate of requests", *r)?,
@@ -130,7 +142,7 @@ impl Scenario {
                     size.to_string(),
                     "between 1 and the number of requesters",
                 )?;
-                within("the time between bursts", *every > 0, "0".into(), "above 0")?;
+                within("the time between bursts", *every > 0, "0".into(), "at least 0.001")?;
             }
             Workload::Hot { rate: r, hot, share } => {
                 rate("the rate of requests", *r)?;
@@ -167,9 +179,15 @@ impl Scenario {
         for fault in random.into_iter().flatten() {
             rate("the rate of a fault", fault.rate)?;
             if let Some(lasting) = fault.lasting {
-                rate("the mean length of a fault", lasting)?;
+                length("the mean length of a fault", lasting)?;
             }
         }
         Ok(())
     }
+}
+
+/// A number without a tail of three hundred zeros.
+fn short(number: f64) -> String {
+    let text = format!("{number:?}");
+    text.strip_suffix(".0").unwrap_or(&text).to_string()
 }

@@ -24,6 +24,9 @@ pub enum Stall {
     Deadlock(Vec<NodeId>),
     /// Messages go on and on but these do not get in.
     Livelock(Vec<NodeId>),
+    /// Something goes on and on, perhaps only faults or clients that ask crashed nodes, and nobody
+    /// gets in. These wait, if anybody does.
+    Barren(Vec<NodeId>),
 }
 
 impl Progress {

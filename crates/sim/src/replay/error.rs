@@ -23,7 +23,6 @@ pub enum ReplayError {
         /// The line of the trace's file: the header is line 1, the first record line 2.
         line: usize,
         /// What is wrong with it.
-        #[source]
         mismatch: Mismatch,
     },
 }

@@ -13,7 +13,7 @@ use super::{Flights, Header, Inconsistent, Record, Trace, VERSION, What};
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// The file cannot be read at all.
-    #[error("cannot read the trace: {0}")]
+    #[error("cannot read the trace")]
     Io(#[from] io::Error),
     /// A line is wrong.
     #[error("line {line}: {cause}")]
@@ -21,7 +21,6 @@ pub enum ReadError {
         /// Which line, counted from 1.
         line: usize,
         /// What is wrong with it.
-        #[source]
         cause: Cause,
     },
 }

@@ -2,12 +2,15 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
 use skeptron_core::catalogue::{Breaks, Info, Layout, Order};
 
 use super::{Verdict, names};
+
+pub mod docs;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -16,10 +19,18 @@ use super::{Verdict, names};
 pub(crate) struct ExplainArgs {
     /// Which algorithm
     algorithm: Option<String>,
+    /// Write the pages of all algorithms, with figures and an index, into this folder
+    #[arg(long, value_name = "DIR", hide_short_help = true, conflicts_with = "algorithm")]
+    docs: Option<PathBuf>,
 }
 
 impl ExplainArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        if let Some(dir) = self.docs {
+            let count = docs::write(&dir)?;
+            writeln!(out, "{count} files in {}", dir.display())?;
+            return Ok(Verdict::Fine);
+        }
         let Some(name) = self.algorithm else {
             bail!("which algorithm? `skeptron list` shows them all");
         };
@@ -106,10 +117,15 @@ fn textwrap(text: &str) -> String {
     }
     let indent = match text.split_once(' ') {
         Some(("-", _)) => "  ",
-        Some((mark, _)) if mark.ends_with('.') && mark.len() <= 3 => "   ",
+        // `1.`, but not the initial of an author.
+        Some((mark, _))
+            if mark.ends_with('.') && mark.starts_with(|c: char| c.is_ascii_digit()) =>
+        {
+            "   "
+        }
         _ => "",
     };
-    let mut wrapped = String::new();
+    let mut wrapped = text[..text.len() - text.trim_start().len()].to_string();
     let mut column = 0;
     let trailing = &text[text.trim_end().len()..];
     for word in text.split_whitespace() {

@@ -81,7 +81,7 @@ impl From<&Info> for Row {
     }
 }
 
-fn breaks(breaks: Breaks) -> &'static str {
+pub(crate) fn breaks(breaks: Breaks) -> &'static str {
     match breaks {
         Breaks::Safety => "safety",
         Breaks::Liveness => "liveness",
@@ -89,7 +89,7 @@ fn breaks(breaks: Breaks) -> &'static str {
 }
 
 /// Two claims as one, where they say the same.
-fn first_and_again(first: &Claim, again: &Claim) -> String {
+pub(crate) fn first_and_again(first: &Claim, again: &Claim) -> String {
     if first == again { first.to_string() } else { format!("{first}, then {again}") }
 }
 
@@ -147,13 +147,12 @@ impl ListArgs {
     }
 }
 
-/// Authors and year: what stands before the colon, and the last four digits.
-fn short_paper(paper: &str) -> String {
+/// Authors and year: what stands before the colon, and the first number that is a year.
+pub(crate) fn short_paper(paper: &str) -> String {
     let authors = paper.split(':').next().unwrap_or(paper);
-    let year: String = paper.chars().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
-    if year.chars().all(|c| c.is_ascii_digit()) {
-        format!("{authors} {year}")
-    } else {
-        authors.to_string()
+    let mut numbers = paper.split(|c: char| !c.is_ascii_digit());
+    match numbers.find(|n| n.len() == 4 && (n.starts_with("19") || n.starts_with("20"))) {
+        Some(year) => format!("{authors} {year}"),
+        None => authors.to_string(),
     }
 }

@@ -3,17 +3,19 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 mod compare;
 mod estimate;
-mod explain;
+pub mod explain;
 mod list;
 mod names;
 pub mod sim;
 pub mod system;
 mod table;
+pub mod textbook;
 
 /// Distributed mutual exclusion: run, measure and see the classical algorithms.
 #[derive(Debug, Parser)]
@@ -84,11 +86,16 @@ fn say_usage(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    let text = error.render().to_string();
-    let before_usage = text.split("\nUsage:").next().unwrap_or(&text);
-    let before_more = before_usage.split("\nFor more information").next().unwrap_or(before_usage);
-    let line: Vec<&str> = before_more.split_whitespace().collect();
-    let _ = writeln!(io::stderr(), "{} (see --help)", line.join(" "));
+    let line = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        "error: which command?".to_string()
+    } else {
+        let text = error.render().to_string();
+        let paragraphs = text.split("\n\n").take_while(|p| !p.starts_with("Usage:"));
+        let one_line = |p: &str| p.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = paragraphs.filter(|p| !p.starts_with("For more information")).map(one_line);
+        said.collect::<Vec<_>>().join("; ")
+    };
+    let _ = writeln!(io::stderr(), "{line} (see --help)");
     ExitCode::from(2)
 }
 

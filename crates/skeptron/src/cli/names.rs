@@ -1,5 +1,8 @@
 //! Names that users type, and what they probably meant.
 
+use std::num::{IntErrorKind, ParseIntError};
+use std::str::FromStr;
+
 use anyhow::{Result, bail};
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{self, Info};
@@ -9,19 +12,19 @@ pub(crate) fn algorithm(name: &str) -> Result<&'static Info> {
     match catalogue::find(name) {
         Some(info) => Ok(info),
         None => bail!(
-            "there is no algorithm named `{name}`{}; `skeptron list` shows them all",
+            "there is no algorithm named `{name}`; `skeptron list` shows them all{}",
             did_you_mean(name, catalogue::all().map(|info| info.name))
         ),
     }
 }
 
-/// `, did you mean `x`?`, if something known is near.
+/// `; did you mean `x`?`, if something known is near.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     known
         .map(|candidate| (strsim::jaro_winkler(&name.to_lowercase(), candidate), candidate))
         .filter(|(likeness, _)| *likeness > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| format!(", did you mean `{candidate}`?"))
+        .map(|(_, candidate)| format!("; did you mean `{candidate}`?"))
         .unwrap_or_default()
 }
 
@@ -33,6 +36,19 @@ pub(crate) fn node(text: &str) -> Result<NodeId> {
         Ok(number @ 1..=0xFFFF_FFFE) => Ok(NodeId::new(number as usize - 1)),
         _ => bail!("`{text}` is no node; nodes are written 1 or P1 and counted from 1"),
     }
+}
+
+/// A whole number as people write it, for clap.
+pub(crate) fn whole<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, &'static str> {
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "it is too large",
+        _ => "it must be a whole number from 0 up",
+    })
+}
+
+/// A number as people write it, for clap.
+pub(crate) fn real(text: &str) -> Result<f64, &'static str> {
+    text.parse().map_err(|_| "it must be a number")
 }
 
 /// Several nodes, separated by commas.

@@ -15,7 +15,7 @@ use skeptron_sim::trace::{Format, Trace};
 use skeptron_sim::{Options, Outcome, QueueKind, Report, Scenario, run};
 
 use super::estimate::Estimate;
-use super::system::SystemArgs;
+use super::system::{MOST_NODES, SystemArgs};
 use super::table::{number, table};
 use super::{Verdict, names};
 
@@ -55,31 +55,53 @@ pub struct SimArgs {
     #[arg(long, default_value = "closed", value_name = "KIND", help_heading = "Workload")]
     pub workload: String,
     /// From an exit to the next request; 0 is saturation
-    #[arg(long, default_value = "0", value_name = "DIST", help_heading = "Workload")]
+    #[arg(
+        long,
+        default_value = "0",
+        value_name = "DIST",
+        help_heading = "Workload",
+        allow_negative_numbers = true
+    )]
     pub think: String,
     /// How long a node stays inside
-    #[arg(long, default_value = "1", value_name = "DIST", help_heading = "Workload")]
+    #[arg(
+        long,
+        default_value = "1",
+        value_name = "DIST",
+        help_heading = "Workload",
+        allow_negative_numbers = true
+    )]
     pub section: String,
     /// How many entries to measure
     #[arg(long, default_value_t = 1000, value_name = "M", help_heading = "Workload")]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
     pub entries: u64,
     /// How many entries to make before measuring
     /// [default: 0 for a lone requester, else twice the requesters, at most a tenth of the entries]
     #[arg(long, value_name = "M", help_heading = "Workload")]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
     pub warmup: Option<u64>,
 
     /// How long a message takes: a distribution, three-dc (three data centres, 1 unit = 1 ms), or
     /// matrix:PATH with a distribution for each pair of nodes
-    #[arg(long, default_value = "1", value_name = "DIST", help_heading = "Network")]
+    #[arg(
+        long,
+        default_value = "1",
+        value_name = "DIST",
+        help_heading = "Network",
+        allow_negative_numbers = true
+    )]
     pub latency: String,
     /// In which order a channel delivers
     #[arg(long, default_value = "fifo", value_name = "ORDER", help_heading = "Network")]
     pub order: ChannelOrder,
     /// Probability that a message is lost
     #[arg(long, default_value_t = 0.0, value_name = "P", help_heading = "Faults")]
+    #[arg(allow_negative_numbers = true, value_parser = names::real)]
     pub loss: f64,
     /// Probability that a message is delivered twice
     #[arg(long, default_value_t = 0.0, value_name = "P", help_heading = "Faults")]
+    #[arg(allow_negative_numbers = true, value_parser = names::real)]
     pub duplicate: f64,
     /// Crash a node: NODE@TIME, NODE@FROM..TO to restart it in its initial state, or
     /// random:RATE[,DOWN] for crashes at random, each for DOWN units in the mean or for ever
@@ -95,6 +117,7 @@ pub struct SimArgs {
 
     /// Determines all chance
     #[arg(long, default_value_t = 1, value_name = "SEED")]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
     pub seed: u64,
     /// Run all these seeds instead and summarise, as in 1..500 (both ends count)
     #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["seed", "trace", "timeline", "replay"])]
@@ -162,7 +185,7 @@ impl SimArgs {
         let few = if asking == 1 { 0 } else { (2 * asking).min(self.entries / 10) };
         let scenario = Scenario {
             seed: self.seed,
-            workload: workload::parse(&self.workload, &self.think)?,
+            workload: workload::parse(&self.workload, &self.think, nodes)?,
             requesters,
             section: distribution("--section", &self.section)?,
             latency: skeptron_sim::Latency::parse(&self.latency, nodes).context("--latency")?,
@@ -277,12 +300,19 @@ fn requesters(
     Ok(list)
 }
 
+/// Each report is kept until the end.
+const MOST_SEEDS: u64 = 1_000_000;
+
 fn parse_seeds(range: &str) -> Result<std::ops::RangeInclusive<u64>> {
     let ends =
         range.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
     match ends {
-        Some((from, to)) if from <= to => Ok(from..=to),
-        _ => bail!("--seeds is `{range}`; write FROM..TO, as in 1..500"),
+        Some((from, to)) if from > to => bail!("--seeds is `{range}`, which ends before it begins"),
+        Some((from, to)) if to - from >= MOST_SEEDS => {
+            bail!("--seeds is `{range}`; at most {MOST_SEEDS} seeds can be run at once")
+        }
+        Some((from, to)) => Ok(from..=to),
+        None => bail!("--seeds is `{range}`; write FROM..TO, as in 1..500"),
     }
 }
 
@@ -293,17 +323,12 @@ impl SimArgs {
         scenario: &Scenario,
         out: &mut impl Write,
     ) -> Result<Verdict> {
-        let formats: Vec<Format> = self
-            .trace
-            .iter()
-            .map(|path| Format::of_path(path))
-            .collect::<Result<_, _>>()
-            .context("--trace")?;
-        let record = self.timeline || !formats.is_empty();
+        let files = self.create_traces()?;
+        let record = self.timeline || !files.is_empty();
         let Outcome { report, trace } = run(info, scenario, &self.options(record))?;
         if let Some(mut trace) = trace {
             trace.header.command = Some(self.command());
-            self.write_traces(&trace, &formats)?;
+            write_traces(&trace, files)?;
             if self.timeline {
                 trace.write(Format::Text, &mut *out)?;
                 writeln!(out)?;
@@ -338,13 +363,20 @@ impl SimArgs {
         Ok(trace)
     }
 
-    fn write_traces(&self, trace: &Trace, formats: &[Format]) -> Result<()> {
-        for (path, format) in self.trace.iter().zip(formats) {
-            let name = || path.display().to_string();
-            let mut file = BufWriter::new(File::create(path).with_context(name)?);
-            trace.write(*format, &mut file).and_then(|()| file.flush()).with_context(name)?;
-        }
-        Ok(())
+    /// The files of `--trace`, made before a long run rather than missed after it.
+    fn create_traces(&self) -> Result<Vec<TraceFile>> {
+        let formats: Vec<Format> = self
+            .trace
+            .iter()
+            .map(|path| Format::of_path(path))
+            .collect::<Result<_, _>>()
+            .context("--trace")?;
+        let create = |(path, format): (&PathBuf, Format)| {
+            let name = format!("--trace {}", path.display());
+            let file = File::create(path).with_context(|| name.clone())?;
+            Ok(TraceFile { name, format, file })
+        };
+        self.trace.iter().zip(formats).map(create).collect()
     }
 
     fn run_seeds(
@@ -418,23 +450,34 @@ impl SimArgs {
     }
 
     fn run_replay(&self, path: &Path, out: &mut impl Write) -> Result<Verdict> {
-        let formats: Vec<Format> = self
-            .trace
-            .iter()
-            .map(|path| Format::of_path(path))
-            .collect::<Result<_, _>>()
-            .context("--trace")?;
         let name = || path.display().to_string();
         let file = BufReader::new(File::open(path).with_context(name)?);
         let trace = Trace::read(file).with_context(name)?;
+        let nodes = trace.header.setup.nodes();
+        ensure!(nodes <= MOST_NODES, "{}: line 1: {nodes} nodes are too many to replay", name());
         let replayed = replay(&trace).with_context(name)?;
-        self.write_traces(&trace, &formats)?;
+        write_traces(&trace, self.create_traces()?)?;
         if self.timeline {
             trace.write(Format::Text, &mut *out)?;
             writeln!(out)?;
         }
         print::replayed(&trace, &replayed, self.json, out)
     }
+}
+
+/// Where a trace goes, and in which form.
+struct TraceFile {
+    name: String,
+    format: Format,
+    file: File,
+}
+
+fn write_traces(trace: &Trace, files: Vec<TraceFile>) -> Result<()> {
+    for TraceFile { name, format, file } in files {
+        let mut file = BufWriter::new(file);
+        trace.write(format, &mut file).and_then(|()| file.flush()).context(name)?;
+    }
+    Ok(())
 }
 
 /// A bar on the terminal for long work; nothing where nobody looks.

@@ -15,11 +15,15 @@ use super::names;
 /// How many nodes if nothing says otherwise.
 const DEFAULT_NODES: usize = 5;
 
+/// More nodes than this do not fit into the memory of the machines this is for.
+pub(super) const MOST_NODES: usize = 10_000_000;
+
 /// The system: how many nodes, and the layout that some algorithms need.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct SystemArgs {
     /// How many nodes [default: 5, or as many as the layout has]
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = names::whole::<usize>)]
     pub nodes: Option<usize>,
     /// Who coordinates in `central` [default: P1]
     #[arg(long, value_name = "NODE", help_heading = "Layout")]
@@ -53,6 +57,7 @@ impl SystemArgs {
             Some(nodes) => nodes,
             None => self.nodes_of_layout()?.unwrap_or(DEFAULT_NODES),
         };
+        ensure!(nodes <= MOST_NODES, "-n is {nodes}; a system has at most {MOST_NODES} nodes");
         let setup = Setup::new(nodes)?;
         Ok(match info.layout {
             Layout::None => setup,
@@ -132,7 +137,8 @@ impl SystemArgs {
                 Err(_) if Path::new(name).exists() => return quorum_file(name),
                 Err(unknown) => {
                     let known = Construction::ALL.map(Construction::name);
-                    bail!("{unknown}, or a file{}", names::did_you_mean(name, known.into_iter()))
+                    let hint = names::did_you_mean(name, known.into_iter());
+                    bail!("{unknown}, or a file, and no file has that name{hint}")
                 }
             },
         };
@@ -153,7 +159,8 @@ impl SystemArgs {
             "sanders-4" => Structure::four_nodes(),
             path if Path::new(path).exists() => structure_file(path)?,
             unknown => bail!(
-                "there is no information structure `{unknown}`; there are {}, or a file{}",
+                "there is no information structure `{unknown}`; there are {}, or a file, and no file \
+                 has that name{}",
                 PRESETS.join(", "),
                 names::did_you_mean(unknown, PRESETS.into_iter())
             ),
@@ -174,7 +181,8 @@ fn tree(name: &str, nodes: usize) -> Result<Tree> {
         },
         _ if Path::new(name).exists() => tree_file(name, Some(nodes)),
         _ => bail!(
-            "there is no tree `{name}`; there are balanced:K, star, line, or a file{}",
+            "there is no tree `{name}`; there are balanced:K, star, line, or a file, and no file has \
+             that name{}",
             names::did_you_mean(name, KINDS.into_iter())
         ),
     }
@@ -222,7 +230,7 @@ fn tree_file(path: &str, nodes: Option<usize>) -> Result<Tree> {
         }
     }
     let largest = edges.iter().map(|&(child, parent)| child.max(parent).index() + 1).max();
-    let size = nodes.or(largest).unwrap_or(1);
+    let size = nodes.or(largest).unwrap_or(1).min(MOST_NODES);
     if let Some(largest) = largest {
         ensure!(
             largest <= size,

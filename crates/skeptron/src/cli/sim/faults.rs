@@ -49,8 +49,10 @@ pub(super) fn parse(args: &SimArgs) -> Result<Faults> {
 /// `random:RATE[,LENGTH]`.
 fn random(text: &str) -> Result<Option<RandomFault>> {
     let Some(rest) = text.strip_prefix("random:") else { return Ok(None) };
-    let number =
-        |text: &str| text.trim().parse::<f64>().with_context(|| format!("`{text}` is no number"));
+    let number = |text: &str| match text.trim().parse::<f64>() {
+        Ok(number) => Ok(number),
+        Err(_) => bail!("`{text}` is no number"),
+    };
     let (rate, lasting) = match rest.split_once(',') {
         Some((rate, lasting)) => (rate, Some(number(lasting)?)),
         None => (rest, None),

@@ -119,7 +119,9 @@ fn claimed_messages(info: &Info, report: &Report, figures: &Figures) -> String {
     let claims = &info.claims;
     let value = |claim: &skeptron_core::Claim| {
         let (low, high) = (number(claim.low.value(figures)), number(claim.high.value(figures)));
-        if claim.is_exact() {
+        if claim.to_string() == low {
+            low
+        } else if claim.is_exact() {
             format!("{claim} = {low}")
         } else {
             format!("{claim} = {low} … {high}")

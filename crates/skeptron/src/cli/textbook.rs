@@ -1,0 +1,23 @@
+//! One short run of each algorithm that shows its rules at work: drawn in the docs, kept as golden
+//! run by the tests.
+
+use anyhow::Result;
+use skeptron_core::catalogue::{Info, Layout};
+
+use super::sim::SimArgs;
+
+/// The options of the textbook run of `info`.
+///
+/// # Errors
+/// Never for an algorithm of the catalogue; a test runs them all.
+pub fn run_of(info: &Info) -> Result<SimArgs> {
+    // Where the plain run would not show an algorithm's special messages, one that does.
+    let own = match (info.name, info.layout) {
+        ("carvalho-roucairol", _) => "-n 3 --requesters 2 --think uniform:0..6 --seed 3",
+        (_, Layout::Quorums) => "-n 4 --requesters 3 --think uniform:0..3 --latency uniform:0.5..2",
+        (_, Layout::Structure) => "--structure sanders-4 --think uniform:0..3",
+        (_, Layout::Tree) => "-n 4 --tree balanced:2 --think uniform:0..3",
+        _ => "-n 3 --think uniform:0..3",
+    };
+    SimArgs::parse(&format!("{} {own} --entries 4 --warmup 0", info.name))
+}

@@ -1,0 +1,21 @@
+//! The command line as a user sees it: `cmd/*.trycmd` are shell sessions. After a change on purpose,
+//! `TRYCMD=overwrite cargo test -p skeptron --test cli` rewrites them; read the difference.
+
+#[test]
+fn sessions_are_as_written() {
+    trycmd::TestCases::new().env("COLUMNS", "100").env("NO_COLOR", "1").case("tests/cmd/*.trycmd");
+}
+
+/// Whoever types something wrong reads one line, not a page.
+#[test]
+fn bad_input_gives_one_line() {
+    let session = include_str!("cmd/bad-input.trycmd");
+    let commands: Vec<&str> = session.split("\n$ ").skip(1).collect();
+    assert!(commands.len() > 100);
+    for command in commands {
+        let said: Vec<&str> = command.lines().take_while(|line| !line.is_empty()).collect();
+        assert_eq!(said.len(), 3, "command, exit code and one line: {said:#?}");
+        assert_eq!(said[1], "? 2", "{said:#?}");
+        assert!(said[2].starts_with("error: "), "{said:#?}");
+    }
+}

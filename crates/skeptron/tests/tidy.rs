@@ -1,0 +1,172 @@
+//! The tree itself is tested: what every algorithm must have, and what no file may contain.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use skeptron::cli::explain::docs;
+use skeptron_core::catalogue::{self, Info};
+use skeptron_core::{Claim, Figures};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The text files of the repository: tracked, or new and not ignored.
+fn files() -> Vec<(String, String)> {
+    let listing = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .expect("git lists the files");
+    assert!(listing.status.success(), "{}", String::from_utf8_lossy(&listing.stderr));
+    let names = String::from_utf8(listing.stdout).unwrap();
+    let read = |name: &str| Some((name.to_string(), fs::read_to_string(root().join(name)).ok()?));
+    names.lines().filter_map(read).collect()
+}
+
+fn claims(info: &Info) -> impl Iterator<Item = (&'static str, Claim)> {
+    let claims = info.claims;
+    [
+        ("messages, first", Some(claims.messages_first)),
+        ("messages, again", Some(claims.messages_again)),
+        ("messages, saturated", Some(claims.messages_saturated)),
+        ("messages, uniform", claims.messages_uniform),
+        ("client delay, first", Some(claims.client_first)),
+        ("client delay, again", Some(claims.client_again)),
+        ("synchronisation delay", Some(claims.sync_delay)),
+    ]
+    .into_iter()
+    .filter_map(|(name, claim)| Some((name, claim?)))
+}
+
+#[test]
+fn every_algorithm_is_explained() {
+    for info in catalogue::all() {
+        let name = info.name;
+        assert!(info.idea.len() > 100, "{name}: the idea takes more than one short sentence");
+        assert!(info.rules.len() >= 3, "{name}: at least three rules");
+        assert!(!info.notes.is_empty(), "{name}: notes on assumptions and pitfalls");
+        assert!(!info.title.is_empty(), "{name}: a title");
+        let words = info.paper.split(|c: char| !c.is_ascii_digit());
+        let years = words.filter_map(|word| word.parse().ok());
+        let is_year = |year: u32| (1960..2030).contains(&year);
+        assert!(years.into_iter().any(is_year), "{name}: the year of `{}`", info.paper);
+        let sentences = info.rules.iter().chain(info.notes);
+        for text in sentences.chain([&info.idea]) {
+            assert!(text.trim_end().ends_with(['.', ':']), "{name}: no sentence: {text}");
+            assert!(!text.contains("  "), "{name}: two blanks in: {text}");
+        }
+    }
+}
+
+#[test]
+fn every_claim_is_a_number() {
+    for info in catalogue::all() {
+        for n in 2..=64u32 {
+            let n = f64::from(n);
+            let k = n.sqrt().ceil();
+            // Consistent figures: a quorum, a tree and bounds that a system of N could have.
+            let figures = Figures { n, k, diameter: n - 1.0, distance: 1.0, low: k, high: 7.0 * k };
+            for (what, claim) in claims(info) {
+                let low = claim.low.value(&figures);
+                let high = claim.high.value(&figures);
+                let typical = claim.typical.map_or(low, |typical| typical.value(&figures));
+                let place = format!("{}, {what}, N = {n}: {claim}", info.name);
+                assert!([low, typical, high].iter().all(|v| v.is_finite() && *v >= 0.0), "{place}");
+                assert!(low <= typical && typical <= high, "{place}: {low} {typical} {high}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_telling() {
+    let names: Vec<&str> = catalogue::all().map(|info| info.name).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
+    for info in catalogue::all() {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        assert!(info.name.chars().all(plain), "{}", info.name);
+        if let Some(broken) = info.broken {
+            let of = docs::sound_one_of(info).map(|sound| sound.name);
+            assert!(of.is_some(), "{} begins with no sound algorithm's name", info.name);
+            assert!(!broken.flaw.is_empty() && broken.shown_by.starts_with("-n "), "{}", info.name);
+        }
+    }
+}
+
+/// Each file beside the shared ones is an algorithm of the catalogue, and the other way round.
+#[test]
+fn every_algorithm_has_its_file() {
+    let shared = ["arbiter", "candidate", "mod", "permission", "queue", "stage"];
+    let folder = root().join("crates/core/src/mutex");
+    let mut listed = BTreeSet::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap().to_string_lossy().to_string();
+        if path.extension().is_none_or(|e| e != "rs") || shared.contains(&stem.as_str()) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let here: Vec<&str> = catalogue::all()
+            .map(|info| info.name)
+            .filter(|name| text.contains(&format!("\"{name}\"")))
+            .collect();
+        assert!(!here.is_empty(), "{} holds no algorithm of the catalogue", path.display());
+        listed.extend(here);
+    }
+    let all: BTreeSet<&str> = catalogue::all().map(|info| info.name).collect();
+    assert_eq!(listed, all);
+}
+
+#[test]
+fn every_algorithm_has_a_golden_run_and_no_golden_run_is_left_over() {
+    let folder = root().join("crates/skeptron/tests/snapshots");
+    let found: BTreeSet<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().to_string())
+        .filter_map(|name| Some(name.strip_prefix("golden_runs__")?.strip_suffix(".snap")?.into()))
+        .collect();
+    let sound: BTreeSet<String> = catalogue::sound().map(|info| info.name.to_string()).collect();
+    assert_eq!(found, sound);
+}
+
+#[test]
+fn the_docs_are_what_the_tool_writes() {
+    let folder = root().join("docs/algorithms");
+    let files = docs::files().unwrap();
+    for (name, content) in &files {
+        let there = fs::read_to_string(folder.join(name)).unwrap_or_default();
+        assert!(
+            there == *content,
+            "docs/algorithms/{name} is out of date; run `{}`",
+            docs::COMMAND
+        );
+    }
+    let written: BTreeSet<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    for entry in fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().to_string();
+        assert!(written.contains(name.as_str()), "docs/algorithms/{name} belongs to nothing");
+    }
+}
+
+#[test]
+fn files_are_short_and_finished() {
+    // Split, so that this file does not contain what it forbids.
+    let unfinished =
+        [["TO", "DO"], ["FIX", "ME"], ["todo", "!("], ["unimplemented", "!("], ["dbg", "!("]];
+    let machine = [["/wo", "rk/"], ["/tmp", "/h"], ["/ro", "ot/"], ["/ho", "me/"]];
+    for (name, text) in files() {
+        if name.ends_with(".rs") {
+            let lines = text.lines().count();
+            assert!(lines < 600, "{name} has {lines} lines; split it");
+            for word in unfinished.map(|parts| parts.concat()) {
+                assert!(!text.contains(&word), "{name} contains {word}");
+            }
+        }
+        for path in machine.map(|parts| parts.concat()) {
+            assert!(!text.contains(&path), "{name} names {path}, a place on one machine");
+        }
+    }
+}
