@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Claim, Setup, mutex};
+use crate::{Claim, Formula, Setup, mutex};
 
 /// All that is said of one algorithm, or of one broken variant of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,9 @@ pub struct Info {
     pub channel: Order,
     /// What it must be laid out on.
     pub layout: Layout,
+    /// About how many bytes all its nodes take together, so that an impossible size is refused before
+    /// the machine's memory is gone.
+    pub memory: Formula,
     /// Its published figures, for two nodes or more.
     pub claims: Claims,
     /// The idea, in a few sentences.

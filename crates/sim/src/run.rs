@@ -63,7 +63,7 @@ pub fn run(
     scenario: &Scenario,
     options: &Options,
 ) -> Result<Outcome, ScenarioError> {
-    scenario.check()?;
+    scenario.check(info)?;
     mutex::dispatch(info, Run { info, scenario, options })
 }
 

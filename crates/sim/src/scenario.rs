@@ -1,7 +1,7 @@
 //! Everything that determines a run.
 
 use skeptron_core::catalogue::{Info, Order};
-use skeptron_core::{NodeId, Setup, SetupError};
+use skeptron_core::{Figures, NodeId, Setup, SetupError};
 use thiserror::Error;
 
 use crate::distribution::Distribution;
@@ -50,6 +50,18 @@ pub enum ScenarioError {
         /// How many nodes there are.
         nodes: usize,
     },
+    /// It would not fit any memory.
+    #[error(
+        "{algorithm} with {nodes} nodes takes about {gib} GiB; at most {MOST_GIB} are allowed, so take fewer nodes"
+    )]
+    TooLarge {
+        /// Which algorithm.
+        algorithm: &'static str,
+        /// How many nodes.
+        nodes: usize,
+        /// How much memory they would take.
+        gib: u64,
+    },
     /// Nobody asks.
     #[error("nobody asks: there must be at least one requester")]
     NoRequesters,
@@ -64,6 +76,9 @@ pub enum ScenarioError {
         range: &'static str,
     },
 }
+
+/// More memory than this, in GiB, the nodes of a simulated system may not take.
+const MOST_GIB: u64 = 16;
 
 impl Scenario {
     /// The plainest run: all of `setup`'s nodes want in all the time, everything takes one unit, and
@@ -91,12 +106,17 @@ impl Scenario {
         self.faults.is_none() && (self.order == Order::Fifo || info.channel == Order::Any)
     }
 
-    /// Checks everything that can be checked before the run.
+    /// Checks everything that can be checked before `info` runs in it.
     ///
     /// # Errors
     /// The first thing found wrong.
-    pub fn check(&self) -> Result<(), ScenarioError> {
+    pub fn check(&self, info: &Info) -> Result<(), ScenarioError> {
         let nodes = self.setup.nodes();
+        let bytes = info.memory.value(&Figures { n: nodes as f64, ..Figures::default() });
+        let gib = (bytes / f64::from(1 << 30)) as u64;
+        if gib >= MOST_GIB {
+            return Err(ScenarioError::TooLarge { algorithm: info.name, nodes, gib });
+        }
         let known = |what, node: NodeId| {
             if node.index() < nodes {
                 Ok(())

@@ -6,7 +6,8 @@ use super::{Entered, Lock, Mutex, Phase, known_peer};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
-    Claim, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
+    Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
+    SetupError,
 };
 
 const SOUND: Info = Info {
@@ -16,6 +17,7 @@ const SOUND: Info = Info {
     family: Family::Permission,
     channel: Order::Any,
     layout: Layout::None,
+    memory: Formula("NN/4 + 64N"),
     claims: Claims {
         messages_first: Claim::exactly("2(N-1)"),
         messages_again: Claim::exactly("0"),

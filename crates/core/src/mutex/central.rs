@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
 use crate::catalogue::{Claims, Family, Info, Layout, Order};
-use crate::{Claim, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
+use crate::{
+    Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
+};
 
 const SOUND: Info = Info {
     name: "central",
@@ -15,6 +17,7 @@ const SOUND: Info = Info {
     family: Family::Central,
     channel: Order::Any,
     layout: Layout::Coordinator,
+    memory: Formula("32N"),
     claims: Claims {
         messages_first: Claim::exactly("3"),
         messages_again: Claim::exactly("3"),

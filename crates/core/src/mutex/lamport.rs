@@ -7,7 +7,8 @@ use super::{Entered, Lock, Mutex, Phase, known_peer};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
-    Claim, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
+    Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
+    SetupError,
 };
 
 const SOUND: Info = Info {
@@ -17,6 +18,7 @@ const SOUND: Info = Info {
     family: Family::Permission,
     channel: Order::Fifo,
     layout: Layout::None,
+    memory: Formula("NN/8 + 64N"),
     claims: Claims {
         messages_first: Claim::exactly("3(N-1)"),
         messages_again: Claim::exactly("3(N-1)"),

@@ -7,7 +7,7 @@ use super::permission::Node;
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
-use crate::{Claim, Input, Never, NodeSet, Outbox, Protocol, Refused, Setup, SetupError};
+use crate::{Claim, Formula, Input, Never, NodeSet, Outbox, Protocol, Refused, Setup, SetupError};
 
 const SOUND: Info = Info {
     name: "maekawa",
@@ -16,6 +16,7 @@ const SOUND: Info = Info {
     family: Family::Quorum,
     channel: Order::Any,
     layout: Layout::Quorums,
+    memory: Formula("NN/8 + 256N"),
     claims: Claims {
         messages_first: Claim::exactly("3(K-1)"),
         messages_again: Claim::exactly("3(K-1)"),

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
 use crate::catalogue::{Claims, Family, Info, Layout, Order};
-use crate::{Claim, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
+use crate::{
+    Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
+};
 
 const SOUND: Info = Info {
     name: "naimi-trehel",
@@ -13,6 +15,7 @@ const SOUND: Info = Info {
     family: Family::Token,
     channel: Order::Any,
     layout: Layout::None,
+    memory: Formula("32N"),
     claims: Claims {
         messages_first: Claim::exactly("2"),
         messages_again: Claim::exactly("0"),

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
-use crate::{Claim, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
+use crate::{
+    Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
+};
 
 const SOUND: Info = Info {
     name: "raymond",
@@ -15,6 +17,7 @@ const SOUND: Info = Info {
     family: Family::Token,
     channel: Order::Any,
     layout: Layout::Tree,
+    memory: Formula("128N"),
     claims: Claims {
         messages_first: Claim::exactly("2d"),
         messages_again: Claim::exactly("0"),

@@ -7,7 +7,9 @@ use super::permission::Node;
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
 use crate::catalogue::{Claims, Family, Info, Layout, Order};
-use crate::{Claim, Input, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError};
+use crate::{
+    Claim, Formula, Input, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
+};
 
 const SOUND: Info = Info {
     name: "sanders",
@@ -16,6 +18,7 @@ const SOUND: Info = Info {
     family: Family::Permission,
     channel: Order::Any,
     layout: Layout::Structure,
+    memory: Formula("NN/2 + 256N"),
     claims: Claims {
         messages_first: Claim::exactly("L"),
         messages_again: Claim::exactly("L"),

@@ -6,8 +6,8 @@ use super::{Entered, Lock, Mutex, Phase, known_peer};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
 use crate::time::plausible;
 use crate::{
-    Arbitration, Claim, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
-    SetupError,
+    Arbitration, Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
+    Setup, SetupError,
 };
 
 const SOUND: Info = Info {
@@ -17,6 +17,7 @@ const SOUND: Info = Info {
     family: Family::Token,
     channel: Order::Any,
     layout: Layout::Arbitration,
+    memory: Formula("8NN + 64N"),
     claims: Claims {
         messages_first: Claim::exactly("N"),
         messages_again: Claim::exactly("0"),

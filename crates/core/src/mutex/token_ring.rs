@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
 use crate::catalogue::{Claims, Family, Info, Layout, Order};
-use crate::{Claim, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
+use crate::{
+    Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
+};
 
 const SOUND: Info = Info {
     name: "token-ring",
@@ -14,6 +16,7 @@ const SOUND: Info = Info {
     family: Family::Token,
     channel: Order::Any,
     layout: Layout::None,
+    memory: Formula("16N"),
     claims: Claims {
         messages_first: Claim::between("0", "N"),
         messages_again: Claim::between("0", "N"),

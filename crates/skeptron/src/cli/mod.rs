@@ -7,6 +7,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
+mod bench;
 mod compare;
 mod estimate;
 pub mod explain;
@@ -42,6 +43,8 @@ enum Command {
     Sim(Box<sim::SimArgs>),
     /// Compare the algorithms: claim beside measurement
     Compare(compare::CompareArgs),
+    /// Measure how fast Skeptron itself is
+    Bench(bench::BenchArgs),
     /// Write a completion script for your shell
     Completions(CompletionsArgs),
 }
@@ -111,6 +114,7 @@ impl Cli {
             Command::Explain(args) => args.run(&mut out),
             Command::Sim(args) => args.run(&mut out),
             Command::Compare(args) => args.run(&mut out),
+            Command::Bench(args) => args.run(&mut out),
             Command::Completions(args) => {
                 // Into memory first: the generator panics if the reader goes away.
                 let mut script = Vec::new();

@@ -198,7 +198,7 @@ impl SimArgs {
             entries: self.entries,
             setup,
         };
-        scenario.check()?;
+        scenario.check(info)?;
         Ok((info, scenario))
     }
 

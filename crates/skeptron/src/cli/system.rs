@@ -147,6 +147,11 @@ impl SystemArgs {
 
     fn structure(&self, nodes: usize) -> Result<Structure> {
         const PRESETS: [&str; 4] = ["lamport", "ricart-agrawala", "maekawa", "sanders-4"];
+        const MOST_NODES: usize = 10_000;
+        ensure!(
+            nodes <= MOST_NODES,
+            "{nodes} nodes are too many for an information structure; at most {MOST_NODES} are allowed"
+        );
         let name = self.structure.as_deref().unwrap_or("maekawa");
         ensure!(
             self.quorum.is_none() || name == "maekawa",
