@@ -169,10 +169,15 @@ impl Network {
     }
 
     /// When a message sent now from `from` to `to` arrives.
+    #[inline]
     pub(crate) fn arrival(&mut self, now: Ticks, from: NodeId, to: NodeId) -> Ticks {
-        if let Some(latency) = self.constant {
-            return now + latency;
+        match self.constant {
+            Some(latency) => now + latency,
+            None => self.arrival_by_chance(now, from, to),
         }
+    }
+
+    fn arrival_by_chance(&mut self, now: Ticks, from: NodeId, to: NodeId) -> Ticks {
         let at = now + self.latency.between(from, to).sample(&mut self.chance);
         match &mut self.fifo {
             Fifo::Free => at,

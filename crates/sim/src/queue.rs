@@ -26,6 +26,8 @@ enum Implementation<E> {
     Heap(Heap<E>),
 }
 
+// Always inlined, as is the path from an effect to the queue in the event loop: that saves copying
+// the event from call to call, a fifth of all instructions of a run.
 impl<E> Queue<E> {
     /// An empty queue at time 0.
     #[must_use]
@@ -37,7 +39,7 @@ impl<E> Queue<E> {
     }
 
     /// Adds something to happen at `at`, which must not lie before what was popped last.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, at: Ticks, event: E) {
         match &mut self.0 {
             Implementation::Wheel(wheel) => wheel.push(at, event),
@@ -46,7 +48,7 @@ impl<E> Queue<E> {
     }
 
     /// Takes out what happens next, with its time.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Ticks, E)> {
         match &mut self.0 {
             Implementation::Wheel(wheel) => wheel.pop(),
@@ -145,7 +147,7 @@ impl<E> Wheel<E> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, at: Ticks, event: E) {
         debug_assert!(at >= self.now, "the past is over");
         if at - self.now < SLOTS as Ticks {
@@ -155,7 +157,7 @@ impl<E> Wheel<E> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_near(&mut self, at: Ticks, event: E) {
         let index = match self.free {
             NONE => {
@@ -182,7 +184,7 @@ impl<E> Wheel<E> {
         self.near += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self) -> Option<(Ticks, E)> {
         if self.near == 0 {
             let (&at, _) = self.far.first_key_value()?;

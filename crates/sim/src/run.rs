@@ -319,7 +319,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         self.hash = mixed.rotate_left(29).wrapping_mul(0xD1B5_4A32_D192_ED03);
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, event: Event<P::Message, W>) {
         match event {
             Event::Deliver(envelope) => self.deliver(envelope),
@@ -379,7 +379,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         self.step(node, Input::Command(Lock::Request));
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, envelope: Envelope<P::Message, W>) {
         let to = envelope.to;
         match self.health[to.index()] {
@@ -431,6 +431,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         }
     }
 
+    #[inline(always)]
     fn post(&mut self, from: NodeId, to: NodeId, message: P::Message, size: u64) {
         self.tally.messages += 1;
         self.tally.bytes += size;
@@ -455,7 +456,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         self.dispatch(envelope);
     }
 
-    #[inline]
+    #[inline(always)]
     fn dispatch(&mut self, envelope: Envelope<P::Message, W>) {
         let at = self.network.arrival(self.now, envelope.from, envelope.to);
         self.queue.push(at, Event::Deliver(envelope));
