@@ -21,6 +21,8 @@ use crate::trace::{Loss, Ticks, Trace, What};
 
 mod finish;
 mod section;
+#[cfg(test)]
+mod tests;
 mod trouble;
 
 /// How to run a scenario; none of it changes what happens.
@@ -325,8 +327,14 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         match event {
             Event::Deliver(envelope) => self.deliver(envelope),
             Event::Want { node, life } => {
-                if self.is_same_life(node, life) && self.ended_at.is_none() {
+                if self.ended_at.is_some() {
+                    return;
+                }
+                if self.is_same_life(node, life) {
                     self.want(node);
+                } else if self.applications.are_sequential() {
+                    // It was the only request to come; without another one nothing would.
+                    self.plan_next(node);
                 }
             }
             Event::Leave { node, life } => {

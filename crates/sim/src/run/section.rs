@@ -3,7 +3,7 @@
 use skeptron_core::mutex::Mutex;
 use skeptron_core::{Input, Lock, Message as _, NodeId};
 
-use super::{Event, Simulation};
+use super::{Event, Health, Simulation};
 use crate::metrics::Tally;
 use crate::trace::What;
 
@@ -71,9 +71,11 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
 
     /// What follows of its own accord when a request of `node` is over.
     pub(super) fn plan_next(&mut self, node: NodeId) {
-        if self.ended_at.is_none()
-            && let Some(plan) = self.applications.after_exit(node, self.now)
-        {
+        if self.ended_at.is_some() {
+            return;
+        }
+        let is_up = |node: NodeId| self.health[node.index()] != Health::Down;
+        if let Some(plan) = self.applications.after_exit(node, self.now, is_up) {
             self.plan(plan);
         }
     }
