@@ -190,7 +190,8 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     // Measuring.
     tally: Tally,
     exits: u64,
-    last_exit: Ticks,
+    /// The last exit, until somebody enters after it.
+    last_exit: Option<Ticks>,
     started_at: Ticks,
     ended_at: Option<Ticks>,
     finished: Option<Tally>,
@@ -240,7 +241,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             barren: 0,
             tally: Tally::new(n, P::Message::KINDS.len()),
             exits: 0,
-            last_exit: 0,
+            last_exit: None,
             started_at: 0,
             ended_at: None,
             finished: None,

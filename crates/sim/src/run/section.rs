@@ -28,15 +28,20 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             let detail = format!("{node} overtakes {overtaken} older request(s) that it knew of");
             self.violate(node, "order", detail);
         }
-        self.progress.enter(node);
+        let bypass = self.progress.enter(node);
         self.barren = 0;
+        let last_exit = self.last_exit.take();
         let request = self.requests[node.index()];
         if self.is_measuring() {
             self.tally.entered(node);
+            self.tally.inversions += u64::from(overtaken > 0);
+            self.tally.longest_bypass = self.tally.longest_bypass.max(bypass);
             self.tally.client.add(self.now - request.at);
             // Only where the node already waited at the last exit.
-            if request.exits < self.exits {
-                self.tally.sync.add(self.now - self.last_exit);
+            if let Some(exit) = last_exit
+                && request.exits < self.exits
+            {
+                self.tally.sync.add(self.now - exit);
             }
         }
         let at = self.now + self.applications.section(node);
@@ -55,7 +60,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
         self.exclusion.leave(node);
         self.requests[node.index()].open = false;
         self.exits += 1;
-        self.last_exit = self.now;
+        self.last_exit = Some(self.now);
         self.record(node, || What::Release);
         self.step(node, Input::Command(Lock::Release));
         if self.exits == self.scenario.warmup {

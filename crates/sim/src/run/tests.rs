@@ -6,6 +6,7 @@ use super::{Options, run};
 use crate::distribution::Distribution;
 use crate::faults::Fault;
 use crate::metrics::Report;
+use crate::network::Latency;
 use crate::scenario::Scenario;
 use crate::trace::TICKS_PER_UNIT;
 use crate::workload::Workload;
@@ -44,4 +45,34 @@ fn a_crash_does_not_end_a_sequential_workload() {
         &sequential(1, 0.0, &[&pause[..], &[(9, Fault::Restart(first))]].concat()),
     );
     assert_eq!((paused.entries, paused.stalled), (50, false), "nobody else was up meanwhile");
+}
+
+/// What the warm-up and the last ones who still wait do is not measured.
+#[test]
+fn fairness_is_that_of_the_measured_entries() {
+    let mut scenario = Scenario::new(Setup::new(5).unwrap());
+    scenario.latency = Latency::parse("uniform:0.1..2", 5).unwrap();
+    scenario.workload = Workload::Closed { think: Distribution::parse("exp:2").unwrap() };
+    scenario.entries = 400;
+    let fairness = |warmup, entries| {
+        report("suzuki-kasami", &Scenario { warmup, entries, ..scenario.clone() }).fairness
+    };
+    let (all, first, second) = (fairness(0, 400), fairness(0, 200), fairness(200, 200));
+    let inversions = [first, second].map(|half| half.inversions.unwrap());
+    assert!(inversions.iter().all(|&count| count > 0), "{inversions:?}");
+    assert_eq!(all.inversions, Some(inversions.iter().sum()));
+    assert_eq!(all.longest_bypass, first.longest_bypass.max(second.longest_bypass));
+}
+
+/// From an exit to the next entry; one that follows without another exit (here since two are inside,
+/// or after a crash inside) is not the next.
+#[test]
+fn only_the_first_entry_after_an_exit_has_a_synchronisation_delay() {
+    let [first, second, third] = [0, 1, 2].map(NodeId::new);
+    let mut scenario = Scenario::new(Setup::new(3).unwrap());
+    scenario.section = Distribution::constant(3.0);
+    scenario.workload = Workload::List(vec![(0, third), (2100, first), (2100, second)]);
+    let report = report("ricart-agrawala-no-tie-break", &scenario);
+    assert_eq!((report.entries, report.violations.len()), (3, 2), "{:?}", report.violations);
+    assert_eq!((report.sync_delay.count, report.sync_delay.max), (1, 1.0));
 }
