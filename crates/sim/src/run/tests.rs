@@ -76,3 +76,13 @@ fn only_the_first_entry_after_an_exit_has_a_synchronisation_delay() {
     assert_eq!((report.entries, report.violations.len()), (3, 2), "{:?}", report.violations);
     assert_eq!((report.sync_delay.count, report.sync_delay.max), (1, 1.0));
 }
+
+#[test]
+fn a_list_of_requests_is_ordered_by_time() {
+    let node = NodeId::new(0);
+    let mut scenario = Scenario::new(Setup::new(1).unwrap());
+    scenario.workload = Workload::List(vec![(2000, node), (1500, node)]);
+    let error = run(catalogue::find("central").unwrap(), &scenario, &Options::default());
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("is 1.5; it must be no earlier than that of the one before"), "{text}");
+}
