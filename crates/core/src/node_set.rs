@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::NodeId;
@@ -205,9 +206,17 @@ impl Serialize for NodeSet {
     }
 }
 
+/// No set that is read names a node beyond. Sets come in messages, and a few bytes of a hostile peer
+/// must not make one of half a gigabyte.
+const READ_UP_TO: usize = 1 << 24;
+
 impl<'de> Deserialize<'de> for NodeSet {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Vec::<NodeId>::deserialize(deserializer)?.into_iter().collect())
+        let nodes = Vec::<NodeId>::deserialize(deserializer)?;
+        match nodes.iter().find(|node| node.index() >= READ_UP_TO) {
+            Some(node) => Err(D::Error::custom(format!("no set may name {node}"))),
+            None => Ok(nodes.into_iter().collect()),
+        }
     }
 }
 
@@ -219,6 +228,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_huge_id_makes_no_huge_set() {
+        let read = |text: &str| serde_json::from_str::<NodeSet>(text).map_err(|e| e.to_string());
+        assert_eq!(read("[2,70]"), Ok([1, 69].map(NodeId::new).into_iter().collect()));
+        assert_eq!(read("[2,4000000000]"), Err("no set may name P4000000000".into()));
+    }
 
     proptest! {
         #[test]

@@ -56,6 +56,8 @@ pub(crate) struct Applications<'a> {
     backlog: Vec<VecDeque<Ticks>>,
     /// How many of a list have arrived.
     listed: usize,
+    /// In a sequential workload: nobody was up to make the next request.
+    stranded: bool,
 }
 
 impl<'a> Applications<'a> {
@@ -73,6 +75,7 @@ impl<'a> Applications<'a> {
             arrival: Chance::new(scenario.seed, Purpose::Arrival),
             backlog: vec![VecDeque::new(); scenario.setup.nodes()],
             listed: 0,
+            stranded: false,
         }
     }
 
@@ -81,10 +84,10 @@ impl<'a> Applications<'a> {
         match &self.scenario.workload {
             Workload::Closed { .. } => {
                 let requesters = &self.scenario.requesters;
-                requesters.iter().filter_map(|&node| self.after_exit(node, 0)).collect()
+                requesters.iter().filter_map(|&node| self.after_exit(node, 0, |_| true)).collect()
             }
             Workload::Sequential { .. } => {
-                self.after_exit(self.scenario.requesters[0], 0).into_iter().collect()
+                self.after_exit(self.scenario.requesters[0], 0, |_| true).into_iter().collect()
             }
             Workload::Poisson { rate } | Workload::Hot { rate, .. } => {
                 vec![self.next_by_chance(*rate, 0)]
@@ -97,13 +100,27 @@ impl<'a> Applications<'a> {
     }
 
     /// `node` has left at `now` (or begun anew): what follows from that.
-    pub(crate) fn after_exit(&mut self, node: NodeId, now: Ticks) -> Option<Plan> {
+    pub(crate) fn after_exit(
+        &mut self,
+        node: NodeId,
+        now: Ticks,
+        is_up: impl Fn(NodeId) -> bool,
+    ) -> Option<Plan> {
+        let next = if self.are_sequential() { self.any_requester(is_up) } else { Some(node) };
         let think = self.think.as_mut()?;
-        let next = match self.scenario.workload {
-            Workload::Sequential { .. } => pick(&mut self.arrival, &self.scenario.requesters),
-            _ => node,
-        };
-        Some(Plan::Want(next, now + think.draw(next)))
+        self.stranded = next.is_none();
+        next.map(|next| Plan::Want(next, now + think.draw(next)))
+    }
+
+    /// A uniformly chosen requester that is up.
+    fn any_requester(&mut self, is_up: impl Fn(NodeId) -> bool) -> Option<NodeId> {
+        let requesters = &self.scenario.requesters;
+        let first = pick(&mut self.arrival, requesters);
+        if is_up(first) {
+            return Some(first);
+        }
+        let up: Vec<NodeId> = requesters.iter().copied().filter(|&node| is_up(node)).collect();
+        if up.is_empty() { None } else { Some(pick(&mut self.arrival, &up)) }
     }
 
     /// Whether one request follows from the end of another one.
@@ -111,10 +128,14 @@ impl<'a> Applications<'a> {
         matches!(self.scenario.workload, Workload::Sequential { .. })
     }
 
-    /// Whether `node` asks of its own accord when it begins anew after a crash.
+    /// Whether a request follows when `node` begins anew after a crash.
     pub(crate) fn restarts_asking(&self, node: NodeId) -> bool {
-        matches!(self.scenario.workload, Workload::Closed { .. })
-            && self.scenario.requesters.contains(&node)
+        let waits_for_it = match self.scenario.workload {
+            Workload::Closed { .. } => true,
+            Workload::Sequential { .. } => self.stranded,
+            _ => false,
+        };
+        waits_for_it && self.scenario.requesters.contains(&node)
     }
 
     /// Requests arrive from outside: at whom, and when the next ones do.
@@ -172,9 +193,11 @@ impl<'a> Applications<'a> {
         self.backlog[node.index()].pop_front()
     }
 
-    /// The node crashed, and with it what waited there.
-    pub(crate) fn forget(&mut self, node: NodeId) {
+    /// What waits at `node` is no more; true if something did.
+    pub(crate) fn forget(&mut self, node: NodeId) -> bool {
+        let waited = !self.backlog[node.index()].is_empty();
         self.backlog[node.index()].clear();
+        waited
     }
 }
 

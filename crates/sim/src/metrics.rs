@@ -12,7 +12,7 @@ pub struct Report {
     pub algorithm: &'static str,
     /// How many nodes.
     pub nodes: usize,
-    /// Who asked.
+    /// How many of them asked.
     pub requesters: usize,
     /// The run's seed.
     pub seed: u64,
@@ -40,11 +40,11 @@ pub struct Report {
     pub violations: Vec<Violation>,
     /// Whether somebody waited for ever.
     pub stalled: bool,
-    /// Inputs that a node refused.
+    /// Inputs that a node refused, in the whole run.
     pub refused: u64,
-    /// Messages that the network lost.
+    /// Messages that the network lost, in the whole run.
     pub lost: u64,
-    /// Messages that the network delivered twice.
+    /// Messages that the network delivered twice, in the whole run.
     pub duplicated: u64,
     /// Events of the whole run.
     pub events: u64,
@@ -85,7 +85,7 @@ pub struct Multicast {
     pub per_entry: f64,
 }
 
-/// How even-handed a run was.
+/// How even-handed a run was while measuring.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fairness {
     /// Entries that overtook a request that happened before; `None` beyond 1024 nodes, where that is
@@ -205,6 +205,8 @@ pub(crate) struct Tally {
     /// Messages sent and received by each node.
     handled: Vec<u64>,
     entries_of: Vec<u64>,
+    pub(crate) inversions: u64,
+    pub(crate) longest_bypass: u64,
     pub(crate) client: Samples,
     pub(crate) response: Samples,
     pub(crate) sync: Samples,
@@ -219,6 +221,8 @@ impl Tally {
             by_kind: vec![0; kinds],
             handled: vec![0; nodes],
             entries_of: vec![0; nodes],
+            inversions: 0,
+            longest_bypass: 0,
             client: Samples::default(),
             response: Samples::default(),
             sync: Samples::default(),

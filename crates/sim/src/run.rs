@@ -20,6 +20,9 @@ use crate::scenario::{Scenario, ScenarioError};
 use crate::trace::{Loss, Ticks, Trace, What};
 
 mod finish;
+mod section;
+#[cfg(test)]
+mod tests;
 mod trouble;
 
 /// How to run a scenario; none of it changes what happens.
@@ -187,7 +190,8 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     // Measuring.
     tally: Tally,
     exits: u64,
-    last_exit: Ticks,
+    /// The last exit, until somebody enters after it.
+    last_exit: Option<Ticks>,
     started_at: Ticks,
     ended_at: Option<Ticks>,
     finished: Option<Tally>,
@@ -237,7 +241,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             barren: 0,
             tally: Tally::new(n, P::Message::KINDS.len()),
             exits: 0,
-            last_exit: 0,
+            last_exit: None,
             started_at: 0,
             ended_at: None,
             finished: None,
@@ -324,8 +328,14 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         match event {
             Event::Deliver(envelope) => self.deliver(envelope),
             Event::Want { node, life } => {
-                if self.is_same_life(node, life) && self.ended_at.is_none() {
+                if self.ended_at.is_some() {
+                    return;
+                }
+                if self.is_same_life(node, life) {
                     self.want(node);
+                } else if self.applications.are_sequential() {
+                    // It was the only request to come; without another one nothing would.
+                    self.plan_next(node);
                 }
             }
             Event::Leave { node, life } => {
@@ -467,85 +477,6 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         let now = self.now;
         if let Some(recorder) = self.recorder() {
             recorder.later(now, from, What::Lose { id: u64::from(id), cause });
-        }
-    }
-
-    /// The algorithm lets `node` in.
-    fn enter(&mut self, node: NodeId) {
-        let fence = self.fences[node.index()].enter();
-        self.record(node, || What::Enter { fence });
-        if !self.progress.is_waiting(node) {
-            self.violate(node, "exclusion", format!("{node} enters without having asked"));
-        }
-        if let Some(other) = self.exclusion.enter(node) {
-            self.violate(node, "exclusion", format!("{node} enters while {other} is inside"));
-        }
-        if let Some(before) = self.fence_monitor.enter(fence) {
-            let detail =
-                format!("{node} enters with fence {fence} after fence {before} was given out");
-            self.violate(node, "fence", detail);
-        }
-        let overtaken = self.order.enter(node);
-        if overtaken > 0 && self.info.claims.ordered && self.scenario.keeps_assumptions(self.info) {
-            let detail = format!("{node} overtakes {overtaken} older request(s) that it knew of");
-            self.violate(node, "order", detail);
-        }
-        self.progress.enter(node);
-        self.barren = 0;
-        let request = self.requests[node.index()];
-        if self.is_measuring() {
-            self.tally.entered(node);
-            self.tally.client.add(self.now - request.at);
-            // Only where the node already waited at the last exit.
-            if request.exits < self.exits {
-                self.tally.sync.add(self.now - self.last_exit);
-            }
-        }
-        let at = self.now + self.applications.section(node);
-        self.queue.push(at, Event::Leave { node, life: self.lives[node.index()] });
-    }
-
-    fn is_measuring(&self) -> bool {
-        self.exits >= self.scenario.warmup && self.ended_at.is_none()
-    }
-
-    /// The application of `node` leaves the section.
-    fn leave(&mut self, node: NodeId) {
-        if self.is_measuring() {
-            self.tally.response.add(self.now - self.requests[node.index()].at);
-        }
-        self.exclusion.leave(node);
-        self.requests[node.index()].open = false;
-        self.exits += 1;
-        self.last_exit = self.now;
-        self.record(node, || What::Release);
-        self.step(node, Input::Command(Lock::Release));
-        if self.exits == self.scenario.warmup {
-            self.tally = Tally::new(self.nodes.len(), P::Message::KINDS.len());
-            self.started_at = self.now;
-        }
-        if self.exits == self.scenario.warmup + self.scenario.entries {
-            self.end_measuring();
-        }
-        self.plan_next(node);
-        self.request_if_idle(node);
-    }
-
-    /// What follows of its own accord when a request of `node` is over.
-    fn plan_next(&mut self, node: NodeId) {
-        if self.ended_at.is_none()
-            && let Some(plan) = self.applications.after_exit(node, self.now)
-        {
-            self.plan(plan);
-        }
-    }
-
-    /// Enough was measured: nobody asks any more, and whoever waits is still served.
-    fn end_measuring(&mut self) {
-        self.ended_at = Some(self.now);
-        self.finished = Some(self.tally.clone());
-        for node in NodeId::all(self.nodes.len()) {
-            self.applications.forget(node);
         }
     }
 

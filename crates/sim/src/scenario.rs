@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::distribution::Distribution;
 use crate::faults::{Fault, Faults};
+use crate::metrics::units;
 use crate::network::Latency;
 use crate::workload::Workload;
 
@@ -179,6 +180,13 @@ impl Scenario {
                 for &(_, node) in list {
                     known("the list of requests", node)?;
                 }
+                let back = list.windows(2).find(|pair| pair[0].0 > pair[1].0);
+                within(
+                    "the time of a request in the list",
+                    back.is_none(),
+                    back.map_or_else(String::new, |pair| short(units(pair[1].0))),
+                    "no earlier than that of the one before",
+                )?;
             }
         }
         chance("the probability of loss", self.faults.loss)?;

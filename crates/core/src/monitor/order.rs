@@ -10,16 +10,16 @@ use crate::NodeId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Knowledge<const W: usize> {
     bits: [u64; W],
-    /// How many entries there had been: bits of requests that were served since are stale. Per word
-    /// only so that `W = 0` takes no space.
-    entries: [u64; W],
+    /// How many requests had ended: bits of those that ended since are stale. Per word only so that
+    /// `W = 0` takes no space.
+    ended: [u64; W],
 }
 
 impl<const W: usize> Knowledge<W> {
-    const NOTHING: Self = Knowledge { bits: [0; W], entries: [0; W] };
+    const NOTHING: Self = Knowledge { bits: [0; W], ended: [0; W] };
 }
 
-/// How many entries back it is remembered who made them.
+/// How many ends of requests back it is remembered whose they were.
 const RECENT: usize = 8;
 
 /// Counts inversions: entries that overtook a request that happened before.
@@ -31,11 +31,12 @@ pub struct OrderMonitor<const W: usize> {
     at_request: Vec<Knowledge<W>>,
     /// Whose request waits.
     waiting: [u64; W],
-    /// After which entry each node was last served.
-    served: Vec<u64>,
-    /// Who made the last entries: the `e`-th one, counted from 0, at `e % RECENT`.
+    /// How many requests had ended with the last one of each node that did.
+    ended_with: Vec<u64>,
+    /// Whose requests ended last: the `e`-th end, counted from 0, at `e % RECENT`.
     recent: [usize; RECENT],
-    entries: u64,
+    /// How many requests have ended: served, or gone with their node.
+    ended: u64,
     inversions: u64,
 }
 
@@ -48,9 +49,9 @@ impl<const W: usize> OrderMonitor<W> {
             nodes: vec![Knowledge::NOTHING; watched],
             at_request: vec![Knowledge::NOTHING; watched],
             waiting: [0; W],
-            served: vec![0; watched],
+            ended_with: vec![0; watched],
             recent: [0; RECENT],
-            entries: 0,
+            ended: 0,
             inversions: 0,
         }
     }
@@ -70,7 +71,7 @@ impl<const W: usize> OrderMonitor<W> {
     #[must_use]
     pub fn send(&self, node: NodeId) -> Knowledge<W> {
         match self.nodes.get(node.index()) {
-            Some(&known) => Knowledge { bits: known.bits, entries: [self.entries; W] },
+            Some(&known) => Knowledge { bits: known.bits, ended: [self.ended; W] },
             None => Knowledge::NOTHING,
         }
     }
@@ -82,24 +83,24 @@ impl<const W: usize> OrderMonitor<W> {
         }
         for word in 0..W {
             let mut bits = known.bits[word] & self.waiting[word];
-            if known.entries[word] != self.entries {
-                bits = self.without_served_since(word, bits, known.entries[word]);
+            if known.ended[word] != self.ended {
+                bits = self.without_ended_since(word, bits, known.ended[word]);
             }
             self.nodes[node.index()].bits[word] |= bits;
         }
     }
 
-    /// A bit that was set before its node was last served speaks of an older request of it.
-    fn without_served_since(&self, word: usize, bits: u64, entries: u64) -> u64 {
-        if self.entries - entries <= self.recent.len() as u64 {
+    /// A bit that was set before a request of its node ended speaks of that one or an older one.
+    fn without_ended_since(&self, word: usize, bits: u64, ended: u64) -> u64 {
+        if self.ended - ended <= self.recent.len() as u64 {
             // Nearly always: a message is not on its way for more than a few entries.
-            let place = |entry: u64| self.recent[entry as usize % self.recent.len()];
-            return (entries..self.entries).map(place).fold(bits, |bits, node| {
+            let place = |end: u64| self.recent[end as usize % self.recent.len()];
+            return (ended..self.ended).map(place).fold(bits, |bits, node| {
                 if node / 64 == word { bits & !(1 << (node % 64)) } else { bits }
             });
         }
-        let stale = |node: &usize| self.served[*node] > entries;
-        let nodes = (word * 64..self.served.len()).take(64);
+        let stale = |node: &usize| self.ended_with[*node] > ended;
+        let nodes = (word * 64..self.ended_with.len()).take(64);
         nodes.filter(stale).fold(bits, |bits, node| bits & !(1 << (node % 64)))
     }
 
@@ -108,12 +109,8 @@ impl<const W: usize> OrderMonitor<W> {
         if self.nodes.is_empty() {
             return 0;
         }
-        let i = node.index();
         self.forget(node);
-        self.recent[self.entries as usize % RECENT] = i;
-        self.entries += 1;
-        self.served[i] = self.entries;
-        let overtaken = self.at_request[i].bits.iter().zip(&self.waiting);
+        let overtaken = self.at_request[node.index()].bits.iter().zip(&self.waiting);
         let overtaken =
             overtaken.map(|(known, waiting)| u64::from((known & waiting).count_ones())).sum();
         self.inversions += u64::from(overtaken > 0);
@@ -125,11 +122,18 @@ impl<const W: usize> OrderMonitor<W> {
         if self.nodes.is_empty() {
             return;
         }
-        let (word, bit) = (node.index() / 64, 1u64 << (node.index() % 64));
+        let i = node.index();
+        let (word, bit) = (i / 64, 1u64 << (i % 64));
+        if self.waiting[word] & bit == 0 {
+            return;
+        }
         self.waiting[word] &= !bit;
         for known in self.nodes.iter_mut().chain(&mut self.at_request) {
             known.bits[word] &= !bit;
         }
+        self.recent[self.ended as usize % RECENT] = i;
+        self.ended += 1;
+        self.ended_with[i] = self.ended;
     }
 
     /// How many entries overtook a request that happened before; `None` if that was not watched.
@@ -141,7 +145,79 @@ impl<const W: usize> OrderMonitor<W> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
+
+    type Requests = BTreeSet<(usize, u32)>;
+
+    /// The definition, word for word: a request is its node and a number, and everybody knows the
+    /// set of all requests that happened before.
+    struct Model {
+        nodes: Vec<Requests>,
+        waiting: Vec<Option<(u32, Requests)>>,
+        requests: u32,
+    }
+
+    impl Model {
+        fn request(&mut self, i: usize) {
+            self.requests += 1;
+            self.waiting[i] = Some((self.requests, self.nodes[i].clone()));
+            self.nodes[i].insert((i, self.requests));
+        }
+
+        fn enter(&mut self, i: usize) -> u64 {
+            let (_, before) = self.waiting[i].take().unwrap();
+            let others = self.waiting.iter().enumerate();
+            let older = others.filter_map(|(j, request)| Some((j, request.as_ref()?.0)));
+            older.filter(|request| before.contains(request)).count() as u64
+        }
+    }
+
+    /// Nodes in three words, so that bits of several are told apart.
+    const PLACES: [usize; 5] = [0, 1, 63, 64, 130];
+
+    proptest! {
+        /// Whatever is sent when and arrives in whichever order, twice or never, the monitor counts
+        /// what the definition says; also where requests go with their nodes.
+        #[test]
+        fn counts_as_defined(
+            steps in prop::collection::vec((0u8..8, 0usize..5, any::<prop::sample::Index>()), 0..400)
+        ) {
+            let mut monitor = OrderMonitor::<3>::new(131);
+            let mut model = Model {
+                nodes: vec![BTreeSet::new(); 5],
+                waiting: vec![None; 5],
+                requests: 0,
+            };
+            let mut messages = Vec::new();
+            for (step, i, chosen) in steps {
+                let node = NodeId::new(PLACES[i]);
+                match step {
+                    0 | 1 if model.waiting[i].is_none() => {
+                        monitor.request(node);
+                        model.request(i);
+                    }
+                    2 if model.waiting[i].is_some() => {
+                        prop_assert_eq!(monitor.enter(node), model.enter(i));
+                    }
+                    3 => {
+                        monitor.forget(node);
+                        model.waiting[i] = None;
+                    }
+                    4 | 5 => messages.push((monitor.send(node), model.nodes[i].clone())),
+                    _ if !messages.is_empty() => {
+                        let (known, before) = chosen.get(&messages);
+                        monitor.deliver(node, *known);
+                        model.nodes[i].extend(before);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
 
     fn nodes() -> (OrderMonitor<1>, NodeId, NodeId, NodeId) {
         (OrderMonitor::new(3), NodeId::new(0), NodeId::new(1), NodeId::new(2))

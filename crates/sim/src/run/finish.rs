@@ -58,10 +58,11 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             },
             throughput: if duration > 0.0 { entries as f64 / duration } else { 0.0 },
             fairness: Fairness {
-                inversions: self.order.inversions(),
+                // The monitor counts those of the whole run, if it watches at all.
+                inversions: self.order.inversions().and(Some(tally.inversions)),
                 order_claimed: self.info.claims.ordered,
                 jain: tally.jain(&self.scenario.requesters),
-                longest_bypass: self.progress.longest_bypass(),
+                longest_bypass: tally.longest_bypass,
             },
             load: Load { max_over_mean: tally.max_over_mean() },
             client_delay: tally.client.summary(),

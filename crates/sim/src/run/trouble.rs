@@ -3,7 +3,7 @@
 use skeptron_core::mutex::Mutex;
 use skeptron_core::{Input, NodeId, NodeSet};
 
-use super::{Event, Health, Purpose, Request, Simulation};
+use super::{Event, Health, Purpose, Simulation};
 use crate::distribution::ticks;
 use crate::faults::{Cut, Fault};
 use crate::trace::What;
@@ -28,14 +28,14 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
         if self.health[i] == Health::Down {
             return;
         }
-        if self.requests[i].open && self.applications.are_sequential() {
-            self.plan_next(node);
-        }
         self.record(node, || What::Crash);
         self.health[i] = Health::Down;
         self.lives[i] += 1;
-        self.requests[i] = Request::default();
-        self.applications.forget(node);
+        let queued = self.applications.forget(node);
+        let asked = std::mem::take(&mut self.requests[i]).open;
+        if self.applications.are_sequential() && (asked || queued) {
+            self.plan_next(node);
+        }
         self.exclusion.leave(node);
         self.progress.forget(node);
         self.order.forget(node);

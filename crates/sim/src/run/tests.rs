@@ -1,0 +1,88 @@
+//! Runs in which something goes wrong, and what is measured then.
+
+use skeptron_core::{NodeId, Setup, catalogue};
+
+use super::{Options, run};
+use crate::distribution::Distribution;
+use crate::faults::Fault;
+use crate::metrics::Report;
+use crate::network::Latency;
+use crate::scenario::Scenario;
+use crate::trace::TICKS_PER_UNIT;
+use crate::workload::Workload;
+
+fn report(name: &str, scenario: &Scenario) -> Report {
+    run(catalogue::find(name).unwrap(), scenario, &Options::default()).unwrap().report
+}
+
+fn sequential(nodes: usize, think: f64, faults: &[(u64, Fault)]) -> Scenario {
+    let mut scenario = Scenario::new(Setup::new(nodes).unwrap());
+    scenario.workload = Workload::Sequential { think: Distribution::constant(think) };
+    scenario.entries = 50;
+    let ticks = faults.iter().map(|(at, fault)| (at * TICKS_PER_UNIT, fault.clone()));
+    scenario.faults.planned = ticks.collect();
+    scenario
+}
+
+/// Where one request follows from another, the next one comes whoever is down: before it could ask,
+/// while it thinks, while it waits and while it stands still.
+#[test]
+fn a_crash_does_not_end_a_sequential_workload() {
+    let (first, second) = (NodeId::new(0), NodeId::new(1));
+    let crash = |at| vec![(at, Fault::Crash(second))];
+    for think in [0.0, 3.0] {
+        for faults in (0..12).map(crash) {
+            let report = report("central", &sequential(4, think, &faults));
+            // If it crashed inside or waiting, the coordinator waits for it in vain.
+            assert!(report.entries == 50 || report.stalled, "{think} {faults:?}: {report:?}");
+        }
+        let early = report("central", &sequential(4, think, &crash(0)));
+        assert_eq!((early.entries, early.stalled), (50, false));
+    }
+    let pause = [(0, Fault::Pause(first)), (1, Fault::Crash(first))];
+    let paused = report(
+        "central",
+        &sequential(1, 0.0, &[&pause[..], &[(9, Fault::Restart(first))]].concat()),
+    );
+    assert_eq!((paused.entries, paused.stalled), (50, false), "nobody else was up meanwhile");
+}
+
+/// What the warm-up and the last ones who still wait do is not measured.
+#[test]
+fn fairness_is_that_of_the_measured_entries() {
+    let mut scenario = Scenario::new(Setup::new(5).unwrap());
+    scenario.latency = Latency::parse("uniform:0.1..2", 5).unwrap();
+    scenario.workload = Workload::Closed { think: Distribution::parse("exp:2").unwrap() };
+    scenario.entries = 400;
+    let fairness = |warmup, entries| {
+        report("suzuki-kasami", &Scenario { warmup, entries, ..scenario.clone() }).fairness
+    };
+    let (all, first, second) = (fairness(0, 400), fairness(0, 200), fairness(200, 200));
+    let inversions = [first, second].map(|half| half.inversions.unwrap());
+    assert!(inversions.iter().all(|&count| count > 0), "{inversions:?}");
+    assert_eq!(all.inversions, Some(inversions.iter().sum()));
+    assert_eq!(all.longest_bypass, first.longest_bypass.max(second.longest_bypass));
+}
+
+/// From an exit to the next entry; one that follows without another exit (here since two are inside,
+/// or after a crash inside) is not the next.
+#[test]
+fn only_the_first_entry_after_an_exit_has_a_synchronisation_delay() {
+    let [first, second, third] = [0, 1, 2].map(NodeId::new);
+    let mut scenario = Scenario::new(Setup::new(3).unwrap());
+    scenario.section = Distribution::constant(3.0);
+    scenario.workload = Workload::List(vec![(0, third), (2100, first), (2100, second)]);
+    let report = report("ricart-agrawala-no-tie-break", &scenario);
+    assert_eq!((report.entries, report.violations.len()), (3, 2), "{:?}", report.violations);
+    assert_eq!((report.sync_delay.count, report.sync_delay.max), (1, 1.0));
+}
+
+#[test]
+fn a_list_of_requests_is_ordered_by_time() {
+    let node = NodeId::new(0);
+    let mut scenario = Scenario::new(Setup::new(1).unwrap());
+    scenario.workload = Workload::List(vec![(2000, node), (1500, node)]);
+    let error = run(catalogue::find("central").unwrap(), &scenario, &Options::default());
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("is 1.5; it must be no earlier than that of the one before"), "{text}");
+}
