@@ -62,8 +62,8 @@ pub enum SetupError {
     /// `N = 0`.
     #[error("a system needs at least one node")]
     NoNodes,
-    /// More nodes than an id can name.
-    #[error("{0} nodes are more than the {limit} that an id can name", limit = u32::MAX - 1)]
+    /// More nodes than fit into the memory of the machines this is for.
+    #[error("{0} nodes are too many; a system has at most {limit}", limit = Setup::MOST_NODES)]
     TooManyNodes(usize),
     /// The coordinator is not a node of the system.
     #[error("the coordinator is {coordinator}, but there are only {nodes} nodes")]
@@ -97,14 +97,17 @@ pub enum SetupError {
 }
 
 impl Setup {
+    /// The largest system.
+    pub const MOST_NODES: usize = 10_000_000;
+
     /// A system of `nodes` nodes with the first one as coordinator and no layout.
     ///
     /// # Errors
-    /// If `nodes` is 0 or more than an id can name.
+    /// If `nodes` is 0 or more than [`Setup::MOST_NODES`].
     pub fn new(nodes: usize) -> Result<Self, SetupError> {
         match nodes {
             0 => Err(SetupError::NoNodes),
-            n if n >= u32::MAX as usize => Err(SetupError::TooManyNodes(n)),
+            n if n > Setup::MOST_NODES => Err(SetupError::TooManyNodes(n)),
             _ => Ok(Setup {
                 nodes,
                 coordinator: NodeId::new(0),

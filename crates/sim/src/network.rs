@@ -190,6 +190,8 @@ impl Network {
                 if links.len() == links.capacity() {
                     // Instead of growing: a link whose last message has arrived constrains nothing.
                     links.retain(|_, last| *last > now);
+                    // Room for as many again, or the next message would look through them all.
+                    links.reserve(links.len() + 1);
                 }
                 let last =
                     links.entry((from.index() as u64) << 32 | to.index() as u64).or_insert(0);

@@ -167,16 +167,12 @@ impl Structure {
     pub fn message_bounds(&self, i: NodeId) -> (usize, usize) {
         let without_i = |set: &NodeSet| set.len() - usize::from(set.contains(i));
         let low = without_i(self.inform(i)) + 2 * without_i(self.request(i));
-        let own = NodeSet::from_iter([i]);
-        let extra: usize = self
-            .request(i)
-            .iter()
-            .map(|j| {
-                let mut quiet = own.clone();
-                quiet.insert(j);
-                if self.status(j).is_subset(&quiet) { 1 } else { 4 }
-            })
-            .sum();
+        // Whether somebody besides i and j tells j.
+        let is_told = |j: NodeId| {
+            let mut others = NodeId::all(self.nodes()).filter(|&k| k != i && k != j);
+            others.any(|k| self.inform(k).contains(j))
+        };
+        let extra: usize = self.request(i).iter().map(|j| if is_told(j) { 4 } else { 1 }).sum();
         (low, low + extra)
     }
 

@@ -112,7 +112,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
         let (begins, ends) = if purpose == Purpose::Partition {
             let from: NodeSet = NodeId::all(n as usize).filter(|_| chance.happens(0.5)).collect();
             let to = NodeId::all(n as usize).filter(|&node| !from.contains(node)).collect();
-            let cut = Cut { from, to, both_ways: true };
+            let cut = Cut { from, to, both_ways: chance.happens(0.5) };
             (Fault::Cut(cut.clone()), Fault::Mend(cut))
         } else {
             let node = NodeId::new(chance.below(n) as usize);

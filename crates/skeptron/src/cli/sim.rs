@@ -15,7 +15,7 @@ use skeptron_sim::trace::{Format, Trace};
 use skeptron_sim::{Options, Outcome, QueueKind, Report, Scenario, run};
 
 use super::estimate::Estimate;
-use super::system::{MOST_NODES, SystemArgs};
+use super::system::SystemArgs;
 use super::table::{number, table};
 use super::{Verdict, names};
 
@@ -110,7 +110,8 @@ pub struct SimArgs {
     /// Pause a node: NODE@FROM..TO, or random:RATE,LENGTH
     #[arg(long, value_name = "WHAT", help_heading = "Faults")]
     pub pause: Vec<String>,
-    /// Cut the network: 1,2|3,4@FROM..TO both ways, 1,2>3@FROM..TO one way, or random:RATE,LENGTH;
+    /// Cut the network: 1,2|3,4@FROM..TO both ways, 1,2>3@FROM..TO one way, or
+    /// random:RATE,LENGTH, of which half are one way;
     /// what is sent across meanwhile is lost
     #[arg(long, value_name = "WHAT", help_heading = "Faults")]
     pub partition: Vec<String>,
@@ -453,8 +454,6 @@ impl SimArgs {
         let name = || path.display().to_string();
         let file = BufReader::new(File::open(path).with_context(name)?);
         let trace = Trace::read(file).with_context(name)?;
-        let nodes = trace.header.setup.nodes();
-        ensure!(nodes <= MOST_NODES, "{}: line 1: {nodes} nodes are too many to replay", name());
         let replayed = replay(&trace).with_context(name)?;
         write_traces(&trace, self.create_traces()?)?;
         if self.timeline {

@@ -15,9 +15,6 @@ use super::names;
 /// How many nodes if nothing says otherwise.
 const DEFAULT_NODES: usize = 5;
 
-/// More nodes than this do not fit into the memory of the machines this is for.
-pub(super) const MOST_NODES: usize = 10_000_000;
-
 /// The system: how many nodes, and the layout that some algorithms need.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct SystemArgs {
@@ -57,7 +54,6 @@ impl SystemArgs {
             Some(nodes) => nodes,
             None => self.nodes_of_layout()?.unwrap_or(DEFAULT_NODES),
         };
-        ensure!(nodes <= MOST_NODES, "-n is {nodes}; a system has at most {MOST_NODES} nodes");
         let setup = Setup::new(nodes)?;
         Ok(match info.layout {
             Layout::None => setup,
@@ -235,7 +231,7 @@ fn tree_file(path: &str, nodes: Option<usize>) -> Result<Tree> {
         }
     }
     let largest = edges.iter().map(|&(child, parent)| child.max(parent).index() + 1).max();
-    let size = nodes.or(largest).unwrap_or(1).min(MOST_NODES);
+    let size = nodes.or(largest).unwrap_or(1).min(Setup::MOST_NODES);
     if let Some(largest) = largest {
         ensure!(
             largest <= size,
