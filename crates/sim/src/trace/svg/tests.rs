@@ -48,6 +48,16 @@ fn every_message_and_every_stretch_is_drawn() {
     assert_eq!(svg.matches("REQUEST × 12").count(), 1);
 }
 
+/// Two messages on the same way at the same time, such as a token and the request right behind it.
+#[test]
+fn no_message_hides_another_one() {
+    let svg = drawn(&Scene { algorithm: "suzuki-kasami", ..Scene::new(3) });
+    let lines: Vec<&str> =
+        svg.lines().filter(|line| line.starts_with("<path class=\"hit\"")).collect();
+    let different: BTreeSet<&str> = lines.iter().copied().collect();
+    assert_eq!(lines.len(), different.len());
+}
+
 #[test]
 fn faults_are_drawn() {
     let svg = drawn(&Scene::faulty());
