@@ -19,6 +19,10 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let timeline = Timeline::of(&trace.records);
     // Stretches first: at the same time the viewer nests a moment in what comes before it.
     for span in &timeline.spans {
+        // Who enters at once has not waited; a stretch without length would lie in what follows it.
+        if span.from == span.to && span.doing == Doing::Waiting {
+            continue;
+        }
         let (name, args) = match span.doing {
             Doing::Waiting => ("waiting", json!({})),
             Doing::Inside { fence } => ("inside", json!({ "fence": fence })),
@@ -147,6 +151,13 @@ mod tests {
                 assert!(b.1 >= a.2 || b.2 <= a.2, "{a:?} {b:?}");
             }
         }
+    }
+
+    #[test]
+    fn who_enters_at_once_does_not_wait() {
+        let events = events(&Scene::new(1));
+        assert!(events.iter().any(|e| e["name"] == "inside"));
+        assert!(events.iter().all(|e| e["name"] != "waiting"));
     }
 
     #[test]

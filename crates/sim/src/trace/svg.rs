@@ -220,12 +220,20 @@ impl Diagram<'_> {
 
     fn arrows(&mut self) {
         let n = self.layout.nodes;
+        // What travels together is drawn side by side, or one message would hide the other.
+        let mut together: BTreeMap<String, usize> = BTreeMap::new();
         let arrows: Vec<_> = self
             .timeline
             .arrows
             .iter()
             .filter(|arrow| arrow.from.index() < n && arrow.to.index() < n)
-            .map(|arrow| (arrow, self.way(arrow)))
+            .map(|arrow| {
+                let (from, to) = self.way(arrow);
+                let before = together.entry(format!("{from}{to}")).or_default();
+                let way = from.beside(to, 3.5 * *before as f64);
+                *before += 1;
+                (arrow, way)
+            })
             .collect();
         let rows = NodeId::all(n).map(|node| self.layout.y(node)).collect();
         let mut labels = Labels::new(rows);

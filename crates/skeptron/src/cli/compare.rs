@@ -1,6 +1,6 @@
 //! `skeptron compare`.
 
-use std::fs;
+use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -67,6 +67,8 @@ impl CompareArgs {
         let algorithms = self.algorithms()?;
         let nodes = self.node_counts()?;
         ensure!(self.seeds > 0, "--seeds is 0; at least one run is needed");
+        // Made before a long run rather than missed after it.
+        let page_file = self.html.as_ref().map(create).transpose()?;
         let jobs: Vec<Job> = algorithms
             .iter()
             .flat_map(|&info| nodes.iter().map(move |&nodes| (info, nodes)))
@@ -80,14 +82,8 @@ impl CompareArgs {
             .collect::<Result<_>>()?;
         progress.finish_and_clear();
         let rows: Vec<Row> = rows.into_iter().flatten().collect();
-        if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
-        } else if self.csv {
-            print::csv(&rows, out)?;
-        } else {
-            print::table(&algorithms, &nodes, &rows, out)?;
-        }
-        if let Some(path) = &self.html {
+        // Before the table: who reads that may stop early.
+        if let Some((name, mut file)) = page_file {
             let diagrams =
                 algorithms.iter().map(|info| diagram(info)).collect::<Result<Vec<_>>>()?;
             let page = html::Page {
@@ -98,7 +94,14 @@ impl CompareArgs {
                 settings: &self.settings(),
                 command: &self.command(&nodes),
             };
-            fs::write(path, page.html()).with_context(|| path.display().to_string())?;
+            file.write_all(page.html().as_bytes()).context(name)?;
+        }
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+        } else if self.csv {
+            print::csv(&rows, out)?;
+        } else {
+            print::table(&algorithms, &nodes, &rows, out)?;
         }
         let missed = rows.iter().any(|row| row.holds == Some(false));
         Ok(if missed { Verdict::Violated } else { Verdict::Fine })
@@ -165,6 +168,12 @@ impl CompareArgs {
         args.section.clone_from(&self.section);
         Ok(args)
     }
+}
+
+fn create(path: &PathBuf) -> Result<(String, File)> {
+    let name = format!("--html {}", path.display());
+    let file = File::create(path).with_context(|| name.clone())?;
+    Ok((name, file))
 }
 
 /// A short run of an algorithm as a space-time diagram.

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use skeptron_core::catalogue::{Breaks, Info, Layout, Order};
+use skeptron_core::catalogue::{Breaks, Claims, Info, Layout, Order};
 
-use super::{Verdict, names};
+use super::{Verdict, list, names};
 
 pub mod docs;
 
@@ -57,7 +57,10 @@ pub(crate) fn page(info: &Info) -> String {
             "**Broken on purpose**: {}; {cost}. It is here to be refuted:\n",
             broken.flaw
         ));
-        line(&format!("    skeptron sim {} {} --seeds 1..500\n", info.name, broken.shown_by));
+        line(&format!("    {}\n", list::refutation(info.name, broken.shown_by)));
+    }
+    if info.broken.is_some() {
+        line("What follows is about the algorithm without this flaw.\n");
     }
     line("## Idea\n");
     line(&format!("{}\n", info.idea));
@@ -79,10 +82,9 @@ pub(crate) fn page(info: &Info) -> String {
     line(&format!("| client delay, first entry | {} T |", claims.client_first));
     line(&format!("| client delay, each further entry | {} T |", claims.client_again));
     line(&format!("| synchronisation delay, saturated | {} T |", claims.sync_delay));
-    line(
-        "\nFor two nodes or more; T is the latency of a message, N the number of nodes, K the size of a quorum, \
-          D the diameter of the tree, d the distance to the first holder, L and U Sanders' bounds.\n",
-    );
+    // A table ends at an empty line; without it the next one would be a row.
+    line("");
+    line(&format!("{}\n", symbols(claims)));
     line("## Assumptions\n");
     line(match info.channel {
         Order::Fifo => "- Channels are reliable, deliver once, and keep the order (FIFO).",
@@ -107,6 +109,35 @@ pub(crate) fn page(info: &Info) -> String {
         line(&format!("- {note}"));
     }
     page
+}
+
+/// What the letters in the formulas of these claims mean.
+fn symbols(claims: &Claims) -> String {
+    const MEANINGS: [(char, &str); 8] = [
+        ('N', "N the number of nodes"),
+        ('K', "K the size of a quorum"),
+        ('D', "D the diameter of the tree"),
+        ('d', "d the distance to the first holder"),
+        ('H', "H(n) = 1 + 1/2 + … + 1/n the harmonic number"),
+        ('L', "L the lower of Sanders' bounds"),
+        ('U', "U the upper one"),
+        ('T', "T the mean latency of a message"),
+    ];
+    let formulas: Vec<String> = [
+        Some(claims.messages_first),
+        Some(claims.messages_again),
+        Some(claims.messages_saturated),
+        claims.messages_uniform,
+    ]
+    .into_iter()
+    .flatten()
+    .chain([claims.client_first, claims.client_again, claims.sync_delay])
+    .map(|claim| claim.to_string().replace("about", ""))
+    .collect();
+    let used = |letter: char| letter == 'T' || formulas.iter().any(|text| text.contains(letter));
+    let said: Vec<&str> =
+        MEANINGS.iter().filter(|(letter, _)| used(*letter)).map(|(_, meaning)| *meaning).collect();
+    format!("For two nodes or more: {}.", said.join(", "))
 }
 
 /// Breaks long lines of prose at 96 columns, with what follows a list mark indented.
@@ -142,4 +173,30 @@ fn textwrap(text: &str) -> String {
         column += length;
     }
     wrapped + trailing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skeptron_core::catalogue;
+
+    /// Else Markdown takes the paragraph for a row.
+    #[test]
+    fn tables_end_with_an_empty_line() {
+        for info in catalogue::all() {
+            let page = page(info);
+            let lines: Vec<&str> = page.lines().collect();
+            for pair in lines.windows(2).filter(|pair| pair[0].starts_with('|')) {
+                assert!(pair[1].starts_with('|') || pair[1].is_empty(), "{}: {pair:?}", info.name);
+            }
+        }
+    }
+
+    #[test]
+    fn only_letters_in_use_are_explained() {
+        let symbols = |name| symbols(&catalogue::find(name).unwrap().claims);
+        assert_eq!(symbols("central"), "For two nodes or more: T the mean latency of a message.");
+        assert!(symbols("naimi-trehel").contains("H(n)"));
+        assert!(!symbols("lamport").contains("tree"));
+    }
 }

@@ -53,6 +53,7 @@ struct ClaimsRow {
 struct BrokenRow {
     flaw: &'static str,
     breaks: &'static str,
+    shown_by: String,
 }
 
 impl From<&Info> for Row {
@@ -74,9 +75,11 @@ impl From<&Info> for Row {
                 sync_delay: claims.sync_delay.to_string(),
                 ordered: claims.ordered,
             },
-            broken: info
-                .broken
-                .map(|broken| BrokenRow { flaw: broken.flaw, breaks: breaks(broken.breaks) }),
+            broken: info.broken.map(|broken| BrokenRow {
+                flaw: broken.flaw,
+                breaks: breaks(broken.breaks),
+                shown_by: refutation(info.name, broken.shown_by),
+            }),
         }
     }
 }
@@ -86,6 +89,11 @@ pub(crate) fn breaks(breaks: Breaks) -> &'static str {
         Breaks::Safety => "safety",
         Breaks::Liveness => "liveness",
     }
+}
+
+/// The command that shows what is wrong with a broken variant; some seed is always enough.
+pub(crate) fn refutation(name: &str, options: &str) -> String {
+    format!("skeptron sim {name} {options} --seeds 1..500")
 }
 
 /// Two claims as one, where they say the same.
@@ -130,29 +138,33 @@ impl ListArgs {
         writeln!(
             out,
             "Messages per entry; delays in units of the message latency T. N nodes, K quorum size, D diameter of\n\
-             the tree, d distance to the first holder, L and U Sanders' bounds. Channel: the weakest it is correct on."
+             the tree, d distance to the first holder, L and U Sanders' bounds. Channel: the weakest it is correct on,\n\
+             any where messages may overtake each other."
         )?;
-        let broken: Vec<&&Info> = shown.iter().filter(|info| info.broken.is_some()).collect();
-        if !broken.is_empty() {
-            let mut rows = table(["broken on purpose", "what is wrong", "breaks", "shown by"]);
-            for info in broken {
-                if let Some(broken) = info.broken {
-                    let command = format!("skeptron sim {} {}", info.name, broken.shown_by);
-                    rows.add_row([info.name, broken.flaw, breaks(broken.breaks), &command]);
-                }
+        // Not a table: a command that is broken over several lines cannot be copied.
+        for (place, info) in shown.iter().filter(|info| info.broken.is_some()).enumerate() {
+            let Some(broken) = info.broken else { continue };
+            if place == 0 {
+                writeln!(out, "\nBroken on purpose, each with the command that refutes it:")?;
             }
-            writeln!(out, "\n{rows}")?;
+            let (flaw, breaks) = (broken.flaw, breaks(broken.breaks));
+            writeln!(out, "\n {} breaks {breaks}: {flaw}", info.name)?;
+            writeln!(out, "   {}", refutation(info.name, broken.shown_by))?;
         }
         Ok(Verdict::Fine)
     }
 }
 
-/// Authors and year: what stands before the colon, and the first number that is a year.
+/// Surnames and year: what stands before the colon without initials, and the first number that is a
+/// year.
 pub(crate) fn short_paper(paper: &str) -> String {
     let authors = paper.split(':').next().unwrap_or(paper);
+    let is_initial = |word: &&str| word.len() == 2 && word.ends_with('.');
+    let surnames: Vec<&str> = authors.split(' ').filter(|word| !is_initial(word)).collect();
+    let surnames = surnames.join(" ");
     let mut numbers = paper.split(|c: char| !c.is_ascii_digit());
     match numbers.find(|n| n.len() == 4 && (n.starts_with("19") || n.starts_with("20"))) {
-        Some(year) => format!("{authors} {year}"),
-        None => authors.to_string(),
+        Some(year) => format!("{surnames} {year}"),
+        None => surnames,
     }
 }

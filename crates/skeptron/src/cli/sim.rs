@@ -30,7 +30,7 @@ mod workload;
   skeptron sim suzuki-kasami -n 4 --entries 6 --trace run.svg --timeline
   skeptron sim ricart-agrawala --latency exp:1 --order any --crash P3@20
   skeptron sim central --partition '1,2|3,4,5@10..20' --pause 2@5..8
-  skeptron sim singhal-1989 -n 3 --latency uniform:0.1..2 --think exp:2 --seeds 1..500
+  skeptron sim singhal-1989 -n 3 --latency pareto:0.1,1 --think exp:5 --section 0.1 --seeds 1..500
   skeptron sim --replay run.jsonl
 
 Distributions: 1 (constant), uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, file:PATH.

@@ -1,6 +1,6 @@
 //! How tables look.
 
-use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 
 /// A table with one thin line below its header that fits the terminal.
 pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
@@ -10,6 +10,10 @@ pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
         .load_style(TableStyle::new().header_separator(line))
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(header);
+    // The first column is what people copy.
+    if let Some(names) = table.column_mut(0) {
+        names.set_constraint(ColumnConstraint::ContentWidth);
+    }
     if table.width().is_none() {
         // Not a terminal: as wide as a page.
         table.set_width(120);

@@ -22,6 +22,14 @@ impl Point {
     pub(super) fn distance(self, other: Point) -> f64 {
         (other.x - self.x).hypot(other.y - self.y)
     }
+
+    /// From here to `other`, but so many pixels to the right of that way.
+    pub(super) fn beside(self, other: Point, pixels: f64) -> (Point, Point) {
+        let part = pixels / self.distance(other).max(1.0);
+        let (dx, dy) = ((self.y - other.y) * part, (other.x - self.x) * part);
+        let moved = |point: Point| Point::new(point.x + dx, point.y + dy);
+        (moved(self), moved(other))
+    }
 }
 
 /// Tenths of a pixel: finer than one sees, and short.

@@ -48,6 +48,27 @@ fn every_message_and_every_stretch_is_drawn() {
     assert_eq!(svg.matches("REQUEST × 12").count(), 1);
 }
 
+/// Two messages on the same way at the same time, such as a token and the request right behind it.
+#[test]
+fn no_message_hides_another_one() {
+    let mut trace = Scene::new(2).play();
+    let twin = |record: &Record| {
+        let mut twin = record.clone();
+        match &mut twin.what {
+            What::Send { id, .. } | What::Deliver { id } => *id += 1000,
+            _ => return None,
+        }
+        Some(twin)
+    };
+    let with_twin = |record: Record| [twin(&record), Some(record)].into_iter().flatten();
+    trace.records = trace.records.into_iter().flat_map(with_twin).collect();
+    let svg = draw(&trace, &Options::default());
+    let lines: Vec<&str> =
+        svg.lines().filter(|line| line.starts_with("<path class=\"hit\"")).collect();
+    let different: BTreeSet<&str> = lines.iter().copied().collect();
+    assert_eq!((lines.len(), different.len()), (16, 16));
+}
+
 #[test]
 fn faults_are_drawn() {
     let svg = drawn(&Scene::faulty());

@@ -64,6 +64,21 @@ impl Figure {
         Figure::Throughput,
     ];
 
+    /// What an algorithm claims of it. Throughput follows from the synchronisation delay.
+    pub(super) fn claim(self, info: &Info) -> Option<Claim> {
+        let claims = &info.claims;
+        match self {
+            Figure::MessagesFirst => Some(claims.messages_first),
+            Figure::MessagesAgain => Some(claims.messages_again),
+            Figure::MessagesUniform => claims.messages_uniform,
+            Figure::MessagesSaturated => Some(claims.messages_saturated),
+            Figure::ClientDelayFirst => Some(claims.client_first),
+            Figure::ClientDelayAgain => Some(claims.client_again),
+            Figure::SyncDelay => Some(claims.sync_delay),
+            Figure::Throughput => None,
+        }
+    }
+
     /// What it is called in prose.
     pub(super) fn title(self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use skeptron_core::Figures;
-use skeptron_core::catalogue::Info;
+use skeptron_core::catalogue::{Claims, Info, Order};
 use skeptron_sim::replay::Replayed;
 use skeptron_sim::trace::Trace;
 use skeptron_sim::{Report, Scenario, Summary};
@@ -19,11 +19,19 @@ pub(super) fn report(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let figures = scenario.setup.figures(&scenario.requesters);
+    let nodes = counted(report.nodes as u64, "node");
+    let order = match scenario.order {
+        Order::Fifo => "FIFO channels",
+        Order::Any => "channels in any order",
+    };
     writeln!(
         out,
-        "{} · {} nodes, {} asking · latency {} · {} channels · seed {}",
-        info.name, report.nodes, report.requesters, scenario.latency, scenario.order, report.seed
+        "{} · {nodes}, {} asking · latency {} · {order} · seed {}",
+        info.name, report.requesters, scenario.latency, report.seed
     )?;
+    if info.channel == Order::Fifo && scenario.order == Order::Any {
+        writeln!(out, "It is correct on FIFO channels only: these are worse than it needs.")?;
+    }
     let mut rows = table(["figure", "mean", "p50", "p99", "max", "claim"]);
     let mut delay = |name: &str, summary: &Summary, claim: String| {
         let Summary { count, mean, p50, p99, max } = *summary;
@@ -37,7 +45,9 @@ pub(super) fn report(
     };
     delay("client delay", &report.client_delay, claimed_client(info, report));
     delay("response time", &report.response_time, String::new());
-    delay("synchronisation delay", &report.sync_delay, format!("{} T", info.claims.sync_delay));
+    let sync =
+        if report.nodes > 1 { format!("{} T", info.claims.sync_delay) } else { String::new() };
+    delay("synchronisation delay", &report.sync_delay, sync);
     writeln!(out, "{rows}")?;
     let kinds: Vec<String> = report
         .messages
@@ -54,13 +64,21 @@ pub(super) fn report(
         number(report.duration),
         number(report.throughput)
     )?;
+    if report.entries == 0 {
+        let why = match report.warmup {
+            0 => "nobody entered".to_string(),
+            1 => "it stopped in the warm-up, after 1 entry".into(),
+            made => format!("it stopped in the warm-up, after {made} entries"),
+        };
+        writeln!(out, "             nothing to measure: {why}")?;
+    }
     writeln!(
         out,
-        "messages     {} per entry, claimed {}; {} in all{kinds}, {} bytes",
+        "messages     {} per entry{}; {} in all{kinds}, {}",
         number(report.messages.per_entry),
         claimed_messages(info, report, &figures),
         report.messages.total,
-        report.messages.bytes
+        counted(report.messages.bytes, "byte")
     )?;
     if report.messages.multicast.total != report.messages.total {
         writeln!(
@@ -69,11 +87,13 @@ pub(super) fn report(
             number(report.messages.multicast.per_entry)
         )?;
     }
-    let inversions =
-        report.fairness.inversions.map_or("not watched".into(), |count| count.to_string());
+    let inversions = match report.fairness.inversions {
+        None => "inversions not watched".into(),
+        Some(count) => counted(count, "inversion"),
+    };
     writeln!(
         out,
-        "fairness     {inversions} inversions{}, Jain {}, longest bypass {}",
+        "fairness     {inversions}{}, Jain {}, longest bypass {}",
         if report.fairness.order_claimed { " (claimed 0)" } else { "" },
         number(report.fairness.jain),
         report.fairness.longest_bypass
@@ -108,9 +128,12 @@ pub(super) fn violations(report: &Report, command: &str, out: &mut impl Write) -
 }
 
 fn claimed_client(info: &Info, report: &Report) -> String {
+    let Claims { client_first, client_again, .. } = &info.claims;
     match (report.requesters, report.entries) {
-        (1, 1) => format!("{} T", info.claims.client_first),
-        (1, _) => format!("{} T, then {} T", info.claims.client_first, info.claims.client_again),
+        // The claims are for two nodes or more.
+        _ if report.nodes < 2 => String::new(),
+        (1, entries) if entries == 1 || client_first == client_again => format!("{client_first} T"),
+        (1, _) => format!("{client_first} T, then {client_again} T"),
         _ => String::new(),
     }
 }
@@ -119,15 +142,23 @@ fn claimed_messages(info: &Info, report: &Report, figures: &Figures) -> String {
     let claims = &info.claims;
     let value = |claim: &skeptron_core::Claim| {
         let (low, high) = (number(claim.low.value(figures)), number(claim.high.value(figures)));
-        if claim.to_string() == low {
-            low
-        } else if claim.is_exact() {
-            format!("{claim} = {low}")
-        } else {
-            format!("{claim} = {low} … {high}")
+        let bounds = |low: String, high: String| {
+            let text = format!("{} … {}", claim.low, claim.high);
+            let values = format!("{low} … {high}");
+            if text == values { text } else { format!("{text} = {values}") }
+        };
+        match claim.typical {
+            _ if claim.to_string() == low => low,
+            _ if claim.is_exact() => format!("{claim} = {low}"),
+            None => bounds(low, high),
+            Some(typical) => {
+                let value = number(typical.value(figures));
+                format!("about {typical} = {value} ({})", bounds(low, high))
+            }
         }
     };
-    match report.requesters {
+    let claimed = match report.requesters {
+        _ if report.nodes < 2 => return String::new(),
         1 if claims.messages_first != claims.messages_again => {
             format!(
                 "{} first, then {}",
@@ -137,7 +168,13 @@ fn claimed_messages(info: &Info, report: &Report, figures: &Figures) -> String {
         }
         1 => value(&claims.messages_first),
         _ => format!("{} when saturated", value(&claims.messages_saturated)),
-    }
+    };
+    format!(", claimed {claimed}")
+}
+
+/// A number with its noun.
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What a replay came to.
