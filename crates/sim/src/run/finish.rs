@@ -5,7 +5,7 @@ use skeptron_core::mutex::Mutex;
 use skeptron_core::{Message as _, NodeId};
 
 use super::{Outcome, Simulation};
-use crate::metrics::{Fairness, Load, Messages, Multicast, Report, units};
+use crate::metrics::{Fairness, Load, Messages, Multicast, Report, Tally, units};
 use crate::trace::{Header, TICKS_PER_UNIT, Trace};
 
 impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
@@ -22,14 +22,22 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             let names: Vec<String> = who.iter().take(10).map(ToString::to_string).collect();
             let more = if who.len() > 10 { ", …" } else { "" };
             let first = who.first().copied().unwrap_or(NodeId::new(0));
-            let detail = match who.is_empty() {
-                true => format!("nobody waits, and {how}"),
-                false => format!("{}{more} wait, but {how}", names.join(", ")),
+            let detail = match who.len() {
+                0 => format!("nobody waits, and {how}"),
+                1 => format!("{first} waits, but {how}"),
+                _ => format!("{}{more} wait, but {how}", names.join(", ")),
             };
             self.violate(first, "progress", detail);
             self.stall = Some(stall);
         }
-        let tally = self.finished.take().unwrap_or(self.tally);
+        let tally = match self.finished.take() {
+            Some(finished) => finished,
+            // What a run did that ended in its warm-up was not measured.
+            None if self.exits < self.scenario.warmup => {
+                Tally::new(self.nodes.len(), P::Message::KINDS.len())
+            }
+            None => self.tally,
+        };
         let warmup = self.exits.min(self.scenario.warmup);
         let entries = (self.exits - warmup).min(self.scenario.entries);
         let per_entry = |count: u64| if entries == 0 { 0.0 } else { count as f64 / entries as f64 };

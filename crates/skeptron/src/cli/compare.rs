@@ -12,7 +12,7 @@ use skeptron_core::catalogue::{self, Info};
 
 use super::sim::{SimArgs, progress_bar, quoted};
 use super::system::SystemArgs;
-use super::{Verdict, names};
+use super::{Verdict, names, textbook};
 use measure::{Job, Row};
 
 mod html;
@@ -185,13 +185,7 @@ struct Diagram {
 }
 
 fn diagram(info: &'static Info) -> Result<Diagram> {
-    let mut args = SimArgs::parse(info.name)?;
-    args.system.nodes = Some(4);
-    args.entries = 4;
-    args.warmup = Some(0);
-    args.think = "uniform:0..3".into();
-    args.latency = "uniform:0.6..1.4".into();
-    let mut trace = args.trace()?;
+    let mut trace = textbook::run_of(info)?.trace()?;
     // The page says it, where one can copy it.
     let command = trace.header.command.take().unwrap_or_default();
     let mut svg = Vec::new();
