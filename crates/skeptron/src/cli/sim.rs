@@ -103,8 +103,8 @@ pub struct SimArgs {
     #[arg(long, default_value_t = 0.0, value_name = "P", help_heading = "Faults")]
     #[arg(allow_negative_numbers = true, value_parser = names::real)]
     pub duplicate: f64,
-    /// Crash a node: NODE@TIME, NODE@FROM..TO to restart it in its initial state, or
-    /// random:RATE[,DOWN] for crashes at random, each for DOWN units in the mean or for ever
+    /// Crash a node: NODE@TIME, NODE@FROM..TO to restart it in its initial state, or at random:
+    /// random:RATE for ever, random:RATE,DOWN each for DOWN units in the mean
     #[arg(long, value_name = "WHAT", help_heading = "Faults")]
     pub crash: Vec<String>,
     /// Pause a node: NODE@FROM..TO, or random:RATE,LENGTH
