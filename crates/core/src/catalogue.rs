@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Claim, Formula, Setup, mutex};
+use crate::{Claim, Formula, mutex};
 
 /// All that is said of one algorithm, or of one broken variant of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,17 +151,4 @@ pub fn sound() -> impl Iterator<Item = &'static Info> {
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Info> {
     all().find(|info| info.name == name)
-}
-
-impl Info {
-    /// What a setup must have for this algorithm and does not.
-    #[must_use]
-    pub fn missing(&self, setup: &Setup) -> Option<&'static str> {
-        match self.layout {
-            Layout::Quorums if setup.quorums().is_none() => Some("quorum system"),
-            Layout::Structure if setup.structure().is_none() => Some("information structure"),
-            Layout::Tree if setup.tree().is_none() => Some("tree"),
-            _ => None,
-        }
-    }
 }

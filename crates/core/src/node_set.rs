@@ -128,12 +128,6 @@ impl NodeSet {
         self.iter().next()
     }
 
-    /// Whether every node of it is in `other`.
-    #[must_use]
-    pub fn is_subset(&self, other: &NodeSet) -> bool {
-        self.iter().all(|node| other.contains(node))
-    }
-
     /// Whether the two have a node in common.
     #[must_use]
     pub fn intersects(&self, other: &NodeSet) -> bool {

@@ -156,12 +156,6 @@ impl Structure {
         &self.inform[i.index()]
     }
 
-    /// `St_i`: who tells `i`, that is, whose section `i` knows about.
-    #[must_use]
-    pub fn status(&self, i: NodeId) -> NodeSet {
-        NodeId::all(self.nodes()).filter(|&j| self.inform(j).contains(i)).collect()
-    }
-
     /// Sanders' bounds on the messages of one entry of `i`, at low load and at worst.
     #[must_use]
     pub fn message_bounds(&self, i: NodeId) -> (usize, usize) {
