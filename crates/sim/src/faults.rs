@@ -12,7 +12,7 @@ pub struct Faults {
     /// The probability that a message is delivered twice.
     pub duplicate: f64,
     /// What happens when.
-    pub planned: Vec<(Ticks, Fault)>,
+    pub planned: Vec<PlannedFault>,
     /// Crashes at random.
     pub crashes: Option<RandomFault>,
     /// Pauses at random.
@@ -30,21 +30,27 @@ pub struct RandomFault {
     pub lasting: Option<f64>,
 }
 
-/// One planned event.
+/// A fault at a given time. It carries its own end, so the end of one is never taken for that of
+/// another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedFault {
+    /// When it begins.
+    pub from: Ticks,
+    /// When it ends; `None` for never.
+    pub until: Option<Ticks>,
+    /// What it is.
+    pub fault: Fault,
+}
+
+/// What can befall a node or the network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// The node stops and forgets everything.
+    /// The node stops and forgets everything; at the end it begins again in its initial state.
     Crash(NodeId),
-    /// A crashed node begins again in its initial state.
-    Restart(NodeId),
-    /// The node stands still; what arrives waits.
+    /// The node stands still; what arrives waits until it goes on.
     Pause(NodeId),
-    /// A paused node goes on.
-    Resume(NodeId),
-    /// Messages sent across the cut are lost from now on.
+    /// Messages sent across the cut are lost until it is mended.
     Cut(Cut),
-    /// This cut, as it was made, is mended.
-    Mend(Cut),
 }
 
 /// A cut of the network.

@@ -19,7 +19,7 @@ pub mod trace;
 mod workload;
 
 pub use distribution::{Distribution, DistributionError};
-pub use faults::{Cut, Fault, Faults, RandomFault};
+pub use faults::{Cut, Fault, Faults, PlannedFault, RandomFault};
 pub use metrics::{Fairness, Load, Messages, Multicast, Report, Summary, Violation};
 pub use network::{Latency, LatencyError};
 pub use queue::{Queue, QueueKind};

@@ -11,7 +11,7 @@ use skeptron_core::{Effect, Entered, Input, Lock, Message, NodeId, Outbox, Refus
 
 use crate::applications::{Applications, Plan};
 use crate::chance::{Chance, Purpose};
-use crate::faults::{Cut, Fault, RandomFault};
+use crate::faults::{Cut, PlannedFault, RandomFault};
 use crate::metrics::{Report, Tally, Violation, units};
 use crate::network::Network;
 use crate::queue::{Queue, QueueKind};
@@ -111,7 +111,10 @@ enum Event<M, const W: usize> {
     },
     /// Requests arrive from outside.
     Arrival,
-    Fault(Box<Fault>),
+    /// A planned fault begins.
+    Fault(Box<PlannedFault>),
+    /// A fault of that node, or of the network, may end.
+    End(Option<NodeId>),
     /// Time for the next fault by chance.
     RandomFault(Purpose),
 }
@@ -172,7 +175,10 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     /// Counts crashes, so that what was planned before one is not done after it.
     lives: Vec<u32>,
     held: Vec<VecDeque<Event<P::Message, W>>>,
-    cuts: Vec<Cut>,
+    /// Cuts of the network, and when each is mended.
+    cuts: Vec<(Option<Ticks>, Cut)>,
+    /// When the present fault of each node ends.
+    until: Vec<Option<Ticks>>,
     loss: Chance,
     duplication: Chance,
     fault_chances: [(Purpose, Option<RandomFault>, Chance); 3],
@@ -225,6 +231,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             lives: vec![0; n],
             held: Vec::new(),
             cuts: Vec::new(),
+            until: vec![None; n],
             loss: Chance::new(seed, Purpose::Loss),
             duplication: Chance::new(seed, Purpose::Duplication),
             fault_chances: [
@@ -283,8 +290,8 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
 
     /// Plans what the applications do and what goes wrong.
     fn begin(&mut self) {
-        for (at, fault) in &self.scenario.faults.planned {
-            self.queue.push(*at, Event::Fault(Box::new(fault.clone())));
+        for fault in &self.scenario.faults.planned {
+            self.queue.push(fault.from, Event::Fault(Box::new(fault.clone())));
         }
         for kind in 0..self.fault_chances.len() {
             self.plan_random_fault(kind);
@@ -316,6 +323,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             Event::Leave { node, life } => (3, node.index(), u64::from(*life)),
             Event::Arrival => (4, 0, 0),
             Event::Fault(_) => (5, 0, 0),
+            Event::End(node) => (7, node.map_or(0, NodeId::index), u64::from(node.is_some())),
             Event::RandomFault(purpose) => (6, *purpose as usize, 0),
         };
         let word = self.now.rotate_left(32) ^ (node as u64) << 3 ^ tag;
@@ -346,7 +354,8 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
                 }
             }
             Event::Arrival => self.arrive(),
-            Event::Fault(fault) => self.fault(*fault),
+            Event::Fault(planned) => self.begin_fault(planned.fault, planned.until),
+            Event::End(node) => self.end_fault(node),
             Event::RandomFault(purpose) => self.random_fault(purpose),
         }
     }
@@ -453,7 +462,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         if faults.loss > 0.0 && self.loss.happens(faults.loss) {
             return self.lose(from, id, Loss::Chance);
         }
-        if self.cuts.iter().any(|cut| cut.separates(from, to)) {
+        if self.cuts.iter().any(|(_, cut)| cut.separates(from, to)) {
             return self.lose(from, id, Loss::Partition);
         }
         let fence = self.fences[from.index()].attach();

@@ -191,12 +191,11 @@ impl Scenario {
         }
         chance("the probability of loss", self.faults.loss)?;
         chance("the probability of duplication", self.faults.duplicate)?;
-        for (_, fault) in &self.faults.planned {
-            match fault {
+        for planned in &self.faults.planned {
+            match &planned.fault {
                 Fault::Crash(node) => known("a crash", *node)?,
-                Fault::Restart(node) => known("a restart", *node)?,
-                Fault::Pause(node) | Fault::Resume(node) => known("a pause", *node)?,
-                Fault::Cut(cut) | Fault::Mend(cut) => {
+                Fault::Pause(node) => known("a pause", *node)?,
+                Fault::Cut(cut) => {
                     for node in cut.from.iter().chain(cut.to.iter()) {
                         known("a partition", node)?;
                     }

@@ -4,23 +4,28 @@ use skeptron_core::{NodeId, Setup, catalogue};
 
 use super::{Options, run};
 use crate::distribution::Distribution;
-use crate::faults::Fault;
+use crate::faults::{Fault, PlannedFault};
 use crate::metrics::Report;
 use crate::network::Latency;
 use crate::scenario::Scenario;
-use crate::trace::TICKS_PER_UNIT;
+use crate::trace::{TICKS_PER_UNIT, What};
 use crate::workload::Workload;
 
 fn report(name: &str, scenario: &Scenario) -> Report {
     run(catalogue::find(name).unwrap(), scenario, &Options::default()).unwrap().report
 }
 
-fn sequential(nodes: usize, think: f64, faults: &[(u64, Fault)]) -> Scenario {
+/// A fault from one time to another, in units.
+fn fault(from: u64, until: Option<u64>, fault: Fault) -> PlannedFault {
+    let until = until.map(|until| until * TICKS_PER_UNIT);
+    PlannedFault { from: from * TICKS_PER_UNIT, until, fault }
+}
+
+fn sequential(nodes: usize, think: f64, faults: &[PlannedFault]) -> Scenario {
     let mut scenario = Scenario::new(Setup::new(nodes).unwrap());
     scenario.workload = Workload::Sequential { think: Distribution::constant(think) };
     scenario.entries = 50;
-    let ticks = faults.iter().map(|(at, fault)| (at * TICKS_PER_UNIT, fault.clone()));
-    scenario.faults.planned = ticks.collect();
+    scenario.faults.planned = faults.to_vec();
     scenario
 }
 
@@ -29,7 +34,7 @@ fn sequential(nodes: usize, think: f64, faults: &[(u64, Fault)]) -> Scenario {
 #[test]
 fn a_crash_does_not_end_a_sequential_workload() {
     let (first, second) = (NodeId::new(0), NodeId::new(1));
-    let crash = |at| vec![(at, Fault::Crash(second))];
+    let crash = |at| vec![fault(at, None, Fault::Crash(second))];
     for think in [0.0, 3.0] {
         for faults in (0..12).map(crash) {
             let report = report("central", &sequential(4, think, &faults));
@@ -39,12 +44,29 @@ fn a_crash_does_not_end_a_sequential_workload() {
         let early = report("central", &sequential(4, think, &crash(0)));
         assert_eq!((early.entries, early.stalled), (50, false));
     }
-    let pause = [(0, Fault::Pause(first)), (1, Fault::Crash(first))];
-    let paused = report(
-        "central",
-        &sequential(1, 0.0, &[&pause[..], &[(9, Fault::Restart(first))]].concat()),
-    );
+    let faults = [fault(0, Some(99), Fault::Pause(first)), fault(1, Some(9), Fault::Crash(first))];
+    let paused = report("central", &sequential(1, 0.0, &faults));
     assert_eq!((paused.entries, paused.stalled), (50, false), "nobody else was up meanwhile");
+}
+
+/// The end of one fault is not that of another.
+#[test]
+fn a_fault_lasts_until_its_own_end() {
+    let node = NodeId::new(0);
+    let resumes_at = |faults: &[PlannedFault]| {
+        let scenario = sequential(1, 1.0, faults);
+        let options = Options { record: true, ..Options::default() };
+        let info = catalogue::find("central").unwrap();
+        let records = run(info, &scenario, &options).unwrap().trace.unwrap().records;
+        let ends = records.iter().filter(|r| matches!(r.what, What::Resume | What::Restart));
+        ends.map(|record| record.t / TICKS_PER_UNIT).collect::<Vec<_>>()
+    };
+    let pause = |from, until| fault(from, Some(until), Fault::Pause(node));
+    let crash = |from, until| fault(from, Some(until), Fault::Crash(node));
+    assert_eq!(resumes_at(&[pause(0, 10), crash(1, 2), pause(5, 15)]), [2, 15]);
+    assert_eq!(resumes_at(&[pause(0, 10), pause(5, 15)]), [15]);
+    assert_eq!(resumes_at(&[pause(0, 10), pause(5, 8)]), [10]);
+    assert_eq!(resumes_at(&[crash(0, 10), crash(5, 8), pause(6, 20)]), [10]);
 }
 
 /// What the warm-up and the last ones who still wait do is not measured.

@@ -6,28 +6,50 @@ use skeptron_core::{Input, NodeId, NodeSet};
 use super::{Event, Health, Purpose, Simulation};
 use crate::distribution::ticks;
 use crate::faults::{Cut, Fault};
-use crate::trace::What;
+use crate::trace::{Ticks, What};
 
 impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
-    pub(super) fn fault(&mut self, fault: Fault) {
-        match fault {
-            Fault::Crash(node) => self.crash(node),
-            Fault::Restart(node) => self.restart(node),
-            Fault::Pause(node) => self.pause(node),
-            Fault::Resume(node) => self.resume(node),
-            Fault::Cut(cut) => self.cuts.push(cut),
-            Fault::Mend(cut) => {
-                let place = self.cuts.iter().position(|made| *made == cut);
-                place.map(|place| self.cuts.swap_remove(place));
+    pub(super) fn begin_fault(&mut self, fault: Fault, until: Option<Ticks>) {
+        let whom = match fault {
+            Fault::Crash(node) => {
+                self.crash(node, until);
+                Some(node)
             }
+            Fault::Pause(node) => {
+                self.pause(node, until);
+                Some(node)
+            }
+            Fault::Cut(cut) => {
+                self.cuts.push((until, cut));
+                None
+            }
+        };
+        if let Some(until) = until {
+            self.queue.push(until, Event::End(whom));
         }
     }
 
-    fn crash(&mut self, node: NodeId) {
+    /// Ends what ends now: an event for the end of a fault that another one has replaced finds
+    /// nothing to do.
+    pub(super) fn end_fault(&mut self, whom: Option<NodeId>) {
+        let now = Some(self.now);
+        match whom {
+            None => self.cuts.retain(|(until, _)| *until != now),
+            Some(node) if self.until[node.index()] != now => {}
+            Some(node) => match self.health[node.index()] {
+                Health::Down => self.restart(node),
+                Health::Paused => self.resume(node),
+                Health::Up => {}
+            },
+        }
+    }
+
+    fn crash(&mut self, node: NodeId, until: Option<Ticks>) {
         let i = node.index();
         if self.health[i] == Health::Down {
             return;
         }
+        self.until[i] = until;
         self.record(node, || What::Crash);
         self.health[i] = Health::Down;
         self.lives[i] += 1;
@@ -44,9 +66,6 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
 
     fn restart(&mut self, node: NodeId) {
         let i = node.index();
-        if self.health[i] != Health::Down {
-            return;
-        }
         // It was built once already, so it can be built again.
         if let Ok(mut fresh) = P::build(self.info.name, &self.scenario.setup) {
             self.nodes[i] = fresh.swap_remove(i);
@@ -60,20 +79,25 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
         }
     }
 
-    fn pause(&mut self, node: NodeId) {
-        if self.health[node.index()] == Health::Up {
-            self.health[node.index()] = Health::Paused;
-            self.record(node, || What::Pause);
+    /// A pause within a pause makes it longer, if it ends later.
+    fn pause(&mut self, node: NodeId, until: Option<Ticks>) {
+        let i = node.index();
+        match self.health[i] {
+            Health::Up => {
+                self.health[i] = Health::Paused;
+                self.until[i] = until;
+                self.record(node, || What::Pause);
+            }
+            Health::Paused => self.until[i] = self.until[i].zip(until).map(|(a, b)| a.max(b)),
+            Health::Down => {}
         }
     }
 
     fn resume(&mut self, node: NodeId) {
-        if self.health[node.index()] == Health::Paused {
-            self.health[node.index()] = Health::Up;
-            self.record(node, || What::Resume);
-            self.release_held(node);
-            self.request_if_idle(node);
-        }
+        self.health[node.index()] = Health::Up;
+        self.record(node, || What::Resume);
+        self.release_held(node);
+        self.request_if_idle(node);
     }
 
     /// What happens to a paused node happens when it goes on, in the same order.
@@ -109,25 +133,18 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
         let end = fault
             .and_then(|fault| fault.lasting)
             .map(|mean| self.now + ticks(mean * chance.exponential()));
-        let (begins, ends) = if purpose == Purpose::Partition {
+        let fault = if purpose == Purpose::Partition {
             let from: NodeSet = NodeId::all(n as usize).filter(|_| chance.happens(0.5)).collect();
             let to = NodeId::all(n as usize).filter(|&node| !from.contains(node)).collect();
-            let cut = Cut { from, to, both_ways: chance.happens(0.5) };
-            (Fault::Cut(cut.clone()), Fault::Mend(cut))
+            Fault::Cut(Cut { from, to, both_ways: chance.happens(0.5) })
         } else {
             let node = NodeId::new(chance.below(n) as usize);
             if self.health[node.index()] != Health::Up {
                 return self.plan_random_fault(kind);
             }
-            match purpose {
-                Purpose::Crash => (Fault::Crash(node), Fault::Restart(node)),
-                _ => (Fault::Pause(node), Fault::Resume(node)),
-            }
+            if purpose == Purpose::Crash { Fault::Crash(node) } else { Fault::Pause(node) }
         };
-        self.fault(begins);
-        if let Some(end) = end {
-            self.queue.push(end, Event::Fault(Box::new(ends)));
-        }
+        self.begin_fault(fault, end);
         self.plan_random_fault(kind);
     }
 }

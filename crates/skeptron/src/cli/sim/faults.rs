@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use skeptron_core::NodeId;
-use skeptron_sim::{Cut, Distribution, Fault, Faults, RandomFault};
+use skeptron_sim::{Cut, Distribution, Fault, Faults, PlannedFault, RandomFault};
 
 use super::super::names;
 use super::SimArgs;
@@ -15,11 +15,8 @@ pub(super) fn parse(args: &SimArgs) -> Result<Faults> {
             faults.crashes = Some(random);
             continue;
         }
-        let (node, from, to) = node_and_times(text).with_context(context)?;
-        faults.planned.push((from, Fault::Crash(node)));
-        if let Some(to) = to {
-            faults.planned.push((to, Fault::Restart(node)));
-        }
+        let (node, from, until) = node_and_times(text).with_context(context)?;
+        faults.planned.push(PlannedFault { from, until, fault: Fault::Crash(node) });
     }
     for text in &args.pause {
         let context = || format!("--pause {text}");
@@ -27,9 +24,11 @@ pub(super) fn parse(args: &SimArgs) -> Result<Faults> {
             faults.pauses = Some(lasting(random).with_context(context)?);
             continue;
         }
-        let (node, from, to) = node_and_times(text).with_context(context)?;
-        let Some(to) = to else { bail!("--pause {text}: a pause ends; write NODE@FROM..TO") };
-        faults.planned.extend([(from, Fault::Pause(node)), (to, Fault::Resume(node))]);
+        let (node, from, until) = node_and_times(text).with_context(context)?;
+        if until.is_none() {
+            bail!("--pause {text}: a pause ends; write NODE@FROM..TO");
+        }
+        faults.planned.push(PlannedFault { from, until, fault: Fault::Pause(node) });
     }
     for text in &args.partition {
         let context = || format!("--partition {text}");
@@ -37,11 +36,8 @@ pub(super) fn parse(args: &SimArgs) -> Result<Faults> {
             faults.partitions = Some(lasting(random).with_context(context)?);
             continue;
         }
-        let (cut, from, to) = cut(text).with_context(context)?;
-        faults.planned.push((from, Fault::Cut(cut.clone())));
-        if let Some(to) = to {
-            faults.planned.push((to, Fault::Mend(cut)));
-        }
+        let (cut, from, until) = cut(text).with_context(context)?;
+        faults.planned.push(PlannedFault { from, until, fault: Fault::Cut(cut) });
     }
     Ok(faults)
 }
