@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 use skeptron_core::{Message, NodeId, catalogue};
 
-use self::canvas::{Canvas, HEAD, Point, escaped};
+pub use self::canvas::escaped;
+use self::canvas::{Canvas, HEAD, Point};
 use self::label::{Labels, Place};
 use self::layout::Layout;
 use super::timeline::{Arrow, Doing, End, Span, Timeline};

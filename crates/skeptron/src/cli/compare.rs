@@ -16,7 +16,6 @@ use super::{Verdict, names, textbook};
 use measure::{Job, Row};
 
 mod html;
-mod markup;
 mod measure;
 mod plot;
 mod print;

@@ -117,8 +117,10 @@ impl Canvas {
 /// How long the head of an arrow is.
 pub(super) const HEAD: f64 = 9.0;
 
-/// Text that is no markup; characters that XML does not have are replaced.
-pub(super) fn escaped(text: &str) -> String {
+/// Text that is no markup, neither in an element nor in an attribute; characters that XML does not
+/// have are replaced.
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

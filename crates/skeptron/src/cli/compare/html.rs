@@ -1,10 +1,10 @@
 //! A comparison as one self-contained page.
 
 use skeptron_core::catalogue::{Family, Info};
+use skeptron_sim::trace::svg::escaped;
 
 use super::super::table::number;
 use super::Diagram;
-use super::markup::escaped;
 use super::measure::{Figure, Row};
 use super::plot::{LogY, Plot, Point, Series};
 use look::Look;

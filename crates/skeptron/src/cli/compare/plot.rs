@@ -1,8 +1,9 @@
 //! Line plots as SVG. Colours come from the style sheet of the page: a series has only a class.
 
+use skeptron_sim::trace::svg::escaped;
+
 use std::fmt::Write as _;
 
-use super::markup::escaped;
 use marker::Shape;
 use scale::Scale;
 

@@ -1,9 +1,9 @@
 //! The table of all figures.
 
 use skeptron_core::catalogue::Info;
+use skeptron_sim::trace::svg::escaped;
 
 use super::super::super::table::number;
-use super::super::markup::escaped;
 use super::super::measure::{Claimed, Figure, Row};
 use super::{Page, measured};
 
