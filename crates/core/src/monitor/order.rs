@@ -22,7 +22,7 @@ impl<const W: usize> Knowledge<W> {
 /// How many ends of requests back it is remembered whose they were.
 const RECENT: usize = 8;
 
-/// Counts inversions: entries that overtook a request that happened before.
+/// Finds inversions: entries that overtook a request that happened before.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrderMonitor<const W: usize> {
     /// What each node knows now.
@@ -37,7 +37,6 @@ pub struct OrderMonitor<const W: usize> {
     recent: [usize; RECENT],
     /// How many requests have ended: served, or gone with their node.
     ended: u64,
-    inversions: u64,
 }
 
 impl<const W: usize> OrderMonitor<W> {
@@ -52,13 +51,12 @@ impl<const W: usize> OrderMonitor<W> {
             ended_with: vec![0; watched],
             recent: [0; RECENT],
             ended: 0,
-            inversions: 0,
         }
     }
 
     /// `node` makes a request.
     pub fn request(&mut self, node: NodeId) {
-        if self.nodes.is_empty() {
+        if !self.is_watching() {
             return;
         }
         let i = node.index();
@@ -78,7 +76,7 @@ impl<const W: usize> OrderMonitor<W> {
 
     /// `node` receives a message that carries `known`.
     pub fn deliver(&mut self, node: NodeId, known: Knowledge<W>) {
-        if self.nodes.is_empty() {
+        if !self.is_watching() {
             return;
         }
         for word in 0..W {
@@ -106,20 +104,18 @@ impl<const W: usize> OrderMonitor<W> {
 
     /// `node` enters. Returns how many waiting requests it overtook although they happened before.
     pub fn enter(&mut self, node: NodeId) -> u64 {
-        if self.nodes.is_empty() {
+        if !self.is_watching() {
             return 0;
         }
         self.forget(node);
-        let overtaken = self.at_request[node.index()].bits.iter().zip(&self.waiting);
-        let overtaken =
-            overtaken.map(|(known, waiting)| u64::from((known & waiting).count_ones())).sum();
-        self.inversions += u64::from(overtaken > 0);
-        overtaken
+        let known = self.at_request[node.index()].bits.iter();
+        let overtaken = known.zip(&self.waiting).map(|(known, waiting)| known & waiting);
+        overtaken.map(|bits| u64::from(bits.count_ones())).sum()
     }
 
     /// The request of `node` is no more: served, or gone with its node.
     pub fn forget(&mut self, node: NodeId) {
-        if self.nodes.is_empty() {
+        if !self.is_watching() {
             return;
         }
         let i = node.index();
@@ -136,10 +132,10 @@ impl<const W: usize> OrderMonitor<W> {
         self.ended_with[i] = self.ended;
     }
 
-    /// How many entries overtook a request that happened before; `None` if that was not watched.
+    /// Whether the order is watched at all.
     #[must_use]
-    pub fn inversions(&self) -> Option<u64> {
-        (!self.nodes.is_empty()).then_some(self.inversions)
+    pub fn is_watching(&self) -> bool {
+        !self.nodes.is_empty()
     }
 }
 
@@ -229,7 +225,7 @@ mod tests {
         monitor.request(a);
         monitor.request(b);
         assert_eq!(monitor.enter(b), 0);
-        assert_eq!(monitor.inversions(), Some(0));
+        assert!(monitor.is_watching());
     }
 
     #[test]
@@ -242,7 +238,6 @@ mod tests {
         monitor.deliver(b, message);
         monitor.request(b);
         assert_eq!(monitor.enter(b), 1);
-        assert_eq!(monitor.inversions(), Some(1));
     }
 
     #[test]
@@ -284,8 +279,8 @@ mod tests {
         let mut monitor = OrderMonitor::<1>::new(65);
         monitor.request(NodeId::new(64));
         assert_eq!(monitor.enter(NodeId::new(64)), 0);
-        assert_eq!(monitor.inversions(), None);
-        assert_eq!(OrderMonitor::<0>::new(1).inversions(), None);
+        assert!(!monitor.is_watching());
+        assert!(!OrderMonitor::<0>::new(1).is_watching());
         assert_eq!(size_of::<Knowledge<0>>(), 0);
     }
 }

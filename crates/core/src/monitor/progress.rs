@@ -11,7 +11,6 @@ pub struct Progress {
     since: Vec<Option<u64>>,
     waiting: usize,
     entries: u64,
-    longest_bypass: u64,
     /// Messages since the last entry or the first request, whichever came later.
     fruitless: u64,
     patience: u64,
@@ -39,7 +38,6 @@ impl Progress {
             since: vec![None; n as usize],
             waiting: 0,
             entries: 0,
-            longest_bypass: 0,
             fruitless: 0,
             patience: 100_000 + 20 * n * n,
         }
@@ -61,7 +59,6 @@ impl Progress {
         let bypass = since.map_or(0, |since| self.entries - since);
         self.entries += 1;
         self.fruitless = 0;
-        self.longest_bypass = self.longest_bypass.max(bypass);
         bypass
     }
 
@@ -105,12 +102,6 @@ impl Progress {
     pub fn at_rest(&self) -> Option<Stall> {
         (self.waiting > 0).then(|| Stall::Deadlock(self.who_waits()))
     }
-
-    /// The most entries of others during one wait.
-    #[must_use]
-    pub fn longest_bypass(&self) -> u64 {
-        self.longest_bypass
-    }
 }
 
 #[cfg(test)]
@@ -127,7 +118,7 @@ mod tests {
             monitor.enter(b);
         }
         assert_eq!(monitor.enter(a), 3);
-        assert_eq!((monitor.longest_bypass(), monitor.waiting()), (3, 0));
+        assert_eq!(monitor.waiting(), 0);
     }
 
     #[test]

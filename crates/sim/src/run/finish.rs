@@ -67,7 +67,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             throughput: if duration > 0.0 { entries as f64 / duration } else { 0.0 },
             fairness: Fairness {
                 // The monitor counts those of the whole run, if it watches at all.
-                inversions: self.order.inversions().and(Some(tally.inversions)),
+                inversions: self.order.is_watching().then_some(tally.inversions),
                 order_claimed: self.info.claims.ordered,
                 jain: tally.jain(&self.scenario.requesters),
                 longest_bypass: tally.longest_bypass,
