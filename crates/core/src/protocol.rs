@@ -40,13 +40,13 @@ use thiserror::Error;
 ///
 /// Nothing pending hides in the node: whatever it wants done is in the outbox when `step` returns,
 /// so `Eq + Hash` is exactly the protocol state.
-pub trait Protocol: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned {
+pub trait Protocol: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync {
     /// What the application asks for.
     type Command: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned;
     /// What travels between nodes.
     type Message: Message;
     /// Which alarm rang; [`Never`] where there is none.
-    type Timer: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned;
+    type Timer: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync;
     /// What the application is told.
     type Event: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned;
 
@@ -55,10 +55,18 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned {
     /// # Errors
     /// [`Refused`] means that neither the node nor the outbox has changed.
     fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused>;
+
+    /// Whether it makes no difference if `message` is taken now or after whatever else may come to
+    /// this node before: taking it sends nothing, and nothing sent meanwhile depends on it. The
+    /// checker then need not try both; it never takes this on trust but proves it for each system
+    /// that it explores. Saying `false` is always right.
+    fn absorbs(&self, _from: NodeId, _message: &Self::Message) -> bool {
+        false
+    }
 }
 
 /// What travels between nodes: a small closed set of kinds, counted and drawn by name.
-pub trait Message: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned {
+pub trait Message: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync {
     /// The names of all kinds, as the papers write them.
     const KINDS: &'static [&'static str];
 

@@ -129,6 +129,11 @@ impl Protocol for CarvalhoRoucairol {
             Input::Expire(never) => match never {},
         }
     }
+
+    /// A REPLY is noted; no answer of ours depends on it.
+    fn absorbs(&self, _: NodeId, message: &Msg) -> bool {
+        *message == Msg::Reply
+    }
 }
 
 impl CarvalhoRoucairol {

@@ -162,6 +162,14 @@ impl Protocol for Lamport {
             Input::Expire(never) => match never {},
         }
     }
+
+    /// An ACK or RELEASE is noted; with nothing new about the time no answer of ours depends on it.
+    fn absorbs(&self, _: NodeId, message: &Msg) -> bool {
+        match *message {
+            Msg::Request { .. } => false,
+            Msg::Ack { t } | Msg::Release { t } => t <= self.clock.now(),
+        }
+    }
 }
 
 impl Lamport {
@@ -185,6 +193,7 @@ impl Lamport {
             return Err(Refused::Unexpected("a second REQUEST before the RELEASE of the first"));
         }
         self.queue.insert(theirs);
+        self.clock.witness(theirs.clock + 1);
         self.hear(theirs);
         // While we wait or are inside, our REQUEST or the RELEASE to come is stamped later.
         if !self.lazy || self.phase == Phase::Idle {
@@ -218,7 +227,7 @@ impl Lamport {
 
     /// The clock advances on every receipt; any message stamped later counts as an acknowledgement.
     fn hear(&mut self, stamp: Timestamp) {
-        self.clock.receive(stamp.clock);
+        self.clock.witness(stamp.clock);
         if self.phase == Phase::Waiting && stamp > self.ours() {
             self.heard.insert(stamp.node);
         }

@@ -125,6 +125,11 @@ impl Protocol for RicartAgrawala {
             Input::Expire(never) => match never {},
         }
     }
+
+    /// A REPLY is noted; with nothing new about the time no answer of ours depends on it.
+    fn absorbs(&self, _: NodeId, message: &Msg) -> bool {
+        matches!(message, Msg::Reply { t } if *t <= self.clock.now())
+    }
 }
 
 impl RicartAgrawala {

@@ -1,0 +1,249 @@
+//! From a question to its answer: which searches are needed, and what they prove.
+
+use std::time::Instant;
+
+use serde::Serialize;
+use skeptron_core::catalogue::Info;
+use skeptron_core::mutex::{Mutex, Visitor, dispatch};
+
+use crate::cycles::unfair_run;
+use crate::explorer::{Found, Limits, Progress, explore};
+use crate::local::Memory;
+use crate::property::{Properties, Property};
+use crate::reduction::certify;
+use crate::scenario::{Scenario, ScenarioError};
+use crate::story::{Counterexample, tell};
+use crate::world::World;
+
+/// How to search.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// How many threads.
+    pub threads: usize,
+    /// About how many bytes the search may take.
+    pub max_memory: usize,
+    /// Whether to leave out interleavings that provably make no difference.
+    pub reduction: bool,
+    /// Whether to go on after the first violation, until every property is decided.
+    pub keep_going: bool,
+    /// Is told now and then how far the search is.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+}
+
+impl Default for Options<'_> {
+    /// All cores, 4 GiB, reduced, up to the first violation.
+    fn default() -> Self {
+        Options {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            max_memory: 4 << 30,
+            reduction: true,
+            keep_going: false,
+            progress: None,
+        }
+    }
+}
+
+/// What the exploration of a system came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Distinct states.
+    pub states: u64,
+    /// Steps from one state to another.
+    pub transitions: u64,
+    /// How many steps lead to the last states that were explored.
+    pub depth: usize,
+    /// Whether there is nothing else to explore.
+    pub complete: bool,
+    /// Whether the memory ended the search.
+    pub out_of_memory: bool,
+    /// Whether interleavings were left out.
+    pub reduction: bool,
+    /// What was judged.
+    pub verdicts: Vec<Verdict>,
+    /// How long it took.
+    pub seconds: f64,
+    /// The most memory that the search took, in bytes.
+    pub peak_bytes: usize,
+}
+
+/// What is known of one property.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    /// Which one.
+    pub property: Property,
+    /// Whether it holds; `None` if the search ended before that was known.
+    pub holds: Option<bool>,
+    /// The shortest way to violate it.
+    pub counterexample: Option<Counterexample>,
+}
+
+impl Report {
+    /// Whether everything holds, as far as it is known.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.violation().is_none()
+    }
+
+    /// The violation with the shortest trace.
+    #[must_use]
+    pub fn violation(&self) -> Option<(Property, &Counterexample)> {
+        let shown = |verdict: &'_ Verdict| verdict.counterexample.is_some();
+        let shortest = self
+            .verdicts
+            .iter()
+            .filter(|verdict| shown(verdict))
+            .min_by_key(|verdict| verdict.counterexample.as_ref().map(|c| c.steps.len()));
+        shortest.and_then(|v| Some((v.property, v.counterexample.as_ref()?)))
+    }
+
+    /// What is known of `property`; `None` if it was not judged.
+    #[must_use]
+    pub fn verdict(&self, property: Property) -> Option<&Verdict> {
+        self.verdicts.iter().find(|verdict| verdict.property == property)
+    }
+}
+
+/// Explores every interleaving of `scenario` and judges each.
+///
+/// # Errors
+/// If the scenario cannot be explored.
+pub fn check(
+    info: &Info,
+    scenario: &Scenario,
+    options: &Options<'_>,
+) -> Result<Report, ScenarioError> {
+    dispatch(info, Check { info, scenario, options })
+}
+
+struct Check<'a> {
+    info: &'a Info,
+    scenario: &'a Scenario,
+    options: &'a Options<'a>,
+}
+
+impl Visitor for Check<'_> {
+    type Output = Result<Report, ScenarioError>;
+
+    fn visit<P: Mutex>(self) -> Self::Output {
+        let began = Instant::now();
+        let world = World::<P>::new(self.info, self.scenario, false)?;
+        let (found, reduction) = self.search(&world);
+        let mut answer = Answer { world: &world, found: &found, verdicts: Vec::new() };
+        answer.judge();
+        if !world.counts_messages {
+            answer.judge_cycles(self.options.max_memory);
+        }
+        let mut verdicts = answer.verdicts;
+        let fence = self.fence::<P>(&found)?;
+        let after_order = verdicts.iter().position(|v| v.property > Property::Fence);
+        verdicts.insert(after_order.unwrap_or(verdicts.len()), fence);
+        Ok(Report {
+            states: found.states,
+            transitions: found.transitions,
+            depth: found.depth,
+            complete: found.complete,
+            out_of_memory: found.out_of_memory,
+            reduction,
+            verdicts,
+            seconds: began.elapsed().as_secs_f64(),
+            peak_bytes: found.peak_bytes,
+        })
+    }
+}
+
+impl Check<'_> {
+    fn limits(&self, reduction: bool) -> Limits<'_> {
+        let Options { threads, max_memory, keep_going, progress, .. } = *self.options;
+        Limits { threads, reduction, max_memory, keep_going, progress }
+    }
+
+    /// Searches, reduced if that is wanted and proves right. What a reduced search finds is real but
+    /// perhaps not the shortest, so then everything is searched, no further than needed.
+    fn search<P: Mutex>(&self, world: &World<P>) -> (Found, bool) {
+        let reduced = self.options.reduction.then(|| explore(world, &self.limits(true)));
+        let is_proved = |found: &Found| {
+            let mut memory = Memory::new(&world.locals, false);
+            certify(world, &mut memory, &found.taken)
+        };
+        match reduced {
+            Some(found) if found.violated().is_empty() && is_proved(&found) => (found, true),
+            Some(reduced) => {
+                let full = explore(world, &self.limits(false));
+                let missed = full.out_of_memory && full.violated().is_empty();
+                if missed && !reduced.violated().is_empty() { (reduced, true) } else { (full, false) }
+            }
+            None => (explore(world, &self.limits(false)), false),
+        }
+    }
+
+    /// If nobody can ever enter while somebody is inside, every entry follows the exit before it by
+    /// messages, and these carry the fence. Otherwise fences must be watched.
+    fn fence<P: Mutex>(&self, found: &Found) -> Result<Verdict, ScenarioError> {
+        let property = Property::Fence;
+        let unknown = Verdict { property, holds: None, counterexample: None };
+        if !found.violated().contains(Property::Exclusion) {
+            let holds = found.complete.then_some(true);
+            return Ok(Verdict { holds, ..unknown });
+        }
+        if !self.options.keep_going {
+            return Ok(unknown);
+        }
+        let mut world = World::<P>::new(self.info, self.scenario, true)?;
+        world.judged = Properties::from_iter([property]);
+        let found = explore(&world, &self.limits(false));
+        let mut answer = Answer { world: &world, found: &found, verdicts: Vec::new() };
+        answer.judge();
+        Ok(answer.verdicts.pop().unwrap_or(unknown))
+    }
+}
+
+/// Puts together what a search found.
+struct Answer<'a, P: Mutex> {
+    world: &'a World<P>,
+    found: &'a Found,
+    verdicts: Vec<Verdict>,
+}
+
+impl<P: Mutex> Answer<'_, P> {
+    fn judge(&mut self) {
+        for property in self.world.judged.iter() {
+            let moves = self.found.moves_to(property);
+            let counterexample =
+                moves.map(|moves| Counterexample {
+                    shortest: !self.found.reduced,
+                    ..tell(self.world, property, &moves, None)
+                });
+            let holds = match counterexample {
+                Some(_) => Some(false),
+                None => self.found.complete.then_some(true),
+            };
+            self.verdicts.push(Verdict { property, holds, counterexample });
+        }
+    }
+
+    /// Where messages never end, progress is a matter of fair cycles.
+    fn judge_cycles(&mut self, max_memory: usize) {
+        let Some(verdict) =
+            self.verdicts.iter_mut().find(|verdict| verdict.property == Property::Progress)
+        else {
+            return;
+        };
+        if verdict.holds != Some(true) {
+            return;
+        }
+        // A state with what is in flight, and the way to it.
+        let bytes = size_of::<crate::world::State>() + 300;
+        match unfair_run(self.world, max_memory / bytes) {
+            Ok(None) => {}
+            Ok(Some((moves, begins))) => {
+                let told = tell(self.world, Property::Progress, &moves, Some(begins));
+                *verdict = Verdict {
+                    property: Property::Progress,
+                    holds: Some(false),
+                    counterexample: Some(told),
+                };
+            }
+            Err(_too_many) => verdict.holds = None,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Where messages never end: does anybody wait while they go round for ever?
+//!
+//! Where a token circulates the search meets no end at which to ask whether everybody was served.
+//! There a run that never ends must stay for ever in a set of states that can all reach each other, a
+//! strongly connected component. On such a round no user does anything, for users do only so much; so
+//! it consists of deliveries. The run counts only if it is fair: what can be delivered all the time
+//! is delivered some time, and who is inside leaves. So progress is violated exactly if there is a
+//! component of deliveries in which somebody waits, nobody is inside, and every message that can be
+//! delivered in all its states is delivered in one.
+
+use rustc_hash::FxHashMap;
+
+use crate::local::{Explorable, Memory};
+use crate::world::{Move, State, User, World, waiting};
+
+/// A run in which somebody waits for ever: the moves, and from which one on they repeat. `Err` if there
+/// are more than `most` states.
+pub(crate) fn unfair_run<P: Explorable>(
+    world: &World<P>,
+    most: usize,
+) -> Result<Option<(Vec<Move>, usize)>, TooMany> {
+    let graph = Graph::build(world, most)?;
+    for component in graph.components() {
+        if let Some(run) = graph.endless_wait(world, &component) {
+            return Ok(Some(run));
+        }
+    }
+    Ok(None)
+}
+
+/// There are more states than fit.
+#[derive(Debug)]
+pub(crate) struct TooMany;
+
+struct Vertex {
+    state: State,
+    /// How it was reached first.
+    parent: usize,
+    step: Option<Move>,
+    /// Deliveries and where they lead.
+    deliveries: Vec<(Move, usize)>,
+}
+
+struct Graph {
+    /// By distance from the start.
+    vertices: Vec<Vertex>,
+}
+
+impl Graph {
+    fn build<P: Explorable>(world: &World<P>, most: usize) -> Result<Self, TooMany> {
+        let mut memory = Memory::new(&world.locals, false);
+        let mut numbers = FxHashMap::default();
+        numbers.insert(world.fingerprint(&mut memory, &world.start), 0);
+        let start =
+            Vertex { state: world.start.clone(), parent: 0, step: None, deliveries: Vec::new() };
+        let mut vertices = vec![start];
+        let mut moves = Vec::new();
+        let mut at = 0;
+        while at < vertices.len() {
+            if vertices.len() > most {
+                return Err(TooMany);
+            }
+            world.moves(&mut memory, &vertices[at].state, &mut moves);
+            for &step in &moves {
+                let mut state = vertices[at].state.clone();
+                world.take(&mut memory, &mut state, step);
+                let next = vertices.len();
+                let number =
+                    *numbers.entry(world.fingerprint(&mut memory, &state)).or_insert(next);
+                if number == next {
+                    let deliveries = Vec::new();
+                    vertices.push(Vertex { state, parent: at, step: Some(step), deliveries });
+                }
+                if matches!(step, Move::Deliver(_)) {
+                    vertices[at].deliveries.push((step, number));
+                }
+            }
+            at += 1;
+        }
+        Ok(Graph { vertices })
+    }
+
+    /// The strongly connected components with more than one state, or one that leads to itself
+    /// (Tarjan, without recursion).
+    fn components(&self) -> Vec<Vec<usize>> {
+        const NEW: usize = usize::MAX;
+        let n = self.vertices.len();
+        let (mut index, mut low, mut on_stack) = (vec![NEW; n], vec![0; n], vec![false; n]);
+        let (mut stack, mut next, mut found) = (Vec::new(), 0, Vec::new());
+        for root in 0..n {
+            let mut calls = if index[root] == NEW { vec![(root, 0)] } else { Vec::new() };
+            while let Some((v, edge)) = calls.pop() {
+                if edge == 0 {
+                    (index[v], low[v]) = (next, next);
+                    next += 1;
+                    stack.push(v);
+                    on_stack[v] = true;
+                }
+                if let Some(&(_, to)) = self.vertices[v].deliveries.get(edge) {
+                    calls.push((v, edge + 1));
+                    if index[to] == NEW {
+                        calls.push((to, 0));
+                    } else if on_stack[to] {
+                        low[v] = low[v].min(index[to]);
+                    }
+                    continue;
+                }
+                if let Some(&(caller, _)) = calls.last() {
+                    low[caller] = low[caller].min(low[v]);
+                }
+                if low[v] == index[v] {
+                    let first = stack.iter().rposition(|&w| w == v).expect("it was pushed");
+                    let component: Vec<usize> = stack.split_off(first);
+                    component.iter().for_each(|&w| on_stack[w] = false);
+                    let leads_to_itself =
+                        self.vertices[v].deliveries.iter().any(|&(_, to)| to == v);
+                    if component.len() > 1 || leads_to_itself {
+                        found.push(component);
+                    }
+                }
+            }
+        }
+        // The nearest first, so that the run is short.
+        found.sort_by_key(|component| component.iter().min().copied());
+        found
+    }
+
+    fn endless_wait<P: Explorable>(
+        &self,
+        world: &World<P>,
+        component: &[usize],
+    ) -> Option<(Vec<Move>, usize)> {
+        let states = || component.iter().map(|&v| &self.vertices[v].state);
+        let is_inside =
+            |state: &State| state.sites[..world.nodes].iter().any(|s| s.user == User::Inside);
+        if states().any(|state| waiting(state, world.nodes) == 0 || is_inside(state)) {
+            return None;
+        }
+        let inside = |to: usize| component.contains(&to);
+        // What can be delivered in a state, and what is delivered on some way through the component.
+        let links = |v: usize, all: bool| {
+            let vertex = &self.vertices[v];
+            let kept = vertex.deliveries.iter().filter(move |&&(_, to)| all || inside(to));
+            kept.filter_map(|&(step, _)| match step {
+                Move::Deliver(place) => Some(vertex.state.flight[place as usize]),
+                _ => None,
+            })
+        };
+        let always = links(component[0], true)
+            .filter(|packet| component.iter().all(|&v| links(v, true).any(|p| p == *packet)));
+        for packet in always {
+            if !component.iter().any(|&v| links(v, false).any(|p| p == packet)) {
+                return None;
+            }
+        }
+        // The way there, and a round through every state of the component would be long; one round
+        // that comes back is enough to see.
+        let entry = component.iter().copied().min().expect("a component has a state");
+        let mut moves = Vec::new();
+        let mut v = entry;
+        while let Some(step) = self.vertices[v].step {
+            moves.push(step);
+            v = self.vertices[v].parent;
+        }
+        moves.reverse();
+        let begins = moves.len();
+        moves.extend(self.round(entry, &inside));
+        Some((moves, begins))
+    }
+
+    /// The shortest way from a state back to itself.
+    fn round(&self, entry: usize, inside: &impl Fn(usize) -> bool) -> Vec<Move> {
+        let mut reached: FxHashMap<usize, (usize, Move)> = FxHashMap::default();
+        let mut queue = std::collections::VecDeque::from([entry]);
+        while let Some(v) = queue.pop_front() {
+            for &(step, to) in self.vertices[v].deliveries.iter().filter(|&&(_, to)| inside(to)) {
+                if let std::collections::hash_map::Entry::Vacant(new) = reached.entry(to) {
+                    new.insert((v, step));
+                    queue.push_back(to);
+                }
+            }
+            if reached.contains_key(&entry) {
+                break;
+            }
+        }
+        let mut moves = Vec::new();
+        let mut at = entry;
+        while let Some(&(before, step)) = reached.get(&at) {
+            moves.push(step);
+            at = before;
+            if at == entry {
+                break;
+            }
+        }
+        moves.reverse();
+        moves
+    }
+}

@@ -1,0 +1,34 @@
+//! Explores every interleaving of a small system, over the same nodes that the simulator and the
+//! runtime drive, and shows the shortest way to whatever goes wrong.
+//!
+//! ```
+//! use skeptron_check::{Options, Scenario, check};
+//! use skeptron_core::{Setup, catalogue};
+//! use skeptron_core::catalogue::Order;
+//!
+//! let info = catalogue::find("ricart-agrawala").unwrap();
+//! let scenario = Scenario::new(Setup::new(3).unwrap(), 1, Order::Any);
+//! let report = check(info, &scenario, &Options::default()).unwrap();
+//! assert!(report.complete && report.holds());
+//!
+//! let info = catalogue::find("ricart-agrawala-no-tie-break").unwrap();
+//! let report = check(info, &scenario, &Options::default()).unwrap();
+//! assert!(!report.holds());
+//! ```
+
+mod check;
+mod cycles;
+mod explorer;
+mod level;
+mod local;
+mod property;
+mod reduction;
+mod scenario;
+mod story;
+mod world;
+
+pub use check::{Options, Report, Verdict, check};
+pub use explorer::Progress;
+pub use property::{Property, Step, Which};
+pub use scenario::{CrashWhen, Faults, Scenario, ScenarioError};
+pub use story::Counterexample;

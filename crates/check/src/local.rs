@@ -1,0 +1,287 @@
+//! What single nodes do, each thing computed once.
+//!
+//! A system has millions of states, but its nodes have only thousands, and in one of them a message
+//! always has the same effect. So node states and messages are numbered, a world's state is a row of
+//! numbers, and a step of a node is looked up.
+
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
+use std::ops::Range;
+use std::sync::RwLock;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use skeptron_core::mutex::{Entered, Lock};
+use skeptron_core::{Effect, Input, NodeId, Outbox, Protocol};
+
+/// An algorithm that can be explored.
+pub(crate) trait Explorable: Protocol<Command = Lock, Event = Entered> {}
+impl<P: Protocol<Command = Lock, Event = Entered>> Explorable for P {}
+
+/// Number of a [`Cell`].
+pub(crate) type CellId = u32;
+/// Number of a [`Letter`].
+pub(crate) type LetterId = u32;
+
+/// A node's state and its armed alarms.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Cell<P: Protocol> {
+    pub(crate) me: NodeId,
+    pub(crate) node: P,
+    /// By their hash: it does not matter which was armed first.
+    pub(crate) armed: Vec<P::Timer>,
+}
+
+/// A message and who sent it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Letter<P: Protocol> {
+    pub(crate) from: NodeId,
+    pub(crate) message: P::Message,
+}
+
+/// Things with numbers, and their hashes by content: those are the same in every run.
+struct Numbered<T> {
+    things: Vec<T>,
+    numbers: FxHashMap<T, u32>,
+    hashes: Vec<u64>,
+}
+
+impl<T: Clone + Eq + Hash> Numbered<T> {
+    fn new() -> Self {
+        Numbered { things: Vec::new(), numbers: FxHashMap::default(), hashes: Vec::new() }
+    }
+
+    fn number(&mut self, thing: T) -> u32 {
+        match self.numbers.entry(thing) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let number = self.things.len() as u32;
+                self.things.push(new.key().clone());
+                self.hashes.push(content_hash(new.key()));
+                new.insert(number);
+                number
+            }
+        }
+    }
+}
+
+pub(crate) fn content_hash(thing: &impl Hash) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(thing)
+}
+
+/// The node states and messages that exist, for all threads.
+pub(crate) struct Locals<P: Protocol> {
+    nodes: usize,
+    tables: RwLock<(Numbered<Cell<P>>, Numbered<Letter<P>>)>,
+}
+
+impl<P: Explorable> Locals<P> {
+    pub(crate) fn new(nodes: usize) -> Self {
+        Locals { nodes, tables: RwLock::new((Numbered::new(), Numbered::new())) }
+    }
+
+    pub(crate) fn cell_number(&self, cell: Cell<P>) -> CellId {
+        self.write().0.number(cell)
+    }
+
+    pub(crate) fn cell(&self, id: CellId) -> Cell<P> {
+        self.read().0.things[id as usize].clone()
+    }
+
+    /// About how many bytes they take.
+    pub(crate) fn bytes(&self) -> usize {
+        let tables = self.read();
+        // The vectors inside a node are some hundred bytes; each thing is kept twice.
+        let cell = 2 * (size_of::<Cell<P>>() + 100) + 24;
+        let letter = 2 * (size_of::<Letter<P>>() + 30) + 24;
+        tables.0.things.len() * cell + tables.1.things.len() * letter
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, (Numbered<Cell<P>>, Numbered<Letter<P>>)> {
+        self.tables.read().expect("no thread panics while it holds this lock")
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, (Numbered<Cell<P>>, Numbered<Letter<P>>)> {
+        self.tables.write().expect("no thread panics while it holds this lock")
+    }
+}
+
+/// What a node does about an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// It sends a message.
+    Send { to: u8, letter: LetterId },
+    /// It enters.
+    Enter,
+}
+
+/// What happens to a node, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Event {
+    Start,
+    Request,
+    Release,
+    Deliver(LetterId),
+    Expire(u32),
+}
+
+/// Where a step leads.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) cell: CellId,
+    pub(crate) refused: bool,
+    /// Whether it is a message that the node absorbs: see [`crate::reduction`].
+    pub(crate) absorbed: bool,
+    deeds: Range<u32>,
+}
+
+/// One thread's memory of what it has looked up.
+pub(crate) struct Memory<'a, P: Protocol> {
+    locals: &'a Locals<P>,
+    outcomes: FxHashMap<(CellId, Event), Outcome>,
+    /// What really happened to nodes, apart from what was only looked up.
+    taken: FxHashSet<(CellId, Event)>,
+    records: bool,
+    deeds: Vec<Deed>,
+    cell_hashes: Vec<u64>,
+    letter_hashes: Vec<u64>,
+    out: Outbox<P>,
+}
+
+impl<'a, P: Explorable> Memory<'a, P> {
+    /// `records` what really happens, for [`Memory::into_taken`].
+    pub(crate) fn new(locals: &'a Locals<P>, records: bool) -> Self {
+        Memory {
+            locals,
+            outcomes: FxHashMap::default(),
+            taken: FxHashSet::default(),
+            records,
+            deeds: Vec::new(),
+            cell_hashes: Vec::new(),
+            letter_hashes: Vec::new(),
+            out: Outbox::new(),
+        }
+    }
+
+    /// What a node in state `cell` does when `event` happens to it.
+    pub(crate) fn step(&mut self, cell: CellId, event: Event) -> Outcome {
+        if let Some(known) = self.outcomes.get(&(cell, event)) {
+            return known.clone();
+        }
+        let outcome = self.compute(cell, event);
+        self.outcomes.insert((cell, event), outcome.clone());
+        outcome
+    }
+
+    /// The same, and it really happens.
+    pub(crate) fn take(&mut self, cell: CellId, event: Event) -> Outcome {
+        if self.records {
+            self.taken.insert((cell, event));
+        }
+        self.step(cell, event)
+    }
+
+    /// What really happened to nodes.
+    pub(crate) fn into_taken(self) -> FxHashSet<(CellId, Event)> {
+        self.taken
+    }
+
+    /// Who sent it.
+    pub(crate) fn sender(&self, letter: LetterId) -> NodeId {
+        self.locals.read().1.things[letter as usize].from
+    }
+
+    /// What the node does, in order.
+    pub(crate) fn deed(&self, index: u32) -> Deed {
+        self.deeds[index as usize]
+    }
+
+    /// Where the deeds of an outcome are.
+    pub(crate) fn deeds(outcome: &Outcome) -> Range<u32> {
+        outcome.deeds.clone()
+    }
+
+    /// How many alarms are armed in this state.
+    pub(crate) fn armed(&self, cell: CellId) -> usize {
+        if size_of::<P::Timer>() == 0 { 0 } else { self.locals.cell(cell).armed.len() }
+    }
+
+    /// The same in every run, unlike its number.
+    pub(crate) fn cell_hash(&mut self, cell: CellId) -> u64 {
+        if cell as usize >= self.cell_hashes.len() {
+            let known = self.cell_hashes.len();
+            self.cell_hashes.extend_from_slice(&self.locals.read().0.hashes[known..]);
+        }
+        self.cell_hashes[cell as usize]
+    }
+
+    /// The same in every run, unlike its number.
+    pub(crate) fn letter_hash(&mut self, letter: LetterId) -> u64 {
+        if letter as usize >= self.letter_hashes.len() {
+            let known = self.letter_hashes.len();
+            self.letter_hashes.extend_from_slice(&self.locals.read().1.hashes[known..]);
+        }
+        self.letter_hashes[letter as usize]
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.outcomes.capacity() * (size_of::<((CellId, Event), Outcome)>() + 1)
+            + self.deeds.capacity() * size_of::<Deed>()
+            + (self.cell_hashes.capacity() + self.letter_hashes.capacity()) * 8
+    }
+
+    fn compute(&mut self, id: CellId, event: Event) -> Outcome {
+        let (mut cell, input, me) = {
+            let tables = self.locals.read();
+            let cell = tables.0.things[id as usize].clone();
+            let input = match event {
+                Event::Start => Input::Start,
+                Event::Request => Input::Command(Lock::Request),
+                Event::Release => Input::Command(Lock::Release),
+                Event::Deliver(letter) => {
+                    let letter = tables.1.things[letter as usize].clone();
+                    Input::Deliver { from: letter.from, message: letter.message }
+                }
+                Event::Expire(nth) => Input::Expire(cell.armed[nth as usize].clone()),
+            };
+            drop(tables);
+            let me = cell.me;
+            (cell, input, me)
+        };
+        if let Event::Expire(nth) = event {
+            cell.armed.remove(nth as usize);
+        }
+        let start = self.deeds.len() as u32;
+        let may_absorb = match &input {
+            Input::Deliver { from, message } => cell.node.absorbs(*from, message),
+            _ => false,
+        };
+        let refused = cell.node.step(input, &mut self.out).is_err();
+        let mut tables = self.locals.write();
+        for effect in self.out.drain() {
+            match effect {
+                Effect::Send { to, message } => {
+                    let letter = tables.1.number(Letter { from: me, message });
+                    self.deeds.push(Deed::Send { to: to.index() as u8, letter });
+                }
+                Effect::Broadcast { message } => {
+                    let letter = tables.1.number(Letter { from: me, message });
+                    let others = (0..self.locals.nodes as u8).filter(|&to| to as usize != me.index());
+                    self.deeds.extend(others.map(|to| Deed::Send { to, letter }));
+                }
+                Effect::Emit(Entered) => self.deeds.push(Deed::Enter),
+                Effect::Arm { timer, .. } => {
+                    if !cell.armed.contains(&timer) {
+                        cell.armed.push(timer);
+                        cell.armed.sort_by_key(content_hash);
+                    }
+                }
+                Effect::Disarm(timer) => cell.armed.retain(|armed| *armed != timer),
+            }
+        }
+        let cell = tables.0.number(cell);
+        let silent = self.deeds[start as usize..].iter().all(|&deed| deed == Deed::Enter);
+        let absorbed = may_absorb && silent && !refused;
+        Outcome { cell, refused, absorbed, deeds: start..self.deeds.len() as u32 }
+    }
+}

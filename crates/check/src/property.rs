@@ -1,0 +1,144 @@
+//! What must hold, and what was found.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use skeptron_core::NodeId;
+
+/// What is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Property {
+    /// At most one node is inside (spec 1, GA1), and only one that asked.
+    Exclusion,
+    /// Whoever wants in gets in (spec 1, GA2 and GA2').
+    Progress,
+    /// Requests ordered by happened-before are served in that order (spec 1, EM3).
+    Order,
+    /// Fences rise from entry to entry.
+    Fence,
+    /// No more messages per entry than published.
+    Messages,
+    /// At the end the channels are empty and the nodes idle.
+    Rest,
+    /// No node refuses what a correct peer sends.
+    Refused,
+}
+
+impl Property {
+    /// All of them.
+    pub const ALL: [Property; 7] = [
+        Property::Exclusion,
+        Property::Progress,
+        Property::Order,
+        Property::Fence,
+        Property::Messages,
+        Property::Rest,
+        Property::Refused,
+    ];
+
+    /// Its name in tables, JSON and traces.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Property::Exclusion => "exclusion",
+            Property::Progress => "progress",
+            Property::Order => "order",
+            Property::Fence => "fence",
+            Property::Messages => "messages",
+            Property::Rest => "rest",
+            Property::Refused => "refused",
+        }
+    }
+
+    /// What it says, in a few words.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Property::Exclusion => "at most one node is inside",
+            Property::Progress => "no deadlock, and everyone is served",
+            Property::Order => "requests are served as they happened before each other",
+            Property::Fence => "fences rise from entry to entry",
+            Property::Messages => "no more messages per entry than published",
+            Property::Rest => "at the end channels are empty and nodes idle",
+            Property::Refused => "no correct peer's message is refused",
+        }
+    }
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of properties.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Properties(u8);
+
+impl Properties {
+    pub(crate) fn insert(&mut self, property: Property) {
+        self.0 |= 1 << property as u8;
+    }
+
+    pub(crate) fn contains(self, property: Property) -> bool {
+        self.0 & 1 << property as u8 != 0
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn and(self, other: Properties) -> Properties {
+        Properties(self.0 & other.0)
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = Property> {
+        Property::ALL.into_iter().filter(move |&property| self.contains(property))
+    }
+}
+
+impl FromIterator<Property> for Properties {
+    fn from_iter<I: IntoIterator<Item = Property>>(properties: I) -> Self {
+        let mut set = Properties::default();
+        properties.into_iter().for_each(|property| set.insert(property));
+        set
+    }
+}
+
+/// One step of a counterexample. Which message is meant by its place among those in flight from the
+/// one to the other node, in the order of sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Step {
+    /// The user of a node wants in.
+    Request(NodeId),
+    /// The user of a node leaves.
+    Release(NodeId),
+    /// A message arrives.
+    Deliver(Which),
+    /// A message is lost.
+    Lose(Which),
+    /// A message is copied; the copy follows it.
+    Duplicate(Which),
+    /// A node stops for ever.
+    Crash(NodeId),
+    /// An alarm of a node rings: the `nth` that is armed.
+    Expire {
+        /// Whose.
+        node: NodeId,
+        /// Which one.
+        nth: usize,
+    },
+}
+
+/// A message in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Which {
+    /// Who sent it.
+    pub from: NodeId,
+    /// To whom.
+    pub to: NodeId,
+    /// How many older ones are in flight between the two.
+    pub nth: usize,
+}

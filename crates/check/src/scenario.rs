@@ -1,0 +1,139 @@
+//! What to explore: a small system, how often its users ask, and what the network may do to it.
+
+use serde::{Deserialize, Serialize};
+use skeptron_core::catalogue::Order;
+use skeptron_core::{NodeId, Setup, SetupError};
+use thiserror::Error;
+
+/// A small system and all that may happen to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// The system.
+    pub setup: Setup,
+    /// How often the user of each node asks.
+    pub requests: Vec<u8>,
+    /// In which order a channel delivers.
+    pub order: Order,
+    /// What goes wrong.
+    pub faults: Faults,
+}
+
+/// How often what may go wrong. A budget of 0 means never.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Faults {
+    /// How many messages may be lost.
+    pub losses: u8,
+    /// How many messages may be delivered twice.
+    pub duplicates: u8,
+    /// How many nodes may stop for ever.
+    pub crashes: u8,
+    /// When a node may stop.
+    pub crash_when: CrashWhen,
+    /// Who may stop; `None` for everybody.
+    pub victims: Option<Vec<NodeId>>,
+    /// How many alarms may ring while messages are still in flight. Once none is, every armed alarm
+    /// may ring.
+    pub premature: u8,
+}
+
+impl Faults {
+    /// Whether nothing goes wrong.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.losses == 0 && self.duplicates == 0 && self.crashes == 0 && self.premature == 0
+    }
+}
+
+/// In which condition a node may stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CrashWhen {
+    /// In any.
+    #[default]
+    Any,
+    /// While it neither asks nor holds.
+    Idle,
+    /// While it waits.
+    Waiting,
+    /// While it is inside, or could enter without asking anybody: with an idle token, say.
+    Holding,
+}
+
+/// Why a scenario cannot be explored.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ScenarioError {
+    /// The nodes cannot be built.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// Too many nodes.
+    #[error("{0} nodes are too many to explore; at most {most} are possible", most = Scenario::MOST_NODES)]
+    TooManyNodes(usize),
+    /// Requests for another number of nodes.
+    #[error("there are requests for {given} nodes, but the system has {nodes}")]
+    WrongSize {
+        /// For how many there are.
+        given: usize,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// Nobody ever asks.
+    #[error("nobody asks: there must be at least one request")]
+    NoRequests,
+    /// Too many requests.
+    #[error("{0} requests are too many to explore; at most {most} are possible", most = Scenario::MOST_REQUESTS)]
+    TooManyRequests(usize),
+    /// A crash of a node that does not exist.
+    #[error("{victim} is to crash, but there are only {nodes} nodes")]
+    UnknownVictim {
+        /// Who should crash.
+        victim: NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+}
+
+impl Scenario {
+    /// The largest system: sets of nodes are 16 bits wide in a state.
+    pub const MOST_NODES: usize = 16;
+    /// The most requests of all nodes together: an entry's number is a byte in a state.
+    pub const MOST_REQUESTS: usize = 250;
+
+    /// A system in which every node asks `requests` times and nothing goes wrong.
+    #[must_use]
+    pub fn new(setup: Setup, requests: u8, order: Order) -> Self {
+        let requests = vec![requests; setup.nodes()];
+        Scenario { setup, requests, order, faults: Faults::default() }
+    }
+
+    /// Checks the bounds.
+    ///
+    /// # Errors
+    /// Which bound is broken.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        let nodes = self.setup.nodes();
+        if nodes > Self::MOST_NODES {
+            return Err(ScenarioError::TooManyNodes(nodes));
+        }
+        if self.requests.len() != nodes {
+            return Err(ScenarioError::WrongSize { given: self.requests.len(), nodes });
+        }
+        match self.total_requests() {
+            0 => return Err(ScenarioError::NoRequests),
+            many if many > Self::MOST_REQUESTS => {
+                return Err(ScenarioError::TooManyRequests(many));
+            }
+            _ => {}
+        }
+        let unknown = |victim: &&NodeId| victim.index() >= nodes;
+        match self.faults.victims.iter().flatten().find(unknown) {
+            Some(&victim) => Err(ScenarioError::UnknownVictim { victim, nodes }),
+            None => Ok(()),
+        }
+    }
+
+    /// The requests of all nodes together.
+    #[must_use]
+    pub fn total_requests(&self) -> usize {
+        self.requests.iter().map(|&r| usize::from(r)).sum()
+    }
+}

@@ -1,0 +1,606 @@
+//! A system in all its detail: nodes, users, messages in flight, budgets for faults, and what the
+//! judges must remember. What can happen next, and what comes of it.
+
+use skeptron_core::catalogue::{Info, Order};
+use skeptron_core::mutex::Mutex;
+use skeptron_core::NodeId;
+
+use crate::local::{Cell, CellId, Deed, Event, Explorable, LetterId, Locals, Memory};
+use crate::property::{Properties, Property};
+use crate::scenario::{CrashWhen, Scenario, ScenarioError};
+
+const MOST: usize = Scenario::MOST_NODES;
+
+/// Where a node's user is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum User {
+    #[default]
+    Idle,
+    Waiting,
+    Inside,
+    /// The node has stopped for ever.
+    Down,
+}
+
+/// A node, its user, and what is known there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Site {
+    pub(crate) cell: CellId,
+    /// How often the user will still ask.
+    pub(crate) left: u8,
+    pub(crate) user: User,
+    /// The highest fence that was heard of, if fences are watched.
+    pub(crate) fence: u8,
+    /// Whose waiting requests happened before now.
+    pub(crate) known: u16,
+    /// Whose waiting requests happened before the own one.
+    pub(crate) before: u16,
+}
+
+/// A message in flight, and what its sender knew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Packet {
+    pub(crate) from: u8,
+    pub(crate) to: u8,
+    pub(crate) letter: LetterId,
+    pub(crate) fence: u8,
+    pub(crate) known: u16,
+}
+
+impl Packet {
+    fn link(&self) -> (u8, u8) {
+        (self.from, self.to)
+    }
+}
+
+/// What may still go wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Budget {
+    losses: u8,
+    duplicates: u8,
+    crashes: u8,
+    premature: u8,
+}
+
+impl Budget {
+    fn code(self) -> u32 {
+        u32::from_le_bytes([self.losses, self.duplicates, self.crashes, self.premature])
+    }
+
+    fn of_code(code: u32) -> Self {
+        let [losses, duplicates, crashes, premature] = code.to_le_bytes();
+        Budget { losses, duplicates, crashes, premature }
+    }
+
+    pub(crate) fn is_spent(self) -> bool {
+        self.code() == 0
+    }
+}
+
+/// A moment of the system.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// Messages sent so far, where that is bounded: then it makes every state one of a single depth.
+    pub(crate) sent: u16,
+    /// The highest fence that was given out, if fences are watched.
+    highest: u8,
+    pub(crate) budget: Budget,
+    pub(crate) sites: [Site; MOST],
+    /// By link; within a link in the order of sending on a FIFO channel, in any fixed order else.
+    pub(crate) flight: Vec<Packet>,
+}
+
+impl State {
+    pub(crate) fn empty() -> Self {
+        State {
+            sent: 0,
+            highest: 0,
+            budget: Budget::default(),
+            sites: [Site::default(); MOST],
+            flight: Vec::new(),
+        }
+    }
+
+    pub(crate) fn copy_from(&mut self, other: &State, nodes: usize) {
+        self.sent = other.sent;
+        self.highest = other.highest;
+        self.budget = other.budget;
+        self.sites[..nodes].copy_from_slice(&other.sites[..nodes]);
+        self.flight.clear();
+        self.flight.extend_from_slice(&other.flight);
+    }
+
+    /// Appends the state as a row of numbers.
+    pub(crate) fn encode(&self, nodes: usize, out: &mut Vec<u32>) {
+        out.push(u32::from(self.sent) | u32::from(self.highest) << 16);
+        out.push(self.budget.code());
+        for site in &self.sites[..nodes] {
+            let user = u32::from(site.left) | (site.user as u32) << 8 | u32::from(site.fence) << 16;
+            out.extend([
+                site.cell,
+                user,
+                u32::from(site.known) | u32::from(site.before) << 16,
+            ]);
+        }
+        for packet in &self.flight {
+            let ends = u32::from(packet.from) | u32::from(packet.to) << 4;
+            out.push(ends | u32::from(packet.fence) << 8 | u32::from(packet.known) << 16);
+            out.push(packet.letter);
+        }
+    }
+
+    /// Reads what [`State::encode`] wrote.
+    pub(crate) fn decode(&mut self, nodes: usize, row: &[u32]) {
+        self.sent = row[0] as u16;
+        self.highest = (row[0] >> 16) as u8;
+        self.budget = Budget::of_code(row[1]);
+        let (sites, packets) = row[2..].split_at(3 * nodes);
+        for (site, words) in self.sites.iter_mut().zip(sites.chunks_exact(3)) {
+            *site = Site {
+                cell: words[0],
+                left: words[1] as u8,
+                user: match (words[1] >> 8) & 3 {
+                    0 => User::Idle,
+                    1 => User::Waiting,
+                    2 => User::Inside,
+                    _ => User::Down,
+                },
+                fence: (words[1] >> 16) as u8,
+                known: words[2] as u16,
+                before: (words[2] >> 16) as u16,
+            };
+        }
+        self.flight.clear();
+        self.flight.extend(packets.chunks_exact(2).map(|words| Packet {
+            from: words[0] as u8 & 15,
+            to: (words[0] >> 4) as u8 & 15,
+            letter: words[1],
+            fence: (words[0] >> 8) as u8,
+            known: (words[0] >> 16) as u16,
+        }));
+    }
+}
+
+/// Something that can happen next: to a node, or to the message at a place of [`State::flight`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Move {
+    Request(u8),
+    Release(u8),
+    Deliver(u16),
+    Expire { node: u8, nth: u8 },
+    Lose(u16),
+    Duplicate(u16),
+    Crash(u8),
+}
+
+impl Move {
+    pub(crate) fn code(self) -> u16 {
+        match self {
+            Move::Request(node) => u16::from(node),
+            Move::Release(node) => 1 << 12 | u16::from(node),
+            Move::Deliver(place) => 2 << 12 | place,
+            Move::Expire { node, nth } => 3 << 12 | u16::from(nth) << 4 | u16::from(node),
+            Move::Lose(place) => 4 << 12 | place,
+            Move::Duplicate(place) => 5 << 12 | place,
+            Move::Crash(node) => 6 << 12 | u16::from(node),
+        }
+    }
+
+    pub(crate) fn of_code(code: u16) -> Self {
+        let (low, node) = (code & 0xFFF, code as u8 & 15);
+        match code >> 12 {
+            0 => Move::Request(node),
+            1 => Move::Release(node),
+            2 => Move::Deliver(low),
+            3 => Move::Expire { node, nth: (low >> 4) as u8 },
+            4 => Move::Lose(low),
+            5 => Move::Duplicate(low),
+            _ => Move::Crash(node),
+        }
+    }
+}
+
+/// The rules of the game.
+pub(crate) struct World<P: Explorable> {
+    pub(crate) nodes: usize,
+    pub(crate) order: Order,
+    pub(crate) locals: Locals<P>,
+    pub(crate) start: State,
+    pub(crate) judged: Properties,
+    watches_fences: bool,
+    /// Whether the number of messages is part of the state.
+    pub(crate) counts_messages: bool,
+    /// How many messages may have been sent when everybody is served.
+    pub(crate) most_messages: f64,
+    crash_when: CrashWhen,
+    victims: u16,
+}
+
+impl<P: Explorable> World<P> {
+    /// The world of a catalogued algorithm.
+    pub(crate) fn new(
+        info: &Info,
+        scenario: &Scenario,
+        watches_fences: bool,
+    ) -> Result<Self, ScenarioError>
+    where
+        P: Mutex,
+    {
+        scenario.check()?;
+        let nodes = P::build(info.name, &scenario.setup)?;
+        let most = (info.name != "token-ring").then_some(info.claims.messages_saturated.high);
+        let of_node = |(node, &requests): (NodeId, &u8)| {
+            let figures = scenario.setup.figures(&[node]);
+            most.map_or(0.0, |most| most.value(&figures) * f64::from(requests))
+        };
+        let bound: f64 = NodeId::all(nodes.len()).zip(&scenario.requests).map(of_node).sum();
+        let keeps_assumptions = scenario.faults.is_none()
+            && (info.channel == Order::Any || scenario.order == Order::Fifo);
+        let judged = Property::ALL.into_iter().filter(|property| match property {
+            Property::Exclusion | Property::Progress => true,
+            Property::Fence => watches_fences,
+            Property::Order => info.claims.ordered && keeps_assumptions,
+            Property::Messages => most.is_some() && keeps_assumptions,
+            Property::Rest => most.is_some() && keeps_assumptions,
+            Property::Refused => keeps_assumptions,
+        });
+        Ok(Self::of_nodes(nodes, scenario, judged.collect(), watches_fences, most.map(|_| bound)))
+    }
+
+    /// The world of any nodes. Without a bound on messages there may be infinitely many.
+    pub(crate) fn of_nodes(
+        nodes: Vec<P>,
+        scenario: &Scenario,
+        judged: Properties,
+        watches_fences: bool,
+        most_messages: Option<f64>,
+    ) -> Self {
+        let n = nodes.len();
+        let faults = &scenario.faults;
+        let victims = match &faults.victims {
+            None => u16::MAX,
+            Some(victims) => victims.iter().fold(0, |set, victim| set | 1 << victim.index()),
+        };
+        let mut start = State::empty();
+        start.budget = Budget {
+            losses: faults.losses,
+            duplicates: faults.duplicates,
+            crashes: faults.crashes,
+            premature: faults.premature,
+        };
+        let locals = Locals::new(n);
+        for (i, (node, &left)) in nodes.into_iter().zip(&scenario.requests).enumerate() {
+            let cell = locals.cell_number(Cell { me: NodeId::new(i), node, armed: Vec::new() });
+            start.sites[i] = Site { cell, left, ..Site::default() };
+        }
+        let mut world = World {
+            nodes: n,
+            order: scenario.order,
+            locals,
+            start: State::empty(),
+            judged,
+            watches_fences,
+            counts_messages: most_messages.is_some(),
+            most_messages: most_messages.unwrap_or(f64::INFINITY),
+            crash_when: faults.crash_when,
+            victims,
+        };
+        let mut memory = Memory::new(&world.locals, false);
+        let mut found = Properties::default();
+        for node in 0..n {
+            world.give(&mut memory, &mut start, node, Event::Start, &mut found);
+        }
+        drop(memory);
+        world.start = start;
+        world
+    }
+
+    /// Everything that can happen next; what the network and the machines do wrong comes last. Returns
+    /// how many things can happen without that.
+    pub(crate) fn moves(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &State,
+        moves: &mut Vec<Move>,
+    ) -> usize {
+        moves.clear();
+        for (i, site) in state.sites[..self.nodes].iter().enumerate() {
+            match site.user {
+                User::Idle if site.left > 0 => moves.push(Move::Request(i as u8)),
+                User::Inside => moves.push(Move::Release(i as u8)),
+                _ => {}
+            }
+        }
+        let budget = state.budget;
+        self.each_deliverable(state, |place| moves.push(Move::Deliver(place)));
+        if size_of::<P::Timer>() > 0 && (state.flight.is_empty() || budget.premature > 0) {
+            for (i, site) in state.sites[..self.nodes].iter().enumerate() {
+                if site.user != User::Down {
+                    let armed = memory.armed(site.cell) as u8;
+                    moves.extend((0..armed).map(|nth| Move::Expire { node: i as u8, nth }));
+                }
+            }
+        }
+        let sound = moves.len();
+        if !budget.is_spent() {
+            if budget.losses > 0 {
+                self.each_deliverable(state, |place| moves.push(Move::Lose(place)));
+            }
+            if budget.duplicates > 0 {
+                self.each_deliverable(state, |place| moves.push(Move::Duplicate(place)));
+            }
+            if budget.crashes > 0 {
+                for i in 0..self.nodes {
+                    if self.may_crash(memory, state, i) {
+                        moves.push(Move::Crash(i as u8));
+                    }
+                }
+            }
+        }
+        sound
+    }
+
+    /// The places of the messages that can arrive next: the oldest of each link, or one of each kind.
+    /// A later message of a FIFO link may as well be lost or copied when its turn comes.
+    fn each_deliverable(&self, state: &State, mut each: impl FnMut(u16)) {
+        let mut before: Option<&Packet> = None;
+        for (place, packet) in state.flight.iter().enumerate() {
+            let again = before.is_some_and(|before| match self.order {
+                Order::Fifo => before.link() == packet.link(),
+                Order::Any => before == packet,
+            });
+            if !again {
+                each(place as u16);
+            }
+            before = Some(packet);
+        }
+    }
+
+    fn may_crash(&self, memory: &mut Memory<'_, P>, state: &State, node: usize) -> bool {
+        let site = state.sites[node];
+        if site.user == User::Down || self.victims & 1 << node == 0 {
+            return false;
+        }
+        let mut could_enter = || {
+            let outcome = memory.step(site.cell, Event::Request);
+            Memory::<P>::deeds(&outcome).any(|deed| memory.deed(deed) == Deed::Enter)
+        };
+        match self.crash_when {
+            CrashWhen::Any => true,
+            CrashWhen::Idle => site.user == User::Idle && !could_enter(),
+            CrashWhen::Waiting => site.user == User::Waiting,
+            CrashWhen::Holding => {
+                site.user == User::Inside || site.user == User::Idle && could_enter()
+            }
+        }
+    }
+
+    /// Lets it happen. Returns what is violated by it.
+    pub(crate) fn take(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &mut State,
+        step: Move,
+    ) -> Properties {
+        let mut found = Properties::default();
+        match step {
+            Move::Request(node) => {
+                let site = &mut state.sites[node as usize];
+                site.left -= 1;
+                site.user = User::Waiting;
+                if self.judged.contains(Property::Order) {
+                    site.before = site.known;
+                    site.known |= 1 << node;
+                }
+                self.give(memory, state, node as usize, Event::Request, &mut found);
+            }
+            Move::Release(node) => {
+                let site = &mut state.sites[node as usize];
+                site.user = User::Idle;
+                self.give(memory, state, node as usize, Event::Release, &mut found);
+            }
+            Move::Deliver(place) => {
+                let packet = state.flight.remove(place as usize);
+                let site = &mut state.sites[packet.to as usize];
+                site.fence = site.fence.max(packet.fence);
+                site.known |= packet.known;
+                let event = Event::Deliver(packet.letter);
+                self.give(memory, state, packet.to as usize, event, &mut found);
+            }
+            Move::Expire { node, nth } => {
+                if !state.flight.is_empty() {
+                    state.budget.premature -= 1;
+                }
+                self.give(memory, state, node as usize, Event::Expire(nth.into()), &mut found);
+            }
+            Move::Lose(place) => {
+                state.budget.losses -= 1;
+                state.flight.remove(place as usize);
+            }
+            Move::Duplicate(place) => {
+                state.budget.duplicates -= 1;
+                let packet = state.flight[place as usize];
+                state.flight.insert(place as usize, packet);
+            }
+            Move::Crash(node) => {
+                state.budget.crashes -= 1;
+                self.forget(state, node);
+                // A node that is down has no state, so that all its states are one.
+                state.sites[node as usize] = Site { user: User::Down, ..Site::default() };
+                state.flight.retain(|packet| packet.to != node);
+            }
+        }
+        if self.judged.contains(Property::Order) && self.nobody_asks_again(state) {
+            self.forget_all(state);
+        }
+        found.and(self.judged)
+    }
+
+    fn nobody_asks_again(&self, state: &State) -> bool {
+        state.sites[..self.nodes].iter().all(|site| site.left == 0)
+    }
+
+    /// What happened before a request matters only to requests that are still to come.
+    fn forget_all(&self, state: &mut State) {
+        state.sites[..self.nodes].iter_mut().for_each(|site| site.known = 0);
+        state.flight.iter_mut().for_each(|packet| packet.known = 0);
+        self.sort(state);
+    }
+
+    /// Restores the fixed order of what is in flight on an unordered channel.
+    fn sort(&self, state: &mut State) {
+        if self.order == Order::Any {
+            state.flight.sort_unstable();
+        }
+    }
+
+    fn give(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &mut State,
+        node: usize,
+        event: Event,
+        found: &mut Properties,
+    ) {
+        let outcome = memory.take(state.sites[node].cell, event);
+        state.sites[node].cell = outcome.cell;
+        if outcome.refused {
+            found.insert(Property::Refused);
+        }
+        for deed in Memory::<P>::deeds(&outcome) {
+            match memory.deed(deed) {
+                Deed::Send { to, letter } => self.send(state, node, to, letter),
+                Deed::Enter => self.enter(state, node, found),
+            }
+        }
+    }
+
+    fn send(&self, state: &mut State, from: usize, to: u8, letter: LetterId) {
+        if self.counts_messages {
+            state.sent += 1;
+        }
+        if state.sites[to as usize].user == User::Down {
+            return;
+        }
+        let Site { fence, known, .. } = state.sites[from];
+        let packet = Packet { from: from as u8, to, letter, fence, known };
+        let place = match self.order {
+            Order::Fifo => state.flight.partition_point(|other| other.link() <= packet.link()),
+            Order::Any => state.flight.partition_point(|other| *other <= packet),
+        };
+        state.flight.insert(place, packet);
+    }
+
+    fn enter(&self, state: &mut State, node: usize, found: &mut Properties) {
+        let others_wait = waiting(state, self.nodes) & !(1 << node);
+        let is_free = state.sites[..self.nodes].iter().all(|site| site.user != User::Inside);
+        let site = &mut state.sites[node];
+        if site.user != User::Waiting {
+            found.insert(Property::Exclusion);
+        }
+        site.user = User::Inside;
+        if site.before & others_wait != 0 {
+            found.insert(Property::Order);
+        }
+        if !is_free {
+            found.insert(Property::Exclusion);
+        }
+        if self.watches_fences {
+            site.fence += 1;
+            if site.fence <= state.highest {
+                found.insert(Property::Fence);
+            }
+            state.highest = state.highest.max(site.fence);
+        }
+        self.forget(state, node as u8);
+    }
+
+    /// The request of `node` is no more: nobody needs to know of it any longer.
+    fn forget(&self, state: &mut State, node: u8) {
+        if !self.judged.contains(Property::Order) {
+            return;
+        }
+        let others = !(1 << node);
+        for site in &mut state.sites[..self.nodes] {
+            site.known &= others;
+            site.before &= others;
+        }
+        state.sites[node as usize].before = 0;
+        for packet in &mut state.flight {
+            packet.known &= others;
+        }
+        self.sort(state);
+    }
+
+    /// What is wrong with a state in which nothing more happens.
+    pub(crate) fn judge_end(&self, memory: &mut Memory<'_, P>, state: &State) -> Properties {
+        let mut found = Properties::default();
+        if waiting(state, self.nodes) != 0 {
+            found.insert(Property::Progress);
+        } else if f64::from(state.sent) > self.most_messages + 1e-9 {
+            found.insert(Property::Messages);
+        }
+        let is_idle = |site: &Site| {
+            site.user == User::Down
+                || !memory.step(site.cell, Event::Request).refused
+                    && memory.step(site.cell, Event::Release).refused
+        };
+        if found.is_empty()
+            && !(state.flight.is_empty() && state.sites[..self.nodes].iter().all(is_idle))
+        {
+            found.insert(Property::Rest);
+        }
+        found.and(self.judged)
+    }
+
+    /// Equal for states with equal futures, and for others only by an accident of 64 bits. The same
+    /// in every run.
+    pub(crate) fn fingerprint(&self, memory: &mut Memory<'_, P>, state: &State) -> u64 {
+        let mut sum = mix(
+            u64::from(state.sent) | u64::from(state.highest) << 16,
+            u64::from(state.budget.code()),
+        );
+        for (i, site) in state.sites[..self.nodes].iter().enumerate() {
+            let cell = if site.user == User::Down { 0 } else { memory.cell_hash(site.cell) };
+            let rest = u64::from(site.left)
+                | (site.user as u64) << 8
+                | u64::from(site.fence) << 16
+                | u64::from(site.known) << 24
+                | u64::from(site.before) << 40
+                | (i as u64) << 56;
+            sum = sum.wrapping_add(mix(cell, rest));
+        }
+        let mut place = 0;
+        let mut link = (MOST as u8, 0);
+        for packet in &state.flight {
+            // A sum does not depend on the order, which is as it should be on an unordered channel.
+            place = if self.order == Order::Fifo && packet.link() == link { place + 1 } else { 0 };
+            link = packet.link();
+            let rest = u64::from(packet.from)
+                | u64::from(packet.to) << 8
+                | u64::from(packet.fence) << 16
+                | u64::from(packet.known) << 24
+                | place << 40
+                | 1 << 63;
+            sum = sum.wrapping_add(mix(memory.letter_hash(packet.letter), rest));
+        }
+        sum
+    }
+}
+
+/// Who waits.
+pub(crate) fn waiting(state: &State, nodes: usize) -> u16 {
+    let sites = state.sites[..nodes].iter().enumerate();
+    sites.filter(|(_, site)| site.user == User::Waiting).fold(0, |set, (i, _)| set | 1 << i)
+}
+
+/// Two numbers into one that depends on every bit of both.
+fn mix(a: u64, b: u64) -> u64 {
+    let fold = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let once = fold(a ^ 0x9E37_79B9_7F4A_7C15, b ^ 0xD1B5_4A32_D192_ED03);
+    fold(once ^ a.rotate_left(32), b ^ 0x8CB9_2BA7_2F3D_8DD7)
+}
