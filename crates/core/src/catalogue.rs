@@ -127,6 +127,9 @@ pub struct Claims {
     pub messages_saturated: Claim,
     /// Messages per entry when requests come one at a time from uniformly chosen nodes.
     pub messages_uniform: Option<Claim>,
+    /// Messages per entry at most, over any run in which everybody is served; none where an idle token
+    /// costs without bound.
+    pub messages_most: Option<Formula>,
     /// Request to entry of a lone requester, first time.
     pub client_first: Claim,
     /// Request to entry of a lone requester, each further time.

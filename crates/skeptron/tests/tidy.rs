@@ -33,6 +33,7 @@ fn claims(info: &Info) -> impl Iterator<Item = (&'static str, Claim)> {
         ("messages, again", Some(claims.messages_again)),
         ("messages, saturated", Some(claims.messages_saturated)),
         ("messages, uniform", claims.messages_uniform),
+        ("messages, most", claims.messages_most.map(|most| Claim::exactly(most.0))),
         ("client delay, first", Some(claims.client_first)),
         ("client delay, again", Some(claims.client_again)),
         ("synchronisation delay", Some(claims.sync_delay)),

@@ -23,6 +23,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("0"),
         messages_saturated: Claim::between("0", "2(N-1)").typically("2(N-1)"),
         messages_uniform: Some(Claim::between("0", "2(N-1)").typically("N-1")),
+        messages_most: Some(Formula("2(N-1)")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("0"),
         sync_delay: Claim::exactly("1"),

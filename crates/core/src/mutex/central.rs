@@ -23,6 +23,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("3"),
         messages_saturated: Claim::exactly("3"),
         messages_uniform: None,
+        messages_most: Some(Formula("3")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("2"),
         sync_delay: Claim::exactly("2"),

@@ -22,6 +22,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("3(K-1)"),
         messages_saturated: Claim::between("3(K-1)", "7(K-1)").typically("4(K-1)"),
         messages_uniform: None,
+        messages_most: Some(Formula("7(K-1)")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("2"),
         sync_delay: Claim::between("1", "2"),

@@ -21,6 +21,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("0"),
         messages_saturated: Claim::between("0", "N"),
         messages_uniform: Some(Claim::exactly("H(N-1)")),
+        messages_most: Some(Formula("N")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("0"),
         sync_delay: Claim::exactly("1"),

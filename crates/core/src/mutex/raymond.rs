@@ -23,6 +23,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("0"),
         messages_saturated: Claim::between("0", "2D").typically("4(N-1)/N"),
         messages_uniform: None,
+        messages_most: Some(Formula("2D")),
         client_first: Claim::exactly("2d"),
         client_again: Claim::exactly("0"),
         sync_delay: Claim::between("1", "D"),

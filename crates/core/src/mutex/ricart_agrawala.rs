@@ -23,6 +23,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("2(N-1)"),
         messages_saturated: Claim::exactly("2(N-1)"),
         messages_uniform: None,
+        messages_most: Some(Formula("2(N-1)")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("2"),
         sync_delay: Claim::exactly("1"),

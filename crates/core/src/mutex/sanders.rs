@@ -24,6 +24,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("L"),
         messages_saturated: Claim::between("L", "U"),
         messages_uniform: None,
+        messages_most: Some(Formula("U")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("2"),
         sync_delay: Claim::between("1", "2"),

@@ -23,6 +23,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("0"),
         messages_saturated: Claim::between("0", "N").typically("N"),
         messages_uniform: Some(Claim::between("0", "N").typically("(N-1)(N+2)/(2N)")),
+        messages_most: Some(Formula("2N-1")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("0"),
         sync_delay: Claim::exactly("1"),

@@ -22,6 +22,7 @@ const SOUND: Info = Info {
         messages_again: Claim::between("0", "N"),
         messages_saturated: Claim::exactly("1"),
         messages_uniform: None,
+        messages_most: None,
         client_first: Claim::between("0", "N"),
         client_again: Claim::between("0", "N"),
         sync_delay: Claim::exactly("1"),
