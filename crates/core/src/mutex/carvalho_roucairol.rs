@@ -213,6 +213,7 @@ impl Mutex for CarvalhoRoucairol {
                 flaw: "a waiting node that yields keeps the permission it has from the other one",
                 breaks: Breaks::Safety,
                 shown_by: "-n 3 --latency uniform:0.1..2",
+                refuted_by: "-n 3 --requests 1,1,2",
             }),
             ..SOUND
         },
@@ -222,6 +223,7 @@ impl Mutex for CarvalhoRoucairol {
                 flaw: "a waiting node that yields does not ask for the permission again",
                 breaks: Breaks::Liveness,
                 shown_by: "-n 3 --latency uniform:0.1..2",
+                refuted_by: "-n 3 --requests 1,1,2",
             }),
             ..SOUND
         },
@@ -231,6 +233,7 @@ impl Mutex for CarvalhoRoucairol {
                 flaw: "everybody begins with everybody's permission",
                 breaks: Breaks::Safety,
                 shown_by: "-n 2",
+                refuted_by: "-n 2 --requests 1",
             }),
             ..SOUND
         },
@@ -400,7 +403,7 @@ mod tests {
     #[test]
     fn every_flaw_is_found() {
         for info in &CarvalhoRoucairol::VARIANTS[1..] {
-            Stage::<CarvalhoRoucairol>::refute(info, &Setup::new(3).unwrap(), &[2, 2, 1]);
+            Stage::<CarvalhoRoucairol>::refute(info, |n| Setup::new(n).unwrap());
         }
     }
 }

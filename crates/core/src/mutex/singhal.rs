@@ -64,12 +64,20 @@ const SOUND: Info = Info {
     broken: None,
 };
 
-/// What the broken variant gets wrong.
+/// What the broken variants get wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Flaw {
     None,
     /// An outdated REQUEST is discarded.
     DiscardsOutdated,
+    /// Inside, the token is passed on as by an idle holder.
+    LeavesWhileExecuting,
+    /// Instead of the staircase, everybody asks P1.
+    EveryoneAsksFirst,
+    /// Who waits does not ask in return.
+    NoCounterRequest,
+    /// What the own vector knows better is not told to the token.
+    NoReconciliation,
 }
 
 /// A node's state. The paper's state of a node itself is its phase: R waiting, E inside, and when
@@ -206,7 +214,8 @@ impl Singhal {
 
     /// Adds `node` to the ask list. If one is requesting oneself and has not asked it, one asks it.
     fn ask_too(&mut self, node: NodeId, out: &mut Outbox<Self>) {
-        if self.ask.insert(node) && self.phase == Phase::Waiting {
+        let asks = self.phase == Phase::Waiting && self.flaw != Flaw::NoCounterRequest;
+        if self.ask.insert(node) && asks {
             out.send(node, Msg::Request { sn: self.sn[self.me.index()] });
         }
     }
@@ -229,7 +238,7 @@ impl Singhal {
         }
         token.sn.iter().try_for_each(|&sn| plausible(sn))?;
         for (j, (ours, theirs)) in self.sn.iter_mut().zip(&mut token.sn).enumerate() {
-            if *ours > *theirs {
+            if *ours > *theirs && self.flaw != Flaw::NoReconciliation {
                 *theirs = *ours;
                 token.requesting.insert(NodeId::new(j));
             } else {
@@ -254,7 +263,7 @@ impl Singhal {
 
     /// An idle holder passes the token if somebody waits.
     fn pass(&mut self, out: &mut Outbox<Self>) {
-        if self.phase != Phase::Idle {
+        if self.phase != Phase::Idle && self.flaw != Flaw::LeavesWhileExecuting {
             return;
         }
         let Some(next) = self.successor() else { return };
@@ -300,6 +309,47 @@ impl Mutex for Singhal {
                 flaw: "an outdated REQUEST is discarded, though its sender relies on being asked in return",
                 breaks: Breaks::Liveness,
                 shown_by: "-n 3 --latency pareto:0.1,1 --think exp:5 --section 0.1",
+                refuted_by: "-n 3 --requests 1,1,2",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "singhal-leaves-while-executing",
+            broken: Some(Broken {
+                flaw: "a holder that enters is not noted as executing: a REQUEST takes the token out of the section",
+                breaks: Breaks::Safety,
+                shown_by: "-n 2 --latency uniform:0.1..2 --think exp:2",
+                refuted_by: "-n 2 --requests 1",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "singhal-everyone-asks-first",
+            broken: Some(Broken {
+                flaw: "in the beginning everybody asks P1, instead of everybody with a smaller id",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 3 --workload sequential",
+                refuted_by: "-n 3 --requests 0,1,1",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "singhal-no-counter-request",
+            broken: Some(Broken {
+                flaw: "who waits does not ask a new requester in return",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 3 --latency uniform:0.1..2",
+                refuted_by: "-n 3 --requests 0,1,1",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "singhal-no-reconciliation",
+            broken: Some(Broken {
+                flaw: "REQUESTs that were noted before the token came are not noted in it",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 3 --latency uniform:0.1..2",
+                refuted_by: "-n 3 --requests 0,1,1",
             }),
             ..SOUND
         },
@@ -309,6 +359,10 @@ impl Mutex for Singhal {
         let flaw = match name {
             "singhal" => Flaw::None,
             "singhal-1989" => Flaw::DiscardsOutdated,
+            "singhal-leaves-while-executing" => Flaw::LeavesWhileExecuting,
+            "singhal-everyone-asks-first" => Flaw::EveryoneAsksFirst,
+            "singhal-no-counter-request" => Flaw::NoCounterRequest,
+            "singhal-no-reconciliation" => Flaw::NoReconciliation,
             _ => return Err(SetupError::UnknownName(name.into())),
         };
         let n = setup.nodes();
@@ -318,7 +372,10 @@ impl Mutex for Singhal {
             rule: setup.arbitration(),
             phase: Phase::Idle,
             sn: vec![0; n],
-            ask: NodeId::all(me.index()).collect(),
+            ask: match flaw {
+                Flaw::EveryoneAsksFirst => NodeId::all(me.index().min(1)).collect(),
+                _ => NodeId::all(me.index()).collect(),
+            },
             token: (me.index() == 0)
                 .then(|| Box::new(Token { sn: vec![0; n], requesting: NodeSet::new() })),
         };
