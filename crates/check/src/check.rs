@@ -163,7 +163,7 @@ impl Check<'_> {
         let reduced = self.options.reduction.then(|| explore(world, &self.limits(true)));
         let is_proved = |found: &Found| {
             let mut memory = Memory::new(&world.locals, false);
-            certify(world, &mut memory, &found.taken)
+            certify(world, &mut memory, &found.taken, found.states)
         };
         match reduced {
             Some(found) if found.violated().is_empty() && is_proved(&found) => (found, true),

@@ -229,7 +229,7 @@ impl<P: Explorable> World<P> {
     {
         scenario.check()?;
         let nodes = P::build(info.name, &scenario.setup)?;
-        let most = (info.name != "token-ring").then_some(info.claims.messages_saturated.high);
+        let most = info.claims.messages_most;
         let of_node = |(node, &requests): (NodeId, &u8)| {
             let figures = scenario.setup.figures(&[node]);
             most.map_or(0.0, |most| most.value(&figures) * f64::from(requests))

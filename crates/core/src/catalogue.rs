@@ -45,6 +45,9 @@ pub struct Broken {
     pub breaks: Breaks,
     /// Arguments of `skeptron sim NAME` under which a few hundred seeds show it.
     pub shown_by: &'static str,
+    /// Arguments of `skeptron check NAME` under which it is refuted: a small system of two nodes or
+    /// more, on FIFO channels where those are enough.
+    pub refuted_by: &'static str,
 }
 
 /// Which property a broken variant violates.
@@ -54,6 +57,10 @@ pub enum Breaks {
     Safety,
     /// Somebody waits for ever.
     Liveness,
+    /// A request is served before one that happened before it.
+    Order,
+    /// A node refuses what a peer that follows the same rules has sent.
+    Refused,
 }
 
 /// Kinds of algorithms.
@@ -127,6 +134,9 @@ pub struct Claims {
     pub messages_saturated: Claim,
     /// Messages per entry when requests come one at a time from uniformly chosen nodes.
     pub messages_uniform: Option<Claim>,
+    /// Messages per entry at most, over any run in which everybody is served; none where an idle token
+    /// costs without bound.
+    pub messages_most: Option<Formula>,
     /// Request to entry of a lone requester, first time.
     pub client_first: Claim,
     /// Request to entry of a lone requester, each further time.

@@ -21,9 +21,11 @@ impl LamportClock {
         self.0
     }
 
-    /// A receive action: `C = max(C, t) + 1`. Check `t` with [`plausible`] first.
+    /// A receive action: `C = max(C, t + 1)`, later than the send. Not `max(C, t) + 1`, which would
+    /// count receipts that teach nothing as well: then the order of any two receipts shows in every
+    /// later stamp, and a checker meets 25 times as many states. Check `t` with [`plausible`] first.
     pub fn receive(&mut self, t: u64) {
-        self.0 = self.0.max(t) + 1;
+        self.0 = self.0.max(t + 1);
     }
 
     /// A receive action of an algorithm that stamps only its requests: `C = max(C, t)`. The next

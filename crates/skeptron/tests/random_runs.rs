@@ -106,9 +106,12 @@ fn every_broken_variant_is_caught() {
         let caught = (1..=500).find(|&seed| {
             let scenario = Scenario { seed, ..scenario.clone() };
             let report = run(info, &scenario, &Options::default()).unwrap().report;
+            let violates = |name| report.violations.iter().any(|v| v.property == name);
             match broken.breaks {
-                Breaks::Safety => report.violations.iter().any(|v| v.property == "exclusion"),
+                Breaks::Safety => violates("exclusion"),
                 Breaks::Liveness => report.stalled,
+                Breaks::Order => violates("order"),
+                Breaks::Refused => violates("refused"),
             }
         });
         let Some(seed) = caught else {

@@ -33,6 +33,7 @@ fn claims(info: &Info) -> impl Iterator<Item = (&'static str, Claim)> {
         ("messages, again", Some(claims.messages_again)),
         ("messages, saturated", Some(claims.messages_saturated)),
         ("messages, uniform", claims.messages_uniform),
+        ("messages, most", claims.messages_most.map(|most| Claim::exactly(most.0))),
         ("client delay, first", Some(claims.client_first)),
         ("client delay, again", Some(claims.client_again)),
         ("synchronisation delay", Some(claims.sync_delay)),
@@ -91,7 +92,9 @@ fn names_are_unique_and_telling() {
         if let Some(broken) = info.broken {
             let of = docs::sound_one_of(info).map(|sound| sound.name);
             assert!(of.is_some(), "{} begins with no sound algorithm's name", info.name);
-            assert!(!broken.flaw.is_empty() && broken.shown_by.starts_with("-n "), "{}", info.name);
+            let commands = [broken.shown_by, broken.refuted_by];
+            assert!(commands.iter().all(|options| options.starts_with("-n ")), "{}", info.name);
+            assert!(!broken.flaw.is_empty(), "{}", info.name);
         }
     }
 }

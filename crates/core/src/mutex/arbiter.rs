@@ -3,27 +3,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::permission::Word;
+use super::permission::{Flaw, Word};
 use super::queue::RequestQueue;
 use crate::time::Timestamp;
 use crate::{NodeSet, Refused};
-
-/// What an arbiter does about requests that come in the wrong order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) enum Resolution {
-    /// All of spec 2.5.
-    Full,
-    /// As published in 1985: the oldest queued request is not told when an older one displaces it.
-    Published,
-    /// Nothing.
-    None,
-}
 
 /// The arbiter of a node. Free means that its queue is empty: whoever frees it goes on with
 /// [`Self::grant_next`] until nothing comes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Arbiter {
-    resolution: Resolution,
+    flaw: Flaw,
     /// Who may ask: every `i` with this node in `R_i`.
     askers: NodeSet,
     /// `St`: whose grants come back with a RELEASE.
@@ -37,8 +26,8 @@ pub(super) struct Arbiter {
 }
 
 impl Arbiter {
-    pub(super) fn new(resolution: Resolution, askers: NodeSet, status: NodeSet) -> Self {
-        Arbiter { resolution, askers, status, grant: None, queue: RequestQueue::default() }
+    pub(super) fn new(flaw: Flaw, askers: NodeSet, status: NodeSet) -> Self {
+        Arbiter { flaw, askers, status, grant: None, queue: RequestQueue::default() }
     }
 
     /// Whether a correct peer can have asked this. It asks again only once it was granted, so it
@@ -74,7 +63,7 @@ impl Arbiter {
         let oldest = self.queue.oldest();
         self.queue.insert(r);
         let c = self.grant?;
-        if self.resolution == Resolution::None {
+        if self.flaw == Flaw::Naive {
             return None;
         }
         if c < r || oldest.is_some_and(|o| o < r) {
@@ -85,7 +74,7 @@ impl Arbiter {
             // for the INQUIRE and was told nothing itself. One younger than c needs no word: it was
             // told when it came or has relinquished, since of those who wait only the oldest may not
             // know, and that one is granted at the next change.
-            Some(o) if o < c => (self.resolution == Resolution::Full).then_some((Word::Failed, o)),
+            Some(o) if o < c => (self.flaw != Flaw::Published).then_some((Word::Failed, o)),
             _ => Some((Word::Inquire, c)),
         }
     }
@@ -99,7 +88,9 @@ impl Arbiter {
 
     /// RELEASE: remove it.
     pub(super) fn released(&mut self) {
-        self.grant = None;
+        if self.flaw != Flaw::NeverFree || self.queue.oldest().is_some() {
+            self.grant = None;
+        }
     }
 
     /// Free: grant the oldest queued request; busy only if that requester is in St.
@@ -108,7 +99,7 @@ impl Arbiter {
             return None;
         }
         let oldest = self.queue.pop()?;
-        if self.status.contains(oldest.node) {
+        if self.status.contains(oldest.node) || self.flaw == Flaw::AlwaysBusy {
             self.grant = Some(oldest);
         }
         Some(oldest)

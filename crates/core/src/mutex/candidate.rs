@@ -4,13 +4,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::Phase;
-use super::permission::Word;
+use super::permission::{Flaw, Word};
 use crate::time::{LamportClock, Timestamp};
 use crate::{NodeId, NodeSet, Refused};
 
 /// The requester of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Candidate {
+    flaw: Flaw,
     phase: Phase,
     /// The stamp of the current request; kept when idle, to tell late messages from false ones.
     stamp: u64,
@@ -27,8 +28,9 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    pub(super) fn new(asks: NodeSet, tells: NodeSet) -> Self {
+    pub(super) fn new(flaw: Flaw, asks: NodeSet, tells: NodeSet) -> Self {
         Candidate {
+            flaw,
             phase: Phase::Idle,
             stamp: 0,
             asks,
@@ -90,17 +92,30 @@ impl Candidate {
         self.phase == Phase::Waiting && about.clock == self.stamp
     }
 
+    /// Whether a word is about the present request and comes in time to change anything.
+    fn heeds(&self, word: Word, about: Timestamp) -> bool {
+        match self.flaw {
+            Flaw::StickyFailed if word == Word::Inquire => {
+                self.phase != Phase::Idle && about.clock == self.stamp
+            }
+            Flaw::StaleInquire if word == Word::Inquire => self.phase == Phase::Waiting,
+            _ => self.awaits(about),
+        }
+    }
+
     /// Takes the word of an arbiter. Inside, INQUIRE is ignored (RELEASE will come); so is whatever
     /// does not match the current request.
     pub(super) fn hear(&mut self, word: Word, about: Timestamp) {
-        if !self.awaits(about) {
+        if !self.heeds(word, about) {
             return;
         }
         let from = about.node;
         match word {
             Word::Locked => {
                 self.locked.insert(from);
-                self.failed.remove(from);
+                if self.flaw != Flaw::StickyFailed {
+                    self.failed.remove(from);
+                }
             }
             // An arbiter says FAILED once, before it grants: with its grant here this one was
             // overtaken.

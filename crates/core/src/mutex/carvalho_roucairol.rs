@@ -23,6 +23,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("0"),
         messages_saturated: Claim::between("0", "2(N-1)").typically("2(N-1)"),
         messages_uniform: Some(Claim::between("0", "2(N-1)").typically("N-1")),
+        messages_most: Some(Formula("2(N-1)")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("0"),
         sync_delay: Claim::exactly("1"),
@@ -217,6 +218,7 @@ impl Mutex for CarvalhoRoucairol {
                 flaw: "a waiting node that yields keeps the permission it has from the other one",
                 breaks: Breaks::Safety,
                 shown_by: "-n 3 --latency uniform:0.1..2",
+                refuted_by: "-n 3 --requests 1,1,2",
             }),
             ..SOUND
         },
@@ -226,6 +228,7 @@ impl Mutex for CarvalhoRoucairol {
                 flaw: "a waiting node that yields does not ask for the permission again",
                 breaks: Breaks::Liveness,
                 shown_by: "-n 3 --latency uniform:0.1..2",
+                refuted_by: "-n 3 --requests 1,1,2",
             }),
             ..SOUND
         },
@@ -235,6 +238,7 @@ impl Mutex for CarvalhoRoucairol {
                 flaw: "everybody begins with everybody's permission",
                 breaks: Breaks::Safety,
                 shown_by: "-n 2",
+                refuted_by: "-n 2 --requests 1",
             }),
             ..SOUND
         },
@@ -404,7 +408,7 @@ mod tests {
     #[test]
     fn every_flaw_is_found() {
         for info in &CarvalhoRoucairol::VARIANTS[1..] {
-            Stage::<CarvalhoRoucairol>::refute(info, &Setup::new(3).unwrap(), &[2, 2, 1]);
+            Stage::<CarvalhoRoucairol>::refute(info, |n| Setup::new(n).unwrap());
         }
     }
 }

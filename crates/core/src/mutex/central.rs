@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -23,6 +23,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("3"),
         messages_saturated: Claim::exactly("3"),
         messages_uniform: None,
+        messages_most: Some(Formula("3")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("2"),
         sync_delay: Claim::exactly("2"),
@@ -50,11 +51,22 @@ const SOUND: Info = Info {
     broken: None,
 };
 
+/// What the broken variants get wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Flaw {
+    None,
+    /// A REQUEST of the present holder is taken for a duplicate.
+    DropsOvertaking,
+    /// Whoever asked last is let in first.
+    NewestFirst,
+}
+
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Central {
     me: NodeId,
     n: u32,
+    flaw: Flaw,
     /// Who decides, the textbooks' server.
     coordinator: NodeId,
     phase: Phase,
@@ -132,6 +144,9 @@ impl Central {
         if self.queue.contains(&from) {
             return Err(Refused::Unexpected("a second REQUEST before the first was granted"));
         }
+        if self.flaw == Flaw::DropsOvertaking && self.holder == Some(from) {
+            return Ok(());
+        }
         self.admit(from, out);
         Ok(())
     }
@@ -194,7 +209,11 @@ impl Central {
     /// The coordinator grants the oldest waiting.
     fn grant_next(&mut self, out: &mut Outbox<Self>) {
         self.holder = None;
-        if let Some(node) = self.queue.pop_front() {
+        let next = match self.flaw {
+            Flaw::NewestFirst => self.queue.pop_back(),
+            _ => self.queue.pop_front(),
+        };
+        if let Some(node) = next {
             self.grant(node, out);
         }
     }
@@ -205,15 +224,41 @@ impl Central {
 }
 
 impl Mutex for Central {
-    const VARIANTS: &'static [Info] = &[SOUND];
+    const VARIANTS: &'static [Info] = &[
+        SOUND,
+        Info {
+            name: "central-drops-overtaking",
+            broken: Some(Broken {
+                flaw: "a REQUEST that overtakes its sender's RELEASE is dropped as a duplicate",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 2 --order any --latency uniform:0.1..2",
+                refuted_by: "-n 2 --requests 0,2 --order any",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "central-newest-first",
+            broken: Some(Broken {
+                flaw: "the coordinator lets in whoever asked last",
+                breaks: Breaks::Order,
+                shown_by: "-n 3 --requesters P1,P2,P3 --latency uniform:0.1..2",
+                refuted_by: "-n 3 --requests 1,1,1",
+            }),
+            ..SOUND
+        },
+    ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        if name != SOUND.name {
-            return Err(SetupError::UnknownName(name.into()));
-        }
+        let flaw = match name {
+            "central" => Flaw::None,
+            "central-drops-overtaking" => Flaw::DropsOvertaking,
+            "central-newest-first" => Flaw::NewestFirst,
+            _ => return Err(SetupError::UnknownName(name.into())),
+        };
         let node = |me| Central {
             me,
             n: setup.nodes() as u32,
+            flaw,
             coordinator: setup.coordinator(),
             phase: Phase::Idle,
             holder: None,
@@ -317,5 +362,23 @@ mod tests {
                 Stage::<Central>::explore("central", &three, &[3, 3, 3], order).unwrap();
             }
         }
+    }
+
+    /// The coordinator asks after P3, as it knows, and is let in before it.
+    #[test]
+    fn the_newest_first_turns_the_order_round() {
+        let mut stage = Stage::<Central>::new("central-newest-first", &setup(3, 0));
+        for node in [1, 2, 0] {
+            stage.request(node);
+            stage.flush();
+        }
+        stage.release(1);
+        stage.flush();
+        assert_eq!(stage.entries(), [1, 0]);
+    }
+
+    #[test]
+    fn a_dropped_request_waits_for_ever() {
+        Stage::<Central>::refute(&Central::VARIANTS[1], |n| setup(n, 0));
     }
 }

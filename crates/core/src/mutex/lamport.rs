@@ -24,6 +24,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("3(N-1)"),
         messages_saturated: Claim::exactly("3(N-1)"),
         messages_uniform: None,
+        messages_most: Some(Formula("3(N-1)")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("2"),
         sync_delay: Claim::exactly("1"),
@@ -80,12 +81,16 @@ const LAZY: Info = Info {
     ..SOUND
 };
 
-/// What the broken variant gets wrong.
+/// What the broken variants get wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Flaw {
     None,
     /// The rules are the same, but what only a FIFO channel rules out cannot be refused.
     WithoutFifo,
+    /// The clock ticks with each send, so one request has as many stamps as there are nodes.
+    StampPerSend,
+    /// The clock does not advance on receipt.
+    NoClockUpdate,
 }
 
 /// A node's state.
@@ -177,13 +182,29 @@ impl Lamport {
     fn request(&mut self, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.phase.may_request()?;
         self.phase = Phase::Waiting;
-        self.stamp = self.clock.tick();
-        self.queue.insert(self.ours());
-        if self.n > 1 {
-            out.broadcast(Msg::Request { t: self.stamp });
+        if self.flaw == Flaw::StampPerSend {
+            self.stamp_each(out);
+        } else {
+            self.stamp = self.clock.tick();
+            if self.n > 1 {
+                out.broadcast(Msg::Request { t: self.stamp });
+            }
         }
+        self.queue.insert(self.ours());
         self.enter_if_first(out);
         Ok(())
+    }
+
+    /// The flaw: everybody, the node itself included, gets a stamp of its own.
+    fn stamp_each(&mut self, out: &mut Outbox<Self>) {
+        for node in NodeId::all(self.n as usize) {
+            let t = self.clock.tick();
+            if node == self.me {
+                self.stamp = t;
+            } else {
+                out.send(node, Msg::Request { t });
+            }
+        }
     }
 
     /// Everyone inserts it into a queue ordered by (t,i) and answers ACK.
@@ -193,7 +214,9 @@ impl Lamport {
             return Err(Refused::Unexpected("a second REQUEST before the RELEASE of the first"));
         }
         self.queue.insert(theirs);
-        self.clock.witness(theirs.clock + 1);
+        if self.flaw != Flaw::NoClockUpdate {
+            self.clock.receive(theirs.clock);
+        }
         self.hear(theirs);
         // While we wait or are inside, our REQUEST or the RELEASE to come is stamped later.
         if !self.lazy || self.phase == Phase::Idle {
@@ -225,9 +248,12 @@ impl Lamport {
         Ok(())
     }
 
-    /// The clock advances on every receipt; any message stamped later counts as an acknowledgement.
+    /// The clock advances to every stamp that arrives; any message stamped later counts as an
+    /// acknowledgement.
     fn hear(&mut self, stamp: Timestamp) {
-        self.clock.witness(stamp.clock);
+        if self.flaw != Flaw::NoClockUpdate {
+            self.clock.witness(stamp.clock);
+        }
         if self.phase == Phase::Waiting && stamp > self.ours() {
             self.heard.insert(stamp.node);
         }
@@ -271,6 +297,27 @@ impl Mutex for Lamport {
                 flaw: "the channels are not FIFO: an ACK overtakes its sender's REQUEST",
                 breaks: Breaks::Safety,
                 shown_by: "-n 2 --order any --latency uniform:0.1..2 --think exp:5",
+                refuted_by: "-n 2 --requests 1 --order any",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "lamport-stamp-per-send",
+            broken: Some(Broken {
+                flaw: "the clock ticks with each send: one request has N stamps, the highest at high ids",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 2 --requesters 1",
+                refuted_by: "-n 2 --requests 0,1",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "lamport-no-clock-update",
+            broken: Some(Broken {
+                flaw: "the clock does not advance on receipt: an idle node's ACK never exceeds the request",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 2 --requesters 1",
+                refuted_by: "-n 2 --requests 0,1",
             }),
             ..SOUND
         },
@@ -281,6 +328,8 @@ impl Mutex for Lamport {
             "lamport" => (Flaw::None, false),
             "lamport-lazy" => (Flaw::None, true),
             "lamport-without-fifo" => (Flaw::WithoutFifo, false),
+            "lamport-stamp-per-send" => (Flaw::StampPerSend, false),
+            "lamport-no-clock-update" => (Flaw::NoClockUpdate, false),
             _ => return Err(SetupError::UnknownName(name.into())),
         };
         let node = |me| Lamport {
@@ -440,7 +489,7 @@ mod tests {
     #[test]
     fn every_flaw_is_found() {
         for info in Lamport::VARIANTS.iter().filter(|info| info.broken.is_some()) {
-            Stage::<Lamport>::refute(info, &Setup::new(2).unwrap(), &[1, 1]);
+            Stage::<Lamport>::refute(info, |n| Setup::new(n).unwrap());
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::arbiter::Resolution;
-use super::permission::Node;
+use super::permission::{Flaw, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
@@ -22,6 +21,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("3(K-1)"),
         messages_saturated: Claim::between("3(K-1)", "7(K-1)").typically("4(K-1)"),
         messages_uniform: None,
+        messages_most: Some(Formula("7(K-1)")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("2"),
         sync_delay: Claim::between("1", "2"),
@@ -80,6 +80,7 @@ impl Mutex for Maekawa {
                 flaw: "as published: a request that is no longer the oldest queued one is not told FAILED",
                 breaks: Breaks::Liveness,
                 shown_by: "-n 7 --quorum projective --latency uniform:0.1..2",
+                refuted_by: "-n 7 --quorum fano --requests 2,0,0,0,1,1,1",
             }),
             ..SOUND
         },
@@ -89,6 +90,47 @@ impl Mutex for Maekawa {
                 flaw: "no FAILED, INQUIRE and RELINQUISH: grants are never given back",
                 breaks: Breaks::Liveness,
                 shown_by: "-n 13 --quorum maekawa-13 --requesters P7,P8,P11 --latency uniform:0.1..2",
+                refuted_by: "-n 13 --quorum maekawa-13 --requesters P7,P8,P11 --requests 1",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "maekawa-sticky-failed",
+            broken: Some(Broken {
+                flaw: "FAILED is a flag that LOCKED does not clear, and an INQUIRE is answered by it alone",
+                breaks: Breaks::Safety,
+                shown_by: "-n 2 --quorum singleton --latency uniform:0.1..2",
+                refuted_by: "-n 2 --quorum singleton --requests 2",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "maekawa-stale-inquire",
+            broken: Some(Broken {
+                flaw: "an INQUIRE is matched by the node, not by the stamp of the request",
+                breaks: Breaks::Refused,
+                shown_by: "-n 7 --quorum projective --latency exp:1 --section 0.1",
+                refuted_by: "-n 4 --quorum grid --requests 1,0,0,2",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "maekawa-one-inquiry",
+            broken: Some(Broken {
+                flaw: "FAILED gives back one of the grants that were inquired about, not all",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 7 --quorum projective --latency uniform:0.1..2",
+                refuted_by: "-n 3 --quorum all --requests 1,1,0",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "maekawa-never-free",
+            broken: Some(Broken {
+                flaw: "a RELEASE with nobody in the queue does not free the arbiter",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 2 --quorum all --think exp:5",
+                refuted_by: "-n 2 --quorum all --requests 1",
             }),
             ..SOUND
         },
@@ -96,16 +138,20 @@ impl Mutex for Maekawa {
 
     /// Maekawa's is the case `R_i = I_i = S_i`.
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        let resolution = match name {
-            "maekawa" => Resolution::Full,
-            "maekawa-1985" => Resolution::Published,
-            "maekawa-naive" => Resolution::None,
+        let flaw = match name {
+            "maekawa" => Flaw::None,
+            "maekawa-1985" => Flaw::Published,
+            "maekawa-naive" => Flaw::Naive,
+            "maekawa-sticky-failed" => Flaw::StickyFailed,
+            "maekawa-stale-inquire" => Flaw::StaleInquire,
+            "maekawa-one-inquiry" => Flaw::OneInquiry,
+            "maekawa-never-free" => Flaw::NeverFree,
             _ => return Err(SetupError::UnknownName(name.into())),
         };
         let missing = SetupError::Missing { algorithm: SOUND.name, what: "quorum system" };
         let quorums = setup.quorums().ok_or(missing)?;
         let sets: Vec<NodeSet> = quorums.iter().map(|set| set.iter().copied().collect()).collect();
-        Ok(Node::system(&sets, &sets, resolution).into_iter().map(Maekawa).collect())
+        Ok(Node::system(&sets, &sets, flaw).into_iter().map(Maekawa).collect())
     }
 }
 
@@ -439,7 +485,8 @@ mod tests {
     #[test]
     fn the_naive_rules_deadlock() {
         let naive = &Maekawa::VARIANTS[2];
-        Stage::<Maekawa>::refute(naive, &setup(PAIRS), &[1, 1, 1]);
+        let found = Stage::<Maekawa>::explore(naive.name, &setup(PAIRS), &[1, 1, 1], Order::Any);
+        assert_eq!(found.unwrap_err().0, Breaks::Liveness);
         let mut requests = [0; 13];
         for requester in [7, 8, 11] {
             requests[requester - 1] = 1;
@@ -447,5 +494,20 @@ mod tests {
         let found =
             Stage::<Maekawa>::wander(naive.name, &setup(THIRTEEN), &requests, Order::Any, 10_000);
         assert_eq!(found.unwrap_err().0, Breaks::Liveness);
+    }
+
+    /// The other flaws show on small systems.
+    #[test]
+    fn every_flaw_is_found() {
+        let all: &[usize] = &[0, 1, 2];
+        let layouts: [&[&[usize]]; 4] = [
+            &[&[0], &[0]],
+            &[&[0, 1, 2], &[0, 1, 3], &[0, 2, 3], &[1, 2, 3]],
+            &[all, all, all],
+            &[&[0, 1], &[0, 1]],
+        ];
+        for (info, sets) in Maekawa::VARIANTS[3..].iter().zip(layouts) {
+            Stage::<Maekawa>::refute(info, |_| setup(sets));
+        }
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -21,6 +21,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("0"),
         messages_saturated: Claim::between("0", "N"),
         messages_uniform: Some(Claim::exactly("H(N-1)")),
+        messages_most: Some(Formula("N")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("0"),
         sync_delay: Claim::exactly("1"),
@@ -53,6 +54,16 @@ const SOUND: Info = Info {
     broken: None,
 };
 
+/// What the broken variants get wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Flaw {
+    None,
+    /// A root that hands the token over stays a root.
+    StaysRoot,
+    /// Who is in line takes every REQUEST as its next, not only the first.
+    OverwritesNext,
+}
+
 /// A node's state: constant in N, and no heap.
 ///
 /// The paper's `token_present` follows from the rest: whoever is inside, and an idle root, has it.
@@ -60,6 +71,7 @@ const SOUND: Info = Info {
 pub struct NaimiTrehel {
     me: NodeId,
     n: u32,
+    flaw: Flaw,
     /// Whether it wants in or is inside, the paper's `requesting`.
     phase: Phase,
     /// The last requester known here, the paper's `father`; none at a root.
@@ -138,10 +150,16 @@ impl NaimiTrehel {
         if self.father == Some(node) {
             return Err(Refused::Unexpected("a REQUEST of the own father"));
         }
+        let forwards = self.phase == Phase::Idle || self.flaw != Flaw::OverwritesNext;
         match self.father.replace(node) {
-            Some(father) => out.send(father, Msg::Request { node }),
-            None if self.phase == Phase::Idle => out.send(node, Msg::Token),
-            None => self.next = Some(node),
+            Some(father) if forwards => out.send(father, Msg::Request { node }),
+            None if self.phase == Phase::Idle => {
+                out.send(node, Msg::Token);
+                if self.flaw == Flaw::StaysRoot {
+                    self.father = None;
+                }
+            }
+            _ => self.next = Some(node),
         }
         Ok(())
     }
@@ -172,16 +190,42 @@ impl NaimiTrehel {
 }
 
 impl Mutex for NaimiTrehel {
-    const VARIANTS: &'static [Info] = &[SOUND];
+    const VARIANTS: &'static [Info] = &[
+        SOUND,
+        Info {
+            name: "naimi-trehel-stays-root",
+            broken: Some(Broken {
+                flaw: "an idle root that sends the token away does not take the requester as its father",
+                breaks: Breaks::Safety,
+                shown_by: "-n 2",
+                refuted_by: "-n 2 --requests 1",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "naimi-trehel-overwrites-next",
+            broken: Some(Broken {
+                flaw: "a node in line takes a second REQUEST as its next instead of forwarding it",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 3",
+                refuted_by: "-n 3 --requests 1",
+            }),
+            ..SOUND
+        },
+    ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        if name != SOUND.name {
-            return Err(SetupError::UnknownName(name.into()));
-        }
+        let flaw = match name {
+            "naimi-trehel" => Flaw::None,
+            "naimi-trehel-stays-root" => Flaw::StaysRoot,
+            "naimi-trehel-overwrites-next" => Flaw::OverwritesNext,
+            _ => return Err(SetupError::UnknownName(name.into())),
+        };
         let first = NodeId::new(0);
         let node = |me| NaimiTrehel {
             me,
             n: setup.nodes() as u32,
+            flaw,
             phase: Phase::Idle,
             father: (me != first).then_some(first),
             next: None,
@@ -353,6 +397,13 @@ mod tests {
                 let setup = Setup::new(requests.len()).unwrap();
                 Stage::<NaimiTrehel>::explore("naimi-trehel", &setup, requests, order).unwrap();
             }
+        }
+    }
+
+    #[test]
+    fn every_flaw_is_found() {
+        for info in &NaimiTrehel::VARIANTS[1..] {
+            Stage::<NaimiTrehel>::refute(info, |n| Setup::new(n).unwrap());
         }
     }
 }

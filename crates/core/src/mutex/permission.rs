@@ -3,11 +3,31 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::arbiter::{Arbiter, Resolution};
+use super::arbiter::Arbiter;
 use super::candidate::Candidate;
 use super::{Entered, Lock, Mutex, known_peer};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{Input, Message, Never, NodeId, NodeSet, Outbox, Refused};
+
+/// What the broken variants get wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) enum Flaw {
+    None,
+    /// As published in 1985: the oldest queued request is not told when an older one displaces it.
+    Published,
+    /// Grants are never asked for and never given back.
+    Naive,
+    /// FAILED is a flag for good, and an INQUIRE is answered by it alone.
+    StickyFailed,
+    /// An INQUIRE counts for the present request, whichever it is about.
+    StaleInquire,
+    /// Of several remembered INQUIREs only one is answered.
+    OneInquiry,
+    /// A RELEASE frees an arbiter only for the next in its queue.
+    NeverFree,
+    /// An arbiter is busy also for those who will not tell it on exit.
+    AlwaysBusy,
+}
 
 /// What the nodes say. It is always about one request, the sender's or the receiver's, and is matched
 /// by that request's stamp and never by the node alone.
@@ -55,6 +75,7 @@ impl Message for Msg {
 pub(super) struct Node {
     me: NodeId,
     n: u32,
+    flaw: Flaw,
     /// The highest clock value seen.
     clock: LamportClock,
     candidate: Candidate,
@@ -64,16 +85,17 @@ pub(super) struct Node {
 impl Node {
     /// The nodes of a system in their initial state, where node `i` asks `asks[i]` and tells
     /// `tells[i]` on exit.
-    pub(super) fn system(asks: &[NodeSet], tells: &[NodeSet], resolution: Resolution) -> Vec<Node> {
+    pub(super) fn system(asks: &[NodeSet], tells: &[NodeSet], flaw: Flaw) -> Vec<Node> {
         let with = |sets: &[NodeSet], me| {
             NodeId::all(sets.len()).filter(|i| sets[i.index()].contains(me)).collect()
         };
         let node = |me: NodeId| Node {
             me,
             n: asks.len() as u32,
+            flaw,
             clock: LamportClock::default(),
-            candidate: Candidate::new(asks[me.index()].clone(), tells[me.index()].clone()),
-            arbiter: Arbiter::new(resolution, with(asks, me), with(tells, me)),
+            candidate: Candidate::new(flaw, asks[me.index()].clone(), tells[me.index()].clone()),
+            arbiter: Arbiter::new(flaw, with(asks, me), with(tells, me)),
         };
         NodeId::all(asks.len()).map(node).collect()
     }
@@ -128,6 +150,9 @@ impl Node {
                 self.candidate.hear(word, about);
                 while let Some(arbiter) = self.candidate.give_back() {
                     self.say(arbiter, Word::Relinquish, self.candidate.stamp(), out);
+                    if self.flaw == Flaw::OneInquiry {
+                        break;
+                    }
                 }
                 if self.candidate.enter() {
                     out.emit(Entered);

@@ -23,6 +23,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("0"),
         messages_saturated: Claim::between("0", "2D").typically("4(N-1)/N"),
         messages_uniform: None,
+        messages_most: Some(Formula("2D")),
         client_first: Claim::exactly("2d"),
         client_again: Claim::exactly("0"),
         sync_delay: Claim::between("1", "D"),
@@ -66,6 +67,10 @@ enum Flaw {
     NoReask,
     /// The root serves a REQUEST although it is inside.
     EagerRoot,
+    /// The holder is asked anew for each wish.
+    DropsAsked,
+    /// An ask stays outstanding when the token has come.
+    StickyAsked,
 }
 
 /// A node's state: as much as it has neighbours, however large the tree.
@@ -162,7 +167,7 @@ impl Raymond {
             return Err(Refused::Unexpected("a PRIVILEGE that was not asked for"));
         }
         self.holder = None;
-        self.asked = false;
+        self.asked = self.flaw == Flaw::StickyAsked;
         if self.phase != Phase::Inside {
             self.serve(out);
         }
@@ -210,7 +215,7 @@ impl Raymond {
     fn ask(&mut self, out: &mut Outbox<Self>) {
         if let Some(holder) = self.holder
             && !self.queue.is_empty()
-            && !self.asked
+            && (!self.asked || self.flaw == Flaw::DropsAsked)
         {
             self.asked = true;
             out.send(holder, Msg::Request);
@@ -227,6 +232,7 @@ impl Mutex for Raymond {
                 flaw: "a node that passes the token on does not ask for those still in its queue",
                 breaks: Breaks::Liveness,
                 shown_by: "-n 3 --tree star",
+                refuted_by: "-n 3 --tree line --requests 0,1,1",
             }),
             ..SOUND
         },
@@ -236,6 +242,27 @@ impl Mutex for Raymond {
                 flaw: "a root inside the section passes the token on a REQUEST",
                 breaks: Breaks::Safety,
                 shown_by: "-n 3 --tree star --latency uniform:0.1..2",
+                refuted_by: "-n 2 --tree line --requests 1",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "raymond-drops-asked",
+            broken: Some(Broken {
+                flaw: "the asked flag is not looked at: the holder is asked again while an ask is outstanding",
+                breaks: Breaks::Refused,
+                shown_by: "-n 3 --tree line",
+                refuted_by: "-n 3 --tree line --requests 0,1,1",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "raymond-sticky-asked",
+            broken: Some(Broken {
+                flaw: "the asked flag is not cleared when the token comes",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 2",
+                refuted_by: "-n 2 --tree line --requests 1,2",
             }),
             ..SOUND
         },
@@ -246,6 +273,8 @@ impl Mutex for Raymond {
             "raymond" => Flaw::None,
             "raymond-no-reask" => Flaw::NoReask,
             "raymond-eager-root" => Flaw::EagerRoot,
+            "raymond-drops-asked" => Flaw::DropsAsked,
+            "raymond-sticky-asked" => Flaw::StickyAsked,
             _ => return Err(SetupError::UnknownName(name.into())),
         };
         let missing = SetupError::Missing { algorithm: SOUND.name, what: "tree" };
@@ -434,7 +463,7 @@ mod tests {
     #[test]
     fn every_flaw_is_found() {
         for info in &Raymond::VARIANTS[1..] {
-            Stage::<Raymond>::refute(info, &on(Tree::star(3)), &[1, 1, 1]);
+            Stage::<Raymond>::refute(info, |n| on(Tree::line(n)));
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::arbiter::Resolution;
-use super::permission::Node;
+use super::permission::{Flaw, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
-use crate::catalogue::{Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
 use crate::{
     Claim, Formula, Input, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -24,6 +23,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("L"),
         messages_saturated: Claim::between("L", "U"),
         messages_uniform: None,
+        messages_most: Some(Formula("U")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("2"),
         sync_delay: Claim::between("1", "2"),
@@ -71,18 +71,32 @@ impl Protocol for Sanders {
 }
 
 impl Mutex for Sanders {
-    const VARIANTS: &'static [Info] = &[SOUND];
+    const VARIANTS: &'static [Info] = &[
+        SOUND,
+        Info {
+            name: "sanders-always-busy",
+            broken: Some(Broken {
+                flaw: "an arbiter becomes busy also for a requester that will not tell it on exit",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 2 --structure ricart-agrawala",
+                refuted_by: "-n 2 --structure ricart-agrawala --requests 1",
+            }),
+            ..SOUND
+        },
+    ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        if name != SOUND.name {
-            return Err(SetupError::UnknownName(name.into()));
-        }
+        let flaw = match name {
+            "sanders" => Flaw::None,
+            "sanders-always-busy" => Flaw::AlwaysBusy,
+            _ => return Err(SetupError::UnknownName(name.into())),
+        };
         let missing = SetupError::Missing { algorithm: SOUND.name, what: "information structure" };
         let structure = setup.structure().ok_or(missing)?;
         let nodes = || NodeId::all(structure.nodes());
         let asks: Vec<NodeSet> = nodes().map(|i| structure.request(i).clone()).collect();
         let tells: Vec<NodeSet> = nodes().map(|i| structure.inform(i).clone()).collect();
-        Ok(Node::system(&asks, &tells, Resolution::Full).into_iter().map(Sanders).collect())
+        Ok(Node::system(&asks, &tells, flaw).into_iter().map(Sanders).collect())
     }
 }
 
@@ -224,6 +238,13 @@ mod tests {
             let requests = vec![2; structure.nodes()];
             let setup = setup(structure);
             Stage::<Sanders>::wander("sanders", &setup, &requests, Order::Any, 3_000).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_flaw_is_found() {
+        for info in &Sanders::VARIANTS[1..] {
+            Stage::<Sanders>::refute(info, |n| setup(Structure::ricart_agrawala(n)));
         }
     }
 }

@@ -23,6 +23,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("0"),
         messages_saturated: Claim::between("0", "N").typically("N"),
         messages_uniform: Some(Claim::between("0", "N").typically("(N-1)(N+2)/(2N)")),
+        messages_most: Some(Formula("2N-1")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("0"),
         sync_delay: Claim::exactly("1"),
@@ -63,12 +64,20 @@ const SOUND: Info = Info {
     broken: None,
 };
 
-/// What the broken variant gets wrong.
+/// What the broken variants get wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Flaw {
     None,
     /// An outdated REQUEST is discarded.
     DiscardsOutdated,
+    /// Inside, the token is passed on as by an idle holder.
+    LeavesWhileExecuting,
+    /// Instead of the staircase, everybody asks P1.
+    EveryoneAsksFirst,
+    /// Who waits does not ask in return.
+    NoCounterRequest,
+    /// What the own vector knows better is not told to the token.
+    NoReconciliation,
 }
 
 /// A node's state. The paper's state of a node itself is its phase: R waiting, E inside, and when
@@ -205,7 +214,8 @@ impl Singhal {
 
     /// Adds `node` to the ask list. If one is requesting oneself and has not asked it, one asks it.
     fn ask_too(&mut self, node: NodeId, out: &mut Outbox<Self>) {
-        if self.ask.insert(node) && self.phase == Phase::Waiting {
+        let asks = self.phase == Phase::Waiting && self.flaw != Flaw::NoCounterRequest;
+        if self.ask.insert(node) && asks {
             out.send(node, Msg::Request { sn: self.sn[self.me.index()] });
         }
     }
@@ -228,7 +238,7 @@ impl Singhal {
         }
         token.sn.iter().try_for_each(|&sn| plausible(sn))?;
         for (j, (ours, theirs)) in self.sn.iter_mut().zip(&mut token.sn).enumerate() {
-            if *ours > *theirs {
+            if *ours > *theirs && self.flaw != Flaw::NoReconciliation {
                 *theirs = *ours;
                 token.requesting.insert(NodeId::new(j));
             } else {
@@ -253,7 +263,7 @@ impl Singhal {
 
     /// An idle holder passes the token if somebody waits.
     fn pass(&mut self, out: &mut Outbox<Self>) {
-        if self.phase != Phase::Idle {
+        if self.phase != Phase::Idle && self.flaw != Flaw::LeavesWhileExecuting {
             return;
         }
         let Some(next) = self.successor() else { return };
@@ -299,6 +309,47 @@ impl Mutex for Singhal {
                 flaw: "an outdated REQUEST is discarded, though its sender relies on being asked in return",
                 breaks: Breaks::Liveness,
                 shown_by: "-n 3 --latency pareto:0.1,1 --think exp:5 --section 0.1",
+                refuted_by: "-n 3 --requests 1,1,2",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "singhal-leaves-while-executing",
+            broken: Some(Broken {
+                flaw: "a holder that enters is not noted as executing: a REQUEST takes the token out of the section",
+                breaks: Breaks::Safety,
+                shown_by: "-n 2 --latency uniform:0.1..2 --think exp:2",
+                refuted_by: "-n 2 --requests 1",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "singhal-everyone-asks-first",
+            broken: Some(Broken {
+                flaw: "in the beginning everybody asks P1, instead of everybody with a smaller id",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 3 --workload sequential",
+                refuted_by: "-n 3 --requests 0,1,1",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "singhal-no-counter-request",
+            broken: Some(Broken {
+                flaw: "who waits does not ask a new requester in return",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 3 --latency uniform:0.1..2",
+                refuted_by: "-n 3 --requests 0,1,1",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "singhal-no-reconciliation",
+            broken: Some(Broken {
+                flaw: "REQUESTs that were noted before the token came are not noted in it",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 3 --latency uniform:0.1..2",
+                refuted_by: "-n 3 --requests 0,1,1",
             }),
             ..SOUND
         },
@@ -308,6 +359,10 @@ impl Mutex for Singhal {
         let flaw = match name {
             "singhal" => Flaw::None,
             "singhal-1989" => Flaw::DiscardsOutdated,
+            "singhal-leaves-while-executing" => Flaw::LeavesWhileExecuting,
+            "singhal-everyone-asks-first" => Flaw::EveryoneAsksFirst,
+            "singhal-no-counter-request" => Flaw::NoCounterRequest,
+            "singhal-no-reconciliation" => Flaw::NoReconciliation,
             _ => return Err(SetupError::UnknownName(name.into())),
         };
         let n = setup.nodes();
@@ -317,7 +372,10 @@ impl Mutex for Singhal {
             rule: setup.arbitration(),
             phase: Phase::Idle,
             sn: vec![0; n],
-            ask: NodeId::all(me.index()).collect(),
+            ask: match flaw {
+                Flaw::EveryoneAsksFirst => NodeId::all(me.index().min(1)).collect(),
+                _ => NodeId::all(me.index()).collect(),
+            },
             token: (me.index() == 0)
                 .then(|| Box::new(Token { sn: vec![0; n], requesting: NodeSet::new() })),
         };
@@ -326,251 +384,4 @@ impl Mutex for Singhal {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mutex::stage::Stage;
-
-    const REQUEST: Msg = Msg::Request { sn: 1 };
-
-    fn stage(n: usize) -> Stage<Singhal> {
-        Stage::new("singhal", &Setup::new(n).unwrap())
-    }
-
-    fn set(nodes: &[usize]) -> NodeSet {
-        nodes.iter().copied().map(NodeId::new).collect()
-    }
-
-    /// The staircase: P1 is asked by all, the last one asks all. Then that one is, by all.
-    #[test]
-    fn a_lone_requester_asks_its_list_once_and_then_nobody() {
-        let mut stage = stage(5);
-        stage.request(4);
-        stage.flush();
-        assert_eq!((stage.entries(), stage.sent()), (&[4][..], 5));
-        stage.release(4);
-        stage.request(4);
-        stage.release(4);
-        assert_eq!((stage.entries(), stage.sent()), (&[4, 4][..], 5));
-        assert_eq!(stage.nodes[4].ask, set(&[]));
-        stage.request(0);
-        stage.flush();
-        assert_eq!((stage.inside(), stage.sent()), (vec![0], 7));
-    }
-
-    /// Pitfall: a holder that asks and stays H passes the token on while it is inside.
-    #[test]
-    fn the_token_does_not_leave_a_holder_that_is_inside() {
-        let mut stage = stage(2);
-        stage.request(0);
-        assert_eq!(stage.inside(), [0]);
-        stage.request(1);
-        stage.flush();
-        assert_eq!(stage.inside(), [0]);
-        stage.release(0);
-        stage.flush();
-        assert_eq!(stage.entries(), [0, 1]);
-    }
-
-    /// Pitfall: without a REQUEST in return P3, who gets the token first, never hears of P2.
-    #[test]
-    fn who_waits_asks_a_new_requester_in_return() {
-        let mut stage = stage(3);
-        stage.request(1);
-        stage.request(2);
-        stage.deliver(2, 0);
-        stage.deliver(0, 2);
-        stage.deliver(2, 1);
-        assert_eq!(stage.oldest(1, 2), REQUEST);
-        stage.deliver(1, 2);
-        assert_eq!(stage.inside(), [2]);
-        stage.release(2);
-        stage.flush();
-        assert_eq!(stage.entries(), [2, 1]);
-    }
-
-    /// Pitfall: if everybody asked P1 only, P3 would not find the token at P2.
-    #[test]
-    fn the_staircase_leads_to_the_holder() {
-        let mut stage = stage(3);
-        stage.request(1);
-        stage.flush();
-        stage.release(1);
-        stage.request(2);
-        stage.flush();
-        assert_eq!(stage.entries(), [1, 2]);
-    }
-
-    /// The spec's run: P2 holds the idle token when an outdated REQUEST of P3, who waits, arrives.
-    fn outdated_request(name: &str) -> Stage<Singhal> {
-        let mut stage = Stage::<Singhal>::new(name, &Setup::new(3).unwrap());
-        stage.request(1);
-        stage.request(2);
-        stage.deliver(2, 0);
-        stage.request(0);
-        stage.deliver(0, 2);
-        stage.release(2);
-        stage.deliver(0, 2);
-        stage.request(2);
-        stage.deliver(2, 0);
-        stage.release(0);
-        stage.deliver(1, 0);
-        stage.deliver(2, 0);
-        stage.deliver(0, 1);
-        stage.release(1);
-        assert_eq!(stage.entries(), [2, 0, 1]);
-        assert_eq!((stage.nodes[1].sn[2], stage.nodes[2].sn[2]), (1, 2));
-        assert_eq!(stage.oldest(2, 1), REQUEST);
-        stage.deliver(2, 1);
-        stage
-    }
-
-    #[test]
-    fn as_published_an_outdated_request_deadlocks() {
-        let mut stage = outdated_request("singhal-1989");
-        let sent = stage.sent();
-        stage.flush();
-        assert_eq!((stage.entries(), stage.sent()), (&[2, 0, 1][..], sent));
-        assert_eq!(stage.nodes[2].phase, Phase::Waiting);
-        // The lectures' order of idle nodes: of these two, neither asks the other.
-        assert_eq!(stage.nodes[1].ask, set(&[]));
-        assert_eq!(stage.nodes[2].ask, set(&[0]));
-    }
-
-    #[test]
-    fn repaired_an_outdated_request_is_answered() {
-        let mut stage = outdated_request("singhal");
-        assert_eq!(stage.oldest(1, 2), Msg::Inform);
-        stage.deliver(1, 2);
-        assert_eq!(stage.oldest(2, 1), Msg::Request { sn: 2 });
-        stage.flush();
-        assert_eq!(stage.entries(), [2, 0, 1, 2]);
-    }
-
-    /// The numbers of a message are checked before they are believed.
-    #[test]
-    fn what_no_correct_node_sends_is_refused() {
-        let mut stage = stage(3);
-        let token = |sn: &[u64], requesting: &[usize]| {
-            Msg::Token(Box::new(Token { sn: sn.to_vec(), requesting: set(requesting) }))
-        };
-        assert!(stage.inject(0, 2, token(&[0, 0, 0], &[2])).is_err(), "nobody asked");
-        assert!(stage.inject(0, 2, Msg::Inform).is_err(), "nobody asked");
-        stage.request(2);
-        for wrong in [
-            token(&[0, 0], &[2]),
-            token(&[0, 0, 1], &[2, 3]),
-            token(&[0, 0, 1], &[1]),
-            token(&[0, 0, 2], &[2]),
-            token(&[0, u64::MAX, 1], &[2]),
-            Msg::Request { sn: 0 },
-            Msg::Request { sn: u64::MAX },
-        ] {
-            assert!(stage.inject(0, 2, wrong.clone()).is_err(), "{wrong:?}");
-        }
-        assert!(stage.inject(0, 2, token(&[0, 0, 1], &[2])).is_ok());
-    }
-
-    #[test]
-    fn the_arbitration_rule_chooses() {
-        use Arbitration::*;
-        for (rule, requesting, next) in [
-            (RoundRobin, &[0, 1, 4][..], 4),
-            (RoundRobin, &[0, 1], 0),
-            (SmallestSequence, &[0, 1, 4], 0),
-            (SmallestSequence, &[1, 4], 4),
-            (Nearest, &[0, 1, 4], 1),
-            (Nearest, &[1, 3], 3),
-            (Nearest, &[0, 4], 4),
-        ] {
-            let setup = Setup::new(6).unwrap().with_arbitration(rule);
-            let mut node = Singhal::build("singhal", &setup).unwrap().remove(2);
-            let token = Token { sn: vec![3, 5, 0, 5, 5, 0], requesting: set(requesting) };
-            node.token = Some(Box::new(token));
-            assert_eq!(node.successor(), Some(NodeId::new(next)), "{rule} {requesting:?}");
-        }
-    }
-
-    #[test]
-    fn nearest_can_starve_the_distant() {
-        let setup = Setup::new(6).unwrap().with_arbitration(Arbitration::Nearest);
-        let mut stage = Stage::<Singhal>::new("singhal", &setup);
-        stage.request(0);
-        stage.request(3);
-        for _ in 0..10 {
-            for (inside, next) in [(0, 1), (1, 0)] {
-                stage.request(next);
-                stage.flush();
-                stage.release(inside);
-                stage.flush();
-                assert_eq!(stage.inside(), [next]);
-            }
-        }
-        assert_eq!(stage.nodes[3].phase, Phase::Waiting);
-    }
-
-    /// Random runs: the token never has a false R. When all is quiet again everybody was served, of
-    /// any two nodes one asks the other, and all ask the holder.
-    #[test]
-    fn the_token_never_has_a_false_r() {
-        let n = 5;
-        for seed in 0..60_u64 {
-            let order = if seed % 2 == 0 { Order::Fifo } else { Order::Any };
-            let mut state = seed;
-            let mut below = |limit: usize| {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                (state >> 33) as usize % limit
-            };
-            let mut stage = stage(n);
-            for _ in 0..2000 {
-                let (from, to) = (below(n), below(n));
-                let in_flight = stage.in_flight(from, to);
-                match stage.nodes[to].phase {
-                    Phase::Idle if from == to => stage.request(to),
-                    Phase::Inside if from == to => stage.release(to),
-                    _ if in_flight == 0 => continue,
-                    _ if order == Order::Fifo => stage.deliver(from, to),
-                    _ => stage.deliver_nth(from, to, below(in_flight)).unwrap(),
-                }
-                for token in stage.nodes.iter().filter_map(|node| node.token.as_ref()) {
-                    for node in token.requesting.iter().map(NodeId::index) {
-                        assert_eq!(stage.nodes[node].phase, Phase::Waiting);
-                        assert_eq!(stage.nodes[node].sn[node], token.sn[node]);
-                    }
-                }
-            }
-            stage.flush();
-            while let [inside] = stage.inside()[..] {
-                stage.release(inside);
-                stage.flush();
-            }
-            let asks = |i: usize, j: usize| stage.nodes[i].ask.contains(NodeId::new(j));
-            for (i, j) in (0..n * n).map(|pair| (pair / n, pair % n)).filter(|(i, j)| i != j) {
-                assert_eq!(stage.nodes[i].phase, Phase::Idle);
-                assert!(asks(i, j) || asks(j, i));
-                assert!(stage.nodes[j].token.is_none() || asks(i, j));
-            }
-        }
-    }
-
-    #[test]
-    fn every_interleaving_is_safe_and_serves_everyone() {
-        for rule in Arbitration::ALL {
-            for (order, requests) in [
-                (Order::Fifo, &[3, 3][..]),
-                (Order::Any, &[3, 3]),
-                (Order::Fifo, &[2, 2, 2]),
-                (Order::Any, &[1, 2, 2]),
-            ] {
-                let setup = Setup::new(requests.len()).unwrap().with_arbitration(rule);
-                Stage::<Singhal>::explore("singhal", &setup, requests, order).unwrap();
-            }
-        }
-    }
-
-    #[test]
-    fn every_flaw_is_found() {
-        for info in &Singhal::VARIANTS[1..] {
-            Stage::<Singhal>::refute(info, &Setup::new(3).unwrap(), &[1, 1, 2]);
-        }
-    }
-}
+mod tests;

@@ -25,6 +25,7 @@ const SOUND: Info = Info {
         messages_again: Claim::exactly("0"),
         messages_saturated: Claim::exactly("N"),
         messages_uniform: Some(Claim::exactly("N-1")),
+        messages_most: Some(Formula("N")),
         client_first: Claim::exactly("2"),
         client_again: Claim::exactly("0"),
         sync_delay: Claim::exactly("1"),
@@ -58,12 +59,16 @@ const SOUND: Info = Info {
     broken: None,
 };
 
-/// What the broken variant gets wrong.
+/// What the broken variants get wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Flaw {
     None,
     /// The exit compares everybody's requests with the own count.
     LnSlip,
+    /// The last REQUEST to arrive counts, not the latest one.
+    AssignsRn,
+    /// Every REQUEST moves an idle token, a served one too.
+    StaleRequest,
 }
 
 /// A node's state.
@@ -176,9 +181,9 @@ impl SuzukiKasami {
         if next.is_some_and(|next| number > next) {
             return Err(Refused::Unexpected("a REQUEST whose predecessor was not served"));
         }
-        *seen = number.max(*seen);
+        *seen = if self.flaw == Flaw::AssignsRn { number } else { number.max(*seen) };
         if self.phase == Phase::Idle
-            && next == Some(*seen)
+            && (next == Some(*seen) || self.flaw == Flaw::StaleRequest)
             && let Some(token) = self.token.take()
         {
             out.send(from, Msg::Privilege { token });
@@ -208,10 +213,10 @@ impl SuzukiKasami {
             && token.ln[me] + 1 == self.rn[me]
             && !queued.contains(self.me);
         if !asked {
-            if self.flaw == Flaw::None {
+            if !matches!(self.flaw, Flaw::LnSlip | Flaw::StaleRequest) {
                 return Err(Refused::Unexpected("a PRIVILEGE that was not asked for"));
             }
-            // The slip sends the token to nodes that did not ask or are still in its queue.
+            // These two send the token to nodes that did not ask or are still in its queue.
             token.queue.retain(|&node| node != self.me);
         }
         self.token = Some(token);
@@ -236,8 +241,8 @@ impl SuzukiKasami {
         let queued = token.queued();
         for j in NodeId::all(self.rn.len()).filter(|&j| j != self.me && !queued.contains(j)) {
             let served = match self.flaw {
-                Flaw::None => token.ln[j.index()],
                 Flaw::LnSlip => token.ln[me],
+                _ => token.ln[j.index()],
             };
             if self.rn[j.index()] == served + 1 {
                 token.queue.push_back(j);
@@ -261,6 +266,27 @@ impl Mutex for SuzukiKasami {
                 flaw: "the exit looks for RN[j] = LN[i] + 1 instead of RN[j] = LN[j] + 1",
                 breaks: Breaks::Liveness,
                 shown_by: "-n 3",
+                refuted_by: "-n 2 --requests 1",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "suzuki-kasami-assigns-rn",
+            broken: Some(Broken {
+                flaw: "RN[j] is assigned, not the maximum: a REQUEST that was overtaken hides the later one",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 3 --order any --latency exp:1 --section 0.1",
+                refuted_by: "-n 3 --requests 0,1,2 --order any",
+            }),
+            ..SOUND
+        },
+        Info {
+            name: "suzuki-kasami-stale-request",
+            broken: Some(Broken {
+                flaw: "an idle holder passes the token on any REQUEST, without comparing RN[j] with LN[j] + 1",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 4 --workload sequential --latency exp:1",
+                refuted_by: "-n 3 --requests 2,1,1",
             }),
             ..SOUND
         },
@@ -270,6 +296,8 @@ impl Mutex for SuzukiKasami {
         let flaw = match name {
             "suzuki-kasami" => Flaw::None,
             "suzuki-kasami-ln-slip" => Flaw::LnSlip,
+            "suzuki-kasami-assigns-rn" => Flaw::AssignsRn,
+            "suzuki-kasami-stale-request" => Flaw::StaleRequest,
             _ => return Err(SetupError::UnknownName(name.into())),
         };
         let zeros = || vec![0; setup.nodes()].into_boxed_slice();
@@ -431,7 +459,7 @@ mod tests {
     #[test]
     fn every_flaw_is_found() {
         for info in &SuzukiKasami::VARIANTS[1..] {
-            Stage::<SuzukiKasami>::refute(info, &Setup::new(3).unwrap(), &[1, 1, 1]);
+            Stage::<SuzukiKasami>::refute(info, |n| Setup::new(n).unwrap());
         }
     }
 }

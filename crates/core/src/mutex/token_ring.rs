@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -22,6 +22,7 @@ const SOUND: Info = Info {
         messages_again: Claim::between("0", "N"),
         messages_saturated: Claim::exactly("1"),
         messages_uniform: None,
+        messages_most: None,
         client_first: Claim::between("0", "N"),
         client_again: Claim::between("0", "N"),
         sync_delay: Claim::exactly("1"),
@@ -48,11 +49,20 @@ const SOUND: Info = Info {
     broken: None,
 };
 
+/// What the broken variant gets wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Flaw {
+    None,
+    /// The token goes on while its receiver is inside.
+    PassesInside,
+}
+
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TokenRing {
     me: NodeId,
     n: u32,
+    flaw: Flaw,
     phase: Phase,
     /// Whether the token is here, the paper's control token: inside, before the start, or alone.
     token: bool,
@@ -127,9 +137,12 @@ impl TokenRing {
             return Err(Refused::Unexpected("a second TOKEN"));
         }
         self.token = true;
-        match self.phase {
-            Phase::Waiting => self.enter(out),
-            Phase::Idle | Phase::Inside => self.pass_on(out),
+        let wanted = self.phase == Phase::Waiting;
+        if wanted {
+            self.enter(out);
+        }
+        if !wanted || self.flaw == Flaw::PassesInside {
+            self.pass_on(out);
         }
         Ok(())
     }
@@ -147,9 +160,9 @@ impl TokenRing {
         Ok(())
     }
 
-    /// To the successor on the ring; a node alone keeps it.
+    /// To the successor on the ring, if it is here; a node alone keeps it.
     fn pass_on(&mut self, out: &mut Outbox<Self>) {
-        if self.n > 1 {
+        if self.token && self.n > 1 {
             self.token = false;
             out.send(self.successor_of(self.me), Msg::Token);
         }
@@ -161,15 +174,30 @@ impl TokenRing {
 }
 
 impl Mutex for TokenRing {
-    const VARIANTS: &'static [Info] = &[SOUND];
+    const VARIANTS: &'static [Info] = &[
+        SOUND,
+        Info {
+            name: "token-ring-passes-inside",
+            broken: Some(Broken {
+                flaw: "a node that enters sends the token on at once",
+                breaks: Breaks::Safety,
+                shown_by: "-n 2 --section 2",
+                refuted_by: "-n 2 --requests 1",
+            }),
+            ..SOUND
+        },
+    ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
-        if name != SOUND.name {
-            return Err(SetupError::UnknownName(name.into()));
-        }
+        let flaw = match name {
+            "token-ring" => Flaw::None,
+            "token-ring-passes-inside" => Flaw::PassesInside,
+            _ => return Err(SetupError::UnknownName(name.into())),
+        };
         let node = |me: NodeId| TokenRing {
             me,
             n: setup.nodes() as u32,
+            flaw,
             phase: Phase::Idle,
             token: me.index() == 0,
         };
@@ -295,6 +323,13 @@ mod tests {
                 let setup = Setup::new(requests.len()).unwrap();
                 Stage::<TokenRing>::explore("token-ring", &setup, requests, order).unwrap();
             }
+        }
+    }
+
+    #[test]
+    fn every_flaw_is_found() {
+        for info in &TokenRing::VARIANTS[1..] {
+            Stage::<TokenRing>::refute(info, |n| Setup::new(n).unwrap());
         }
     }
 }

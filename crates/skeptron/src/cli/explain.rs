@@ -52,6 +52,8 @@ pub(crate) fn page(info: &Info) -> String {
         let cost = match broken.breaks {
             Breaks::Safety => "two nodes can be inside at once",
             Breaks::Liveness => "somebody can wait for ever",
+            Breaks::Order => "a request can be served before one that happened before it",
+            Breaks::Refused => "a node can get what it has to refuse",
         };
         line(&format!(
             "**Broken on purpose**: {}; {cost}. It is here to be refuted:\n",

@@ -88,6 +88,8 @@ pub(crate) fn breaks(breaks: Breaks) -> &'static str {
     match breaks {
         Breaks::Safety => "safety",
         Breaks::Liveness => "liveness",
+        Breaks::Order => "order",
+        Breaks::Refused => "the contract",
     }
 }
 
