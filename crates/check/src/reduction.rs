@@ -117,10 +117,24 @@ impl<P: Explorable> Proof<'_, '_, P> {
         if pair.pending.is_empty() {
             return (pair.eager == pair.lazy && !pair.owed).then_some(());
         }
+        // Messages that make no difference now go on making none together if each does alone.
+        if pair.pending.len() > 1 && pair.eager == pair.lazy && self.are_idle(&pair) {
+            for letter in pair.pending {
+                self.reach(Pair { pending: vec![letter], ..pair })?;
+            }
+            return Some(());
+        }
         if self.known.insert(pair.clone()) {
             self.open.push(pair);
         }
         Some(())
+    }
+
+    fn are_idle(&mut self, pair: &Pair) -> bool {
+        pair.pending.iter().all(|&letter| {
+            let (lazy, sends, enters, refused) = self.step(pair.lazy, Event::Deliver(letter));
+            lazy == pair.lazy && sends.is_empty() && enters == 0 && !refused
+        })
     }
 
     fn absorb(&mut self, pair: &Pair, letter: LetterId) -> Option<()> {

@@ -236,7 +236,9 @@ impl Setup {
         };
         let mut figures = Figures { n: self.nodes as f64, ..Figures::default() };
         if let Some(quorums) = &self.quorums {
-            figures.k = quorums.mean_size();
+            // Formulas count K−1 others to ask; a node outside its own quorum has one more of them.
+            let others = |i: NodeId| quorums.of(i).iter().filter(|&&j| j != i).count();
+            figures.k = 1.0 + mean(&mut requesters.iter().map(|&i| others(i)));
         }
         if let Some(structure) = &self.structure {
             let bounds: Vec<_> = requesters.iter().map(|&i| structure.message_bounds(i)).collect();

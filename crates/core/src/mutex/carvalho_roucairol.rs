@@ -394,21 +394,4 @@ mod tests {
             assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
         }
     }
-
-    #[test]
-    fn every_interleaving_is_safe_and_serves_everyone() {
-        for order in [Order::Fifo, Order::Any] {
-            for requests in [&[2][..], &[4, 4], &[2, 2, 2]] {
-                let setup = Setup::new(requests.len()).unwrap();
-                Stage::<CarvalhoRoucairol>::explore(SOUND.name, &setup, requests, order).unwrap();
-            }
-        }
-    }
-
-    #[test]
-    fn every_flaw_is_found() {
-        for info in &CarvalhoRoucairol::VARIANTS[1..] {
-            Stage::<CarvalhoRoucairol>::refute(info, |n| Setup::new(n).unwrap());
-        }
-    }
 }

@@ -389,21 +389,4 @@ mod tests {
     fn a_node_is_small() {
         assert!(size_of::<NaimiTrehel>() <= 32);
     }
-
-    #[test]
-    fn every_interleaving_is_safe_and_serves_everyone() {
-        for order in [Order::Fifo, Order::Any] {
-            for requests in [&[3, 3][..], &[3, 3, 3], &[2, 2, 2, 1]] {
-                let setup = Setup::new(requests.len()).unwrap();
-                Stage::<NaimiTrehel>::explore("naimi-trehel", &setup, requests, order).unwrap();
-            }
-        }
-    }
-
-    #[test]
-    fn every_flaw_is_found() {
-        for info in &NaimiTrehel::VARIANTS[1..] {
-            Stage::<NaimiTrehel>::refute(info, |n| Setup::new(n).unwrap());
-        }
-    }
 }

@@ -442,28 +442,4 @@ mod tests {
     fn a_node_is_small() {
         assert!(size_of::<Raymond>() <= 72);
     }
-
-    #[test]
-    fn every_interleaving_is_safe_and_serves_everyone() {
-        let scenes: [(Tree, &[usize]); 5] = [
-            (Tree::line(2), &[3, 3]),
-            (Tree::line(3), &[3, 3, 3]),
-            (Tree::star(3), &[3, 3, 3]),
-            (Tree::line(4), &[2, 2, 2, 2]),
-            (Tree::star(4), &[2, 2, 2, 2]),
-        ];
-        for (tree, requests) in scenes {
-            let setup = on(tree);
-            for order in [Order::Fifo, Order::Any] {
-                Stage::<Raymond>::explore("raymond", &setup, requests, order).unwrap();
-            }
-        }
-    }
-
-    #[test]
-    fn every_flaw_is_found() {
-        for info in &Raymond::VARIANTS[1..] {
-            Stage::<Raymond>::refute(info, |n| on(Tree::line(n)));
-        }
-    }
 }

@@ -213,38 +213,4 @@ mod tests {
         let inquire = Msg { word: Word::Inquire, stamp: 1, clock: 1 };
         assert!(matches!(stage.inject(1, 0, inquire), Err(Refused::Unexpected(_))));
     }
-
-    #[test]
-    fn every_interleaving_is_safe_and_serves_everyone() {
-        let [lamport, ricart_agrawala, majority, four_nodes] = presets();
-        for order in [Order::Fifo, Order::Any] {
-            for (structure, requests) in [
-                (&lamport, &[1, 1, 1][..]),
-                (&ricart_agrawala, &[1, 1, 1]),
-                (&majority, &[2, 1, 1]),
-                (&four_nodes, &[1, 1, 1, 0]),
-                (&four_nodes, &[0, 1, 1, 1]),
-            ] {
-                let setup = setup(structure.clone());
-                Stage::<Sanders>::explore("sanders", &setup, requests, order).unwrap();
-            }
-        }
-    }
-
-    /// More requests than can be tried in all orders.
-    #[test]
-    fn random_interleavings_are_safe_and_serve_everyone() {
-        for structure in presets() {
-            let requests = vec![2; structure.nodes()];
-            let setup = setup(structure);
-            Stage::<Sanders>::wander("sanders", &setup, &requests, Order::Any, 3_000).unwrap();
-        }
-    }
-
-    #[test]
-    fn every_flaw_is_found() {
-        for info in &Sanders::VARIANTS[1..] {
-            Stage::<Sanders>::refute(info, |n| setup(Structure::ricart_agrawala(n)));
-        }
-    }
 }

@@ -445,21 +445,4 @@ mod tests {
         stage.release(2);
         assert!(stage.inject(0, 2, real).is_err(), "a replay");
     }
-
-    #[test]
-    fn every_interleaving_is_safe_and_serves_everyone() {
-        for order in [Order::Fifo, Order::Any] {
-            for requests in [&[3, 3][..], &[2, 2, 1]] {
-                let setup = Setup::new(requests.len()).unwrap();
-                Stage::<SuzukiKasami>::explore("suzuki-kasami", &setup, requests, order).unwrap();
-            }
-        }
-    }
-
-    #[test]
-    fn every_flaw_is_found() {
-        for info in &SuzukiKasami::VARIANTS[1..] {
-            Stage::<SuzukiKasami>::refute(info, |n| Setup::new(n).unwrap());
-        }
-    }
 }

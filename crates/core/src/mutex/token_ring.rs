@@ -315,21 +315,4 @@ mod tests {
             assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to}");
         }
     }
-
-    #[test]
-    fn every_interleaving_is_safe() {
-        for order in [Order::Fifo, Order::Any] {
-            for requests in [&[2][..], &[3, 3], &[3, 3, 3]] {
-                let setup = Setup::new(requests.len()).unwrap();
-                Stage::<TokenRing>::explore("token-ring", &setup, requests, order).unwrap();
-            }
-        }
-    }
-
-    #[test]
-    fn every_flaw_is_found() {
-        for info in &TokenRing::VARIANTS[1..] {
-            Stage::<TokenRing>::refute(info, |n| Setup::new(n).unwrap());
-        }
-    }
 }

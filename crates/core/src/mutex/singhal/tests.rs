@@ -224,25 +224,3 @@ fn the_token_never_has_a_false_r() {
         }
     }
 }
-
-#[test]
-fn every_interleaving_is_safe_and_serves_everyone() {
-    for rule in Arbitration::ALL {
-        for (order, requests) in [
-            (Order::Fifo, &[3, 3][..]),
-            (Order::Any, &[3, 3]),
-            (Order::Fifo, &[2, 2, 2]),
-            (Order::Any, &[1, 2, 2]),
-        ] {
-            let setup = Setup::new(requests.len()).unwrap().with_arbitration(rule);
-            Stage::<Singhal>::explore("singhal", &setup, requests, order).unwrap();
-        }
-    }
-}
-
-#[test]
-fn every_flaw_is_found() {
-    for info in &Singhal::VARIANTS[1..] {
-        Stage::<Singhal>::refute(info, |n| Setup::new(n).unwrap());
-    }
-}
