@@ -25,6 +25,8 @@ mod property;
 mod reduction;
 mod scenario;
 mod story;
+#[cfg(test)]
+mod tests;
 mod world;
 
 pub use check::{Options, Report, Verdict, check};

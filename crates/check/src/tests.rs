@@ -1,0 +1,197 @@
+//! Worlds of small protocols made for the purpose: alarms, and messages that never end.
+
+use serde::{Deserialize, Serialize};
+use skeptron_core::catalogue::Order;
+use skeptron_core::mutex::{Entered, Lock};
+use skeptron_core::{Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup};
+
+use crate::cycles::unfair_run;
+use crate::explorer::{Found, Limits, explore};
+use crate::local::Explorable;
+use crate::property::{Properties, Property};
+use crate::scenario::{Faults, Scenario};
+use crate::world::World;
+
+fn scenario(requests: &[u8], faults: Faults) -> Scenario {
+    let setup = Setup::new(requests.len()).unwrap();
+    Scenario { setup, requests: requests.to_vec(), order: Order::Fifo, faults }
+}
+
+fn world<P: Explorable>(nodes: Vec<P>, scenario: &Scenario, most_messages: Option<f64>) -> World<P> {
+    let judged = Properties::from_iter([Property::Exclusion, Property::Progress]);
+    World::of_nodes(nodes, scenario, judged, false, most_messages)
+}
+
+fn search<P: Explorable>(world: &World<P>) -> Found {
+    let limits = Limits {
+        threads: 2,
+        reduction: false,
+        max_memory: 1 << 28,
+        keep_going: true,
+        progress: None,
+    };
+    explore(world, &limits)
+}
+
+/// What these protocols say: a ball, a question or its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Word {
+    Ball,
+    Ask,
+    Grant,
+}
+
+impl Message for Word {
+    const KINDS: &'static [&'static str] = &["BALL", "ASK", "GRANT"];
+
+    fn kind(&self) -> usize {
+        self.clone() as usize
+    }
+}
+
+/// The second node asks the first, and asks again when an alarm rings, if it has one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Asker {
+    has_alarm: bool,
+    waits: bool,
+}
+
+impl Protocol for Asker {
+    type Command = Lock;
+    type Message = Word;
+    type Timer = u8;
+    type Event = Entered;
+
+    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match input {
+            Input::Command(Lock::Request) | Input::Expire(_) => {
+                self.waits = true;
+                out.send(NodeId::new(0), Word::Ask);
+                if self.has_alarm {
+                    out.arm(0, 2);
+                }
+            }
+            Input::Deliver { message: Word::Ask, from } => out.send(from, Word::Grant),
+            Input::Deliver { message: Word::Grant, .. } if self.waits => {
+                self.waits = false;
+                out.disarm(0);
+                out.emit(Entered);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn askers(has_alarm: bool) -> Vec<Asker> {
+    vec![Asker { has_alarm, waits: false }; 2]
+}
+
+#[test]
+fn an_alarm_makes_up_for_a_loss() {
+    let faults = Faults { losses: 1, ..Faults::default() };
+    for (has_alarm, deadlocks) in [(false, true), (true, false)] {
+        let found = search(&world(askers(has_alarm), &scenario(&[0, 1], faults.clone()), Some(9.0)));
+        assert!(found.complete);
+        assert_eq!(found.violated().contains(Property::Progress), deadlocks);
+        let steps = found.moves_to(Property::Progress).map(|moves| moves.len());
+        assert_eq!(steps, deadlocks.then_some(2), "ask, lose");
+    }
+}
+
+/// Patient alarms ring only when no message is in flight; a budget of premature ones adds runs.
+#[test]
+fn alarms_are_patient_unless_there_is_a_budget() {
+    let states = |premature| {
+        let faults = Faults { premature, ..Faults::default() };
+        search(&world(askers(true), &scenario(&[0, 1], faults), Some(9.0))).states
+    };
+    assert_eq!(states(0), 5, "begin, asked, answered, inside, out");
+    assert!(states(1) > states(0) && states(2) > states(1));
+}
+
+/// A ball goes to and fro between the first two nodes for ever. The third one gets a grant from the
+/// first when it asks, at once or, if that is stingy, never.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Player {
+    me: u8,
+    stingy: bool,
+}
+
+impl Protocol for Player {
+    type Command = Lock;
+    type Message = Word;
+    type Timer = Never;
+    type Event = Entered;
+
+    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
+        match input {
+            Input::Start if self.me == 0 => out.send(NodeId::new(1), Word::Ball),
+            Input::Command(Lock::Request) => out.send(NodeId::new(0), Word::Ask),
+            Input::Deliver { message: Word::Ball, from } => out.send(from, Word::Ball),
+            Input::Deliver { message: Word::Ask, from } if !self.stingy => {
+                out.send(from, Word::Grant);
+            }
+            Input::Deliver { message: Word::Grant, .. } => out.emit(Entered),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn players(stingy: bool) -> Vec<Player> {
+    (0..3).map(|me| Player { me, stingy }).collect()
+}
+
+/// The ball may go round for ever while the question is under way, but that is not fair.
+#[test]
+fn a_message_that_is_never_delivered_is_no_excuse() {
+    let world = world(players(false), &scenario(&[0, 0, 1], Faults::default()), None);
+    assert!(search(&world).complete);
+    assert!(unfair_run(&world, 1000).unwrap().is_none());
+}
+
+#[test]
+fn who_waits_while_messages_go_round_for_ever_is_found() {
+    let world = world(players(true), &scenario(&[0, 0, 1], Faults::default()), None);
+    let found = search(&world);
+    assert!(found.complete && found.violated().is_empty(), "there is no end at which to see it");
+    let (moves, begins) = unfair_run(&world, 1000).unwrap().unwrap();
+    assert_eq!((moves.len(), begins), (4, 2), "ask, refuse; then to and fro");
+}
+
+#[test]
+fn too_many_states_for_cycles_are_too_many() {
+    let world = world(players(true), &scenario(&[0, 0, 1], Faults::default()), None);
+    assert!(unfair_run(&world, 3).is_err());
+}
+
+/// The number of threads changes nothing, the trace included.
+#[test]
+fn threads_do_not_matter() {
+    use skeptron_core::catalogue;
+    let info = catalogue::find("ricart-agrawala-no-clock-update").unwrap();
+    let scenario = Scenario::new(Setup::new(3).unwrap(), 2, Order::Any);
+    let run = |threads| {
+        let options = crate::Options { threads, keep_going: true, ..crate::Options::default() };
+        let report = crate::check(info, &scenario, &options).unwrap();
+        let steps: Vec<_> = report.verdicts.into_iter().map(|v| v.counterexample).collect();
+        (report.states, report.transitions, report.depth, steps)
+    };
+    let alone = run(1);
+    for _ in 0..3 {
+        assert_eq!(run(3), alone);
+    }
+}
+
+#[test]
+fn a_search_that_runs_out_of_memory_says_how_far_it_came() {
+    use skeptron_core::catalogue;
+    let info = catalogue::find("ricart-agrawala").unwrap();
+    let scenario = Scenario::new(Setup::new(3).unwrap(), 2, Order::Any);
+    let options = crate::Options { max_memory: 1 << 20, ..crate::Options::default() };
+    let report = crate::check(info, &scenario, &options).unwrap();
+    assert!(report.out_of_memory && !report.complete && report.holds());
+    assert!((5..36).contains(&report.depth), "{}", report.depth);
+    assert!(report.verdicts.iter().all(|verdict| verdict.holds.is_none()));
+}

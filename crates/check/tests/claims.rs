@@ -1,0 +1,151 @@
+//! Every correct algorithm keeps all that it claims in every interleaving of small systems.
+
+use skeptron_check::{Faults, Options, Property, Report, Scenario, check};
+use skeptron_core::catalogue::{self, Info, Order};
+use skeptron_core::topology::{Structure, Tree};
+use skeptron_core::{Arbitration, Setup};
+use skeptron_quorum::Construction;
+
+/// A system with every layout that an algorithm may want.
+fn setup(nodes: usize) -> Setup {
+    let quorums = skeptron_quorum::build(skeptron_quorum::default_for(nodes), nodes).unwrap();
+    Setup::new(nodes)
+        .unwrap()
+        .with_structure(Structure::maekawa(&quorums))
+        .and_then(|setup| setup.with_quorums(quorums))
+        .and_then(|setup| setup.with_tree(Tree::balanced(nodes, 2)))
+        .unwrap()
+}
+
+fn explore(name: &str, setup: &Setup, requests: &[u8], order: Order) -> Report {
+    let info = catalogue::find(name).unwrap();
+    let (setup, requests) = (setup.clone(), requests.to_vec());
+    let scenario = Scenario { setup, requests, order, faults: Faults::default() };
+    check(info, &scenario, &Options::default()).unwrap()
+}
+
+/// Asserts that the search is complete and that everything that is claimed holds.
+fn prove(name: &str, setup: &Setup, requests: &[u8], order: Order) {
+    let report = explore(name, setup, requests, order);
+    let violation = report.violation();
+    assert!(report.complete && violation.is_none(), "{name} {requests:?} {order}: {violation:?}");
+    assert!(report.verdicts.iter().all(|verdict| verdict.holds == Some(true)));
+}
+
+/// The orders on which it claims to be correct.
+fn orders(info: &Info) -> &'static [Order] {
+    match info.channel {
+        Order::Fifo => &[Order::Fifo],
+        Order::Any => &[Order::Fifo, Order::Any],
+    }
+}
+
+#[test]
+fn three_nodes_twice() {
+    for info in catalogue::sound() {
+        for &order in orders(info) {
+            prove(info.name, &setup(3), &[2, 2, 2], order);
+        }
+    }
+}
+
+#[test]
+fn four_nodes_once() {
+    for info in catalogue::sound() {
+        for &order in orders(info) {
+            prove(info.name, &setup(4), &[1, 1, 1, 1], order);
+        }
+    }
+}
+
+#[test]
+fn four_nodes_twice_where_few_messages_fly() {
+    for name in ["central", "token-ring", "raymond", "naimi-trehel"] {
+        for order in [Order::Fifo, Order::Any] {
+            prove(name, &setup(4), &[2, 2, 2, 2], order);
+        }
+    }
+}
+
+#[test]
+fn five_nodes_on_trees_and_rings() {
+    for order in [Order::Fifo, Order::Any] {
+        for tree in [Tree::balanced(5, 2), Tree::star(5), Tree::line(5)] {
+            prove("raymond", &setup(5).with_tree(tree).unwrap(), &[1; 5], order);
+        }
+        for name in ["token-ring", "naimi-trehel"] {
+            prove(name, &setup(5), &[1; 5], order);
+        }
+    }
+}
+
+/// What is claimed is claimed: every algorithm is judged by all that its catalogue entry says.
+#[test]
+fn claims_are_judged() {
+    for info in catalogue::sound() {
+        let report = explore(info.name, &setup(2), &[1, 1], Order::Fifo);
+        let judged = |property| report.verdict(property).is_some();
+        for property in [Property::Exclusion, Property::Progress, Property::Fence, Property::Refused]
+        {
+            assert!(judged(property), "{}: {property}", info.name);
+        }
+        assert_eq!(judged(Property::Order), info.claims.ordered, "{}", info.name);
+        let bounded = info.claims.messages_most.is_some();
+        assert_eq!(judged(Property::Messages), bounded, "{}", info.name);
+    }
+}
+
+/// The repair of Singhal's algorithm, with every arbitration rule.
+#[test]
+fn repaired_singhal() {
+    for rule in Arbitration::ALL {
+        prove("singhal", &setup(3).with_arbitration(rule), &[3, 3, 3], Order::Fifo);
+        for order in [Order::Fifo, Order::Any] {
+            prove("singhal", &setup(4).with_arbitration(rule), &[1, 1, 1, 1], order);
+            prove("singhal", &setup(3).with_arbitration(rule), &[2, 2, 2], order);
+        }
+    }
+    prove("singhal", &setup(3), &[3, 3, 3], Order::Any);
+}
+
+#[test]
+fn quorums_of_every_kind() {
+    for kind in [Construction::Singleton, Construction::All, Construction::Majority] {
+        let quorums = skeptron_quorum::build(kind, 3).unwrap();
+        for order in [Order::Fifo, Order::Any] {
+            let setup = setup(3).with_quorums(quorums.clone()).unwrap();
+            prove("maekawa", &setup, &[1, 1, 2], order);
+        }
+    }
+}
+
+#[test]
+fn information_structures_of_every_kind() {
+    let three = [Structure::lamport(3), Structure::ricart_agrawala(3)];
+    for order in [Order::Fifo, Order::Any] {
+        for structure in three.clone() {
+            prove("sanders", &setup(3).with_structure(structure).unwrap(), &[1, 1, 1], order);
+        }
+        let four = setup(4).with_structure(Structure::four_nodes()).unwrap();
+        prove("sanders", &four, &[1, 1, 1, 0], order);
+        prove("sanders", &four, &[0, 1, 1, 1], order);
+    }
+}
+
+/// The plane of order 2 with 0, 4, 5 and 6 asking. From fresh clocks the published rules survive it:
+/// at their common arbiter, 0 itself, a request is displaced only if 0's own is younger than one it has
+/// not heard of. With one entry of 0 before they deadlock, and the corrected rules do not.
+#[test]
+fn the_fano_plane() {
+    let quorums = skeptron_quorum::build(Construction::Fano, 7).unwrap();
+    let fano = Setup::new(7).unwrap().with_quorums(quorums).unwrap();
+    let (once, twice) = ([1, 0, 0, 0, 1, 1, 1], [2, 0, 0, 0, 1, 1, 1]);
+    for order in [Order::Fifo, Order::Any] {
+        prove("maekawa", &fano, &once, order);
+        let published = explore("maekawa-1985", &fano, &once, order);
+        assert!(published.complete && published.holds());
+        let published = explore("maekawa-1985", &fano, &twice, order);
+        assert_eq!(published.violation().map(|(property, _)| property), Some(Property::Progress));
+    }
+    prove("maekawa", &fano, &twice, Order::Fifo);
+}
