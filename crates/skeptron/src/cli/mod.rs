@@ -8,6 +8,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 mod bench;
+pub mod check;
 mod compare;
 mod estimate;
 pub mod explain;
@@ -17,8 +18,9 @@ pub mod sim;
 pub mod system;
 mod table;
 pub mod textbook;
+mod traces;
 
-/// Distributed mutual exclusion: run, measure and see the classical algorithms.
+/// Distributed mutual exclusion: run, measure, check and see the classical algorithms.
 #[derive(Debug, Parser)]
 #[command(name = "skeptron", version, about, long_about = None, max_term_width = 100)]
 #[command(after_help = "Examples:
@@ -26,8 +28,10 @@ pub mod textbook;
   skeptron explain maekawa                        one page on an algorithm
   skeptron sim raymond -n 15 --tree balanced:2    run and measure one
   skeptron compare -n 4,16,64                     all of them, claim beside measurement
+  skeptron check ricart-agrawala -n 3             explore everything that 3 nodes can do
 
-Exit codes: 0 fine, 1 a property was violated or a claim missed, 2 bad input.")]
+Exit codes: 0 fine, 1 a property was violated or a claim missed, 2 bad input, 3 a search ended before
+everything was explored.")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -43,6 +47,8 @@ enum Command {
     Sim(Box<sim::SimArgs>),
     /// Compare the algorithms: claim beside measurement
     Compare(compare::CompareArgs),
+    /// Explore every interleaving of a small system and judge each
+    Check(Box<check::CheckArgs>),
     /// Measure how fast Skeptron itself is
     Bench(bench::BenchArgs),
     /// Write a completion script for your shell
@@ -62,6 +68,8 @@ pub enum Verdict {
     Fine,
     /// A property was violated, or a claim missed.
     Violated,
+    /// Nothing was violated as far as the search went, but it ended before everything was explored.
+    Incomplete,
 }
 
 /// Runs the command line of this process.
@@ -74,6 +82,7 @@ pub fn main() -> ExitCode {
     match cli.run() {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,
         Ok(Verdict::Violated) => ExitCode::from(1),
+        Ok(Verdict::Incomplete) => ExitCode::from(3),
         // Whoever reads our output has had enough: not an error.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -114,6 +123,7 @@ impl Cli {
             Command::Explain(args) => args.run(&mut out),
             Command::Sim(args) => args.run(&mut out),
             Command::Compare(args) => args.run(&mut out),
+            Command::Check(args) => args.run(&mut out),
             Command::Bench(args) => args.run(&mut out),
             Command::Completions(args) => {
                 // Into memory first: the generator panics if the reader goes away.

@@ -46,6 +46,11 @@ pub(crate) fn whole<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, &'
     })
 }
 
+/// How often something may happen, for clap.
+pub(crate) fn few(text: &str) -> Result<u8, &'static str> {
+    whole::<u64>(text)?.try_into().map_err(|_| "at most 255 are possible")
+}
+
 /// A number as people write it, for clap.
 pub(crate) fn real(text: &str) -> Result<f64, &'static str> {
     text.parse().map_err(|_| "it must be a number")

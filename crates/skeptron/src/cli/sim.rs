@@ -1,7 +1,7 @@
 //! `skeptron sim`.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, IsTerminal as _, Write};
+use std::io::{BufReader, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -17,11 +17,14 @@ use skeptron_sim::{Options, Outcome, QueueKind, Report, Scenario, run};
 use super::estimate::Estimate;
 use super::system::SystemArgs;
 use super::table::{number, table};
-use super::{Verdict, names};
+use super::{Verdict, names, traces};
 
 mod faults;
 mod print;
 mod workload;
+
+/// How many nodes if nothing says otherwise.
+const DEFAULT_NODES: usize = 5;
 
 #[derive(Args, Clone, Debug, PartialEq)]
 #[command(after_help = "Examples:
@@ -137,7 +140,7 @@ pub struct SimArgs {
     #[arg(long, default_value = "wheel", hide_short_help = true)]
     pub queue: QueueChoice,
     /// As JSON
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", conflicts_with = "timeline")]
     pub json: bool,
 }
 
@@ -177,7 +180,7 @@ impl SimArgs {
     /// If something is unknown, malformed or impossible.
     pub fn scenario(&self) -> Result<(&'static Info, Scenario)> {
         let info = names::algorithm(self.algorithm.as_deref().unwrap_or_default())?;
-        let setup = self.system.setup(info)?;
+        let setup = self.system.setup(info, DEFAULT_NODES)?;
         let nodes = setup.nodes();
         let coordinator =
             (info.layout == Layout::Coordinator && nodes > 1).then(|| setup.coordinator());
@@ -278,7 +281,8 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-fn requesters(
+/// Who asks: how many, or a list; nobody knows yet whether those exist.
+pub(crate) fn requesters(
     text: Option<&str>,
     nodes: usize,
     coordinator: Option<NodeId>,
@@ -324,12 +328,12 @@ impl SimArgs {
         scenario: &Scenario,
         out: &mut impl Write,
     ) -> Result<Verdict> {
-        let files = self.create_traces()?;
+        let files = traces::create(&self.trace)?;
         let record = self.timeline || !files.is_empty();
         let Outcome { report, trace } = run(info, scenario, &self.options(record))?;
         if let Some(mut trace) = trace {
             trace.header.command = Some(self.command());
-            write_traces(&trace, files)?;
+            traces::write(&trace, files)?;
             if self.timeline {
                 trace.write(Format::Text, &mut *out)?;
                 writeln!(out)?;
@@ -362,22 +366,6 @@ impl SimArgs {
             .context("a recorded run has a trace")?;
         trace.header.command = Some(self.command());
         Ok(trace)
-    }
-
-    /// The files of `--trace`, made before a long run rather than missed after it.
-    fn create_traces(&self) -> Result<Vec<TraceFile>> {
-        let formats: Vec<Format> = self
-            .trace
-            .iter()
-            .map(|path| Format::of_path(path))
-            .collect::<Result<_, _>>()
-            .context("--trace")?;
-        let create = |(path, format): (&PathBuf, Format)| {
-            let name = format!("--trace {}", path.display());
-            let file = File::create(path).with_context(|| name.clone())?;
-            Ok(TraceFile { name, format, file })
-        };
-        self.trace.iter().zip(formats).map(create).collect()
     }
 
     fn run_seeds(
@@ -455,28 +443,13 @@ impl SimArgs {
         let file = BufReader::new(File::open(path).with_context(name)?);
         let trace = Trace::read(file).with_context(name)?;
         let replayed = replay(&trace).with_context(name)?;
-        write_traces(&trace, self.create_traces()?)?;
+        traces::write(&trace, traces::create(&self.trace)?)?;
         if self.timeline {
             trace.write(Format::Text, &mut *out)?;
             writeln!(out)?;
         }
         print::replayed(&trace, &replayed, self.json, out)
     }
-}
-
-/// Where a trace goes, and in which form.
-struct TraceFile {
-    name: String,
-    format: Format,
-    file: File,
-}
-
-fn write_traces(trace: &Trace, files: Vec<TraceFile>) -> Result<()> {
-    for TraceFile { name, format, file } in files {
-        let mut file = BufWriter::new(file);
-        trace.write(format, &mut file).and_then(|()| file.flush()).context(name)?;
-    }
-    Ok(())
 }
 
 /// A bar on the terminal for long work; nothing where nobody looks.

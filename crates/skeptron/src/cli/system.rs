@@ -12,9 +12,6 @@ use skeptron_quorum::Construction;
 
 use super::names;
 
-/// How many nodes if nothing says otherwise.
-const DEFAULT_NODES: usize = 5;
-
 /// The system: how many nodes, and the layout that some algorithms need.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct SystemArgs {
@@ -44,15 +41,15 @@ pub struct SystemArgs {
 }
 
 impl SystemArgs {
-    /// The system for `info`.
+    /// The system for `info`, of `default_nodes` if nothing says otherwise.
     ///
     /// # Errors
     /// If a layout is unknown, malformed, impossible, or not for this algorithm.
-    pub fn setup(&self, info: &Info) -> Result<Setup> {
+    pub fn setup(&self, info: &Info, default_nodes: usize) -> Result<Setup> {
         self.refuse_foreign_layouts(info)?;
         let nodes = match self.nodes {
             Some(nodes) => nodes,
-            None => self.nodes_of_layout()?.unwrap_or(DEFAULT_NODES),
+            None => self.nodes_of_layout()?.unwrap_or(default_nodes),
         };
         let setup = Setup::new(nodes)?;
         Ok(match info.layout {

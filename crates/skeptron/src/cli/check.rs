@@ -1,0 +1,364 @@
+//! `skeptron check`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use skeptron_check::{
+    CrashWhen, Faults, Options, Property, Report, Scenario, ScenarioError, check,
+};
+use skeptron_core::Setup;
+use skeptron_core::catalogue::{Info, Layout, Order};
+use skeptron_sim::trace::Trace;
+
+use super::sim::{ChannelOrder, quoted, requesters};
+use super::system::SystemArgs;
+use super::{Verdict, names, traces};
+
+mod diagram;
+mod memory;
+mod print;
+mod progress;
+mod state;
+mod trace;
+
+/// How many nodes if nothing says otherwise: with two there is no third who interferes.
+const DEFAULT_NODES: usize = 3;
+/// More threads than any machine has.
+const MOST_THREADS: usize = 1024;
+
+#[derive(Args, Clone, Debug, PartialEq)]
+#[command(mut_arg("nodes", |nodes| {
+    nodes.help("How many nodes [default: 3, or as many as the layout or the requests have]")
+}))]
+#[command(after_help = "Examples:
+  skeptron check ricart-agrawala                            everything that 3 nodes can do
+  skeptron check lamport -n 3 --requests 1,1,2 --order any  what if messages overtake?
+  skeptron check maekawa-1985 --quorum fano --requests 2,0,0,0,1,1,1
+  skeptron check suzuki-kasami --crashes 1 --crash-when holding --victims P1
+  skeptron check central --loss 1 --keep-going --trace lost.svg --trace lost.jsonl
+  skeptron sim --replay lost.jsonl                          the counterexample, step by step
+
+Every interleaving of requests, deliveries, exits and faults is explored. What holds, holds for this
+system: so many nodes, requests and faults. What is violated is shown by a shortest run.
+
+Exit codes: 0 everything holds, 1 a property was violated, 2 bad input, 3 the memory ended the search
+before everything was explored.")]
+/// Options of `skeptron check`.
+pub struct CheckArgs {
+    /// Which algorithm; see `skeptron list`
+    pub algorithm: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub system: SystemArgs,
+
+    /// How often each node asks: a number, or one for each node, as in 1,1,2
+    #[arg(long, default_value = "1", value_name = "R|LIST", help_heading = "Workload")]
+    #[arg(allow_hyphen_values = true)]
+    pub requests: String,
+    /// Who asks: how many (those with the highest ids, never the coordinator), or a list like P1,P3
+    /// [default: all]
+    #[arg(long, value_name = "K|LIST", help_heading = "Workload")]
+    pub requesters: Option<String>,
+
+    /// In which order a channel delivers
+    #[arg(long, default_value = "fifo", value_name = "ORDER", help_heading = "Network")]
+    pub order: ChannelOrder,
+    /// How many messages may be lost
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults")]
+    #[arg(allow_negative_numbers = true, value_parser = names::few)]
+    pub loss: u8,
+    /// How many messages may be delivered twice
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults")]
+    #[arg(allow_negative_numbers = true, value_parser = names::few)]
+    pub duplicate: u8,
+    /// How many nodes may stop for ever
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults")]
+    #[arg(allow_negative_numbers = true, value_parser = names::few)]
+    pub crashes: u8,
+    /// When a node may stop
+    #[arg(long, default_value = "any", value_name = "WHEN", help_heading = "Faults")]
+    pub crash_when: Moment,
+    /// Who may stop, as in P1,P3 [default: everybody]
+    #[arg(long, value_name = "LIST", help_heading = "Faults")]
+    pub victims: Option<String>,
+    /// How many alarms may ring while messages are still in flight, where the nodes set alarms
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults")]
+    #[arg(hide_short_help = true, allow_negative_numbers = true, value_parser = names::few)]
+    pub premature: u8,
+
+    /// Also explore interleavings that provably make no difference
+    #[arg(long, help_heading = "Search")]
+    pub no_reduction: bool,
+    /// Decide every property instead of ending at the first violation
+    #[arg(long, help_heading = "Search")]
+    pub keep_going: bool,
+    /// About how much memory to take, as in 512M or 8G
+    /// [default: 60 % of what is free]
+    #[arg(long, value_name = "SIZE", help_heading = "Search")]
+    #[arg(allow_negative_numbers = true, value_parser = memory::parse)]
+    pub max_memory: Option<usize>,
+    /// On how many threads to search [default: one per core]
+    #[arg(long, value_name = "K", help_heading = "Search")]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
+    pub threads: Option<usize>,
+
+    /// Write the shortest counterexample; the extension decides: .jsonl (replayable), .txt, .svg,
+    /// .mmd (Mermaid), .shiviz, .json (Perfetto); may be given several times
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub trace: Vec<PathBuf>,
+    /// As JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// When a node may stop, as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Moment {
+    /// At any time.
+    #[default]
+    Any,
+    /// While it neither asks nor holds.
+    Idle,
+    /// While it waits.
+    Waiting,
+    /// While it is inside, or could enter without asking, as with an idle token.
+    Holding,
+}
+
+impl CheckArgs {
+    pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let (info, scenario) = self.scenario()?;
+        let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
+        let threads = self.threads()?;
+        let files = traces::create(&self.trace)?;
+        let report = self.search(info, &scenario, threads, max_memory)?;
+        match report.violation() {
+            Some((property, counterexample)) => {
+                let command = Some(self.command());
+                let trace = trace::trace(info, &scenario, property, counterexample, command)?;
+                traces::write(&trace, files)?;
+            }
+            None => traces::discard(files)?,
+        }
+        if self.json {
+            let json = print::json(info, &scenario, &report, &self.command());
+            writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
+        } else {
+            print::report(info, &scenario, &report, max_memory, out)?;
+            self.show_counterexamples(info, &scenario, &report, out)?;
+        }
+        Ok(verdict(&report))
+    }
+
+    /// What these options describe.
+    ///
+    /// # Errors
+    /// If something is unknown, malformed or impossible.
+    pub fn scenario(&self) -> Result<(&'static Info, Scenario)> {
+        let info = names::algorithm(&self.algorithm)?;
+        // Before anything of that size is built.
+        if let Some(nodes) = self.system.nodes
+            && nodes > Scenario::MOST_NODES
+        {
+            bail!(ScenarioError::TooManyNodes(nodes));
+        }
+        let counts = self.counts()?;
+        let default_nodes = if counts.len() > 1 { counts.len() } else { DEFAULT_NODES };
+        let setup = self.system.setup(info, default_nodes)?;
+        let requests = self.requests(counts, info, &setup)?;
+        ensure!(
+            self.crashes > 0 || self.victims.is_none() && self.crash_when == Moment::Any,
+            "--victims and --crash-when say who may crash and when; say how many with --crashes K"
+        );
+        let order = match self.order {
+            ChannelOrder::Fifo => Order::Fifo,
+            ChannelOrder::Any => Order::Any,
+        };
+        let faults = Faults {
+            losses: self.loss,
+            duplicates: self.duplicate,
+            crashes: self.crashes,
+            crash_when: match self.crash_when {
+                Moment::Any => CrashWhen::Any,
+                Moment::Idle => CrashWhen::Idle,
+                Moment::Waiting => CrashWhen::Waiting,
+                Moment::Holding => CrashWhen::Holding,
+            },
+            victims: self.victims.as_deref().map(names::nodes).transpose().context("--victims")?,
+            premature: self.premature,
+        };
+        let scenario = Scenario { setup, requests, order, faults };
+        scenario.check()?;
+        Ok((info, scenario))
+    }
+
+    /// The numbers of `--requests`.
+    fn counts(&self) -> Result<Vec<usize>> {
+        let text = &self.requests;
+        let count = |word: &str| word.trim().parse::<usize>();
+        let counts: Vec<usize> = text.split(',').map(count).collect::<Result<_, _>>().map_err(
+            |_| anyhow::anyhow!("--requests is `{text}`; write a number, as in 2, or one for each node, as in 1,1,2"),
+        )?;
+        let total = counts.iter().fold(0usize, |sum, &count| sum.saturating_add(count));
+        ensure!(total <= Scenario::MOST_REQUESTS, ScenarioError::TooManyRequests(total));
+        Ok(counts)
+    }
+
+    /// How often each node asks.
+    fn requests(&self, counts: Vec<usize>, info: &Info, setup: &Setup) -> Result<Vec<u8>> {
+        let nodes = setup.nodes();
+        let counts = match (&counts[..], &self.requesters) {
+            (&[each], None) => vec![each; nodes],
+            (&[each], Some(text)) => {
+                let coordinates = info.layout == Layout::Coordinator && nodes > 1;
+                let coordinator = coordinates.then(|| setup.coordinator());
+                let mut counts = vec![0; nodes];
+                for node in requesters(Some(text), nodes, coordinator)? {
+                    *counts.get_mut(node.index()).with_context(|| {
+                        format!("{node} is to ask, but there are only {nodes} nodes")
+                    })? = each;
+                }
+                counts
+            }
+            (_, Some(_)) => bail!(
+                "--requests is a list, which says who asks; leave out --requesters or give one number"
+            ),
+            (_, None) => counts,
+        };
+        // Each is at most what all may be together.
+        Ok(counts.into_iter().map(|count| count as u8).collect())
+    }
+
+    fn threads(&self) -> Result<usize> {
+        let threads = self.threads.unwrap_or_else(|| Options::default().threads);
+        ensure!(
+            (1..=MOST_THREADS).contains(&threads),
+            "--threads is {threads}; from 1 to {MOST_THREADS} are possible"
+        );
+        Ok(threads)
+    }
+
+    fn search(
+        &self,
+        info: &Info,
+        scenario: &Scenario,
+        threads: usize,
+        max_memory: usize,
+    ) -> Result<Report> {
+        let bar = progress::Bar::new();
+        let show = |progress| bar.show(progress);
+        let options = Options {
+            threads,
+            max_memory,
+            reduction: !self.no_reduction,
+            keep_going: self.keep_going,
+            progress: bar.is_seen().then_some(&show),
+        };
+        let report = check(info, scenario, &options);
+        bar.clear();
+        Ok(report?)
+    }
+
+    fn show_counterexamples(
+        &self,
+        info: &Info,
+        scenario: &Scenario,
+        report: &Report,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        for verdict in &report.verdicts {
+            if let Some(counterexample) = &verdict.counterexample {
+                writeln!(out)?;
+                diagram::draw(info, scenario, verdict.property, counterexample, out)?;
+            }
+        }
+        if report.violation().is_some() {
+            writeln!(out)?;
+            match &self.trace[..] {
+                [] => writeln!(out, "draw it      {} --trace run.svg", self.command())?,
+                files => {
+                    let names: Vec<_> = files.iter().map(|f| f.display().to_string()).collect();
+                    writeln!(out, "written to   {}", names.join(", "))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The command that searches the same again.
+    #[must_use]
+    pub fn command(&self) -> String {
+        let mut words = vec!["skeptron".to_string(), "check".into(), self.algorithm.clone()];
+        words.extend(self.system.words());
+        let mut option = |name: &str, value: String, default: &str| {
+            if value != default {
+                words.extend([name.to_string(), value]);
+            }
+        };
+        let name_of = |value: &dyn Fn() -> Option<clap::builder::PossibleValue>| {
+            value().map(|value| value.get_name().to_string()).unwrap_or_default()
+        };
+        option("--requests", self.requests.clone(), "1");
+        option("--requesters", self.requesters.clone().unwrap_or_default(), "");
+        option("--order", name_of(&|| self.order.to_possible_value()), "fifo");
+        option("--loss", self.loss.to_string(), "0");
+        option("--duplicate", self.duplicate.to_string(), "0");
+        option("--crashes", self.crashes.to_string(), "0");
+        option("--crash-when", name_of(&|| self.crash_when.to_possible_value()), "any");
+        option("--victims", self.victims.clone().unwrap_or_default(), "");
+        option("--premature", self.premature.to_string(), "0");
+        if self.no_reduction {
+            words.push("--no-reduction".into());
+        }
+        if self.keep_going {
+            words.push("--keep-going".into());
+        }
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl CheckArgs {
+    /// The options of `skeptron check` followed by these words, as a shell would split them.
+    ///
+    /// # Errors
+    /// If they are no options of `check`.
+    pub fn parse(words: &str) -> Result<Self> {
+        #[derive(clap::Parser)]
+        struct Check {
+            #[command(flatten)]
+            args: CheckArgs,
+        }
+        let words = ["check"].into_iter().chain(words.split_whitespace());
+        Ok(<Check as clap::Parser>::try_parse_from(words)?.args)
+    }
+
+    /// A run for each property that is violated.
+    ///
+    /// # Errors
+    /// If something is unknown, malformed or impossible.
+    pub fn counterexamples(&self) -> Result<Vec<(Property, Trace)>> {
+        let (info, scenario) = self.scenario()?;
+        let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
+        let report = self.search(info, &scenario, self.threads()?, max_memory)?;
+        let violated =
+            report.verdicts.iter().filter_map(|v| Some((v.property, v.counterexample.as_ref()?)));
+        violated
+            .map(|(property, counterexample)| {
+                let command = Some(self.command());
+                Ok((property, trace::trace(info, &scenario, property, counterexample, command)?))
+            })
+            .collect()
+    }
+}
+
+/// What a search comes to, for whoever reads only the exit code.
+fn verdict(report: &Report) -> Verdict {
+    let decided = report.complete && report.verdicts.iter().all(|v| v.holds.is_some());
+    match report.violation() {
+        Some(_) => Verdict::Violated,
+        None if decided => Verdict::Fine,
+        None => Verdict::Incomplete,
+    }
+}

@@ -1,0 +1,379 @@
+//! A counterexample as a space-time diagram in text: a lifeline for each node, a row for each step, and
+//! beside it what the node that took the step knows then.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use anyhow::Result;
+use skeptron_check::{Counterexample, Property, Scenario};
+use skeptron_core::NodeId;
+use skeptron_core::catalogue::Info;
+use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, What};
+
+use super::state::{self, Live, Value};
+use super::trace::{Moment, Story, follow};
+
+/// How wide a row may be.
+const WIDTH: usize = 120;
+/// What happens gets so many columns before the state moves to a row of its own.
+const EVENT: usize = 58;
+/// A state gets so many columns at least.
+const STATE: usize = 40;
+/// What a message says is repeated when it arrives, unless that is longer than this.
+const CONTENT: usize = 12;
+/// A state takes so many rows at most: a token may carry a counter for each node.
+const STATE_ROWS: usize = 3;
+/// With more nodes than this only those that do something have a lifeline.
+const LIFELINES: usize = 7;
+
+/// Draws it.
+///
+/// # Errors
+/// If writing fails.
+pub(super) fn draw(
+    info: &Info,
+    scenario: &Scenario,
+    property: Property,
+    counterexample: &Counterexample,
+    out: &mut impl Write,
+) -> Result<()> {
+    let story = follow(info, scenario, &counterexample.steps)?;
+    let n = scenario.setup.nodes();
+    let mut involved: BTreeSet<NodeId> = story.records.iter().map(|record| record.node).collect();
+    involved.extend(story.letters.values().map(|letter| letter.to));
+    let lanes: Vec<NodeId> =
+        NodeId::all(n).filter(|node| n <= LIFELINES || involved.contains(node)).collect();
+    let mut diagram = Diagram {
+        gap: if lanes.len() <= 4 { 5 } else { 4 },
+        lanes,
+        doing: vec![Doing::Idle; n],
+        number_width: counterexample.steps.len().to_string().len().max("step".len()),
+        story: &story,
+    };
+    let shortest = match (counterexample.cycle, counterexample.shortest) {
+        (Some(_), _) => "",
+        (None, true) => ", and in no fewer",
+        (None, false) => ", perhaps in fewer",
+    };
+    let steps = counterexample.steps.len();
+    let s = if steps == 1 { "" } else { "s" };
+    writeln!(out, "{property} is violated in {steps} step{s}{shortest}")?;
+    writeln!(out, "┆ waiting  ┃ inside  ● takes the step  ─▶ gets a message  ! violated\n")?;
+    diagram.rows(counterexample, property, out)?;
+    if let Some(first) = counterexample.cycle {
+        writeln!(out, "\nFrom step {} on it repeats for ever.", first + 1)?;
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Doing {
+    Idle,
+    Waiting,
+    Inside,
+    Down,
+}
+
+impl Doing {
+    /// How a lifeline looks.
+    fn sign(self) -> char {
+        match self {
+            Doing::Idle => '│',
+            Doing::Waiting => '┆',
+            Doing::Inside => '┃',
+            Doing::Down => ' ',
+        }
+    }
+
+    /// How a lifeline looks where a message crosses it.
+    fn crossed(self) -> char {
+        match self {
+            Doing::Idle | Doing::Waiting => '┼',
+            Doing::Inside => '╂',
+            Doing::Down => '─',
+        }
+    }
+}
+
+/// What is drawn on the lifelines of a row.
+#[derive(Clone, Copy)]
+enum Mark {
+    None,
+    At(NodeId, char),
+    Arrives { from: NodeId, to: NodeId },
+    Lost { from: NodeId, to: NodeId },
+}
+
+struct Diagram<'a> {
+    lanes: Vec<NodeId>,
+    /// From one lifeline to the next.
+    gap: usize,
+    doing: Vec<Doing>,
+    number_width: usize,
+    story: &'a Story,
+}
+
+impl Diagram<'_> {
+    fn rows(
+        &mut self,
+        counterexample: &Counterexample,
+        property: Property,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        let story = self.story;
+        let events: Vec<String> = story.moments.iter().map(|moment| self.event(moment)).collect();
+        let longest =
+            events.iter().map(|event| event.chars().count()).filter(|&n| n <= EVENT).max();
+        let columns = longest.unwrap_or(EVENT).max("what happens".len());
+        let states = self.states();
+        let left = self.number_width + 2 + self.gap * self.lanes.len();
+        let room = WIDTH.saturating_sub(left + columns + 2).max(STATE);
+
+        write!(out, "{:>width$}  ", "step", width = self.number_width)?;
+        for node in &self.lanes {
+            write!(out, "{:<gap$}", node.to_string(), gap = self.gap)?;
+        }
+        writeln!(out, "{:<columns$}  state of the node after it", "what happens")?;
+        for (number, ((moment, event), state)) in
+            story.moments.iter().zip(&events).zip(&states).enumerate()
+        {
+            if moment.records.is_empty() {
+                continue;
+            }
+            let mark = self.mark(&story.records[moment.records.clone()]);
+            let lifelines = self.lifelines(mark);
+            self.go_on(&story.records[moment.records.clone()]);
+            let mut lines = wrapped(state, room).into_iter();
+            let fits = event.chars().count() <= columns;
+            let first = if fits { lines.next().unwrap_or_default() } else { String::new() };
+            self.row(&number.to_string(), &lifelines, &format!("{event:<columns$}  {first}"), out)?;
+            let after = self.lifelines(Mark::None);
+            for line in lines {
+                self.row("", &after, &format!("{:<columns$}  {line}", ""), out)?;
+            }
+        }
+        let lifelines = self.lifelines(Mark::At(counterexample.node, '!'));
+        let text = format!("{property} is violated: {}", counterexample.detail);
+        self.row("", &lifelines, &text, out)
+    }
+
+    fn row(&self, number: &str, lifelines: &str, text: &str, out: &mut impl Write) -> Result<()> {
+        let row = format!("{number:>width$}  {lifelines}{text}", width = self.number_width);
+        writeln!(out, "{}", row.trim_end())?;
+        Ok(())
+    }
+
+    /// The state of whoever took each step.
+    fn states(&self) -> Vec<String> {
+        let initial: Vec<Value> = self.story.initial.iter().map(|text| Value::read(text)).collect();
+        let read =
+            |moment: &Moment| moment.after.as_ref().map(|(node, text)| (*node, Value::read(text)));
+        let after: Vec<Option<(NodeId, Value)>> = self.story.moments.iter().map(read).collect();
+        let mut live = Live::default();
+        for (node, value) in after.iter().flatten() {
+            live.note(&initial[node.index()], value);
+        }
+        let words = |(_, value): &(NodeId, Value)| state::state(value, &live);
+        after.iter().map(|state| state.as_ref().map(words).unwrap_or_default()).collect()
+    }
+
+    fn mark(&self, records: &[Record]) -> Mark {
+        let Some(first) = records.first() else { return Mark::None };
+        let ends = |id: u64| self.story.letters.get(&id).map(|letter| (letter.from, letter.to));
+        match first.what {
+            What::Deliver { id } => match ends(id) {
+                Some((from, to)) => Mark::Arrives { from, to },
+                None => Mark::At(first.node, '●'),
+            },
+            What::Lose { id, .. } => match ends(id) {
+                Some((from, to)) => Mark::Lost { from, to },
+                None => Mark::None,
+            },
+            What::Duplicate { .. } => Mark::None,
+            What::Crash => Mark::At(first.node, '╳'),
+            _ => Mark::At(first.node, '●'),
+        }
+    }
+
+    fn lifelines(&self, mark: Mark) -> String {
+        let mut cells = vec![' '; self.gap * self.lanes.len()];
+        for (lane, node) in self.lanes.iter().enumerate() {
+            cells[lane * self.gap] = self.doing[node.index()].sign();
+        }
+        let column =
+            |node: NodeId| self.lanes.iter().position(|n| *n == node).map(|l| l * self.gap);
+        let mut line = |from: NodeId, to: NodeId, part: usize, heads: [char; 2]| {
+            let (Some(from), Some(to)) = (column(from), column(to)) else { return };
+            let (left, right) = (from.min(to), from.max(to));
+            let mut length = (right - left - 1).div_ceil(part);
+            if length.is_multiple_of(self.gap) {
+                length -= 1;
+            }
+            let (head, heads) =
+                if from < to { (left + length, heads[0]) } else { (right - length, heads[1]) };
+            let shaft = if from < to { left + 1..head } else { head + 1..right };
+            for at in shaft {
+                cells[at] = match at % self.gap {
+                    0 => self.doing[self.lanes[at / self.gap].index()].crossed(),
+                    _ => '─',
+                };
+            }
+            cells[head] = heads;
+        };
+        match mark {
+            Mark::None => {}
+            Mark::At(node, sign) => {
+                if let Some(at) = column(node) {
+                    cells[at] = sign;
+                }
+            }
+            Mark::Arrives { from, to } => {
+                line(from, to, 1, ['▶', '◀']);
+                if let Some(at) = column(to) {
+                    cells[at] = '●';
+                }
+            }
+            Mark::Lost { from, to } => line(from, to, 2, ['╳', '╳']),
+        }
+        cells.into_iter().collect()
+    }
+
+    /// What the users do after these records.
+    fn go_on(&mut self, records: &[Record]) {
+        for (i, record) in records.iter().enumerate() {
+            let refused =
+                matches!(records.get(i + 1), Some(Record { what: What::Refuse { .. }, .. }));
+            let doing = &mut self.doing[record.node.index()];
+            match record.what {
+                What::Request if !refused => *doing = Doing::Waiting,
+                What::Release if !refused => *doing = Doing::Idle,
+                What::Enter { .. } => *doing = Doing::Inside,
+                What::Crash => *doing = Doing::Down,
+                _ => {}
+            }
+        }
+    }
+
+    /// What happens in a step, in a few words: first what the node got, then what it does.
+    fn event(&self, moment: &Moment) -> String {
+        let records = &self.story.records[moment.records.clone()];
+        let mut parts: Vec<String> = Vec::new();
+        // The message that was sent last and to whom, so that equal ones share their words.
+        let mut sending: Option<(String, Vec<String>)> = None;
+        let mut lost_to_crash = 0;
+        let crashed = matches!(records.first(), Some(Record { what: What::Crash, .. }));
+        let mut actor = None;
+        for record in records {
+            if let What::Send { id, to, .. } = record.what {
+                let said = self.said(id);
+                match &mut sending {
+                    Some((same, receivers)) if *same == said && actor == Some(record.node) => {
+                        receivers.push(to.to_string());
+                    }
+                    _ => {
+                        parts.extend(sending.take().map(to_whom));
+                        let who = self.who(record.node, &mut actor);
+                        sending = Some((format!("{who}{said}"), vec![to.to_string()]));
+                    }
+                }
+                continue;
+            }
+            parts.extend(sending.take().map(to_whom));
+            match &record.what {
+                What::Lose { .. } if crashed => lost_to_crash += 1,
+                What::Lose { id, cause: Loss::Down } => {
+                    let letter = self.story.letters.get(id);
+                    parts.extend(letter.map(|letter| format!("{} is down", letter.to)));
+                }
+                What::Lose { id, .. } => parts.push(format!("{} is lost", self.towards(*id))),
+                What::Duplicate { of, .. } => {
+                    parts.push(format!("{} is duplicated", self.towards(*of)));
+                }
+                what => {
+                    let who = self.who(record.node, &mut actor);
+                    parts.push(format!("{who}{}", self.input(what)));
+                }
+            }
+        }
+        parts.extend(sending.map(to_whom));
+        match lost_to_crash {
+            0 => {}
+            1 => parts.push("1 message to it is lost".into()),
+            many => parts.push(format!("{many} messages to it are lost")),
+        }
+        parts.join(" · ")
+    }
+
+    /// A node is named where it begins to act.
+    fn who(&self, node: NodeId, actor: &mut Option<NodeId>) -> String {
+        if actor.replace(node) == Some(node) { String::new() } else { format!("{node} ") }
+    }
+
+    fn input(&self, what: &What) -> String {
+        match what {
+            What::Request => "requests".into(),
+            What::Release => "leaves".into(),
+            What::Crash => "crashes".into(),
+            What::Enter { fence } => format!("enters, fence {fence}"),
+            What::Refuse { why } => format!("refuses: {why}"),
+            What::Deliver { id } => match self.story.letters.get(id) {
+                Some(letter) => {
+                    let sent = letter.t / TICKS_PER_UNIT;
+                    let when = if sent == 0 { "start".into() } else { format!("step {sent}") };
+                    let said = self.said(*id);
+                    let long = said.len() > letter.label.len() + CONTENT;
+                    let said = if long { letter.label } else { &said };
+                    format!("{said} ← {} ({when})", letter.from)
+                }
+                None => format!("message {id} arrives"),
+            },
+            other => format!("{other:?}"),
+        }
+    }
+
+    /// A message: its kind and what it says.
+    fn said(&self, id: u64) -> String {
+        match self.story.letters.get(&id) {
+            Some(letter) => {
+                let content = state::content(&Value::read(&letter.content), letter.label);
+                format!("{}{content}", letter.label)
+            }
+            None => format!("message {id}"),
+        }
+    }
+
+    /// A message on its way.
+    fn towards(&self, id: u64) -> String {
+        match self.story.letters.get(&id) {
+            Some(letter) => format!("{} {} → {}", letter.from, self.said(id), letter.to),
+            None => format!("message {id}"),
+        }
+    }
+}
+
+fn to_whom((said, receivers): (String, Vec<String>)) -> String {
+    format!("{said} → {}", receivers.join(", "))
+}
+
+/// Breaks a text at blanks; what is too long ends with an ellipsis.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    let cut = lines.len() > STATE_ROWS;
+    lines.truncate(STATE_ROWS);
+    let last = lines.len().saturating_sub(1);
+    for (i, line) in lines.iter_mut().enumerate() {
+        if line.chars().count() > width || cut && i == last {
+            *line = line.chars().take(width - 2).chain(" …".chars()).collect();
+        }
+    }
+    lines
+}

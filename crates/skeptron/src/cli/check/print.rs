@@ -1,0 +1,266 @@
+//! What `skeptron check` prints, apart from counterexamples.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+use skeptron_check::{CrashWhen, Faults, Property, Report, Scenario, Verdict};
+use skeptron_core::catalogue::{Info, Order};
+
+use super::super::table::table;
+use super::memory::readable;
+
+/// More states than this in expectation, lost to equal fingerprints, are worth a word.
+const WORTH_A_WORD: f64 = 1e-6;
+
+/// The report as JSON.
+pub(super) fn json(info: &Info, scenario: &Scenario, report: &Report, command: &str) -> Value {
+    let property = |verdict: &Verdict| {
+        let steps = verdict.counterexample.as_ref().map(|c| c.steps.len());
+        json!({
+            "name": verdict.property.name(), "holds": verdict.holds, "trace_length": steps,
+            "counterexample": verdict.counterexample,
+        })
+    };
+    json!({
+        "algorithm": info.name,
+        "nodes": scenario.setup.nodes(),
+        "requests": scenario.requests,
+        "order": scenario.order,
+        "faults": scenario.faults,
+        "states": report.states,
+        "transitions": report.transitions,
+        "depth": report.depth,
+        "complete": report.complete,
+        "out_of_memory": report.out_of_memory,
+        "reduction": report.reduction,
+        "properties": report.verdicts.iter().map(property).collect::<Vec<_>>(),
+        "overlooked_states_expected": overlooked(report),
+        "peak_bytes": report.peak_bytes,
+        "seconds": report.seconds,
+        "command": command,
+    })
+}
+
+/// The report as text.
+pub(super) fn report(
+    info: &Info,
+    scenario: &Scenario,
+    report: &Report,
+    max_memory: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let order = match scenario.order {
+        Order::Fifo => "FIFO channels",
+        Order::Any => "channels in any order",
+    };
+    let reduction = if report.reduction { "reduced" } else { "every interleaving" };
+    writeln!(
+        out,
+        "{} · {} · {} · {order} · {} · {reduction}",
+        info.name,
+        counted(scenario.setup.nodes() as u64, "node"),
+        requests(&scenario.requests),
+        faults(&scenario.faults)
+    )?;
+    match (info.channel, scenario.order) {
+        (Order::Fifo, Order::Any) => {
+            writeln!(out, "It is correct on FIFO channels only: these are worse than it needs.")?;
+        }
+        (Order::Any, Order::Fifo) => {
+            writeln!(out, "It claims to need no FIFO channels: --order any checks that.")?;
+        }
+        _ => {}
+    }
+    let mut rows = table(["property", "meaning", "verdict"]);
+    for verdict in &report.verdicts {
+        let said = match (verdict.holds, &verdict.counterexample) {
+            (_, Some(c)) => format!("VIOLATED in {}", counted(c.steps.len() as u64, "step")),
+            (Some(true), None) => "holds".into(),
+            _ => "undecided".into(),
+        };
+        rows.add_row([verdict.property.name(), verdict.property.meaning(), &said]);
+    }
+    writeln!(out, "{rows}")?;
+    writeln!(out, "{}", figures(report))?;
+    let overlooked = overlooked(report);
+    if overlooked > WORTH_A_WORD {
+        writeln!(
+            out,
+            "states that equal fingerprints of 64 bits may have hidden: {overlooked:.0e} in expectation"
+        )?;
+    }
+    let unjudged = unjudged(info, report);
+    if !unjudged.is_empty() {
+        writeln!(out, "not judged: {}", unjudged.join("; "))?;
+    }
+    writeln!(out, "{}", ending(report, max_memory))
+}
+
+fn figures(report: &Report) -> String {
+    let Report { states, transitions, depth, seconds, .. } = *report;
+    let per_state = report.peak_bytes as f64 / states.max(1) as f64;
+    format!(
+        "{}, {}, depth {depth}, {}: {} states/s, {} per state",
+        counted(states, "state"),
+        counted(transitions, "transition"),
+        duration(seconds),
+        short(states as f64 / seconds.max(1e-9)),
+        counted(per_state.round() as u64, "byte"),
+    )
+}
+
+fn ending(report: &Report, max_memory: usize) -> String {
+    let limit = readable(max_memory);
+    let undecided = report.verdicts.iter().any(|verdict| verdict.holds.is_none());
+    if report.out_of_memory {
+        format!(
+            "incomplete: the memory limit of {limit} ended the search; everything up to depth {} was \
+             explored; raise --max-memory or ask for less",
+            report.depth
+        )
+    } else if report.complete && undecided && report.holds() {
+        format!(
+            "incomplete: every state was seen, but the memory limit of {limit} is too low to look for \
+             endless runs among them; raise --max-memory or ask for less"
+        )
+    } else if report.complete {
+        "complete: nothing else can happen".into()
+    } else if undecided {
+        "ended at the first violation; --keep-going decides the rest".into()
+    } else {
+        "ended when every property was decided".into()
+    }
+}
+
+/// What was not judged, and why not.
+fn unjudged(info: &Info, report: &Report) -> Vec<String> {
+    let missing = Property::ALL.into_iter().filter(|&p| report.verdict(p).is_none());
+    let why = |property| match property {
+        Property::Order if !info.claims.ordered => "not claimed",
+        Property::Messages | Property::Rest if info.claims.messages_most.is_none() => {
+            "an idle token never rests"
+        }
+        _ => "promised only where the assumptions hold",
+    };
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for property in missing {
+        match reasons.iter_mut().find(|(reason, _)| *reason == why(property)) {
+            Some((_, names)) => names.push(property.name()),
+            None => reasons.push((why(property), vec![property.name()])),
+        }
+    }
+    reasons.into_iter().map(|(reason, names)| format!("{} ({reason})", names.join(", "))).collect()
+}
+
+/// How many states two of which have the same fingerprint of 64 bits, in expectation.
+fn overlooked(report: &Report) -> f64 {
+    let states = report.states as f64;
+    states * states / 65f64.exp2()
+}
+
+fn requests(requests: &[u8]) -> String {
+    match requests {
+        [first, rest @ ..] if rest.iter().all(|other| other == first) => {
+            let each = if rest.is_empty() { "" } else { " each" };
+            format!("{}{each}", counted(u64::from(*first), "request"))
+        }
+        _ => {
+            let counts: Vec<String> = requests.iter().map(ToString::to_string).collect();
+            format!("requests {}", counts.join(","))
+        }
+    }
+}
+
+fn faults(faults: &Faults) -> String {
+    if faults.is_none() {
+        return "no faults".into();
+    }
+    let when = match faults.crash_when {
+        CrashWhen::Any => "",
+        CrashWhen::Idle => " when idle",
+        CrashWhen::Waiting => " when waiting",
+        CrashWhen::Holding => " when holding",
+    };
+    let whose = match &faults.victims {
+        None => String::new(),
+        Some(victims) => {
+            let names: Vec<String> = victims.iter().map(ToString::to_string).collect();
+            format!(" of {}", names.join(" or "))
+        }
+    };
+    let kinds = [
+        (faults.losses, ["loss", "losses"], String::new()),
+        (faults.duplicates, ["duplicate", "duplicates"], String::new()),
+        (faults.crashes, ["crash", "crashes"], format!("{whose}{when}")),
+        (faults.premature, ["early alarm", "early alarms"], String::new()),
+    ];
+    let kinds = kinds.into_iter().filter(|(count, ..)| *count > 0);
+    let said = kinds.map(|(count, [one, many], more)| {
+        format!("{count} {}{more}", if count == 1 { one } else { many })
+    });
+    format!("up to {}", said.collect::<Vec<_>>().join(", "))
+}
+
+/// A number with its noun, and with blanks between thousands.
+fn counted(count: u64, noun: &str) -> String {
+    let digits = count.to_string();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).unwrap_or_default())
+        .collect();
+    format!("{} {noun}{}", groups.join(" "), if count == 1 { "" } else { "s" })
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 1.0 => format!("{:.1} ms", seconds * 1e3),
+        _ if seconds < 100.0 => format!("{seconds:.1} s"),
+        _ => format!("{seconds:.0} s"),
+    }
+}
+
+/// A large number in three digits.
+pub(super) fn short(value: f64) -> String {
+    let (value, unit) = match value {
+        _ if value >= 1e9 => (value / 1e9, " G"),
+        _ if value >= 1e6 => (value / 1e6, " M"),
+        _ if value >= 1e3 => (value / 1e3, " k"),
+        _ => (value, ""),
+    };
+    let decimals = match value {
+        _ if value >= 100.0 || unit.is_empty() => 0,
+        _ if value >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(counted(1, "state"), "1 state");
+        assert_eq!(counted(1_234_567, "state"), "1 234 567 states");
+        assert_eq!(
+            [999.0, 1234.0, 12_345.0, 999_400.0, 2.5e9].map(short),
+            ["999", "1.23 k", "12.3 k", "999 k", "2.50 G"]
+        );
+    }
+
+    #[test]
+    fn faults_are_told() {
+        let mut some = Faults { losses: 1, crashes: 2, ..Faults::default() };
+        assert_eq!(faults(&some), "up to 1 loss, 2 crashes");
+        some.crash_when = CrashWhen::Holding;
+        some.victims = Some(skeptron_core::NodeId::all(2).collect());
+        assert_eq!(faults(&some), "up to 1 loss, 2 crashes of P1 or P2 when holding");
+        assert_eq!(faults(&Faults::default()), "no faults");
+        assert_eq!(requests(&[1]), "1 request");
+        assert_eq!(requests(&[2, 2]), "2 requests each");
+        assert_eq!(requests(&[0, 2]), "requests 0,2");
+    }
+}
