@@ -41,20 +41,59 @@ pub(crate) fn reduce<P: Explorable>(
 
 /// A node as it is, having absorbed some messages at once, beside the same node as it would be had
 /// it left them for later.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Pair {
     eager: CellId,
     lazy: CellId,
     /// What the lazy one has not taken, in the order of sending. The same message twice stands for
     /// twice or more.
-    pending: Vec<LetterId>,
+    pending: Pending,
+    /// Of messages that it has not taken either but that would change nothing, one. Those do not mind
+    /// each other, so it is enough to follow each alone, as long as it goes on changing nothing.
+    idle: Option<LetterId>,
     /// Whether only the eager one is inside.
     owed: bool,
 }
 
 /// A proof that takes longer than searching everything is not worth it: so many pairs at least, or
-/// one for each state of the search.
-const MOST_PAIRS: usize = 100_000;
+/// one for each state of the search, as long as they fit.
+const PAIRS: std::ops::RangeInclusive<usize> = 100_000..=20_000_000;
+
+/// A few messages, without a place on the heap.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct Pending {
+    letters: [LetterId; 12],
+    len: u8,
+}
+
+impl Pending {
+    fn as_slice(&self) -> &[LetterId] {
+        &self.letters[..usize::from(self.len)]
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn count(&self, letter: LetterId) -> usize {
+        self.as_slice().iter().filter(|&&other| other == letter).count()
+    }
+
+    /// `None` if there is no room.
+    fn with(mut self, letter: LetterId) -> Option<Self> {
+        *self.letters.get_mut(usize::from(self.len))? = letter;
+        self.len += 1;
+        Some(self)
+    }
+
+    fn without(mut self, place: usize) -> Self {
+        self.letters.copy_within(place + 1.., place);
+        self.len -= 1;
+        // Equal contents must be equal values.
+        self.letters[usize::from(self.len)..].fill(0);
+        self
+    }
+}
 
 /// Proves that every message that was absorbed could have been taken at any later time with the same
 /// result, whatever else the node took meanwhile. False if that is not so.
@@ -68,7 +107,7 @@ pub(crate) fn certify<P: Explorable>(
     taken: &FxHashSet<(CellId, Event)>,
     states: u64,
 ) -> bool {
-    let most = MOST_PAIRS.max(states as usize);
+    let most = (states as usize).clamp(*PAIRS.start(), *PAIRS.end());
     let mut events: FxHashMap<CellId, Vec<Event>> = FxHashMap::default();
     for &(cell, event) in taken {
         events.entry(cell).or_default().push(event);
@@ -79,7 +118,7 @@ pub(crate) fn certify<P: Explorable>(
             && proof.memory.step(cell, event).absorbed
         {
             let nothing_left =
-                Pair { eager: cell, lazy: cell, pending: Vec::new(), owed: false };
+                Pair { eager: cell, lazy: cell, pending: Pending::default(), idle: None, owed: false };
             if proof.absorb(&nothing_left, letter).is_none() {
                 return false;
             }
@@ -89,10 +128,12 @@ pub(crate) fn certify<P: Explorable>(
         let together = events.get(&pair.eager).map_or(&[][..], Vec::as_slice);
         let holds = proof.lazy_catches_up(&pair).is_some()
             && together.iter().all(|&event| proof.both_take(&pair, event).is_some());
+        if (!holds || proof.known.len() > most) && std::env::var("DBG").is_ok() { eprintln!("holds {holds} pairs {} taken {}", proof.known.len(), taken.len()); }
         if !holds || proof.known.len() > most {
             return false;
         }
     }
+    if std::env::var("DBG").is_ok() { eprintln!("pairs {} taken {}", proof.known.len(), taken.len()); }
     true
 }
 
@@ -114,42 +155,45 @@ impl<P: Explorable> Proof<'_, '_, P> {
 
     /// A pair is reached. `None` if it cannot be right.
     fn reach(&mut self, pair: Pair) -> Option<()> {
-        if pair.pending.is_empty() {
-            return (pair.eager == pair.lazy && !pair.owed).then_some(());
+        if pair.idle.is_some_and(|letter| !self.changes_nothing(pair.lazy, letter)) {
+            return None;
         }
-        // Messages that make no difference now go on making none together if each does alone.
-        if pair.pending.len() > 1 && pair.eager == pair.lazy && self.are_idle(&pair) {
-            for letter in pair.pending {
-                self.reach(Pair { pending: vec![letter], ..pair })?;
-            }
-            return Some(());
+        if pair.pending.is_empty() && (pair.eager != pair.lazy || pair.owed) {
+            return None;
         }
-        if self.known.insert(pair.clone()) {
+        let apart = !pair.pending.is_empty() || pair.idle.is_some();
+        if apart && self.known.insert(pair) {
             self.open.push(pair);
         }
         Some(())
     }
 
-    fn are_idle(&mut self, pair: &Pair) -> bool {
-        pair.pending.iter().all(|&letter| {
-            let (lazy, sends, enters, refused) = self.step(pair.lazy, Event::Deliver(letter));
-            lazy == pair.lazy && sends.is_empty() && enters == 0 && !refused
-        })
+    fn changes_nothing(&mut self, cell: CellId, letter: LetterId) -> bool {
+        let (after, sends, enters, refused) = self.step(cell, Event::Deliver(letter));
+        after == cell && sends.is_empty() && enters == 0 && !refused
     }
 
     fn absorb(&mut self, pair: &Pair, letter: LetterId) -> Option<()> {
+        if self.changes_nothing(pair.eager, letter) && self.changes_nothing(pair.lazy, letter) {
+            self.reach(Pair { idle: Some(letter), ..*pair })?;
+            return self.reach(*pair);
+        }
         let (eager, _, enters, _) = self.step(pair.eager, Event::Deliver(letter));
         let owed = balance(pair.owed, enters, 0)?;
-        let mut pending = pair.pending.clone();
-        if pending.iter().filter(|&&other| other == letter).count() < 2 {
-            pending.push(letter);
-        }
-        self.reach(Pair { eager, lazy: pair.lazy, pending, owed })
+        let pending = match pair.pending.count(letter) {
+            2 => pair.pending,
+            _ => pair.pending.with(letter)?,
+        };
+        self.reach(Pair { eager, pending, owed, ..*pair })
     }
 
     fn lazy_catches_up(&mut self, pair: &Pair) -> Option<()> {
-        for (i, &letter) in pair.pending.iter().enumerate() {
-            if self.world.order == Order::Fifo && self.waits_behind(&pair.pending[..i], letter) {
+        if pair.idle.is_some() {
+            self.reach(Pair { idle: None, ..*pair })?;
+        }
+        for (i, &letter) in pair.pending.as_slice().iter().enumerate() {
+            let earlier = pair.pending.as_slice()[..i].iter();
+            if self.world.order == Order::Fifo && self.waits_behind(earlier, letter) {
                 continue;
             }
             let (lazy, sends, enters, refused) = self.step(pair.lazy, Event::Deliver(letter));
@@ -157,12 +201,10 @@ impl<P: Explorable> Proof<'_, '_, P> {
                 return None;
             }
             let owed = balance(pair.owed, 0, enters)?;
-            let mut pending = pair.pending.clone();
-            if pending.iter().filter(|&&other| other == letter).count() == 2 {
-                self.reach(Pair { eager: pair.eager, lazy, pending: pending.clone(), owed })?;
+            if pair.pending.count(letter) == 2 {
+                self.reach(Pair { lazy, owed, ..*pair })?;
             }
-            pending.remove(i);
-            self.reach(Pair { eager: pair.eager, lazy, pending, owed })?;
+            self.reach(Pair { lazy, pending: pair.pending.without(i), owed, ..*pair })?;
         }
         Some(())
     }
@@ -173,7 +215,8 @@ impl<P: Explorable> Proof<'_, '_, P> {
                 if self.memory.step(pair.eager, event).absorbed {
                     return self.absorb(pair, letter);
                 }
-                if self.world.order == Order::Fifo && self.waits_behind(&pair.pending, letter) {
+                let left = pair.pending.as_slice().iter().chain(&pair.idle);
+                if self.world.order == Order::Fifo && self.waits_behind(left, letter) {
                     return Some(());
                 }
             }
@@ -187,13 +230,17 @@ impl<P: Explorable> Proof<'_, '_, P> {
             return None;
         }
         let owed = balance(pair.owed, enters, lazy_enters)?;
-        self.reach(Pair { eager, lazy, pending: pair.pending.clone(), owed })
+        self.reach(Pair { eager, lazy, owed, ..*pair })
     }
 
     /// Whether a FIFO channel delivers one of `earlier` before `letter`.
-    fn waits_behind(&self, earlier: &[LetterId], letter: LetterId) -> bool {
+    fn waits_behind<'l>(
+        &self,
+        mut earlier: impl Iterator<Item = &'l LetterId>,
+        letter: LetterId,
+    ) -> bool {
         let sender = self.memory.sender(letter);
-        earlier.iter().any(|&other| self.memory.sender(other) == sender)
+        earlier.any(|&other| self.memory.sender(other) == sender)
     }
 }
 

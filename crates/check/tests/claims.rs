@@ -95,7 +95,8 @@ fn claims_are_judged() {
     }
 }
 
-/// The repair of Singhal's algorithm, with every arbitration rule.
+/// The repair of Singhal's algorithm, with every arbitration rule. (Three nodes, three times, on
+/// unordered channels hold, too: `skeptron check singhal --requests 3 --order any` takes minutes.)
 #[test]
 fn repaired_singhal() {
     for rule in Arbitration::ALL {
@@ -105,7 +106,6 @@ fn repaired_singhal() {
             prove("singhal", &setup(3).with_arbitration(rule), &[2, 2, 2], order);
         }
     }
-    prove("singhal", &setup(3), &[3, 3, 3], Order::Any);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use super::sim::{ChannelOrder, quoted, requesters};
 use super::system::SystemArgs;
 use super::{Verdict, names, traces};
 
+mod assumptions;
 mod diagram;
 mod memory;
 mod print;
@@ -39,6 +40,7 @@ const MOST_THREADS: usize = 1024;
   skeptron check suzuki-kasami --crashes 1 --crash-when holding --victims P1
   skeptron check central --loss 1 --keep-going --trace lost.svg --trace lost.jsonl
   skeptron sim --replay lost.jsonl                          the counterexample, step by step
+  skeptron check --all --html assumptions.html              which assumption each one needs
 
 Every interleaving of requests, deliveries, exits and faults is explored. What holds, holds for this
 system: so many nodes, requests and faults. What is violated is shown by a shortest run.
@@ -48,7 +50,17 @@ before everything was explored.")]
 /// Options of `skeptron check`.
 pub struct CheckArgs {
     /// Which algorithm; see `skeptron list`
-    pub algorithm: String,
+    #[arg(required_unless_present = "all")]
+    pub algorithm: Option<String>,
+    /// Every correct algorithm, once with all assumptions and once for each that is dropped:
+    /// FIFO channels, no loss, no duplicates, no crash
+    #[arg(long, conflicts_with_all = ["algorithm", "coordinator", "quorum", "structure", "tree",
+        "arbitration", "requesters", "order", "loss", "duplicate", "crashes", "crash_when", "victims",
+        "premature", "no_reduction", "keep_going", "trace"])]
+    pub all: bool,
+    /// Write the table of --all as a page, with a diagram for everything that breaks
+    #[arg(long, value_name = "FILE", requires = "all", help_heading = "Output")]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub system: SystemArgs,
@@ -129,6 +141,9 @@ pub enum Moment {
 
 impl CheckArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        if self.all {
+            return assumptions::run(&self, out);
+        }
         let (info, scenario) = self.scenario()?;
         let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
         let threads = self.threads()?;
@@ -157,7 +172,7 @@ impl CheckArgs {
     /// # Errors
     /// If something is unknown, malformed or impossible.
     pub fn scenario(&self) -> Result<(&'static Info, Scenario)> {
-        let info = names::algorithm(&self.algorithm)?;
+        let info = names::algorithm(self.algorithm.as_deref().unwrap_or_default())?;
         // Before anything of that size is built.
         if let Some(nodes) = self.system.nodes
             && nodes > Scenario::MOST_NODES
@@ -290,7 +305,8 @@ impl CheckArgs {
     /// The command that searches the same again.
     #[must_use]
     pub fn command(&self) -> String {
-        let mut words = vec!["skeptron".to_string(), "check".into(), self.algorithm.clone()];
+        let mut words = vec!["skeptron".to_string(), "check".into()];
+        words.extend(self.algorithm.clone());
         words.extend(self.system.words());
         let mut option = |name: &str, value: String, default: &str| {
             if value != default {
