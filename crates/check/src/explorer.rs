@@ -117,8 +117,8 @@ pub(crate) fn explore<P: Explorable>(
     let (mut numbering, links, _) = table.close();
     let mut archive_bytes = links.bytes();
     found.archive.push(links);
-    // Where the number of messages is part of the state, states of different levels differ.
-    let mut seen = (!world.counts_messages).then(|| FxHashSet::from_iter([fingerprint]));
+    // Where a state tells its depth, states of different levels differ.
+    let mut seen = (!world.knows_depth()).then(|| FxHashSet::from_iter([fingerprint]));
 
     loop {
         let depth = found.archive.len() - 1;

@@ -81,7 +81,7 @@ impl Budget {
 /// A moment of the system.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
-    /// Messages sent so far, where that is bounded: then it makes every state one of a single depth.
+    /// Messages sent so far, where that is bounded; see [`World::knows_depth`].
     pub(crate) sent: u16,
     /// The highest fence that was given out, if fences are watched.
     highest: u8,
@@ -294,6 +294,12 @@ impl<P: Explorable> World<P> {
         drop(memory);
         world.start = start;
         world
+    }
+
+    /// Whether a state tells how many steps lead to it: what was asked and left, and what was sent and
+    /// is no longer in flight. A crash takes messages out of flight that nobody counts.
+    pub(crate) fn knows_depth(&self) -> bool {
+        self.counts_messages && self.start.budget.crashes == 0
     }
 
     /// Everything that can happen next; what the network and the machines do wrong comes last. Returns

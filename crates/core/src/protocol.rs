@@ -40,7 +40,9 @@ use thiserror::Error;
 ///
 /// Nothing pending hides in the node: whatever it wants done is in the outbox when `step` returns,
 /// so `Eq + Hash` is exactly the protocol state.
-pub trait Protocol: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync {
+pub trait Protocol:
+    Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static
+{
     /// What the application asks for.
     type Command: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned;
     /// What travels between nodes.
