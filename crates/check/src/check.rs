@@ -170,7 +170,11 @@ impl Check<'_> {
             Some(reduced) => {
                 let full = explore(world, &self.limits(false));
                 let missed = full.out_of_memory && full.violated().is_empty();
-                if missed && !reduced.violated().is_empty() { (reduced, true) } else { (full, false) }
+                if missed && !reduced.violated().is_empty() {
+                    (reduced, true)
+                } else {
+                    (full, false)
+                }
             }
             None => (explore(world, &self.limits(false)), false),
         }
@@ -208,11 +212,10 @@ impl<P: Mutex> Answer<'_, P> {
     fn judge(&mut self) {
         for property in self.world.judged.iter() {
             let moves = self.found.moves_to(property);
-            let counterexample =
-                moves.map(|moves| Counterexample {
-                    shortest: !self.found.reduced,
-                    ..tell(self.world, property, &moves, None)
-                });
+            let counterexample = moves.map(|moves| Counterexample {
+                shortest: !self.found.reduced,
+                ..tell(self.world, property, &moves, None)
+            });
             let holds = match counterexample {
                 Some(_) => Some(false),
                 None => self.found.complete.then_some(true),

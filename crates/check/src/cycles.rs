@@ -8,7 +8,7 @@
 //! component of deliveries in which somebody waits, nobody is inside, and every message that can be
 //! delivered in all its states is delivered in one.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::local::{Explorable, Memory};
 use crate::world::{Move, State, User, World, waiting};
@@ -55,6 +55,7 @@ impl Graph {
             Vertex { state: world.start.clone(), parent: 0, step: None, deliveries: Vec::new() };
         let mut vertices = vec![start];
         let mut moves = Vec::new();
+        let mut next_state = State::empty();
         let mut at = 0;
         while at < vertices.len() {
             if vertices.len() > most {
@@ -62,13 +63,13 @@ impl Graph {
             }
             world.moves(&mut memory, &vertices[at].state, &mut moves);
             for &step in &moves {
-                let mut state = vertices[at].state.clone();
-                world.take(&mut memory, &mut state, step);
+                next_state.copy_from(&vertices[at].state, world.nodes);
+                world.take(&mut memory, &mut next_state, step);
                 let next = vertices.len();
-                let number =
-                    *numbers.entry(world.fingerprint(&mut memory, &state)).or_insert(next);
+                let fingerprint = world.fingerprint(&mut memory, &next_state);
+                let number = *numbers.entry(fingerprint).or_insert(next);
                 if number == next {
-                    let deliveries = Vec::new();
+                    let (state, deliveries) = (next_state.clone(), Vec::new());
                     vertices.push(Vertex { state, parent: at, step: Some(step), deliveries });
                 }
                 if matches!(step, Move::Deliver(_)) {
@@ -136,7 +137,8 @@ impl Graph {
         if states().any(|state| waiting(state, world.nodes) == 0 || is_inside(state)) {
             return None;
         }
-        let inside = |to: usize| component.contains(&to);
+        let members = FxHashSet::from_iter(component.iter().copied());
+        let inside = |to: usize| members.contains(&to);
         // What can be delivered in a state, and what is delivered on some way through the component.
         let links = |v: usize, all: bool| {
             let vertex = &self.vertices[v];
@@ -153,8 +155,7 @@ impl Graph {
                 return None;
             }
         }
-        // The way there, and a round through every state of the component would be long; one round
-        // that comes back is enough to see.
+        // The way there and one short round: enough to see, though a fair run may take other ones, too.
         let entry = component.iter().copied().min().expect("a component has a state");
         let mut moves = Vec::new();
         let mut v = entry;

@@ -81,10 +81,7 @@ impl Found {
 }
 
 /// Explores everything that can happen in a world.
-pub(crate) fn explore<P: Explorable>(
-    world: &World<P>,
-    limits: &Limits<'_>,
-) -> Found {
+pub(crate) fn explore<P: Explorable>(world: &World<P>, limits: &Limits<'_>) -> Found {
     let shared = Shared {
         world,
         limits,
@@ -168,8 +165,8 @@ pub(crate) fn explore<P: Explorable>(
         }
         found.out_of_memory = stopped;
         found.complete = !stopped && links.parents.is_empty();
-        let enough = !limits.keep_going && !found.violated().is_empty()
-            || found.violated() == world.judged;
+        let enough =
+            !limits.keep_going && !found.violated().is_empty() || found.violated() == world.judged;
         if stopped || links.parents.is_empty() || enough {
             break;
         }
@@ -264,7 +261,7 @@ impl<'a, P: Explorable> Worker<'a, P> {
                 self.expand_state(shared, level, level.numbering.number(place), fingerprint);
             }
             chunks += 1;
-            if chunks % 64 == 0 {
+            if chunks.is_multiple_of(64) {
                 self.watch(shared, level, speaks);
             }
             if shared.full.load(Ordering::Relaxed) {

@@ -71,20 +71,28 @@ pub(crate) fn content_hash(thing: &impl Hash) -> u64 {
 /// The node states and messages that exist, for all threads.
 pub(crate) struct Locals<P: Protocol> {
     nodes: usize,
-    tables: RwLock<(Numbered<Cell<P>>, Numbered<Letter<P>>)>,
+    tables: RwLock<Tables<P>>,
+}
+
+struct Tables<P: Protocol> {
+    cells: Numbered<Cell<P>>,
+    letters: Numbered<Letter<P>>,
 }
 
 impl<P: Explorable> Locals<P> {
     pub(crate) fn new(nodes: usize) -> Self {
-        Locals { nodes, tables: RwLock::new((Numbered::new(), Numbered::new())) }
+        Locals {
+            nodes,
+            tables: RwLock::new(Tables { cells: Numbered::new(), letters: Numbered::new() }),
+        }
     }
 
     pub(crate) fn cell_number(&self, cell: Cell<P>) -> CellId {
-        self.write().0.number(cell)
+        self.write().cells.number(cell)
     }
 
     pub(crate) fn cell(&self, id: CellId) -> Cell<P> {
-        self.read().0.things[id as usize].clone()
+        self.read().cells.things[id as usize].clone()
     }
 
     /// About how many bytes they take.
@@ -93,14 +101,14 @@ impl<P: Explorable> Locals<P> {
         // The vectors inside a node are some hundred bytes; each thing is kept twice.
         let cell = 2 * (size_of::<Cell<P>>() + 100) + 24;
         let letter = 2 * (size_of::<Letter<P>>() + 30) + 24;
-        tables.0.things.len() * cell + tables.1.things.len() * letter
+        tables.cells.things.len() * cell + tables.letters.things.len() * letter
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, (Numbered<Cell<P>>, Numbered<Letter<P>>)> {
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Tables<P>> {
         self.tables.read().expect("no thread panics while it holds this lock")
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, (Numbered<Cell<P>>, Numbered<Letter<P>>)> {
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Tables<P>> {
         self.tables.write().expect("no thread panics while it holds this lock")
     }
 }
@@ -187,7 +195,7 @@ impl<'a, P: Explorable> Memory<'a, P> {
 
     /// Who sent it.
     pub(crate) fn sender(&self, letter: LetterId) -> NodeId {
-        self.locals.read().1.things[letter as usize].from
+        self.locals.read().letters.things[letter as usize].from
     }
 
     /// What the node does, in order.
@@ -209,7 +217,7 @@ impl<'a, P: Explorable> Memory<'a, P> {
     pub(crate) fn cell_hash(&mut self, cell: CellId) -> u64 {
         if cell as usize >= self.cell_hashes.len() {
             let known = self.cell_hashes.len();
-            self.cell_hashes.extend_from_slice(&self.locals.read().0.hashes[known..]);
+            self.cell_hashes.extend_from_slice(&self.locals.read().cells.hashes[known..]);
         }
         self.cell_hashes[cell as usize]
     }
@@ -218,7 +226,7 @@ impl<'a, P: Explorable> Memory<'a, P> {
     pub(crate) fn letter_hash(&mut self, letter: LetterId) -> u64 {
         if letter as usize >= self.letter_hashes.len() {
             let known = self.letter_hashes.len();
-            self.letter_hashes.extend_from_slice(&self.locals.read().1.hashes[known..]);
+            self.letter_hashes.extend_from_slice(&self.locals.read().letters.hashes[known..]);
         }
         self.letter_hashes[letter as usize]
     }
@@ -233,13 +241,13 @@ impl<'a, P: Explorable> Memory<'a, P> {
     fn compute(&mut self, id: CellId, event: Event) -> Outcome {
         let (mut cell, input, me) = {
             let tables = self.locals.read();
-            let cell = tables.0.things[id as usize].clone();
+            let cell = tables.cells.things[id as usize].clone();
             let input = match event {
                 Event::Start => Input::Start,
                 Event::Request => Input::Command(Lock::Request),
                 Event::Release => Input::Command(Lock::Release),
                 Event::Deliver(letter) => {
-                    let letter = tables.1.things[letter as usize].clone();
+                    let letter = tables.letters.things[letter as usize].clone();
                     Input::Deliver { from: letter.from, message: letter.message }
                 }
                 Event::Expire(nth) => Input::Expire(cell.armed[nth as usize].clone()),
@@ -261,12 +269,13 @@ impl<'a, P: Explorable> Memory<'a, P> {
         for effect in self.out.drain() {
             match effect {
                 Effect::Send { to, message } => {
-                    let letter = tables.1.number(Letter { from: me, message });
+                    let letter = tables.letters.number(Letter { from: me, message });
                     self.deeds.push(Deed::Send { to: to.index() as u8, letter });
                 }
                 Effect::Broadcast { message } => {
-                    let letter = tables.1.number(Letter { from: me, message });
-                    let others = (0..self.locals.nodes as u8).filter(|&to| to as usize != me.index());
+                    let letter = tables.letters.number(Letter { from: me, message });
+                    let others =
+                        (0..self.locals.nodes as u8).filter(|&to| to as usize != me.index());
                     self.deeds.extend(others.map(|to| Deed::Send { to, letter }));
                 }
                 Effect::Emit(Entered) => self.deeds.push(Deed::Enter),
@@ -279,7 +288,7 @@ impl<'a, P: Explorable> Memory<'a, P> {
                 Effect::Disarm(timer) => cell.armed.retain(|armed| *armed != timer),
             }
         }
-        let cell = tables.0.number(cell);
+        let cell = tables.cells.number(cell);
         let silent = self.deeds[start as usize..].iter().all(|&deed| deed == Deed::Enter);
         let absorbed = may_absorb && silent && !refused;
         Outcome { cell, refused, absorbed, deeds: start..self.deeds.len() as u32 }

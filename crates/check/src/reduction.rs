@@ -117,8 +117,13 @@ pub(crate) fn certify<P: Explorable>(
         if let Event::Deliver(letter) = event
             && proof.memory.step(cell, event).absorbed
         {
-            let nothing_left =
-                Pair { eager: cell, lazy: cell, pending: Pending::default(), idle: None, owed: false };
+            let nothing_left = Pair {
+                eager: cell,
+                lazy: cell,
+                pending: Pending::default(),
+                idle: None,
+                owed: false,
+            };
             if proof.absorb(&nothing_left, letter).is_none() {
                 return false;
             }
@@ -128,12 +133,10 @@ pub(crate) fn certify<P: Explorable>(
         let together = events.get(&pair.eager).map_or(&[][..], Vec::as_slice);
         let holds = proof.lazy_catches_up(&pair).is_some()
             && together.iter().all(|&event| proof.both_take(&pair, event).is_some());
-        if (!holds || proof.known.len() > most) && std::env::var("DBG").is_ok() { eprintln!("holds {holds} pairs {} taken {}", proof.known.len(), taken.len()); }
         if !holds || proof.known.len() > most {
             return false;
         }
     }
-    if std::env::var("DBG").is_ok() { eprintln!("pairs {} taken {}", proof.known.len(), taken.len()); }
     true
 }
 

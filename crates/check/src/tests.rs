@@ -17,7 +17,11 @@ fn scenario(requests: &[u8], faults: Faults) -> Scenario {
     Scenario { setup, requests: requests.to_vec(), order: Order::Fifo, faults }
 }
 
-fn world<P: Explorable>(nodes: Vec<P>, scenario: &Scenario, most_messages: Option<f64>) -> World<P> {
+fn world<P: Explorable>(
+    nodes: Vec<P>,
+    scenario: &Scenario,
+    most_messages: Option<f64>,
+) -> World<P> {
     let judged = Properties::from_iter([Property::Exclusion, Property::Progress]);
     World::of_nodes(nodes, scenario, judged, false, most_messages)
 }
@@ -91,7 +95,8 @@ fn askers(has_alarm: bool) -> Vec<Asker> {
 fn an_alarm_makes_up_for_a_loss() {
     let faults = Faults { losses: 1, ..Faults::default() };
     for (has_alarm, deadlocks) in [(false, true), (true, false)] {
-        let found = search(&world(askers(has_alarm), &scenario(&[0, 1], faults.clone()), Some(9.0)));
+        let found =
+            search(&world(askers(has_alarm), &scenario(&[0, 1], faults.clone()), Some(9.0)));
         assert!(found.complete);
         assert_eq!(found.violated().contains(Property::Progress), deadlocks);
         let steps = found.moves_to(Property::Progress).map(|moves| moves.len());

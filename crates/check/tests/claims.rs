@@ -85,7 +85,8 @@ fn claims_are_judged() {
     for info in catalogue::sound() {
         let report = explore(info.name, &setup(2), &[1, 1], Order::Fifo);
         let judged = |property| report.verdict(property).is_some();
-        for property in [Property::Exclusion, Property::Progress, Property::Fence, Property::Refused]
+        for property in
+            [Property::Exclusion, Property::Progress, Property::Fence, Property::Refused]
         {
             assert!(judged(property), "{}: {property}", info.name);
         }

@@ -56,9 +56,8 @@ fn the_reduction_changes_no_verdict() {
         let with = explore(words, &options);
         let without = explore(words, &Options { reduction: false, ..options });
         let verdicts = |report: &Report| {
-            let length = |v: &skeptron_check::Verdict| {
-                v.counterexample.as_ref().map(|c| c.steps.len())
-            };
+            let length =
+                |v: &skeptron_check::Verdict| v.counterexample.as_ref().map(|c| c.steps.len());
             let all = report.verdicts.iter();
             all.map(|v| (v.property, v.holds, length(v))).collect::<Vec<_>>()
         };
@@ -120,14 +119,13 @@ fn the_simulator_never_does_what_the_checker_excludes() {
 /// The assumption table agrees with the spec (exit code 0) and stands in the docs as it is printed.
 #[test]
 fn the_assumption_table_agrees_with_the_spec_and_the_docs() {
-    let out = Command::new(env!("CARGO_BIN_EXE_skeptron")).args(["check", "--all"]).output().unwrap();
+    let out =
+        Command::new(env!("CARGO_BIN_EXE_skeptron")).args(["check", "--all"]).output().unwrap();
     let table = String::from_utf8(out.stdout).unwrap();
     assert_eq!(out.status.code(), Some(0), "{table}");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checker.md");
     let page = fs::read_to_string(path).unwrap();
-    let indented: String = table
-        .lines()
-        .map(|line| format!("    {line}").trim_end().to_string() + "\n")
-        .collect();
+    let indented: String =
+        table.lines().map(|line| format!("    {line}").trim_end().to_string() + "\n").collect();
     assert!(page.contains(&indented), "docs/checker.md should contain:\n{indented}");
 }

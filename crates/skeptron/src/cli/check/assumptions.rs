@@ -30,11 +30,7 @@ const CONDITIONS: [Condition; 7] = [
     Condition { heading: "unordered", words: "--order any", crashes: false },
     Condition { heading: "one loss", words: "--loss 1", crashes: false },
     Condition { heading: "one duplicate", words: "--duplicate 1", crashes: false },
-    Condition {
-        heading: "idle node stops",
-        words: "--crashes 1 --crash-when idle",
-        crashes: true,
-    },
+    Condition { heading: "idle node stops", words: "--crashes 1 --crash-when idle", crashes: true },
     Condition {
         heading: "waiting node stops",
         words: "--crashes 1 --crash-when waiting",
@@ -177,7 +173,8 @@ pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
         file.write_all(text.as_bytes()).context(name)?;
     }
     if args.json {
-        let value = Value::Array(rows.iter().flat_map(|(line, cells)| as_json(line, cells)).collect());
+        let value =
+            Value::Array(rows.iter().flat_map(|(line, cells)| as_json(line, cells)).collect());
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
     } else {
         print(&rows, nodes, requests, out)?;
@@ -205,7 +202,8 @@ fn cell(
     condition: usize,
 ) -> Result<Cell> {
     let Condition { words, crashes, .. } = CONDITIONS[condition];
-    let mut options = format!("{} -n {nodes} --requests {requests} --keep-going {words}", line.info.name);
+    let mut options =
+        format!("{} -n {nodes} --requests {requests} --keep-going {words}", line.info.name);
     if let (true, Some(victims)) = (crashes, &line.victims) {
         options.push_str(&format!(" --victims {victims}"));
     }
@@ -253,9 +251,11 @@ fn print(
         shown.add_row([name(line)].into_iter().chain(texts));
     }
     writeln!(out, "{shown}")?;
-    let all = || rows.iter().flat_map(|(line, cells)| cells.iter().flatten().map(move |c| (line, c)));
+    let all =
+        || rows.iter().flat_map(|(line, cells)| cells.iter().flatten().map(move |c| (line, c)));
     for (line, cell) in all().filter(|(_, cell)| !cell.agrees()) {
-        let claim = if cell.claimed == Some(true) { "everything holds" } else { "something breaks" };
+        let claim =
+            if cell.claimed == Some(true) { "everything holds" } else { "something breaks" };
         writeln!(out, "(!) {}: the spec says that {claim}: {}", name(line), cell.command)?;
     }
     if let Some((_, shortest)) = all().find(|(_, cell)| !cell.traces.is_empty()) {
@@ -265,7 +265,10 @@ fn print(
 }
 
 fn as_json(line: &Line, cells: &[Option<Cell>]) -> Vec<Value> {
-    let cells = cells.iter().zip(&CONDITIONS).filter_map(|(cell, condition)| Some((cell.as_ref()?, condition)));
+    let cells = cells
+        .iter()
+        .zip(&CONDITIONS)
+        .filter_map(|(cell, condition)| Some((cell.as_ref()?, condition)));
     cells
         .map(|(cell, condition)| {
             json!({
