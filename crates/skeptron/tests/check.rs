@@ -1,5 +1,7 @@
 //! What the checker finds is a run: it can be written, read and replayed, and it shows what it says.
 
+use std::process::{Command, Output};
+
 use skeptron::cli::check::CheckArgs;
 use skeptron_check::Property;
 use skeptron_core::catalogue::{self, Breaks, Layout};
@@ -85,4 +87,88 @@ fn faults_are_replayed() {
         }
     }
     assert!(found > 50, "{found}");
+}
+
+fn skeptron(folder: &std::path::Path, words: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skeptron"));
+    command.current_dir(folder).args(words.split_whitespace()).output().unwrap()
+}
+
+/// The files of `--trace` hold the counterexample, which the simulator replays; without one there is
+/// no file.
+#[test]
+fn traces_are_written_if_there_is_something_to_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = "--trace run.jsonl --trace run.txt --trace run.svg";
+    let written = || ["run.jsonl", "run.txt", "run.svg"].map(|f| folder.path().join(f).exists());
+
+    let found = skeptron(folder.path(), &format!("check central -n 2 --crashes 1 {files}"));
+    assert_eq!(found.status.code(), Some(1));
+    assert_eq!(written(), [true; 3]);
+    let replayed = skeptron(folder.path(), "sim --replay run.jsonl --timeline");
+    let text = String::from_utf8(replayed.stdout).unwrap();
+    assert_eq!(replayed.status.code(), Some(0), "a crash is no violation of a judge: {text}");
+    for line in [
+        "skeptron check central -n 2 --crashes 1",
+        "REQUEST → P1 is lost: the receiver is down",
+        "P2 violates progress: P2 waits for ever",
+        "waiting at the end: P2",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+
+    let nothing = skeptron(folder.path(), &format!("check central -n 2 {files}"));
+    assert_eq!(nothing.status.code(), Some(0));
+    assert_eq!(written(), [false; 3], "what is left would be of another system");
+}
+
+/// What programs read: the fields that are promised, and a counterexample as steps.
+#[test]
+fn json_has_its_fields() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |words: &str| -> serde_json::Value {
+        let output = skeptron(folder.path(), words);
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let sound = read("check ricart-agrawala -n 2 --requests 1,2 --order any --json");
+    assert_eq!(sound["algorithm"], "ricart-agrawala");
+    assert_eq!(sound["nodes"], 2);
+    assert_eq!(sound["requests"], serde_json::json!([1, 2]));
+    assert_eq!(sound["complete"], true);
+    assert_eq!(sound["reduction"], true);
+    for number in ["states", "transitions", "depth", "seconds"] {
+        assert!(sound[number].as_f64().unwrap() > 0.0, "{number}");
+    }
+    let properties = sound["properties"].as_array().unwrap();
+    assert_eq!(properties.len(), Property::ALL.len());
+    for (judged, property) in properties.iter().zip(Property::ALL) {
+        assert_eq!(judged["name"], property.name());
+        assert_eq!(judged["holds"], true);
+        assert!(judged["trace_length"].is_null());
+    }
+
+    let broken = read("check ricart-agrawala-no-tie-break -n 2 --json");
+    let exclusion = &broken["properties"][0];
+    assert_eq!(exclusion["holds"], false);
+    let steps = exclusion["counterexample"]["steps"].as_array().unwrap();
+    assert_eq!(exclusion["trace_length"], steps.len());
+    assert_eq!(steps[0], serde_json::json!({"request": 2}));
+    assert!(broken["properties"][1]["holds"].is_null(), "the search ended at the first violation");
+}
+
+/// A command that is printed searches the same again.
+#[test]
+fn commands_are_understood() {
+    for words in [
+        "lamport",
+        "lamport -n 4 --requests 1,1,2,0 --order any --keep-going",
+        "central --coordinator P2 --requests 2 --requesters 2 --loss 1 --duplicate 2",
+        "raymond --tree line --crashes 1 --crash-when holding --victims P1,P3 --no-reduction",
+        "singhal --arbitration nearest --premature 1",
+    ] {
+        let args = CheckArgs::parse(words).unwrap();
+        assert_eq!(args.command(), format!("skeptron check {words}"));
+        let again = CheckArgs::parse(args.command().strip_prefix("skeptron check").unwrap());
+        assert_eq!(again.unwrap(), args);
+    }
 }

@@ -134,7 +134,7 @@ pub enum What {
     },
     /// A judge's finding: a property is violated here.
     Violation {
-        /// Which one: `exclusion`, `progress`, `order`, `fence`, `refused`.
+        /// Which one: `exclusion`, `progress`, `order`, `fence`, `refused`, `messages`, `rest`.
         property: String,
         /// What happened.
         detail: String,

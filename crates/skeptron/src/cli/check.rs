@@ -45,8 +45,8 @@ const MOST_THREADS: usize = 1024;
 Every interleaving of requests, deliveries, exits and faults is explored. What holds, holds for this
 system: so many nodes, requests and faults. What is violated is shown by a shortest run.
 
-Exit codes: 0 everything holds, 1 a property was violated, 2 bad input, 3 the memory ended the search
-before everything was explored.")]
+Exit codes: 0 everything holds, 1 a property was violated, 2 bad input, 3 nothing was violated but
+the memory ended the search before everything was explored.")]
 /// Options of `skeptron check`.
 pub struct CheckArgs {
     /// Which algorithm; see `skeptron list`
@@ -109,7 +109,7 @@ pub struct CheckArgs {
     /// About how much memory to take, as in 512M or 8G
     /// [default: 60 % of what is free]
     #[arg(long, value_name = "SIZE", help_heading = "Search")]
-    #[arg(allow_negative_numbers = true, value_parser = memory::parse)]
+    #[arg(allow_hyphen_values = true, value_parser = memory::parse)]
     pub max_memory: Option<usize>,
     /// On how many threads to search [default: one per core]
     #[arg(long, value_name = "K", help_heading = "Search")]
@@ -158,7 +158,7 @@ impl CheckArgs {
             None => traces::discard(files)?,
         }
         if self.json {
-            let json = print::json(info, &scenario, &report, &self.command());
+            let json = print::Json::new(info, &scenario, &report, self.command());
             writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
         } else {
             print::report(info, &scenario, &report, max_memory, out)?;
@@ -213,9 +213,14 @@ impl CheckArgs {
     fn counts(&self) -> Result<Vec<usize>> {
         let text = &self.requests;
         let count = |word: &str| word.trim().parse::<usize>();
-        let counts: Vec<usize> = text.split(',').map(count).collect::<Result<_, _>>().map_err(
-            |_| anyhow::anyhow!("--requests is `{text}`; write a number, as in 2, or one for each node, as in 1,1,2"),
-        )?;
+        let counts = text.split(',').map(count).collect::<Result<Vec<usize>, _>>();
+        let Ok(counts) = counts else {
+            bail!(
+                "--requests is `{text}`; write a number up to {}, as in 2, or one for each node, as in \
+                 1,1,2",
+                Scenario::MOST_REQUESTS
+            )
+        };
         let total = counts.iter().fold(0usize, |sum, &count| sum.saturating_add(count));
         ensure!(total <= Scenario::MOST_REQUESTS, ScenarioError::TooManyRequests(total));
         Ok(counts)

@@ -30,8 +30,8 @@ mod traces;
   skeptron compare -n 4,16,64                     all of them, claim beside measurement
   skeptron check ricart-agrawala -n 3             explore everything that 3 nodes can do
 
-Exit codes: 0 fine, 1 a property was violated or a claim missed, 2 bad input, 3 a search ended before
-everything was explored.")]
+Exit codes: 0 fine, 1 a property was violated or a claim missed, 2 bad input,
+3 a search ended before everything was explored.")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -22,7 +22,7 @@ const STATE: usize = 40;
 /// What a message says is repeated when it arrives, unless that is longer than this.
 const CONTENT: usize = 12;
 /// A state takes so many rows at most: a token may carry a counter for each node.
-const STATE_ROWS: usize = 3;
+const STATE_ROWS: usize = 4;
 /// With more nodes than this only those that do something have a lifeline.
 const LIFELINES: usize = 7;
 
@@ -122,11 +122,15 @@ impl Diagram<'_> {
     ) -> Result<()> {
         let story = self.story;
         let events: Vec<String> = story.moments.iter().map(|moment| self.event(moment)).collect();
-        let longest =
-            events.iter().map(|event| event.chars().count()).filter(|&n| n <= EVENT).max();
-        let columns = longest.unwrap_or(EVENT).max("what happens".len());
         let states = self.states();
         let left = self.number_width + 2 + self.gap * self.lanes.len();
+        let longest = |texts: &[String], most: usize| {
+            texts.iter().map(|text| text.chars().count()).filter(|&width| width <= most).max()
+        };
+        let whole = |texts: &[String]| longest(texts, usize::MAX).unwrap_or_default();
+        let fits = left + whole(&events) + 2 + whole(&states) <= WIDTH;
+        let most = if fits { usize::MAX } else { EVENT };
+        let columns = longest(&events, most).unwrap_or(EVENT).max("what happens".len());
         let room = WIDTH.saturating_sub(left + columns + 2).max(STATE);
 
         write!(out, "{:>width$}  ", "step", width = self.number_width)?;
@@ -372,8 +376,89 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     let last = lines.len().saturating_sub(1);
     for (i, line) in lines.iter_mut().enumerate() {
         if line.chars().count() > width || cut && i == last {
-            *line = line.chars().take(width - 2).chain(" …".chars()).collect();
+            *line = line.chars().take(width.saturating_sub(2)).chain(" …".chars()).collect();
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use skeptron_check::{Step, Which};
+    use skeptron_core::catalogue::{self, Order};
+    use skeptron_core::{NodeId, Setup};
+
+    use super::*;
+
+    fn drawn(name: &str, nodes: usize, told: &Counterexample) -> String {
+        let info = catalogue::find(name).unwrap();
+        let scenario = Scenario::new(Setup::new(nodes).unwrap(), 1, Order::Fifo);
+        let mut out = Vec::new();
+        draw(info, &scenario, Property::Progress, told, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn oldest(from: usize, to: usize) -> Which {
+        Which { from: NodeId::new(from - 1), to: NodeId::new(to - 1), nth: 0 }
+    }
+
+    #[test]
+    fn everything_that_can_happen() {
+        let [p1, p2, p3] = [0, 1, 2].map(NodeId::new);
+        let told = Counterexample {
+            steps: vec![
+                Step::Request(p2),
+                Step::Duplicate(oldest(2, 3)),
+                Step::Deliver(oldest(2, 3)),
+                Step::Deliver(oldest(2, 3)),
+                Step::Lose(oldest(2, 1)),
+                Step::Request(p1),
+                Step::Crash(p3),
+            ],
+            node: p2,
+            detail: "P1, P2 wait for ever".into(),
+            cycle: None,
+            shortest: false,
+        };
+        insta::assert_snapshot!(drawn("ricart-agrawala", 3, &told), @"
+        progress is violated in 7 steps, perhaps in fewer
+        ┆ waiting  ┃ inside  ● takes the step  ─▶ gets a message  ! violated
+
+        step  P1   P2   P3   what happens                                     state of the node after it
+           1  │    ●    │    P2 requests · REQUEST(t=1) → P1, P3              waiting clock=1 stamp=1 awaiting={P1,P3}
+           2  │    ┆    │    P2 REQUEST(t=1) → P3 is duplicated
+           3  │    ┆───▶●    P3 REQUEST(t=1) ← P2 (step 1) · REPLY(t=1) → P2  idle clock=1
+           4  │    ┆───▶●    P3 REQUEST(t=1) ← P2 (step 1) · REPLY(t=1) → P2  idle clock=1
+           5  │  ╳─┆    │    P2 REQUEST(t=1) → P1 is lost
+           6  ●    ┆    │    P1 requests · REQUEST(t=1) → P2, P3              waiting clock=1 stamp=1 awaiting={P2,P3}
+           7  ┆    ┆    ╳    P3 crashes · 1 message to it is lost
+              ┆    !         progress is violated: P1, P2 wait for ever
+        ");
+    }
+
+    #[test]
+    fn a_run_without_an_end_says_where_it_repeats() {
+        let told = Counterexample {
+            steps: vec![
+                Step::Request(NodeId::new(0)),
+                Step::Deliver(oldest(1, 2)),
+                Step::Deliver(oldest(2, 1)),
+            ],
+            node: NodeId::new(0),
+            detail: "P1 waits for ever".into(),
+            cycle: Some(1),
+            shortest: true,
+        };
+        let drawn = drawn("token-ring", 2, &told);
+        assert!(drawn.starts_with("progress is violated in 3 steps\n"), "{drawn}");
+        assert!(drawn.ends_with("\nFrom step 2 on it repeats for ever.\n"), "{drawn}");
+    }
+
+    #[test]
+    fn a_long_state_takes_a_few_rows() {
+        assert_eq!(wrapped("a bb cc", 4), ["a bb", "cc"]);
+        assert_eq!(wrapped("aaaa bbbb cccc dddd eeee", 5), ["aaaa", "bbbb", "cccc", "ddd …"]);
+        assert_eq!(wrapped("abcdefgh", 5), ["abc …"]);
+        assert!(wrapped("", 5).is_empty());
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
-use skeptron_check::{CrashWhen, Faults, Property, Report, Scenario, Verdict};
+use serde::Serialize;
+use skeptron_check::{Counterexample, CrashWhen, Faults, Property, Report, Scenario, Verdict};
 use skeptron_core::catalogue::{Info, Order};
 
 use super::super::table::table;
@@ -13,32 +13,66 @@ use super::memory::readable;
 const WORTH_A_WORD: f64 = 1e-6;
 
 /// The report as JSON.
-pub(super) fn json(info: &Info, scenario: &Scenario, report: &Report, command: &str) -> Value {
-    let property = |verdict: &Verdict| {
-        let steps = verdict.counterexample.as_ref().map(|c| c.steps.len());
-        json!({
-            "name": verdict.property.name(), "holds": verdict.holds, "trace_length": steps,
-            "counterexample": verdict.counterexample,
-        })
-    };
-    json!({
-        "algorithm": info.name,
-        "nodes": scenario.setup.nodes(),
-        "requests": scenario.requests,
-        "order": scenario.order,
-        "faults": scenario.faults,
-        "states": report.states,
-        "transitions": report.transitions,
-        "depth": report.depth,
-        "complete": report.complete,
-        "out_of_memory": report.out_of_memory,
-        "reduction": report.reduction,
-        "properties": report.verdicts.iter().map(property).collect::<Vec<_>>(),
-        "overlooked_states_expected": overlooked(report),
-        "peak_bytes": report.peak_bytes,
-        "seconds": report.seconds,
-        "command": command,
-    })
+#[derive(Serialize)]
+pub(super) struct Json<'a> {
+    algorithm: &'a str,
+    nodes: usize,
+    requests: &'a [u8],
+    order: Order,
+    faults: &'a Faults,
+    states: u64,
+    transitions: u64,
+    depth: usize,
+    complete: bool,
+    out_of_memory: bool,
+    reduction: bool,
+    properties: Vec<Judged<'a>>,
+    overlooked_states_expected: f64,
+    peak_bytes: usize,
+    seconds: f64,
+    command: String,
+}
+
+#[derive(Serialize)]
+struct Judged<'a> {
+    name: &'a str,
+    holds: Option<bool>,
+    trace_length: Option<usize>,
+    counterexample: Option<&'a Counterexample>,
+}
+
+impl<'a> Json<'a> {
+    pub(super) fn new(
+        info: &'a Info,
+        scenario: &'a Scenario,
+        report: &'a Report,
+        command: String,
+    ) -> Self {
+        let judged = |verdict: &'a Verdict| Judged {
+            name: verdict.property.name(),
+            holds: verdict.holds,
+            trace_length: verdict.counterexample.as_ref().map(|c| c.steps.len()),
+            counterexample: verdict.counterexample.as_ref(),
+        };
+        Json {
+            algorithm: info.name,
+            nodes: scenario.setup.nodes(),
+            requests: &scenario.requests,
+            order: scenario.order,
+            faults: &scenario.faults,
+            states: report.states,
+            transitions: report.transitions,
+            depth: report.depth,
+            complete: report.complete,
+            out_of_memory: report.out_of_memory,
+            reduction: report.reduction,
+            properties: report.verdicts.iter().map(judged).collect(),
+            overlooked_states_expected: overlooked(report),
+            peak_bytes: report.peak_bytes,
+            seconds: report.seconds,
+            command,
+        }
+    }
 }
 
 /// The report as text.

@@ -73,7 +73,11 @@ fn told(fields: &[(String, Value)], live: &Live, path: &str) -> Vec<String> {
             Value::Atom(_) if name == "phase" => parts.insert(0, words),
             Value::Atom(atom) if atom == "true" => parts.push(name.clone()),
             // A token is there even if it carries nothing.
-            Value::Fields(..) if words.is_empty() => parts.push(name.clone()),
+            Value::Fields(..) if words.is_empty() => {
+                if inner != value {
+                    parts.push(name.clone());
+                }
+            }
             Value::Fields(kind, _) if kind != "Timestamp" => parts.push(format!("{name}({words})")),
             _ => parts.push(format!("{name}={words}")),
         }
