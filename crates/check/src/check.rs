@@ -12,6 +12,7 @@ use crate::local::Memory;
 use crate::property::{Properties, Property};
 use crate::reduction::certify;
 use crate::scenario::{Scenario, ScenarioError};
+use crate::state::State;
 use crate::story::{Counterexample, tell};
 use crate::world::World;
 
@@ -166,7 +167,12 @@ impl Check<'_> {
             certify(world, &mut memory, &found.taken, found.states)
         };
         match reduced {
-            Some(found) if found.violated().is_empty() && is_proved(&found) => (found, true),
+            // What does not fit reduced fits even less otherwise, but it may show a violation sooner.
+            Some(found)
+                if found.violated().is_empty() && !found.out_of_memory && is_proved(&found) =>
+            {
+                (found, true)
+            }
             Some(reduced) => {
                 let full = explore(world, &self.limits(false));
                 let missed = full.out_of_memory && full.violated().is_empty();
@@ -235,7 +241,7 @@ impl<P: Mutex> Answer<'_, P> {
             return;
         }
         // A state with what is in flight, and the way to it.
-        let bytes = size_of::<crate::world::State>() + 300;
+        let bytes = size_of::<State>() + 300;
         match unfair_run(self.world, max_memory / bytes) {
             Ok(None) => {}
             Ok(Some((moves, begins))) => {

@@ -11,7 +11,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::local::{Explorable, Memory};
-use crate::world::{Move, State, User, World, waiting};
+use crate::state::{Move, State, User};
+use crate::world::{World, waiting};
 
 /// A run in which somebody waits for ever: the moves, and from which one on they repeat. `Err` if there
 /// are more than `most` states.

@@ -10,7 +10,8 @@ use crate::level::{Links, Numbering, Origin, Rows, Table};
 use crate::local::{CellId, Event, Explorable, Memory};
 use crate::property::{Properties, Property};
 use crate::reduction::reduce;
-use crate::world::{Move, State, World};
+use crate::state::{Move, State};
+use crate::world::World;
 
 /// How a search is done; never what it finds, as long as it ends.
 pub(crate) struct Limits<'a> {

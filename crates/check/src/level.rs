@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::world::State;
+use crate::state::State;
 
 /// How many parts a level's table has, so that threads rarely meet.
 const SHARDS: usize = 64;

@@ -24,6 +24,7 @@ mod local;
 mod property;
 mod reduction;
 mod scenario;
+mod state;
 mod story;
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use skeptron_core::catalogue::Order;
 
 use crate::local::{CellId, Deed, Event, Explorable, LetterId, Memory};
-use crate::world::{Move, State, World};
+use crate::state::{Move, State};
+use crate::world::World;
 
 /// Leaves one message to be absorbed, if there is any, as the only thing to happen.
 pub(crate) fn reduce<P: Explorable>(

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 
-use crate::local::{Deed, Event, Explorable, LetterId, Memory};
+use crate::local::{Explorable, Memory};
 use crate::property::{Property, Step, Which};
-use crate::world::{Move, State, User, World};
+use crate::state::{Move, Packet, State, User};
+use crate::world::World;
 
 /// How a property is violated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +34,7 @@ pub(crate) fn tell<P: Explorable>(
         world,
         memory: Memory::new(&world.locals, false),
         state: world.start.clone(),
-        in_flight: world.start.flight.iter().map(|p| (p.from, p.to, p.letter)).collect(),
+        in_flight: world.start.flight.clone(),
     };
     let mut before = world.start.clone();
     let mut steps = Vec::new();
@@ -52,31 +53,21 @@ struct Teller<'a, P: Explorable> {
     world: &'a World<P>,
     memory: Memory<'a, P>,
     state: State,
-    /// Sender, receiver and message, in the order of sending.
-    in_flight: Vec<(u8, u8, LetterId)>,
+    /// In the order of sending.
+    in_flight: Vec<Packet>,
 }
 
 impl<P: Explorable> Teller<'_, P> {
     fn take(&mut self, step: Move) -> Step {
         let told = match step {
-            Move::Request(node) => {
-                self.sends(node, Event::Request);
-                Step::Request(id(node))
-            }
-            Move::Release(node) => {
-                self.sends(node, Event::Release);
-                Step::Release(id(node))
-            }
+            Move::Request(node) => Step::Request(id(node)),
+            Move::Release(node) => Step::Release(id(node)),
             Move::Deliver(place) => {
                 let (which, index) = self.which(place);
-                let (_, to, letter) = self.in_flight.remove(index);
-                self.sends(to, Event::Deliver(letter));
+                self.in_flight.remove(index);
                 Step::Deliver(which)
             }
-            Move::Expire { node, nth } => {
-                self.sends(node, Event::Expire(nth.into()));
-                Step::Expire { node: id(node), nth: nth.into() }
-            }
+            Move::Expire { node, nth } => Step::Expire { node: id(node), nth: nth.into() },
             Move::Lose(place) => {
                 let (which, index) = self.which(place);
                 self.in_flight.remove(index);
@@ -89,34 +80,39 @@ impl<P: Explorable> Teller<'_, P> {
                 Step::Duplicate(which)
             }
             Move::Crash(node) => {
-                self.in_flight.retain(|&(_, to, _)| to != node);
+                self.in_flight.retain(|packet| packet.to != node);
                 Step::Crash(id(node))
             }
         };
         self.world.take(&mut self.memory, &mut self.state, step);
+        self.note_changes();
         told
     }
 
-    /// What the node is about to send.
-    fn sends(&mut self, node: u8, event: Event) {
-        let outcome = self.memory.step(self.state.sites[node as usize].cell, event);
-        for deed in Memory::<P>::deeds(&outcome) {
-            if let Deed::Send { to, letter } = self.memory.deed(deed)
-                && self.state.sites[to as usize].user != User::Down
-            {
-                self.in_flight.push((node, to, letter));
-            }
+    /// Brings what is in flight up to date: what is known of a request may be forgotten by a step, and
+    /// what a step sends comes last.
+    fn note_changes(&mut self) {
+        let mut new = self.state.flight.clone();
+        for old in &mut self.in_flight {
+            // A step never adds to what an old message carries.
+            let same = |packet: &Packet| {
+                (packet.from, packet.to, packet.letter, packet.fence)
+                    == (old.from, old.to, old.letter, old.fence)
+                    && packet.known & !old.known == 0
+            };
+            let place = new.iter().position(same).expect("what is in flight stays in flight");
+            *old = new.remove(place);
         }
+        self.in_flight.append(&mut new);
     }
 
     /// The message at a place of the state, and where it stands in the order of sending.
     fn which(&self, place: u16) -> (Which, usize) {
         let packet = self.state.flight[place as usize];
-        let wanted = (packet.from, packet.to, packet.letter);
-        let index = self.in_flight.iter().position(|&other| other == wanted);
+        let index = self.in_flight.iter().position(|&other| other == packet);
         let index = index.expect("what a state has in flight was sent");
         let older = self.in_flight[..index].iter();
-        let nth = older.filter(|(from, to, _)| (*from, *to) == (packet.from, packet.to)).count();
+        let nth = older.filter(|other| other.link() == packet.link()).count();
         (Which { from: id(packet.from), to: id(packet.to), nth }, index)
     }
 

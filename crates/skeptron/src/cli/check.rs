@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use skeptron_check::{
-    CrashWhen, Faults, Options, Property, Report, Scenario, ScenarioError, check,
+    Counterexample, CrashWhen, Faults, Options, Property, Report, Scenario, ScenarioError, check,
 };
 use skeptron_core::Setup;
 use skeptron_core::catalogue::{Info, Layout, Order};
@@ -360,16 +360,35 @@ impl CheckArgs {
     /// # Errors
     /// If something is unknown, malformed or impossible.
     pub fn counterexamples(&self) -> Result<Vec<(Property, Trace)>> {
+        self.each_violation(|info, scenario, property, counterexample| {
+            let command = Some(self.command());
+            Ok(trace::trace(info, scenario, property, counterexample, command)?)
+        })
+    }
+
+    /// A drawing of each, as it is printed.
+    ///
+    /// # Errors
+    /// As [`CheckArgs::counterexamples`].
+    pub fn diagrams(&self) -> Result<Vec<(Property, String)>> {
+        self.each_violation(|info, scenario, property, counterexample| {
+            let mut text = Vec::new();
+            diagram::draw(info, scenario, property, counterexample, &mut text)?;
+            Ok(String::from_utf8(text)?)
+        })
+    }
+
+    fn each_violation<T>(
+        &self,
+        show: impl Fn(&'static Info, &Scenario, Property, &Counterexample) -> Result<T>,
+    ) -> Result<Vec<(Property, T)>> {
         let (info, scenario) = self.scenario()?;
         let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
         let report = self.search(info, &scenario, self.threads()?, max_memory)?;
         let violated =
             report.verdicts.iter().filter_map(|v| Some((v.property, v.counterexample.as_ref()?)));
         violated
-            .map(|(property, counterexample)| {
-                let command = Some(self.command());
-                Ok((property, trace::trace(info, &scenario, property, counterexample, command)?))
-            })
+            .map(|(property, found)| Ok((property, show(info, &scenario, property, found)?)))
             .collect()
     }
 }

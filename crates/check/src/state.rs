@@ -1,0 +1,192 @@
+//! A moment of a system as plain numbers, and what can happen next.
+
+use crate::local::{CellId, LetterId};
+use crate::scenario::Scenario;
+
+const MOST: usize = Scenario::MOST_NODES;
+
+/// Where a node's user is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum User {
+    #[default]
+    Idle,
+    Waiting,
+    Inside,
+    /// The node has stopped for ever.
+    Down,
+}
+
+/// A node, its user, and what is known there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Site {
+    pub(crate) cell: CellId,
+    /// How often the user will still ask.
+    pub(crate) left: u8,
+    pub(crate) user: User,
+    /// The highest fence that was heard of, if fences are watched.
+    pub(crate) fence: u8,
+    /// Whose waiting requests happened before now.
+    pub(crate) known: u16,
+    /// Whose waiting requests happened before the own one.
+    pub(crate) before: u16,
+}
+
+/// A message in flight, and what its sender knew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Packet {
+    pub(crate) from: u8,
+    pub(crate) to: u8,
+    pub(crate) letter: LetterId,
+    pub(crate) fence: u8,
+    pub(crate) known: u16,
+}
+
+impl Packet {
+    pub(crate) fn link(&self) -> (u8, u8) {
+        (self.from, self.to)
+    }
+}
+
+/// What may still go wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Budget {
+    pub(crate) losses: u8,
+    pub(crate) duplicates: u8,
+    pub(crate) crashes: u8,
+    pub(crate) premature: u8,
+}
+
+impl Budget {
+    pub(crate) fn code(self) -> u32 {
+        u32::from_le_bytes([self.losses, self.duplicates, self.crashes, self.premature])
+    }
+
+    fn of_code(code: u32) -> Self {
+        let [losses, duplicates, crashes, premature] = code.to_le_bytes();
+        Budget { losses, duplicates, crashes, premature }
+    }
+
+    pub(crate) fn is_spent(self) -> bool {
+        self.code() == 0
+    }
+}
+
+/// A moment of the system.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// Messages sent so far, where that is bounded; see [`World::knows_depth`].
+    pub(crate) sent: u16,
+    /// The highest fence that was given out, if fences are watched.
+    pub(crate) highest: u8,
+    pub(crate) budget: Budget,
+    pub(crate) sites: [Site; MOST],
+    /// By link; within a link in the order of sending on a FIFO channel, in any fixed order else.
+    pub(crate) flight: Vec<Packet>,
+}
+
+impl State {
+    pub(crate) fn empty() -> Self {
+        State {
+            sent: 0,
+            highest: 0,
+            budget: Budget::default(),
+            sites: [Site::default(); MOST],
+            flight: Vec::new(),
+        }
+    }
+
+    pub(crate) fn copy_from(&mut self, other: &State, nodes: usize) {
+        self.sent = other.sent;
+        self.highest = other.highest;
+        self.budget = other.budget;
+        self.sites[..nodes].copy_from_slice(&other.sites[..nodes]);
+        self.flight.clear();
+        self.flight.extend_from_slice(&other.flight);
+    }
+
+    /// Appends the state as a row of numbers.
+    pub(crate) fn encode(&self, nodes: usize, out: &mut Vec<u32>) {
+        out.push(u32::from(self.sent) | u32::from(self.highest) << 16);
+        out.push(self.budget.code());
+        for site in &self.sites[..nodes] {
+            let user = u32::from(site.left) | (site.user as u32) << 8 | u32::from(site.fence) << 16;
+            out.extend([site.cell, user, u32::from(site.known) | u32::from(site.before) << 16]);
+        }
+        for packet in &self.flight {
+            let ends = u32::from(packet.from) | u32::from(packet.to) << 4;
+            out.push(ends | u32::from(packet.fence) << 8 | u32::from(packet.known) << 16);
+            out.push(packet.letter);
+        }
+    }
+
+    /// Reads what [`State::encode`] wrote.
+    pub(crate) fn decode(&mut self, nodes: usize, row: &[u32]) {
+        self.sent = row[0] as u16;
+        self.highest = (row[0] >> 16) as u8;
+        self.budget = Budget::of_code(row[1]);
+        let (sites, packets) = row[2..].split_at(3 * nodes);
+        for (site, words) in self.sites.iter_mut().zip(sites.chunks_exact(3)) {
+            *site = Site {
+                cell: words[0],
+                left: words[1] as u8,
+                user: match (words[1] >> 8) & 3 {
+                    0 => User::Idle,
+                    1 => User::Waiting,
+                    2 => User::Inside,
+                    _ => User::Down,
+                },
+                fence: (words[1] >> 16) as u8,
+                known: words[2] as u16,
+                before: (words[2] >> 16) as u16,
+            };
+        }
+        self.flight.clear();
+        self.flight.extend(packets.chunks_exact(2).map(|words| Packet {
+            from: words[0] as u8 & 15,
+            to: (words[0] >> 4) as u8 & 15,
+            letter: words[1],
+            fence: (words[0] >> 8) as u8,
+            known: (words[0] >> 16) as u16,
+        }));
+    }
+}
+
+/// Something that can happen next: to a node, or to the message at a place of [`State::flight`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Move {
+    Request(u8),
+    Release(u8),
+    Deliver(u16),
+    Expire { node: u8, nth: u8 },
+    Lose(u16),
+    Duplicate(u16),
+    Crash(u8),
+}
+
+impl Move {
+    pub(crate) fn code(self) -> u16 {
+        match self {
+            Move::Request(node) => u16::from(node),
+            Move::Release(node) => 1 << 12 | u16::from(node),
+            Move::Deliver(place) => 2 << 12 | place,
+            Move::Expire { node, nth } => 3 << 12 | u16::from(nth) << 4 | u16::from(node),
+            Move::Lose(place) => 4 << 12 | place,
+            Move::Duplicate(place) => 5 << 12 | place,
+            Move::Crash(node) => 6 << 12 | u16::from(node),
+        }
+    }
+
+    pub(crate) fn of_code(code: u16) -> Self {
+        let (low, node) = (code & 0xFFF, code as u8 & 15);
+        match code >> 12 {
+            0 => Move::Request(node),
+            1 => Move::Release(node),
+            2 => Move::Deliver(low),
+            3 => Move::Expire { node, nth: (low >> 4) as u8 },
+            4 => Move::Lose(low),
+            5 => Move::Duplicate(low),
+            _ => Move::Crash(node),
+        }
+    }
+}
