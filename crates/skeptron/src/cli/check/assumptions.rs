@@ -30,14 +30,14 @@ const CONDITIONS: [Condition; 7] = [
     Condition { heading: "unordered", words: "--order any", crashes: false },
     Condition { heading: "one loss", words: "--loss 1", crashes: false },
     Condition { heading: "one duplicate", words: "--duplicate 1", crashes: false },
-    Condition { heading: "idle node stops", words: "--crashes 1 --crash-when idle", crashes: true },
+    Condition { heading: "idle stops", words: "--crashes 1 --crash-when idle", crashes: true },
     Condition {
-        heading: "waiting node stops",
+        heading: "waiting stops",
         words: "--crashes 1 --crash-when waiting",
         crashes: true,
     },
     Condition {
-        heading: "holding node stops",
+        heading: "holding stops",
         words: "--crashes 1 --crash-when holding",
         crashes: true,
     },
@@ -85,13 +85,14 @@ impl Cell {
             .filter(|verdict| verdict.property != Property::Fence)
             .filter_map(|verdict| {
                 let length = verdict.counterexample.as_ref()?.steps.len();
-                Some(format!("{} {length}", word(verdict.property)))
+                // Kept together in a narrow column.
+                Some(format!("{} {length}", word(verdict.property)).replace(' ', "\u{a0}"))
             })
             .collect();
         match (&broken[..], self.report.complete) {
             ([], true) => "holds".into(),
             ([], false) => format!("undecided (depth {})", self.report.depth),
-            (broken, _) => broken.join(", "),
+            (broken, _) => broken.join("\n"),
         }
     }
 }
@@ -114,8 +115,8 @@ fn claimed(line: &Line, condition: usize) -> Option<bool> {
         ("unordered", _) => Some(line.info.channel == catalogue::Order::Any),
         ("one loss", _) => Some(false),
         (_, "ricart-agrawala" | "token-ring") if CONDITIONS[condition].crashes => Some(false),
-        ("idle node stops", "central") => Some(line.who == "a client"),
-        ("idle node stops", "suzuki-kasami") => Some(true),
+        ("idle stops", "central") => Some(line.who == "client"),
+        ("idle stops", "suzuki-kasami") => Some(true),
         _ => None,
     }
 }
@@ -127,9 +128,9 @@ fn lines(nodes: usize) -> Vec<Line> {
         if info.layout == Layout::Coordinator && nodes > 1 {
             let clients: Vec<String> = (2..=nodes).map(|i| format!("P{i}")).collect();
             let victims = Some(clients.join(","));
-            lines.push(Line { who: "a client", victims, ..plain });
+            lines.push(Line { who: "client", victims, ..plain });
             let victims = Some("P1".to_string());
-            lines.push(Line { info, who: "the coordinator", victims, only_crashes: true });
+            lines.push(Line { info, who: "coordinator", victims, only_crashes: true });
         } else {
             lines.push(plain);
         }
@@ -225,7 +226,7 @@ fn cell(
 fn name(line: &Line) -> String {
     match line.who {
         "" => line.info.name.into(),
-        who => format!("{} ({who} stops)", line.info.name),
+        who => format!("{}, {who}", line.info.name),
     }
 }
 
@@ -246,7 +247,7 @@ fn print(
         let texts = cells.iter().map(|cell| match cell {
             None => String::new(),
             Some(cell) if cell.agrees() => cell.text(),
-            Some(cell) => format!("{} (!)", cell.text()),
+            Some(cell) => format!("{}\n(!)", cell.text()),
         });
         shown.add_row([name(line)].into_iter().chain(texts));
     }

@@ -72,7 +72,7 @@ fn entry(cell: &Cell, id: &str) -> String {
         Some(false) => "bad",
         None => "open",
     };
-    let text = escaped(&cell.text()).to_string();
+    let text = escaped(&cell.text()).replace('\n', ", ");
     let text = if cell.traces.is_empty() { text } else { format!("<a href=\"#{id}\">{text}</a>") };
     let mark = if cell.agrees() { "" } else { " <span class=\"mark\">(!)</span>" };
     format!("<td class=\"{class}\">{text}{mark}</td>")
