@@ -59,7 +59,8 @@ pub(crate) fn page(info: &Info) -> String {
             "**Broken on purpose**: {}; {cost}. It is here to be refuted:\n",
             broken.flaw
         ));
-        line(&format!("    {}\n", list::refutation(info.name, broken.shown_by)));
+        line(&format!("    {}", list::refuted(info.name, &broken)));
+        line(&format!("    {}\n", list::shown(info.name, &broken)));
     }
     if info.broken.is_some() {
         line("What follows is about the algorithm without this flaw.\n");

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use skeptron_core::Claim;
-use skeptron_core::catalogue::{self, Breaks, Info};
+use skeptron_core::catalogue::{self, Breaks, Broken, Info};
 
 use super::Verdict;
 use super::table::table;
@@ -54,6 +54,7 @@ struct BrokenRow {
     flaw: &'static str,
     breaks: &'static str,
     shown_by: String,
+    refuted_by: String,
 }
 
 impl From<&Info> for Row {
@@ -78,7 +79,8 @@ impl From<&Info> for Row {
             broken: info.broken.map(|broken| BrokenRow {
                 flaw: broken.flaw,
                 breaks: breaks(broken.breaks),
-                shown_by: refutation(info.name, broken.shown_by),
+                shown_by: shown(info.name, &broken),
+                refuted_by: refuted(info.name, &broken),
             }),
         }
     }
@@ -94,8 +96,13 @@ pub(crate) fn breaks(breaks: Breaks) -> &'static str {
 }
 
 /// The command that shows what is wrong with a broken variant; some seed is always enough.
-pub(crate) fn refutation(name: &str, options: &str) -> String {
-    format!("skeptron sim {name} {options} --seeds 1..500")
+pub(crate) fn shown(name: &str, broken: &Broken) -> String {
+    format!("skeptron sim {name} {} --seeds 1..500", broken.shown_by)
+}
+
+/// The command by which the checker refutes a broken variant.
+pub(crate) fn refuted(name: &str, broken: &Broken) -> String {
+    format!("skeptron check {name} {}", broken.refuted_by)
 }
 
 /// Two claims as one, where they say the same.
@@ -151,7 +158,7 @@ impl ListArgs {
             }
             let (flaw, breaks) = (broken.flaw, breaks(broken.breaks));
             writeln!(out, "\n {} breaks {breaks}: {flaw}", info.name)?;
-            writeln!(out, "   {}", refutation(info.name, broken.shown_by))?;
+            writeln!(out, "   {}", refuted(info.name, &broken))?;
         }
         Ok(Verdict::Fine)
     }

@@ -57,12 +57,12 @@ fn with_figure(info: &Info, command: &str) -> String {
             if let Some(broken) = variant.broken {
                 let _ = write!(
                     text,
-                    "\n`{}` breaks {}: {}.\n\n    skeptron sim {} {} --seeds 1..500\n",
+                    "\n`{}` breaks {}: {}.\n\n    {}\n    {}\n",
                     variant.name,
                     list::breaks(broken.breaks),
                     broken.flaw,
-                    variant.name,
-                    broken.shown_by
+                    list::refuted(variant.name, &broken),
+                    list::shown(variant.name, &broken)
                 );
             }
         }
