@@ -12,7 +12,6 @@ use crate::local::Memory;
 use crate::property::{Properties, Property};
 use crate::reduction::certify;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::state::State;
 use crate::story::{Counterexample, tell};
 use crate::world::World;
 
@@ -240,8 +239,8 @@ impl<P: Mutex> Answer<'_, P> {
         if verdict.holds != Some(true) {
             return;
         }
-        // A state with what is in flight, and the way to it.
-        let bytes = size_of::<State>() + 300;
+        // About what a state takes: a row, its number by fingerprint, the way to it and from it.
+        let bytes = 16 * self.world.nodes + 200;
         match unfair_run(self.world, max_memory / bytes) {
             Ok(None) => {}
             Ok(Some((moves, begins))) => {

@@ -33,60 +33,78 @@ pub(crate) fn unfair_run<P: Explorable>(
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
-struct Vertex {
-    state: State,
-    /// How it was reached first.
-    parent: usize,
-    step: Option<Move>,
-    /// Deliveries and where they lead.
-    deliveries: Vec<(Move, usize)>,
-}
-
+/// The states, numbered by distance from the start.
 struct Graph {
-    /// By distance from the start.
-    vertices: Vec<Vertex>,
+    rows: Vec<u32>,
+    /// Where the row of each state begins, and where the last one ends.
+    row_starts: Vec<usize>,
+    /// How each was reached first: from which one, by which move.
+    origins: Vec<(u32, Option<Move>)>,
+    /// Deliveries and where they lead, from states in which somebody waits and nobody is inside.
+    deliveries: Vec<(Move, u32)>,
+    /// Where the deliveries from each state begin, and where the last ones end.
+    delivery_starts: Vec<usize>,
 }
 
 impl Graph {
     fn build<P: Explorable>(world: &World<P>, most: usize) -> Result<Self, TooMany> {
         let mut memory = Memory::new(&world.locals, false);
+        let mut graph = Graph {
+            rows: Vec::new(),
+            row_starts: vec![0],
+            origins: vec![(0, None)],
+            deliveries: Vec::new(),
+            delivery_starts: vec![0],
+        };
         let mut numbers = FxHashMap::default();
         numbers.insert(world.fingerprint(&mut memory, &world.start), 0);
-        let start =
-            Vertex { state: world.start.clone(), parent: 0, step: None, deliveries: Vec::new() };
-        let mut vertices = vec![start];
+        world.start.encode(world.nodes, &mut graph.rows);
+        graph.row_starts.push(graph.rows.len());
+        let (mut state, mut next_state) = (State::empty(), State::empty());
         let mut moves = Vec::new();
-        let mut next_state = State::empty();
         let mut at = 0;
-        while at < vertices.len() {
-            if vertices.len() > most {
+        while at < graph.origins.len() {
+            if graph.origins.len() > most {
                 return Err(TooMany);
             }
-            world.moves(&mut memory, &vertices[at].state, &mut moves);
+            state.decode(world.nodes, graph.row(at));
+            let matters = waiting(&state, world.nodes) != 0
+                && state.sites[..world.nodes].iter().all(|site| site.user != User::Inside);
+            world.moves(&mut memory, &state, &mut moves);
             for &step in &moves {
-                next_state.copy_from(&vertices[at].state, world.nodes);
+                next_state.copy_from(&state, world.nodes);
                 world.take(&mut memory, &mut next_state, step);
-                let next = vertices.len();
                 let fingerprint = world.fingerprint(&mut memory, &next_state);
+                let next = graph.origins.len() as u32;
                 let number = *numbers.entry(fingerprint).or_insert(next);
                 if number == next {
-                    let (state, deliveries) = (next_state.clone(), Vec::new());
-                    vertices.push(Vertex { state, parent: at, step: Some(step), deliveries });
+                    graph.origins.push((at as u32, Some(step)));
+                    next_state.encode(world.nodes, &mut graph.rows);
+                    graph.row_starts.push(graph.rows.len());
                 }
-                if matches!(step, Move::Deliver(_)) {
-                    vertices[at].deliveries.push((step, number));
+                if matters && matches!(step, Move::Deliver(_)) {
+                    graph.deliveries.push((step, number));
                 }
             }
+            graph.delivery_starts.push(graph.deliveries.len());
             at += 1;
         }
-        Ok(Graph { vertices })
+        Ok(graph)
+    }
+
+    fn row(&self, v: usize) -> &[u32] {
+        &self.rows[self.row_starts[v]..self.row_starts[v + 1]]
+    }
+
+    fn deliveries(&self, v: usize) -> &[(Move, u32)] {
+        &self.deliveries[self.delivery_starts[v]..self.delivery_starts[v + 1]]
     }
 
     /// The strongly connected components with more than one state, or one that leads to itself
     /// (Tarjan, without recursion).
     fn components(&self) -> Vec<Vec<usize>> {
         const NEW: usize = usize::MAX;
-        let n = self.vertices.len();
+        let n = self.origins.len();
         let (mut index, mut low, mut on_stack) = (vec![NEW; n], vec![0; n], vec![false; n]);
         let (mut stack, mut next, mut found) = (Vec::new(), 0, Vec::new());
         for root in 0..n {
@@ -98,7 +116,8 @@ impl Graph {
                     stack.push(v);
                     on_stack[v] = true;
                 }
-                if let Some(&(_, to)) = self.vertices[v].deliveries.get(edge) {
+                if let Some(&(_, to)) = self.deliveries(v).get(edge) {
+                    let to = to as usize;
                     calls.push((v, edge + 1));
                     if index[to] == NEW {
                         calls.push((to, 0));
@@ -115,7 +134,7 @@ impl Graph {
                     let component: Vec<usize> = stack.split_off(first);
                     component.iter().for_each(|&w| on_stack[w] = false);
                     let leads_to_itself =
-                        self.vertices[v].deliveries.iter().any(|&(_, to)| to == v);
+                        self.deliveries(v).iter().any(|&(_, to)| to as usize == v);
                     if component.len() > 1 || leads_to_itself {
                         found.push(component);
                     }
@@ -132,20 +151,15 @@ impl Graph {
         world: &World<P>,
         component: &[usize],
     ) -> Option<(Vec<Move>, usize)> {
-        let states = || component.iter().map(|&v| &self.vertices[v].state);
-        let is_inside =
-            |state: &State| state.sites[..world.nodes].iter().any(|s| s.user == User::Inside);
-        if states().any(|state| waiting(state, world.nodes) == 0 || is_inside(state)) {
-            return None;
-        }
         let members = FxHashSet::from_iter(component.iter().copied());
-        let inside = |to: usize| members.contains(&to);
+        let inside = |to: u32| members.contains(&(to as usize));
         // What can be delivered in a state, and what is delivered on some way through the component.
         let links = |v: usize, all: bool| {
-            let vertex = &self.vertices[v];
-            let kept = vertex.deliveries.iter().filter(move |&&(_, to)| all || inside(to));
-            kept.filter_map(|&(step, _)| match step {
-                Move::Deliver(place) => Some(vertex.state.flight[place as usize]),
+            let mut state = State::empty();
+            state.decode(world.nodes, self.row(v));
+            let kept = self.deliveries(v).iter().filter(move |&&(_, to)| all || inside(to));
+            kept.filter_map(move |&(step, _)| match step {
+                Move::Deliver(place) => Some(state.flight[place as usize]),
                 _ => None,
             })
         };
@@ -160,9 +174,9 @@ impl Graph {
         let entry = component.iter().copied().min().expect("a component has a state");
         let mut moves = Vec::new();
         let mut v = entry;
-        while let Some(step) = self.vertices[v].step {
+        while let (parent, Some(step)) = self.origins[v] {
             moves.push(step);
-            v = self.vertices[v].parent;
+            v = parent as usize;
         }
         moves.reverse();
         let begins = moves.len();
@@ -171,11 +185,12 @@ impl Graph {
     }
 
     /// The shortest way from a state back to itself.
-    fn round(&self, entry: usize, inside: &impl Fn(usize) -> bool) -> Vec<Move> {
+    fn round(&self, entry: usize, inside: &impl Fn(u32) -> bool) -> Vec<Move> {
         let mut reached: FxHashMap<usize, (usize, Move)> = FxHashMap::default();
         let mut queue = std::collections::VecDeque::from([entry]);
         while let Some(v) = queue.pop_front() {
-            for &(step, to) in self.vertices[v].deliveries.iter().filter(|&&(_, to)| inside(to)) {
+            for &(step, to) in self.deliveries(v).iter().filter(|&&(_, to)| inside(to)) {
+                let to = to as usize;
                 if let std::collections::hash_map::Entry::Vacant(new) = reached.entry(to) {
                     new.insert((v, step));
                     queue.push_back(to);
