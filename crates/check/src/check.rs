@@ -163,7 +163,7 @@ impl Check<'_> {
         let reduced = self.options.reduction.then(|| explore(world, &self.limits(true)));
         let is_proved = |found: &Found| {
             let mut memory = Memory::new(&world.locals, false);
-            certify(world, &mut memory, &found.taken, found.states)
+            certify(world, &mut memory, &found.taken, found.states, self.options.max_memory)
         };
         match reduced {
             // What does not fit reduced fits even less otherwise, but it may show a violation sooner.
@@ -245,6 +245,8 @@ impl<P: Mutex> Answer<'_, P> {
             Ok(None) => {}
             Ok(Some((moves, begins))) => {
                 let told = tell(self.world, Property::Progress, &moves, Some(begins));
+                // The way to it is; with the round another one may be shorter.
+                let told = Counterexample { shortest: false, ..told };
                 *verdict = Verdict {
                     property: Property::Progress,
                     holds: Some(false),

@@ -11,7 +11,7 @@ use crate::local::{CellId, Event, Explorable, Memory};
 use crate::property::{Properties, Property};
 use crate::reduction::reduce;
 use crate::state::{Move, State};
-use crate::world::World;
+use crate::world::{Outlook, World};
 
 /// How a search is done; never what it finds, as long as it ends.
 pub(crate) struct Limits<'a> {
@@ -158,10 +158,13 @@ pub(crate) fn explore<P: Explorable>(world: &World<P>, limits: &Limits<'_>) -> F
                 };
             }
         }
-        let stopped = shared.full.load(Ordering::Relaxed);
+        // Full memory does not matter if that was all.
+        let all_taken = level.at.load(Ordering::Relaxed) >= size;
         let Level { next, .. } = level;
         let (new_numbering, links, fingerprints) = next.close();
-        if !stopped {
+        let is_last = all_taken && links.parents.is_empty();
+        let stopped = shared.full.load(Ordering::Relaxed) && !is_last;
+        if all_taken {
             found.depth = depth;
         }
         found.out_of_memory = stopped;
@@ -304,9 +307,9 @@ impl<'a, P: Explorable> Worker<'a, P> {
         fingerprint: u64,
     ) {
         let world = shared.world;
-        let sound = world.moves(&mut self.memory, &self.state, &mut self.moves);
-        if sound == 0 {
-            let violated = world.judge_end(&mut self.memory, &self.state);
+        let outlook = world.moves(&mut self.memory, &self.state, &mut self.moves);
+        if outlook != Outlook::More {
+            let violated = world.judge_rest(&mut self.memory, &self.state, outlook);
             self.find(violated, Finding { fingerprint, step: None, number });
         }
         if shared.limits.reduction {

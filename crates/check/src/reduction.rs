@@ -107,8 +107,11 @@ pub(crate) fn certify<P: Explorable>(
     memory: &mut Memory<'_, P>,
     taken: &FxHashSet<(CellId, Event)>,
     states: u64,
+    max_memory: usize,
 ) -> bool {
-    let most = (states as usize).clamp(*PAIRS.start(), *PAIRS.end());
+    // A pair stands in a table, which doubles as it grows, and in a list.
+    let fitting = max_memory / (4 * size_of::<Pair>());
+    let most = (states as usize).clamp(*PAIRS.start(), *PAIRS.end()).min(fitting);
     let mut events: FxHashMap<CellId, Vec<Event>> = FxHashMap::default();
     for &(cell, event) in taken {
         events.entry(cell).or_default().push(event);
@@ -149,7 +152,7 @@ struct Proof<'a, 'm, P: Explorable> {
 }
 
 impl<P: Explorable> Proof<'_, '_, P> {
-    /// Where a step leads, how often it enters, and whether it is refused.
+    /// Where a step leads, what it sends, how often it enters, and whether it is refused.
     fn step(&mut self, cell: CellId, event: Event) -> (CellId, Vec<Deed>, usize, bool) {
         let outcome = self.memory.step(cell, event);
         let deeds = Memory::<P>::deeds(&outcome).map(|deed| self.memory.deed(deed));
@@ -185,7 +188,11 @@ impl<P: Explorable> Proof<'_, '_, P> {
         let (eager, _, enters, _) = self.step(pair.eager, Event::Deliver(letter));
         let owed = balance(pair.owed, enters, 0)?;
         let pending = match pair.pending.count(letter) {
-            2 => pair.pending,
+            // Twice or more, which on a FIFO channel says enough only of a row of equal ones.
+            2 if self.world.order == Order::Any || self.is_all_of_its_sender(pair, letter) => {
+                pair.pending
+            }
+            2 => return None,
             _ => pair.pending.with(letter)?,
         };
         self.reach(Pair { eager, pending, owed, ..*pair })
@@ -224,6 +231,8 @@ impl<P: Explorable> Proof<'_, '_, P> {
                     return Some(());
                 }
             }
+            // An alarm rings only when nothing is in flight, and what was left is.
+            Event::Expire(_) => return Some(()),
             // The lazy one's user is not inside yet.
             Event::Request | Event::Release if pair.owed => return Some(()),
             _ => {}
@@ -235,6 +244,13 @@ impl<P: Explorable> Proof<'_, '_, P> {
         }
         let owed = balance(pair.owed, enters, lazy_enters)?;
         self.reach(Pair { eager, lazy, owed, ..*pair })
+    }
+
+    fn is_all_of_its_sender(&self, pair: &Pair, letter: LetterId) -> bool {
+        let sender = self.memory.sender(letter);
+        let mut of_sender =
+            pair.pending.as_slice().iter().filter(|&&other| self.memory.sender(other) == sender);
+        of_sender.all(|&other| other == letter)
     }
 
     /// Whether a FIFO channel delivers one of `earlier` before `letter`.

@@ -100,8 +100,10 @@ impl<P: Explorable> Teller<'_, P> {
                     == (old.from, old.to, old.letter, old.fence)
                     && packet.known & !old.known == 0
             };
-            let place = new.iter().position(same).expect("what is in flight stays in flight");
-            *old = new.remove(place);
+            // Of several the one that knows most: the others knew less before.
+            let places = (0..new.len()).filter(|&place| same(&new[place]));
+            let place = places.max_by_key(|&place| new[place].known.count_ones());
+            *old = new.remove(place.expect("what is in flight stays in flight"));
         }
         self.in_flight.append(&mut new);
     }

@@ -112,22 +112,21 @@ impl<P: Explorable> World<P> {
         self.counts_messages && self.start.budget.crashes == 0 && size_of::<P::Timer>() == 0
     }
 
-    /// Everything that can happen next; what the network and the machines do wrong comes last. Returns
-    /// how many things can happen without that.
+    /// Everything that can happen next. What users ask comes first, what the network and the machines
+    /// do wrong comes last.
     pub(crate) fn moves(
         &self,
         memory: &mut Memory<'_, P>,
         state: &State,
         moves: &mut Vec<Move>,
-    ) -> usize {
+    ) -> Outlook {
         moves.clear();
-        for (i, site) in state.sites[..self.nodes].iter().enumerate() {
-            match site.user {
-                User::Idle if site.left > 0 => moves.push(Move::Request(i as u8)),
-                User::Inside => moves.push(Move::Release(i as u8)),
-                _ => {}
-            }
-        }
+        let users = || state.sites[..self.nodes].iter().enumerate();
+        let asks = users().filter(|(_, site)| site.user == User::Idle && site.left > 0);
+        moves.extend(asks.map(|(i, _)| Move::Request(i as u8)));
+        let asking = moves.len();
+        let inside = users().filter(|(_, site)| site.user == User::Inside);
+        moves.extend(inside.map(|(i, _)| Move::Release(i as u8)));
         let budget = state.budget;
         self.each_deliverable(state, |place| moves.push(Move::Deliver(place)));
         if size_of::<P::Timer>() > 0 && (state.flight.is_empty() || budget.premature > 0) {
@@ -139,6 +138,11 @@ impl<P: Explorable> World<P> {
             }
         }
         let sound = moves.len();
+        let outlook = match sound {
+            0 => Outlook::Nothing,
+            sound if sound == asking => Outlook::OnlyRequests,
+            _ => Outlook::More,
+        };
         if !budget.is_spent() {
             if budget.losses > 0 {
                 self.each_deliverable(state, |place| moves.push(Move::Lose(place)));
@@ -154,7 +158,7 @@ impl<P: Explorable> World<P> {
                 }
             }
         }
-        sound
+        outlook
     }
 
     /// The places of the messages that can arrive next: the oldest of each link, or one of each kind.
@@ -294,7 +298,7 @@ impl<P: Explorable> World<P> {
 
     fn send(&self, state: &mut State, from: usize, to: u8, letter: LetterId) {
         if self.counts_messages {
-            state.sent += 1;
+            state.sent = state.sent.saturating_add(1);
         }
         if state.sites[to as usize].user == User::Down {
             return;
@@ -323,7 +327,7 @@ impl<P: Explorable> World<P> {
             found.insert(Property::Exclusion);
         }
         if self.watches_fences {
-            site.fence += 1;
+            site.fence = site.fence.saturating_add(1);
             if site.fence <= state.highest {
                 found.insert(Property::Fence);
             }
@@ -349,12 +353,22 @@ impl<P: Explorable> World<P> {
         self.sort(state);
     }
 
-    /// What is wrong with a state in which nothing more happens.
-    pub(crate) fn judge_end(&self, memory: &mut Memory<'_, P>, state: &State) -> Properties {
+    /// What is wrong with a state in which nothing more happens, or only if somebody asks: nobody has to,
+    /// so whoever waits then waits for ever.
+    pub(crate) fn judge_rest(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &State,
+        outlook: Outlook,
+    ) -> Properties {
         let mut found = Properties::default();
         if waiting(state, self.nodes) != 0 {
             found.insert(Property::Progress);
-        } else if f64::from(state.sent) > self.most_messages + 1e-9 {
+        }
+        if outlook != Outlook::Nothing {
+            return found.and(self.judged);
+        }
+        if found.is_empty() && f64::from(state.sent) > self.most_messages + 1e-9 {
             found.insert(Property::Messages);
         }
         let is_idle = |site: &Site| {
@@ -403,6 +417,14 @@ impl<P: Explorable> World<P> {
         }
         sum
     }
+}
+
+/// What can happen without a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outlook {
+    Nothing,
+    OnlyRequests,
+    More,
 }
 
 /// Who waits.

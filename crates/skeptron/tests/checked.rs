@@ -119,8 +119,10 @@ fn the_simulator_never_does_what_the_checker_excludes() {
 /// The assumption table agrees with the spec (exit code 0) and stands in the docs as it is printed.
 #[test]
 fn the_assumption_table_agrees_with_the_spec_and_the_docs() {
-    let out =
-        Command::new(env!("CARGO_BIN_EXE_skeptron")).args(["check", "--all"]).output().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let html = folder.path().join("assumptions.html");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skeptron"));
+    let out = command.args(["check", "--all", "--html"]).arg(&html).output().unwrap();
     let table = String::from_utf8(out.stdout).unwrap();
     assert_eq!(out.status.code(), Some(0), "{table}");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checker.md");
@@ -128,4 +130,13 @@ fn the_assumption_table_agrees_with_the_spec_and_the_docs() {
     let indented: String =
         table.lines().map(|line| format!("    {line}").trim_end().to_string() + "\n").collect();
     assert!(page.contains(&indented), "docs/checker.md should contain:\n{indented}");
+    let html = fs::read_to_string(html).unwrap();
+    let count = |text: &str| html.matches(text).count();
+    assert!(catalogue::sound().all(|info| html.contains(info.name)));
+    assert_eq!(
+        count("<td class=\"bad\""),
+        count("<a href=\"#r"),
+        "a diagram for everything that breaks"
+    );
+    assert!(count("<svg") >= count("<td class=\"bad\"") && count("<svg") == count("<details>"));
 }

@@ -75,6 +75,12 @@ impl Cell {
         self.claimed.is_none() || self.holds().is_none() || self.claimed == self.holds()
     }
 
+    /// How many steps break a property; 0 if it holds.
+    fn steps(&self, property: Property) -> usize {
+        let found = self.report.verdict(property).and_then(|v| v.counterexample.as_ref());
+        found.map_or(0, |counterexample| counterexample.steps.len())
+    }
+
     /// What breaks, with the length of the shortest trace. Fences that do not rise are worth a word
     /// only where exclusion holds, which is never.
     fn text(&self) -> String {

@@ -55,7 +55,7 @@ pub(super) fn page(
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <title>Which assumption each algorithm needs</title><style>{STYLE}</style></head><body>\n\
          <h1>Which assumption each algorithm needs</h1>\n\
-         <p>Every interleaving of {nodes} nodes that ask {requests} times was explored, once with all \
+         <p>Every interleaving of {nodes} nodes was explored (requests of each: {requests}), once with all \
          assumptions and once for each that is dropped. Where something breaks, the number is the length \
          of the shortest run that shows it; follow it to its diagram. <span class=\"mark\">(!)</span> marks \
          what differs from the specification.</p>\n\
@@ -84,9 +84,11 @@ fn diagrams(cell: &Cell, id: &str, condition: &str) -> String {
         let anchor = if i == 0 { format!(" id=\"{id}\"") } else { String::new() };
         let options = svg::Options::default();
         text.push_str(&format!(
-            "<details{anchor}><summary>{condition}: {}</summary>\
-             <p class=\"soft\"><code>{}</code></p><div>{}</div></details>\n",
+            // The anchor is inside: following it opens what is around it.
+            "<details><summary>{condition}: {} in {} steps</summary>\
+             <p class=\"soft\"{anchor}><code>{}</code></p><div>{}</div></details>\n",
             word(*property),
+            cell.steps(*property),
             escaped(&cell.command),
             svg::draw(trace, &options)
         ));
