@@ -127,7 +127,7 @@ impl Visitor for Check<'_> {
     fn visit<P: Mutex>(self) -> Self::Output {
         let began = Instant::now();
         let world = World::<P>::new(self.info, self.scenario, false)?;
-        let (found, reduction) = self.search(&world);
+        let found = self.search(&world);
         let mut answer = Answer { world: &world, found: &found, verdicts: Vec::new() };
         answer.judge();
         if !world.counts_messages {
@@ -135,15 +135,15 @@ impl Visitor for Check<'_> {
         }
         let mut verdicts = answer.verdicts;
         let fence = self.fence::<P>(&found)?;
-        let after_order = verdicts.iter().position(|v| v.property > Property::Fence);
-        verdicts.insert(after_order.unwrap_or(verdicts.len()), fence);
+        verdicts.push(fence);
+        verdicts.sort_by_key(|verdict| verdict.property);
         Ok(Report {
             states: found.states,
             transitions: found.transitions,
             depth: found.depth,
             complete: found.complete,
             out_of_memory: found.out_of_memory,
-            reduction,
+            reduction: found.reduced,
             verdicts,
             seconds: began.elapsed().as_secs_f64(),
             peak_bytes: found.peak_bytes,
@@ -159,30 +159,23 @@ impl Check<'_> {
 
     /// Searches, reduced if that is wanted and proves right. What a reduced search finds is real but
     /// perhaps not the shortest, so then everything is searched, no further than needed.
-    fn search<P: Mutex>(&self, world: &World<P>) -> (Found, bool) {
-        let reduced = self.options.reduction.then(|| explore(world, &self.limits(true)));
-        let is_proved = |found: &Found| {
-            let mut memory = Memory::new(&world.locals, false);
-            certify(world, &mut memory, &found.taken, found.states, self.options.max_memory)
-        };
-        match reduced {
-            // What does not fit reduced fits even less otherwise, but it may show a violation sooner.
-            Some(found)
-                if found.violated().is_empty() && !found.out_of_memory && is_proved(&found) =>
-            {
-                (found, true)
-            }
-            Some(reduced) => {
-                let full = explore(world, &self.limits(false));
-                let missed = full.out_of_memory && full.violated().is_empty();
-                if missed && !reduced.violated().is_empty() {
-                    (reduced, true)
-                } else {
-                    (full, false)
+    fn search<P: Mutex>(&self, world: &World<P>) -> Found {
+        let mut fallback = None;
+        if self.options.reduction {
+            let reduced = explore(world, &self.limits(true));
+            if !reduced.violated().is_empty() {
+                fallback = Some(reduced);
+            } else if !reduced.out_of_memory {
+                let mut memory = Memory::new(&world.locals, false);
+                let max_memory = self.options.max_memory;
+                if certify(world, &mut memory, &reduced.taken, reduced.states, max_memory) {
+                    return reduced;
                 }
             }
-            None => (explore(world, &self.limits(false)), false),
         }
+        let full = explore(world, &self.limits(false));
+        let missed = full.out_of_memory && full.violated().is_empty();
+        fallback.filter(|_| missed).unwrap_or(full)
     }
 
     /// If nobody can ever enter while somebody is inside, every entry follows the exit before it by
