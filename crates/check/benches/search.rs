@@ -11,7 +11,7 @@ use skeptron_check::{Options, Report, Scenario, check};
 use skeptron_core::Setup;
 use skeptron_core::catalogue::{self, Info};
 use skeptron_core::topology::{Structure, Tree};
-use skeptron_quorum::{build, default_for};
+use skeptron_quorum::default_for;
 
 /// How often each node asks: systems that take stateright a second or a few.
 const SYSTEMS: [(&str, &[u8]); 12] = [
@@ -105,7 +105,7 @@ fn compare(info: &Info, requests: &[u8], rounds: usize) {
 
 /// A system with every layout that an algorithm might need.
 fn setup(n: usize) -> Setup {
-    let quorums = build(default_for(n), n).expect("quorums for every size");
+    let quorums = skeptron_quorum::quorums(&default_for(n), n).expect("quorums for every size");
     let setup = Setup::new(n).and_then(|setup| setup.with_tree(Tree::balanced(n, 2)));
     setup
         .and_then(|setup| setup.with_structure(Structure::ricart_agrawala(n)))

@@ -8,7 +8,7 @@ use skeptron_quorum::Construction;
 
 /// A system with every layout that an algorithm may want.
 fn setup(nodes: usize) -> Setup {
-    let quorums = skeptron_quorum::build(skeptron_quorum::default_for(nodes), nodes).unwrap();
+    let quorums = skeptron_quorum::quorums(&skeptron_quorum::default_for(nodes), nodes).unwrap();
     Setup::new(nodes)
         .unwrap()
         .with_structure(Structure::maekawa(&quorums))
@@ -112,7 +112,7 @@ fn repaired_singhal() {
 #[test]
 fn quorums_of_every_kind() {
     for kind in [Construction::Singleton, Construction::All, Construction::Majority] {
-        let quorums = skeptron_quorum::build(kind, 3).unwrap();
+        let quorums = skeptron_quorum::quorums(&kind, 3).unwrap();
         for order in [Order::Fifo, Order::Any] {
             let setup = setup(3).with_quorums(quorums.clone()).unwrap();
             prove("maekawa", &setup, &[1, 1, 2], order);
@@ -138,7 +138,7 @@ fn information_structures_of_every_kind() {
 /// not heard of. With one entry of 0 before they deadlock, and the corrected rules do not.
 #[test]
 fn the_fano_plane() {
-    let quorums = skeptron_quorum::build(Construction::Fano, 7).unwrap();
+    let quorums = skeptron_quorum::quorums(&Construction::Fano, 7).unwrap();
     let fano = Setup::new(7).unwrap().with_quorums(quorums).unwrap();
     let (once, twice) = ([1, 0, 0, 0, 1, 1, 1], [2, 0, 0, 0, 1, 1, 1]);
     for order in [Order::Fifo, Order::Any] {

@@ -15,7 +15,7 @@ const MOST_STATES: u64 = 30_000;
 fn setups(info: &Info, n: usize) -> Vec<Setup> {
     let plain = Setup::new(n).unwrap();
     let quorums = [Construction::Singleton, Construction::Majority, Construction::All];
-    let quorums = quorums.map(|construction| skeptron_quorum::build(construction, n).unwrap());
+    let quorums = quorums.map(|construction| skeptron_quorum::quorums(&construction, n).unwrap());
     match info.layout {
         Layout::None | Layout::Coordinator => vec![plain],
         Layout::Quorums => {

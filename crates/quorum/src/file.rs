@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
     use crate::tests::listed;
-    use crate::{Construction, build};
+    use crate::{Construction, quorums};
 
     proptest! {
         #[test]
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn what_is_built_can_be_written_and_read() {
         for (construction, nodes) in [(Construction::Grid, 11), (Construction::Maekawa13, 13)] {
-            let quorums = build(construction, nodes).unwrap();
+            let quorums = quorums(&construction, nodes).unwrap();
             assert_eq!(parse_file(&written(&quorums)).as_ref(), Ok(&quorums));
             assert_eq!(parse_file(&serde_json::to_string(&quorums).unwrap()), Ok(quorums));
         }

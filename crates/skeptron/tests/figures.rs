@@ -124,7 +124,7 @@ fn maekawa_saturated_on_the_13_node_plane() {
 #[test]
 fn maekawa_hands_over_in_one_or_two_latencies_by_pair() {
     let plane = skeptron_quorum::Construction::Maekawa13;
-    let structure = Structure::maekawa(&skeptron_quorum::build(plane, 13).unwrap());
+    let structure = Structure::maekawa(&skeptron_quorum::quorums(&plane, 13).unwrap());
     let mut ones = 0;
     for i in NodeId::all(13) {
         for j in NodeId::all(13).filter(|&j| j != i) {

@@ -129,13 +129,12 @@ impl SystemArgs {
                 Ok(construction) => construction,
                 Err(_) if Path::new(name).exists() => return quorum_file(name),
                 Err(unknown) => {
-                    let known = Construction::ALL.map(Construction::name);
-                    let hint = names::did_you_mean(name, known.into_iter());
+                    let hint = names::did_you_mean(name, Construction::NAMES.into_iter());
                     bail!("{unknown}, or a file, and no file has that name{hint}")
                 }
             },
         };
-        Ok(skeptron_quorum::build(construction, nodes)?)
+        Ok(skeptron_quorum::quorums(&construction, nodes)?)
     }
 
     fn structure(&self, nodes: usize) -> Result<Structure> {

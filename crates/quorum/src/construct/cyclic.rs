@@ -3,7 +3,7 @@
 
 use skeptron_core::NodeId;
 
-use crate::{Construction, QuorumError, projective, translates};
+use super::{Construction, QuorumError, projective, translates};
 
 /// Up to here the search for a smallest cover takes tens of milliseconds at worst, and a set of
 /// differences is one word.
@@ -46,7 +46,7 @@ pub fn difference_cover(nodes: usize) -> Result<Cover, QuorumError> {
     Ok(Cover { offsets, minimal })
 }
 
-pub(crate) fn sets(nodes: usize) -> Result<Vec<Vec<NodeId>>, QuorumError> {
+pub(super) fn sets(nodes: usize) -> Result<Vec<Vec<NodeId>>, QuorumError> {
     Ok(translates(nodes, difference_cover(nodes)?.offsets()))
 }
 
@@ -138,7 +138,7 @@ fn wichmann(nodes: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build;
+    use crate::quorums;
     use crate::tests::{degrees, listed};
 
     fn is_cover(nodes: usize, offsets: &[usize]) -> bool {
@@ -222,17 +222,17 @@ mod tests {
     #[test]
     fn conditions_3_and_4_hold_for_every_size() {
         for nodes in 1..=200 {
-            let quorums = build(Construction::Cyclic, nodes).unwrap();
+            let quorums = quorums(&Construction::Cyclic, nodes).unwrap();
             let size = difference_cover(nodes).unwrap().offsets().len();
             assert!(quorums.iter().all(|set| set.len() == size), "{nodes}");
             assert_eq!(degrees(&quorums), vec![size; nodes], "{nodes}");
         }
-        assert_eq!(build(Construction::Cyclic, 10_000).unwrap().mean_size(), 122.0);
+        assert_eq!(quorums(&Construction::Cyclic, 10_000).unwrap().mean_size(), 122.0);
     }
 
     #[test]
     fn the_quorums_are_translates() {
-        let quorums = build(Construction::Cyclic, 5).unwrap();
+        let quorums = quorums(&Construction::Cyclic, 5).unwrap();
         assert_eq!(listed(&quorums), [[1, 2, 3], [2, 3, 4], [3, 4, 5], [1, 4, 5], [1, 2, 5]]);
     }
 }

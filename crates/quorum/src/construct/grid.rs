@@ -1,10 +1,20 @@
 //! Grids: the own row and the own column of a ⌈√N⌉ wide grid, filled row by row (Maekawa 1985).
 
 use skeptron_core::NodeId;
+use skeptron_core::topology::Quorums;
+
+use super::QuorumError;
+use crate::system::{Shape, System, distinct};
+
+pub(super) fn system(nodes: usize) -> Result<System, QuorumError> {
+    let assignment = Quorums::new(sets(nodes))?;
+    let shape = Shape::Grid { width: width(nodes), quorums: distinct(assignment.iter()) };
+    Ok(System::new("grid", shape, assignment))
+}
 
 /// Only the last row can be short. Of two nodes in different rows one is in a full row, which the
 /// column of the other crosses: the quorums meet for every N.
-pub(crate) fn sets(nodes: usize) -> Vec<Vec<NodeId>> {
+fn sets(nodes: usize) -> Vec<Vec<NodeId>> {
     let width = width(nodes);
     let cross = |i: usize| {
         let start = i - i % width;
@@ -25,13 +35,13 @@ fn width(nodes: usize) -> usize {
 mod tests {
     use super::*;
     use crate::tests::{degrees, listed};
-    use crate::{Construction, build};
+    use crate::{Construction, quorums};
 
     #[test]
     fn a_square_and_a_short_last_row() {
-        let square = build(Construction::Grid, 4).unwrap();
+        let square = quorums(&Construction::Grid, 4).unwrap();
         assert_eq!(listed(&square), [[1, 2, 3], [1, 2, 4], [1, 3, 4], [2, 3, 4]]);
-        let short = build(Construction::Grid, 5).unwrap();
+        let short = quorums(&Construction::Grid, 5).unwrap();
         assert_eq!(
             listed(&short),
             [vec![1, 2, 3, 4], vec![1, 2, 3, 5], vec![1, 2, 3], vec![1, 4, 5], vec![2, 4, 5]]
@@ -42,7 +52,7 @@ mod tests {
     #[test]
     fn sizes_are_as_claimed() {
         for nodes in 1..=200 {
-            let quorums = build(Construction::Grid, nodes).unwrap();
+            let quorums = quorums(&Construction::Grid, nodes).unwrap();
             let sizes: Vec<_> = quorums.iter().map(<[NodeId]>::len).collect();
             let k = width(nodes);
             assert!(sizes.iter().all(|&size| size < 2 * k), "{nodes}");

@@ -6,9 +6,9 @@
 
 use skeptron_core::NodeId;
 
-use crate::{Construction, QuorumError, translates};
+use super::{Construction, QuorumError, translates};
 
-pub(crate) fn sets(nodes: usize) -> Result<Vec<Vec<NodeId>>, QuorumError> {
+pub(super) fn sets(nodes: usize) -> Result<Vec<Vec<NodeId>>, QuorumError> {
     let set = difference_set(nodes)
         .ok_or_else(|| QuorumError::NoPlane { nodes, nearby: planes_near(nodes) })?;
     Ok(translates(nodes, &set))
@@ -16,7 +16,7 @@ pub(crate) fn sets(nodes: usize) -> Result<Vec<Vec<NodeId>>, QuorumError> {
 
 /// A set of q + 1 residues modulo N in which each difference but 0 occurs exactly once; none where N
 /// is not q² + q + 1 for a prime q.
-pub(crate) fn difference_set(nodes: usize) -> Option<Vec<usize>> {
+pub(super) fn difference_set(nodes: usize) -> Option<Vec<usize>> {
     let q = order(nodes)?;
     // c₀ changes first: with 0, x has no inverse, and where 3 divides q − 1 no cube will do.
     (0..(q - 1) * q * q).find_map(|cubic| {
@@ -45,6 +45,11 @@ fn singer(q: usize, [c0, c1, c2]: [usize; 3]) -> Option<Vec<usize>> {
     (power[1] == 0 && power[2] == 0).then_some(set)
 }
 
+/// How many points the plane of order q has.
+pub(super) fn nodes(order: usize) -> usize {
+    order.saturating_mul(order.saturating_add(1)).saturating_add(1)
+}
+
 /// The prime q with N = q² + q + 1.
 fn order(nodes: usize) -> Option<usize> {
     let q = nodes.isqrt();
@@ -53,7 +58,7 @@ fn order(nodes: usize) -> Option<usize> {
 
 /// The nearest smaller and the nearest larger N that has a plane of prime order and can be built.
 fn planes_near(nodes: usize) -> Vec<usize> {
-    let most = Construction::Projective.most_nodes();
+    let most = Construction::Projective(None).most_nodes();
     let smaller = (1..nodes).rev().find(|&n| order(n).is_some());
     let larger = (nodes + 1..=most).find(|&n| order(n).is_some());
     smaller.into_iter().chain(larger).collect()
@@ -68,14 +73,14 @@ mod tests {
     use skeptron_core::NodeSet;
 
     use super::*;
-    use crate::build;
+    use crate::quorums;
     use crate::tests::degrees;
 
     #[test]
     fn the_axioms_of_a_plane_hold() {
         for q in [2, 3, 5, 7, 11, 13] {
             let nodes = q * q + q + 1;
-            let quorums = build(Construction::Projective, nodes).unwrap();
+            let quorums = quorums(&Construction::Projective(None), nodes).unwrap();
             let lines: Vec<NodeSet> =
                 quorums.iter().map(|line| line.iter().copied().collect()).collect();
             let through: Vec<NodeSet> = NodeId::all(nodes)
@@ -113,7 +118,8 @@ mod tests {
 
     #[test]
     fn other_sizes_name_their_neighbours() {
-        let message = |nodes| build(Construction::Projective, nodes).unwrap_err().to_string();
+        let message =
+            |nodes| quorums(&Construction::Projective(None), nodes).unwrap_err().to_string();
         assert_eq!(
             message(20),
             "`projective` needs q² + q + 1 nodes with q a prime, not 20; take 13 or 31 nodes, or \

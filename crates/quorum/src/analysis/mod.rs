@@ -1,0 +1,7 @@
+//! What can be said about a quorum system: one file per question.
+
+pub mod conditions;
+pub mod domination;
+pub mod failure;
+pub mod load;
+pub mod resilience;

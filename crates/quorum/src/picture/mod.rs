@@ -1,0 +1,1 @@
+//! Systems as pictures: SVG, and text for the terminal.

@@ -1,0 +1,1 @@
+//! Information structures (spec 2.6): derive and optimise them.

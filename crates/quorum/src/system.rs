@@ -1,0 +1,107 @@
+//! A quorum system as it is analysed: all its quorums, and one of them for each node.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashSet;
+use skeptron_core::NodeId;
+use skeptron_core::topology::Quorums;
+
+use crate::gates::Gates;
+
+/// A set of quorums of which any two meet, and the one that each node asks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct System {
+    name: String,
+    shape: Shape,
+    assignment: Quorums,
+    notes: Vec<String>,
+}
+
+/// In which form the quorums are known.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// Each of them, once.
+    Listed(Vec<Vec<NodeId>>),
+    /// Each of them, once: a row and a column of a grid of this width, filled row by row, of which only
+    /// the last row can be short.
+    Grid {
+        /// How many nodes there are in a row.
+        width: usize,
+        /// The quorums.
+        quorums: Vec<Vec<NodeId>>,
+    },
+    /// The sets that pass these gates and of which nobody can be left out. There may be too many to
+    /// list.
+    Gates(Gates),
+}
+
+impl System {
+    /// The system whose quorums are those that the nodes ask.
+    pub(crate) fn of_assigned(name: impl Into<String>, assignment: Quorums) -> Self {
+        let shape = Shape::Listed(distinct(assignment.iter()));
+        System { name: name.into(), shape, assignment, notes: Vec::new() }
+    }
+
+    pub(crate) fn new(name: impl Into<String>, shape: Shape, assignment: Quorums) -> Self {
+        System { name: name.into(), shape, assignment, notes: Vec::new() }
+    }
+
+    #[allow(dead_code)]
+    pub(crate) fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// The construction it comes from, as it would be typed, or the file.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.assignment.nodes()
+    }
+
+    /// The quorums.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The quorum of each node, `S_i`.
+    #[must_use]
+    pub fn assignment(&self) -> &Quorums {
+        &self.assignment
+    }
+
+    /// What there is to say about how it was built.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// All quorums; none if there are more than `limit`.
+    #[must_use]
+    pub fn quorums(&self, limit: usize) -> Option<Cow<'_, [Vec<NodeId>]>> {
+        match &self.shape {
+            Shape::Listed(quorums) | Shape::Grid { quorums, .. } => {
+                (quorums.len() <= limit).then_some(Cow::Borrowed(&quorums[..]))
+            }
+            Shape::Gates(gates) => gates.listed(limit).map(Cow::Owned),
+        }
+    }
+}
+
+impl From<System> for Quorums {
+    fn from(system: System) -> Self {
+        system.assignment
+    }
+}
+
+/// Each set once, in the order in which they first occur.
+pub(crate) fn distinct<'a>(sets: impl Iterator<Item = &'a [NodeId]>) -> Vec<Vec<NodeId>> {
+    let mut seen = FxHashSet::default();
+    sets.filter(|set| seen.insert(*set)).map(<[NodeId]>::to_vec).collect()
+}
