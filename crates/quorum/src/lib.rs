@@ -33,8 +33,8 @@ mod system;
 mod tests;
 
 pub use construct::{
-    Construction, ConstructionError, Cover, QuorumError, build, default_for, difference_cover,
-    quorums,
+    Construction, ConstructionError, Cover, PlaneViolation, QuorumError, build, default_for,
+    difference_cover, plane_axioms, quorums,
 };
 pub use file::{FileError, LineError, parse_file};
 pub use system::{Shape, System};

@@ -46,7 +46,7 @@ impl System {
         System { name: name.into(), shape, assignment, notes: Vec::new() }
     }
 
-    #[allow(dead_code)]
+    /// The same, with something to say about how it was built.
     pub(crate) fn with_note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self

@@ -1,9 +1,10 @@
 //! Cyclic quorums: a difference cover D of `Z_N`, that is D − D = `Z_N`, and its translates
 //! S_i = D + i. Two of them meet because j − i is a difference of D (Luk & Wong 1997).
 
-use skeptron_core::NodeId;
+use skeptron_core::topology::Quorums;
 
 use super::{Construction, QuorumError, projective, translates};
+use crate::system::System;
 
 /// Up to here the search for a smallest cover takes tens of milliseconds at worst, and a set of
 /// differences is one word.
@@ -46,8 +47,20 @@ pub fn difference_cover(nodes: usize) -> Result<Cover, QuorumError> {
     Ok(Cover { offsets, minimal })
 }
 
-pub(super) fn sets(nodes: usize) -> Result<Vec<Vec<NodeId>>, QuorumError> {
-    Ok(translates(nodes, difference_cover(nodes)?.offsets()))
+pub(super) fn system(nodes: usize) -> Result<System, QuorumError> {
+    let cover = difference_cover(nodes)?;
+    let quorums = Quorums::new(translates(nodes, cover.offsets()))?;
+    let (size, least) = (cover.offsets().len(), least(nodes));
+    let note = if size == least {
+        "the cover is the smallest possible: proved by counting".to_owned()
+    } else if cover.is_minimal() {
+        "the cover is the smallest possible: proved by search".to_owned()
+    } else {
+        format!(
+            "the cover is good but perhaps not the smallest: {size} members, at least {least} are needed"
+        )
+    };
+    Ok(System::of_assigned(Construction::Cyclic.to_string(), quorums).with_note(note))
 }
 
 /// The least K with K(K−1) + 1 ≥ N.

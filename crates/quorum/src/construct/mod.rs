@@ -1,9 +1,13 @@
 //! The constructions by their names, one file each where there is something to it.
 
 mod cyclic;
+mod field;
+mod folding;
 mod grid;
+mod plane;
 mod presets;
 mod projective;
+mod triangle;
 mod votes;
 
 use std::fmt;
@@ -16,6 +20,7 @@ use thiserror::Error;
 use crate::system::System;
 
 pub use cyclic::{Cover, difference_cover};
+pub use plane::{PlaneViolation, plane_axioms};
 
 /// A way to make quorums. `Display` and `FromStr` use the form in which it is typed: `grid`,
 /// `wall:1,2,3`.
@@ -36,6 +41,9 @@ pub enum Construction {
     /// `projective` or `projective:4`: the lines of the projective plane of order q; folded where N is
     /// not q² + q + 1 for a prime power q.
     Projective(Option<usize>),
+    /// `triangle`: the star of a vertex of a complete graph whose edges are the nodes; folded where N is
+    /// not k(k+1)/2.
+    Triangle,
     /// `wall` or `wall:1,2,3`: one full row and one node of each row below it.
     Wall(Option<Vec<usize>>),
     /// `tree` or `tree:2`: paths from the root to a leaf of a complete binary tree of this height, with
@@ -51,7 +59,7 @@ pub enum Construction {
 
 impl Construction {
     /// The names of all of them.
-    pub const NAMES: [&str; 12] = [
+    pub const NAMES: [&str; 13] = [
         "singleton",
         "all",
         "majority",
@@ -59,6 +67,7 @@ impl Construction {
         "grid",
         "cyclic",
         "projective",
+        "triangle",
         "wall",
         "tree",
         "hierarchical",
@@ -77,6 +86,7 @@ impl Construction {
             Construction::Grid => "grid",
             Construction::Cyclic => "cyclic",
             Construction::Projective(_) => "projective",
+            Construction::Triangle => "triangle",
             Construction::Wall(_) => "wall",
             Construction::Tree(_) => "tree",
             Construction::Hierarchical(_) => "hierarchical",
@@ -108,11 +118,12 @@ impl Construction {
     }
 
     /// For how many nodes it is built at most: where quorums grow with N, checking that they meet
-    /// takes N³ steps.
+    /// takes N³ steps; and a larger plane cannot be folded if it would have more than 10 000.
     #[must_use]
     pub const fn most_nodes(&self) -> usize {
         match self {
             Construction::All | Construction::Majority | Construction::Weighted(_) => 1_000,
+            Construction::Projective(_) => projective::MOST_NODES,
             _ => 10_000,
         }
     }
@@ -121,6 +132,9 @@ impl Construction {
         let most = self.most_nodes();
         if nodes == 0 {
             return Err(QuorumError::NoNodes);
+        }
+        if let Construction::Projective(Some(order)) = *self {
+            projective::check_order(order)?;
         }
         if let Some(size) = self.nodes().filter(|&size| size != nodes) {
             return Err(QuorumError::WrongSize { construction: self.clone(), size, nodes });
@@ -176,6 +190,7 @@ impl FromStr for Construction {
             "projective" => {
                 Ok(Construction::Projective(parameter.map(|q| number(text, q)).transpose()?))
             }
+            "triangle" => plain(Construction::Triangle),
             "wall" => {
                 Ok(Construction::Wall(parameter.map(|rows| numbers(text, rows)).transpose()?))
             }
@@ -246,17 +261,27 @@ pub enum QuorumError {
         /// The limit.
         most: usize,
     },
-    /// N is not q² + q + 1 for a prime q.
+    /// Only prime powers are known to have a plane.
     #[error(
-        "`projective` needs q² + q + 1 nodes with q a prime, not {nodes}; \
-         take {nearby} nodes, or `cyclic`, which fits every N",
+        "order {order} is no prime power; take {nearby}",
         nearby = nearby.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ")
     )]
-    NoPlane {
-        /// For how many nodes.
-        nodes: usize,
-        /// The next smaller and the next larger N with a plane, where there is one.
+    NoPrimePower {
+        /// The order that was asked for.
+        order: usize,
+        /// The next smaller and the next larger prime power, where there is one.
         nearby: Vec<usize>,
+    },
+    /// The plane would have too many nodes.
+    #[error(
+        "order {order} is out of reach; take at most {most}, which has {nodes} nodes",
+        nodes = projective::nodes(*most)
+    )]
+    OrderTooLarge {
+        /// The order that was asked for.
+        order: usize,
+        /// The largest order.
+        most: usize,
     },
     /// It says itself how many nodes it has.
     #[error(
@@ -320,8 +345,9 @@ pub fn build(construction: &Construction, nodes: usize) -> Result<System, Quorum
         Construction::Majority => votes::majority(nodes),
         Construction::Weighted(weights) => votes::weighted(weights),
         Construction::Grid => grid::system(nodes),
-        Construction::Cyclic => of_assigned(cyclic::sets(nodes)?),
-        Construction::Projective(_) => of_assigned(projective::sets(nodes)?),
+        Construction::Cyclic => cyclic::system(nodes),
+        Construction::Projective(_) => projective::system(construction, nodes),
+        Construction::Triangle => triangle::system(nodes),
         Construction::Wall(rows) => votes::wall(rows.as_deref(), nodes),
         Construction::Tree(_) => votes::tree(nodes),
         Construction::Hierarchical(_) => votes::hierarchical(nodes),

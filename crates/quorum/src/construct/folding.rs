@@ -1,0 +1,150 @@
+//! Folding: a system for fewer nodes than a construction has points. Surplus points are identified with
+//! nodes that remain, which takes no two quorums apart; sets and degrees become uneven by it, and the
+//! assignment makes the best of that.
+
+use skeptron_core::NodeId;
+use skeptron_core::topology::Quorums;
+
+use super::QuorumError;
+use crate::system::{Shape, System, distinct};
+
+/// So many steps may be spent on a better assignment, but one round in any case.
+const STEPS: usize = 20_000_000;
+
+/// Quorums of which each node asks the one that is best for all.
+///
+/// What is best: the sum of |S_i ∩ S_j| over all i and j is to be small. Two quorums need meet only
+/// once, and the sum is also that of the squares of the degrees: it grows with the sizes and with every
+/// unevenness. Looking at sizes alone would have everybody ask the few quorums that folding made
+/// smaller.
+pub(super) struct Folded {
+    /// Members in ascending order.
+    quorums: Vec<Vec<NodeId>>,
+    /// Which of them each node asks.
+    asks: Vec<usize>,
+    /// How many nodes ask each node: its degree.
+    asked: Vec<usize>,
+}
+
+impl Folded {
+    /// Of `sets`, which meet, beginning with the one that each node `asks` and is in.
+    pub(super) fn new(mut sets: Vec<Vec<NodeId>>, asks: Vec<usize>) -> Self {
+        for set in &mut sets {
+            set.sort_unstable();
+            set.dedup();
+        }
+        let mut asked = vec![0; asks.len()];
+        for member in asks.iter().flat_map(|&quorum| &sets[quorum]) {
+            asked[member.index()] += 1;
+        }
+        let mut folded = Folded { quorums: sets, asks, asked };
+        folded.improve();
+        folded
+    }
+
+    /// Σ |S_i ∩ S_j| = Σ degree².
+    pub(super) fn overlap(&self) -> usize {
+        self.asked.iter().map(|degree| degree * degree).sum()
+    }
+
+    /// The system. A quorum that contains another is left out unless somebody asks it: a node that is
+    /// in no smaller one.
+    pub(super) fn system(self, name: String) -> Result<System, QuorumError> {
+        let sets = self.asks.iter().map(|&quorum| self.quorums[quorum].clone()).collect();
+        let mut is_needed = self.minimal();
+        for &quorum in &self.asks {
+            is_needed[quorum] = true;
+        }
+        let needed = self.quorums.iter().zip(is_needed).filter(|(_, is_needed)| *is_needed);
+        let listed = distinct(needed.map(|(quorum, _)| quorum.as_slice()));
+        Ok(System::new(name, Shape::Listed(listed), Quorums::new(sets)?))
+    }
+
+    /// The nodes choose in turn until nobody changes its mind or it has taken long enough.
+    fn improve(&mut self) {
+        let through = through(self.asks.len(), &self.quorums);
+        let round: usize = self.quorums.iter().map(|quorum| quorum.len() * quorum.len()).sum();
+        for _ in 0..(STEPS / round).clamp(1, 10) {
+            let mut is_stable = true;
+            for (node, through) in through.iter().enumerate() {
+                is_stable &= !self.choose(node, through);
+            }
+            if is_stable {
+                break;
+            }
+        }
+    }
+
+    /// Lets `node` ask the quorum of `through` with the least overlap; whether it changes its mind.
+    fn choose(&mut self, node: usize, through: &[usize]) -> bool {
+        let before = self.asks[node];
+        for member in &self.quorums[before] {
+            self.asked[member.index()] -= 1;
+        }
+        // What (degree + 1)² is more than degree².
+        let cost = |quorum: usize| -> usize {
+            self.quorums[quorum].iter().map(|member| 2 * self.asked[member.index()] + 1).sum()
+        };
+        let best = through.iter().copied().min_by_key(|&quorum| (cost(quorum), quorum != before));
+        let best = best.unwrap_or(before);
+        self.asks[node] = best;
+        for member in &self.quorums[best] {
+            self.asked[member.index()] += 1;
+        }
+        best != before
+    }
+
+    /// Which quorums contain no smaller one.
+    fn minimal(&self) -> Vec<bool> {
+        let through = through(self.asks.len(), &self.quorums);
+        let mut common = vec![0; self.quorums.len()];
+        let contains_no_smaller = |quorum: &Vec<NodeId>| {
+            common.fill(0);
+            for &other in quorum.iter().flat_map(|member| &through[member.index()]) {
+                common[other] += 1;
+            }
+            let mut others = self.quorums.iter().zip(&common);
+            !others.any(|(other, &common)| other.len() < quorum.len() && common == other.len())
+        };
+        self.quorums.iter().map(contains_no_smaller).collect()
+    }
+}
+
+/// Which quorums each node is in.
+fn through(nodes: usize, quorums: &[Vec<NodeId>]) -> Vec<Vec<usize>> {
+    let mut through = vec![Vec::new(); nodes];
+    for (index, quorum) in quorums.iter().enumerate() {
+        for member in quorum {
+            through[member.index()].push(index);
+        }
+    }
+    through
+}
+
+/// `system` with a note for each of conditions 3 and 4 that does not hold.
+pub(super) fn with_relaxed_conditions(system: System) -> System {
+    let (sizes, degrees) = (sizes(system.assignment()), degrees(system.assignment()));
+    let notes = [
+        relaxed("condition 3 (equal sizes) is relaxed: quorums have", &sizes, "members"),
+        relaxed("condition 4 (equal degrees) is relaxed: nodes are in", &degrees, "quorums"),
+    ];
+    notes.into_iter().flatten().fold(system, System::with_note)
+}
+
+fn relaxed(text: &str, counts: &[usize], what: &str) -> Option<String> {
+    let (least, most) = (counts.iter().min()?, counts.iter().max()?);
+    (least < most).then(|| format!("{text} {least} to {most} {what}"))
+}
+
+fn sizes(quorums: &Quorums) -> Vec<usize> {
+    quorums.iter().map(<[NodeId]>::len).collect()
+}
+
+/// How many quorums each node is in.
+fn degrees(quorums: &Quorums) -> Vec<usize> {
+    let mut degrees = vec![0; quorums.nodes()];
+    for member in quorums.iter().flatten() {
+        degrees[member.index()] += 1;
+    }
+    degrees
+}
