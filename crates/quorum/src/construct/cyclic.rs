@@ -33,7 +33,7 @@ impl Cover {
 }
 
 /// A difference cover of `Z_N` for N = `nodes`: a smallest one up to N = 64 and for N = q² + q + 1
-/// with q a prime, one of about √(1.5 N) members otherwise.
+/// with q a prime power, one of at most about √(1.5 N) members otherwise.
 ///
 /// # Errors
 /// If there are no nodes, or more than [`Construction::most_nodes`].
@@ -42,7 +42,7 @@ pub fn difference_cover(nodes: usize) -> Result<Cover, QuorumError> {
     if nodes <= SEARCHED {
         return Ok(Cover { offsets: smallest(nodes), minimal: true });
     }
-    let offsets = projective::difference_set(nodes).unwrap_or_else(|| wichmann(nodes));
+    let offsets = projective::difference_set(nodes).unwrap_or_else(|| ruler(nodes / 2));
     let minimal = offsets.len() == least(nodes);
     Ok(Cover { offsets, minimal })
 }
@@ -127,14 +127,50 @@ impl Search {
     }
 }
 
-/// A Wichmann ruler of length at least N/2: it measures every distance up to its length, so its
-/// marks cover `Z_N` (Wichmann 1963, Colbourn & Ling 2000). Its steps, each with how often it comes:
-/// 1 r×, r+1, 2r+1 r×, 4r+3 s×, 2r+2 (r+1)×, 1 r×.
-fn wichmann(nodes: usize) -> Vec<usize> {
+/// The ruler with the fewest marks known here that measures every distance up to `length`. With ⌊N/2⌋
+/// its marks cover `Z_N`.
+fn ruler(length: usize) -> Vec<usize> {
+    let perfect = BASES.iter().filter_map(|base| singer_ruler(base, length));
+    perfect
+        .fold(wichmann(length), |best, other| if other.len() < best.len() { other } else { best })
+}
+
+/// Rulers that measure every distance up to their length and are best to begin with.
+const BASES: [&[usize]; 3] = [&[0, 1, 4, 6], &[0, 1, 4, 7, 9], &[0, 1, 2, 6, 10, 13]];
+
+/// A difference set D of `Z_v` repeated at the multiples of v that `base` names (Rédei & Rényi 1949,
+/// Leech 1956). A distance is ρ + jv with 0 ≤ ρ < v, and two members of D differ by ρ or by ρ − v: with j
+/// or j + 1 between their repetitions it is measured, as long as `base` measures j + 1. Beyond that are
+/// still those ρ that no two members have across the end of D, the widest gap.
+fn singer_ruler(base: &[usize], length: usize) -> Option<Vec<usize>> {
+    let longest = *base.last()?;
+    // Smaller ones are too small even with a gap as wide as v.
+    let sizes = (1..).map(projective::nodes).skip_while(|v| (longest + 1) * v <= length);
+    let sets = sizes.take_while(|&v| v <= 2 * length);
+    let sets = sets.filter_map(|v| Some((v, widest_gap_last(v, projective::difference_set(v)?))));
+    let measures = |v: usize, set: &[usize]| longest * v + (v - set[set.len() - 1]) > length;
+    let (v, set) = sets.into_iter().find(|(v, set)| measures(*v, set))?;
+    Some(base.iter().flat_map(|times| set.iter().map(move |member| times * v + member)).collect())
+}
+
+/// The set shifted so that it begins with 0 and its widest gap is the one from the last member to v.
+fn widest_gap_last(v: usize, set: Vec<usize>) -> Vec<usize> {
+    let before = set.iter().cycle().skip(set.len() - 1);
+    let gap = |&(before, first): &(&usize, &usize)| (first + v - before) % v;
+    let (_, first) = before.zip(&set).max_by_key(gap).unwrap_or((&0, &0));
+    let mut shifted: Vec<_> = set.iter().map(|member| (member + v - first) % v).collect();
+    shifted.sort_unstable();
+    shifted
+}
+
+/// A Wichmann ruler of at least this length: it measures every distance up to its end (Wichmann 1963,
+/// Colbourn & Ling 2000). Its steps, each with how often it comes: 1 r×, r+1, 2r+1 r×, 4r+3 s×,
+/// 2r+2 (r+1)×, 1 r×.
+fn wichmann(length: usize) -> Vec<usize> {
     // The length is 4r(r+2) + 3 + s(4r+3), and there are 4r+s+3 marks.
-    let fitting_s = |r: usize| (nodes / 2).saturating_sub(4 * r * (r + 2) + 3).div_ceil(4 * r + 3);
+    let fitting_s = |r: usize| length.saturating_sub(4 * r * (r + 2) + 3).div_ceil(4 * r + 3);
     let marks = |r: &usize| 4 * r + fitting_s(*r) + 3;
-    let r = (0..=nodes.isqrt()).min_by_key(marks).unwrap_or(0);
+    let r = (0..=length.isqrt()).min_by_key(marks).unwrap_or(0);
     let steps =
         [(1, r), (r + 1, 1), (2 * r + 1, r), (4 * r + 3, fitting_s(r)), (2 * r + 2, r + 1), (1, r)];
     let mut ruler = vec![0];
@@ -151,8 +187,8 @@ fn wichmann(nodes: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quorums;
     use crate::tests::{degrees, listed};
+    use crate::{build, quorums};
 
     fn is_cover(nodes: usize, offsets: &[usize]) -> bool {
         let mut open = vec![true; nodes];
@@ -164,12 +200,12 @@ mod tests {
         !open.contains(&true)
     }
 
-    /// Spec 3: smallest cyclic covers. 73 and 91, the planes of order 8 and 9, wait for arithmetic
-    /// in fields of prime power order.
+    /// Spec 3: smallest cyclic covers, and larger perfect difference sets.
     #[test]
     fn smallest_covers_have_their_published_sizes() {
         let published = [1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 6];
-        let perfect = [(21, 5), (31, 6), (57, 8), (133, 12), (183, 14), (307, 18)];
+        let perfect =
+            [(21, 5), (31, 6), (57, 8), (73, 9), (91, 10), (133, 12), (183, 14), (273, 17)];
         for (nodes, size) in (1..).zip(published).chain(perfect) {
             let cover = difference_cover(nodes).unwrap();
             assert_eq!(cover.offsets().len(), size, "{nodes}");
@@ -222,14 +258,35 @@ mod tests {
     }
 
     #[test]
-    fn the_ruler_measures_every_distance() {
-        for nodes in 1..=500 {
-            let ruler = wichmann(nodes);
-            for distance in 1..=ruler[ruler.len() - 1] {
-                assert!(ruler.iter().any(|mark| ruler.contains(&(mark + distance))), "{nodes}");
+    fn rulers_measure_every_distance() {
+        for length in 1..=400 {
+            let singer = BASES.iter().filter_map(|base| singer_ruler(base, length));
+            for ruler in singer.chain([wichmann(length)]) {
+                let measures = |d: usize| ruler.iter().any(|mark| ruler.contains(&(mark + d)));
+                assert!((1..=length).all(measures), "{length}: {ruler:?}");
             }
-            assert!(ruler[ruler.len() - 1] >= nodes / 2, "{nodes}");
         }
+    }
+
+    /// Repeated difference sets are better than Wichmann's for almost half of all N.
+    #[test]
+    fn the_better_ruler_is_taken() {
+        let saved = |nodes: usize| wichmann(nodes / 2).len() - ruler(nodes / 2).len();
+        assert_eq!(difference_cover(10_000).unwrap().offsets().len(), 120);
+        let better = (65..=10_000).step_by(10).filter(|&nodes| saved(nodes) > 0).count();
+        assert!(better > 450, "{better}");
+    }
+
+    #[test]
+    fn the_note_says_what_is_proved() {
+        let note = |nodes| build(&Construction::Cyclic, nodes).unwrap().notes().to_vec();
+        assert_eq!(note(13), ["the cover is the smallest possible: proved by counting"]);
+        assert_eq!(note(20), ["the cover is the smallest possible: proved by search"]);
+        assert_eq!(note(91), ["the cover is the smallest possible: proved by counting"]);
+        assert_eq!(
+            note(1_000),
+            ["the cover is good but perhaps not the smallest: 39 members, at least 33 are needed"]
+        );
     }
 
     #[test]
@@ -240,7 +297,7 @@ mod tests {
             assert!(quorums.iter().all(|set| set.len() == size), "{nodes}");
             assert_eq!(degrees(&quorums), vec![size; nodes], "{nodes}");
         }
-        assert_eq!(quorums(&Construction::Cyclic, 10_000).unwrap().mean_size(), 122.0);
+        assert_eq!(quorums(&Construction::Cyclic, 10_000).unwrap().mean_size(), 120.0);
     }
 
     #[test]

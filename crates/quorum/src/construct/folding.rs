@@ -148,3 +148,71 @@ fn degrees(quorums: &Quorums) -> Vec<usize> {
     }
     degrees
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Construction, build};
+
+    fn sets(sets: &[&[usize]]) -> Vec<Vec<NodeId>> {
+        sets.iter().map(|set| set.iter().map(|&node| NodeId::new(node - 1)).collect()).collect()
+    }
+
+    fn is_part(a: &[NodeId], b: &[NodeId]) -> bool {
+        a.iter().all(|node| b.contains(node))
+    }
+
+    #[test]
+    fn the_overlap_is_that_of_all_pairs() {
+        let folded =
+            Folded::new(sets(&[&[1, 2], &[2, 3, 4], &[4, 1, 3], &[4, 2]]), vec![0, 0, 1, 3]);
+        let quorum = |node: usize| &folded.quorums[folded.asks[node]];
+        let common = |i, j| quorum(i).iter().filter(|&node| quorum(j).contains(node)).count();
+        let pairs = (0..4).flat_map(|i| (0..4).map(move |j| (i, j)));
+        assert_eq!(folded.overlap(), pairs.map(|(i, j)| common(i, j)).sum::<usize>());
+    }
+
+    /// Everybody begins with the same large quorum and finds the best one of its own.
+    #[test]
+    fn nodes_change_to_what_is_better_for_all() {
+        let triangle = sets(&[&[1, 2, 3], &[1, 2], &[2, 3], &[3, 1]]);
+        let folded = Folded::new(triangle, vec![0; 3]);
+        assert_eq!(folded.asked, [2; 3]);
+        let system = folded.system("triangle".into()).unwrap();
+        assert_eq!(system.shape(), &Shape::Listed(sets(&[&[1, 2], &[2, 3], &[1, 3]])));
+        assert!(with_relaxed_conditions(system).notes().is_empty());
+    }
+
+    #[test]
+    fn a_large_quorum_stays_only_for_a_node_that_is_in_no_smaller_one() {
+        let folded = Folded::new(sets(&[&[1, 1], &[1, 2], &[2, 1], &[1, 2, 3]]), vec![0, 1, 3]);
+        let system = with_relaxed_conditions(folded.system("example".into()).unwrap());
+        assert_eq!(system.shape(), &Shape::Listed(sets(&[&[1], &[1, 2], &[1, 2, 3]])));
+        assert_eq!(
+            system.notes(),
+            [
+                "condition 3 (equal sizes) is relaxed: quorums have 1 to 3 members",
+                "condition 4 (equal degrees) is relaxed: nodes are in 1 to 3 quorums",
+            ]
+        );
+    }
+
+    #[test]
+    fn folded_systems_have_no_needless_quorum() {
+        for construction in [Construction::Projective(None), Construction::Triangle] {
+            for nodes in 1..=60 {
+                let system = build(&construction, nodes).unwrap();
+                let all = system.quorums(1_000).unwrap();
+                for (index, quorum) in all.iter().enumerate() {
+                    let others = all[..index].iter().chain(&all[index + 1..]);
+                    let smaller: Vec<_> = others.filter(|other| is_part(other, quorum)).collect();
+                    let in_no_smaller = |node| !smaller.iter().any(|other| other.contains(node));
+                    assert!(
+                        smaller.is_empty() || quorum.iter().any(in_no_smaller),
+                        "{construction} {nodes}: {quorum:?}"
+                    );
+                }
+            }
+        }
+    }
+}

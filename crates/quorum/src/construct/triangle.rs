@@ -13,6 +13,8 @@
 //!
 //! For an N in between, the last row is short, and its missing edges are folded away.
 
+use std::cmp::Ordering;
+
 use skeptron_core::NodeId;
 use skeptron_core::topology::Quorums;
 
@@ -36,10 +38,7 @@ fn rows(nodes: usize) -> usize {
 /// All edges are nodes.
 fn full(k: usize) -> Result<System, QuorumError> {
     let star = |v| star(v, k).map(|(a, b)| node(a, b)).collect();
-    let mut stars: Vec<Vec<NodeId>> = (0..=k).map(star).collect();
-    for star in &mut stars {
-        star.sort_unstable();
-    }
+    let stars: Vec<Vec<NodeId>> = (0..=k).map(star).collect();
     let sets = edges(k).map(|(a, b)| stars[centre(a, b, k)].clone()).collect();
     let listed = Shape::Listed(distinct(stars.iter().map(Vec::as_slice)));
     Ok(System::new(Construction::Triangle.to_string(), listed, Quorums::new(sets)?))
@@ -51,9 +50,9 @@ fn full(k: usize) -> Result<System, QuorumError> {
 fn centre(a: usize, b: usize, k: usize) -> usize {
     let vertices = k + 1;
     match (2 * (b - a)).cmp(&vertices) {
-        std::cmp::Ordering::Less => a,
-        std::cmp::Ordering::Greater => b,
-        std::cmp::Ordering::Equal => [a, b][a % 2],
+        Ordering::Less => a,
+        Ordering::Greater => b,
+        Ordering::Equal => [a, b][a % 2],
     }
 }
 
@@ -85,7 +84,7 @@ fn edges(k: usize) -> impl Iterator<Item = (usize, usize)> {
     (1..=k).flat_map(|b| (0..b).map(move |a| (a, b)))
 }
 
-/// The edges {a, b}, a < b, at vertex v.
+/// The edges {a, b}, a < b, at vertex v, in the order of the nodes.
 fn star(v: usize, k: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..v).map(move |a| (a, v)).chain((v + 1..=k).map(move |b| (v, b)))
 }
