@@ -111,6 +111,7 @@ fn telling(system: &System, picture: Picture) -> NodeId {
             NodeId::new(system.nodes().div_ceil(width) / 4 * width + width / 4)
         }
         Picture::Wall => with_middle_row(system),
+        Picture::Triangle => NodeId::new(system.nodes() / 3),
         Picture::Plane | Picture::Circle => with_wide_quorum(system),
         _ => NodeId::new(0),
     }

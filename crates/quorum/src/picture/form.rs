@@ -1,5 +1,7 @@
 //! Which form a system has, whatever it was built by.
 
+use std::collections::BTreeSet;
+
 use skeptron_core::NodeId;
 
 use crate::gates::{Gate, Gates, Part};
@@ -79,4 +81,30 @@ fn joins_any_two(lines: &[Vec<NodeId>], order: usize) -> bool {
         let mut others = through.into_iter().flatten().filter(|&&other| other != point);
         is_enough && others.all(|other| joined_to[other.index()].replace(point) != Some(point))
     })
+}
+
+/// For each node the two quorums that it is in, if every two quorums have exactly one node in common and
+/// it is in no other: an edge between two of at least four vertices.
+pub(super) fn edges(system: &System) -> Option<Vec<(usize, usize)>> {
+    let Shape::Listed(stars) = system.shape() else { return None };
+    let (nodes, vertices) = (system.nodes(), stars.len());
+    if vertices < 4 || vertices * (vertices - 1) / 2 != nodes {
+        return None;
+    }
+    // Then nodes that are numbered row by row are drawn so.
+    let mut stars: Vec<_> = stars.iter().collect();
+    stars.sort_unstable();
+    let mut ends = vec![Vec::new(); nodes];
+    for (vertex, star) in stars.into_iter().enumerate() {
+        for node in star {
+            ends[node.index()].push(vertex);
+        }
+    }
+    let edge = |ends: Vec<usize>| match ends[..] {
+        [a, b] => Some((a, b)),
+        _ => None,
+    };
+    let edges: Vec<_> = ends.into_iter().map(edge).collect::<Option<_>>()?;
+    let different: BTreeSet<_> = edges.iter().collect();
+    (different.len() == nodes).then_some(edges)
 }

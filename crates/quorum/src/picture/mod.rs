@@ -28,6 +28,7 @@ mod style;
 mod tests;
 mod text;
 mod tree;
+mod triangle;
 mod votes;
 mod wall;
 
@@ -53,6 +54,8 @@ pub enum Picture {
     Tree,
     /// `hierarchy`: groups of three groups of three …
     Hierarchy,
+    /// `triangle`: the edges of a complete graph, in the upper half of its matrix.
+    Triangle,
     /// `plane`: the points and lines of a projective plane; the one of order 2 as a triangle.
     Plane,
     /// `circle`: the nodes on a circle, quorums as polygons.
@@ -63,12 +66,13 @@ pub enum Picture {
 
 impl Picture {
     /// All of them.
-    pub const ALL: [Picture; 8] = [
+    pub const ALL: [Picture; 9] = [
         Picture::Matrix,
         Picture::Grid,
         Picture::Wall,
         Picture::Tree,
         Picture::Hierarchy,
+        Picture::Triangle,
         Picture::Plane,
         Picture::Circle,
         Picture::Votes,
@@ -83,6 +87,7 @@ impl Picture {
             Picture::Wall => "wall",
             Picture::Tree => "tree",
             Picture::Hierarchy => "hierarchy",
+            Picture::Triangle => "triangle",
             Picture::Plane => "plane",
             Picture::Circle => "circle",
             Picture::Votes => "votes",
@@ -169,7 +174,7 @@ pub fn best_for(system: &System) -> Picture {
     let candidates = match system.shape() {
         Shape::Gates(_) => [meant, Picture::Tree, Picture::Hierarchy, Picture::Wall],
         Shape::Grid { .. } | Shape::Listed(_) => {
-            [Picture::Grid, Picture::Plane, Picture::Circle, Picture::Matrix]
+            [Picture::Grid, Picture::Plane, Picture::Triangle, Picture::Circle]
         }
     };
     let is_drawn = |&picture: &Picture| has_form(system, picture) && room(system, picture).is_ok();
@@ -200,6 +205,7 @@ fn has_form(system: &System, picture: Picture) -> bool {
         Picture::Wall => form::wall_rows(system).is_some(),
         Picture::Tree => form::tree_height(system).is_some(),
         Picture::Hierarchy => form::hierarchy_height(system).is_some(),
+        Picture::Triangle => form::edges(system).is_some(),
         Picture::Plane => form::plane_order(system).is_some(),
         Picture::Votes => form::votes(system).is_some(),
     }
@@ -208,7 +214,9 @@ fn has_form(system: &System, picture: Picture) -> bool {
 /// Whether there is room for it as SVG.
 fn room(system: &System, picture: Picture) -> Result<(), PictureError> {
     let (has_room, room) = match picture {
-        Picture::Matrix | Picture::Grid | Picture::Plane | Picture::Votes => (true, ""),
+        Picture::Matrix | Picture::Grid | Picture::Triangle | Picture::Plane | Picture::Votes => {
+            (true, "")
+        }
         Picture::Wall => (wall::has_room(system), wall::ROOM),
         Picture::Tree => (tree::has_room(system), tree::ROOM),
         Picture::Hierarchy => (hierarchy::has_room(system), hierarchy::ROOM),
@@ -238,6 +246,7 @@ pub fn svg(
         Picture::Wall => wall::draw(system, &example),
         Picture::Tree => tree::draw(system, &example),
         Picture::Hierarchy => hierarchy::draw(system, &example),
+        Picture::Triangle => triangle::draw(system, &example),
         Picture::Plane => plane::draw(system, &example),
         Picture::Circle => circle::draw(system, &example),
         Picture::Votes => votes::draw(system, &example),
@@ -263,6 +272,7 @@ pub fn text(
         Picture::Wall => wall::write(system, &example),
         Picture::Tree => tree::write(system, &example),
         Picture::Hierarchy => hierarchy::write(system, &example),
+        Picture::Triangle => triangle::write(system, &example),
         Picture::Plane | Picture::Circle => circle::write(system, &example),
         Picture::Votes => votes::write(system, &example),
     }?;

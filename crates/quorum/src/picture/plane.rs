@@ -5,13 +5,13 @@ use skeptron_core::NodeId;
 
 use super::canvas::{Canvas, Form, Point};
 use super::example::{Example, Shown};
-use super::form::plane_order;
 use super::frame::Drawing;
 use super::{affine, circle};
 use crate::system::System;
 
 pub(super) fn draw(system: &System, example: &Example) -> Drawing {
-    let order = plane_order(system).unwrap_or(0);
+    // A line has one point more.
+    let order = example.first.members.len() - 1;
     let caption = caption(order, system.nodes());
     match order {
         2 => Fano::of(system).draw(example, caption),

@@ -297,8 +297,8 @@ fn errors_name_cause_and_remedy() {
     );
     assert_eq!(
         "squares".parse::<Picture>().unwrap_err().to_string(),
-        "there is no picture named `squares`; there are matrix, grid, wall, tree, hierarchy, plane, \
-         circle or votes"
+        "there is no picture named `squares`; there are matrix, grid, wall, tree, hierarchy, \
+         triangle, plane, circle or votes"
     );
     for picture in Picture::ALL {
         assert_eq!(picture.to_string().parse(), Ok(picture));
