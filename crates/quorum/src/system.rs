@@ -100,6 +100,13 @@ impl From<System> for Quorums {
     }
 }
 
+/// The quorums are those that the nodes ask.
+impl From<Quorums> for System {
+    fn from(assignment: Quorums) -> Self {
+        System::of_assigned("listed", assignment)
+    }
+}
+
 /// Each set once, in the order in which they first occur.
 pub(crate) fn distinct<'a>(sets: impl Iterator<Item = &'a [NodeId]>) -> Vec<Vec<NodeId>> {
     let mut seen = FxHashSet::default();
