@@ -8,9 +8,10 @@
 use skeptron_core::NodeId;
 use thiserror::Error;
 
+use super::load::game::Game;
 use super::load::refinement::Partition;
 use super::load::simplex::{Column, Simplex, TOLERANCE};
-use super::load::{Method, Proof, Search, Share, load};
+use super::load::{MOST_ROWS, Method, Proof, Search, Share, load};
 use crate::gates::Gates;
 use crate::system::{Shape, System};
 
@@ -170,8 +171,9 @@ impl Nodes<'_> {
             quorums.iter().filter(|quorum| self.can_serve(quorum)).cloned().collect();
         let partition = Partition::new(&self.labels(), &quorums);
         let mut limits = vec![0.0; partition.nodes.len()];
-        for (&class, capacity) in partition.class_of_node.iter().zip(&self.capacities) {
-            limits[class] += capacity;
+        for (&class, &capacity) in partition.class_of_node.iter().zip(&self.capacities) {
+            // Who cannot serve is in none of these quorums: any limit will do.
+            limits[class] += if capacity > 0.0 { capacity } else { 1.0 };
         }
         let mut latency = vec![0.0; partition.quorums.len()];
         for (&class, quorum) in partition.class_of_quorum.iter().zip(&quorums) {
@@ -179,29 +181,20 @@ impl Nodes<'_> {
         }
         let column =
             |(owner, uses): (usize, &Vec<_>)| Column { owner, value: 1.0, uses: uses.clone() };
-        let mut columns: Vec<Column> = partition.members.iter().enumerate().map(column).collect();
-
-        let mut simplex = Simplex::new(&limits);
-        let reached_end = simplex.maximise(|prices| worthiest(&columns, prices));
-        let prices: Vec<f64> = simplex.prices().collect();
-        let cheapest = columns.iter().map(|column| column.price(&prices)).fold(1.0, f64::min);
-        let upper_bound = dot(&prices, &limits) / cheapest;
-        // Of what costs no more than it is worth, the fastest.
-        columns.retain(|column| column.price(&prices) <= 1.0 + TOLERANCE);
-        columns.iter_mut().for_each(|column| column.value = -latency[column.owner]);
-        simplex.revalue(|column| -latency[column.owner]);
-        let is_fastest = reached_end && simplex.maximise(|prices| worthiest(&columns, prices));
-
-        let mut rates = vec![0.0; partition.quorums.len()];
-        for (column, rate) in simplex.amounts() {
-            rates[column.owner] += rate / partition.quorums[column.owner] as f64;
-        }
-        let rate = |class: &usize| rates[*class];
+        let columns: Vec<Column> = partition.members.iter().enumerate().map(column).collect();
+        let rates = match limits.len() {
+            0..=MOST_ROWS => Rates::best(&limits, columns, &latency),
+            _ => Rates::approximated(&limits, &columns),
+        };
+        let rate = |&class: &usize| rates.of_columns[class] / partition.quorums[class] as f64;
         let asked = quorums.into_iter().zip(partition.class_of_quorum.iter().map(rate));
-        let search =
-            Search::Classes { nodes: partition.nodes.len(), quorums: partition.quorums.len() };
-        let performance = self.at_rates(asked, upper_bound, search);
-        Performance { is_fastest, ..performance }
+        let (nodes, quorums) = (partition.nodes.len(), partition.quorums.len());
+        let search = match nodes {
+            0..=MOST_ROWS => Search::Classes { nodes, quorums },
+            _ => Search::Approximated { nodes, quorums },
+        };
+        let performance = self.at_rates(asked, rates.upper_bound, search);
+        Performance { is_fastest: rates.is_fastest, ..performance }
     }
 
     /// Each node has its own row, and quorums are found as they are needed.
@@ -301,6 +294,37 @@ impl Nodes<'_> {
     }
 }
 
+/// How often the quorums of each class are asked.
+struct Rates {
+    of_columns: Vec<f64>,
+    /// No rates have a larger sum.
+    upper_bound: f64,
+    is_fastest: bool,
+}
+
+impl Rates {
+    fn best(limits: &[f64], mut columns: Vec<Column>, latency: &[f64]) -> Self {
+        let mut simplex = Simplex::new(limits);
+        let reached_end = simplex.maximise(|prices| worthiest(&columns, prices));
+        let prices: Vec<f64> = simplex.prices().collect();
+        let cheapest = columns.iter().map(|column| column.price(&prices)).fold(1.0, f64::min);
+        let upper_bound = dot(&prices, limits) / cheapest;
+        // Of what costs no more than it is worth, the fastest.
+        columns.retain(|column| column.price(&prices) <= 1.0 + TOLERANCE);
+        columns.iter_mut().for_each(|column| column.value = -latency[column.owner]);
+        simplex.revalue(|column| -latency[column.owner]);
+        let is_fastest = reached_end && simplex.maximise(|prices| worthiest(&columns, prices));
+        let mut of_columns = vec![0.0; latency.len()];
+        simplex.amounts().for_each(|(column, rate)| of_columns[column.owner] += rate);
+        Rates { of_columns, upper_bound, is_fastest }
+    }
+
+    fn approximated(limits: &[f64], columns: &[Column]) -> Self {
+        let play = Game::new(limits, columns).solve();
+        Rates { of_columns: play.columns, upper_bound: 1.0 / play.lower, is_fastest: false }
+    }
+}
+
 /// The column that is worth most beyond its price.
 fn worthiest(columns: &[Column], prices: &[f64]) -> Option<Column> {
     let gain = |column: &&Column| column.value - column.price(prices);
@@ -390,6 +414,17 @@ mod tests {
             assert!((listed.capacity - generated.capacity).abs() < 1e-9, "{text}");
             assert_eq!(generated.method.proof, Proof::Rounded, "{text}: {}", generated.method);
         }
+    }
+
+    /// More classes than the simplex method is used for.
+    #[test]
+    fn large_systems_come_near_the_optimum() {
+        let system = system("grid 400");
+        let capacities: Vec<f64> = (0..400).map(|i| 1.0 + (i * 37 % 400) as f64 / 400.0).collect();
+        let found = performance(&system, &capacities, &[1.0; 400]).unwrap();
+        assert!(matches!(found.method.search, Search::Approximated { nodes: 400, .. }));
+        assert!(found.upper_bound >= found.capacity - 1e-9);
+        assert!(found.upper_bound <= 1.001 * found.capacity, "{}", found.method);
     }
 
     #[test]

@@ -1,17 +1,19 @@
-//! The vertex at which the simplex method ended, once more in fractions: a proof without rounding.
+//! The vertex at which the simplex method ended, once more in whole numbers: a proof without rounding.
+
+use std::ops::{Div, Mul, Rem, Sub};
 
 use num_bigint::BigInt;
-use num_rational::{BigRational, Ratio};
+use num_rational::Ratio;
 
 use super::simplex::{Basic, Column, Simplex};
 
-/// Up to so many equations are solved in fractions.
-const MOST_EQUATIONS: usize = 48;
+/// Up to so many equations are solved in whole numbers.
+const MOST_EQUATIONS: usize = 64;
 
 /// Whole numbers up to here are exact as `f64`, too.
-const MOST_PRICE: u64 = 1 << 53;
+const MOST: u64 = 1 << 53;
 
-/// An optimum that was checked in fractions.
+/// An optimum that was checked in whole numbers.
 pub(crate) struct Exact {
     /// The optimum.
     pub(crate) total: Ratio<u64>,
@@ -43,49 +45,36 @@ pub(crate) fn verify(
     if rows.len() != columns.len() || rows.len() > MOST_EQUATIONS {
         return None;
     }
-    let amounts = solve(amount_equations(&columns, &rows, limits))?;
-    let of_rows = solve(price_equations(&columns, &rows))?;
-    let mut prices = vec![whole(0); limits.len()];
-    for (row, price) in rows.into_iter().zip(of_rows) {
-        prices[row] = price;
-    }
-    let is_negative = |number: &BigRational| *number < whole(0);
-    if amounts.iter().chain(&prices).any(is_negative) || !fits(&columns, &amounts, limits) {
+    let (amounts, unit) = solve(&amount_equations(&columns, &rows, limits))?;
+    if !fits(&columns, &amounts, unit, limits) {
         return None;
     }
-    let (prices, unit) = scaled(&prices, limits)?;
-    if cheapest(&prices) < unit {
+    let (of_rows, one) = solve(&price_equations(&columns, &rows))?;
+    let mut prices = vec![0; limits.len()];
+    rows.iter().zip(of_rows).for_each(|(&row, price)| prices[row] = price);
+    if worth(&prices, limits)? > MOST || cheapest(&prices) < one {
         return None;
     }
-    let total: BigRational = amounts.iter().sum();
-    let total = Ratio::new(u64::try_from(total.numer()).ok()?, u64::try_from(total.denom()).ok()?);
-    let amount = |(column, amount): (&&Column, _)| Some((column.owner, nearest(amount)?));
+    let owners = columns.iter().map(|column| column.owner);
     Some(Exact {
-        total,
-        amounts: columns.iter().zip(&amounts).map(amount).collect::<Option<_>>()?,
-        prices: prices.iter().map(|&price| price as f64 / unit as f64).collect(),
+        total: Ratio::new(amounts.iter().sum(), unit),
+        amounts: owners.zip(amounts.iter().map(|&x| x as f64 / unit as f64)).collect(),
+        prices: prices.iter().map(|&price| price as f64 / one as f64).collect(),
     })
 }
 
 /// In each row that is used up, the amounts use exactly its limit. The last entry is the right side.
-fn amount_equations(
-    columns: &[&Column],
-    rows: &[usize],
-    limits: &[usize],
-) -> Vec<Vec<BigRational>> {
+fn amount_equations(columns: &[&Column], rows: &[usize], limits: &[usize]) -> Vec<Vec<usize>> {
     let equation = |&row: &usize| {
-        let uses = columns.iter().map(|column| whole(uses(column, row)));
-        uses.chain([whole(limits[row])]).collect()
+        columns.iter().map(|column| uses(column, row)).chain([limits[row]]).collect()
     };
     rows.iter().map(equation).collect()
 }
 
 /// Each column that is taken costs exactly 1.
-fn price_equations(columns: &[&Column], rows: &[usize]) -> Vec<Vec<BigRational>> {
-    let equation = |column: &&Column| {
-        let uses = rows.iter().map(|&row| whole(uses(column, row)));
-        uses.chain([whole(1)]).collect()
-    };
+fn price_equations(columns: &[&Column], rows: &[usize]) -> Vec<Vec<usize>> {
+    let equation =
+        |column: &&Column| rows.iter().map(|&row| uses(column, row)).chain([1]).collect();
     columns.iter().map(equation).collect()
 }
 
@@ -93,64 +82,131 @@ fn uses(column: &Column, row: usize) -> usize {
     column.uses.iter().find(|(of, _)| *of == row).map_or(0, |(_, count)| *count)
 }
 
-fn fits(columns: &[&Column], amounts: &[BigRational], limits: &[usize]) -> bool {
-    let mut used = vec![whole(0); limits.len()];
-    for (column, amount) in columns.iter().zip(amounts) {
+/// Whether amounts in parts of `unit` stay within the limits.
+fn fits(columns: &[&Column], amounts: &[u64], unit: u64, limits: &[usize]) -> bool {
+    let mut used = vec![0_u128; limits.len()];
+    for (column, &amount) in columns.iter().zip(amounts) {
         for &(row, count) in &column.uses {
-            used[row] += amount * whole(count);
+            used[row] += u128::from(amount) * count as u128;
         }
     }
-    used.iter().zip(limits).all(|(used, &limit)| *used <= whole(limit))
+    used.iter().zip(limits).all(|(&used, &limit)| used <= u128::from(unit) * limit as u128)
 }
 
-/// The prices as multiples of 1/unit, and that unit, if that takes no large numbers.
-fn scaled(prices: &[BigRational], limits: &[usize]) -> Option<(Vec<u64>, u64)> {
-    let mut unit = 1;
-    for price in prices {
-        let part = u64::try_from(price.denom()).ok()?;
-        unit = Ratio::new(unit, part).numer().checked_mul(part)?;
-    }
-    let whole_price = |price: &BigRational| u64::try_from((price * whole(unit)).to_integer()).ok();
-    let prices: Vec<u64> = prices.iter().map(whole_price).collect::<Option<_>>()?;
-    let mut all = unit;
-    for (price, &limit) in prices.iter().zip(limits) {
-        all = all.checked_add(price.checked_mul(limit as u64)?)?;
-    }
-    (all < MOST_PRICE).then_some((prices, unit))
+/// What all limits are worth together.
+fn worth(prices: &[u64], limits: &[usize]) -> Option<u64> {
+    let parts = prices.iter().zip(limits).map(|(price, &limit)| price.checked_mul(limit as u64));
+    parts.into_iter().try_fold(0_u64, |sum, part| sum.checked_add(part?))
 }
 
-/// Gauss–Jordan elimination. None if the equations have no single solution.
-fn solve(mut equations: Vec<Vec<BigRational>>) -> Option<Vec<BigRational>> {
-    let zero = whole(0);
+/// The solution of linear equations as multiples of 1/the second number; none if there is no single
+/// one, if it is negative somewhere, or if it needs large numbers.
+fn solve(equations: &[Vec<usize>]) -> Option<(Vec<u64>, u64)> {
+    // Hadamard: no determinant of parts of the matrix has more bits than its rows together. Products
+    // of two have to fit.
+    let bits = |equation: &Vec<usize>| {
+        equation.iter().map(|&entry| (entry * entry) as f64).sum::<f64>().max(1.0).log2() / 2.0
+    };
+    if equations.iter().map(bits).sum::<f64>() < 60.0 {
+        reduced(eliminate::<i128>(equations)?)
+    } else {
+        reduced(eliminate::<BigInt>(equations)?)
+    }
+}
+
+trait Whole:
+    Clone
+    + From<u64>
+    + PartialOrd
+    + TryInto<u64>
+    + for<'a> Mul<&'a Self, Output = Self>
+    + for<'a> Div<&'a Self, Output = Self>
+    + for<'a> Rem<&'a Self, Output = Self>
+    + Sub<Output = Self>
+{
+}
+
+impl Whole for i128 {}
+impl Whole for BigInt {}
+
+/// Gauss–Jordan elimination without fractions (Bareiss 1968): every entry is a determinant of a part of
+/// the matrix all the time, so the divisions leave no rest. The right sides, and what to divide them by.
+fn eliminate<T: Whole>(equations: &[Vec<usize>]) -> Option<(Vec<T>, T)> {
+    let zero = T::from(0);
+    let entries = |equation: &Vec<usize>| equation.iter().map(|&n| T::from(n as u64)).collect();
+    let mut equations: Vec<Vec<T>> = equations.iter().map(entries).collect();
+    let mut last = T::from(1);
     for step in 0..equations.len() {
         let pivot = (step..equations.len()).find(|&row| equations[row][step] != zero)?;
         equations.swap(step, pivot);
-        let mut equation = std::mem::take(&mut equations[step]);
-        let first = equation[step].clone();
-        for entry in equation[step..].iter_mut().filter(|entry| **entry != zero) {
-            *entry /= &first;
-        }
+        let equation = std::mem::take(&mut equations[step]);
+        let first = &equation[step];
         for other in equations.iter_mut().filter(|other| !other.is_empty()) {
             let factor = other[step].clone();
-            if factor == zero {
-                continue;
-            }
-            let pairs = other[step..].iter_mut().zip(&equation[step..]);
-            for (entry, known) in pairs.filter(|(_, known)| **known != zero) {
-                *entry -= &factor * known;
+            for (entry, known) in other.iter_mut().zip(&equation) {
+                *entry = (entry.clone() * first - factor.clone() * known) / &last;
             }
         }
+        last = first.clone();
         equations[step] = equation;
     }
-    equations.into_iter().map(|mut equation| equation.pop()).collect()
+    // All but the last equation were multiplied on to the determinant; so is the last by itself.
+    Some((equations.into_iter().filter_map(|mut equation| equation.pop()).collect(), last))
 }
 
-fn whole(number: impl Into<BigInt>) -> BigRational {
-    BigRational::from_integer(number.into())
+/// Without common factors, and as numbers from 0 up.
+fn reduced<T: Whole>((mut numbers, mut unit): (Vec<T>, T)) -> Option<(Vec<u64>, u64)> {
+    let zero = T::from(0);
+    if unit < zero {
+        unit = zero.clone() - unit;
+        numbers = numbers.into_iter().map(|number| zero.clone() - number).collect();
+    }
+    let mut common = unit.clone();
+    for number in &numbers {
+        let mut rest = number.clone();
+        while rest != zero {
+            (common, rest) = (rest.clone(), common % &rest);
+        }
+    }
+    if common < zero {
+        common = zero - common;
+    }
+    let whole = |number: T| (number / &common).try_into().ok().filter(|number| *number <= MOST);
+    let unit = whole(unit)?;
+    Some((numbers.into_iter().map(whole).collect::<Option<_>>()?, unit))
 }
 
-/// The nearest `f64` up to rounding.
-fn nearest(number: &BigRational) -> Option<f64> {
-    let part = |part: &BigInt| Some(u64::try_from(part).ok()? as f64);
-    Some(part(number.numer())? / part(number.denom())?)
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// What is found solves the equations, in small numbers and in large ones.
+        #[test]
+        fn solutions_solve(
+            matrix in prop::collection::vec(prop::collection::vec(0_usize..4, 5), 5),
+            solution in prop::collection::vec(0_usize..5, 5),
+        ) {
+            let right = |row: &Vec<usize>| row.iter().zip(&solution).map(|(a, x)| a * x).sum();
+            let with_right = |row: &Vec<usize>| [&row[..], &[right(row)]].concat();
+            let equations: Vec<Vec<usize>> = matrix.iter().map(with_right).collect();
+            let small = eliminate::<i128>(&equations);
+            let large = eliminate::<BigInt>(&equations);
+            prop_assert_eq!(small.is_some(), large.is_some());
+            if let (Some(small), Some(large)) = (small, large) {
+                let expected = (solution.iter().map(|&x| x as u64).collect(), 1);
+                prop_assert_eq!(reduced(small), Some(expected.clone()));
+                prop_assert_eq!(reduced(large), Some(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn negative_and_ambiguous_solutions_are_refused() {
+        assert_eq!(solve(&[vec![2, 0, 1], vec![0, 3, 1]]), Some((vec![3, 2], 6)));
+        assert_eq!(solve(&[vec![1, 1, 1], vec![0, 1, 2]]), None);
+        assert_eq!(solve(&[vec![1, 1, 1], vec![2, 2, 2]]), None);
+    }
 }

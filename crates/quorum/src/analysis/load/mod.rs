@@ -6,6 +6,7 @@
 //! The best weights reach the load (duality), so [`Load`] has both, and one proves the other.
 
 mod exact;
+pub(super) mod game;
 pub(super) mod refinement;
 pub(super) mod simplex;
 mod turns;
@@ -16,10 +17,14 @@ use num_rational::Ratio;
 use skeptron_core::NodeId;
 
 use self::exact::Exact;
+use self::game::{Game, Play};
 use self::refinement::Partition;
 use self::simplex::{Column, Simplex};
 use crate::gates::Gates;
 use crate::system::{Shape, System};
+
+/// With more rows than these the simplex method takes too long.
+pub(super) const MOST_ROWS: usize = 250;
 
 /// Up to this relative difference two numbers are equal but for rounding.
 const ROUNDING: f64 = 1e-9;
@@ -81,6 +86,13 @@ pub enum Search {
         /// How many quorums were looked at.
         quorums: usize,
     },
+    /// The linear program was too large, so that it was approximated step by step.
+    Approximated {
+        /// How many classes of nodes.
+        nodes: usize,
+        /// How many classes of quorums.
+        quorums: usize,
+    },
 }
 
 /// What is proved of a strategy.
@@ -124,6 +136,11 @@ impl fmt::Display for Search {
                 f,
                 "linear program over {nodes} classes of alike nodes, with {quorums} quorums generated \
                  as needed"
+            ),
+            Search::Approximated { nodes, quorums } => write!(
+                f,
+                "linear program over {nodes} classes of nodes and {quorums} classes of quorums, \
+                 approximated by primal and dual steps"
             ),
         }
     }
@@ -170,21 +187,21 @@ fn of_listed(nodes: usize, quorums: &[Vec<NodeId>]) -> Load {
     let partition = Partition::new(&vec![0; nodes], quorums);
     let column = |(owner, uses): (usize, &Vec<_>)| Column { owner, value: 1.0, uses: uses.clone() };
     let columns: Vec<Column> = partition.members.iter().enumerate().map(column).collect();
-    let cheapest = |prices: &[f64]| {
-        let price = |column: &&Column| column.price(prices);
-        columns
-            .iter()
-            .min_by(|a, b| price(a).total_cmp(&price(b)))
-            .expect("there is a quorum")
-            .clone()
+    let (classes, forms) = (partition.nodes.len(), columns.len());
+    let (optimum, search) = match classes {
+        0..=MOST_ROWS => (
+            listed_optimum(&partition, &columns),
+            Search::Classes { nodes: classes, quorums: forms },
+        ),
+        _ => {
+            let limits: Vec<f64> = partition.nodes.iter().map(|&size| size as f64).collect();
+            let play = Game::new(&limits, &columns).solve();
+            (
+                Optimum::of_play(play, &limits),
+                Search::Approximated { nodes: classes, quorums: forms },
+            )
+        }
     };
-    let whole_cheapest = |prices: &[u64]| {
-        let price = |column: &Column| {
-            column.uses.iter().map(|&(class, count)| prices[class] * count as u64).sum()
-        };
-        columns.iter().map(price).min().expect("there is a quorum")
-    };
-    let optimum = Optimum::new(&partition.nodes, cheapest, whole_cheapest);
     let mut of_class = vec![0.0; columns.len()];
     for &(class, share) in &optimum.shares {
         of_class[class] += share / partition.quorums[class] as f64;
@@ -195,11 +212,23 @@ fn of_listed(nodes: usize, quorums: &[Vec<NodeId>]) -> Load {
         .map(|(quorum, &class)| Share { quorum: quorum.clone(), probability: of_class[class] })
         .collect();
     strategy.sort_by(|a, b| a.quorum.cmp(&b.quorum));
-    let search = match partition.nodes.len() {
-        1 => Search::Alike,
-        nodes => Search::Classes { nodes, quorums: columns.len() },
-    };
+    let search = if classes == 1 { Search::Alike } else { search };
     optimum.into_load(&partition.class_of_node, strategy, search)
+}
+
+fn listed_optimum(partition: &Partition, columns: &[Column]) -> Optimum {
+    let cheapest = |prices: &[f64]| {
+        let price = |column: &&Column| column.price(prices);
+        let least = columns.iter().min_by(|a, b| price(a).total_cmp(&price(b)));
+        least.expect("a system has a quorum").clone()
+    };
+    let whole_cheapest = |prices: &[u64]| {
+        let price = |column: &Column| {
+            column.uses.iter().map(|&(class, count)| prices[class] * count as u64).sum()
+        };
+        columns.iter().map(price).min().expect("a system has a quorum")
+    };
+    Optimum::new(&partition.nodes, cheapest, whole_cheapest)
 }
 
 fn of_gates(gates: &Gates) -> Load {
@@ -310,6 +339,16 @@ impl Optimum {
             lower_bound: cheapest(&prices).price(&prices) / all,
             shares: simplex.amounts().map(|(form, amount)| (form.owner, amount / total)).collect(),
             weights: prices.iter().map(|price| price / all).collect(),
+        }
+    }
+
+    fn of_play(play: Play, limits: &[f64]) -> Self {
+        Optimum {
+            value: play.upper,
+            fraction: None,
+            lower_bound: play.lower,
+            shares: play.columns.into_iter().enumerate().collect(),
+            weights: play.rows.iter().zip(limits).map(|(weight, size)| weight / size).collect(),
         }
     }
 
