@@ -1,5 +1,6 @@
 //! What can be said about a quorum system: one file per question.
 
+pub mod capacity;
 pub mod conditions;
 pub mod domination;
 pub mod failure;

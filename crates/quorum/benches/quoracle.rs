@@ -1,0 +1,80 @@
+//! The load of a system with its best strategy, here and by the crate `quoracle`, in one run.
+
+#[path = "../tests/oracle/mod.rs"]
+mod oracle;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use oracle::{Nodes, only_writes, strategy, system};
+use quoracle::{Objective, StrategyLimits};
+use skeptron_quorum::analysis::load::load;
+
+const SYSTEMS: [&str; 20] = [
+    "majority 3",
+    "majority 5",
+    "majority 7",
+    "majority 9",
+    "majority 11",
+    "majority 13",
+    "grid 9",
+    "grid 16",
+    "grid 25",
+    "grid 14",
+    "cyclic 12",
+    "fano",
+    "maekawa-13",
+    "wall:1,2,3",
+    "wall:1,2,3,4",
+    "tree:2",
+    "tree:3",
+    "hierarchical:2",
+    "weighted:3,1,1,1,1",
+    "weighted:5,4,3,2,2,1",
+];
+
+fn main() {
+    // `cargo test` runs this too, without the flag of `cargo bench`.
+    let in_earnest = |arguments: Vec<String>| {
+        arguments.iter().any(|a| a == "--bench") && !arguments.iter().any(|a| a == "--test")
+    };
+    let (systems, budget) = match in_earnest(std::env::args().collect()) {
+        true => (&SYSTEMS[..], Duration::from_millis(500)),
+        false => (&SYSTEMS[..2], Duration::ZERO),
+    };
+    println!("{:22} {:>10} {:>12} {:>9}", "system", "here µs", "quoracle µs", "ratio");
+    for text in systems {
+        compare(text, budget);
+    }
+    println!("Each the best of as many runs as fit into {budget:?}, of one at least.");
+}
+
+fn compare(text: &str, budget: Duration) {
+    let ours = system(text);
+    let ones = vec![1.0; ours.nodes()];
+    let theirs = Nodes::new(&ones, &ones).quorum_system(&ours);
+    let (here, found) = best(budget, || load(black_box(&ours)).value);
+    let (there, expected) = best(budget, || {
+        let limits = StrategyLimits::default();
+        let strategy = strategy(black_box(&theirs), Objective::Load, &limits);
+        strategy.load(Some(&only_writes()), None).expect("a load")
+    });
+    assert!((found - expected).abs() < 1e-9, "{text}: {found} {expected}");
+    let micros = |time: Duration| time.as_secs_f64() * 1e6;
+    let ratio = there.as_secs_f64() / here.as_secs_f64();
+    println!("{text:22} {:>10.1} {:>12.1} {ratio:>8.1}x", micros(here), micros(there));
+}
+
+/// The shortest of the runs that fit into `budget`, and what they answer.
+fn best<T>(budget: Duration, mut run: impl FnMut() -> T) -> (Duration, T) {
+    let started = Instant::now();
+    let mut shortest = Duration::MAX;
+    loop {
+        let start = Instant::now();
+        let answer = run();
+        shortest = shortest.min(start.elapsed());
+        if started.elapsed() >= budget {
+            return (shortest, answer);
+        }
+    }
+}
