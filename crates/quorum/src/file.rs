@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use skeptron_core::NodeId;
-use skeptron_core::topology::{Quorums, QuorumsError};
 use thiserror::Error;
+
+use crate::family::{Family, FamilyError};
 
 /// Why a file holds no quorums.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -13,11 +15,14 @@ pub enum FileError {
     #[error("there are no quorums in it; write one line of members for each node")]
     Empty,
     /// It starts like JSON but is not the JSON expected. The text says in which line.
-    #[error("JSON has to be a list of lists of nodes, like [[1,2],[2,3],[1,3]]: {0}")]
+    #[error(
+        "JSON has to be a list of lists of nodes, like [[1,2],[2,3],[1,3]], or an object with such a \
+         list as `quorums`: {0}"
+    )]
     Json(String),
-    /// The lists of a JSON file are no quorum system.
+    /// The lists of a JSON file are wrong.
     #[error(transparent)]
-    Invalid(#[from] QuorumsError),
+    Invalid(#[from] FamilyError),
     /// A line of text is wrong.
     #[error("line {line}: {cause}")]
     Line {
@@ -34,6 +39,9 @@ pub enum LineError {
     /// A word does not name a node.
     #[error("`{0}` is no node; nodes are numbers from 1")]
     NoNode(String),
+    /// What follows `nodes` is not how many there are.
+    #[error("`{0}` is no number of nodes; write for example `nodes 7`")]
+    NoNumber(String),
     /// Some lines say whose they are, some do not.
     #[error("either all lines start with `node:` or none; this one differs from the first")]
     Mixed,
@@ -53,38 +61,108 @@ pub enum LineError {
         /// Who has none.
         missing: NodeId,
     },
-    /// The line makes the whole no quorum system.
+    /// The line is wrong as a quorum.
     #[error(transparent)]
-    Invalid(#[from] QuorumsError),
+    Invalid(#[from] FamilyError),
 }
 
-/// Reads quorums, nodes counted from 1, from either of two forms:
+/// A file before it is known how many nodes there are.
+struct Lists {
+    nodes: Option<usize>,
+    quorums: Vec<Vec<NodeId>>,
+    /// Whether the first is that of the first node, and so on, rather than any quorums.
+    assigned: Assigned,
+    /// Where they stand, if that is known.
+    lines: Vec<usize>,
+}
+
+enum Assigned {
+    Yes,
+    /// If there are as many as nodes.
+    Perhaps,
+    /// Apart from the list.
+    As(Vec<Vec<NodeId>>),
+    No,
+}
+
+/// Reads quorums, nodes counted from 1, in one of these forms:
 ///
 /// - JSON: a list with one list of members for each node, `[[1,2],[2,3],[1,3]]`;
+/// - JSON: `{"nodes": 4, "quorums": [[1,2],[2,3],[1,3]]}` with any number of quorums, and if wanted
+///   which of them each node asks as `assignment`: what `skeptron quorum --json` writes;
 /// - text: one line for each node, `node: members` in any order or just the members in the order of
-///   the nodes, separated by blanks or commas. A `#` starts a comment.
+///   the nodes, separated by blanks or commas. A `#` starts a comment;
+/// - text: a line `nodes N` and then any number of quorums, a line each.
+///
+/// If `nodes` says how many there are, a list without a node for each line may also be of any length.
 ///
 /// # Errors
-/// The first thing that is wrong, with its line.
-pub fn parse_file(text: &str) -> Result<Quorums, FileError> {
-    if text.trim_start().starts_with(['[', '{']) { parse_json(text) } else { parse_lines(text) }
+/// The first thing that is wrong, with its line. That two quorums do not meet is not an error yet.
+pub fn parse_file(text: &str, nodes: Option<usize>) -> Result<Family, FileError> {
+    let is_json = text.trim_start().starts_with(['[', '{']);
+    let lists = if is_json { parse_json(text)? } else { parse_lines(text)? };
+    if lists.quorums.is_empty() {
+        return Err(FileError::Empty);
+    }
+    let count = lists.quorums.len();
+    let nodes = lists.nodes.or(nodes).unwrap_or(match lists.assigned {
+        Assigned::No => {
+            1 + lists.quorums.iter().flatten().map(|node| node.index()).max().unwrap_or(0)
+        }
+        Assigned::Yes | Assigned::Perhaps => count,
+        Assigned::As(ref sets) => sets.len(),
+    });
+    let family = match lists.assigned {
+        Assigned::Yes => Family::assigned(lists.quorums, nodes),
+        Assigned::Perhaps if count == nodes => Family::assigned(lists.quorums, nodes),
+        Assigned::As(assignment) => Family::with_assignment(lists.quorums, assignment, nodes),
+        Assigned::Perhaps | Assigned::No => Family::listed(lists.quorums, nodes),
+    };
+    family.map_err(|cause| match cause.place().and_then(|place| lists.lines.get(place)) {
+        Some(&line) => FileError::Line { line, cause: cause.into() },
+        None => cause.into(),
+    })
 }
 
-fn parse_json(text: &str) -> Result<Quorums, FileError> {
-    let sets: Vec<Vec<NodeId>> =
-        serde_json::from_str(text).map_err(|error| FileError::Json(error.to_string()))?;
-    if sets.is_empty() { Err(FileError::Empty) } else { Ok(Quorums::new(sets)?) }
+fn parse_json(text: &str) -> Result<Lists, FileError> {
+    #[derive(Deserialize)]
+    struct Object {
+        nodes: Option<usize>,
+        quorums: Option<Vec<Vec<NodeId>>>,
+        assignment: Option<Vec<Vec<NodeId>>>,
+    }
+    let wrong = |error: serde_json::Error| FileError::Json(error.to_string());
+    if text.trim_start().starts_with('[') {
+        let quorums = serde_json::from_str(text).map_err(wrong)?;
+        return Ok(Lists { nodes: None, quorums, assigned: Assigned::Perhaps, lines: Vec::new() });
+    }
+    let object: Object = serde_json::from_str(text).map_err(wrong)?;
+    let (quorums, assigned) = match (object.quorums, object.assignment) {
+        (Some(quorums), Some(assignment)) => (quorums, Assigned::As(assignment)),
+        (Some(quorums), None) => (quorums, Assigned::No),
+        (None, Some(assignment)) => (assignment, Assigned::Yes),
+        (None, None) => return Err(FileError::Json("it has no `quorums`".to_owned())),
+    };
+    Ok(Lists { nodes: object.nodes, quorums, assigned, lines: Vec::new() })
 }
 
-fn parse_lines(text: &str) -> Result<Quorums, FileError> {
+fn parse_lines(text: &str) -> Result<Lists, FileError> {
+    let mut nodes = None;
     let mut quorums = BTreeMap::new();
     let mut labelled = None;
     for (line, content) in (1..).zip(text.lines()) {
         let content = content.split_once('#').map_or(content, |(before, _)| before).trim();
+        let at_line = |cause| FileError::Line { line, cause };
         if content.is_empty() {
             continue;
         }
-        let at_line = |cause| FileError::Line { line, cause };
+        if let Some(number) = content.strip_prefix("nodes").filter(|_| quorums.is_empty()) {
+            let number = number.trim_start_matches([':', ' ', '\t']);
+            let number =
+                number.parse().map_err(|_| at_line(LineError::NoNumber(number.to_owned())));
+            nodes = Some(number?);
+            continue;
+        }
         let (label, members) = parse_line(content).map_err(at_line)?;
         if *labelled.get_or_insert(label.is_some()) != label.is_some() {
             return Err(at_line(LineError::Mixed));
@@ -94,25 +172,19 @@ fn parse_lines(text: &str) -> Result<Quorums, FileError> {
             return Err(at_line(LineError::Twice { node, first }));
         }
     }
-    if quorums.is_empty() {
-        return Err(FileError::Empty);
-    }
-    let nodes = quorums.len();
-    let (mut lines, mut sets) = (Vec::with_capacity(nodes), Vec::with_capacity(nodes));
-    for (expected, (node, (line, members))) in NodeId::all(nodes).zip(quorums) {
+    for (expected, (&node, &(line, _))) in NodeId::all(quorums.len()).zip(&quorums) {
         if node != expected {
             let cause = LineError::Missing { node, missing: expected };
             return Err(FileError::Line { line, cause });
         }
-        lines.push(line);
-        sets.push(members);
     }
-    Quorums::new(sets).map_err(|cause| {
-        let (QuorumsError::Empty(of)
-        | QuorumsError::UnknownNode { of, .. }
-        | QuorumsError::Disjoint(_, of)) = cause;
-        FileError::Line { line: lines[of.index()], cause: cause.into() }
-    })
+    let (lines, quorums) = quorums.into_values().unzip();
+    let assigned = match labelled {
+        Some(true) => Assigned::Yes,
+        _ if nodes.is_some() => Assigned::No,
+        _ => Assigned::Perhaps,
+    };
+    Ok(Lists { nodes, quorums, assigned, lines })
 }
 
 /// The node in front of the colon, if there is one, and the members.
@@ -140,30 +212,36 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tests::listed;
     use crate::{Construction, quorums};
+
+    /// Sets with members counted from 1.
+    fn listed(sets: &[Vec<NodeId>]) -> Vec<Vec<usize>> {
+        sets.iter().map(|set| set.iter().map(|node| node.index() + 1).collect()).collect()
+    }
 
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in r"[\[{]?[0-9P:,# \n\r\]\[x-]{0,60}") {
-            if let Ok(quorums) = parse_file(&text) {
-                prop_assert_eq!(parse_file(&written(&quorums)).unwrap(), quorums);
+            if let Ok(family) = parse_file(&text, None) {
+                prop_assert_eq!(parse_file(&written(&family), None).unwrap(), family);
             }
         }
     }
 
-    fn written(quorums: &Quorums) -> String {
+    fn written(family: &Family) -> String {
         let line =
             |set: &Vec<usize>| set.iter().map(|n| format!("{n} ")).collect::<String>() + "\n";
-        listed(quorums).iter().map(line).collect()
+        listed(family.sets()).iter().map(line).collect()
     }
 
     #[test]
     fn what_is_built_can_be_written_and_read() {
         for (construction, nodes) in [(Construction::Grid, 11), (Construction::Maekawa13, 13)] {
             let quorums = quorums(&construction, nodes).unwrap();
-            assert_eq!(parse_file(&written(&quorums)).as_ref(), Ok(&quorums));
-            assert_eq!(parse_file(&serde_json::to_string(&quorums).unwrap()), Ok(quorums));
+            let json = serde_json::to_string(&quorums).unwrap();
+            let family = parse_file(&json, None).unwrap();
+            assert_eq!(parse_file(&written(&family), None).as_ref(), Ok(&family));
+            assert_eq!(family.system("file").unwrap().assignment(), &quorums);
         }
     }
 
@@ -176,20 +254,47 @@ mod tests {
             "1: 1 2\n2: 2 3\n3: 1 3",
             "# a triangle\n\n3 : 3,1 # the last first\r\n1:1, 2\r\n2:\t2 , 3,\r\n",
             "P1: P1 P2\nP2: P2 P3\nP3: P1 P3",
+            "nodes 3\n1 2\n2 3\n1 3",
+            "{\"kind\": \"majority\", \"nodes\": 3, \"quorums\": [[1,2],[2,3],[1,3]]}",
+            "{\"quorums\": [[1,2],[2,3],[1,3]], \"assignment\": [[1,2],[2,3],[1,3]]}",
+            "{\"quorums\": null, \"assignment\": [[1,2],[2,3],[1,3]]}",
         ] {
-            let quorums = parse_file(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-            assert_eq!(listed(&quorums), [[1, 2], [2, 3], [1, 3]], "{text}");
+            let family = parse_file(text, None).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(listed(family.assignment()), [[1, 2], [2, 3], [1, 3]], "{text}");
+            assert_eq!(listed(family.sets()), [[1, 2], [2, 3], [1, 3]], "{text}");
+        }
+    }
+
+    #[test]
+    fn any_number_of_quorums() {
+        let star = [[1, 2], [1, 2], [1, 3], [1, 3]];
+        for (text, nodes) in [
+            ("1 2\n1 3", Some(4)),
+            ("[[1,2],[1,3]]", Some(4)),
+            ("nodes: 4\n1 2\n1 3", None),
+            ("{\"nodes\": 4, \"quorums\": [[1,2],[1,3]]}", None),
+        ] {
+            let family = parse_file(text, nodes).unwrap();
+            assert_eq!(listed(family.sets()), [[1, 2], [1, 3]], "{text}");
+            assert_eq!(
+                listed(family.assignment()),
+                star,
+                "{text}: one it is in, if any; they take turns"
+            );
         }
     }
 
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         let empty = "there are no quorums in it; write one line of members for each node";
-        let json = "JSON has to be a list of lists of nodes, like [[1,2],[2,3],[1,3]]: ";
+        let json = "JSON has to be a list of lists of nodes, like [[1,2],[2,3],[1,3]], or an object \
+                    with such a list as `quorums`: ";
         for (text, message) in [
             ("", empty),
             ("# nothing\n \n", empty),
             ("[]", empty),
+            ("nodes 3", empty),
+            ("{\"quorums\": []}", empty),
             ("1 2\n1 x\n", "line 2: `x` is no node; nodes are numbers from 1"),
             ("\n0 1", "line 2: `0` is no node; nodes are numbers from 1"),
             ("x: 1", "line 1: `x` is no node; nodes are numbers from 1"),
@@ -197,6 +302,13 @@ mod tests {
             ("1: 2: 3", "line 1: `2:` is no node; nodes are numbers from 1"),
             ("-1", "line 1: `-1` is no node; nodes are numbers from 1"),
             ("4294967296", "line 1: `4294967296` is no node; nodes are numbers from 1"),
+            ("nodes x", "line 1: `x` is no number of nodes; write for example `nodes 7`"),
+            ("nodes 0\n1", "a quorum system has 1 to 100000 nodes, not 0"),
+            ("nodes 2\n1: 1", "there are 1 quorums for 2 nodes; every node needs one"),
+            (
+                "nodes 2\n1\n1 3",
+                "line 3: the quorum of number 2 names P3, but there are only 2 nodes",
+            ),
             (
                 "1: 1\n1",
                 "line 2: either all lines start with `node:` or none; this one differs from the \
@@ -218,15 +330,6 @@ mod tests {
             ),
             ("1\n,", "line 2: the quorum of P2 is empty; every node needs at least one arbiter"),
             ("1\n1 5", "line 2: the quorum of P2 names P5, but there are only 2 nodes"),
-            (
-                "# two\n1\n2",
-                "line 3: the quorums of P1 and P2 do not intersect; both could enter at the same \
-                 time",
-            ),
-            (
-                "[[1],[2]]",
-                "the quorums of P1 and P2 do not intersect; both could enter at the same time",
-            ),
             ("[[1],[]]", "the quorum of P2 is empty; every node needs at least one arbiter"),
             ("[[1,3],[1]]", "the quorum of P1 names P3, but there are only 2 nodes"),
             (
@@ -239,12 +342,31 @@ mod tests {
                 "[1]",
                 &format!("{json}invalid type: integer `1`, expected a sequence at line 1 column 2"),
             ),
+            ("{\"1\": [1]}", &format!("{json}it has no `quorums`")),
             (
-                "{\"1\": [1]}",
-                &format!("{json}invalid type: map, expected a sequence at line 1 column 0"),
+                "{\"quorums\": [[1]], \"assignment\": [[1],[2]]}",
+                "what P2 asks is none of the quorums; add it to the list, or leave out `assignment`",
             ),
         ] {
-            assert_eq!(parse_file(text).unwrap_err().to_string(), message, "{text:?}");
+            assert_eq!(parse_file(text, None).unwrap_err().to_string(), message, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sets_that_do_not_meet_are_named() {
+        for (text, message) in [
+            (
+                "# two\n1\n2",
+                "the quorums of P1 {1} and P2 {2} do not intersect; both could enter at the same time",
+            ),
+            (
+                "nodes 4\n1 2\n2 3\n3 4",
+                "the quorums of number 1 {1, 2} and number 3 {3, 4} do not intersect; both could enter \
+                 at the same time",
+            ),
+        ] {
+            let family = parse_file(text, None).unwrap();
+            assert_eq!(family.system("file").unwrap_err().to_string(), message);
         }
     }
 }

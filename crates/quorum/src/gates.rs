@@ -227,41 +227,10 @@ impl Gates {
         alike
     }
 
-    /// The symmetry at `turn / turns` of a full turn: in every gate, alike members move on by that part
-    /// of their number, and what is left of the turn turns each of them inside. Where each node goes.
-    ///
-    /// Over a full turn every node goes equally long to each node that is alike.
+    /// The symmetries by which alike nodes take turns.
     #[must_use]
-    pub fn turned(&self, turn: usize, turns: usize) -> Vec<NodeId> {
-        let alike = self.alike();
-        let mut places = vec![NodeId::new(0); self.nodes];
-        let last = self.gates.len() - 1;
-        let mut open = vec![(last, last, turn % turns)];
-        while let Some((from, to, turn)) = open.pop() {
-            let mut groups: BTreeMap<usize, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
-            for (index, group) in alike[from].iter().enumerate() {
-                groups.entry(*group).or_default().0.push(index);
-            }
-            for (index, group) in alike[to].iter().enumerate() {
-                groups.entry(*group).or_default().1.push(index);
-            }
-            for (sources, targets) in groups.into_values() {
-                let (step, rest) = (turn * sources.len() / turns, turn * sources.len() % turns);
-                for (index, &source) in sources.iter().enumerate() {
-                    let target = targets[(index + step) % targets.len()];
-                    let parts = (
-                        self.gates[from].members[source].part,
-                        self.gates[to].members[target].part,
-                    );
-                    match parts {
-                        (Part::Node(node), Part::Node(place)) => places[node.index()] = place,
-                        (Part::Gate(from), Part::Gate(to)) => open.push((from, to, rest)),
-                        _ => unreachable!("alike members have parts of the same form"),
-                    }
-                }
-            }
-        }
-        places
+    pub fn turning(&self) -> Turning<'_> {
+        Turning::new(self)
     }
 
     /// A quorum that costs least if each node costs what `cost` says (not less than nothing), and its
@@ -273,31 +242,6 @@ impl Gates {
         (costs[last], self.expand(&chosen, Part::Gate(last)))
     }
 
-    /// A quorum with `node` in it that is minimal, and among those about the cheapest; none if the node
-    /// is in no minimal quorum, because its vote never decides.
-    #[must_use]
-    pub fn cheapest_with(&self, node: NodeId, cost: impl Fn(NodeId) -> f64) -> Option<Vec<NodeId>> {
-        let (costs, chosen) = self.choices(&cost);
-        let mut quorum = vec![node];
-        let mut inner = Part::Node(node);
-        // Only gates further on can contain what has been found.
-        for (number, gate) in self.gates.iter().enumerate() {
-            let Some(own) = gate.members.iter().position(|member| member.part == inner) else {
-                continue;
-            };
-            let price = |index: usize| match gate.members[index].part {
-                Part::Node(node) => cost(node),
-                Part::Gate(number) => costs[number],
-            };
-            for index in gate.partners(own, price)? {
-                quorum.extend(self.expand(&chosen, gate.members[index].part));
-            }
-            inner = Part::Gate(number);
-        }
-        quorum.sort_unstable();
-        Some(quorum)
-    }
-
     /// What each gate costs at least, and which of its members to take for that.
     fn choices(&self, cost: &impl Fn(NodeId) -> f64) -> (Vec<f64>, Vec<Vec<usize>>) {
         let mut costs = Vec::with_capacity(self.gates.len());
@@ -307,9 +251,7 @@ impl Gates {
                 Part::Node(node) => cost(node),
                 Part::Gate(number) => costs[number],
             };
-            let all: Vec<_> = (0..gate.members.len()).collect();
-            let (least, members) =
-                gate.cover(&all, gate.need, u64::MAX, price).expect("all members are enough");
+            let (least, members) = gate.cheapest(price);
             costs.push(least);
             chosen.push(members);
         }
@@ -371,76 +313,130 @@ impl Gates {
     }
 }
 
-impl Gate {
-    /// The cheapest of `members` that weigh from `least` to `most` together, and their cost.
-    fn cover(
-        &self,
-        members: &[usize],
-        least: u64,
-        most: u64,
-        price: impl Fn(usize) -> f64,
-    ) -> Option<(f64, Vec<usize>)> {
-        let mut groups: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-        for &member in members {
-            groups.entry(self.members[member].weight).or_default().push(member);
+/// Symmetries of a system, in order as the turns of a wheel: at `turn / turns` of a full turn, alike
+/// members of every gate move on by that part of their number, and what is left of the turn turns each of
+/// them inside. Over a full turn every node goes equally long to each node that is alike.
+#[derive(Clone, Debug)]
+pub struct Turning<'a> {
+    gates: &'a Gates,
+    /// For each gate its groups of alike members.
+    groups: Vec<BTreeMap<usize, Vec<usize>>>,
+    /// For each gate and member its group and its place there.
+    places: Vec<Vec<(usize, usize)>>,
+    /// For each gate, in which gate it is which member.
+    gate_above: Vec<(usize, usize)>,
+    /// The same for each node.
+    node_above: Vec<(usize, usize)>,
+}
+
+impl<'a> Turning<'a> {
+    fn new(gates: &'a Gates) -> Self {
+        let mut groups = Vec::with_capacity(gates.gates.len());
+        let mut places = Vec::with_capacity(gates.gates.len());
+        let mut gate_above = vec![(0, 0); gates.gates.len()];
+        let mut node_above = vec![(0, 0); gates.nodes];
+        for (number, (gate, alike)) in gates.gates.iter().zip(gates.alike()).enumerate() {
+            let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+            let mut place = Vec::with_capacity(alike.len());
+            for (index, (member, group)) in gate.members.iter().zip(alike).enumerate() {
+                let group_members = members.entry(group).or_default();
+                place.push((group, group_members.len()));
+                group_members.push(index);
+                match member.part {
+                    Part::Node(node) => node_above[node.index()] = (number, index),
+                    Part::Gate(inner) => gate_above[inner] = (number, index),
+                }
+            }
+            groups.push(members);
+            places.push(place);
         }
-        // Of members of one weight the cheapest are taken first, so a choice is a number for each
-        // weight. `best[weight]` is the cheapest way to it; above what is needed weights are one.
-        let top = least.min(most);
-        let mut best: BTreeMap<u64, (f64, Vec<usize>)> = BTreeMap::from([(0, (0.0, Vec::new()))]);
+        Turning { gates, groups, places, gate_above, node_above }
+    }
+
+    /// Where this turn brings a node.
+    #[must_use]
+    pub fn place(&self, node: NodeId, turn: usize, turns: usize) -> NodeId {
+        let last = self.gates.gates.len() - 1;
+        let mut way = vec![self.node_above[node.index()]];
+        while let Some(&(gate, _)) = way.last().filter(|(gate, _)| *gate != last) {
+            way.push(self.gate_above[gate]);
+        }
+        let (mut to, mut turn) = (last, turn % turns);
+        for (from, member) in way.into_iter().rev() {
+            let (group, place) = self.places[from][member];
+            let targets = &self.groups[to][&group];
+            let moved = turn * targets.len();
+            let target = targets[(place + moved / turns) % targets.len()];
+            turn = moved % turns;
+            match self.gates.gates[to].members[target].part {
+                Part::Node(node) => return node,
+                Part::Gate(inner) => to = inner,
+            }
+        }
+        unreachable!("the way ends at a node")
+    }
+
+    /// Where this turn brings a quorum, members in ascending order.
+    #[must_use]
+    pub fn quorum(&self, quorum: &[NodeId], turn: usize, turns: usize) -> Vec<NodeId> {
+        let mut moved: Vec<_> = quorum.iter().map(|&node| self.place(node, turn, turns)).collect();
+        moved.sort_unstable();
+        moved
+    }
+}
+
+impl Gate {
+    /// The members that are enough and cost least together, and what they cost.
+    fn cheapest(&self, price: impl Fn(usize) -> f64) -> (f64, Vec<usize>) {
+        let mut groups: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (index, member) in self.members.iter().enumerate().filter(|(_, m)| m.weight > 0) {
+            groups.entry(member.weight).or_default().push(index);
+        }
+        // `best[w]` is the least cost of weight w, where what is needed stands for more as well. Of
+        // members of one weight the cheapest are taken first, so a choice is a number for each weight.
+        let need = self.need as usize;
+        let mut best = vec![f64::INFINITY; need + 1];
+        best[0] = 0.0;
+        let mut choices = Vec::with_capacity(groups.len());
         for (weight, mut group) in groups {
+            let weight = usize::try_from(weight).unwrap_or(usize::MAX);
             group.sort_by(|&a, &b| price(a).total_cmp(&price(b)));
-            let costs: Vec<f64> = group
-                .iter()
-                .scan(0.0, |sum, &member| {
-                    *sum += price(member);
-                    Some(*sum)
-                })
-                .collect();
-            let mut next = best.clone();
-            for (&have, (paid, taken)) in &best {
-                for (count, cost) in (1..).zip(&costs) {
-                    let Some(sum) = have.checked_add(weight * count).filter(|&sum| sum <= most)
-                    else {
-                        break;
-                    };
-                    let reached = if most == u64::MAX { sum.min(top) } else { sum };
-                    let total = paid + cost;
-                    if next.get(&reached).is_none_or(|(known, _)| total < *known) {
-                        let members = [&taken[..], &group[..count as usize]].concat();
-                        next.insert(reached, (total, members));
+            let mut taken = vec![0_u32; need + 1];
+            let mut before_need = need;
+            // From the top, so that nobody votes twice.
+            for have in (0..need).rev() {
+                let mut total = best[have];
+                if total.is_infinite() {
+                    continue;
+                }
+                for (count, &member) in (1..).zip(&group) {
+                    total += price(member);
+                    let sum = have.saturating_add(weight.saturating_mul(count)).min(need);
+                    if total < best[sum] {
+                        best[sum] = total;
+                        taken[sum] = count as u32;
+                        if sum == need {
+                            before_need = have;
+                        }
                     }
-                    if sum >= least {
+                    if sum == need {
                         break;
                     }
                 }
             }
-            best = next;
+            choices.push((weight, group, taken, before_need));
         }
-        best.into_iter()
-            .filter(|(weight, _)| *weight >= least)
-            .map(|(_, choice)| choice)
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-    }
-
-    /// The other members of a minimal coalition with `own` in it; none if its vote never decides.
-    fn partners(&self, own: usize, price: impl Fn(usize) -> f64) -> Option<Vec<usize>> {
-        let weight = self.members[own].weight;
-        let others: Vec<_> = (0..self.members.len()).filter(|&index| index != own).collect();
-        // Without the own vote it must not be enough.
-        let least = self.need.saturating_sub(weight);
-        let (_, mut partners) = self.cover(&others, least, self.need - 1, &price)?;
-        partners.sort_by(|&a, &b| price(b).total_cmp(&price(a)));
-        let mut sum =
-            weight + partners.iter().map(|&index| self.members[index].weight).sum::<u64>();
-        partners.retain(|&index| {
-            let without = sum - self.members[index].weight;
-            if without >= self.need {
-                sum = without;
-            }
-            without < self.need
-        });
-        Some(partners)
+        let (mut members, mut at) = (Vec::new(), need);
+        for (weight, group, taken, before_need) in choices.into_iter().rev() {
+            let count = taken[at] as usize;
+            members.extend_from_slice(&group[..count]);
+            at = match count {
+                0 => at,
+                _ if at == need => before_need,
+                _ => at - weight * count,
+            };
+        }
+        (best[need], members)
     }
 
     /// How many minimal quorums of each size there are, if `parts` says so for each member.

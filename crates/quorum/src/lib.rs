@@ -16,13 +16,14 @@
 //! assert!(cyclic.iter().all(|quorum| quorum.len() == 4));
 //! assert!(difference_cover(12)?.is_minimal());
 //!
-//! let triangle = parse_file("1: 1 2\n2: 2 3\n3: 1 3")?;
-//! assert_eq!(triangle.of(NodeId::new(1)), [NodeId::new(1), NodeId::new(2)]);
+//! let triangle = parse_file("1: 1 2\n2: 2 3\n3: 1 3", None)?.system("triangle")?;
+//! assert_eq!(triangle.assignment().of(NodeId::new(1)), [NodeId::new(1), NodeId::new(2)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod analysis;
 mod construct;
+mod family;
 mod file;
 pub mod gates;
 pub mod picture;
@@ -36,5 +37,6 @@ pub use construct::{
     Construction, ConstructionError, Cover, PlaneViolation, QuorumError, build, default_for,
     difference_cover, plane_axioms, quorums,
 };
+pub use family::{Disjoint, Family, FamilyError, Place, braced};
 pub use file::{FileError, LineError, parse_file};
 pub use system::{Shape, System};

@@ -11,6 +11,7 @@ use crate::gates::Gates;
 /// A set of quorums of which any two meet, and the one that each node asks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct System {
+    kind: String,
     name: String,
     shape: Shape,
     assignment: Quorums,
@@ -39,17 +40,30 @@ impl System {
     /// The system whose quorums are those that the nodes ask.
     pub(crate) fn of_assigned(name: impl Into<String>, assignment: Quorums) -> Self {
         let shape = Shape::Listed(distinct(assignment.iter()));
-        System { name: name.into(), shape, assignment, notes: Vec::new() }
+        System::new(name, shape, assignment)
     }
 
     pub(crate) fn new(name: impl Into<String>, shape: Shape, assignment: Quorums) -> Self {
-        System { name: name.into(), shape, assignment, notes: Vec::new() }
+        let name = name.into();
+        let kind = name.split(':').next().unwrap_or_default().to_owned();
+        System { kind, name, shape, assignment, notes: Vec::new() }
+    }
+
+    pub(crate) fn from_file(name: &str, shape: Shape, assignment: Quorums) -> Self {
+        let (kind, name) = ("file".to_owned(), name.to_owned());
+        System { kind, name, shape, assignment, notes: Vec::new() }
     }
 
     /// The same, with something to say about how it was built.
     pub(crate) fn with_note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
+    }
+
+    /// The name of the construction it comes from, or `file`.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.kind
     }
 
     /// The construction it comes from, as it would be typed, or the file.

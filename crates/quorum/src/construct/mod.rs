@@ -9,6 +9,7 @@ mod presets;
 mod projective;
 mod triangle;
 mod votes;
+mod weighted;
 
 use std::fmt;
 use std::str::FromStr;
@@ -74,6 +75,23 @@ impl Construction {
         "maekawa-13",
         "fano",
     ];
+
+    /// Those for which it is enough to know how many nodes there are.
+    pub fn of_any_size() -> impl Iterator<Item = Construction> {
+        [
+            Construction::Projective(None),
+            Construction::Cyclic,
+            Construction::Grid,
+            Construction::Triangle,
+            Construction::Hierarchical(None),
+            Construction::Tree(None),
+            Construction::Wall(None),
+            Construction::Majority,
+            Construction::Singleton,
+            Construction::All,
+        ]
+        .into_iter()
+    }
 
     /// Its name, without what follows a colon.
     #[must_use]
@@ -317,10 +335,12 @@ pub enum QuorumError {
     NoWeight,
     /// The votes could not be counted in reasonable time.
     #[error(
-        "the weights add up to more than {most}; divide them by a common factor, only their ratios \
-         matter"
+        "the weights add up to {total} and at most {most} can be counted for so many nodes; round them, \
+         only their ratios matter"
     )]
     TooMuchWeight {
+        /// All of them, divided by what they have in common.
+        total: u64,
         /// The limit.
         most: u64,
     },
@@ -343,7 +363,7 @@ pub fn build(construction: &Construction, nodes: usize) -> Result<System, Quorum
         Construction::Singleton => votes::singleton(nodes),
         Construction::All => votes::all(nodes),
         Construction::Majority => votes::majority(nodes),
-        Construction::Weighted(weights) => votes::weighted(weights),
+        Construction::Weighted(weights) => weighted::system(weights),
         Construction::Grid => grid::system(nodes),
         Construction::Cyclic => cyclic::system(nodes),
         Construction::Projective(_) => projective::system(construction, nodes),

@@ -45,7 +45,10 @@ mod tests {
             6: 2 6 9 12 · 7: 2 7 10 13 · 8: 1 8 9 10 · 9: 3 7 9 11 · 10: 3 5 10 12 · \
             11: 1 11 12 13 · 12: 4 7 8 12 · 13: 4 5 9 13";
         let quorums = quorums(&Construction::Maekawa13, 13).unwrap();
-        assert_eq!(quorums, parse_file(&spec.replace('·', "\n")).unwrap());
+        assert_eq!(
+            quorums,
+            parse_file(&spec.replace('·', "\n"), None).unwrap().system("spec").unwrap().into()
+        );
         assert_eq!(degrees(&quorums), [4; 13]);
     }
 

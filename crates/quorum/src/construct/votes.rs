@@ -1,5 +1,5 @@
-//! Systems in which nodes vote: `singleton`, `all`, `majority`, `weighted`, `wall`, `tree`,
-//! `hierarchical`. All of them are [`Gates`].
+//! Systems in which nodes vote: `singleton`, `all`, `majority`, `wall`, `tree`, `hierarchical`. All of
+//! them, and `weighted`, are [`Gates`].
 
 use skeptron_core::NodeId;
 use skeptron_core::topology::Quorums;
@@ -7,9 +7,6 @@ use skeptron_core::topology::Quorums;
 use super::{Construction, QuorumError};
 use crate::gates::Gates;
 use crate::system::{Shape, System};
-
-/// Up to this total weight votes are counted.
-const MOST_WEIGHT: u64 = 1_000_000;
 
 pub(super) fn singleton(nodes: usize) -> Result<System, QuorumError> {
     let mut weights = vec![0; nodes];
@@ -20,25 +17,12 @@ pub(super) fn singleton(nodes: usize) -> Result<System, QuorumError> {
 }
 
 pub(super) fn all(nodes: usize) -> Result<System, QuorumError> {
-    assigned(&Construction::All, Gates::votes(nodes, nodes))
+    turned(&Construction::All, Gates::votes(nodes, nodes))
 }
 
 /// Each node takes itself and its ⌊N/2⌋ successors, so that everybody is asked equally often.
 pub(super) fn majority(nodes: usize) -> Result<System, QuorumError> {
-    assigned(&Construction::Majority, Gates::votes(nodes, nodes / 2 + 1))
-}
-
-/// More than half of the weight.
-pub(super) fn weighted(weights: &[u64]) -> Result<System, QuorumError> {
-    let total = weights.iter().fold(0_u64, |sum, &weight| sum.saturating_add(weight));
-    match total {
-        0 => Err(QuorumError::NoWeight),
-        1..=MOST_WEIGHT => {
-            let construction = Construction::Weighted(weights.to_vec());
-            assigned(&construction, Gates::weighted(weights, total / 2 + 1))
-        }
-        _ => Err(QuorumError::TooMuchWeight { most: MOST_WEIGHT }),
-    }
+    turned(&Construction::Majority, Gates::votes(nodes, nodes / 2 + 1))
 }
 
 /// Without `rows`, the wall 1, 2, 3, … with what remains spread over its lower rows.
@@ -47,8 +31,8 @@ pub(super) fn wall(rows: Option<&[usize]>, nodes: usize) -> Result<System, Quoru
     if let Some(empty) = rows.iter().position(|&width| width == 0) {
         return Err(QuorumError::EmptyRow(empty + 1));
     }
-    let gates = Gates::wall(&rows);
-    assigned(&Construction::Wall(Some(rows)), gates)
+    let (shape, sets) = (Shape::Gates(Gates::wall(&rows)), below(&rows));
+    Ok(System::new(Construction::Wall(Some(rows)).to_string(), shape, Quorums::new(sets)?))
 }
 
 /// Rows of 1, 2, 3, … nodes; what remains makes the lowest ones longer by one.
@@ -72,7 +56,8 @@ pub(super) fn tree(nodes: usize) -> Result<System, QuorumError> {
             nearby: vec![(2 << height) - 1, (4 << height) - 1],
         });
     }
-    assigned(&Construction::Tree(Some(height)), Gates::tree(height))
+    let (shape, sets) = (Shape::Gates(Gates::tree(height)), paths(nodes));
+    Ok(System::new(Construction::Tree(Some(height)).to_string(), shape, Quorums::new(sets)?))
 }
 
 pub(super) fn hierarchical(nodes: usize) -> Result<System, QuorumError> {
@@ -86,38 +71,67 @@ pub(super) fn hierarchical(nodes: usize) -> Result<System, QuorumError> {
             nearby: vec![below, 3 * below],
         });
     }
-    assigned(&Construction::Hierarchical(Some(height)), Gates::hierarchy(height))
+    turned(&Construction::Hierarchical(Some(height)), Gates::hierarchy(height))
 }
 
-/// Each node gets a minimal quorum that it is in, as small as possible, so that the nodes are asked about
-/// equally often; exactly so where all nodes are alike.
-fn assigned(construction: &Construction, gates: Gates) -> Result<System, QuorumError> {
+/// All nodes are alike: the quorum of the first node, brought to every other.
+fn turned(construction: &Construction, gates: Gates) -> Result<System, QuorumError> {
     let nodes = gates.nodes();
-    let is_one_class = gates.classes().iter().all(|&class| class == 0);
-    let sets = if is_one_class {
-        let first = NodeId::new(0);
-        let quorum = gates.cheapest_with(first, |node| (node.index() + 1) as f64);
-        let quorum = quorum.unwrap_or_else(|| vec![first]);
-        let turn = |i| {
-            let places = gates.turned(i, nodes);
-            quorum.iter().map(|node| places[node.index()]).collect()
-        };
-        (0..nodes).map(turn).collect()
-    } else {
-        let mut asked = vec![0_usize; nodes];
-        let mut sets: Vec<Vec<NodeId>> = Vec::with_capacity(nodes);
-        // One more node outweighs being asked more often, by everybody and everywhere.
-        let node_cost = (nodes * nodes) as f64;
-        for node in NodeId::all(nodes) {
-            let cost = |node: NodeId| node_cost + asked[node.index()] as f64;
-            let quorum = gates.cheapest_with(node, cost).unwrap_or_else(|| gates.cheapest(cost).1);
-            for member in &quorum {
-                asked[member.index()] += 1;
+    let (_, quorum) = gates.cheapest(|node| (node.index() + 1) as f64);
+    let turning = gates.turning();
+    let sets = (0..nodes).map(|turn| turning.quorum(&quorum, turn, nodes)).collect();
+    Ok(System::new(construction.to_string(), Shape::Gates(gates), Quorums::new(sets)?))
+}
+
+/// The own row, and of each row below it the node that is about as far along. Where a single node makes a
+/// row, nothing above it is ever needed.
+fn below(rows: &[usize]) -> Vec<Vec<NodeId>> {
+    let decisive = rows.iter().rposition(|&width| width == 1).unwrap_or(0);
+    let starts: Vec<usize> = rows
+        .iter()
+        .scan(0, |next, &width| {
+            let start = *next;
+            *next += width;
+            Some(start)
+        })
+        .collect();
+    let mut sets = Vec::new();
+    for (row, &width) in rows.iter().enumerate() {
+        for column in 0..width {
+            let full = row.max(decisive);
+            let mut set: Vec<_> = (starts[full]..starts[full] + rows[full]).collect();
+            for lower in full + 1..rows.len() {
+                // Each row a little further, or the same columns would always be asked.
+                let along = column * rows[lower] / width + row;
+                set.push(starts[lower] + along % rows[lower]);
             }
-            sets.push(quorum);
+            sets.push(set.into_iter().map(NodeId::new).collect());
         }
-        sets
+    }
+    sets
+}
+
+/// The path from the root to the node and on to a leaf, to the side that was asked less often.
+fn paths(nodes: usize) -> Vec<Vec<NodeId>> {
+    let mut asked = vec![0_usize; nodes];
+    let mut path_of = |node: usize| {
+        let mut path = vec![node];
+        while let Some(&top) = path.last().filter(|&&top| top > 0) {
+            path.push((top - 1) / 2);
+        }
+        let mut end = node;
+        while 2 * end + 2 < nodes {
+            let (left, right) = (2 * end + 1, 2 * end + 2);
+            end = if asked[left] <= asked[right] { left } else { right };
+            path.push(end);
+        }
+        for &member in &path {
+            asked[member] += 1;
+        }
+        path.into_iter().map(NodeId::new).collect()
     };
-    let system = System::new(construction.to_string(), Shape::Gates(gates), Quorums::new(sets)?);
-    Ok(system)
+    // The leaves have no choice, so they come first.
+    let mut sets: Vec<Vec<NodeId>> = (0..nodes).rev().map(&mut path_of).collect();
+    sets.reverse();
+    sets
 }

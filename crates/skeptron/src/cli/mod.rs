@@ -14,6 +14,7 @@ mod estimate;
 pub mod explain;
 mod list;
 mod names;
+mod quorum;
 pub mod sim;
 pub mod system;
 mod table;
@@ -29,6 +30,7 @@ mod traces;
   skeptron sim raymond -n 15 --tree balanced:2    run and measure one
   skeptron compare -n 4,16,64                     all of them, claim beside measurement
   skeptron check ricart-agrawala -n 3             explore everything that 3 nodes can do
+  skeptron quorum best -n 13                      which quorums for 13 nodes?
 
 Exit codes: 0 fine, 1 a property was violated or a claim missed, 2 bad input,
 3 a search ended before everything was explored.")]
@@ -49,6 +51,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Explore every interleaving of a small system and judge each
     Check(Box<check::CheckArgs>),
+    /// Build, check and analyse a quorum system
+    Quorum(Box<quorum::QuorumArgs>),
     /// Measure how fast Skeptron itself is
     Bench(bench::BenchArgs),
     /// Write a completion script for your shell
@@ -124,6 +128,7 @@ impl Cli {
             Command::Sim(args) => args.run(&mut out),
             Command::Compare(args) => args.run(&mut out),
             Command::Check(args) => args.run(&mut out),
+            Command::Quorum(args) => args.run(&mut out),
             Command::Bench(args) => args.run(&mut out),
             Command::Completions(args) => {
                 // Into memory first: the generator panics if the reader goes away.

@@ -8,9 +8,9 @@ use clap::Args;
 use skeptron_core::catalogue::{Info, Layout};
 use skeptron_core::topology::{Quorums, Structure, Tree};
 use skeptron_core::{Arbitration, NodeId, Setup};
-use skeptron_quorum::Construction;
 
 use super::names;
+use super::quorum::source::Source;
 
 /// The system: how many nodes, and the layout that some algorithms need.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
@@ -22,8 +22,9 @@ pub struct SystemArgs {
     /// Who coordinates in `central` [default: P1]
     #[arg(long, value_name = "NODE", help_heading = "Layout")]
     pub coordinator: Option<String>,
-    /// Quorums for `maekawa` and `sanders`: singleton, all, majority, grid, cyclic, projective,
-    /// maekawa-13, fano, or a file [default: cyclic]
+    /// Quorums for `maekawa` and `sanders`: singleton, all, majority, weighted:3,1,1, grid, cyclic,
+    /// projective[:Q], triangle, wall[:1,2,3], tree[:H], hierarchical[:H], maekawa-13, fano, best, or a
+    /// file; `skeptron quorum` tells all about them [default: cyclic]
     #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
     pub quorum: Option<String>,
     /// Information structure for `sanders`: lamport, ricart-agrawala, maekawa, sanders-4, or a JSON
@@ -112,9 +113,7 @@ impl SystemArgs {
     /// Presets and files know how many nodes they are for.
     fn nodes_of_layout(&self) -> Result<Option<usize>> {
         Ok(match (self.quorum.as_deref(), self.structure.as_deref(), self.tree.as_deref()) {
-            (Some("maekawa-13"), ..) => Some(13),
-            (Some("fano"), ..) => Some(7),
-            (Some(path), ..) if Path::new(path).is_file() => Some(quorum_file(path)?.nodes()),
+            (Some(quorum), ..) => Source::parse(quorum)?.nodes()?,
             (_, Some("sanders-4"), _) => Some(4),
             (_, Some(path), _) if Path::new(path).is_file() => Some(structure_file(path)?.nodes()),
             (_, _, Some(path)) if Path::new(path).is_file() => Some(tree_file(path, None)?.nodes()),
@@ -123,18 +122,11 @@ impl SystemArgs {
     }
 
     fn quorums(&self, nodes: usize) -> Result<Quorums> {
-        let construction = match self.quorum.as_deref() {
-            None => skeptron_quorum::default_for(nodes),
-            Some(name) => match name.parse::<Construction>() {
-                Ok(construction) => construction,
-                Err(_) if Path::new(name).exists() => return quorum_file(name),
-                Err(unknown) => {
-                    let hint = names::did_you_mean(name, Construction::NAMES.into_iter());
-                    bail!("{unknown}, or a file, and no file has that name{hint}")
-                }
-            },
+        let source = match self.quorum.as_deref() {
+            None => Source::Construction(skeptron_quorum::default_for(nodes)),
+            Some(name) => Source::parse(name)?,
         };
-        Ok(skeptron_quorum::quorums(&construction, nodes)?)
+        Ok(source.system(nodes)?.into())
     }
 
     fn structure(&self, nodes: usize) -> Result<Structure> {
@@ -195,10 +187,6 @@ fn arbitration(name: &str) -> Result<Arbitration> {
 
 fn read(path: &str) -> Result<String> {
     fs::read_to_string(path).with_context(|| path.to_string())
-}
-
-fn quorum_file(path: &str) -> Result<Quorums> {
-    skeptron_quorum::parse_file(&read(path)?).with_context(|| path.to_string())
 }
 
 fn structure_file(path: &str) -> Result<Structure> {

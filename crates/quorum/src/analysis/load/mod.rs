@@ -14,6 +14,7 @@ mod turns;
 use std::fmt;
 
 use num_rational::Ratio;
+use serde::Serialize;
 use skeptron_core::NodeId;
 
 use self::exact::Exact;
@@ -40,8 +41,8 @@ pub struct Load {
     pub lower_bound: f64,
     /// How likely which quorums are chosen, in ascending order; all others never are.
     pub strategy: Vec<Share>,
-    /// If so, each quorum of the strategy stands for itself in all its turns ([`Gates::turned`]), which
-    /// are too many to write out.
+    /// If so, each quorum of the strategy stands for itself in all its turns ([`Gates::turning`]),
+    /// which are too many to write out.
     pub is_turned: bool,
     /// A weight for each node, summing to 1.
     pub weights: Vec<f64>,
@@ -50,7 +51,7 @@ pub struct Load {
 }
 
 /// A quorum of a strategy.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Share {
     /// Which quorum.
     pub quorum: Vec<NodeId>,

@@ -17,22 +17,17 @@ pub(super) fn spread(gates: &Gates, forms: &[Share]) -> Option<Vec<Share>> {
     let class_of = gates.classes();
     let moments: Vec<Vec<Ratio<usize>>> =
         forms.iter().map(|form| moments(&class_of, &form.quorum)).collect();
-    let different: BTreeSet<Ratio<usize>> = moments.iter().flatten().copied().collect();
     let members = |(form, moments): (&Share, &Vec<_>)| form.quorum.len() * moments.len();
     let written = forms.iter().zip(&moments).map(members).sum::<usize>();
-    if written.max(different.len() * gates.nodes()) > MOST_MEMBERS {
+    if written > MOST_MEMBERS {
         return None;
     }
-    let turn = |moment: Ratio<usize>| (moment, gates.turned(*moment.numer(), *moment.denom()));
-    let turns: BTreeMap<Ratio<usize>, Vec<NodeId>> = different.into_iter().map(turn).collect();
+    let turning = gates.turning();
     let mut shares: BTreeMap<Vec<NodeId>, f64> = BTreeMap::new();
     for (form, moments) in forms.iter().zip(&moments) {
         let ends = moments.iter().skip(1).copied().chain([Ratio::from_integer(1)]);
         for (start, end) in moments.iter().zip(ends) {
-            let places = &turns[start];
-            let mut quorum: Vec<NodeId> =
-                form.quorum.iter().map(|node| places[node.index()]).collect();
-            quorum.sort_unstable();
+            let quorum = turning.quorum(&form.quorum, *start.numer(), *start.denom());
             let length = end - start;
             let part = *length.numer() as f64 / *length.denom() as f64;
             *shares.entry(quorum).or_default() += form.probability * part;

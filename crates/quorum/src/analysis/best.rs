@@ -1,0 +1,257 @@
+//! Which construction for N nodes? All of them side by side, and one for each goal.
+
+use serde::Serialize;
+
+use super::report::{Question, QuestionError, Report, analyse};
+use crate::construct::{Construction, QuorumError, build};
+use crate::system::System;
+
+/// All constructions that exist for so many nodes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// How many nodes.
+    pub nodes: usize,
+    /// One for each construction, smallest quorums first.
+    pub candidates: Vec<Candidate>,
+    /// One for each goal.
+    pub recommendations: Vec<Recommendation>,
+    /// Why some are missing.
+    pub missing: Vec<String>,
+}
+
+/// What counts when constructions are compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Candidate {
+    /// As it would be typed.
+    pub name: String,
+    /// How many nodes each node asks in the mean: K.
+    pub asked: f64,
+    /// Whether conditions 1–4 hold.
+    pub symmetric: bool,
+    /// Whether each node is in its own quorum.
+    pub contains_self: bool,
+    /// The load.
+    pub load: f64,
+    /// The load as a fraction, where it is proved.
+    pub load_fraction: Option<String>,
+    /// How many crashes it survives for sure.
+    pub resilience: usize,
+    /// Whether that is exact, or perhaps more.
+    pub resilience_is_exact: bool,
+    /// The probability that no quorum is alive.
+    pub failure_probability: f64,
+    /// Whether that is exact, or sampled.
+    pub failure_is_exact: bool,
+}
+
+/// What to optimise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Goal {
+    /// Conditions 1–4 with the smallest quorums: everybody does the same work.
+    EqualWork,
+    /// The smallest quorums, whoever does the work.
+    FewestMessages,
+    /// The smallest load.
+    LowestLoad,
+    /// The most crashes survived for sure.
+    MostCrashes,
+    /// The smallest probability that no quorum is alive.
+    Availability,
+}
+
+/// A construction for a goal.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Recommendation {
+    /// The goal.
+    pub goal: Goal,
+    /// The construction, as it would be typed.
+    pub name: String,
+    /// Why, and at which price.
+    pub why: String,
+}
+
+/// Compares all constructions that exist for `nodes` nodes. `progress` hears what is done next.
+///
+/// # Errors
+/// If there are no nodes, or the question makes no sense.
+pub fn compare(
+    nodes: usize,
+    question: &Question,
+    mut progress: impl FnMut(&str),
+) -> Result<Comparison, CompareError> {
+    if nodes == 0 {
+        return Err(QuorumError::NoNodes.into());
+    }
+    let (mut candidates, mut missing) = (Vec::new(), Vec::new());
+    for construction in Construction::of_any_size() {
+        progress(construction.name());
+        match build(&construction, nodes) {
+            Ok(system) => candidates.push(Candidate::of(&system, &analyse(&system, question)?)),
+            Err(error) => missing.push(error.to_string()),
+        }
+    }
+    if candidates.is_empty() {
+        let most = Construction::Cyclic.most_nodes();
+        let construction = Construction::Cyclic;
+        return Err(QuorumError::TooManyNodes { construction, nodes, most }.into());
+    }
+    candidates.sort_by(|a, b| a.asked.total_cmp(&b.asked));
+    let recommendations = Goal::ALL.iter().filter_map(|goal| goal.best_of(&candidates)).collect();
+    Ok(Comparison { nodes, candidates, recommendations, missing })
+}
+
+/// The smallest construction for N nodes that satisfies conditions 1–4, with a note that says why.
+///
+/// # Errors
+/// If there are no nodes, or too many.
+pub fn best(nodes: usize) -> Result<System, QuorumError> {
+    let is_symmetric = |system: &System| {
+        let sets: Vec<_> = system.assignment().iter().map(<[_]>::to_vec).collect();
+        let met = super::conditions::conditions(&sets, nodes);
+        met.without_self.is_none() && met.equal_size && met.equal_degree
+    };
+    // Where sizes are equal the first one wins: planes have more structure than covers.
+    let mut built: Vec<System> = Vec::new();
+    let mut other = Vec::new();
+    let mut refused = None;
+    for construction in Construction::of_any_size() {
+        match build(&construction, nodes) {
+            Ok(system) if is_symmetric(&system) => built.push(system),
+            Ok(system) => other.push(system),
+            Err(error) => {
+                if construction == Construction::Cyclic {
+                    refused = Some(error);
+                }
+            }
+        }
+    }
+    let size = |system: &System| system.assignment().mean_size();
+    built.sort_by(|a, b| size(a).total_cmp(&size(b)));
+    other.sort_by(|a, b| size(a).total_cmp(&size(b)));
+    let Some(first) = built.first().cloned() else {
+        return Err(refused.unwrap_or(QuorumError::NoNodes));
+    };
+    let sized = |system: &System| format!("{} {}", system.name(), round(size(system)));
+    let rest: Vec<_> = built[1..].iter().map(sized).collect();
+    let smaller = other.iter().filter(|system| size(system) < size(&first));
+    let smaller: Vec<_> = smaller.map(sized).collect();
+    let mut why = format!(
+        "best: the smallest quorums ({}) of all constructions with conditions 1–4 for {nodes} nodes",
+        round(size(&first))
+    );
+    if !rest.is_empty() {
+        why += &format!("; next are {}", rest.join(", "));
+    }
+    if !smaller.is_empty() {
+        why += &format!("; smaller, but with unequal work: {}", smaller.join(", "));
+    }
+    Ok(first.with_note(why))
+}
+
+/// Why nothing could be compared.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CompareError {
+    /// There is no system of so many nodes.
+    #[error(transparent)]
+    Quorum(#[from] QuorumError),
+    /// The question makes no sense.
+    #[error(transparent)]
+    Question(#[from] QuestionError),
+}
+
+impl Candidate {
+    fn of(system: &System, report: &Report) -> Self {
+        let conditions = &report.conditions;
+        let failure = report.failure_probability.as_ref();
+        Candidate {
+            name: report.name.clone(),
+            asked: system.assignment().mean_size(),
+            symmetric: conditions.contains_self && conditions.equal_size && conditions.equal_degree,
+            contains_self: conditions.contains_self,
+            load: report.load.unwrap_or(1.0),
+            load_fraction: report.load_fraction.clone(),
+            resilience: report.resilience_bounds.map_or(0, |(at_least, _)| at_least),
+            resilience_is_exact: report.resilience.is_some(),
+            failure_probability: failure.map_or(1.0, |failure| failure.value),
+            failure_is_exact: failure.is_none_or(|failure| failure.interval.is_none()),
+        }
+    }
+}
+
+impl Goal {
+    const ALL: [Goal; 5] = [
+        Goal::EqualWork,
+        Goal::FewestMessages,
+        Goal::LowestLoad,
+        Goal::MostCrashes,
+        Goal::Availability,
+    ];
+
+    /// What is wanted, in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Goal::EqualWork => "equal work",
+            Goal::FewestMessages => "fewest messages",
+            Goal::LowestLoad => "lowest load",
+            Goal::MostCrashes => "most crashes survived",
+            Goal::Availability => "availability",
+        }
+    }
+
+    /// Equal in what is wanted, the one with the smaller quorums.
+    fn best_of(self, candidates: &[Candidate]) -> Option<Recommendation> {
+        // One node for all is no answer to how work is shared, except that nobody waits for others.
+        let admitted = candidates.iter().filter(|candidate| match self {
+            Goal::EqualWork => candidate.symmetric,
+            Goal::Availability => true,
+            _ => candidate.contains_self,
+        });
+        let cost = |candidate: &Candidate| match self {
+            Goal::EqualWork | Goal::FewestMessages => candidate.asked,
+            Goal::LowestLoad => candidate.load,
+            Goal::MostCrashes => -(candidate.resilience as f64),
+            Goal::Availability => candidate.failure_probability,
+        };
+        let order = |a: &&Candidate, b: &&Candidate| {
+            let by_cost = if (cost(a) - cost(b)).abs() < 1e-12 * cost(a).abs() {
+                std::cmp::Ordering::Equal
+            } else {
+                cost(a).total_cmp(&cost(b))
+            };
+            by_cost.then(a.asked.total_cmp(&b.asked))
+        };
+        let best = admitted.min_by(order)?;
+        Some(Recommendation { goal: self, name: best.name.clone(), why: self.reason(best) })
+    }
+
+    fn reason(self, best: &Candidate) -> String {
+        let asked = round(best.asked);
+        let load = best.load_fraction.clone().unwrap_or_else(|| round(best.load));
+        match self {
+            Goal::EqualWork => format!("{asked} nodes asked by each, every node by as many"),
+            Goal::FewestMessages if best.symmetric => format!("{asked} nodes asked, by all alike"),
+            Goal::FewestMessages => {
+                format!("{asked} nodes asked in the mean, but some nodes more often than others")
+            }
+            Goal::LowestLoad => format!("the busiest node is asked for {load} of the entries"),
+            Goal::MostCrashes if best.resilience_is_exact => {
+                format!("any {} may crash; {asked} nodes asked", best.resilience)
+            }
+            Goal::MostCrashes => {
+                format!("any {} or more may crash; {asked} nodes asked", best.resilience)
+            }
+            Goal::Availability => {
+                format!(
+                    "fails with probability {:.3e}; {asked} nodes asked",
+                    best.failure_probability
+                )
+            }
+        }
+    }
+}
+
+fn round(value: f64) -> String {
+    ((value * 1000.0).round() / 1000.0).to_string()
+}

@@ -1,0 +1,267 @@
+//! `skeptron quorum`.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use clap::Args;
+use indicatif::ProgressBar;
+use skeptron_quorum::analysis::best;
+use skeptron_quorum::analysis::failure::Sampling;
+use skeptron_quorum::analysis::report::{self, Question, Report};
+use skeptron_quorum::picture::{self, Picture};
+use skeptron_quorum::{Construction, System};
+
+use super::{Verdict, names};
+use source::Source;
+
+mod print;
+pub(crate) mod source;
+
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  skeptron quorum projective -n 13           Maekawa's planes; folded where N has none
+  skeptron quorum projective --order 4       exactly the plane of order 4: 21 nodes
+  skeptron quorum wall --rows 1,2,3,4 --svg wall.svg
+  skeptron quorum weighted --weights 3,1,1,1,1 --p 0.05
+  skeptron quorum best -n 20                 all constructions side by side
+  skeptron quorum my.quorums --json          any system, from a file
+  skeptron quorum --check my.quorums         do they meet?
+  skeptron sim maekawa --quorum wall:1,2,3,4 the same names, with a colon, in `sim` and `check`
+
+Constructions: singleton, all, majority, weighted, grid, cyclic, projective, triangle, wall, tree,
+hierarchical, maekawa-13, fano.
+
+A file has a line of members for each node (`1: 1 2 4`, or the members alone), or a line `nodes 7` and
+then any quorums, a line each; or JSON: [[1,2],[2,3],[1,3]] or what --json writes.
+
+Exit codes: 0 fine, 1 two quorums do not meet, 2 bad input.")]
+pub(crate) struct QuorumArgs {
+    /// A construction (see below), `best`, or a file
+    #[arg(value_name = "KIND|FILE", required_unless_present = "check")]
+    kind: Option<String>,
+    /// How many nodes, where the rest does not say it
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = names::whole::<usize>)]
+    nodes: Option<usize>,
+    /// Widths of the rows of a `wall`, from the top
+    #[arg(long, value_name = "W,…", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(value_parser = names::whole::<usize>, help_heading = "Construction")]
+    rows: Option<Vec<usize>>,
+    /// Weights of the nodes in `weighted`
+    #[arg(long, value_name = "W,…", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(value_parser = names::whole::<u64>, help_heading = "Construction")]
+    weights: Option<Vec<u64>>,
+    /// Height of a `tree` or of `hierarchical`
+    #[arg(long, value_name = "H", allow_negative_numbers = true)]
+    #[arg(value_parser = names::whole::<u32>, help_heading = "Construction")]
+    height: Option<u32>,
+    /// Order of the plane in `projective`: a prime power
+    #[arg(long, value_name = "Q", allow_negative_numbers = true)]
+    #[arg(value_parser = names::whole::<usize>, help_heading = "Construction")]
+    order: Option<usize>,
+    /// Only check whether the quorums of this file meet, and conditions 2–4
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kind", "rows", "weights", "height", "order"])]
+    check: Option<String>,
+    /// With which probability each node has failed, for the failure probability
+    #[arg(long, value_name = "P", default_value = "0.1", allow_negative_numbers = true)]
+    #[arg(value_parser = names::real, help_heading = "Analysis")]
+    p: f64,
+    /// How many requests each node can serve in a unit of time: gives the capacity
+    #[arg(long, value_name = "C,…", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(value_parser = names::real, help_heading = "Analysis")]
+    capacities: Option<Vec<f64>>,
+    /// How long each node takes to answer: gives the expected latency
+    #[arg(long, value_name = "T,…", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(value_parser = names::real, help_heading = "Analysis")]
+    latencies: Option<Vec<f64>>,
+    /// How many samples where the failure probability cannot be computed
+    #[arg(long, value_name = "M", default_value_t = Sampling::default().samples)]
+    #[arg(value_parser = names::whole::<u64>, help_heading = "Analysis")]
+    samples: u64,
+    /// Seed of these samples
+    #[arg(long, value_name = "S", default_value_t = Sampling::default().seed)]
+    #[arg(value_parser = names::whole::<u64>, help_heading = "Analysis")]
+    seed: u64,
+    /// Which picture: matrix, grid, wall, tree, hierarchy, plane, circle, votes, or none
+    /// [default: what suits the system]
+    #[arg(long, value_name = "PICTURE", help_heading = "Output")]
+    picture: Option<String>,
+    /// Whose quorum the picture shows [default: a node in the middle]
+    #[arg(long, value_name = "NODE", help_heading = "Output")]
+    of: Option<String>,
+    /// Write the picture to a file, as SVG
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    svg: Option<PathBuf>,
+    /// All quorums and the whole strategy, however long
+    #[arg(long, help_heading = "Output")]
+    all: bool,
+    /// As JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+impl QuorumArgs {
+    pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        if let Some(path) = &self.check {
+            return self.check(path, out);
+        }
+        let source = self.source()?;
+        let nodes = match (self.nodes, &source) {
+            (Some(nodes), _) => nodes,
+            (None, source) => source.nodes()?.ok_or_else(|| {
+                anyhow!("how many nodes? add -n, as in `skeptron quorum {} -n 13`", self.typed())
+            })?,
+        };
+        if let Source::File(path) = &source {
+            let family = source::family(path, self.nodes)?;
+            if let Some(disjoint) = family.disjoint() {
+                let report = report::reject(path, &family, &disjoint);
+                self.print(None, &report, out)?;
+                return Ok(Verdict::Violated);
+            }
+        }
+        let system = source.system(nodes)?;
+        if let Some(path) = &self.svg {
+            let svg = picture::svg(&system, self.chosen_picture(&system)?, self.highlight(nodes)?)?;
+            fs::write(path, svg).with_context(|| path.display().to_string())?;
+        }
+        let report = report::analyse(&system, &self.question())?;
+        if source == Source::Best {
+            let comparison = {
+                // Large systems take seconds each.
+                let spinner = ProgressBar::new_spinner();
+                spinner.enable_steady_tick(Duration::from_millis(100));
+                let say = |name: &str| spinner.set_message(name.to_owned());
+                let comparison = best::compare(nodes, &self.question(), say);
+                spinner.finish_and_clear();
+                comparison?
+            };
+            if self.json {
+                let mut json = serde_json::to_value(&report)?;
+                json["candidates"] = serde_json::to_value(&comparison.candidates)?;
+                json["recommendations"] = serde_json::to_value(&comparison.recommendations)?;
+                json["missing"] = serde_json::to_value(&comparison.missing)?;
+                writeln!(out, "{}", print::compact(&json)?)?;
+                return Ok(Verdict::Fine);
+            }
+            print::comparison(&comparison, self.p, out)?;
+            writeln!(out)?;
+        }
+        self.print(Some(&system), &report, out)?;
+        Ok(Verdict::Fine)
+    }
+
+    fn print(&self, system: Option<&System>, report: &Report, out: &mut impl Write) -> Result<()> {
+        if self.json {
+            writeln!(out, "{}", print::compact(&serde_json::to_value(report)?)?)?;
+            return Ok(());
+        }
+        print::report(report, self.all, out)?;
+        let Some(system) = system else { return Ok(()) };
+        match self.picture.as_deref() {
+            Some("none") => {}
+            Some(_) => {
+                let picture = self.chosen_picture(system)?;
+                let text = picture::text(system, picture, self.highlight(system.nodes())?)?;
+                write!(out, "\n{text}")?;
+            }
+            // What does not fit a terminal is left out unless it was asked for.
+            None => {
+                let highlight = self.highlight(system.nodes())?;
+                if let Ok(text) = picture::text(system, picture::best_for(system), highlight) {
+                    write!(out, "\n{text}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, path: &str, out: &mut impl Write) -> Result<Verdict> {
+        let family = source::family(path, self.nodes)?;
+        let checked = print::Checked::of(path, &family);
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&checked)?)?;
+        } else {
+            checked.print(out)?;
+        }
+        Ok(if checked.conditions.intersecting { Verdict::Fine } else { Verdict::Violated })
+    }
+
+    fn typed(&self) -> &str {
+        self.kind.as_deref().unwrap_or_default()
+    }
+
+    /// The kind with its parameters.
+    fn source(&self) -> Result<Source> {
+        let typed = self.typed();
+        let source = match (typed, &self.weights) {
+            ("weighted", Some(weights)) => {
+                Source::Construction(Construction::Weighted(weights.clone()))
+            }
+            ("weighted", None) => bail!(
+                "`weighted` needs the weight of each node: add --weights, as in --weights 3,1,1"
+            ),
+            _ => Source::parse(typed)?,
+        };
+        let source = match source {
+            Source::Construction(Construction::Wall(None)) => {
+                Source::Construction(Construction::Wall(self.rows.clone()))
+            }
+            Source::Construction(Construction::Tree(None)) => {
+                Source::Construction(Construction::Tree(self.height))
+            }
+            Source::Construction(Construction::Hierarchical(None)) => {
+                Source::Construction(Construction::Hierarchical(self.height))
+            }
+            Source::Construction(Construction::Projective(None)) => {
+                Source::Construction(Construction::Projective(self.order))
+            }
+            other => other,
+        };
+        let name = match &source {
+            Source::Construction(construction) => construction.name(),
+            Source::Best => "best",
+            Source::File(_) => "a file",
+        };
+        for (option, is_given, takers) in [
+            ("--rows", self.rows.is_some(), &["wall"][..]),
+            ("--weights", self.weights.is_some(), &["weighted"]),
+            ("--height", self.height.is_some(), &["tree", "hierarchical"]),
+            ("--order", self.order.is_some(), &["projective"]),
+        ] {
+            ensure!(
+                !is_given || (takers.contains(&name) && !typed.contains(':')),
+                "{typed} takes no {option}; it goes with {}",
+                takers.join(" and ")
+            );
+        }
+        Ok(source)
+    }
+
+    fn question(&self) -> Question {
+        Question {
+            p: self.p,
+            sampling: Sampling { samples: self.samples, seed: self.seed },
+            capacities: self.capacities.clone(),
+            latencies: self.latencies.clone(),
+        }
+    }
+
+    fn chosen_picture(&self, system: &System) -> Result<Picture> {
+        match self.picture.as_deref() {
+            None => Ok(picture::best_for(system)),
+            Some("none") => bail!("--svg needs a picture; leave out --picture none"),
+            Some(name) => Ok(name.parse()?),
+        }
+    }
+
+    fn highlight(&self, nodes: usize) -> Result<Option<skeptron_core::NodeId>> {
+        let Some(text) = &self.of else { return Ok(None) };
+        let node = names::node(text).context("--of")?;
+        ensure!(node.index() < nodes, "--of names {node}, but there are only {nodes} nodes");
+        Ok(Some(node))
+    }
+}

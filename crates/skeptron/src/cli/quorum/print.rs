@@ -1,0 +1,313 @@
+//! How `skeptron quorum` says what it found.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
+use skeptron_core::NodeId;
+use skeptron_quorum::analysis::best::Comparison;
+use skeptron_quorum::analysis::conditions::{conditions, contained};
+use skeptron_quorum::analysis::load::Share;
+use skeptron_quorum::analysis::report::{Report, Served, Verdicts};
+use skeptron_quorum::{Family, braced};
+
+use crate::cli::table::{number, table};
+
+/// So many quorums and shares of the strategy are shown unless all are asked for.
+const SHOWN: usize = 12;
+/// Longer sets are cut unless everything is asked for.
+const MEMBERS_SHOWN: usize = 24;
+
+pub(super) fn report(report: &Report, all: bool, out: &mut impl Write) -> Result<()> {
+    let count = match &report.quorum_count {
+        Some(count) if count.len() > 15 => format!("about {}", short(count)),
+        Some(count) => count.clone(),
+        None => "too many".to_owned(),
+    };
+    let size = match report.size {
+        size if size.min == size.max => size.min.to_string(),
+        size => {
+            let mean = size.mean.map(|mean| format!(", {} in the mean", number(mean)));
+            format!("{} to {}{}", size.min, size.max, mean.unwrap_or_default())
+        }
+    };
+    let (nodes, quorums) =
+        (plural(report.nodes, "node"), if count == "1" { "quorum" } else { "quorums" });
+    writeln!(out, "{} · {nodes} · {count} {quorums} of {size}", report.name)?;
+    verdicts(&report.conditions, out)?;
+    let Some(load) = report.load else { return Ok(()) };
+    line(out, "coterie", if report.coterie { "yes: none contains another" } else { "no" })?;
+    line(
+        out,
+        "dominated",
+        &match (report.dominated, &report.could_be_added) {
+            (Some(false), _) => "no: nothing is better in every respect".to_owned(),
+            (Some(true), Some(set)) => {
+                format!(
+                    "yes: {} meets every quorum and contains none, so it could be one",
+                    cut(set, all)
+                )
+            }
+            (Some(true), None) => "yes".to_owned(),
+            (None, _) => "not known".to_owned(),
+        },
+    )?;
+    let fraction = report.load_fraction.as_ref().map(|fraction| format!("{fraction} = "));
+    line(out, "load", &format!("{}{}", fraction.unwrap_or_default(), figure(load)))?;
+    if let Some(method) = &report.load_method {
+        line(out, "", method)?;
+    }
+    if let Some((by_size, by_nodes)) = report.load_bounds {
+        let bounds = format!("{} and {}", figure(by_size), figure(by_nodes));
+        line(
+            out,
+            "",
+            &format!("no system with quorums of this size is below 1/c and c/N: {bounds}"),
+        )?;
+    }
+    line(
+        out,
+        "capacity",
+        &format!("{} entries while one node serves one request", figure(1.0 / load)),
+    )?;
+    resilience(report, all, out)?;
+    if let Some(failure) = &report.failure_probability {
+        let interval = failure.interval.map(|(low, high)| format!(", in {low:.3e} … {high:.3e}"));
+        let value = format!("{}{}", probability(failure.value), interval.unwrap_or_default());
+        line(out, "failure", &format!("{value} if each node has failed with p = {}", failure.p))?;
+        line(out, "", &failure.method)?;
+    }
+    if let Some(served) = &report.performance {
+        performance(served, all, out)?;
+    }
+    for note in &report.notes {
+        line(out, "note", note)?;
+    }
+    strategy("strategy", &report.strategy, all, out)?;
+    assignment(&report.assignment, all, out)
+}
+
+fn verdicts(conditions: &Verdicts, out: &mut impl Write) -> Result<()> {
+    let said = |holds| if holds { "yes" } else { "no" };
+    let meet = match &conditions.violation {
+        Some(violation) => format!("NO: {violation}"),
+        None => said(conditions.intersecting).to_owned(),
+    };
+    line(out, "1 any two meet", &meet)?;
+    line(out, "2 own node in it", said(conditions.contains_self))?;
+    line(out, "3 equal sizes", said(conditions.equal_size))?;
+    line(out, "4 equal degrees", said(conditions.equal_degree))
+}
+
+fn resilience(report: &Report, all: bool, out: &mut impl Write) -> Result<()> {
+    let fatal = cut(&report.fatal, all);
+    let end = match report.fatal.len() {
+        1 => format!("no quorum is left if {fatal} crashes"),
+        _ => format!("no quorum is left if {fatal} all crash"),
+    };
+    let text = match (report.resilience, report.resilience_bounds) {
+        (Some(0), _) => format!("0: {end}"),
+        (Some(1), _) => format!("1: any node may crash; {end}"),
+        (Some(most), _) => format!("{most}: any {most} may crash; {end}"),
+        (None, Some((at_least, at_most))) => {
+            format!("{at_least} to {at_most}: any {at_least} may crash; {end}")
+        }
+        (None, None) => "not known".to_owned(),
+    };
+    line(out, "resilience", &text)
+}
+
+fn performance(served: &Served, all: bool, out: &mut impl Write) -> Result<()> {
+    let capacity = figure(served.capacity);
+    line(out, "with capacities", &format!("{capacity} entries in a unit of time can be served"))?;
+    line(out, "", &served.method)?;
+    let latency = served.latency.map_or("not known".to_owned(), figure);
+    let least = if served.latency_is_least { ", the least at this capacity" } else { "" };
+    line(out, "with latencies", &format!("{latency} until such a quorum has answered{least}"))?;
+    let quorum = cut(&served.fastest_quorum, all);
+    line(out, "", &format!("{} if {quorum} is asked, the fastest", figure(served.fastest)))?;
+    strategy("its strategy", &served.strategy, all, out)
+}
+
+fn strategy(title: &str, strategy: &[Share], all: bool, out: &mut impl Write) -> Result<()> {
+    let shown = shown(strategy.len(), all);
+    for (index, share) in strategy[..shown].iter().enumerate() {
+        let quorum = cut(&share.quorum, all);
+        let title = if index == 0 { title } else { "" };
+        line(out, title, &format!("{:<8} {quorum}", figure(share.probability)))?;
+    }
+    more(strategy.len() - shown, "quorums", out)
+}
+
+fn assignment(assignment: &[Vec<NodeId>], all: bool, out: &mut impl Write) -> Result<()> {
+    let shown = shown(assignment.len(), all);
+    for (node, set) in NodeId::all(shown).zip(assignment) {
+        let title = if node.index() == 0 { "who asks whom" } else { "" };
+        line(out, title, &format!("{:<4} {}", node.to_string(), cut(set, all)))?;
+    }
+    more(assignment.len() - shown, "nodes", out)
+}
+
+/// How many of a list to show: not all but one or two.
+fn shown(length: usize, all: bool) -> usize {
+    if all || length <= SHOWN + SHOWN / 2 { length } else { SHOWN }
+}
+
+fn more(count: usize, what: &str, out: &mut impl Write) -> Result<()> {
+    if count > 0 {
+        line(out, "", &format!("… and {count} more {what} (--all shows them)"))?;
+    }
+    Ok(())
+}
+
+/// All constructions side by side, and what to take.
+pub(super) fn comparison(comparison: &Comparison, p: f64, out: &mut impl Write) -> Result<()> {
+    let failure = format!("failure at p = {p}");
+    let mut rows = table(["construction", "K", "1–4", "load", "", "resilience", failure.as_str()]);
+    for candidate in &comparison.candidates {
+        let more = if candidate.resilience_is_exact { "" } else { " or more" };
+        let about = if candidate.failure_is_exact { "" } else { "≈ " };
+        rows.add_row([
+            shortened(&candidate.name),
+            number(candidate.asked),
+            if candidate.symmetric { "yes" } else { "no" }.to_owned(),
+            figure(candidate.load),
+            candidate.load_fraction.clone().unwrap_or_default(),
+            format!("{}{more}", candidate.resilience),
+            format!("{about}{}", probability(candidate.failure_probability)),
+        ]);
+    }
+    writeln!(out, "All constructions for {}", plural(comparison.nodes, "node"))?;
+    writeln!(out, "{rows}")?;
+    for recommendation in &comparison.recommendations {
+        let (goal, name) = (recommendation.goal.words(), shortened(&recommendation.name));
+        writeln!(out, "{:<26} {name}: {}", format!("for {goal}"), recommendation.why)?;
+    }
+    for missing in &comparison.missing {
+        writeln!(out, "left out: {missing}")?;
+    }
+    writeln!(
+        out,
+        "K is how many nodes a node asks in the mean; 1–4 are Maekawa's conditions. `skeptron quorum NAME \
+         -n {}` tells all about one.",
+        comparison.nodes
+    )?;
+    Ok(())
+}
+
+/// What `--check` says.
+#[derive(Serialize)]
+pub(super) struct Checked {
+    file: String,
+    nodes: usize,
+    quorums: usize,
+    pub(super) conditions: Verdicts,
+    coterie: bool,
+}
+
+impl Checked {
+    pub(super) fn of(path: &str, family: &Family) -> Self {
+        let met = conditions(family.assignment(), family.nodes());
+        let disjoint = family.disjoint();
+        Checked {
+            file: path.to_owned(),
+            nodes: family.nodes(),
+            quorums: family.sets().len(),
+            coterie: disjoint.is_none() && contained(family.sets()).is_none(),
+            conditions: Verdicts {
+                intersecting: disjoint.is_none(),
+                contains_self: met.without_self.is_none(),
+                equal_size: met.equal_size,
+                equal_degree: met.equal_degree,
+                violation: disjoint.map(|disjoint| disjoint.to_string()),
+            },
+        }
+    }
+
+    pub(super) fn print(&self, out: &mut impl Write) -> Result<()> {
+        let (nodes, quorums) = (plural(self.nodes, "node"), plural(self.quorums, "quorum"));
+        writeln!(out, "{} · {nodes} · {quorums}", self.file)?;
+        verdicts(&self.conditions, out)
+    }
+}
+
+/// JSON in which lists of plain values stand in one line.
+pub(super) fn compact(value: &Value) -> Result<String> {
+    let mut text = String::new();
+    write_value(value, 0, &mut text)?;
+    Ok(text)
+}
+
+fn write_value(value: &Value, depth: usize, text: &mut String) -> Result<()> {
+    let indent = "  ".repeat(depth + 1);
+    let is_plain = |value: &Value| !value.is_array() && !value.is_object();
+    match value {
+        Value::Array(items) if !items.iter().all(is_plain) => {
+            for (index, item) in items.iter().enumerate() {
+                text.push_str(if index == 0 { "[\n" } else { ",\n" });
+                text.push_str(&indent);
+                write_value(item, depth + 1, text)?;
+            }
+            write!(text, "\n{}]", "  ".repeat(depth))?;
+        }
+        Value::Object(fields) if !fields.is_empty() => {
+            for (index, (name, field)) in fields.iter().enumerate() {
+                text.push_str(if index == 0 { "{\n" } else { ",\n" });
+                write!(text, "{indent}{}: ", serde_json::to_string(name)?)?;
+                write_value(field, depth + 1, text)?;
+            }
+            write!(text, "\n{}}}", "  ".repeat(depth))?;
+        }
+        plain => write!(text, "{plain}")?,
+    }
+    Ok(())
+}
+
+fn line(out: &mut impl Write, title: &str, text: &str) -> Result<()> {
+    Ok(writeln!(out, "{title:<17} {text}")?)
+}
+
+/// A set of nodes, not longer than a line unless everything is wanted.
+fn cut(nodes: &[NodeId], all: bool) -> String {
+    if all || nodes.len() <= MEMBERS_SHOWN {
+        return braced(nodes);
+    }
+    let first = braced(&nodes[..MEMBERS_SHOWN]);
+    format!("{}, … {} in all}}", first.trim_end_matches('}'), nodes.len())
+}
+
+/// A construction as it is typed, unless its parameters are long.
+fn shortened(name: &str) -> String {
+    match name.split_once(':') {
+        Some((kind, _)) if name.len() > 24 => kind.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+fn plural(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Six digits at most.
+fn figure(value: f64) -> String {
+    let rounded = (value * 1e6).round() / 1e6;
+    rounded.to_string()
+}
+
+/// Six significant digits, however small.
+fn probability(value: f64) -> String {
+    if value == 0.0 || value >= 1e-4 {
+        let digits = if value > 0.0 { 5 - value.log10().floor() as i32 } else { 0 };
+        let scale = 10_f64.powi(digits);
+        ((value * scale).round() / scale).to_string()
+    } else {
+        format!("{value:.5e}")
+    }
+}
+
+/// `1.23e45` of a number with all its digits.
+fn short(digits: &str) -> String {
+    format!("{}.{}e{}", &digits[..1], &digits[1..3], digits.len() - 1)
+}

@@ -1,0 +1,74 @@
+//! What a quorum system is called on the command line: a construction, `best`, or a file.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use skeptron_quorum::analysis::best;
+use skeptron_quorum::{Construction, ConstructionError, Family, System, build, parse_file};
+
+use crate::cli::names;
+
+/// Where a quorum system comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Source {
+    Construction(Construction),
+    /// The smallest that shares the work equally.
+    Best,
+    File(String),
+}
+
+impl Source {
+    /// A construction as it is typed, or the name of a file.
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub(crate) fn parse(name: &str) -> Result<Self> {
+        match name.parse() {
+            Ok(construction) => Ok(Source::Construction(construction)),
+            Err(_) if name == "best" => Ok(Source::Best),
+            Err(_) if Path::new(name).exists() => Ok(Source::File(name.to_owned())),
+            Err(ConstructionError::Unknown(unknown)) => {
+                let known = Construction::NAMES.into_iter().chain(["best"]);
+                bail!(
+                    "there is no quorum construction named `{unknown}`, nor a file; there are {}{}",
+                    known.clone().collect::<Vec<_>>().join(", "),
+                    names::did_you_mean(&unknown, known)
+                )
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// How many nodes it is for, if it says so itself.
+    ///
+    /// # Errors
+    /// If it is a file that cannot be read.
+    pub(crate) fn nodes(&self) -> Result<Option<usize>> {
+        Ok(match self {
+            Source::Construction(construction) => construction.nodes(),
+            Source::Best => None,
+            Source::File(path) => Some(family(path, None)?.nodes()),
+        })
+    }
+
+    /// The system of so many nodes.
+    ///
+    /// # Errors
+    /// If there is none of so many nodes, or the file holds none.
+    pub(crate) fn system(&self, nodes: usize) -> Result<System> {
+        Ok(match self {
+            Source::Construction(construction) => build(construction, nodes)?,
+            Source::Best => best::best(nodes)?,
+            Source::File(path) => {
+                family(path, Some(nodes))?.system(path).with_context(|| path.clone())?
+            }
+        })
+    }
+}
+
+/// The sets in a file, whether they meet or not.
+pub(crate) fn family(path: &str, nodes: Option<usize>) -> Result<Family> {
+    let text = fs::read_to_string(path).with_context(|| path.to_owned())?;
+    parse_file(&text, nodes).with_context(|| path.to_owned())
+}
