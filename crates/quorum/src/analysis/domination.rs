@@ -97,8 +97,8 @@ impl Family {
         })
     }
 
-    /// Whom nobody of these can be left out of, if that contains no quorum. The first of `order` are left
-    /// out first.
+    /// What remains of these nodes if as many as possible are left out, the first of them first, so that
+    /// every quorum is still met; none if that contains a quorum.
     fn reduced(&self, order: &[NodeId]) -> Option<Vec<NodeId>> {
         let mut hits = vec![0; self.quorums.len()];
         for &quorum in order.iter().flat_map(|node| &self.through[node.index()]) {
@@ -117,13 +117,13 @@ impl Family {
         let neither = |begin: &[bool]| {
             let complement: Vec<bool> = begin.iter().map(|is_in| !is_in).collect();
             let dead = diagram.outcome(0.5, begin)?.dead + diagram.outcome(0.5, &complement)?.dead;
-            Some(dead - (1 << (diagram.levels() - begin.len())))
+            Some(dead - (1 << (diagram.nodes().len() - begin.len())))
         };
         if neither(&[])? == 0 {
             return Some(None);
         }
         let mut begin = Vec::new();
-        while begin.len() < diagram.levels() {
+        while begin.len() < diagram.nodes().len() {
             begin.push(true);
             if neither(&begin)? == 0 {
                 begin.pop();
