@@ -66,7 +66,10 @@ fn of_listed(quorums: &[Vec<NodeId>], nodes: usize) -> Domination {
     }
     match family.counted() {
         Some(None) => Domination::NonDominated,
-        Some(Some(witness)) => Domination::Dominated { witness },
+        Some(Some(set)) => {
+            let witness = family.reduced(&set).expect("what is left contains no quorum either");
+            Domination::Dominated { witness }
+        }
         None => Domination::Unknown,
     }
 }
@@ -110,7 +113,8 @@ impl Family {
         is_without.then_some(left)
     }
 
-    /// A witness, or the proof that there is none; none if there are too many sets to count.
+    /// A set that meets every quorum and contains none, or the proof that there is none such; none if
+    /// there are too many sets to count.
     fn counted(&self) -> Option<Option<Vec<NodeId>>> {
         let diagram = Diagram::new(&self.quorums)?;
         // Of how many sets that begin so neither they nor their complement contains a quorum.
@@ -131,8 +135,7 @@ impl Family {
             }
         }
         let members = diagram.nodes().iter().zip(begin).filter(|(_, is_in)| *is_in);
-        let members: Vec<NodeId> = members.map(|(node, _)| *node).collect();
-        Some(self.reduced(&members))
+        Some(Some(members.map(|(node, _)| *node).collect()))
     }
 }
 
