@@ -66,7 +66,10 @@ fn of_listed(quorums: &[Vec<NodeId>], nodes: usize) -> Domination {
     }
     match family.counted() {
         Some(None) => Domination::NonDominated,
-        Some(Some(witness)) => Domination::Dominated { witness },
+        Some(Some(set)) => {
+            let witness = family.reduced(&set).expect("what is left contains no quorum either");
+            Domination::Dominated { witness }
+        }
         None => Domination::Unknown,
     }
 }
@@ -97,8 +100,8 @@ impl Family {
         })
     }
 
-    /// Whom nobody of these can be left out of, if that contains no quorum. The first of `order` are left
-    /// out first.
+    /// What remains of these nodes if as many as possible are left out, the first of them first, so that
+    /// every quorum is still met; none if that contains a quorum.
     fn reduced(&self, order: &[NodeId]) -> Option<Vec<NodeId>> {
         let mut hits = vec![0; self.quorums.len()];
         for &quorum in order.iter().flat_map(|node| &self.through[node.index()]) {
@@ -110,20 +113,21 @@ impl Family {
         is_without.then_some(left)
     }
 
-    /// A witness, or the proof that there is none; none if there are too many sets to count.
+    /// A set that meets every quorum and contains none, or the proof that there is none such; none if
+    /// there are too many sets to count.
     fn counted(&self) -> Option<Option<Vec<NodeId>>> {
         let diagram = Diagram::new(&self.quorums)?;
         // Of how many sets that begin so neither they nor their complement contains a quorum.
         let neither = |begin: &[bool]| {
             let complement: Vec<bool> = begin.iter().map(|is_in| !is_in).collect();
             let dead = diagram.outcome(0.5, begin)?.dead + diagram.outcome(0.5, &complement)?.dead;
-            Some(dead - (1 << (diagram.levels() - begin.len())))
+            Some(dead - (1 << (diagram.nodes().len() - begin.len())))
         };
         if neither(&[])? == 0 {
             return Some(None);
         }
         let mut begin = Vec::new();
-        while begin.len() < diagram.levels() {
+        while begin.len() < diagram.nodes().len() {
             begin.push(true);
             if neither(&begin)? == 0 {
                 begin.pop();
@@ -131,8 +135,7 @@ impl Family {
             }
         }
         let members = diagram.nodes().iter().zip(begin).filter(|(_, is_in)| *is_in);
-        let members: Vec<NodeId> = members.map(|(node, _)| *node).collect();
-        Some(self.reduced(&members))
+        Some(Some(members.map(|(node, _)| *node).collect()))
     }
 }
 

@@ -117,7 +117,7 @@ pub fn failure(system: &System, p: f64, sampling: &Sampling) -> Result<Failure, 
 fn by_diagram(quorums: &[Vec<NodeId>], p: f64) -> Option<(f64, Method)> {
     let diagram = Diagram::new(quorums)?;
     let outcome = diagram.outcome(p, &[])?;
-    let method = Method::Diagram { nodes: diagram.levels(), states: outcome.states };
+    let method = Method::Diagram { nodes: diagram.nodes().len(), states: outcome.states };
     Some((outcome.failure, method))
 }
 

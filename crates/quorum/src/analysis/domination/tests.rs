@@ -89,6 +89,16 @@ fn counting_finds_a_witness() {
     }
 }
 
+/// Lists are judged like the gates they come from.
+#[test]
+fn half_of_all_sets_is_proof() {
+    for (text, nodes) in [("tree", 15), ("hierarchical", 9), ("majority", 11), ("majority", 13)] {
+        let system = build(&text.parse::<Construction>().unwrap(), nodes).unwrap();
+        let list = system.quorums(2000).unwrap();
+        assert_eq!(of_listed(&list, nodes), Domination::NonDominated, "{text} {nodes}");
+    }
+}
+
 #[test]
 fn what_is_too_large_is_not_guessed() {
     // Of all pairs of nodes with the first one, and all others together: nothing is better, but that is

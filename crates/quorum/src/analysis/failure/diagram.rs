@@ -5,10 +5,13 @@
 //! nodes, and no diagram in this order has fewer states. Only one level is kept at a time, with the
 //! probability of each state and the number of ways to it.
 
+mod sets;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use skeptron_core::NodeId;
 
 use crate::analysis::conditions::{minimal, through};
+use sets::Set;
 
 /// Sets of nodes are counted in a `u128`.
 const MOST_NODES: usize = 127;
@@ -17,30 +20,23 @@ const MOST_NODES: usize = 127;
 const MOST_COMPARED: usize = 650_000_000;
 
 /// How many states a diagram may have, and how many words they take.
-const MOST_STATES: usize = 2_000_000;
-const MOST_WORDS: usize = 4_000_000;
+const MOST_STATES: usize = 5_000_000;
+const MOST_WORDS: usize = 5_000_000;
 
 /// How much more a quorum counts in the order of the nodes for each member less that is left of it.
 const BASE: f64 = 2.0;
 
-/// A set of quorums, 64 in a word.
-type Set = Vec<u64>;
-
 /// The diagram of a list of quorums.
 pub(crate) struct Diagram {
     nodes: Vec<NodeId>,
-    levels: Vec<Level>,
-    start: Set,
+    levels: Levels,
 }
 
-/// What happens at one node.
-struct Level {
-    /// The quorums it is in.
-    through: Set,
-    /// The quorums of which it is the last.
-    last_of: Set,
-    /// The quorums whose rest after it contains that of another, for each that does not stand alone.
-    absorbed: Vec<(usize, Set)>,
+/// What happens at each node, by how many words a set of quorums takes.
+enum Levels {
+    One(Vec<Level<[u64; 1]>>),
+    Two(Vec<Level<[u64; 2]>>),
+    Many(Vec<Level<Vec<u64>>>),
 }
 
 /// What a diagram says.
@@ -68,8 +64,12 @@ impl Diagram {
             quorum.iter().filter_map(place).fold(0_u128, |mask, place| mask | 1 << place)
         };
         let masks: Vec<u128> = quorums.iter().map(mask).collect();
-        let levels = (0..nodes.len()).map(|place| Level::new(&masks, place)).collect();
-        Some(Diagram { levels, start: set(masks.len(), |_| true), nodes })
+        let levels = match masks.len().div_ceil(64) {
+            1 => Levels::One(levels(&masks, used)),
+            2 => Levels::Two(levels(&masks, used)),
+            _ => Levels::Many(levels(&masks, used)),
+        };
+        Some(Diagram { nodes, levels })
     }
 
     /// The nodes that are in a quorum, in the order of the levels.
@@ -77,78 +77,100 @@ impl Diagram {
         &self.nodes
     }
 
-    /// How many nodes are in a quorum.
-    pub(crate) fn levels(&self) -> usize {
-        self.levels.len()
-    }
-
     /// If nodes fail with probability `p`, and the first ones are alive as `fixed` says; none if there are
     /// too many states.
     pub(crate) fn outcome(&self, p: f64, fixed: &[bool]) -> Option<Outcome> {
-        let mut open = FxHashMap::from_iter([(self.start.clone(), Mass { chance: 1.0, ways: 1 })]);
-        let mut outcome = Outcome { failure: 0.0, dead: 0, states: 0 };
-        for (place, level) in self.levels.iter().enumerate() {
-            outcome.states += open.len();
-            if outcome.states > MOST_STATES.min(MOST_WORDS / self.start.len()) {
-                return None;
-            }
-            let mut next = FxHashMap::default();
-            let rest = self.levels() - fixed.len().max(place + 1);
-            for (state, mass) in open {
-                if fixed.get(place) != Some(&true) {
-                    let (state, mass) = (level.failed(&state), mass.times(p));
-                    if is_empty(&state) {
-                        outcome.failure += mass.chance;
-                        outcome.dead += mass.ways << rest;
-                    } else {
-                        mass.add_to(&mut next, state);
-                    }
-                }
-                let is_live = meets(&state, &level.last_of);
-                if fixed.get(place) != Some(&false) && !is_live {
-                    mass.times(1.0 - p).add_to(&mut next, level.reduced(state));
-                }
-            }
-            open = next;
+        match &self.levels {
+            Levels::One(levels) => outcome(levels, p, fixed),
+            Levels::Two(levels) => outcome(levels, p, fixed),
+            Levels::Many(levels) => outcome(levels, p, fixed),
         }
-        Some(outcome)
     }
 }
 
-impl Level {
+fn outcome<S: Set>(levels: &[Level<S>], p: f64, fixed: &[bool]) -> Option<Outcome> {
+    let mut outcome = Outcome { failure: 0.0, dead: 0, states: 0 };
+    let all = levels.first()?.quorums.clone();
+    let most_states = MOST_STATES.min(MOST_WORDS / all.words().len());
+    let mut open = FxHashMap::from_iter([(all, Mass { chance: 1.0, ways: 1 })]);
+    for (place, level) in levels.iter().enumerate() {
+        outcome.states += open.len();
+        // Levels grow up to the middle: what is wide before will not be through in time.
+        let is_wide = 2 * place < levels.len() && open.len() > most_states / 16;
+        if outcome.states > most_states || is_wide {
+            return None;
+        }
+        let mut next = FxHashMap::default();
+        let rest = levels.len() - fixed.len().max(place + 1);
+        for (state, mass) in open {
+            if fixed.get(place) != Some(&true) {
+                let (state, mass) = (level.failed(state.clone()), mass.times(p));
+                if state.is_empty() {
+                    outcome.failure += mass.chance;
+                    outcome.dead += mass.ways << rest;
+                } else {
+                    mass.add_to(&mut next, state);
+                }
+            }
+            let is_live = state.meets(&level.last_of);
+            if fixed.get(place) != Some(&false) && !is_live {
+                mass.times(1.0 - p).add_to(&mut next, level.reduced(state));
+            }
+        }
+        open = next;
+    }
+    Some(outcome)
+}
+
+/// What happens at one node.
+struct Level<S> {
+    /// All quorums.
+    quorums: S,
+    /// The quorums it is in.
+    through: S,
+    /// The quorums of which it is the last.
+    last_of: S,
+    /// Quorums, and those whose rest after the node contains the rest of that one.
+    absorbed: Vec<(usize, S)>,
+}
+
+fn levels<S: Set>(quorums: &[u128], nodes: usize) -> Vec<Level<S>> {
+    (0..nodes).map(|place| Level::new(quorums, place)).collect()
+}
+
+impl<S: Set> Level<S> {
     fn new(quorums: &[u128], place: usize) -> Self {
-        let rest = |quorum: u128| quorum >> place >> 1;
-        let is_absorbed = |inner: usize, outer: usize| {
-            let (small, large) = (rest(quorums[inner]), rest(quorums[outer]));
-            // Of equal rests the first one stays.
-            small & !large == 0 && (small != large || inner < outer)
+        let rest = |quorum: usize| quorums[quorum] >> place >> 1;
+        // What is over is live or has failed.
+        let is_open = |quorum: &usize| rest(*quorum) != 0;
+        let absorbed = |inner: usize| {
+            S::of(quorums.len(), |outer| {
+                let (small, large) = (rest(inner), rest(*outer));
+                // Of equal rests the first one stays.
+                small & !large == 0 && (small != large || inner < *outer)
+            })
         };
-        // What is over before is live or without a part in any state.
-        let is_open = |quorum: usize| rest(quorums[quorum]) != 0;
-        let absorbed =
-            |inner| set(quorums.len(), |outer| is_open(outer) && is_absorbed(inner, outer));
-        let open = (0..quorums.len()).filter(|&quorum| is_open(quorum));
+        let open = (0..quorums.len()).filter(is_open);
+        let absorbed = open.map(|inner| (inner, absorbed(inner)));
         Level {
-            through: set(quorums.len(), |index| quorums[index] >> place & 1 == 1),
-            last_of: set(quorums.len(), |index| quorums[index] >> place == 1),
-            absorbed: open
-                .map(|inner| (inner, absorbed(inner)))
-                .filter(|(_, absorbed)| !is_empty(absorbed))
-                .collect(),
+            quorums: S::of(quorums.len(), |_| true),
+            through: S::of(quorums.len(), |&quorum| quorums[quorum] >> place & 1 == 1),
+            last_of: S::of(quorums.len(), |&quorum| quorums[quorum] >> place == 1),
+            absorbed: absorbed.filter(|(_, absorbed)| !absorbed.is_empty()).collect(),
         }
     }
 
-    fn failed(&self, state: &Set) -> Set {
-        self.reduced(state.iter().zip(&self.through).map(|(state, hit)| state & !hit).collect())
+    /// The state after the node has failed.
+    fn failed(&self, mut state: S) -> S {
+        state.remove(&self.through);
+        self.reduced(state)
     }
 
     /// Without the quorums whose rest contains that of another.
-    fn reduced(&self, mut state: Set) -> Set {
+    fn reduced(&self, mut state: S) -> S {
         for (inner, absorbed) in &self.absorbed {
-            if state[inner / 64] >> (inner % 64) & 1 == 1 {
-                for (word, absorbed) in state.iter_mut().zip(absorbed) {
-                    *word &= !absorbed;
-                }
+            if state.contains(*inner) {
+                state.remove(absorbed);
             }
         }
         state
@@ -167,7 +189,7 @@ impl Mass {
         Mass { chance: self.chance * chance, ways: self.ways }
     }
 
-    fn add_to(self, states: &mut FxHashMap<Set, Mass>, state: Set) {
+    fn add_to<S: Set>(self, states: &mut FxHashMap<S, Mass>, state: S) {
         let sum = states.entry(state).or_default();
         sum.chance += self.chance;
         sum.ways += self.ways;
@@ -201,20 +223,4 @@ fn ordered(quorums: &[Vec<NodeId>]) -> Vec<NodeId> {
 /// How many nodes are in a quorum.
 fn used(quorums: &[Vec<NodeId>]) -> usize {
     quorums.iter().flatten().collect::<FxHashSet<_>>().len()
-}
-
-fn set(quorums: usize, mut is_in: impl FnMut(usize) -> bool) -> Set {
-    let mut set = vec![0; quorums.div_ceil(64)];
-    for quorum in (0..quorums).filter(|&quorum| is_in(quorum)) {
-        set[quorum / 64] |= 1 << (quorum % 64);
-    }
-    set
-}
-
-fn is_empty(set: &Set) -> bool {
-    set.iter().all(|&word| word == 0)
-}
-
-fn meets(a: &Set, b: &Set) -> bool {
-    a.iter().zip(b).any(|(a, b)| a & b != 0)
 }

@@ -97,13 +97,13 @@ fn tiny_probabilities_have_full_precision() {
         assert_close(found, expected, &format!("{nodes} {p}"));
     }
     assert!(of("majority", 99, 1e-3).value < 1e-115);
-    // Three of seven nodes that are no line hit every line only if they are one: 7 p³ at first.
-    assert_close(of("fano", 7, 1e-9).value, 7e-27, "fano");
-    // Of a square one node of each row, or one of each column: (2·3³ − 3!) p³ at first.
-    assert!((of("grid", 9, 1e-9).value / (48.0 * 1e-27) - 1.0).abs() < 1e-7);
+    // The smallest sets that meet every line are the seven lines.
+    assert!((of("fano", 7, 1e-9).value / 7e-27 - 1.0).abs() < 1e-7);
+    // One node of each row, or one of each column: 3³ + 3³ − 3! ways.
+    assert!((of("grid", 9, 1e-9).value / 48e-27 - 1.0).abs() < 1e-7);
 }
 
-/// Rows and columns of a square are alike; that the two diagrams agree is no accident.
+/// The columns agree with the diagram of the same quorums.
 #[test]
 fn a_grid_is_what_its_list_says() {
     for nodes in 1..=25 {
@@ -112,6 +112,26 @@ fn a_grid_is_what_its_list_says() {
         for p in [1e-4, 0.1, 0.6] {
             let (listed, _) = by_diagram(quorums, p).unwrap();
             assert_close(of("grid", nodes, p).value, listed, &format!("{nodes} {p}"));
+        }
+    }
+}
+
+/// With one, two and many words of quorums in a state.
+#[test]
+fn gates_are_what_their_lists_say() {
+    for (text, nodes, quorums) in [
+        ("tree", 7, 15),
+        ("hierarchical", 9, 27),
+        ("majority", 9, 126),
+        ("majority", 11, 462),
+        ("majority", 12, 792),
+    ] {
+        let system = system(text, nodes);
+        let list = system.quorums(1000).unwrap();
+        assert_eq!(list.len(), quorums, "{text} {nodes}");
+        for p in [1e-4, 0.1, 0.6] {
+            let (listed, _) = by_diagram(&list, p).unwrap();
+            assert_close(of(text, nodes, p).value, listed, &format!("{text} {nodes} {p}"));
         }
     }
 }

@@ -30,15 +30,15 @@ pub(super) fn smallest(quorums: &[Vec<NodeId>], nodes: usize) -> (usize, Vec<Nod
     (least, best)
 }
 
-/// Leaves out of `set` whom it can spare, in the order of `leaving`, so that it still meets every quorum;
-/// then nobody can be left out. `hits` becomes how many members of each quorum are in it.
+/// What remains of a transversal if one after another is left out who is not needed to meet every quorum;
+/// then nobody can be left out any more. `hits` is how many members of each quorum are in it.
 pub(crate) fn shrunk(
-    leaving: impl Iterator<Item = NodeId>,
+    transversal: impl Iterator<Item = NodeId>,
     through: &[Vec<usize>],
     hits: &mut [usize],
 ) -> Vec<NodeId> {
     let mut left = Vec::new();
-    for node in leaving {
+    for node in transversal {
         let quorums = &through[node.index()];
         if quorums.iter().any(|&quorum| hits[quorum] == 1) {
             left.push(node);
