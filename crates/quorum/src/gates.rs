@@ -404,11 +404,14 @@ impl Gate {
             let mut taken = vec![0_u32; need + 1];
             let mut before_need = need;
             // From the top, so that nobody votes twice.
+            let mut least_above = best[need];
             for have in (0..need).rev() {
                 let mut total = best[have];
-                if total.is_infinite() {
+                // Whatever weighs more and costs no more is the better start.
+                if total >= least_above {
                     continue;
                 }
+                least_above = total;
                 for (count, &member) in (1..).zip(&group) {
                     total += price(member);
                     let sum = have.saturating_add(weight.saturating_mul(count)).min(need);
