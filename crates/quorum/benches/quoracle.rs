@@ -10,7 +10,11 @@ use oracle::{Nodes, only_writes, strategy, system};
 use quoracle::{Objective, StrategyLimits};
 use skeptron_quorum::analysis::load::load;
 
-const SYSTEMS: [&str; 20] = [
+const SYSTEMS: [&str; 27] = [
+    "singleton 1",
+    "singleton 5",
+    "all 5",
+    "majority 2",
     "majority 3",
     "majority 5",
     "majority 7",
@@ -31,6 +35,9 @@ const SYSTEMS: [&str; 20] = [
     "hierarchical:2",
     "weighted:3,1,1,1,1",
     "weighted:5,4,3,2,2,1",
+    "weighted:9,7,5,4,3,2,1",
+    "wall:2,3,2",
+    "projective 31",
 ];
 
 fn main() {

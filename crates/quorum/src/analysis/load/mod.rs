@@ -109,10 +109,9 @@ pub enum Proof {
 impl Proof {
     /// What two bounds that should meet prove.
     pub(super) fn by_bounds(lower: f64, upper: f64) -> Self {
-        if upper - lower <= ROUNDING * upper {
-            Proof::Rounded
-        } else {
-            Proof::Between(lower, upper)
+        match upper.is_finite() && upper - lower <= ROUNDING * upper {
+            true => Proof::Rounded,
+            false => Proof::Between(lower, upper),
         }
     }
 }
@@ -134,8 +133,8 @@ impl fmt::Display for Search {
             ),
             Search::Generated { nodes, quorums } => write!(
                 f,
-                "linear program over {nodes} classes of alike nodes, with {quorums} quorums generated \
-                 as needed"
+                "linear program over {nodes} classes of nodes, with {quorums} quorums generated as \
+                 needed"
             ),
             Search::Approximated { nodes, quorums } => write!(
                 f,
