@@ -416,6 +416,16 @@ impl Gate {
                 }
             }
             best = next;
+            if most == u64::MAX {
+                // Who weighs less and costs more than another is never the better start.
+                let mut least = f64::INFINITY;
+                let is_wanted = |(_, (cost, _)): &(u64, (f64, Vec<usize>))| {
+                    let is_wanted = *cost <= least;
+                    least = least.min(*cost);
+                    is_wanted
+                };
+                best = best.into_iter().rev().filter(is_wanted).collect();
+            }
         }
         best.into_iter()
             .filter(|(weight, _)| *weight >= least)
