@@ -195,10 +195,12 @@ proptest! {
         let nodes = rows.iter().sum();
         let wall = build(&Construction::Wall(Some(rows)), nodes).unwrap();
         for system in [votes, wall] {
-            let load = load(&system);
-            prop_assert!((load.value - by_definition(&system)).abs() < 1e-9);
-            prop_assert!(load.fraction.is_some(), "{}", load.method);
-            assert_proved(&system, &load);
+            let Shape::Gates(gates) = system.shape() else { panic!("votes are gates") };
+            for load in [load(&system), of_gates(gates, &gates.classes())] {
+                prop_assert!((load.value - by_definition(&system)).abs() < 1e-9);
+                prop_assert!(load.fraction.is_some(), "{}", load.method);
+                assert_proved(&system, &load);
+            }
         }
     }
 }
