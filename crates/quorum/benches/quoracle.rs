@@ -10,7 +10,11 @@ use oracle::{Nodes, only_writes, strategy, system};
 use quoracle::{Objective, StrategyLimits};
 use skeptron_quorum::analysis::load::load;
 
-const SYSTEMS: [&str; 20] = [
+const SYSTEMS: [&str; 28] = [
+    "singleton 1",
+    "singleton 5",
+    "all 5",
+    "majority 2",
     "majority 3",
     "majority 5",
     "majority 7",
@@ -31,6 +35,10 @@ const SYSTEMS: [&str; 20] = [
     "hierarchical:2",
     "weighted:3,1,1,1,1",
     "weighted:5,4,3,2,2,1",
+    "weighted:9,7,5,4,3,2,1",
+    "weighted:991,846,712,605,533,417,389,256,143,97",
+    "wall:2,3,2",
+    "projective 31",
 ];
 
 fn main() {
@@ -42,7 +50,7 @@ fn main() {
         true => (&SYSTEMS[..], Duration::from_millis(500)),
         false => (&SYSTEMS[..2], Duration::ZERO),
     };
-    println!("{:22} {:>10} {:>12} {:>9}", "system", "here µs", "quoracle µs", "ratio");
+    println!("{:48} {:>10} {:>12} {:>9}", "system", "here µs", "quoracle µs", "ratio");
     for text in systems {
         compare(text, budget);
     }
@@ -62,7 +70,7 @@ fn compare(text: &str, budget: Duration) {
     assert!((found - expected).abs() < 1e-9, "{text}: {found} {expected}");
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
     let ratio = there.as_secs_f64() / here.as_secs_f64();
-    println!("{text:22} {:>10.1} {:>12.1} {ratio:>8.1}x", micros(here), micros(there));
+    println!("{text:48} {:>10.1} {:>12.1} {ratio:>8.1}x", micros(here), micros(there));
 }
 
 /// The shortest of the runs that fit into `budget`, and what they answer.

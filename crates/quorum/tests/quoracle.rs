@@ -77,3 +77,14 @@ fn capacities_and_latencies_agree() {
         assert!((found.fastest.0 - expected).abs() < 1e-6, "{text}: {expected}");
     }
 }
+
+#[test]
+fn resiliences_agree() {
+    for text in SYSTEMS {
+        let ours = system(text);
+        let ones = vec![1.0; ours.nodes()];
+        let expected = Nodes::new(&ones, &ones).quorum_system(&ours).write_resilience();
+        let found = skeptron_quorum::analysis::resilience::resilience(&ours);
+        assert_eq!((found.at_least, found.at_most), (expected, expected), "{text}");
+    }
+}

@@ -5,6 +5,8 @@
 //! where all capacities are 1). A quorum is as slow as its slowest member, so among the strategies of
 //! that capacity the one of the least expected latency is taken.
 
+use std::collections::BTreeMap;
+
 use skeptron_core::NodeId;
 use thiserror::Error;
 
@@ -17,6 +19,9 @@ use crate::system::{Shape, System};
 
 /// Up to so many quorums are listed, to choose the fastest strategy among the best.
 const MOST_QUORUMS: usize = 20_000;
+
+/// So many members of quorums are looked at where prices are raised round by round.
+const MOST_MEMBERS: usize = 2_000_000;
 
 /// What nodes of given speed can do together.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,10 +107,17 @@ pub fn performance(
         }
         (None, Shape::Gates(gates)) => nodes.with_gates(gates),
     };
+    let (capacity, upper_bound) =
+        (performance.capacity * largest, performance.upper_bound * largest);
+    let proof = match performance.method.proof {
+        Proof::Exact => Proof::Exact,
+        Proof::Rounded | Proof::Between(..) => Proof::by_bounds(capacity, upper_bound),
+    };
     Ok(Performance {
-        capacity: performance.capacity * largest,
-        upper_bound: performance.upper_bound * largest,
+        capacity,
+        upper_bound,
         fastest: fastest(system, latencies),
+        method: Method { proof, ..performance.method },
         ..performance
     })
 }
@@ -199,27 +211,72 @@ impl Nodes<'_> {
 
     /// Each node has its own row, and quorums are found as they are needed.
     fn with_gates(&self, gates: &Gates) -> Performance {
-        let mut generated = Vec::new();
-        let mut cheapest = |prices: &[f64]| {
-            // Nobody is free of charge, so that nobody is taken who can be left out.
-            let cost = |node: NodeId| match self.capacities[node.index()] {
-                0.0 => f64::INFINITY,
-                _ => prices[node.index()].max(0.0) + f64::EPSILON,
-            };
-            let (_, quorum) = gates.cheapest(cost);
-            let uses = quorum.iter().map(|node| (node.index(), 1)).collect();
-            let column = Column { owner: generated.len(), value: 1.0, uses };
-            generated.push(quorum);
-            column
+        let cheapest = |prices: &[f64]| self.cheapest(gates, prices);
+        match self.capacities.len() {
+            0..=MOST_ROWS => self.with_generated(cheapest),
+            _ => self.with_raised_prices(cheapest),
+        }
+    }
+
+    fn cheapest(&self, gates: &Gates, prices: &[f64]) -> Vec<NodeId> {
+        // Nobody is free of charge, so that nobody is taken who can be left out.
+        let cost = |node: NodeId| match self.capacities[node.index()] {
+            0.0 => f64::INFINITY,
+            _ => prices[node.index()].max(0.0) + f64::EPSILON,
         };
+        gates.cheapest(cost).1
+    }
+
+    fn with_generated(&self, cheapest: impl Fn(&[f64]) -> Vec<NodeId>) -> Performance {
+        let mut generated = Vec::new();
         let mut simplex = Simplex::new(&self.capacities);
-        simplex.maximise(|prices| Some(cheapest(prices)));
+        simplex.maximise(|prices| {
+            let quorum = cheapest(prices);
+            let uses = quorum.iter().map(|node| (node.index(), 1)).collect();
+            generated.push(quorum);
+            Some(Column { owner: generated.len() - 1, value: 1.0, uses })
+        });
         let prices: Vec<f64> = simplex.prices().collect();
-        let least = cheapest(&prices).price(&prices).min(1.0);
-        let upper_bound = dot(&prices, &self.capacities) / least;
+        let upper_bound = self.bound(&prices, &cheapest(&prices));
         let search = Search::Generated { nodes: prices.len(), quorums: generated.len() };
         let rates = simplex.amounts().map(|(column, rate)| (generated[column.owner].clone(), rate));
         self.at_rates(rates, upper_bound, search)
+    }
+
+    /// Again and again the cheapest quorum is asked, and whoever has more to do than others becomes
+    /// dearer, the more steeply the more rounds there were (multiplicative weights: Plotkin, Shmoys &
+    /// Tardos 1995).
+    fn with_raised_prices(&self, cheapest: impl Fn(&[f64]) -> Vec<NodeId>) -> Performance {
+        let nodes = self.capacities.len();
+        let mut used = vec![0.0; nodes];
+        let mut asked: BTreeMap<Vec<NodeId>, usize> = BTreeMap::new();
+        let mut upper_bound = f64::INFINITY;
+        let rounds = (MOST_MEMBERS / nodes).clamp(100, 10_000) as u32;
+        for round in 0..rounds {
+            let most = used.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+            let steepness = f64::from(round).sqrt();
+            let price = |(used, capacity): (&f64, &f64)| match *capacity {
+                0.0 => 0.0,
+                capacity => (steepness * (used / most - 1.0)).exp() / capacity,
+            };
+            let prices: Vec<f64> = used.iter().zip(&self.capacities).map(price).collect();
+            let quorum = cheapest(&prices);
+            upper_bound = upper_bound.min(self.bound(&prices, &quorum));
+            for node in &quorum {
+                used[node.index()] += 1.0 / self.capacities[node.index()];
+            }
+            *asked.entry(quorum).or_default() += 1;
+        }
+        let search = Search::Approximated { nodes, quorums: asked.len() };
+        let rates = asked.into_iter().map(|(quorum, times)| (quorum, times as f64));
+        self.at_rates(rates, upper_bound, search)
+    }
+
+    /// At any prices, an entry costs at least the cheapest quorum, and all nodes together can earn no
+    /// more than their capacities are worth.
+    fn bound(&self, prices: &[f64], cheapest: &[NodeId]) -> f64 {
+        dot(prices, &self.capacities)
+            / cheapest.iter().map(|node| prices[node.index()]).sum::<f64>()
     }
 
     /// All capacities are 1, so the least load is the largest capacity.
@@ -413,6 +470,12 @@ mod tests {
             let generated = nodes.with_gates(gates);
             assert!((listed.capacity - generated.capacity).abs() < 1e-9, "{text}");
             assert_eq!(generated.method.proof, Proof::Rounded, "{text}: {}", generated.method);
+            // What is done for large systems comes near, and knows how near.
+            let near = nodes.with_raised_prices(|prices| nodes.cheapest(gates, prices));
+            assert!(near.capacity <= listed.capacity + 1e-9, "{text}");
+            assert!(near.capacity >= 0.99 * listed.capacity, "{text}: {}", near.method);
+            assert!(near.upper_bound >= listed.capacity - 1e-9, "{text}");
+            assert!(near.upper_bound <= 1.05 * listed.capacity, "{text}: {}", near.method);
         }
     }
 

@@ -110,10 +110,9 @@ pub enum Proof {
 impl Proof {
     /// What two bounds that should meet prove.
     pub(super) fn by_bounds(lower: f64, upper: f64) -> Self {
-        if upper - lower <= ROUNDING * upper {
-            Proof::Rounded
-        } else {
-            Proof::Between(lower, upper)
+        match upper.is_finite() && upper - lower <= ROUNDING * upper {
+            true => Proof::Rounded,
+            false => Proof::Between(lower, upper),
         }
     }
 }
@@ -135,8 +134,8 @@ impl fmt::Display for Search {
             ),
             Search::Generated { nodes, quorums } => write!(
                 f,
-                "linear program over {nodes} classes of alike nodes, with {quorums} quorums generated \
-                 as needed"
+                "linear program over {nodes} classes of nodes, with {quorums} quorums generated as \
+                 needed"
             ),
             Search::Approximated { nodes, quorums } => write!(
                 f,
@@ -180,8 +179,21 @@ pub fn bounds(system: &System) -> (f64, f64) {
 pub fn load(system: &System) -> Load {
     match system.shape() {
         Shape::Listed(quorums) | Shape::Grid { quorums, .. } => of_listed(system.nodes(), quorums),
-        Shape::Gates(gates) => of_gates(gates),
+        Shape::Gates(gates) => {
+            let class_of = gates.classes();
+            match listed_if_quicker(gates, &class_of) {
+                Some(quorums) => of_listed(system.nodes(), &quorums),
+                None => of_gates(gates, &class_of),
+            }
+        }
     }
+}
+
+/// Where nodes differ much and are few, looking for the cheapest quorum again and again takes longer
+/// than to list all of them once.
+fn listed_if_quicker(gates: &Gates, class_of: &[usize]) -> Option<Vec<Vec<NodeId>>> {
+    let differ = class_of.iter().any(|&class| class >= 4);
+    (differ && gates.nodes() <= 20).then(|| gates.listed(50_000)).flatten()
 }
 
 fn of_listed(nodes: usize, quorums: &[Vec<NodeId>]) -> Load {
@@ -232,10 +244,9 @@ fn listed_optimum(partition: &Partition, columns: &[Column]) -> Optimum {
     Optimum::new(&partition.nodes, cheapest, whole_cheapest)
 }
 
-fn of_gates(gates: &Gates) -> Load {
-    let class_of = gates.classes();
+fn of_gates(gates: &Gates, class_of: &[usize]) -> Load {
     let mut sizes = vec![0; class_of.iter().max().map_or(0, |last| last + 1)];
-    for &class in &class_of {
+    for &class in class_of {
         sizes[class] += 1;
     }
     let mut generated = Vec::new();
@@ -243,7 +254,7 @@ fn of_gates(gates: &Gates) -> Load {
         // Nobody is free of charge, so that nobody is taken who can be left out.
         let cost = |node: NodeId| prices[class_of[node.index()]].max(0.0) + f64::EPSILON;
         let (_, quorum) = gates.cheapest(cost);
-        let column = Column { owner: generated.len(), value: 1.0, uses: uses(&class_of, &quorum) };
+        let column = Column { owner: generated.len(), value: 1.0, uses: uses(class_of, &quorum) };
         generated.push(quorum);
         column
     };
@@ -259,9 +270,9 @@ fn of_gates(gates: &Gates) -> Load {
         (probability > 0.0).then(|| Share { quorum: generated[form].clone(), probability })
     };
     let forms: Vec<Share> = optimum.shares.iter().filter_map(form).collect();
-    let spread = turns::spread(gates, &forms);
+    let spread = turns::spread(gates, class_of, &forms);
     let is_turned = spread.is_none();
-    let load = optimum.into_load(&class_of, spread.unwrap_or(forms), search);
+    let load = optimum.into_load(class_of, spread.unwrap_or(forms), search);
     Load { is_turned, ..load }
 }
 

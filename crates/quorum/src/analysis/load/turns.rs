@@ -13,10 +13,9 @@ const MOST_MEMBERS: usize = 2_000_000;
 
 /// Each quorum turned through the symmetries of the gates for as long as its probability says, so that
 /// alike nodes are asked equally often. None if that takes too many quorums.
-pub(super) fn spread(gates: &Gates, forms: &[Share]) -> Option<Vec<Share>> {
-    let class_of = gates.classes();
+pub(super) fn spread(gates: &Gates, class_of: &[usize], forms: &[Share]) -> Option<Vec<Share>> {
     let moments: Vec<Vec<Ratio<usize>>> =
-        forms.iter().map(|form| moments(&class_of, &form.quorum)).collect();
+        forms.iter().map(|form| moments(class_of, &form.quorum)).collect();
     let members = |(form, moments): (&Share, &Vec<_>)| form.quorum.len() * moments.len();
     let written = forms.iter().zip(&moments).map(members).sum::<usize>();
     if written > MOST_MEMBERS {
