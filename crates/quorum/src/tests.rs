@@ -138,7 +138,7 @@ fn errors_name_cause_and_remedy() {
     );
     assert_eq!(
         message(Construction::Cyclic, usize::MAX),
-        format!("`cyclic` is built for at most 10000 nodes, not {}; take fewer nodes", usize::MAX)
+        "`cyclic` is built for at most 10000 nodes, not so many; take fewer nodes"
     );
     assert_eq!(
         message(Construction::Fano, 8),

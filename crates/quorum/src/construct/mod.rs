@@ -269,6 +269,7 @@ pub enum QuorumError {
     #[error(
         "`{name}` is built for at most {most} nodes, not {nodes}; take fewer nodes{other}",
         name = construction.name(),
+        nodes = if *nodes < usize::MAX / 2 { nodes.to_string() } else { "so many".to_owned() },
         other = if *most < Construction::Cyclic.most_nodes() { " or `cyclic`" } else { "" }
     )]
     TooManyNodes {

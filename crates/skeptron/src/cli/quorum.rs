@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
 use indicatif::ProgressBar;
+use skeptron_core::NodeId;
 use skeptron_quorum::analysis::best;
 use skeptron_quorum::analysis::failure::Sampling;
 use skeptron_quorum::analysis::report::{self, Question, Report};
@@ -108,6 +109,7 @@ impl QuorumArgs {
         if let Some(path) = &self.check {
             return self.check(path, out);
         }
+        ensure!(self.samples > 0, "--samples is 0; at least one is needed");
         let source = self.source()?;
         let nodes = match (self.nodes, &source) {
             (Some(nodes), _) => nodes,
@@ -119,15 +121,13 @@ impl QuorumArgs {
             let family = source::family(path, self.nodes)?;
             if let Some(disjoint) = family.disjoint() {
                 let report = report::reject(path, &family, &disjoint);
-                self.print(None, &report, out)?;
+                self.print(&report, out)?;
                 return Ok(Verdict::Violated);
             }
         }
         let system = source.system(nodes)?;
-        if let Some(path) = &self.svg {
-            let svg = picture::svg(&system, self.chosen_picture(&system)?, self.highlight(nodes)?)?;
-            fs::write(path, svg).with_context(|| path.display().to_string())?;
-        }
+        // Before long work rather than after it.
+        let text = self.draw(&system)?;
         let report = report::analyse(&system, &self.question())?;
         if source == Source::Best {
             let comparison = {
@@ -140,43 +140,52 @@ impl QuorumArgs {
                 comparison?
             };
             if self.json {
-                let mut json = serde_json::to_value(&report)?;
-                json["candidates"] = serde_json::to_value(&comparison.candidates)?;
-                json["recommendations"] = serde_json::to_value(&comparison.recommendations)?;
-                json["missing"] = serde_json::to_value(&comparison.missing)?;
-                writeln!(out, "{}", print::compact(&json)?)?;
+                writeln!(out, "{}", print::compact(&print::Best::new(&report, &comparison))?)?;
                 return Ok(Verdict::Fine);
             }
             print::comparison(&comparison, self.p, out)?;
             writeln!(out)?;
         }
-        self.print(Some(&system), &report, out)?;
+        self.print(&report, out)?;
+        if !self.json && !text.is_empty() {
+            write!(out, "\n{text}")?;
+        }
         Ok(Verdict::Fine)
     }
 
-    fn print(&self, system: Option<&System>, report: &Report, out: &mut impl Write) -> Result<()> {
+    fn print(&self, report: &Report, out: &mut impl Write) -> Result<()> {
         if self.json {
-            writeln!(out, "{}", print::compact(&serde_json::to_value(report)?)?)?;
+            writeln!(out, "{}", print::compact(report)?)?;
             return Ok(());
         }
-        print::report(report, self.all, out)?;
-        let Some(system) = system else { return Ok(()) };
-        match self.picture.as_deref() {
-            Some("none") => {}
-            Some(_) => {
-                let picture = self.chosen_picture(system)?;
-                let text = picture::text(system, picture, self.highlight(system.nodes())?)?;
-                write!(out, "\n{text}")?;
+        print::report(report, self.all, out)
+    }
+
+    /// Writes the picture to its file, and returns it as text. What does not fit a terminal is left out
+    /// unless that is what was asked for.
+    fn draw(&self, system: &System) -> Result<String> {
+        let highlight = self.highlight(system.nodes())?;
+        let chosen = match self.picture.as_deref() {
+            Some("none") => {
+                ensure!(self.svg.is_none(), "--svg needs a picture; leave out --picture none");
+                return Ok(String::new());
             }
-            // What does not fit a terminal is left out unless it was asked for.
-            None => {
-                let highlight = self.highlight(system.nodes())?;
-                if let Ok(text) = picture::text(system, picture::best_for(system), highlight) {
-                    write!(out, "\n{text}")?;
-                }
-            }
+            Some(name) => Some(name.parse::<Picture>()?),
+            None => None,
+        };
+        let picture = chosen.unwrap_or_else(|| picture::best_for(system));
+        picture::fits(system, picture)?;
+        if let Some(path) = &self.svg {
+            let svg = picture::svg(system, picture, highlight)?;
+            fs::write(path, svg).with_context(|| path.display().to_string())?;
         }
-        Ok(())
+        match picture::text(system, picture, highlight) {
+            Ok(text) => Ok(text),
+            Err(error) if chosen.is_some() && self.svg.is_none() => {
+                Err(anyhow!("{error}, with --svg FILE"))
+            }
+            Err(_) => Ok(String::new()),
+        }
     }
 
     fn check(&self, path: &str, out: &mut impl Write) -> Result<Verdict> {
@@ -250,15 +259,7 @@ impl QuorumArgs {
         }
     }
 
-    fn chosen_picture(&self, system: &System) -> Result<Picture> {
-        match self.picture.as_deref() {
-            None => Ok(picture::best_for(system)),
-            Some("none") => bail!("--svg needs a picture; leave out --picture none"),
-            Some(name) => Ok(name.parse()?),
-        }
-    }
-
-    fn highlight(&self, nodes: usize) -> Result<Option<skeptron_core::NodeId>> {
+    fn highlight(&self, nodes: usize) -> Result<Option<NodeId>> {
         let Some(text) = &self.of else { return Ok(None) };
         let node = names::node(text).context("--of")?;
         ensure!(node.index() < nodes, "--of names {node}, but there are only {nodes} nodes");

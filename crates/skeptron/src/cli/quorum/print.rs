@@ -1,13 +1,11 @@
 //! How `skeptron quorum` says what it found.
 
-use std::fmt::Write as _;
 use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
-use serde_json::Value;
 use skeptron_core::NodeId;
-use skeptron_quorum::analysis::best::Comparison;
+use skeptron_quorum::analysis::best::{Candidate, Comparison, Recommendation};
 use skeptron_quorum::analysis::conditions::{conditions, contained};
 use skeptron_quorum::analysis::load::Share;
 use skeptron_quorum::analysis::report::{Report, Served, Verdicts};
@@ -15,6 +13,8 @@ use skeptron_quorum::{Family, braced};
 
 use crate::cli::table::{number, table};
 
+/// How wide lines are beside their titles.
+const WIDTH: usize = 82;
 /// So many quorums and shares of the strategy are shown unless all are asked for.
 const SHOWN: usize = 12;
 /// Longer sets are cut unless everything is asked for.
@@ -54,8 +54,9 @@ pub(super) fn report(report: &Report, all: bool, out: &mut impl Write) -> Result
             (None, _) => "not known".to_owned(),
         },
     )?;
-    let fraction = report.load_fraction.as_ref().map(|fraction| format!("{fraction} = "));
-    line(out, "load", &format!("{}{}", fraction.unwrap_or_default(), figure(load)))?;
+    let fraction = report.load_fraction.as_ref().filter(|fraction| fraction.contains('/'));
+    let fraction = fraction.map(|fraction| format!("{fraction} = ")).unwrap_or_default();
+    line(out, "load", &format!("{fraction}{}", figure(load)))?;
     if let Some(method) = &report.load_method {
         line(out, "", method)?;
     }
@@ -233,40 +234,61 @@ impl Checked {
     }
 }
 
-/// JSON in which lists of plain values stand in one line.
-pub(super) fn compact(value: &Value) -> Result<String> {
-    let mut text = String::new();
-    write_value(value, 0, &mut text)?;
+/// A report with the comparison that led to it.
+#[derive(Serialize)]
+pub(super) struct Best<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    candidates: &'a [Candidate],
+    recommendations: &'a [Recommendation],
+    missing: &'a [String],
+}
+
+impl<'a> Best<'a> {
+    pub(super) fn new(report: &'a Report, comparison: &'a Comparison) -> Self {
+        let Comparison { candidates, recommendations, missing, .. } = comparison;
+        Best { report, candidates, recommendations, missing }
+    }
+}
+
+/// JSON for people: lists of numbers stand in one line.
+pub(super) fn compact(value: &impl Serialize) -> Result<String> {
+    let pretty = serde_json::to_string_pretty(value)?;
+    let mut text = String::with_capacity(pretty.len() / 2);
+    let mut rest = pretty.as_str();
+    while let Some(start) = rest.find('[') {
+        let (before, list) = rest.split_at(start + 1);
+        text.push_str(before);
+        let end = list.find(|c: char| {
+            !c.is_ascii_digit() && !matches!(c, '.' | '-' | 'e' | ',' | ' ' | '\n')
+        });
+        match end {
+            Some(end) if list[end..].starts_with(']') => {
+                let numbers: Vec<_> = list[..end].split(',').map(str::trim).collect();
+                text.push_str(&numbers.join(", "));
+                rest = &list[end..];
+            }
+            _ => rest = list,
+        }
+    }
+    text.push_str(rest);
     Ok(text)
 }
 
-fn write_value(value: &Value, depth: usize, text: &mut String) -> Result<()> {
-    let indent = "  ".repeat(depth + 1);
-    let is_plain = |value: &Value| !value.is_array() && !value.is_object();
-    match value {
-        Value::Array(items) if !items.iter().all(is_plain) => {
-            for (index, item) in items.iter().enumerate() {
-                text.push_str(if index == 0 { "[\n" } else { ",\n" });
-                text.push_str(&indent);
-                write_value(item, depth + 1, text)?;
-            }
-            write!(text, "\n{}]", "  ".repeat(depth))?;
-        }
-        Value::Object(fields) if !fields.is_empty() => {
-            for (index, (name, field)) in fields.iter().enumerate() {
-                text.push_str(if index == 0 { "{\n" } else { ",\n" });
-                write!(text, "{indent}{}: ", serde_json::to_string(name)?)?;
-                write_value(field, depth + 1, text)?;
-            }
-            write!(text, "\n{}}}", "  ".repeat(depth))?;
-        }
-        plain => write!(text, "{plain}")?,
-    }
-    Ok(())
-}
-
+/// A line with its title; what does not fit goes below it.
 fn line(out: &mut impl Write, title: &str, text: &str) -> Result<()> {
-    Ok(writeln!(out, "{title:<17} {text}")?)
+    let mut title = title;
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            writeln!(out, "{title:<17} {}", line.trim_end())?;
+            (title, line) = ("", String::new());
+        } else if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    Ok(writeln!(out, "{title:<17} {line}")?)
 }
 
 /// A set of nodes, not longer than a line unless everything is wanted.
