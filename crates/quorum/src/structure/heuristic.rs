@@ -22,6 +22,10 @@ pub(super) fn search(problem: &Problem, looks: u64, lower_bound: f64) -> (Family
     };
     let starts = kept_starts(problem);
     let each = looks / (2 * starts.len() as u64);
+    // Perhaps one of them is the best already.
+    for start in &starts {
+        climb.remember(&State::new(problem, start.clone()));
+    }
     let (mut followed, mut round) = (0, 0);
     while followed < looks && !climb.has_reached(lower_bound) {
         // Each start once, then what has become of the best.
@@ -43,9 +47,10 @@ fn kept_starts(problem: &Problem) -> Vec<Family> {
         starts::families(problem).into_iter().map(|family| State::new(problem, family)).collect();
     let mut kept = Vec::new();
     for penalty in [Penalty::STRICT, penalty(problem, 1.0)] {
-        let mut order: Vec<&State<'_>> = states.iter().collect();
-        order.sort_by(|a, b| a.value(penalty).total_cmp(&b.value(penalty)));
-        kept.extend(order.into_iter().take(KEPT_STARTS).map(|state| state.inform().clone()));
+        let mut order: Vec<(f64, &State<'_>)> =
+            states.iter().map(|state| (state.value(penalty), state)).collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        kept.extend(order.into_iter().take(KEPT_STARTS).map(|(_, state)| state.inform().clone()));
     }
     kept
 }
@@ -127,11 +132,15 @@ impl<'a> Climb<'a> {
             looks += self.exchange_nodes(state);
             now = state.value(Penalty::STRICT);
         }
+        self.remember(state);
+        looks
+    }
+
+    fn remember(&mut self, state: &State<'_>) {
         let score = self.problem.score(state.inform());
         if score.is_better_than(self.score) {
             (self.best, self.score) = (state.inform().clone(), score);
         }
-        looks
     }
 
     /// Two nodes change their places in everything.

@@ -51,5 +51,5 @@ mod state;
 mod tests;
 
 pub use expected::Expected;
-pub use optimise::{Demands, MOST_NODES, OptimiseError, Optimum, PROVED_UP_TO, optimise};
+pub use optimise::{Demands, MOST_NODES, Nearest, OptimiseError, Optimum, PROVED_UP_TO, optimise};
 pub use rates::{Rates, RatesError};

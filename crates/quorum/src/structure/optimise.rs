@@ -1,5 +1,7 @@
 //! The structure with the fewest expected messages.
 
+use std::fmt;
+
 use skeptron_core::topology::Structure;
 use thiserror::Error;
 
@@ -57,10 +59,10 @@ pub enum OptimiseError {
         range: &'static str,
     },
     /// No structure meets the demands.
-    #[error("no structure does that; demand less{}", nearest(.0))]
-    Impossible(Option<Nearest>),
+    #[error("no structure does that; demand less: {0}")]
+    Impossible(Nearest),
     /// None was found, but there may be one.
-    #[error("no structure was found that does that; demand less{}", nearest(&Some(*.0)))]
+    #[error("no structure was found that does that; demand less: {0}")]
     NotFound(Nearest),
 }
 
@@ -73,14 +75,14 @@ pub struct Nearest {
     pub delay: f64,
 }
 
-fn nearest(nearest: &Option<Nearest>) -> String {
-    match nearest {
-        None => String::new(),
-        Some(Nearest { busiest, delay }) => format!(
-            " (nearest is one whose busiest node is asked for {:.4} of all entries and whose delay is \
-             {delay:.4})",
-            busiest
-        ),
+impl fmt::Display for Nearest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the nearest found has a busiest node that is asked for {:.4} of all entries and a delay of \
+             {:.4}",
+            self.busiest, self.delay
+        )
     }
 }
 
@@ -93,7 +95,7 @@ impl Demands {
                 refused("busiest node", value, "a share of all entries, from 0 to 1")
             }
             Demands { delay: Some(value), .. } if !(value.is_finite() && value >= 0.0) => {
-                refused("delay", value, "a number of latencies; every delay is from 1 to 2")
+                refused("delay", value, "a number of latencies, from 1 to 2")
             }
             _ => Ok(()),
         }
@@ -115,10 +117,8 @@ pub fn optimise(rates: &Rates, demands: &Demands) -> Result<Optimum, OptimiseErr
         return Err(OptimiseError::TooManyNodes(nodes));
     }
     let problem = Problem::new(&rates.shares(), demands);
-    let Some(lower_bound) = problem.lower_bound() else {
-        return Err(OptimiseError::Impossible(None));
-    };
-    let (mut family, mut score) = heuristic::search(&problem, looks(nodes), lower_bound);
+    let bound = problem.lower_bound();
+    let (mut family, mut score) = heuristic::search(&problem, looks(nodes), bound.unwrap_or(0.0));
     let found = |family: &Family, score: Score, lower_bound: f64| {
         let structure = problem.structure(family);
         if score.is_allowed() {
@@ -127,12 +127,16 @@ pub fn optimise(rates: &Rates, demands: &Demands) -> Result<Optimum, OptimiseErr
         let expected = Expected::of(&structure, rates);
         Err(Nearest { busiest: expected.busiest(), delay: expected.exact_delay })
     };
-    if nodes > PROVED_UP_TO {
-        return found(&family, score, lower_bound).map_err(OptimiseError::NotFound);
+    match bound {
+        None => found(&family, score, 0.0).map_err(OptimiseError::Impossible),
+        Some(bound) if nodes > PROVED_UP_TO => {
+            found(&family, score, bound).map_err(OptimiseError::NotFound)
+        }
+        Some(_) => {
+            exact::search(&problem, &mut family, &mut score);
+            found(&family, score, score.messages).map_err(OptimiseError::Impossible)
+        }
     }
-    exact::search(&problem, &mut family, &mut score);
-    found(&family, score, score.messages)
-        .map_err(|nearest| OptimiseError::Impossible(Some(nearest)))
 }
 
 /// How many structures the heuristic looks at: some seconds of them, and fewer where the exact search

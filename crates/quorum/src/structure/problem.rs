@@ -29,7 +29,7 @@ pub(super) struct Problem {
 /// What a family achieves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Score {
-    /// By how much the demands are missed, summed over nodes that are too busy; 0 if they are met.
+    /// By how much the demands are missed; 0 if they are met.
     pub(super) excess: f64,
     /// Expected messages per entry.
     pub(super) messages: f64,
@@ -72,12 +72,22 @@ impl Problem {
 
     pub(super) fn score(&self, inform: &[u64]) -> Score {
         let request = least_requests(inform);
-        let over = |value: f64, most: f64| (value - most).max(0.0);
-        let busy = self.loads(&request).into_iter().map(|load| over(load, self.busiest));
         Score {
-            excess: busy.sum::<f64>() + over(self.delay_of(inform, &request), self.delay),
+            excess: self.overload(&self.loads(&request))
+                + (self.delay_of(inform, &request) - self.delay).max(0.0),
             messages: self.messages_of(inform, &request),
         }
+    }
+
+    /// By how much the busiest node is too busy, and all of them together, so that relieving any of
+    /// them is progress.
+    pub(super) fn overload(&self, loads: &[f64]) -> f64 {
+        let over = |load: &f64| (load - self.busiest).max(0.0);
+        let (most, sum) = loads
+            .iter()
+            .map(over)
+            .fold((0.0_f64, 0.0), |(most, sum), over| (most.max(over), sum + over));
+        most + sum
     }
 
     fn messages_of(&self, inform: &[u64], request: &[u64]) -> f64 {

@@ -5,7 +5,7 @@ use super::problem::{Family, Problem, least_requests, members};
 /// What a message is worth against missing a demand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Penalty {
-    /// For the load above the demand, summed over the nodes.
+    /// For nodes that are too busy.
     pub(super) load: f64,
     /// For the delay above the demand.
     pub(super) delay: f64,
@@ -55,8 +55,7 @@ impl<'a> State<'a> {
 
     /// Messages, and what the missed demands cost.
     pub(super) fn value(&self, penalty: Penalty) -> f64 {
-        let most = self.problem.busiest;
-        let busy: f64 = self.load.iter().map(|load| (load - most).max(0.0)).sum();
+        let busy = self.problem.overload(&self.load);
         let late = match self.problem.hand_overs {
             all if all > 0.0 => (1.0 + self.slow / all - self.problem.delay).max(0.0),
             _ => 0.0,

@@ -151,7 +151,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(refused(65, None, None).contains("at most 64"));
     assert!(refused(3, Some(1.5), None).contains("from 0 to 1"));
     assert!(refused(3, None, Some(f64::NAN)).contains("from 1 to 2"));
-    assert!(refused(5, Some(0.3), None).contains("nearest is one whose busiest node is asked"));
+    assert!(refused(5, Some(0.3), None).contains("is asked for 0.4000 of all"));
 }
 
 proptest! {

@@ -15,6 +15,7 @@ pub mod explain;
 mod list;
 mod names;
 pub mod sim;
+mod structure;
 pub mod system;
 mod table;
 pub mod textbook;
@@ -49,6 +50,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Explore every interleaving of a small system and judge each
     Check(Box<check::CheckArgs>),
+    /// Judge an information structure, or search the best one for given request rates
+    Structure(structure::StructureArgs),
     /// Measure how fast Skeptron itself is
     Bench(bench::BenchArgs),
     /// Write a completion script for your shell
@@ -124,6 +127,7 @@ impl Cli {
             Command::Sim(args) => args.run(&mut out),
             Command::Compare(args) => args.run(&mut out),
             Command::Check(args) => args.run(&mut out),
+            Command::Structure(args) => args.run(&mut out),
             Command::Bench(args) => args.run(&mut out),
             Command::Completions(args) => {
                 // Into memory first: the generator panics if the reader goes away.
