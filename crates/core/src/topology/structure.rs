@@ -15,11 +15,13 @@ use crate::{NodeId, NodeSet};
 pub struct Structure {
     request: Vec<NodeSet>,
     inform: Vec<NodeSet>,
+    /// How many tell each node: `|St_j|`, from which the message bounds follow without counting again.
+    told_by: Vec<usize>,
 }
 
-/// The form in which a structure is written to a file.
+/// The form in which a structure is written to a file. Other fields are passed over, so that a report
+/// on a structure can be read as that structure.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Lists {
     request: Vec<Vec<NodeId>>,
     inform: Vec<Vec<NodeId>>,
@@ -72,51 +74,84 @@ impl Structure {
     /// # Errors
     /// The first violation found, naming the nodes.
     pub fn new(request: Vec<NodeSet>, inform: Vec<NodeSet>) -> Result<Self, StructureError> {
+        check_members(&request, &inform)?;
         let nodes = request.len();
-        if inform.len() != nodes {
-            return Err(StructureError::Lengths { request: nodes, inform: inform.len() });
-        }
-        for of in NodeId::all(nodes) {
-            let (asks, tells) = (&request[of.index()], &inform[of.index()]);
-            let mut named = asks.iter().chain(tells.iter());
-            if let Some(member) = named.find(|member| member.index() >= nodes) {
-                return Err(StructureError::UnknownNode { of, member, nodes });
-            }
-            if !tells.contains(of) {
-                return Err(StructureError::NotInOwnInform(of));
-            }
-            if let Some(member) = tells.iter().find(|&member| !asks.contains(member)) {
-                return Err(StructureError::InformsUnasked { of, member });
-            }
-        }
-        let structure = Structure { request, inform };
-        for i in NodeId::all(nodes) {
-            for j in NodeId::all(nodes).filter(|&j| j > i) {
-                let ask_each_other =
-                    structure.request(i).contains(j) && structure.request(j).contains(i);
-                if !structure.inform(i).intersects(structure.inform(j)) && !ask_each_other {
-                    return Err(StructureError::Unsynchronised(i, j));
+        let ask_each_other =
+            |i: NodeId, j: NodeId| request[i.index()].contains(j) && request[j.index()].contains(i);
+        for i in 0..nodes {
+            for j in i + 1..nodes {
+                let pair = (NodeId::new(i), NodeId::new(j));
+                if !inform[i].intersects(&inform[j]) && !ask_each_other(pair.0, pair.1) {
+                    return Err(StructureError::Unsynchronised(pair.0, pair.1));
                 }
             }
         }
-        Ok(structure)
+        Ok(Structure::of_valid(request, inform))
+    }
+
+    /// The same of plain lists.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_lists(
+        request: Vec<Vec<NodeId>>,
+        inform: Vec<Vec<NodeId>>,
+    ) -> Result<Self, StructureError> {
+        let (nodes, informing) = (request.len(), inform.len());
+        if nodes != informing {
+            return Err(StructureError::Lengths { request: nodes, inform: informing });
+        }
+        Structure::new(sets(request)?, sets(inform)?)
+    }
+
+    /// The least request sets for these inform sets: `R_i = I_i ∪ { j : I_i ∩ I_j = ∅ }`.
+    ///
+    /// They are valid, since two nodes whose inform sets do not meet ask each other. Every valid
+    /// structure with these inform sets contains them: `I_i ⊆ R_i` is a condition, and where
+    /// `I_i ∩ I_j = ∅` the other one leaves only `j ∈ R_i`.
+    ///
+    /// # Errors
+    /// If an inform set names an unknown node or misses its own.
+    pub fn of_inform(inform: Vec<NodeSet>) -> Result<Self, StructureError> {
+        check_members(&inform, &inform)?;
+        let least = |own: &NodeSet| {
+            let disjoint =
+                NodeId::all(inform.len()).filter(|j| !own.intersects(&inform[j.index()]));
+            own.iter().chain(disjoint).collect()
+        };
+        Ok(Structure::of_valid(inform.iter().map(least).collect(), inform))
+    }
+
+    fn of_valid(request: Vec<NodeSet>, inform: Vec<NodeSet>) -> Self {
+        let mut told_by = vec![0; inform.len()];
+        for told in inform.iter().flat_map(NodeSet::iter) {
+            told_by[told.index()] += 1;
+        }
+        Structure { request, inform, told_by }
     }
 
     /// Lamport's: everybody asks and tells everybody.
     #[must_use]
     pub fn lamport(nodes: usize) -> Self {
         let all: NodeSet = NodeId::all(nodes).collect();
-        Structure { request: vec![all.clone(); nodes], inform: vec![all; nodes] }
+        Structure::of_valid(vec![all.clone(); nodes], vec![all; nodes])
     }
 
     /// Ricart and Agrawala's: everybody asks everybody and tells nobody else.
     #[must_use]
     pub fn ricart_agrawala(nodes: usize) -> Self {
         let all: NodeSet = NodeId::all(nodes).collect();
-        Structure {
-            request: vec![all; nodes],
-            inform: NodeId::all(nodes).map(|i| NodeSet::from_iter([i])).collect(),
-        }
+        let alone = NodeId::all(nodes).map(|i| NodeSet::from_iter([i])).collect();
+        Structure::of_valid(vec![all; nodes], alone)
+    }
+
+    /// Everybody asks and tells one node, which asks and tells nobody else: Maekawa's with the only
+    /// quorum `{ centre }`.
+    #[must_use]
+    pub fn star(nodes: usize, centre: NodeId) -> Self {
+        let sets: Vec<NodeSet> =
+            NodeId::all(nodes).map(|i| [centre, i].into_iter().collect()).collect();
+        Structure::of_valid(sets.clone(), sets)
     }
 
     /// Maekawa's: everybody asks and tells its quorum (to which it is added where it is missing).
@@ -125,17 +160,17 @@ impl Structure {
         let sets: Vec<NodeSet> = NodeId::all(quorums.nodes())
             .map(|i| quorums.of(i).iter().copied().chain([i]).collect())
             .collect();
-        Structure { request: sets.clone(), inform: sets }
+        Structure::of_valid(sets.clone(), sets)
     }
 
     /// The published example with four nodes.
     #[must_use]
     pub fn four_nodes() -> Self {
         let set = |members: &[usize]| members.iter().map(|&m| NodeId::new(m - 1)).collect();
-        Structure {
-            request: vec![set(&[1, 2]), set(&[1, 2]), set(&[1, 2, 3]), set(&[1, 2, 4])],
-            inform: vec![set(&[1]), set(&[2]), set(&[1, 2, 3]), set(&[1, 2, 4])],
-        }
+        Structure::of_valid(
+            vec![set(&[1, 2]), set(&[1, 2]), set(&[1, 2, 3]), set(&[1, 2, 4])],
+            vec![set(&[1]), set(&[2]), set(&[1, 2, 3]), set(&[1, 2, 4])],
+        )
     }
 
     /// How many nodes there are.
@@ -161,10 +196,10 @@ impl Structure {
     pub fn message_bounds(&self, i: NodeId) -> (usize, usize) {
         let without_i = |set: &NodeSet| set.len() - usize::from(set.contains(i));
         let low = without_i(self.inform(i)) + 2 * without_i(self.request(i));
-        // Whether somebody besides i and j tells j.
+        // Whether somebody besides i and j tells j, which tells itself.
         let is_told = |j: NodeId| {
-            let mut others = NodeId::all(self.nodes()).filter(|&k| k != i && k != j);
-            others.any(|k| self.inform(k).contains(j))
+            let by_i = j != i && self.inform(i).contains(j);
+            self.told_by[j.index()] > 1 + usize::from(by_i)
         };
         let extra: usize = self.request(i).iter().map(|j| if is_told(j) { 4 } else { 1 }).sum();
         (low, low + extra)
@@ -181,33 +216,57 @@ impl Structure {
     }
 
     /// The exact one where a node's word to itself is free: the slowest arbiter that `i` tells and
-    /// `j` asks.
+    /// `j` asks, 2 unless that is one of the two themselves. There is always one, or nobody would keep
+    /// them apart.
     #[must_use]
     pub fn exact_delay(&self, i: NodeId, j: NodeId) -> u32 {
-        if i == j {
-            return 0;
+        let mut shared = self.inform(i).iter().filter(|&a| self.request(j).contains(a));
+        match i == j {
+            true => 0,
+            false if shared.any(|a| a != i && a != j) => 2,
+            false => 1,
         }
-        let shared = self.inform(i).iter().filter(|&a| self.request(j).contains(a));
-        shared.map(|a| u32::from(a != i) + u32::from(a != j)).max().unwrap_or(0)
     }
+}
+
+/// Everything but the condition on pairs.
+fn check_members(request: &[NodeSet], inform: &[NodeSet]) -> Result<(), StructureError> {
+    let nodes = request.len();
+    if inform.len() != nodes {
+        return Err(StructureError::Lengths { request: nodes, inform: inform.len() });
+    }
+    for (of, (asks, tells)) in NodeId::all(nodes).zip(request.iter().zip(inform)) {
+        let mut named = asks.iter().chain(tells.iter());
+        if let Some(member) = named.find(|member| member.index() >= nodes) {
+            return Err(StructureError::UnknownNode { of, member, nodes });
+        }
+        if !tells.contains(of) {
+            return Err(StructureError::NotInOwnInform(of));
+        }
+        if let Some(member) = tells.iter().find(|&member| !asks.contains(member)) {
+            return Err(StructureError::InformsUnasked { of, member });
+        }
+    }
+    Ok(())
+}
+
+fn sets(lists: Vec<Vec<NodeId>>) -> Result<Vec<NodeSet>, StructureError> {
+    let nodes = lists.len();
+    let known = |(of, list): (NodeId, Vec<NodeId>)| match list.iter().max() {
+        // Before a set is made of them: a huge id would make a huge set.
+        Some(&member) if member.index() >= nodes => {
+            Err(StructureError::UnknownNode { of, member, nodes })
+        }
+        _ => Ok(list.into_iter().collect()),
+    };
+    NodeId::all(nodes).zip(lists).map(known).collect()
 }
 
 impl TryFrom<Lists> for Structure {
     type Error = StructureError;
 
     fn try_from(lists: Lists) -> Result<Self, StructureError> {
-        let sets = |lists: Vec<Vec<NodeId>>| -> Result<Vec<NodeSet>, StructureError> {
-            let nodes = lists.len();
-            let known = |(of, list): (NodeId, Vec<NodeId>)| match list.iter().max() {
-                // Before a set is made of them: a huge id would make a huge set.
-                Some(&member) if member.index() >= nodes => {
-                    Err(StructureError::UnknownNode { of, member, nodes })
-                }
-                _ => Ok(list.into_iter().collect()),
-            };
-            NodeId::all(nodes).zip(lists).map(known).collect()
-        };
-        Structure::new(sets(lists.request)?, sets(lists.inform)?)
+        Structure::of_lists(lists.request, lists.inform)
     }
 }
 
@@ -247,13 +306,89 @@ mod tests {
     #[test]
     fn presets_are_valid() {
         for nodes in 1..6 {
-            for preset in [Structure::lamport(nodes), Structure::ricart_agrawala(nodes)] {
+            let stars = NodeId::all(nodes).map(|centre| Structure::star(nodes, centre));
+            let others = [Structure::lamport(nodes), Structure::ricart_agrawala(nodes)];
+            for preset in stars.chain(others) {
                 assert_eq!(
                     Structure::new(preset.request.clone(), preset.inform.clone()),
                     Ok(preset)
                 );
             }
         }
+    }
+
+    /// All families of subsets of `nodes` nodes.
+    fn families(nodes: usize) -> impl Iterator<Item = Vec<NodeSet>> {
+        let set = move |bits: usize| -> NodeSet {
+            NodeId::all(nodes).filter(|i| bits >> i.index() & 1 == 1).collect()
+        };
+        let mask = (1 << nodes) - 1;
+        (0..1_usize << (nodes * nodes))
+            .map(move |code| (0..nodes).map(|i| set(code >> (i * nodes) & mask)).collect())
+    }
+
+    /// `of_inform` is valid, and what is valid with these inform sets contains it.
+    #[test]
+    fn the_least_request_sets_are_part_of_all_others() {
+        let mut valid = 0;
+        for inform in families(3) {
+            let least = Structure::of_inform(inform.clone());
+            for request in families(3) {
+                let Ok(structure) = Structure::new(request, inform.clone()) else { continue };
+                valid += 1;
+                let least = least.as_ref().expect("the inform sets are those of a valid structure");
+                for i in NodeId::all(3) {
+                    let mut asked = least.request(i).iter();
+                    assert!(asked.all(|j| structure.request(i).contains(j)), "{structure:?}");
+                }
+            }
+            if let Ok(least) = least {
+                assert_eq!(
+                    Structure::new(least.request.clone(), inform).as_ref(),
+                    Ok(&least),
+                    "it is one of them"
+                );
+            }
+        }
+        assert!(valid > 100);
+        assert_eq!(
+            Structure::of_inform(Structure::four_nodes().inform).unwrap(),
+            Structure::four_nodes(),
+            "the published one wastes nothing"
+        );
+    }
+
+    /// Spec 2.6, word by word: `r_j = 1` if `St_j ⊆ {i, j}`, else 4.
+    #[test]
+    fn the_message_bounds_are_as_defined() {
+        for inform in families(3) {
+            let Ok(structure) = Structure::of_inform(inform) else { continue };
+            for i in NodeId::all(3) {
+                let low = structure.inform(i).len() - 1 + 2 * (structure.request(i).len() - 1);
+                let r = |j: NodeId| {
+                    let mut status = NodeId::all(3).filter(|&k| structure.inform(k).contains(j));
+                    if status.all(|k| k == i || k == j) { 1 } else { 4 }
+                };
+                let high = low + structure.request(i).iter().map(r).sum::<usize>();
+                assert_eq!(structure.message_bounds(i), (low, high), "{structure:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_thousand_nodes_are_checked_at_once() {
+        for structure in [Structure::lamport(1000), Structure::ricart_agrawala(1000)] {
+            let again = Structure::new(structure.request.clone(), structure.inform.clone());
+            let bounds = NodeId::all(1000).map(|i| structure.message_bounds(i).1).max();
+            assert!(bounds > Some(2000) && again == Ok(structure));
+        }
+    }
+
+    #[test]
+    fn a_report_on_a_structure_reads_as_that_structure() {
+        let json = r#"{"name":"x","request":[[1,2],[1,2]],"inform":[[1],[2]],"valid":true}"#;
+        let read: Structure = serde_json::from_str(json).unwrap();
+        assert_eq!(read, Structure::ricart_agrawala(2));
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod list;
 mod names;
 mod quorum;
 pub mod sim;
+mod structure;
 pub mod system;
 mod table;
 pub mod textbook;
@@ -53,6 +54,8 @@ enum Command {
     Check(Box<check::CheckArgs>),
     /// Build, check and analyse a quorum system
     Quorum(Box<quorum::QuorumArgs>),
+    /// Judge an information structure, or search the best one for given request rates
+    Structure(structure::StructureArgs),
     /// Measure how fast Skeptron itself is
     Bench(bench::BenchArgs),
     /// Write a completion script for your shell
@@ -129,6 +132,7 @@ impl Cli {
             Command::Compare(args) => args.run(&mut out),
             Command::Check(args) => args.run(&mut out),
             Command::Quorum(args) => args.run(&mut out),
+            Command::Structure(args) => args.run(&mut out),
             Command::Bench(args) => args.run(&mut out),
             Command::Completions(args) => {
                 // Into memory first: the generator panics if the reader goes away.

@@ -1,1 +1,0 @@
-//! Information structures (spec 2.6): derive and optimise them.

@@ -1,0 +1,227 @@
+//! `skeptron structure`.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::{Args, Subcommand};
+use serde::Deserialize;
+use skeptron_core::topology::{Structure, StructureError};
+use skeptron_core::{NodeId, Setup};
+use skeptron_quorum::structure::Rates;
+
+use super::system::SystemArgs;
+use super::{Verdict, names};
+
+mod optimise;
+mod print;
+mod report;
+
+use report::{Report, Violation};
+
+/// How many nodes if nothing says otherwise.
+const DEFAULT_NODES: usize = 5;
+
+/// Every pair of nodes is judged.
+const MOST_NODES: usize = 10_000;
+
+const PRESETS: [&str; 5] = ["lamport", "ricart-agrawala", "maekawa", "sanders-4", "star"];
+
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+#[command(after_help = "Examples:
+  skeptron structure sanders-4                             the published one of four nodes
+  skeptron structure maekawa --quorum grid -n 9            derived from quorums
+  skeptron structure star:P2 --rates 1,5,1                 where P2 asks most
+  skeptron structure mine.json                             is it valid, and what does it cost?
+  skeptron structure optimise --rates 4,3,2,1 --busiest 0.5 --save best.json
+  skeptron sim sanders --structure best.json
+
+A file is JSON with one list of nodes, counted from 1, for each node, as in
+  {\"request\": [[1,2],[1,2]], \"inform\": [[1],[2]]}
+and whatever --json prints can be read as a file.
+
+Exit codes: 0 valid, 1 invalid, 2 bad input.")]
+pub(crate) struct StructureArgs {
+    /// lamport, ricart-agrawala, maekawa, sanders-4, star or star:NODE, or a JSON file with `request`
+    /// and `inform` lists [default with --quorum: maekawa]
+    #[arg(value_name = "PRESET|FILE")]
+    what: Option<String>,
+    /// How many nodes [default: as many as the layout or the rates have, or 5]
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = names::whole::<usize>)]
+    nodes: Option<usize>,
+    /// The quorums of `maekawa`, as for `skeptron sim maekawa`: a kind or a file [default: cyclic]
+    #[arg(long, value_name = "KIND|FILE")]
+    quorum: Option<String>,
+    /// How often each node asks, as in 5,1,1,1; only the ratios matter [default: all equally]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    rates: Option<String>,
+    /// Print the delay of every pair, however many there are
+    #[arg(long)]
+    delays: bool,
+    /// Write the structure to a file that `sim` and `check` read as --structure
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    #[command(subcommand)]
+    task: Option<Task>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Search the structure with the fewest expected messages for given request rates
+    #[command(visible_alias = "optimize")]
+    Optimise(optimise::OptimiseArgs),
+}
+
+/// What was asked for: a structure, or what a file has in its place.
+enum Found {
+    Valid(Structure),
+    Invalid(Lists, StructureError),
+}
+
+/// The lists of a file, valid or not.
+#[derive(Clone, Deserialize)]
+struct Lists {
+    request: Vec<Vec<NodeId>>,
+    inform: Vec<Vec<NodeId>>,
+}
+
+impl StructureArgs {
+    pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        if let Some(Task::Optimise(args)) = self.task {
+            return args.run(out);
+        }
+        let rates = self.rates.as_deref().map(rates).transpose()?;
+        let name = self.name()?;
+        match self.find(name, rates.as_ref())? {
+            Found::Valid(structure) => {
+                let rates = matching(rates, structure.nodes())?;
+                save(self.save.as_deref(), &structure)?;
+                self.say(&Report::of(name, &structure, &rates, self.delays), out)?;
+                Ok(Verdict::Fine)
+            }
+            Found::Invalid(lists, error) => {
+                ensure!(self.save.is_none(), "an invalid structure is not saved: {error}");
+                matching(rates, lists.request.len())?;
+                let violation = Violation::of(&error, &lists);
+                self.say(&Report::of_invalid(name, lists, violation), out)?;
+                Ok(Verdict::Violated)
+            }
+        }
+    }
+
+    fn say(&self, report: &Report, out: &mut impl Write) -> Result<()> {
+        if self.json {
+            Ok(writeln!(out, "{}", serde_json::to_string_pretty(report)?)?)
+        } else {
+            print::report(report, out)
+        }
+    }
+
+    fn name(&self) -> Result<&str> {
+        match (&self.what, &self.quorum) {
+            (Some(name), _) => Ok(name),
+            (None, Some(_)) => Ok("maekawa"),
+            (None, None) => {
+                bail!("which structure? there are {}, or a file (see --help)", PRESETS.join(", "))
+            }
+        }
+    }
+
+    fn find(&self, name: &str, rates: Option<&Rates>) -> Result<Found> {
+        let default = rates.map_or(DEFAULT_NODES, Rates::nodes);
+        let is_preset = PRESETS.contains(&name) || name.starts_with("star:");
+        if !is_preset && Path::new(name).exists() {
+            ensure!(self.quorum.is_none(), "--quorum goes with maekawa, not with a file");
+            return self.read(name);
+        }
+        if let Some(centre) = name.strip_prefix("star") {
+            let nodes = Setup::new(self.nodes.unwrap_or(default))?.nodes();
+            return Ok(Found::Valid(self.star(centre, nodes)?));
+        }
+        ensure!(
+            is_preset,
+            "there is no information structure `{name}`; there are {}, or a file, and no file has that \
+             name{}",
+            PRESETS.join(", "),
+            names::did_you_mean(name, PRESETS.into_iter().chain(["optimise"]))
+        );
+        let system = SystemArgs {
+            nodes: self.nodes,
+            quorum: self.quorum.clone(),
+            structure: Some(name.to_string()),
+            ..SystemArgs::default()
+        };
+        let setup = system.setup(names::algorithm("sanders")?, default)?;
+        let structure = setup.structure().context("sanders is laid out on a structure")?;
+        Ok(Found::Valid(structure.clone()))
+    }
+
+    fn star(&self, centre: &str, nodes: usize) -> Result<Structure> {
+        ensure!(self.quorum.is_none(), "--quorum goes with maekawa, not with a star");
+        ensure!(
+            nodes <= MOST_NODES,
+            "{nodes} nodes are too many; a structure has at most {MOST_NODES}"
+        );
+        let centre = match centre.strip_prefix(':') {
+            Some(text) => names::node(text)?,
+            None => NodeId::new(0),
+        };
+        ensure!(centre.index() < nodes, "the centre is {centre}, but there are only {nodes} nodes");
+        Ok(Structure::star(nodes, centre))
+    }
+
+    /// A file that is no structure is bad input; one that breaks a rule is judged.
+    fn read(&self, path: &str) -> Result<Found> {
+        let text = fs::read_to_string(path).with_context(|| path.to_string())?;
+        let lists: Lists = serde_json::from_str(&text).with_context(|| path.to_string())?;
+        let nodes = lists.request.len();
+        ensure!(
+            nodes > 0 || !lists.inform.is_empty(),
+            "{path}: a structure needs at least one node"
+        );
+        ensure!(nodes <= MOST_NODES, "{path}: {nodes} nodes are too many; at most {MOST_NODES}");
+        if let Some(wanted) = self.nodes.filter(|&wanted| wanted != nodes) {
+            bail!("{path}: the information structure is for {nodes} nodes, not {wanted}");
+        }
+        match Structure::of_lists(lists.request.clone(), lists.inform.clone()) {
+            Ok(structure) => Ok(Found::Valid(structure)),
+            Err(error @ (StructureError::Lengths { .. } | StructureError::UnknownNode { .. })) => {
+                Err(error).with_context(|| path.to_string())
+            }
+            Err(error) => Ok(Found::Invalid(lists, error)),
+        }
+    }
+}
+
+/// Rates as they are typed.
+fn rates(text: &str) -> Result<Rates> {
+    let rate = |word: &str| match names::real(word.trim()) {
+        Ok(rate) => Ok(rate),
+        Err(_) => bail!("--rates: `{word}` is no number; give one for each node, as in 5,1,1,1"),
+    };
+    let rates = text.split(',').map(rate).collect::<Result<Vec<f64>>>()?;
+    Rates::new(rates).context("--rates")
+}
+
+/// One rate for each node.
+fn matching(rates: Option<Rates>, nodes: usize) -> Result<Rates> {
+    let rates = match rates {
+        Some(rates) => rates,
+        None => Rates::equal(nodes)?,
+    };
+    let given = rates.nodes();
+    ensure!(given == nodes, "--rates: {given} rates for {nodes} nodes; give one for each node");
+    Ok(rates)
+}
+
+fn save(path: Option<&Path>, structure: &Structure) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    let text = serde_json::to_string(structure)? + "\n";
+    fs::write(path, text).with_context(|| format!("--save {}", path.display()))
+}

@@ -1,0 +1,67 @@
+//! `skeptron structure optimise`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use skeptron_quorum::structure::{Demands, optimise};
+
+use super::report::{Optimal, Report};
+use super::{print, rates, save};
+use crate::cli::{Verdict, names};
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  skeptron structure optimise --rates 4,3,2,1                 a star: nothing takes fewer messages
+  skeptron structure optimise --rates 4,3,2,1 --busiest 0.5   but its centre has to do less here
+  skeptron structure optimise --rates 1,1,1 --delay 1         one latency from any node to any other
+
+What is minimised is the mean of the |I∖i| + 2|R∖i| messages that an entry takes at low load.
+Up to 6 nodes no structure is left out; beyond, up to 64, the best one found is given with a
+lower bound.
+
+Exit codes: 0 found, 2 bad input or demands that no structure meets.")]
+pub(super) struct OptimiseArgs {
+    /// How often each node asks, as in 5,1,1,1; only the ratios matter
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    rates: String,
+    /// No node may be asked by others for more than this share of all entries
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = names::real)]
+    busiest: Option<f64>,
+    /// The synchronisation delay between nodes, weighted by how often they ask, may be at most so many
+    /// latencies in the mean; it is between 1 and 2
+    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = names::real)]
+    delay: Option<f64>,
+    /// Print the delay of every pair, however many there are
+    #[arg(long)]
+    delays: bool,
+    /// Write the structure to a file that `sim` and `check` read as --structure
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl OptimiseArgs {
+    pub(super) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let rates = rates(&self.rates)?;
+        let demands = Demands { busiest: self.busiest, delay: self.delay };
+        let found = optimise(&rates, &demands)?;
+        save(self.save.as_deref(), &found.structure)?;
+        let mut report = Report::of("optimised", &found.structure, &rates, self.delays);
+        report.optimal = Some(Optimal {
+            proved: found.is_proved(),
+            lower_bound: found.lower_bound,
+            busiest: demands.busiest,
+            delay: demands.delay,
+        });
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        } else {
+            print::report(&report, out)?;
+        }
+        Ok(Verdict::Fine)
+    }
+}
