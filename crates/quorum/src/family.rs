@@ -22,10 +22,10 @@ pub struct Family {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FamilyError {
     /// A set without members.
-    #[error("the quorum of {0} is empty; every node needs at least one arbiter")]
+    #[error("{0} is empty; every node needs at least one arbiter")]
     Empty(Place),
     /// A set names a node outside the system.
-    #[error("the quorum of {place} names {member}, but there are only {nodes} nodes")]
+    #[error("{place} names {member}, but there are only {nodes} nodes")]
     UnknownNode {
         /// Whose set, or which.
         place: Place,
@@ -65,8 +65,8 @@ pub enum Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Node(node) => node.fmt(f),
-            Place::Index(index) => write!(f, "number {}", index + 1),
+            Place::Node(node) => write!(f, "the quorum of {node}"),
+            Place::Index(index) => write!(f, "quorum {}", index + 1),
         }
     }
 }
@@ -74,7 +74,7 @@ impl fmt::Display for Place {
 /// Two quorums do not meet, so two nodes could be inside at once.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "the quorums of {} {} and {} {} do not intersect; both could enter at the same time",
+    "{} {} and {} {} do not intersect; both could enter at the same time",
     places[0], braced(&sets[0]), places[1], braced(&sets[1])
 )]
 pub struct Disjoint {

@@ -305,10 +305,7 @@ mod tests {
             ("nodes x", "line 1: `x` is no number of nodes; write for example `nodes 7`"),
             ("nodes 0\n1", "a quorum system has 1 to 100000 nodes, not 0"),
             ("nodes 2\n1: 1", "there are 1 quorums for 2 nodes; every node needs one"),
-            (
-                "nodes 2\n1\n1 3",
-                "line 3: the quorum of number 2 names P3, but there are only 2 nodes",
-            ),
+            ("nodes 2\n1\n1 3", "line 3: quorum 2 names P3, but there are only 2 nodes"),
             (
                 "1: 1\n1",
                 "line 2: either all lines start with `node:` or none; this one differs from the \
@@ -357,12 +354,11 @@ mod tests {
         for (text, message) in [
             (
                 "# two\n1\n2",
-                "the quorums of P1 {1} and P2 {2} do not intersect; both could enter at the same time",
+                "the quorum of P1 {1} and the quorum of P2 {2} do not intersect; both could enter at the same time",
             ),
             (
                 "nodes 4\n1 2\n2 3\n3 4",
-                "the quorums of number 1 {1, 2} and number 3 {3, 4} do not intersect; both could enter \
-                 at the same time",
+                "quorum 1 {1, 2} and quorum 3 {3, 4} do not intersect; both could enter at the same time",
             ),
         ] {
             let family = parse_file(text, None).unwrap();

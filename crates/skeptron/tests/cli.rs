@@ -3,7 +3,9 @@
 
 #[test]
 fn sessions_are_as_written() {
-    trycmd::TestCases::new().env("COLUMNS", "100").env("NO_COLOR", "1").case("tests/cmd/*.trycmd");
+    let cases = trycmd::TestCases::new();
+    cases.env("COLUMNS", "100").env("NO_COLOR", "1");
+    cases.case("tests/cmd/*.trycmd").case("../../docs/quorums.md");
 }
 
 /// Whoever types something wrong reads one line, not a page.

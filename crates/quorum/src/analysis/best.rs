@@ -111,7 +111,7 @@ pub fn best(nodes: usize) -> Result<System, QuorumError> {
         let met = super::conditions::conditions(&sets, nodes);
         met.without_self.is_none() && met.equal_size && met.equal_degree
     };
-    // Where sizes are equal the first one wins: planes have more structure than covers.
+    // Where sizes are equal the first one wins.
     let mut built: Vec<System> = Vec::new();
     let mut other = Vec::new();
     let mut refused = None;

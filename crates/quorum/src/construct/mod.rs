@@ -76,14 +76,15 @@ impl Construction {
         "fano",
     ];
 
-    /// Those for which it is enough to know how many nodes there are.
+    /// Those for which it is enough to know how many nodes there are. Of two with equal quorums the better
+    /// one comes first: hierarchies are not dominated, planes have more structure than covers.
     pub fn of_any_size() -> impl Iterator<Item = Construction> {
         [
+            Construction::Hierarchical(None),
             Construction::Projective(None),
             Construction::Cyclic,
             Construction::Grid,
             Construction::Triangle,
-            Construction::Hierarchical(None),
             Construction::Tree(None),
             Construction::Wall(None),
             Construction::Majority,

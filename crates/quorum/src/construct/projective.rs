@@ -152,8 +152,8 @@ fn folded(name: String, nodes: usize) -> Result<System, QuorumError> {
         if other.overlap() < best.overlap() { other } else { best }
     });
     Ok(with_relaxed_conditions(best.system(name)?.with_note(format!(
-        "folded: the plane of order {q} has {points} nodes, of which the surplus {surplus} were \
-         identified with others"
+        "folded: the plane of order {q} has {points} nodes, {surplus} too many, \
+         which were identified with others"
     ))))
 }
 
@@ -253,7 +253,7 @@ mod tests {
             let surplus = q * q + q + 1 - nodes;
             let says = |text: &str| system.notes().iter().any(|note| note.contains(text));
             assert_eq!(says(&format!("the plane of order {q} has")), surplus > 0, "{nodes}");
-            assert_eq!(says(&format!("the surplus {surplus} were")), surplus > 0, "{nodes}");
+            assert_eq!(says(&format!("{surplus} too many, which")), surplus > 0, "{nodes}");
             let sizes: Vec<_> = assignment.iter().map(<[NodeId]>::len).collect();
             let differ = |counts: &[usize]| counts.iter().any(|count| *count != counts[0]);
             assert_eq!(says("condition 3 (equal sizes) is relaxed"), differ(&sizes), "{nodes}");
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(
             system.notes(),
             [
-                "folded: the plane of order 7 has 57 nodes, of which the surplus 17 were identified \
+                "folded: the plane of order 7 has 57 nodes, 17 too many, which were identified \
                  with others",
                 "condition 3 (equal sizes) is relaxed: quorums have 7 to 8 members",
                 "condition 4 (equal degrees) is relaxed: nodes are in 4 to 9 quorums",

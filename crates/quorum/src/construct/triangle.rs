@@ -73,8 +73,8 @@ fn folded(k: usize, surplus: usize) -> Result<System, QuorumError> {
     let asks = edges(k).take(nodes).map(|(a, b)| centre(a, b, k)).collect();
     let system = Folded::new(stars, asks).system(Construction::Triangle.to_string())?;
     Ok(system.with_note(format!(
-        "folded: the triangle of {k} rows has {points} nodes, of which the surplus {surplus} were \
-         identified with others",
+        "folded: the triangle of {k} rows has {points} nodes, {surplus} too many, \
+         which were identified with others",
         points = nodes + surplus
     )))
 }
@@ -155,7 +155,7 @@ mod tests {
             }
             let says = |text: &str| system.notes().iter().any(|note| note.contains(text));
             let surplus = k * (k + 1) / 2 - nodes;
-            assert_eq!(says(&format!("the surplus {surplus} were")), surplus > 0, "{nodes}");
+            assert_eq!(says(&format!("{surplus} too many, which")), surplus > 0, "{nodes}");
             let differ = |counts: &[usize]| counts.iter().any(|count| *count != counts[0]);
             let sizes: Vec<_> = system.assignment().iter().map(<[NodeId]>::len).collect();
             assert_eq!(says("condition 3"), differ(&sizes), "{nodes}");

@@ -170,7 +170,10 @@ impl QuorumArgs {
                 ensure!(self.svg.is_none(), "--svg needs a picture; leave out --picture none");
                 return Ok(String::new());
             }
-            Some(name) => Some(name.parse::<Picture>()?),
+            Some(name) => Some(name.parse::<Picture>().map_err(|unknown| {
+                let known = Picture::ALL.into_iter().map(Picture::name);
+                anyhow!("{unknown}{}", names::did_you_mean(name, known))
+            })?),
             None => None,
         };
         let picture = chosen.unwrap_or_else(|| picture::best_for(system));
@@ -180,6 +183,8 @@ impl QuorumArgs {
             fs::write(path, svg).with_context(|| path.display().to_string())?;
         }
         match picture::text(system, picture, highlight) {
+            // Long ones would push the figures off the screen.
+            Ok(text) if chosen.is_none() && text.lines().count() > 24 => Ok(String::new()),
             Ok(text) => Ok(text),
             Err(error) if chosen.is_some() && self.svg.is_none() => {
                 Err(anyhow!("{error}, with --svg FILE"))
@@ -242,9 +247,13 @@ impl QuorumArgs {
             ("--order", self.order.is_some(), &["projective"]),
         ] {
             ensure!(
-                !is_given || (takers.contains(&name) && !typed.contains(':')),
+                !is_given || takers.contains(&name),
                 "{typed} takes no {option}; it goes with {}",
                 takers.join(" and ")
+            );
+            ensure!(
+                !is_given || !typed.contains(':'),
+                "`{typed}` says it already; leave out {option}"
             );
         }
         Ok(source)

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, Subcommand};
 use serde::Deserialize;
+use skeptron_core::NodeId;
 use skeptron_core::topology::{Structure, StructureError};
-use skeptron_core::{NodeId, Setup};
 use skeptron_quorum::structure::Rates;
 
-use super::system::SystemArgs;
+use super::system::{MOST_STRUCTURED, STRUCTURES, SystemArgs};
 use super::{Verdict, names};
 
 mod optimise;
@@ -22,11 +22,6 @@ use report::{Report, Violation};
 
 /// How many nodes if nothing says otherwise.
 const DEFAULT_NODES: usize = 5;
-
-/// Every pair of nodes is judged.
-const MOST_NODES: usize = 10_000;
-
-const PRESETS: [&str; 5] = ["lamport", "ricart-agrawala", "maekawa", "sanders-4", "star"];
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
@@ -128,28 +123,26 @@ impl StructureArgs {
             (Some(name), _) => Ok(name),
             (None, Some(_)) => Ok("maekawa"),
             (None, None) => {
-                bail!("which structure? there are {}, or a file (see --help)", PRESETS.join(", "))
+                bail!(
+                    "which structure? there are {}, or a file (see --help)",
+                    STRUCTURES.join(", ")
+                )
             }
         }
     }
 
     fn find(&self, name: &str, rates: Option<&Rates>) -> Result<Found> {
-        let default = rates.map_or(DEFAULT_NODES, Rates::nodes);
-        let is_preset = PRESETS.contains(&name) || name.starts_with("star:");
+        let is_preset = STRUCTURES.contains(&name) || name.starts_with("star:");
         if !is_preset && Path::new(name).exists() {
             ensure!(self.quorum.is_none(), "--quorum goes with maekawa, not with a file");
             return self.read(name);
-        }
-        if let Some(centre) = name.strip_prefix("star") {
-            let nodes = Setup::new(self.nodes.unwrap_or(default))?.nodes();
-            return Ok(Found::Valid(self.star(centre, nodes)?));
         }
         ensure!(
             is_preset,
             "there is no information structure `{name}`; there are {}, or a file, and no file has that \
              name{}",
-            PRESETS.join(", "),
-            names::did_you_mean(name, PRESETS.into_iter().chain(["optimise"]))
+            STRUCTURES.join(", "),
+            names::did_you_mean(name, STRUCTURES.into_iter().chain(["optimise"]))
         );
         let system = SystemArgs {
             nodes: self.nodes,
@@ -157,23 +150,10 @@ impl StructureArgs {
             structure: Some(name.to_string()),
             ..SystemArgs::default()
         };
+        let default = rates.map_or(DEFAULT_NODES, Rates::nodes);
         let setup = system.setup(names::algorithm("sanders")?, default)?;
         let structure = setup.structure().context("sanders is laid out on a structure")?;
         Ok(Found::Valid(structure.clone()))
-    }
-
-    fn star(&self, centre: &str, nodes: usize) -> Result<Structure> {
-        ensure!(self.quorum.is_none(), "--quorum goes with maekawa, not with a star");
-        ensure!(
-            nodes <= MOST_NODES,
-            "{nodes} nodes are too many; a structure has at most {MOST_NODES}"
-        );
-        let centre = match centre.strip_prefix(':') {
-            Some(text) => names::node(text)?,
-            None => NodeId::new(0),
-        };
-        ensure!(centre.index() < nodes, "the centre is {centre}, but there are only {nodes} nodes");
-        Ok(Structure::star(nodes, centre))
     }
 
     /// A file that is no structure is bad input; one that breaks a rule is judged.
@@ -185,7 +165,10 @@ impl StructureArgs {
             nodes > 0 || !lists.inform.is_empty(),
             "{path}: a structure needs at least one node"
         );
-        ensure!(nodes <= MOST_NODES, "{path}: {nodes} nodes are too many; at most {MOST_NODES}");
+        ensure!(
+            nodes <= MOST_STRUCTURED,
+            "{path}: {nodes} nodes are too many; at most {MOST_STRUCTURED}"
+        );
         if let Some(wanted) = self.nodes.filter(|&wanted| wanted != nodes) {
             bail!("{path}: the information structure is for {nodes} nodes, not {wanted}");
         }

@@ -12,6 +12,13 @@ use skeptron_core::{Arbitration, NodeId, Setup};
 use super::names;
 use super::quorum::source::Source;
 
+/// The information structures that have a name.
+pub(crate) const STRUCTURES: [&str; 5] =
+    ["lamport", "ricart-agrawala", "maekawa", "sanders-4", "star"];
+
+/// Every pair of nodes of an information structure is judged.
+pub(crate) const MOST_STRUCTURED: usize = 10_000;
+
 /// The system: how many nodes, and the layout that some algorithms need.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct SystemArgs {
@@ -27,8 +34,9 @@ pub struct SystemArgs {
     /// file; `skeptron quorum` tells all about them [default: cyclic]
     #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
     pub quorum: Option<String>,
-    /// Information structure for `sanders`: lamport, ricart-agrawala, maekawa, sanders-4, or a JSON
-    /// file with `request` and `inform` lists [default: maekawa]
+    /// Information structure for `sanders`: lamport, ricart-agrawala, maekawa, sanders-4, star or
+    /// star:NODE, or a JSON file with `request` and `inform` lists; `skeptron structure` tells all about
+    /// them [default: maekawa]
     #[arg(long, value_name = "PRESET|FILE", help_heading = "Layout")]
     pub structure: Option<String>,
     /// Tree for `raymond`: balanced:K, star, line, or a file with a `CHILD PARENT` pair on each line
@@ -130,28 +138,36 @@ impl SystemArgs {
     }
 
     fn structure(&self, nodes: usize) -> Result<Structure> {
-        const PRESETS: [&str; 4] = ["lamport", "ricart-agrawala", "maekawa", "sanders-4"];
-        const MOST_NODES: usize = 10_000;
         ensure!(
-            nodes <= MOST_NODES,
-            "{nodes} nodes are too many for an information structure; at most {MOST_NODES} are allowed"
+            nodes <= MOST_STRUCTURED,
+            "{nodes} nodes are too many for an information structure; at most {MOST_STRUCTURED} are allowed"
         );
         let name = self.structure.as_deref().unwrap_or("maekawa");
         ensure!(
             self.quorum.is_none() || name == "maekawa",
-            "--quorum goes with --structure maekawa, which derives the structure from quorums"
+            "--quorum goes with the structure maekawa, which is derived from quorums"
         );
         Ok(match name {
             "lamport" => Structure::lamport(nodes),
             "ricart-agrawala" => Structure::ricart_agrawala(nodes),
             "maekawa" => Structure::maekawa(&self.quorums(nodes)?),
             "sanders-4" => Structure::four_nodes(),
+            "star" => Structure::star(nodes, NodeId::new(0)),
+            star if star.starts_with("star:") => {
+                let centre =
+                    names::node(&star["star:".len()..]).context("the centre of the star")?;
+                ensure!(
+                    centre.index() < nodes,
+                    "the centre of the star is {centre}, but there are only {nodes} nodes"
+                );
+                Structure::star(nodes, centre)
+            }
             path if Path::new(path).exists() => structure_file(path)?,
             unknown => bail!(
                 "there is no information structure `{unknown}`; there are {}, or a file, and no file \
                  has that name{}",
-                PRESETS.join(", "),
-                names::did_you_mean(unknown, PRESETS.into_iter())
+                STRUCTURES.join(", "),
+                names::did_you_mean(unknown, STRUCTURES.into_iter())
             ),
         })
     }

@@ -175,7 +175,7 @@ pub(super) fn comparison(comparison: &Comparison, p: f64, out: &mut impl Write) 
             number(candidate.asked),
             if candidate.symmetric { "yes" } else { "no" }.to_owned(),
             figure(candidate.load),
-            candidate.load_fraction.clone().unwrap_or_default(),
+            candidate.load_fraction.clone().filter(|load| load.contains('/')).unwrap_or_default(),
             format!("{}{more}", candidate.resilience),
             format!("{about}{}", probability(candidate.failure_probability)),
         ]);
