@@ -111,12 +111,24 @@ fn repaired_singhal() {
 
 #[test]
 fn quorums_of_every_kind() {
-    for kind in [Construction::Singleton, Construction::All, Construction::Majority] {
+    let kinds = ["singleton", "all", "majority", "grid", "projective", "triangle", "wall", "tree"];
+    for kind in kinds.into_iter().chain(["hierarchical", "weighted:2,1,1", "weighted:1,0,3"]) {
+        let kind: Construction = kind.parse().unwrap();
         let quorums = skeptron_quorum::quorums(&kind, 3).unwrap();
+        let structure = Structure::maekawa(&quorums);
+        let setup = setup(3).with_quorums(quorums).unwrap().with_structure(structure).unwrap();
         for order in [Order::Fifo, Order::Any] {
-            let setup = setup(3).with_quorums(quorums.clone()).unwrap();
             prove("maekawa", &setup, &[1, 1, 2], order);
+            prove("sanders", &setup, &[1, 1, 1], order);
         }
+    }
+    // Two quorums that meet in a node that is neither of the askers.
+    let seven = |kind: Construction| {
+        let quorums = skeptron_quorum::quorums(&kind, 7).unwrap();
+        Setup::new(7).unwrap().with_quorums(quorums).unwrap()
+    };
+    for kind in [Construction::Tree(None), Construction::Wall(None), Construction::Grid] {
+        prove("maekawa", &seven(kind), &[1, 0, 0, 1, 0, 0, 1], Order::Any);
     }
 }
 

@@ -40,6 +40,32 @@ const LATENCIES: [&str; 8] = [
 const SECTIONS: [&str; 5] = ["1", "0.1", "uniform:0..3", "exp:1", "pareto:0.1,1.1"];
 const THINKING: [&str; 6] = ["0", "0.5", "exp:1", "exp:10", "uniform:0..5", "pareto:0.1,1.1"];
 
+/// Any quorums of `n` nodes.
+fn quorums(dice: &mut Dice, n: u64) -> String {
+    let height = (n + 1).ilog2() - 1;
+    match dice.roll(4) {
+        0 => {
+            let weights: Vec<_> = (0..n).map(|_| (1 + dice.roll(9)).to_string()).collect();
+            format!("weighted:{}", weights.join(","))
+        }
+        1 if n + 1 == 2 << height => "tree".to_string(),
+        2 if n == 1 || n == 3 || n == 9 => "hierarchical".to_string(),
+        _ => {
+            let kinds = [
+                "cyclic",
+                "grid",
+                "projective",
+                "triangle",
+                "wall",
+                "majority",
+                "all",
+                "singleton",
+            ];
+            dice.pick(&kinds).to_string()
+        }
+    }
+}
+
 /// Random options for a run in which the algorithm's assumptions hold.
 fn options(info: &Info, seed: u64) -> String {
     let mut dice = Dice(seed);
@@ -66,12 +92,9 @@ fn options(info: &Info, seed: u64) -> String {
     }
     match info.layout {
         Layout::Coordinator => add("coordinator", &format!("P{}", 1 + dice.roll(n))),
-        Layout::Quorums => {
-            add("quorum", dice.pick(&["cyclic", "grid", "majority", "all", "singleton"]))
-        }
-        Layout::Structure => {
-            add("structure", dice.pick(&["lamport", "ricart-agrawala", "maekawa"]))
-        }
+        Layout::Quorums => add("quorum", &quorums(&mut dice, n)),
+        Layout::Structure if dice.roll(2) == 0 => add("quorum", &quorums(&mut dice, n)),
+        Layout::Structure => add("structure", dice.pick(&["lamport", "ricart-agrawala", "star"])),
         Layout::Tree => add("tree", dice.pick(&["balanced:2", "balanced:3", "star", "line"])),
         Layout::Arbitration => {
             add("arbitration", dice.pick(&["round-robin", "smallest-sequence", "nearest"]));

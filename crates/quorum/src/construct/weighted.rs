@@ -175,12 +175,12 @@ impl Sums {
     fn with(&self, weight: u64) -> Self {
         let mut words = self.0.clone();
         let (skip, shift) = ((weight / 64) as usize, weight % 64);
-        for place in skip..words.len() {
+        for (place, word) in words.iter_mut().enumerate().skip(skip) {
             let mut moved = self.0[place - skip] << shift;
             if shift > 0 && place > skip {
                 moved |= self.0[place - skip - 1] >> (64 - shift);
             }
-            words[place] |= moved;
+            *word |= moved;
         }
         Sums(words)
     }
