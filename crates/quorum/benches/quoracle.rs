@@ -1,4 +1,5 @@
-//! The load of a system with its best strategy, here and by the crate `quoracle`, in one run.
+//! The load of a system with its best strategy, and its resilience, here and by the crate `quoracle`, in
+//! one run.
 
 #[path = "../tests/oracle/mod.rs"]
 mod oracle;
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use oracle::{Nodes, only_writes, strategy, system};
 use quoracle::{Objective, StrategyLimits};
 use skeptron_quorum::analysis::load::load;
+use skeptron_quorum::analysis::resilience::resilience;
 
 const SYSTEMS: [&str; 28] = [
     "singleton 1",
@@ -47,10 +49,12 @@ fn main() {
         arguments.iter().any(|a| a == "--bench") && !arguments.iter().any(|a| a == "--test")
     };
     let (systems, budget) = match in_earnest(std::env::args().collect()) {
-        true => (&SYSTEMS[..], Duration::from_millis(500)),
+        true => (&SYSTEMS[..], Duration::from_millis(300)),
         false => (&SYSTEMS[..2], Duration::ZERO),
     };
-    println!("{:48} {:>10} {:>12} {:>9}", "system", "here µs", "quoracle µs", "ratio");
+    println!("{:48} {:>9} {:>30}", "", "load", "resilience");
+    let columns = ["here µs", "quoracle", "ratio", "here µs", "quoracle", "ratio"];
+    println!("{:48} {}", "system", columns.map(|title| format!("{title:>9}")).join(" "));
     for text in systems {
         compare(text, budget);
     }
@@ -68,9 +72,17 @@ fn compare(text: &str, budget: Duration) {
         strategy.load(Some(&only_writes()), None).expect("a load")
     });
     assert!((found - expected).abs() < 1e-9, "{text}: {found} {expected}");
+    let (crashes_here, survived) = best(budget, || resilience(black_box(&ours)).exact());
+    let (crashes_there, known) = best(budget, || black_box(&theirs).write_resilience());
+    assert_eq!(survived, Some(known), "{text}");
+    let columns = [figures(here, there), figures(crashes_here, crashes_there)];
+    println!("{text:48} {}", columns.join(" "));
+}
+
+fn figures(here: Duration, there: Duration) -> String {
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
     let ratio = there.as_secs_f64() / here.as_secs_f64();
-    println!("{text:48} {:>10.1} {:>12.1} {ratio:>8.1}x", micros(here), micros(there));
+    format!("{:>9.1} {:>9.1} {ratio:>8.1}x", micros(here), micros(there))
 }
 
 /// The shortest of the runs that fit into `budget`, and what they answer.
