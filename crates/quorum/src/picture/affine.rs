@@ -1,10 +1,11 @@
 //! A projective plane without one of its lines: a grid in which two lines are a row and a column.
 
 use skeptron_core::NodeId;
+use skeptron_markup::{Canvas, Point};
 
-use super::canvas::{Canvas, Form, Point};
 use super::example::Example;
 use super::frame::Drawing;
+use super::node::{Draw as _, Form};
 use crate::system::System;
 
 /// Draws the plane such that the first quorum is a row and the second a column.

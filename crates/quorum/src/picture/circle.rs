@@ -1,11 +1,12 @@
 //! The nodes on a circle, quorums as polygons.
 
 use skeptron_core::NodeId;
+use skeptron_markup::{Canvas, Point};
 
 use super::PictureError;
-use super::canvas::{Canvas, Form, Point};
 use super::example::{Example, Mark, name_of};
 use super::frame::Drawing;
+use super::node::{Draw as _, Form};
 use super::text::{COLUMNS, cell, cell_width, digits, trimmed};
 use crate::system::{System, distinct};
 

@@ -1,7 +1,9 @@
 //! What all SVG pictures have in common: title, caption, legend.
 
-use super::canvas::{Canvas, Form, Point, escaped};
+use skeptron_markup::{Canvas, Point, escaped};
+
 use super::example::{Example, Mark, Shown, set};
+use super::node::{Draw as _, Form};
 use super::style::SHEET;
 use crate::system::System;
 

@@ -1,12 +1,13 @@
 //! A grid, row by row: a quorum is a cross.
 
 use skeptron_core::NodeId;
+use skeptron_markup::{Canvas, Point};
 
 use super::PictureError;
-use super::canvas::{Canvas, Form, Point};
 use super::example::Example;
 use super::form::grid_width;
 use super::frame::Drawing;
+use super::node::{Draw as _, Form};
 use super::text::{COLUMNS, cell, cell_width, digits, trimmed};
 use crate::system::System;
 

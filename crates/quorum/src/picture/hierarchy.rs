@@ -1,12 +1,13 @@
 //! Groups of three groups of three …: a quorum has two of three everywhere.
 
 use skeptron_core::NodeId;
+use skeptron_markup::{Canvas, Point};
 
 use super::PictureError;
-use super::canvas::{Canvas, Form, Point};
 use super::example::{Example, Mark, Shown};
 use super::form::{gates, hierarchy_height};
 use super::frame::Drawing;
+use super::node::{Draw as _, Form};
 use super::text::{cell, digits, trimmed};
 use crate::gates::{Gate, Gates, Part};
 use crate::system::System;

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use skeptron_core::NodeId;
+use skeptron_markup::{Canvas, Point};
 
 use super::PictureError;
-use super::canvas::{Canvas, Point};
 use super::example::{Example, Mark, name_of};
 use super::frame::Drawing;
 use super::text::{digits, trimmed};

@@ -14,7 +14,6 @@
 //! ```
 
 mod affine;
-mod canvas;
 mod circle;
 mod example;
 mod form;
@@ -22,6 +21,7 @@ mod frame;
 mod grid;
 mod hierarchy;
 mod matrix;
+mod node;
 mod plane;
 mod style;
 #[cfg(test)]

@@ -2,10 +2,11 @@
 //! larger ones as a grid.
 
 use skeptron_core::NodeId;
+use skeptron_markup::{Canvas, Point};
 
-use super::canvas::{Canvas, Form, Point};
 use super::example::{Example, Shown};
 use super::frame::Drawing;
+use super::node::{Draw as _, Form};
 use super::{affine, circle};
 use crate::system::System;
 
@@ -72,7 +73,14 @@ impl Fano {
             Point::new(EDGE, EDGE + height),
             Point::new(EDGE + SIDE, EDGE + height),
         ];
-        let places = [top, left, right, left.middle(right), top.middle(right), top.middle(left)];
+        let places = [
+            top,
+            left,
+            right,
+            left.towards(right, 0.5),
+            top.towards(right, 0.5),
+            top.towards(left, 0.5),
+        ];
         let of_place = self.corners.iter().chain(&self.middles).position(|&known| known == node);
         of_place.map_or_else(|| Point::new(top.x, EDGE + height * 2.0 / 3.0), |i| places[i])
     }

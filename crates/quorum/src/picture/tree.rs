@@ -1,12 +1,13 @@
 //! The complete binary tree: a quorum is a path from the root to a leaf, or what replaces it.
 
 use skeptron_core::NodeId;
+use skeptron_markup::{Canvas, Point};
 
 use super::PictureError;
-use super::canvas::{Canvas, Form, Point};
 use super::example::Example;
 use super::form::tree_height;
 use super::frame::Drawing;
+use super::node::{Draw as _, Form};
 use super::text::{cell, cell_width, digits, trimmed};
 use crate::system::System;
 

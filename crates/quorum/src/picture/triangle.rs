@@ -2,12 +2,13 @@
 //! turns at the diagonal.
 
 use skeptron_core::NodeId;
+use skeptron_markup::{Canvas, Point};
 
 use super::PictureError;
-use super::canvas::{Canvas, Form, Point};
 use super::example::Example;
 use super::form::edges;
 use super::frame::Drawing;
+use super::node::{Draw as _, Form};
 use super::text::{COLUMNS, cell, cell_width, digits, trimmed};
 use crate::system::System;
 

@@ -1,12 +1,13 @@
 //! All votes as one bar: who has more than half of it leaves less than half to everybody else.
 
 use skeptron_core::NodeId;
+use skeptron_markup::{Canvas, Point};
 
 use super::PictureError;
-use super::canvas::{Canvas, Form, Point};
 use super::example::{Example, Mark, Shown};
 use super::form::votes;
 use super::frame::Drawing;
+use super::node::{Draw as _, Form};
 use super::text::{cell, cell_width, digits, trimmed};
 use crate::gates::{Gate, Part};
 use crate::system::System;

@@ -1,12 +1,13 @@
 //! A crumbling wall: rows of bricks, each row in the middle.
 
 use skeptron_core::NodeId;
+use skeptron_markup::{Canvas, Point};
 
 use super::PictureError;
-use super::canvas::{Canvas, Form, Point};
 use super::example::Example;
 use super::form::wall_rows;
 use super::frame::Drawing;
+use super::node::{Draw as _, Form};
 use super::text::{COLUMNS, cell, cell_width, digits, trimmed};
 use crate::system::System;
 

@@ -1,9 +1,9 @@
 //! A space-time diagram: nodes are lines, time goes to the right, messages are arrows.
 
-mod canvas;
 mod heading;
 mod label;
 mod layout;
+mod signs;
 mod style;
 mod violations;
 
@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 use skeptron_core::{Message, NodeId, catalogue};
+use skeptron_markup::{Canvas, Point, escaped};
 
-pub use self::canvas::escaped;
-use self::canvas::{Canvas, HEAD, Point};
 use self::label::{Labels, Place};
 use self::layout::Layout;
+use self::signs::{HEAD, Signs as _};
 use super::timeline::{Arrow, Doing, End, Span, Timeline};
 use super::{Header, Loss, Record, Trace, What, wording};
 
@@ -170,7 +170,7 @@ impl Diagram<'_> {
                 time(span.to)
             );
             self.canvas.group("bar", &tooltip, |canvas| {
-                canvas.rect(class, Point::new(x, y - height / 2.0), width, height);
+                canvas.rect(class, Point::new(x, y - height / 2.0), width, height, 2.0);
             });
         }
     }

@@ -1,6 +1,8 @@
 //! What stands above the lifelines.
 
-use super::canvas::{Canvas, HEAD, Point};
+use skeptron_markup::{Canvas, Point};
+
+use super::signs::{HEAD, Signs as _};
 use super::{Diagram, style};
 use crate::trace::timeline::{Doing, End};
 use crate::trace::{Record, Trace, What, wording};
@@ -62,7 +64,7 @@ impl Diagram<'_> {
         }
         let bar = |class: &'static str, height: f64| {
             move |canvas: &mut Canvas, at: Point| {
-                canvas.rect(class, Point::new(at.x, at.y - height / 2.0), 32.0, height);
+                canvas.rect(class, Point::new(at.x, at.y - height / 2.0), 32.0, height, 2.0);
             }
         };
         let has = |doing: fn(Doing) -> bool| self.timeline.spans.iter().any(|s| doing(s.doing));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::canvas::Point;
+use skeptron_markup::Point;
 
 /// The side of a cell in pixels, half the height of a letter.
 const CELL: f64 = 5.0;

@@ -2,10 +2,10 @@
 
 use skeptron_core::NodeId;
 
-use super::canvas::Point;
 use super::label::CHAR_WIDTH;
 use crate::trace::timeline::{End, Timeline};
 use crate::trace::{Header, Ticks};
+use skeptron_markup::Point;
 
 /// Room for the names of the nodes, and after the last record.
 const LEFT: f64 = 62.0;

@@ -5,37 +5,8 @@ fn drawn(scene: &Scene) -> String {
     draw(&scene.play(), &Options::default())
 }
 
-/// The elements by name, after checking that every tag is closed where it must be.
 fn elements(svg: &str) -> BTreeMap<String, usize> {
-    let mut counts = BTreeMap::new();
-    let mut open: Vec<&str> = Vec::new();
-    let mut rest = svg;
-    while let Some(start) = rest.find('<') {
-        let text = &rest[..start];
-        assert!(!text.contains('>'), "`>` outside of a tag: {text}");
-        let entity =
-            |e: &&str| ["amp;", "lt;", "gt;", "quot;"].iter().any(|known| e.starts_with(known));
-        assert!(text.split('&').skip(1).all(|e| entity(&e)), "{text}");
-        let end = start + rest[start..].find('>').expect("a tag ends");
-        let tag = &rest[start + 1..end];
-        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
-        let name = tag.trim_matches('/').split(' ').next().unwrap();
-        if tag.starts_with('/') {
-            assert_eq!(open.pop(), Some(name));
-        } else {
-            *counts.entry(name.to_string()).or_insert(0) += 1;
-            if !tag.ends_with('/') {
-                open.push(name);
-            }
-        }
-        rest = &rest[end + 1..];
-        // A style sheet has `>` of its own.
-        if name == "style" && !tag.starts_with('/') {
-            rest = &rest[rest.find("</style>").unwrap()..];
-        }
-    }
-    assert!(open.is_empty(), "{open:?}");
-    counts
+    skeptron_markup::elements(svg).unwrap()
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Violated properties: red lines through all nodes, with texts above them.
 
 use super::Diagram;
-use super::canvas::Point;
 use crate::trace::{What, wording};
+use skeptron_markup::Point;
 
 /// More rows of texts than this would hide the diagram; the lines have tooltips.
 const ROWS: usize = 4;

@@ -1,7 +1,7 @@
 //! A comparison as one self-contained page.
 
 use skeptron_core::catalogue::{Family, Info};
-use skeptron_sim::trace::svg::escaped;
+use skeptron_markup::escaped;
 
 use super::super::table::number;
 use super::Diagram;

@@ -1,6 +1,6 @@
 //! Line plots as SVG. Colours come from the style sheet of the page: a series has only a class.
 
-use skeptron_sim::trace::svg::escaped;
+use skeptron_markup::escaped;
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,7 @@
 //! The assumption table as one self-contained page, with a diagram for everything that breaks.
 
-use skeptron_sim::trace::svg::{self, escaped};
+use skeptron_markup::escaped;
+use skeptron_sim::trace::svg;
 
 use super::{CONDITIONS, Cell, Line, name, word};
 

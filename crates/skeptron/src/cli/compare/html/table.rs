@@ -1,7 +1,7 @@
 //! The table of all figures.
 
 use skeptron_core::catalogue::Info;
-use skeptron_sim::trace::svg::escaped;
+use skeptron_markup::escaped;
 
 use super::super::super::table::number;
 use super::super::measure::{Claimed, Figure, Row};

@@ -35,37 +35,9 @@ fn page() -> String {
     page.html()
 }
 
-/// The elements by name, after checking that every tag is closed where it must be.
-fn elements(page: &str) -> BTreeMap<&str, usize> {
-    let mut counts = BTreeMap::new();
-    let mut open = Vec::new();
-    let mut rest = page.strip_prefix("<!DOCTYPE html>").expect("it is HTML");
-    while let Some(start) = rest.find('<') {
-        let text = &rest[..start];
-        assert!(!text.contains('>'), "`>` outside of a tag: {text}");
-        let known = |e: &str| ["amp;", "lt;", "gt;", "quot;"].iter().any(|k| e.starts_with(k));
-        assert!(text.split('&').skip(1).all(known), "{text}");
-        let end = start + rest[start..].find('>').expect("a tag ends");
-        let tag = &rest[start + 1..end];
-        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
-        assert!(!tag.contains(['<', '&']), "{tag}");
-        let name = tag.trim_matches('/').split([' ', '\n']).next().unwrap();
-        if tag.starts_with('/') {
-            assert_eq!(open.pop(), Some(name));
-        } else {
-            *counts.entry(name).or_insert(0) += 1;
-            if !tag.ends_with('/') {
-                open.push(name);
-            }
-        }
-        rest = &rest[end + 1..];
-        // A style sheet has `>` of its own.
-        if name == "style" && !tag.starts_with('/') {
-            rest = &rest[rest.find("</style>").unwrap()..];
-        }
-    }
-    assert!(open.is_empty(), "{open:?}");
-    counts
+fn elements(page: &str) -> BTreeMap<String, usize> {
+    assert!(page.starts_with("<!DOCTYPE html>"), "it is HTML");
+    skeptron_markup::elements(page).unwrap()
 }
 
 #[test]
