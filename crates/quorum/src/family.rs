@@ -50,8 +50,9 @@ pub enum FamilyError {
     Stranger(NodeId),
 }
 
-/// Files with more nodes are refused: nothing could be said about them in reasonable time.
-const MOST_NODES: usize = 100_000;
+/// Files with more nodes are refused, like constructions: nothing could be said about them in reasonable
+/// time.
+const MOST_NODES: usize = 10_000;
 
 /// Which set is meant: that of a node, or that with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

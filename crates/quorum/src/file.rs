@@ -303,7 +303,7 @@ mod tests {
             ("-1", "line 1: `-1` is no node; nodes are numbers from 1"),
             ("4294967296", "line 1: `4294967296` is no node; nodes are numbers from 1"),
             ("nodes x", "line 1: `x` is no number of nodes; write for example `nodes 7`"),
-            ("nodes 0\n1", "a quorum system has 1 to 100000 nodes, not 0"),
+            ("nodes 0\n1", "a quorum system has 1 to 10000 nodes, not 0"),
             ("nodes 2\n1: 1", "there are 1 quorums for 2 nodes; every node needs one"),
             ("nodes 2\n1\n1 3", "line 3: quorum 2 names P3, but there are only 2 nodes"),
             (

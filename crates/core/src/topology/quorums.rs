@@ -1,5 +1,7 @@
 //! One quorum for each node, any two of which meet (spec 3, condition 1).
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -39,7 +41,6 @@ impl Quorums {
     /// The first violation found, naming the nodes.
     pub fn new(mut sets: Vec<Vec<NodeId>>) -> Result<Self, QuorumsError> {
         let nodes = sets.len();
-        let mut asked_by = vec![Vec::new(); nodes];
         for (of, set) in NodeId::all(nodes).zip(&mut sets) {
             set.sort_unstable();
             set.dedup();
@@ -47,19 +48,9 @@ impl Quorums {
             if last.index() >= nodes {
                 return Err(QuorumsError::UnknownNode { of, member: last, nodes });
             }
-            for member in set {
-                asked_by[member.index()].push(of);
-            }
         }
-        // Walking from each quorum through its members costs N·K·degree, not N² set operations.
-        let mut met_by = vec![None; nodes];
-        for (of, set) in NodeId::all(nodes).zip(&sets) {
-            for other in set.iter().flat_map(|member| &asked_by[member.index()]) {
-                met_by[other.index()] = Some(of);
-            }
-            if let Some(other) = met_by.iter().position(|&met| met != Some(of)) {
-                return Err(QuorumsError::Disjoint(of, NodeId::new(other)));
-            }
+        if let Some((of, other)) = disjoint(&sets) {
+            return Err(QuorumsError::Disjoint(of, other));
         }
         Ok(Quorums(sets))
     }
@@ -86,6 +77,40 @@ impl Quorums {
     pub fn mean_size(&self) -> f64 {
         self.0.iter().map(Vec::len).sum::<usize>() as f64 / self.nodes() as f64
     }
+}
+
+/// The first two nodes whose quorums do not meet.
+fn disjoint(sets: &[Vec<NodeId>]) -> Option<(NodeId, NodeId)> {
+    // What holds of a quorum holds of all nodes that ask it: the first one stands for them.
+    let mut seen = BTreeSet::new();
+    let first: Vec<NodeId> =
+        NodeId::all(sets.len()).filter(|of| seen.insert(&sets[of.index()])).collect();
+    let mut asked_by = vec![Vec::new(); sets.len()];
+    for &of in &first {
+        for member in &sets[of.index()] {
+            asked_by[member.index()].push(of);
+        }
+    }
+    // Walking from each quorum through its members, until everybody is met, costs less than N² set
+    // operations.
+    let mut met_by = vec![None; sets.len()];
+    for &of in &first {
+        let mut unmet = first.len();
+        for member in &sets[of.index()] {
+            if unmet == 0 {
+                break;
+            }
+            for other in &asked_by[member.index()] {
+                let met = met_by[other.index()].replace(of);
+                unmet -= usize::from(met != Some(of));
+            }
+        }
+        if unmet > 0 {
+            let other = first.iter().find(|other| met_by[other.index()] != Some(of))?;
+            return Some((of, *other));
+        }
+    }
+    None
 }
 
 impl TryFrom<Vec<Vec<NodeId>>> for Quorums {
@@ -121,6 +146,17 @@ mod tests {
     fn names_the_pair_that_does_not_meet() {
         let error = parse("[[1],[2],[1,2]]").unwrap_err();
         assert!(error.contains("P1 and P2 do not intersect"), "{error}");
+    }
+
+    #[test]
+    fn many_nodes_may_ask_the_same_large_quorum() {
+        let everybody: Vec<NodeId> = NodeId::all(2_000).collect();
+        let mut sets = vec![everybody; 2_000];
+        sets[1_999] = vec![NodeId::new(7)];
+        assert_eq!(Quorums::new(sets.clone()).unwrap().of(NodeId::new(0)).len(), 2_000);
+        sets[3] = vec![NodeId::new(8)];
+        let disjoint = QuorumsError::Disjoint(NodeId::new(3), NodeId::new(1_999));
+        assert_eq!(Quorums::new(sets), Err(disjoint));
     }
 
     #[test]

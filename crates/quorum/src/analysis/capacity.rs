@@ -89,15 +89,9 @@ pub fn performance(
 ) -> Result<Performance, PerformanceError> {
     check("capacities", system.nodes(), capacities)?;
     check("latencies", system.nodes(), latencies)?;
-    if !is_live(system, |node| capacities[node.index()] > 0.0) {
-        return Err(PerformanceError::NoCapacity);
-    }
-    // The solver is at ease with numbers about one.
-    let largest = capacities.iter().copied().fold(0.0, f64::max);
-    let nodes = Nodes {
-        capacities: capacities.iter().map(|capacity| capacity / largest).collect(),
-        latencies,
-    };
+    let unit = bottleneck(system, capacities).ok_or(PerformanceError::NoCapacity)?;
+    let useful = |capacity: &f64| (capacity / unit).min(capacities.len() as f64);
+    let nodes = Nodes { capacities: capacities.iter().map(useful).collect(), latencies };
     let listed = system.quorums(MOST_QUORUMS);
     let performance = match (&listed, system.shape()) {
         (Some(quorums), _) => nodes.with_listed(quorums),
@@ -107,8 +101,7 @@ pub fn performance(
         }
         (None, Shape::Gates(gates)) => nodes.with_gates(gates),
     };
-    let (capacity, upper_bound) =
-        (performance.capacity * largest, performance.upper_bound * largest);
+    let (capacity, upper_bound) = (performance.capacity * unit, performance.upper_bound * unit);
     let proof = match performance.method.proof {
         Proof::Exact => Proof::Exact,
         Proof::Rounded | Proof::Between(..) => Proof::by_bounds(capacity, upper_bound),
@@ -131,6 +124,18 @@ fn check(what: &'static str, nodes: usize, numbers: &[f64]) -> Result<(), Perfor
         Some((node, &value)) => Err(PerformanceError::NoNumber { what, node, value }),
         None => Ok(()),
     }
+}
+
+/// The largest capacity that all members of some quorum have; none if that is 0.
+///
+/// That quorum alone serves so much. Every quorum has a member of no more, so all together serve at most
+/// N times as much, and to have even more is of no use to a node. The solver, which is at ease with numbers
+/// about one, gets capacities in this unit, however far apart they are.
+fn bottleneck(system: &System, capacities: &[f64]) -> Option<f64> {
+    let mut falling: Vec<f64> = capacities.iter().copied().filter(|&c| c > 0.0).collect();
+    falling.sort_by(|a, b| b.total_cmp(a));
+    let too_few = |least: &f64| !is_live(system, |node| capacities[node.index()] >= *least);
+    falling.get(falling.partition_point(too_few)).copied()
 }
 
 fn is_live(system: &System, alive: impl Fn(NodeId) -> bool) -> bool {
@@ -170,7 +175,7 @@ fn slowest(quorum: &[NodeId], latencies: &[f64]) -> f64 {
     quorum.iter().map(|node| latencies[node.index()]).fold(0.0, f64::max)
 }
 
-/// The nodes' figures; the largest capacity is 1.
+/// The nodes' figures; capacities are in units of the [`bottleneck`].
 struct Nodes<'a> {
     capacities: Vec<f64>,
     latencies: &'a [f64],
@@ -368,8 +373,10 @@ impl Rates {
         let upper_bound = dot(&prices, limits) / cheapest;
         // Of what costs no more than it is worth, the fastest.
         columns.retain(|column| column.price(&prices) <= 1.0 + TOLERANCE);
-        columns.iter_mut().for_each(|column| column.value = -latency[column.owner]);
-        simplex.revalue(|column| -latency[column.owner]);
+        let slowest = columns.iter().map(|column| latency[column.owner]).fold(0.0, f64::max);
+        let value = |column: &Column| -latency[column.owner] / slowest.max(f64::MIN_POSITIVE);
+        columns.iter_mut().for_each(|column| column.value = value(column));
+        simplex.revalue(value);
         let is_fastest = reached_end && simplex.maximise(|prices| worthiest(&columns, prices));
         let mut of_columns = vec![0.0; latency.len()];
         simplex.amounts().for_each(|(column, rate)| of_columns[column.owner] += rate);
@@ -454,6 +461,25 @@ mod tests {
         let found =
             performance(&system("singleton 3"), &[2.0, 0.0, 0.0], &[4.0, 1.0, 1.0]).unwrap();
         assert_eq!((found.capacity, found.latency), (2.0, Some(4.0)));
+    }
+
+    /// Only node 3 has time to spare; at these scales absolute tolerances would see nothing at all.
+    #[test]
+    fn capacities_and_latencies_may_be_far_apart() {
+        let (majority, singleton) = (system("majority 3"), system("singleton 2"));
+        for scale in [1e-12, 1.0, 1e12] {
+            let capacities = [scale, scale, 1e14 * scale];
+            let found = performance(&majority, &capacities, &[scale; 3]).unwrap();
+            assert!((found.capacity / scale - 2.0).abs() < 1e-9, "{}", found.capacity);
+            assert!((found.upper_bound / scale - 2.0).abs() < 1e-9, "{}", found.upper_bound);
+            assert_eq!(found.method.proof, Proof::Rounded);
+            let capacities = [3.0, 3.0, 2.0].map(|c| c * scale);
+            let found =
+                performance(&majority, &capacities, &[1.0, 2.0, 9.0].map(|t| t * scale)).unwrap();
+            assert!((found.latency.unwrap() / scale - 5.5).abs() < 1e-9, "{scale}");
+        }
+        let found = performance(&singleton, &[1e-300, 1e300], &[1.0; 2]);
+        assert!((found.unwrap().capacity / 1e-300 - 1.0).abs() < 1e-9);
     }
 
     /// Whether listed or generated, the capacity is the same.

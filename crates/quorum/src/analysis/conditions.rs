@@ -3,8 +3,9 @@
 
 mod sizes;
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use skeptron_core::NodeId;
 
 pub use sizes::{Sizes, sizes};
@@ -47,26 +48,28 @@ pub fn conditions<S: AsRef<[NodeId]>>(assignment: &[S], nodes: usize) -> Conditi
 #[must_use]
 pub fn contained<S: AsRef<[NodeId]>>(sets: &[S]) -> Option<(usize, usize)> {
     let family = Family::new(sets, nodes_of(sets));
-    (0..sets.len()).find_map(|inner| Some((inner, family.around(inner).next()?)))
+    let repeated = family.repeated();
+    (0..sets.len()).find_map(|inner| {
+        let outer = family.around(inner).chain(repeated[inner]).min()?;
+        Some((inner, outer))
+    })
 }
 
 /// The sets that contain no other, each once, members in ascending order.
 pub(crate) fn minimal<S: AsRef<[NodeId]>>(sets: &[S]) -> Vec<Vec<NodeId>> {
     let family = Family::new(sets, nodes_of(sets));
     let mut is_minimal = vec![true; sets.len()];
-    for inner in 0..sets.len() {
-        for outer in family.around(inner) {
-            // Of equal sets the first one stays.
-            if outer > inner || family.sets[outer].len() > family.sets[inner].len() {
-                is_minimal[outer] = false;
-            }
+    for (inner, repeated) in family.repeated().into_iter().enumerate() {
+        // Of equal sets the first one stays.
+        for outer in family.around(inner).chain(repeated) {
+            is_minimal[outer] = false;
         }
     }
     let sets = family.sets.into_iter().zip(is_minimal);
     sets.filter_map(|(set, is_minimal)| is_minimal.then_some(set)).collect()
 }
 
-/// Sets, and through each node the sets it is in.
+/// Sets, and through each node the sets it is in, the largest first.
 struct Family {
     sets: Vec<Vec<NodeId>>,
     through: Vec<Vec<usize>>,
@@ -81,39 +84,66 @@ impl Family {
             set
         };
         let sets: Vec<Vec<NodeId>> = sets.iter().map(sorted).collect();
-        let through = through(&sets, nodes);
+        let mut through = through(&sets, nodes);
+        for through in &mut through {
+            through.sort_by_key(|&index| Reverse(sets[index].len()));
+        }
         Family { sets, through }
     }
 
     fn disjoint(&self) -> Option<(usize, usize)> {
+        // What holds of a set holds of its repetitions: the first one stands for them.
+        let mut seen = FxHashSet::default();
+        let first: Vec<usize> =
+            (0..self.sets.len()).filter(|&index| seen.insert(&self.sets[index])).collect();
         // Whom a set meets is the union of the sets through its members, 64 in a word.
-        let words = self.sets.len().div_ceil(64);
+        let words = first.len().div_ceil(64);
         let mut met_through = vec![0_u64; words * self.through.len()];
-        for (through, met) in self.through.iter().zip(met_through.chunks_mut(words.max(1))) {
-            for set in through {
-                met[set / 64] |= 1 << (set % 64);
+        for (place, &index) in first.iter().enumerate() {
+            for member in &self.sets[index] {
+                met_through[member.index() * words + place / 64] |= 1 << (place % 64);
             }
         }
         let mut met = vec![0; words];
-        self.sets.iter().enumerate().find_map(|(index, set)| {
+        first.iter().find_map(|&index| {
             met.fill(0);
-            for member in set {
+            for member in &self.sets[index] {
                 let through = &met_through[member.index() * words..][..words];
                 met.iter_mut().zip(through).for_each(|(met, through)| *met |= through);
             }
-            let is_unmet = |other: &usize| met[other / 64] >> (other % 64) & 1 == 0;
-            Some((index, (0..self.sets.len()).find(is_unmet)?))
+            // After the last set there is nothing, which shows up at the end only.
+            let word = met.iter().position(|&word| word != u64::MAX)?;
+            let unmet = 64 * word + met[word].trailing_ones() as usize;
+            Some((index, *first.get(unmet)?))
         })
     }
 
-    /// The other sets that contain this one.
+    /// For each set the next one that is equal to it.
+    fn repeated(&self) -> Vec<Option<usize>> {
+        let mut next = FxHashMap::default();
+        let mut repeated: Vec<Option<usize>> = self
+            .sets
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(index, set)| next.insert(set, index))
+            .collect();
+        repeated.reverse();
+        repeated
+    }
+
+    /// The larger sets that contain this one.
     fn around(&self, inner: usize) -> impl Iterator<Item = usize> {
         let set = &self.sets[inner];
         // Whoever contains it contains its rarest member, and few do.
         let rarest = set.iter().map(|member| &self.through[member.index()]).min_by_key(|t| t.len());
         let everybody = if rarest.is_none() { 0..self.sets.len() } else { 0..0 };
-        let candidates = rarest.into_iter().flatten().copied().chain(everybody);
-        candidates.filter(move |&outer| outer != inner && is_subset(set, &self.sets[outer]))
+        let is_larger = |outer: &usize| self.sets[*outer].len() > set.len();
+        let candidates = rarest.into_iter().flatten().copied().take_while(is_larger);
+        let contains = |outer: &usize| {
+            set.iter().all(|member| self.sets[*outer].binary_search(member).is_ok())
+        };
+        candidates.chain(everybody.filter(is_larger)).filter(contains)
     }
 }
 
@@ -133,15 +163,6 @@ fn nodes_of<S: AsRef<[NodeId]>>(sets: &[S]) -> usize {
     members.map(|member| member.index() + 1).max().unwrap_or(0)
 }
 
-/// Both in ascending order.
-fn is_subset(inner: &[NodeId], outer: &[NodeId]) -> bool {
-    match inner.len().cmp(&outer.len()) {
-        Ordering::Less => inner.iter().all(|member| outer.binary_search(member).is_ok()),
-        Ordering::Equal => inner == outer,
-        Ordering::Greater => false,
-    }
-}
-
 fn all_equal(mut numbers: impl Iterator<Item = usize>) -> bool {
     let first = numbers.next();
     numbers.all(|number| Some(number) == first)
@@ -149,6 +170,8 @@ fn all_equal(mut numbers: impl Iterator<Item = usize>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// Members counted from 1.
@@ -184,5 +207,41 @@ mod tests {
         assert_eq!(contained(&sets(&[&[1, 2], &[]])), Some((1, 0)));
         let minimal = minimal(&sets(&[&[3, 1, 2], &[2, 3], &[3, 2], &[1]]));
         assert_eq!(minimal, sets(&[&[2, 3], &[1]]));
+    }
+
+    proptest! {
+        /// The definitions, pair by pair, with many repeated sets among few nodes.
+        #[test]
+        fn pairs_are_found_as_if_all_were_compared(
+            lists in prop::collection::vec(prop::collection::btree_set(0_usize..7, 0..4), 1..80),
+        ) {
+            let sets: Vec<Vec<NodeId>> =
+                lists.iter().map(|list| list.iter().map(|&i| NodeId::new(i)).collect()).collect();
+            let pairs = || (0..lists.len()).flat_map(|i| (0..lists.len()).map(move |j| (i, j)));
+            let apart = pairs().find(|&(i, j)| lists[i].is_disjoint(&lists[j]));
+            prop_assert_eq!(conditions(&sets, 7).disjoint, apart);
+            let inside = pairs().find(|&(i, j)| i != j && lists[i].is_subset(&lists[j]));
+            prop_assert_eq!(contained(&sets), inside);
+            let stays = |j: usize| {
+                (0..lists.len()).all(|i| {
+                    !lists[i].is_subset(&lists[j]) || lists[i] == lists[j] && i >= j
+                })
+            };
+            let expected: Vec<_> =
+                (0..lists.len()).filter(|&j| stays(j)).map(|j| sets[j].clone()).collect();
+            prop_assert_eq!(minimal(&sets), expected);
+        }
+    }
+
+    /// All quorums of a majority of 17, also twice over.
+    #[test]
+    fn many_sets_of_one_size_are_no_trouble() {
+        let gates = crate::gates::Gates::votes(17, 9);
+        let mut quorums = gates.listed(30_000).unwrap();
+        assert_eq!(contained(&quorums), None);
+        assert_eq!(conditions(&quorums, 17).disjoint, None);
+        quorums.extend_from_within(..);
+        assert_eq!(contained(&quorums), Some((0, 24_310)));
+        assert_eq!(minimal(&quorums).len(), 24_310);
     }
 }

@@ -111,21 +111,18 @@ impl QuorumArgs {
         }
         ensure!(self.samples > 0, "--samples is 0; at least one is needed");
         let source = self.source()?;
-        let nodes = match (self.nodes, &source) {
-            (Some(nodes), _) => nodes,
-            (None, source) => source.nodes()?.ok_or_else(|| {
-                anyhow!("how many nodes? add -n, as in `skeptron quorum {} -n 13`", self.typed())
-            })?,
-        };
-        if let Source::File(path) = &source {
-            let family = source::family(path, self.nodes)?;
-            if let Some(disjoint) = family.disjoint() {
-                let report = report::reject(path, &family, &disjoint);
-                self.print(&report, out)?;
-                return Ok(Verdict::Violated);
+        let system = match &source {
+            Source::File(path) => {
+                // Read once: it may be a pipe.
+                let family = source::family(path, self.nodes)?;
+                if let Some(disjoint) = family.disjoint() {
+                    self.print(&report::reject(path, &family, &disjoint), out)?;
+                    return Ok(Verdict::Violated);
+                }
+                family.system(path).with_context(|| path.clone())?
             }
-        }
-        let system = source.system(nodes)?;
+            source => source.system(self.nodes_of(source)?)?,
+        };
         // Before long work rather than after it.
         let text = self.draw(&system)?;
         let report = report::analyse(&system, &self.question())?;
@@ -135,7 +132,7 @@ impl QuorumArgs {
                 let spinner = ProgressBar::new_spinner();
                 spinner.enable_steady_tick(Duration::from_millis(100));
                 let say = |name: &str| spinner.set_message(name.to_owned());
-                let comparison = best::compare(nodes, &self.question(), say);
+                let comparison = best::compare(system.nodes(), &self.question(), say);
                 spinner.finish_and_clear();
                 comparison?
             };
@@ -151,6 +148,13 @@ impl QuorumArgs {
             write!(out, "\n{text}")?;
         }
         Ok(Verdict::Fine)
+    }
+
+    fn nodes_of(&self, source: &Source) -> Result<usize> {
+        let own = || source.nodes().transpose();
+        self.nodes.map(Ok).or_else(own).unwrap_or_else(|| {
+            Err(anyhow!("how many nodes? add -n, as in `skeptron quorum {} -n 13`", self.typed()))
+        })
     }
 
     fn print(&self, report: &Report, out: &mut impl Write) -> Result<()> {

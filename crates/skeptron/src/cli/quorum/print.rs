@@ -312,8 +312,11 @@ fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Six digits at most.
+/// Six digits after the point, or six that say something.
 fn figure(value: f64) -> String {
+    if value != 0.0 && value < 1e-4 {
+        return probability(value);
+    }
     let rounded = (value * 1e6).round() / 1e6;
     rounded.to_string()
 }

@@ -70,5 +70,12 @@ impl Source {
 /// The sets in a file, whether they meet or not.
 pub(crate) fn family(path: &str, nodes: Option<usize>) -> Result<Family> {
     let text = fs::read_to_string(path).with_context(|| path.to_owned())?;
-    parse_file(&text, nodes).with_context(|| path.to_owned())
+    let family = parse_file(&text, nodes).with_context(|| path.to_owned())?;
+    if let Some(wanted) = nodes.filter(|&wanted| wanted != family.nodes()) {
+        let own = family.nodes();
+        bail!(
+            "{path}: the quorums are for {own} nodes, not {wanted}; leave out -n, or change the file"
+        );
+    }
+    Ok(family)
 }
