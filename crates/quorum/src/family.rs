@@ -45,6 +45,12 @@ pub enum FamilyError {
     /// `N = 0`, or beyond what can be analysed.
     #[error("a quorum system has 1 to {MOST_NODES} nodes, not {0}")]
     Nodes(usize),
+    /// It would not fit the memory: what every node asks is kept.
+    #[error("the nodes would ask {members} others together; at most {MOST_MEMBERS} are possible")]
+    TooLarge {
+        /// The members of all that is asked.
+        members: usize,
+    },
     /// What a node is said to ask is not in the list of quorums.
     #[error("what {0} asks is none of the quorums; add it to the list, or leave out `assignment`")]
     Stranger(NodeId),
@@ -53,6 +59,9 @@ pub enum FamilyError {
 /// Files with more nodes are refused, like constructions: nothing could be said about them in reasonable
 /// time.
 const MOST_NODES: usize = 10_000;
+
+/// So many members of the quorums that the nodes ask are kept.
+const MOST_MEMBERS: usize = 20_000_000;
 
 /// Which set is meant: that of a node, or that with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +147,11 @@ impl Family {
             for member in set {
                 having[member.index()].push(index);
             }
+        }
+        // Everybody asks one of these, so that at least so many members are kept.
+        let least = sets.iter().map(Vec::len).min().unwrap_or_default() * nodes;
+        if least > MOST_MEMBERS {
+            return Err(FamilyError::TooLarge { members: least });
         }
         let mut used = vec![0; sets.len()];
         let everything: Vec<_> = (0..sets.len()).collect();

@@ -365,4 +365,15 @@ mod tests {
             assert_eq!(family.system("file").unwrap_err().to_string(), message);
         }
     }
+
+    #[test]
+    fn what_would_fill_the_memory_is_refused() {
+        let everybody: Vec<String> = (1..=10_000).map(|node| node.to_string()).collect();
+        let text = format!("nodes 10000\n{}", everybody.join(" "));
+        let error = parse_file(&text, None).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the nodes would ask 100000000 others together; at most 20000000 are possible"
+        );
+    }
 }

@@ -164,6 +164,10 @@ fn errors_name_cause_and_remedy() {
         message(Construction::Wall(Some(vec![1, 0, 2])), 3),
         "row 2 of the wall is empty; every row needs at least one node"
     );
+    assert_eq!(
+        message(Construction::Wall(Some(vec![2; 251])), 502),
+        "the wall has 251 rows, and at most 250 are possible; take wider ones"
+    );
 }
 
 mod gates {

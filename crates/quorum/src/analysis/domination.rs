@@ -14,6 +14,7 @@ use skeptron_core::NodeId;
 
 use crate::analysis::conditions::{minimal, through};
 use crate::analysis::failure::diagram::Diagram;
+use crate::analysis::failure::table::Table;
 use crate::analysis::resilience::{resilience, shrunk};
 use crate::system::{Shape, System};
 
@@ -116,7 +117,9 @@ impl Family {
     /// A set that meets every quorum and contains none, or the proof that there is none such; none if
     /// there are too many sets to count.
     fn counted(&self) -> Option<Option<Vec<NodeId>>> {
-        let diagram = Diagram::new(&self.quorums)?;
+        let Some(diagram) = Diagram::new(&self.quorums) else {
+            return Table::new(&self.quorums).map(|table| table.undecided());
+        };
         // Of how many sets that begin so neither they nor their complement contains a quorum.
         let neither = |begin: &[bool]| {
             let complement: Vec<bool> = begin.iter().map(|is_in| !is_in).collect();

@@ -7,6 +7,7 @@ pub(crate) mod diagram;
 mod gates;
 mod grid;
 mod sampling;
+pub(crate) mod table;
 
 use std::fmt;
 
@@ -15,6 +16,7 @@ use thiserror::Error;
 
 use crate::system::{Shape, System};
 use diagram::Diagram;
+use table::Table;
 
 /// The failure probability of a system at one p.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +47,11 @@ pub enum Method {
         /// How many states the diagram has.
         states: usize,
     },
+    /// By a table of all sets of nodes.
+    Table {
+        /// How many nodes are in a quorum.
+        nodes: usize,
+    },
     /// By chance.
     Sampled {
         /// How often.
@@ -63,6 +70,7 @@ impl fmt::Display for Method {
             Method::Diagram { nodes, states } => {
                 write!(f, "exact: decision diagram of {states} states on {nodes} levels")
             }
+            Method::Table { nodes } => write!(f, "exact: all 2^{nodes} sets of {nodes} nodes"),
             Method::Sampled { samples, seed } => {
                 write!(f, "sampled: {samples} samples, seed {seed}, 99 % interval")
             }
@@ -107,7 +115,7 @@ pub fn failure(system: &System, p: f64, sampling: &Sampling) -> Result<Failure, 
         _ if p == 0.0 || p == 1.0 => exact(p, Method::Certain),
         Shape::Gates(gates) => exact(gates::failure(gates, p), Method::Gates),
         Shape::Grid { width, .. } => exact(grid::failure(system.nodes(), *width, p), Method::Grid),
-        Shape::Listed(quorums) => match by_diagram(quorums, p) {
+        Shape::Listed(quorums) => match by_diagram(quorums, p).or_else(|| by_table(quorums, p)) {
             Some((value, method)) => exact(value, method),
             None => sampling::failure(quorums, system.nodes(), p, sampling),
         },
@@ -119,6 +127,11 @@ fn by_diagram(quorums: &[Vec<NodeId>], p: f64) -> Option<(f64, Method)> {
     let outcome = diagram.outcome(p, &[])?;
     let method = Method::Diagram { nodes: diagram.nodes().len(), states: outcome.states };
     Some((outcome.failure, method))
+}
+
+fn by_table(quorums: &[Vec<NodeId>], p: f64) -> Option<(f64, Method)> {
+    let table = Table::new(quorums)?;
+    Some((table.failure(p), Method::Table { nodes: table.nodes() }))
 }
 
 #[cfg(test)]

@@ -206,9 +206,9 @@ pub fn analyse(system: &System, question: &Question) -> Result<Report, QuestionE
         );
     }
     if domination == Domination::Unknown {
-        notes.push(format!(
-            "whether it is dominated is not known: {nodes} nodes are too many to try"
-        ));
+        notes.push(
+            "whether it is dominated is not known: there are too many sets to try".to_owned(),
+        );
     }
     let (dominated, could_be_added) = match domination {
         Domination::NonDominated => (Some(false), None),

@@ -2,10 +2,12 @@
 //! nodes that remain, which takes no two quorums apart; sets and degrees become uneven by it, and the
 //! assignment makes the best of that.
 
+use rustc_hash::FxHashSet;
 use skeptron_core::NodeId;
 use skeptron_core::topology::Quorums;
 
 use super::QuorumError;
+use crate::analysis::conditions::{minimal, through};
 use crate::system::{Shape, System, distinct};
 
 /// So many steps may be spent on a better assignment, but one round in any case.
@@ -51,18 +53,16 @@ impl Folded {
     /// in no smaller one.
     pub(super) fn system(self, name: String) -> Result<System, QuorumError> {
         let sets = self.asks.iter().map(|&quorum| self.quorums[quorum].clone()).collect();
-        let mut is_needed = self.minimal();
-        for &quorum in &self.asks {
-            is_needed[quorum] = true;
-        }
-        let needed = self.quorums.iter().zip(is_needed).filter(|(_, is_needed)| *is_needed);
-        let listed = distinct(needed.map(|(quorum, _)| quorum.as_slice()));
+        let mut needed: FxHashSet<Vec<NodeId>> = minimal(&self.quorums).into_iter().collect();
+        needed.extend(self.asks.iter().map(|&quorum| self.quorums[quorum].clone()));
+        let needed = self.quorums.iter().filter(|quorum| needed.contains(*quorum));
+        let listed = distinct(needed.map(Vec::as_slice));
         Ok(System::new(name, Shape::Listed(listed), Quorums::new(sets)?))
     }
 
     /// The nodes choose in turn until nobody changes its mind or it has taken long enough.
     fn improve(&mut self) {
-        let through = through(self.asks.len(), &self.quorums);
+        let through = through(&self.quorums, self.asks.len());
         let round: usize = self.quorums.iter().map(|quorum| quorum.len() * quorum.len()).sum();
         for _ in 0..(STEPS / round).clamp(1, 10) {
             let mut is_stable = true;
@@ -93,32 +93,6 @@ impl Folded {
         }
         best != before
     }
-
-    /// Which quorums contain no smaller one.
-    fn minimal(&self) -> Vec<bool> {
-        let through = through(self.asks.len(), &self.quorums);
-        let mut common = vec![0; self.quorums.len()];
-        let contains_no_smaller = |quorum: &Vec<NodeId>| {
-            common.fill(0);
-            for &other in quorum.iter().flat_map(|member| &through[member.index()]) {
-                common[other] += 1;
-            }
-            let mut others = self.quorums.iter().zip(&common);
-            !others.any(|(other, &common)| other.len() < quorum.len() && common == other.len())
-        };
-        self.quorums.iter().map(contains_no_smaller).collect()
-    }
-}
-
-/// Which quorums each node is in.
-fn through(nodes: usize, quorums: &[Vec<NodeId>]) -> Vec<Vec<usize>> {
-    let mut through = vec![Vec::new(); nodes];
-    for (index, quorum) in quorums.iter().enumerate() {
-        for member in quorum {
-            through[member.index()].push(index);
-        }
-    }
-    through
 }
 
 /// `system` with a note for each of conditions 3 and 4 that does not hold.

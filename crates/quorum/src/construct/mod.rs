@@ -80,6 +80,7 @@ impl Construction {
     /// one comes first: hierarchies are not dominated, planes have more structure than covers.
     pub fn of_any_size() -> impl Iterator<Item = Construction> {
         [
+            Construction::Singleton,
             Construction::Hierarchical(None),
             Construction::Projective(None),
             Construction::Cyclic,
@@ -88,7 +89,6 @@ impl Construction {
             Construction::Tree(None),
             Construction::Wall(None),
             Construction::Majority,
-            Construction::Singleton,
             Construction::All,
         ]
         .into_iter()
@@ -345,6 +345,22 @@ pub enum QuorumError {
         total: u64,
         /// The limit.
         most: u64,
+    },
+    /// The load could not be found in reasonable time.
+    #[error("there are {different} different weights, and at most {most} are possible; round them")]
+    TooManyWeights {
+        /// How many there are.
+        different: usize,
+        /// The limit.
+        most: usize,
+    },
+    /// Nor here.
+    #[error("the wall has {rows} rows, and at most {most} are possible; take wider ones")]
+    TooManyRows {
+        /// How many it has.
+        rows: usize,
+        /// The limit.
+        most: usize,
     },
     /// A row of a wall has no node.
     #[error("row {0} of the wall is empty; every row needs at least one node")]

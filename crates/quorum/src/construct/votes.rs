@@ -8,6 +8,9 @@ use super::{Construction, QuorumError};
 use crate::gates::Gates;
 use crate::system::{Shape, System};
 
+/// Each row of a wall is a row of the linear program for its load.
+const MOST_ROWS: usize = 250;
+
 pub(super) fn singleton(nodes: usize) -> Result<System, QuorumError> {
     let mut weights = vec![0; nodes];
     weights[0] = 1;
@@ -30,6 +33,9 @@ pub(super) fn wall(rows: Option<&[usize]>, nodes: usize) -> Result<System, Quoru
     let rows = rows.map_or_else(|| triangular(nodes), <[usize]>::to_vec);
     if let Some(empty) = rows.iter().position(|&width| width == 0) {
         return Err(QuorumError::EmptyRow(empty + 1));
+    }
+    if rows.len() > MOST_ROWS {
+        return Err(QuorumError::TooManyRows { rows: rows.len(), most: MOST_ROWS });
     }
     let (shape, sets) = (Shape::Gates(Gates::wall(&rows)), below(&rows));
     Ok(System::new(Construction::Wall(Some(rows)).to_string(), shape, Quorums::new(sets)?))

@@ -1,5 +1,7 @@
 //! Weighted votes: any nodes with more than half of the weight (Gifford 1979).
 
+use std::collections::BTreeSet;
+
 use skeptron_core::NodeId;
 use skeptron_core::topology::Quorums;
 
@@ -9,6 +11,9 @@ use crate::system::{Shape, System};
 
 /// Votes are counted in tables of nodes times weight, up to this size.
 const MOST_VOTES: u64 = 10_000_000;
+
+/// Each weight is a row of the linear program for the load.
+const MOST_DIFFERENT: usize = 250;
 
 pub(super) fn system(weights: &[u64]) -> Result<System, QuorumError> {
     let common = weights.iter().fold(0, |common, &weight| greatest_divisor(common, weight));
@@ -20,6 +25,10 @@ pub(super) fn system(weights: &[u64]) -> Result<System, QuorumError> {
     let most = MOST_VOTES / weights.len() as u64;
     if total > most {
         return Err(QuorumError::TooMuchWeight { total, most });
+    }
+    let different = reduced.iter().collect::<BTreeSet<_>>().len();
+    if different > MOST_DIFFERENT {
+        return Err(QuorumError::TooManyWeights { different, most: MOST_DIFFERENT });
     }
     let votes = Votes { need: total / 2 + 1, weights: reduced };
     let assignment = Quorums::new(votes.assignment())?;

@@ -94,9 +94,11 @@ impl Demands {
             Demands { busiest: Some(value), .. } if !share(value) => {
                 refused("busiest node", value, "a share of all entries, from 0 to 1")
             }
-            Demands { delay: Some(value), .. } if !(value.is_finite() && value >= 0.0) => {
-                refused("delay", value, "a number of latencies, from 1 to 2")
-            }
+            Demands { delay: Some(value), .. } if !(value.is_finite() && value >= 1.0) => refused(
+                "delay",
+                value,
+                "a number of latencies from 1 up, since no hand-over takes less",
+            ),
             _ => Ok(()),
         }
     }

@@ -25,7 +25,7 @@ const RATES: [&[f64]; 12] = [
 
 fn demands() -> impl Iterator<Item = Demands> {
     let shares = [None, Some(0.0), Some(0.25), Some(0.4), Some(0.5), Some(0.6), Some(0.75)];
-    let delays = [None, Some(0.5), Some(1.0), Some(1.2), Some(1.5), Some(1.8)];
+    let delays = [None, Some(1.0), Some(1.1), Some(1.2), Some(1.5), Some(1.8)];
     shares
         .into_iter()
         .flat_map(move |busiest| delays.into_iter().map(move |delay| Demands { busiest, delay }))
@@ -150,7 +150,8 @@ fn what_makes_no_sense_is_refused() {
     };
     assert!(refused(65, None, None).contains("at most 64"));
     assert!(refused(3, Some(1.5), None).contains("from 0 to 1"));
-    assert!(refused(3, None, Some(f64::NAN)).contains("from 1 to 2"));
+    assert!(refused(3, None, Some(f64::NAN)).contains("from 1 up"));
+    assert!(refused(3, None, Some(0.9)).contains("from 1 up"));
     assert!(refused(5, Some(0.3), None).contains("is asked for 0.4000 of all"));
 }
 

@@ -2,6 +2,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 
 use super::*;
+use crate::analysis::domination::{Domination, domination};
 use crate::{Construction, build};
 
 fn system(text: &str, nodes: usize) -> System {
@@ -185,4 +186,37 @@ fn what_is_no_probability_is_refused() {
     assert!(refuse(f64::NAN).contains("NaN"));
     assert_eq!(of("fano", 7, 0.0).value, 0.0);
     assert_eq!(of("fano", 7, 1.0).value, 1.0);
+}
+
+/// More quorums than a diagram compares, on few nodes.
+#[test]
+fn few_nodes_with_many_quorums_are_tried_one_by_one() {
+    let gates = build(&Construction::Majority, 17).unwrap();
+    let listed = System::new("file", Shape::Listed(listing(&gates)), gates.assignment().clone());
+    for p in [0.1, 0.5, 0.9] {
+        let expected = failure(&gates, p, &Sampling::default()).unwrap().value;
+        let found = failure(&listed, p, &Sampling::default()).unwrap();
+        assert_eq!(found.method, Method::Table { nodes: 17 });
+        assert!((found.value - expected).abs() <= 1e-12 * expected, "{} {expected}", found.value);
+    }
+    assert_eq!(domination(&listed), Domination::NonDominated);
+}
+
+/// Tables of less than a word, of some and of many, against diagrams.
+#[test]
+fn tables_and_diagrams_agree() {
+    for (text, nodes) in
+        [("fano", 7), ("cyclic", 4), ("cyclic", 12), ("grid", 14), ("majority", 11)]
+    {
+        let quorums = listing(&build(&text.parse().unwrap(), nodes).unwrap());
+        let (value, _) = by_diagram(&quorums, 0.2).unwrap();
+        let table = table::Table::new(&quorums).unwrap();
+        assert!((table.failure(0.2) - value).abs() < 1e-14, "{text} {nodes}");
+        let is_dominated = !matches!(text, "fano" | "majority");
+        assert_eq!(table.undecided().is_some(), is_dominated, "{text} {nodes}");
+    }
+}
+
+fn listing(system: &System) -> Vec<Vec<NodeId>> {
+    system.quorums(100_000).unwrap().into_owned()
 }

@@ -47,7 +47,7 @@ impl<'a> Game<'a> {
         let step = 0.9 / self.norm();
         let per_round = 4 * self.columns.iter().map(|column| column.uses.len()).sum::<usize>()
             + 8 * (self.limits.len() + self.columns.len());
-        let mut rounds_left = (self.most_work / per_round).max(1_000);
+        let mut rounds_left = (self.most_work / per_round).max(50);
         // How much faster columns move than rows, which lets both come equally near.
         let mut ratio = 1.0_f64;
         while rounds_left > 0 && best.gap() > ENOUGH {

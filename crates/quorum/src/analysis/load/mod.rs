@@ -129,21 +129,27 @@ impl fmt::Display for Search {
             Search::Alike => write!(f, "all nodes are alike, so the smallest quorums decide"),
             Search::Classes { nodes, quorums } => write!(
                 f,
-                "linear program over {nodes} classes of nodes and {quorums} classes of quorums that \
-                 need not be told apart"
+                "linear program over {} and {} that need not be told apart",
+                classes(*nodes, "nodes"),
+                classes(*quorums, "quorums")
             ),
             Search::Generated { nodes, quorums } => write!(
                 f,
-                "linear program over {nodes} classes of nodes, with {quorums} quorums generated as \
-                 needed"
+                "linear program over {}, with quorums generated as needed: {quorums}",
+                classes(*nodes, "nodes")
             ),
             Search::Approximated { nodes, quorums } => write!(
                 f,
-                "linear program over {nodes} classes of nodes and {quorums} classes of quorums, \
-                 approximated by primal and dual steps"
+                "linear program over {} and {}, approximated step by step",
+                classes(*nodes, "nodes"),
+                classes(*quorums, "quorums")
             ),
         }
     }
+}
+
+fn classes(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 class of {what}") } else { format!("{count} classes of {what}") }
 }
 
 impl fmt::Display for Proof {

@@ -36,14 +36,18 @@ pub(super) fn report(report: &Report, all: bool, out: &mut impl Write) -> Result
     let (nodes, quorums) =
         (plural(report.nodes, "node"), if count == "1" { "quorum" } else { "quorums" });
     writeln!(out, "{} · {nodes} · {count} {quorums} of {size}", report.name)?;
-    verdicts(&report.conditions, out)?;
+    let is_uneven = report.size.min < report.size.max;
+    verdicts(&report.conditions, is_uneven, out)?;
     let Some(load) = report.load else { return Ok(()) };
     line(out, "coterie", if report.coterie { "yes: none contains another" } else { "no" })?;
     line(
         out,
         "dominated",
         &match (report.dominated, &report.could_be_added) {
-            (Some(false), _) => "no: nothing is better in every respect".to_owned(),
+            (Some(false), _) if report.coterie => {
+                "no: nothing is better in every respect".to_owned()
+            }
+            (Some(false), _) => "no, without the quorums that contain others".to_owned(),
             (Some(true), Some(set)) => {
                 format!(
                     "yes: {} meets every quorum and contains none, so it could be one",
@@ -68,11 +72,8 @@ pub(super) fn report(report: &Report, all: bool, out: &mut impl Write) -> Result
             &format!("no system with quorums of this size is below 1/c and c/N: {bounds}"),
         )?;
     }
-    line(
-        out,
-        "capacity",
-        &format!("{} entries while one node serves one request", figure(1.0 / load)),
-    )?;
+    let capacity = figure(1.0 / load);
+    line(out, "capacity", &format!("{capacity} × what one node can serve"))?;
     resilience(report, all, out)?;
     if let Some(failure) = &report.failure_probability {
         let interval = failure.interval.map(|(low, high)| format!(", in {low:.3e} … {high:.3e}"));
@@ -90,7 +91,8 @@ pub(super) fn report(report: &Report, all: bool, out: &mut impl Write) -> Result
     assignment(&report.assignment, all, out)
 }
 
-fn verdicts(conditions: &Verdicts, out: &mut impl Write) -> Result<()> {
+/// If quorums differ in size, those that the nodes ask may still be equal: that is said then.
+fn verdicts(conditions: &Verdicts, is_uneven: bool, out: &mut impl Write) -> Result<()> {
     let said = |holds| if holds { "yes" } else { "no" };
     let meet = match &conditions.violation {
         Some(violation) => format!("NO: {violation}"),
@@ -98,7 +100,8 @@ fn verdicts(conditions: &Verdicts, out: &mut impl Write) -> Result<()> {
     };
     line(out, "1 any two meet", &meet)?;
     line(out, "2 own node in it", said(conditions.contains_self))?;
-    line(out, "3 equal sizes", said(conditions.equal_size))?;
+    let asked = if is_uneven && conditions.equal_size { ", of those that are asked" } else { "" };
+    line(out, "3 equal sizes", &format!("{}{asked}", said(conditions.equal_size)))?;
     line(out, "4 equal degrees", said(conditions.equal_degree))
 }
 
@@ -230,7 +233,8 @@ impl Checked {
     pub(super) fn print(&self, out: &mut impl Write) -> Result<()> {
         let (nodes, quorums) = (plural(self.nodes, "node"), plural(self.quorums, "quorum"));
         writeln!(out, "{} · {nodes} · {quorums}", self.file)?;
-        verdicts(&self.conditions, out)
+        verdicts(&self.conditions, false, out)?;
+        line(out, "coterie", if self.coterie { "yes: none contains another" } else { "no" })
     }
 }
 
@@ -256,7 +260,8 @@ pub(super) fn compact(value: &impl Serialize) -> Result<String> {
     let pretty = serde_json::to_string_pretty(value)?;
     let mut text = String::with_capacity(pretty.len() / 2);
     let mut rest = pretty.as_str();
-    while let Some(start) = rest.find('[') {
+    // No string has a line break of its own, so this is always a list.
+    while let Some(start) = rest.find("[\n") {
         let (before, list) = rest.split_at(start + 1);
         text.push_str(before);
         let end = list.find(|c: char| {
@@ -277,8 +282,7 @@ pub(super) fn compact(value: &impl Serialize) -> Result<String> {
 
 /// A line with its title; what does not fit goes below it.
 fn line(out: &mut impl Write, title: &str, text: &str) -> Result<()> {
-    let mut title = title;
-    let mut line = String::new();
+    let (mut title, mut line) = (title, String::new());
     for word in text.split(' ') {
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
             writeln!(out, "{title:<17} {}", line.trim_end())?;
