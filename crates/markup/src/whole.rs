@@ -77,7 +77,7 @@ fn check_text(text: &str) -> Result<(), Malformed> {
 }
 
 fn check_tag(tag: &str) -> Result<(), Malformed> {
-    let is_paired = tag.matches('"').count() % 2 == 0;
+    let is_paired = tag.matches('"').count().is_multiple_of(2);
     let has_number = !tag.contains("NaN") && !tag.contains("\"inf");
     let is_plain = !tag.contains('<') && check_text(tag).is_ok();
     if is_paired && has_number && is_plain { Ok(()) } else { Err(Malformed::Tag(tag.to_owned())) }
