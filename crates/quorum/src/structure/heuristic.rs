@@ -1,43 +1,54 @@
-//! The heuristic: the best starts are annealed, then improved until no single change helps.
+//! The heuristic: the best starts are annealed and improved until no single change helps, then the best
+//! of all that is led away and back again and again.
 
-use rand_core::{Rng as _, SeedableRng as _};
-use rand_pcg::Mcg128Xsl64;
-
-use super::problem::{Family, Problem, SLACK, Score, members};
+use super::anneal::{Schedule, anneal};
+use super::climb::{improve, wander};
+use super::moves::Chance;
+use super::problem::{Family, Problem, SLACK, Score};
 use super::starts;
 use super::state::{Penalty, State};
 
 /// How many of the starts are followed for each of two reasons.
 const KEPT_STARTS: usize = 4;
 
+/// Every start is annealed so gently that a plane, of which little is to be changed, does not melt, and
+/// so that demands that are nearly met are met in the end.
+const GENTLE: Schedule = Schedule { heat: 1.0, penalty: [1.0, 8.0] };
+
+/// And with these in turn: where rates differ a lot it must be hot to find another shape, and some
+/// shapes are only found by way of missed demands.
+const HOT: [Schedule; KEPT_STARTS] = [
+    Schedule { heat: 8.0, penalty: [1.0, 1.0] },
+    Schedule { heat: 4.0, penalty: [0.125, 1.0] },
+    Schedule { heat: 3.0, penalty: [1.0, 1.0] },
+    Schedule { heat: 4.0, penalty: [0.125, 1.0] },
+];
+
+/// How many results of annealing are led on.
+const LED_ON: u64 = 2;
+
 /// The best family found with about so many looks at one, and what it achieves. It ends earlier if the
 /// lower bound is reached.
 pub(super) fn search(problem: &Problem, looks: u64, lower_bound: f64) -> (Family, Score) {
-    // Chance without a seed to choose: the same rates always give the same structure.
-    let mut climb = Climb {
-        problem,
-        chance: Mcg128Xsl64::seed_from_u64(1),
-        best: Family::new(),
-        score: Score::NONE,
-    };
+    let mut search = Search { problem, lower_bound, chance: Chance::new(), found: Vec::new() };
     let starts = kept_starts(problem);
-    let each = looks / (2 * starts.len() as u64);
+    let each = looks / starts.len() as u64;
     // Perhaps one of them is the best already.
     for start in &starts {
-        climb.remember(&State::new(problem, start.clone()));
+        search.remember(start.clone());
     }
-    let (mut followed, mut round) = (0, 0);
-    while followed < looks && !climb.has_reached(lower_bound) {
-        // Each start once, then what has become of the best.
-        let start = starts.get(round).unwrap_or(&climb.best).clone();
-        let mut state = State::new(problem, start);
-        if round < starts.len() {
-            followed += climb.improve(&mut state, each);
-        }
-        followed += climb.anneal(&mut state, each) + climb.improve(&mut state, each);
-        round += 1;
+    for start in &starts {
+        search.improve(start.clone(), each / 4);
     }
-    (climb.best, climb.score)
+    for (start, hot) in starts.into_iter().zip(HOT.into_iter().cycle()) {
+        search.anneal(start.clone(), GENTLE, each / 4);
+        search.anneal(start, hot, each / 3);
+    }
+    let best: Vec<Family> = search.best().take(LED_ON as usize).cloned().collect();
+    for family in best {
+        search.wander(family, looks / 4 / LED_ON);
+    }
+    search.found.swap_remove(0)
 }
 
 /// The cheapest starts of those that come nearest to the demands, and the cheapest where a missed
@@ -45,148 +56,67 @@ pub(super) fn search(problem: &Problem, looks: u64, lower_bound: f64) -> (Family
 fn kept_starts(problem: &Problem) -> Vec<Family> {
     let states: Vec<State<'_>> =
         starts::families(problem).into_iter().map(|family| State::new(problem, family)).collect();
-    let mut kept = Vec::new();
-    for penalty in [Penalty::STRICT, penalty(problem, 1.0)] {
-        let mut order: Vec<(f64, &State<'_>)> =
-            states.iter().map(|state| (state.value(penalty), state)).collect();
+    let mut kept: Vec<Family> = Vec::new();
+    for penalty in [Penalty::STRICT, Penalty::soft(problem.nodes(), 1.0)] {
+        let mut order: Vec<(f64, &Family)> =
+            states.iter().map(|state| (state.value(penalty), state.inform())).collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
-        kept.extend(order.into_iter().take(KEPT_STARTS).map(|(_, state)| state.inform().clone()));
+        // What costs the same is most often the same under other names.
+        order.dedup_by(|a, b| a.0 - b.0 < SLACK);
+        order.retain(|(_, family)| !kept.contains(family));
+        kept.extend(order.into_iter().take(KEPT_STARTS).map(|(_, family)| family.clone()));
     }
     kept
 }
 
-/// One message more or less changes the load by a share where it changes the delay by a share of all
-/// pairs; the penalties make both worth several messages.
-fn penalty(problem: &Problem, weight: f64) -> Penalty {
-    Penalty { load: 10.0 * weight, delay: 3.0 * weight * problem.nodes() as f64 }
-}
-
-struct Climb<'a> {
+struct Search<'a> {
     problem: &'a Problem,
-    chance: Mcg128Xsl64,
-    best: Family,
-    score: Score,
+    lower_bound: f64,
+    chance: Chance,
+    /// What was found, the best first.
+    found: Vec<(Family, Score)>,
 }
 
-impl<'a> Climb<'a> {
-    fn has_reached(&self, lower_bound: f64) -> bool {
-        self.score.is_allowed() && self.score.messages <= lower_bound + SLACK
+impl<'a> Search<'a> {
+    fn best(&self) -> impl Iterator<Item = &Family> {
+        self.found.iter().map(|(family, _)| family)
     }
 
-    /// Random changes, of which those for the worse are taken ever more rarely.
-    fn anneal(&mut self, state: &mut State<'a>, looks: u64) -> u64 {
-        let hot = 4.0 / self.problem.nodes() as f64;
-        let mut value = f64::INFINITY;
-        for look in 0..looks {
-            let progress = look as f64 / looks as f64;
-            let penalty = penalty(self.problem, 0.5 + 3.5 * progress);
-            if look % 64 == 0 {
-                // Penalties rise, so what was is valued anew from time to time.
-                value = state.value(penalty);
-            }
-            let (i, set) = self.random_change(state.inform());
-            let before = state.inform()[i];
-            state.change(i, set);
-            let changed = state.value(penalty);
-            let worse = (changed - value) / (hot * libm::exp(-4.6 * progress));
-            if worse <= 0.0 || self.fraction() < libm::exp(-worse) {
-                value = changed;
-            } else {
-                state.change(i, before);
-            }
-        }
-        looks
+    fn improve(&mut self, family: Family, looks: u64) {
+        self.follow(family, |state, _| improve(state, looks));
     }
 
-    /// Another inform set for somebody: one member more, less or other, or the set of another node.
-    fn random_change(&mut self, inform: &Family) -> (usize, u64) {
-        let nodes = inform.len();
-        let (i, j, k) = (self.below(nodes), self.below(nodes), self.below(nodes));
-        let own = inform[i];
-        let set = match self.below(4) {
-            0 => inform[j] & !(1 << j),
-            1 if own >> j & 1 == 1 => own & !(1 << j) | 1 << k,
-            _ => own ^ 1 << j,
-        };
-        (i, set | 1 << i)
+    fn anneal(&mut self, start: Family, schedule: Schedule, looks: u64) {
+        self.follow(start, |state, chance| {
+            anneal(state, chance, schedule, looks);
+            improve(state, looks / 2);
+        });
     }
 
-    fn below(&mut self, end: usize) -> usize {
-        (self.chance.next_u64() % end as u64) as usize
+    fn wander(&mut self, family: Family, looks: u64) {
+        self.follow(family, |state, chance| {
+            wander(state, chance, looks);
+            improve(state, looks / 2);
+        });
     }
 
-    fn fraction(&mut self) -> f64 {
-        (self.chance.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Takes every change that is for the better until none is; remembers the result if it is the
-    /// best. Returns how many it looked at.
-    fn improve(&mut self, state: &mut State<'a>, most_looks: u64) -> u64 {
-        let (mut looks, mut value) = (0, f64::INFINITY);
-        let mut now = state.value(Penalty::STRICT);
-        while now < value - SLACK && looks < most_looks {
-            value = now;
-            for i in 0..self.problem.nodes() {
-                looks += improve_set(i, state);
-            }
-            looks += self.exchange_nodes(state);
-            now = state.value(Penalty::STRICT);
-        }
-        self.remember(state);
-        looks
-    }
-
-    fn remember(&mut self, state: &State<'_>) {
-        let score = self.problem.score(state.inform());
-        if score.is_better_than(self.score) {
-            (self.best, self.score) = (state.inform().clone(), score);
+    fn follow(&mut self, family: Family, method: impl Fn(&mut State<'a>, &mut Chance)) {
+        if !self.is_done() {
+            let mut state = State::new(self.problem, family);
+            method(&mut state, &mut self.chance);
+            self.remember(state.inform().clone());
         }
     }
 
-    /// Two nodes change their places in everything.
-    fn exchange_nodes(&self, state: &mut State<'a>) -> u64 {
-        let nodes = self.problem.nodes();
-        for a in 0..nodes {
-            for b in a + 1..nodes {
-                let mut family = state.inform().clone();
-                exchange(&mut family, a, b);
-                let exchanged = State::new(self.problem, family);
-                if exchanged.value(Penalty::STRICT) < state.value(Penalty::STRICT) - SLACK {
-                    state.clone_from(&exchanged);
-                }
-            }
-        }
-        (nodes * nodes * nodes / 2) as u64
+    fn is_done(&self) -> bool {
+        self.found.first().is_some_and(|(_, score)| {
+            score.is_allowed() && score.messages <= self.lower_bound + SLACK
+        })
     }
-}
 
-/// Tries all inform sets for `i` that are near its own, and those of others.
-fn improve_set(i: usize, state: &mut State<'_>) -> u64 {
-    let (inform, own) = (state.inform().clone(), state.inform()[i]);
-    let everyone = u64::MAX >> (64 - inform.len());
-    let toggled = (0..inform.len()).map(|k| own ^ 1 << k);
-    let swapped = members(own)
-        .flat_map(|out| members(everyone & !own).map(move |into| own ^ 1 << out ^ 1 << into));
-    let copied = inform.iter().enumerate().map(|(j, set)| set & !(1 << j) | 1 << i);
-    let mut looks = 0;
-    let (mut best, mut value) = (own, state.value(Penalty::STRICT));
-    for set in toggled.chain(swapped).chain(copied).filter(|set| set >> i & 1 == 1) {
-        state.change(i, set);
-        let changed = state.value(Penalty::STRICT);
-        if changed < value - SLACK {
-            (best, value) = (set, changed);
-        }
-        looks += 1;
-    }
-    state.change(i, best);
-    looks
-}
-
-fn exchange(family: &mut Family, a: usize, b: usize) {
-    family.swap(a, b);
-    for set in family {
-        // The two bits change places where they differ.
-        let differ = (*set >> a ^ *set >> b) & 1;
-        *set ^= differ << a | differ << b;
+    fn remember(&mut self, family: Family) {
+        let score = self.problem.score(&family);
+        let place = self.found.partition_point(|(_, other)| !score.is_better_than(*other));
+        self.found.insert(place, (family, score));
     }
 }

@@ -37,15 +37,19 @@
 //!
 //! [`Structure::of_inform`]: skeptron_core::topology::Structure::of_inform
 
+mod anneal;
 mod bound;
+mod climb;
 mod exact;
 mod expected;
 mod heuristic;
+mod moves;
 mod optimise;
 mod problem;
 mod rates;
 mod starts;
 mod state;
+mod ties;
 
 #[cfg(test)]
 mod tests;

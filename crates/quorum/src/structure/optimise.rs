@@ -6,7 +6,7 @@ use skeptron_core::topology::Structure;
 use thiserror::Error;
 
 use super::problem::{Family, Problem, SLACK, Score};
-use super::{Expected, Rates, exact, heuristic};
+use super::{Expected, Rates, exact, heuristic, ties};
 
 /// Up to here every structure is considered.
 pub const PROVED_UP_TO: usize = 6;
@@ -122,7 +122,7 @@ pub fn optimise(rates: &Rates, demands: &Demands) -> Result<Optimum, OptimiseErr
     let bound = problem.lower_bound();
     let (mut family, mut score) = heuristic::search(&problem, looks(nodes), bound.unwrap_or(0.0));
     let found = |family: &Family, score: Score, lower_bound: f64| {
-        let structure = problem.structure(family);
+        let structure = problem.structure(&ties::settle(&problem, family.clone()));
         if score.is_allowed() {
             return Ok(Optimum { messages: score.messages, structure, lower_bound });
         }
@@ -144,5 +144,5 @@ pub fn optimise(rates: &Rates, demands: &Demands) -> Result<Optimum, OptimiseErr
 /// How many structures the heuristic looks at: some seconds of them, and fewer where the exact search
 /// follows.
 fn looks(nodes: usize) -> u64 {
-    if nodes <= PROVED_UP_TO { 5_000 } else { 100_000_000 / nodes.max(32) as u64 }
+    if nodes <= PROVED_UP_TO { 5_000 } else { 100_000_000 / nodes.max(13) as u64 }
 }

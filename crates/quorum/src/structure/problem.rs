@@ -36,9 +36,6 @@ pub(super) struct Score {
 }
 
 impl Score {
-    /// Worse than anything.
-    pub(super) const NONE: Score = Score { excess: f64::INFINITY, messages: f64::INFINITY };
-
     /// Whether it meets the demands better, or as well with fewer messages.
     pub(super) fn is_better_than(self, other: Score) -> bool {
         self.excess < other.excess - SLACK

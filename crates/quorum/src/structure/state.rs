@@ -14,6 +14,12 @@ pub(super) struct Penalty {
 impl Penalty {
     /// No number of messages is worth a missed demand.
     pub(super) const STRICT: Penalty = Penalty { load: 1e6, delay: 1e6 };
+
+    /// A missed demand is worth so many times some messages. One message more or less changes the load by a share
+    /// where it changes the delay by a share of all pairs.
+    pub(super) fn soft(nodes: usize, times: f64) -> Penalty {
+        Penalty { load: 40.0 * times, delay: 12.0 * times * nodes as f64 }
+    }
 }
 
 #[derive(Clone)]
@@ -51,6 +57,11 @@ impl<'a> State<'a> {
 
     pub(super) fn inform(&self) -> &Family {
         &self.inform
+    }
+
+    /// Whether it makes no difference that two nodes change their places.
+    pub(super) fn are_alike(&self, a: usize, b: usize) -> bool {
+        self.problem.shares[a] == self.problem.shares[b]
     }
 
     /// Messages, and what the missed demands cost.

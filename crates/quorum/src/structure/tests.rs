@@ -91,6 +91,9 @@ fn without_demands_the_star_is_best() {
     }
 }
 
+/// Worse than anything.
+const NOTHING: Score = Score { excess: f64::INFINITY, messages: f64::INFINITY };
+
 /// The search does not know the theorem: without demands it must arrive there by itself.
 #[test]
 fn the_exact_search_arrives_at_the_star() {
@@ -99,7 +102,7 @@ fn the_exact_search_arrives_at_the_star() {
             let rates = (0..nodes).map(|i| f64::from(code / 3_u32.pow(i) % 3)).collect();
             let rates = Rates::new(rates).unwrap();
             let problem = Problem::new(&rates.shares(), &Demands::default());
-            let (mut family, mut score) = (Vec::new(), Score::NONE);
+            let (mut family, mut score) = (Vec::new(), NOTHING);
             exact::search(&problem, &mut family, &mut score);
             let star = 3.0 * (1.0 - problem.shares[0]);
             assert!((score.messages - star).abs() < 1e-9, "{rates:?}: {score:?}");
@@ -133,6 +136,41 @@ fn the_heuristic_finds_planes() {
         let found = optimise(&rates, &demands).unwrap();
         assert_does_what_it_says(&found, &rates, &demands);
         assert!((found.messages - messages).abs() < 1e-9 && found.is_proved(), "{found:?}");
+    }
+}
+
+/// What the whole search reached once it must reach again.
+#[test]
+fn rising_rates_cost_no_more_than_they_did() {
+    let rates = Rates::new((1..=13).map(f64::from).collect()).unwrap();
+    let demands = Demands { busiest: Some(0.3), delay: None };
+    let found = optimise(&rates, &demands).unwrap();
+    assert_does_what_it_says(&found, &rates, &demands);
+    assert!(found.messages < 7.82, "{found:?}");
+}
+
+/// Equal rates need good starts more than a long search, so a small part of the usual effort is enough.
+#[test]
+fn equal_rates_cost_no_more_than_they_did() {
+    let delay = Demands { busiest: None, delay: Some(1.3) };
+    let busiest = Demands { busiest: Some(0.2), delay: None };
+    for (nodes, demands, most) in [(31, delay, 43.55), (64, delay, 89.96), (64, busiest, 21.33)] {
+        let problem = Problem::new(&Rates::equal(nodes).unwrap().shares(), &demands);
+        let (_, score) = heuristic::search(&problem, 50_000, 0.0);
+        assert!(score.is_allowed() && score.messages < most, "{nodes} {demands:?}: {score:?}");
+    }
+}
+
+/// A node that never asks has an inform set like the others, though any other would cost as little.
+#[test]
+fn who_never_asks_tells_the_centre() {
+    for silent in 1..=8 {
+        let rates = Rates::new((0..=silent).map(|i| f64::from(i == 0)).collect()).unwrap();
+        let found = optimise(&rates, &Demands::default()).unwrap();
+        for i in NodeId::all(rates.nodes()) {
+            let told: NodeSet = [NodeId::new(0), i].into_iter().collect();
+            assert_eq!(found.structure.inform(i), &told, "{silent}");
+        }
     }
 }
 
