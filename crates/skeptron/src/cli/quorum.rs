@@ -35,8 +35,8 @@ pub(crate) mod source;
 Constructions: singleton, all, majority, weighted, grid, cyclic, projective, triangle, wall, tree,
 hierarchical, maekawa-13, fano.
 
-A file has a line of members for each node (`1: 1 2 4`, or the members alone), or a line `nodes 7` and
-then any quorums, a line each; or JSON: [[1,2],[2,3],[1,3]] or what --json writes.
+A file has a line of members for each node (`1: 1 2 4`, or the members alone), or a line `nodes 7`
+and then any quorums, a line each; or JSON: [[1,2],[2,3],[1,3]] or what --json writes.
 
 Exit codes: 0 fine, 1 two quorums do not meet, 2 bad input.")]
 pub(crate) struct QuorumArgs {
@@ -86,11 +86,11 @@ pub(crate) struct QuorumArgs {
     #[arg(long, value_name = "S", default_value_t = Sampling::default().seed)]
     #[arg(value_parser = names::whole::<u64>, help_heading = "Analysis")]
     seed: u64,
-    /// Which picture: matrix, grid, wall, tree, hierarchy, plane, circle, votes, or none
+    /// Which picture: matrix, grid, wall, tree, hierarchy, triangle, plane, circle, votes, or none
     /// [default: what suits the system]
     #[arg(long, value_name = "PICTURE", help_heading = "Output")]
     picture: Option<String>,
-    /// Whose quorum the picture shows [default: a node in the middle]
+    /// Whose quorum the picture shows [default: one that shows it well]
     #[arg(long, value_name = "NODE", help_heading = "Output")]
     of: Option<String>,
     /// Write the picture to a file, as SVG
