@@ -235,7 +235,7 @@ fn methods_say_what_was_done_and_what_it_proves() {
     );
     assert_eq!(
         load(&system("wall:1,2,3,4")).method.to_string(),
-        "linear program over 4 classes of nodes, with 5 quorums generated as needed; strategy and node \
+        "linear program over 4 classes of nodes, with quorums generated as needed: 5; strategy and node \
          weights agree in exact fractions: nothing is better"
     );
     let stopped = Method {
@@ -244,8 +244,8 @@ fn methods_say_what_was_done_and_what_it_proves() {
     };
     assert_eq!(
         stopped.to_string(),
-        "linear program over 900 classes of nodes and 800 classes of quorums, approximated by primal \
-         and dual steps; stopped early: the optimum is between 0.25 and 0.5"
+        "linear program over 900 classes of nodes and 800 classes of quorums, approximated step by step; \
+         stopped early: the optimum is between 0.25 and 0.5"
     );
     assert_eq!(Proof::by_bounds(1.0, f64::INFINITY), Proof::Between(1.0, f64::INFINITY));
 }
