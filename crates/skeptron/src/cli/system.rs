@@ -30,8 +30,9 @@ pub struct SystemArgs {
     #[arg(long, value_name = "NODE", help_heading = "Layout")]
     pub coordinator: Option<String>,
     /// Quorums for `maekawa` and `sanders`: singleton, all, majority, weighted:3,1,1, grid, cyclic,
-    /// projective[:Q], triangle, wall[:1,2,3], tree[:H], hierarchical[:H], maekawa-13, fano, best, or a
-    /// file; `skeptron quorum` tells all about them [default: cyclic]
+    /// projective, triangle, wall, tree, hierarchical (or projective:4, wall:1,2,3, tree:2,
+    /// hierarchical:2), maekawa-13, fano, best, or a file; `skeptron quorum` tells all about them
+    /// [default: cyclic]
     #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
     pub quorum: Option<String>,
     /// Information structure for `sanders`: lamport, ricart-agrawala, maekawa, sanders-4, star or
