@@ -250,11 +250,8 @@ pub fn analyse(system: &System, question: &Question) -> Result<Report, QuestionE
 /// What is left to say about sets that do not meet.
 #[must_use]
 pub fn reject(name: &str, family: &Family, disjoint: &Disjoint) -> Report {
-    let met = conditions(family.assignment(), family.nodes());
     let inside = contained(family.sets());
     let lengths = || family.sets().iter().map(Vec::len);
-    let mut verdicts = Verdicts::of(&met, Some(disjoint.to_string()));
-    verdicts.intersecting = false;
     Report {
         kind: "file".to_owned(),
         name: name.to_owned(),
@@ -267,7 +264,7 @@ pub fn reject(name: &str, family: &Family, disjoint: &Disjoint) -> Report {
             max: lengths().max().unwrap_or_default(),
             mean: Some(lengths().sum::<usize>() as f64 / family.sets().len() as f64),
         },
-        conditions: verdicts,
+        conditions: Verdicts::of_family(family, Some(disjoint)),
         coterie: false,
         dominated: None,
         could_be_added: None,
@@ -293,6 +290,14 @@ pub fn reject(name: &str, family: &Family, disjoint: &Disjoint) -> Report {
 }
 
 impl Verdicts {
+    /// Of sets that may not meet; `disjoint` are two that do not.
+    #[must_use]
+    pub fn of_family(family: &Family, disjoint: Option<&Disjoint>) -> Self {
+        let met = conditions(family.assignment(), family.nodes());
+        let verdicts = Verdicts::of(&met, disjoint.map(ToString::to_string));
+        Verdicts { intersecting: disjoint.is_none(), ..verdicts }
+    }
+
     fn of(met: &Conditions, violation: Option<String>) -> Self {
         Verdicts {
             intersecting: met.disjoint.is_none(),

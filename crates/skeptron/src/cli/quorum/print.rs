@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 use skeptron_core::NodeId;
 use skeptron_quorum::analysis::best::{Candidate, Comparison, Recommendation};
-use skeptron_quorum::analysis::conditions::{conditions, contained};
+use skeptron_quorum::analysis::conditions::contained;
 use skeptron_quorum::analysis::load::Share;
 use skeptron_quorum::analysis::report::{Report, Served, Verdicts};
 use skeptron_quorum::{Family, braced};
@@ -213,20 +213,13 @@ pub(super) struct Checked {
 
 impl Checked {
     pub(super) fn of(path: &str, family: &Family) -> Self {
-        let met = conditions(family.assignment(), family.nodes());
         let disjoint = family.disjoint();
         Checked {
             file: path.to_owned(),
             nodes: family.nodes(),
             quorums: family.sets().len(),
             coterie: disjoint.is_none() && contained(family.sets()).is_none(),
-            conditions: Verdicts {
-                intersecting: disjoint.is_none(),
-                contains_self: met.without_self.is_none(),
-                equal_size: met.equal_size,
-                equal_degree: met.equal_degree,
-                violation: disjoint.map(|disjoint| disjoint.to_string()),
-            },
+            conditions: Verdicts::of_family(family, disjoint.as_ref()),
         }
     }
 
