@@ -53,6 +53,15 @@ pub(crate) struct StructureArgs {
     /// How often each node asks, as in 5,1,1,1; only the ratios matter [default: all equally]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     rates: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(subcommand)]
+    task: Option<Task>,
+}
+
+/// How to say what was found, and where to keep it.
+#[derive(Args, Debug)]
+struct OutputArgs {
     /// Print the delay of every pair, however many there are
     #[arg(long)]
     delays: bool,
@@ -62,8 +71,22 @@ pub(crate) struct StructureArgs {
     /// As JSON
     #[arg(long)]
     json: bool,
-    #[command(subcommand)]
-    task: Option<Task>,
+}
+
+impl OutputArgs {
+    fn say(&self, report: &Report, out: &mut impl Write) -> Result<()> {
+        if self.json {
+            Ok(writeln!(out, "{}", serde_json::to_string_pretty(report)?)?)
+        } else {
+            print::report(report, out)
+        }
+    }
+
+    fn save(&self, structure: &Structure) -> Result<()> {
+        let Some(path) = &self.save else { return Ok(()) };
+        let text = serde_json::to_string(structure)? + "\n";
+        fs::write(path, text).with_context(|| format!("--save {}", path.display()))
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -96,25 +119,17 @@ impl StructureArgs {
         match self.find(name, rates.as_ref())? {
             Found::Valid(structure) => {
                 let rates = matching(rates, structure.nodes())?;
-                save(self.save.as_deref(), &structure)?;
-                self.say(&Report::of(name, &structure, &rates, self.delays), out)?;
+                self.output.save(&structure)?;
+                self.output.say(&Report::of(name, &structure, &rates, self.output.delays), out)?;
                 Ok(Verdict::Fine)
             }
             Found::Invalid(lists, error) => {
-                ensure!(self.save.is_none(), "an invalid structure is not saved: {error}");
+                ensure!(self.output.save.is_none(), "an invalid structure is not saved: {error}");
                 matching(rates, lists.request.len())?;
                 let violation = Violation::of(&error, &lists);
-                self.say(&Report::of_invalid(name, lists, violation), out)?;
+                self.output.say(&Report::of_invalid(name, lists, violation), out)?;
                 Ok(Verdict::Violated)
             }
-        }
-    }
-
-    fn say(&self, report: &Report, out: &mut impl Write) -> Result<()> {
-        if self.json {
-            Ok(writeln!(out, "{}", serde_json::to_string_pretty(report)?)?)
-        } else {
-            print::report(report, out)
         }
     }
 
@@ -201,10 +216,4 @@ fn matching(rates: Option<Rates>, nodes: usize) -> Result<Rates> {
     let given = rates.nodes();
     ensure!(given == nodes, "--rates: {given} rates for {nodes} nodes; give one for each node");
     Ok(rates)
-}
-
-fn save(path: Option<&Path>, structure: &Structure) -> Result<()> {
-    let Some(path) = path else { return Ok(()) };
-    let text = serde_json::to_string(structure)? + "\n";
-    fs::write(path, text).with_context(|| format!("--save {}", path.display()))
 }

@@ -1,14 +1,13 @@
 //! `skeptron structure optimise`.
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
 use skeptron_quorum::structure::{Demands, optimise};
 
 use super::report::{Optimal, Report};
-use super::{print, rates, save};
+use super::{OutputArgs, rates};
 use crate::cli::{Verdict, names};
 
 #[derive(Args, Debug)]
@@ -33,15 +32,8 @@ pub(super) struct OptimiseArgs {
     /// latencies in the mean; it is between 1 and 2
     #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = names::real)]
     delay: Option<f64>,
-    /// Print the delay of every pair, however many there are
-    #[arg(long)]
-    delays: bool,
-    /// Write the structure to a file that `sim` and `check` read as --structure
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 impl OptimiseArgs {
@@ -49,19 +41,15 @@ impl OptimiseArgs {
         let rates = rates(&self.rates)?;
         let demands = Demands { busiest: self.busiest, delay: self.delay };
         let found = optimise(&rates, &demands)?;
-        save(self.save.as_deref(), &found.structure)?;
-        let mut report = Report::of("optimised", &found.structure, &rates, self.delays);
+        self.output.save(&found.structure)?;
+        let mut report = Report::of("optimised", &found.structure, &rates, self.output.delays);
         report.optimal = Some(Optimal {
             proved: found.is_proved(),
             lower_bound: found.lower_bound,
             busiest: demands.busiest,
             delay: demands.delay,
         });
-        if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
-        } else {
-            print::report(&report, out)?;
-        }
+        self.output.say(&report, out)?;
         Ok(Verdict::Fine)
     }
 }
