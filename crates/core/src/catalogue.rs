@@ -4,11 +4,17 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Claim, Formula, mutex};
+use crate::{Claim, Formula, election, mutex};
+
+/// All that is said of one algorithm for mutual exclusion.
+pub type Info = Entry<Claims>;
+
+/// All that is said of one election algorithm.
+pub type ElectionInfo = Entry<election::Claims>;
 
 /// All that is said of one algorithm, or of one broken variant of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Info {
+pub struct Entry<C: 'static> {
     /// The name by which it is called everywhere.
     pub name: &'static str,
     /// Its name in prose.
@@ -25,7 +31,7 @@ pub struct Info {
     /// the machine's memory is gone.
     pub memory: Formula,
     /// Its published figures, for two nodes or more.
-    pub claims: Claims,
+    pub claims: C,
     /// The idea, in a few sentences.
     pub idea: &'static str,
     /// Its rules, in the order of the spec.
@@ -61,6 +67,12 @@ pub enum Breaks {
     Order,
     /// A node refuses what a peer that follows the same rules has sent.
     Refused,
+    /// Two leaders in one epoch.
+    Agreement,
+    /// A leader that was dead already, or not the highest.
+    Validity,
+    /// An election never ends.
+    Termination,
 }
 
 /// Kinds of algorithms.
@@ -74,6 +86,14 @@ pub enum Family {
     Quorum,
     /// Whoever has the token may enter.
     Token,
+    /// Silence is taken for death.
+    Timeout,
+    /// Messages go round a ring.
+    Ring,
+    /// Groups merge.
+    Group,
+    /// Messages flood a network and come back.
+    Wave,
 }
 
 impl fmt::Display for Family {
@@ -83,6 +103,10 @@ impl fmt::Display for Family {
             Family::Permission => "permission",
             Family::Quorum => "quorum",
             Family::Token => "token",
+            Family::Timeout => "timeout",
+            Family::Ring => "ring",
+            Family::Group => "group",
+            Family::Wave => "wave",
         })
     }
 }
@@ -121,6 +145,10 @@ pub enum Layout {
     Tree,
     /// An arbitration rule.
     Arbitration,
+    /// A ring.
+    Ring,
+    /// A network of links.
+    Graph,
 }
 
 /// The published figures of an algorithm; delays in units of T.
@@ -147,18 +175,47 @@ pub struct Claims {
     pub ordered: bool,
 }
 
-/// Everything that is offered, the broken variants included.
+/// An algorithm of either kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// For mutual exclusion.
+    Mutex(&'static Info),
+    /// For elections.
+    Election(&'static ElectionInfo),
+}
+
+impl Algorithm {
+    /// The algorithm of that name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        let mutex = find(name).map(Algorithm::Mutex);
+        mutex.or_else(|| find_election(name).map(Algorithm::Election))
+    }
+}
+
+/// Everything for mutual exclusion that is offered, the broken variants included.
 pub fn all() -> impl Iterator<Item = &'static Info> {
     mutex::families().iter().copied().flatten()
 }
 
-/// Everything that is correct.
+/// Everything for mutual exclusion that is correct.
 pub fn sound() -> impl Iterator<Item = &'static Info> {
     all().filter(|info| info.broken.is_none())
 }
 
-/// The algorithm of that name.
+/// The algorithm for mutual exclusion of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Info> {
     all().find(|info| info.name == name)
+}
+
+/// Every election algorithm that is offered, the broken variants included.
+pub fn elections() -> impl Iterator<Item = &'static ElectionInfo> {
+    election::families().iter().copied().flatten()
+}
+
+/// The election algorithm of that name.
+#[must_use]
+pub fn find_election(name: &str) -> Option<&'static ElectionInfo> {
+    elections().find(|info| info.name == name)
 }

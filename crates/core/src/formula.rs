@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// A formula as the papers write it, over the symbols of [`Figures`]: `3(N-1)`, `4(N-1)/N`,
-/// `H(N-1)` with `H` the harmonic number. A number before a bracket or a symbol multiplies it.
+/// `H(N-1)` with `H` the harmonic number, `N²`, `⌈log₂N⌉`. A number before a bracket or a symbol
+/// multiplies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formula(pub &'static str);
 
@@ -121,16 +122,21 @@ impl Parser<'_> {
     }
 
     fn product(&mut self) -> f64 {
-        let mut value = self.factor();
+        let mut value = self.power();
         loop {
             if self.take('/') {
-                value /= self.factor();
-            } else if self.rest.is_empty() || self.rest.starts_with([')', '+', '-']) {
+                value /= self.power();
+            } else if self.rest.is_empty() || self.rest.starts_with([')', '⌉', '⌋', '+', '-']) {
                 return value;
             } else {
-                value *= self.factor();
+                value *= self.power();
             }
         }
+    }
+
+    fn power(&mut self) -> f64 {
+        let value = self.factor();
+        if self.take('²') { value * value } else { value }
     }
 
     fn factor(&mut self) -> f64 {
@@ -139,9 +145,22 @@ impl Parser<'_> {
             assert!(self.take(')'), "a bracket is not closed before `{}`", self.rest);
             return value;
         }
+        for (open, close, round) in
+            [('⌈', '⌉', f64::ceil as fn(f64) -> f64), ('⌊', '⌋', f64::floor)]
+        {
+            if self.take(open) {
+                let value = self.sum();
+                assert!(self.take(close), "`{open}` is not closed before `{}`", self.rest);
+                return round(value);
+            }
+        }
         if self.take('H') {
             let upto = self.factor();
             return (1..=upto as u64).map(|i| 1.0 / i as f64).sum();
+        }
+        if let Some(rest) = self.rest.strip_prefix("log₂") {
+            self.rest = rest.trim_start();
+            return self.factor().log2();
         }
         let symbols = [
             ('N', self.figures.n),
@@ -180,6 +199,9 @@ mod tests {
         assert_eq!(value("7(K-1)"), 14.0);
         assert_eq!(value("H(N-1)"), 1.0 + 0.5 + 1.0 / 3.0 + 0.25);
         assert_eq!(value("N-1-1"), 3.0);
+        assert_eq!(value("N²-N-1"), 19.0);
+        assert_eq!(value("8N(1+⌈log₂N⌉)"), 160.0);
+        assert_eq!(value("⌊log₂(N-1)⌋"), 2.0);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! lists who keeps it, [`monitor`] holds the judges that every driver uses.
 
 pub mod catalogue;
+pub mod election;
 mod formula;
 pub mod monitor;
 pub mod mutex;
@@ -15,6 +16,7 @@ mod setup;
 pub mod time;
 pub mod topology;
 
+pub use election::{Elected, Epoch, Notice};
 pub use formula::{Claim, Figures, Formula};
 pub use mutex::{Entered, Lock};
 pub use node_set::NodeSet;

@@ -202,6 +202,15 @@ pub enum Refused {
     Unexpected(&'static str),
 }
 
+/// Refuses a message that cannot have come from another node of a system of `n`.
+pub(crate) fn known_peer(from: NodeId, me: NodeId, n: usize) -> Result<(), Refused> {
+    if from.index() < n && from != me {
+        Ok(())
+    } else {
+        Err(Refused::Unexpected("the sender is no other node of this system"))
+    }
+}
+
 /// The timer of a protocol that has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Never {}

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::topology::{Quorums, Structure, Tree};
+use crate::topology::{Graph, Quorums, Ring, Structure, Tree};
 use crate::{Figures, NodeId};
 
 /// The system to build. What an algorithm does not use it ignores; what it needs and does not find
@@ -23,6 +23,10 @@ pub struct Setup {
     structure: Option<Structure>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tree: Option<Tree>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ring: Option<Ring>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    graph: Option<Graph>,
     #[serde(default)]
     arbitration: Arbitration,
 }
@@ -114,6 +118,8 @@ impl Setup {
                 quorums: None,
                 structure: None,
                 tree: None,
+                ring: None,
+                graph: None,
                 arbitration: Arbitration::default(),
             }),
         }
@@ -161,6 +167,26 @@ impl Setup {
         Ok(self)
     }
 
+    /// With this ring.
+    ///
+    /// # Errors
+    /// If it is for another number of nodes.
+    pub fn with_ring(mut self, ring: Ring) -> Result<Self, SetupError> {
+        self.sized("ring", ring.nodes())?;
+        self.ring = Some(ring);
+        Ok(self)
+    }
+
+    /// With these links.
+    ///
+    /// # Errors
+    /// If they are for another number of nodes.
+    pub fn with_graph(mut self, graph: Graph) -> Result<Self, SetupError> {
+        self.sized("network", graph.nodes())?;
+        self.graph = Some(graph);
+        Ok(self)
+    }
+
     /// With this arbitration rule.
     #[must_use]
     pub fn with_arbitration(mut self, rule: Arbitration) -> Self {
@@ -187,6 +213,12 @@ impl Setup {
         }
         if let Some(tree) = self.tree {
             setup = setup.with_tree(tree)?;
+        }
+        if let Some(ring) = self.ring {
+            setup = setup.with_ring(ring)?;
+        }
+        if let Some(graph) = self.graph {
+            setup = setup.with_graph(graph)?;
         }
         Ok(setup.with_arbitration(self.arbitration))
     }
@@ -219,6 +251,18 @@ impl Setup {
     #[must_use]
     pub fn tree(&self) -> Option<&Tree> {
         self.tree.as_ref()
+    }
+
+    /// The ring, if any; without one nodes stand in the order of their ids.
+    #[must_use]
+    pub fn ring(&self) -> Option<&Ring> {
+        self.ring.as_ref()
+    }
+
+    /// The links, if any; without them everybody is linked to everybody.
+    #[must_use]
+    pub fn graph(&self) -> Option<&Graph> {
+        self.graph.as_ref()
     }
 
     /// How Singhal's holder chooses.

@@ -6,6 +6,7 @@
 
 use rand_core::Rng as _;
 use rand_pcg::Mcg128Xsl64;
+use skeptron_core::NodeId;
 
 /// What a generator is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,7 @@ pub(crate) enum Purpose {
     Partition,
     Think,
     Section,
+    Shuffle,
 }
 
 /// A stream of chance: PCG with 128 bits of state (`Mcg128Xsl64`).
@@ -69,6 +71,17 @@ impl Chance {
     }
 }
 
+/// All nodes of a system of `n` in an order drawn at random.
+#[must_use]
+pub fn shuffled(n: usize, seed: u64) -> Vec<NodeId> {
+    let mut chance = Chance::new(seed, Purpose::Shuffle);
+    let mut order: Vec<NodeId> = NodeId::all(n).collect();
+    for last in (1..n).rev() {
+        order.swap(last, chance.below(last as u64 + 1) as usize);
+    }
+    order
+}
+
 /// The usual way to spread a small seed over many bits.
 struct SplitMix(u64);
 
@@ -101,6 +114,16 @@ mod tests {
         let mut chance = Chance::new(1, Purpose::Latency);
         let drawn = [chance.bits(), chance.below(1000), (chance.exponential() * 1e15) as u64];
         assert_eq!(drawn, GOLDEN);
+    }
+
+    #[test]
+    fn every_order_is_as_likely() {
+        let mut counts = std::collections::BTreeMap::new();
+        for seed in 0..6000 {
+            *counts.entry(shuffled(3, seed)).or_insert(0) += 1;
+        }
+        assert_eq!(counts.len(), 6);
+        assert!(counts.values().all(|count| (900..1100).contains(count)), "{counts:?}");
     }
 
     const GOLDEN: [u64; 3] = [3_831_402_248_810_443_536, 715, 57_578_295_476_932];

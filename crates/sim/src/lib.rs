@@ -18,6 +18,7 @@ mod scenario;
 pub mod trace;
 mod workload;
 
+pub use chance::shuffled;
 pub use distribution::{Distribution, DistributionError};
 pub use faults::{Cut, Fault, Faults, PlannedFault, RandomFault};
 pub use metrics::{Fairness, Load, Messages, Multicast, Report, Summary, Violation};

@@ -3,10 +3,12 @@
 
 mod exclusion;
 mod fence;
+mod leadership;
 mod order;
 mod progress;
 
 pub use exclusion::Exclusion;
 pub use fence::{Fence, FenceMonitor};
+pub use leadership::{Discord, Leadership};
 pub use order::{Knowledge, OrderMonitor};
 pub use progress::{Progress, Stall};

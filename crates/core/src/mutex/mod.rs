@@ -10,7 +10,8 @@ mod stage;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Info;
-use crate::{Never, NodeId, Protocol, Refused, Setup, SetupError};
+pub(crate) use crate::protocol::known_peer;
+use crate::{Never, Protocol, Refused, Setup, SetupError};
 
 /// What an application asks of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -60,15 +61,6 @@ impl Phase {
     /// A release is in order only inside.
     pub(crate) fn may_release(self) -> Result<(), Refused> {
         if self == Phase::Inside { Ok(()) } else { Err(Refused::NotHeld) }
-    }
-}
-
-/// Refuses a message that cannot have come from another node of a system of `n`.
-pub(crate) fn known_peer(from: NodeId, me: NodeId, n: usize) -> Result<(), Refused> {
-    if from.index() < n && from != me {
-        Ok(())
-    } else {
-        Err(Refused::Unexpected("the sender is no other node of this system"))
     }
 }
 

@@ -1,11 +1,15 @@
-//! What some algorithms are laid out on: quorums, information structures, trees. Each type can only
-//! be made in a valid form, so an algorithm never meets a quorum that misses another or a tree with
-//! a cycle.
+//! What some algorithms are laid out on: quorums, information structures, trees, rings, networks of
+//! links. Each type can only be made in a valid form, so an algorithm never meets a quorum that
+//! misses another or a tree with a cycle.
 
+mod graph;
 mod quorums;
+mod ring;
 mod structure;
 mod tree;
 
+pub use graph::{Graph, GraphError};
 pub use quorums::{Quorums, QuorumsError};
+pub use ring::{Ring, RingError};
 pub use structure::{Structure, StructureError};
 pub use tree::{Tree, TreeError};

@@ -172,7 +172,7 @@ impl CheckArgs {
     /// # Errors
     /// If something is unknown, malformed or impossible.
     pub fn scenario(&self) -> Result<(&'static Info, Scenario)> {
-        let info = names::algorithm(self.algorithm.as_deref().unwrap_or_default())?;
+        let info = names::mutex(self.algorithm.as_deref().unwrap_or_default())?;
         // Before anything of that size is built.
         if let Some(nodes) = self.system.nodes
             && nodes > Scenario::MOST_NODES

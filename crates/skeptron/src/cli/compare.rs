@@ -111,7 +111,7 @@ impl CompareArgs {
             return Ok(catalogue::sound().collect());
         }
         let known = |name: &String| {
-            let info = names::algorithm(name)?;
+            let info = names::mutex(name)?;
             match info.broken {
                 None => Ok(info),
                 Some(_) => bail!("{name} is broken on purpose and has no figures to compare"),

@@ -34,7 +34,7 @@ impl ExplainArgs {
         let Some(name) = self.algorithm else {
             bail!("which algorithm? `skeptron list` shows them all");
         };
-        out.write_all(page(names::algorithm(&name)?).as_bytes())?;
+        out.write_all(page(names::mutex(&name)?).as_bytes())?;
         Ok(Verdict::Fine)
     }
 }
@@ -54,6 +54,9 @@ pub(crate) fn page(info: &Info) -> String {
             Breaks::Liveness => "somebody can wait for ever",
             Breaks::Order => "a request can be served before one that happened before it",
             Breaks::Refused => "a node can get what it has to refuse",
+            Breaks::Agreement => "one epoch can have two leaders",
+            Breaks::Validity => "the leader can be dead, or not the highest",
+            Breaks::Termination => "an election may never end",
         };
         line(&format!(
             "**Broken on purpose**: {}; {cost}. It is here to be refuted:\n",
@@ -102,6 +105,8 @@ pub(crate) fn page(info: &Info) -> String {
         Layout::Arbitration => {
             "- The holder chooses the next one by an arbitration rule (`--arbitration`)."
         }
+        Layout::Ring => "- The nodes stand in a ring (`--ring`).",
+        Layout::Graph => "- The nodes are linked to a connected network (`--graph`).",
     });
     line(if claims.ordered {
         "- Requests ordered by happened-before are served in that order."

@@ -92,6 +92,9 @@ pub(crate) fn breaks(breaks: Breaks) -> &'static str {
         Breaks::Liveness => "liveness",
         Breaks::Order => "order",
         Breaks::Refused => "the contract",
+        Breaks::Agreement => "agreement",
+        Breaks::Validity => "validity",
+        Breaks::Termination => "termination",
     }
 }
 

@@ -5,16 +5,28 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use skeptron_core::NodeId;
-use skeptron_core::catalogue::{self, Info};
+use skeptron_core::catalogue::{self, Algorithm, Info};
 
 /// The algorithm of that name.
-pub(crate) fn algorithm(name: &str) -> Result<&'static Info> {
-    match catalogue::find(name) {
-        Some(info) => Ok(info),
-        None => bail!(
-            "there is no algorithm named `{name}`; `skeptron list` shows them all{}",
-            did_you_mean(name, catalogue::all().map(|info| info.name))
-        ),
+pub(crate) fn algorithm(name: &str) -> Result<Algorithm> {
+    if let Some(known) = Algorithm::find(name) {
+        return Ok(known);
+    }
+    let mutexes = catalogue::all().map(|info| info.name);
+    let known = mutexes.chain(catalogue::elections().map(|info| info.name));
+    bail!(
+        "there is no algorithm named `{name}`; `skeptron list` shows them all{}",
+        did_you_mean(name, known)
+    )
+}
+
+/// The algorithm for mutual exclusion of that name.
+pub(crate) fn mutex(name: &str) -> Result<&'static Info> {
+    match algorithm(name)? {
+        Algorithm::Mutex(info) => Ok(info),
+        Algorithm::Election(_) => {
+            bail!("{name} elects a leader; this is for mutual exclusion only")
+        }
     }
 }
 

@@ -179,7 +179,7 @@ impl SimArgs {
     /// # Errors
     /// If something is unknown, malformed or impossible.
     pub fn scenario(&self) -> Result<(&'static Info, Scenario)> {
-        let info = names::algorithm(self.algorithm.as_deref().unwrap_or_default())?;
+        let info = names::mutex(self.algorithm.as_deref().unwrap_or_default())?;
         let setup = self.system.setup(info, DEFAULT_NODES)?;
         let nodes = setup.nodes();
         let coordinator =

@@ -166,7 +166,7 @@ impl StructureArgs {
             ..SystemArgs::default()
         };
         let default = rates.map_or(DEFAULT_NODES, Rates::nodes);
-        let setup = system.setup(names::algorithm("sanders")?, default)?;
+        let setup = system.setup(names::mutex("sanders")?, default)?;
         let structure = setup.structure().context("sanders is laid out on a structure")?;
         Ok(Found::Valid(structure.clone()))
     }

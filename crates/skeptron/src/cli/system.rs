@@ -5,12 +5,14 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
-use skeptron_core::catalogue::{Info, Layout};
+use skeptron_core::catalogue::{Entry, Layout};
 use skeptron_core::topology::{Quorums, Structure, Tree};
 use skeptron_core::{Arbitration, NodeId, Setup};
 
 use super::names;
 use super::quorum::source::Source;
+
+mod network;
 
 /// The information structures that have a name.
 pub(crate) const STRUCTURES: [&str; 5] =
@@ -48,6 +50,14 @@ pub struct SystemArgs {
     /// [default: round-robin]
     #[arg(long, value_name = "RULE", help_heading = "Layout")]
     pub arbitration: Option<String>,
+    /// The ring of an election: ascending, descending, random:SEED, or a list like P3,P1,P2
+    /// [default: ascending]
+    #[arg(long, value_name = "ORDER", help_heading = "Layout")]
+    pub ring: Option<String>,
+    /// The network of `spanning-tree`: complete, ring, line, star, grid, hypercube, or a file with two
+    /// linked nodes on each line [default: complete]
+    #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
+    pub graph: Option<String>,
 }
 
 impl SystemArgs {
@@ -55,7 +65,7 @@ impl SystemArgs {
     ///
     /// # Errors
     /// If a layout is unknown, malformed, impossible, or not for this algorithm.
-    pub fn setup(&self, info: &Info, default_nodes: usize) -> Result<Setup> {
+    pub fn setup<C>(&self, info: &Entry<C>, default_nodes: usize) -> Result<Setup> {
         self.refuse_foreign_layouts(info)?;
         let nodes = match self.nodes {
             Some(nodes) => nodes,
@@ -79,6 +89,14 @@ impl SystemArgs {
                 Some(rule) => setup.with_arbitration(arbitration(rule)?),
                 None => setup,
             },
+            Layout::Ring => match &self.ring {
+                Some(order) => setup.with_ring(network::ring(order, nodes)?)?,
+                None => setup,
+            },
+            Layout::Graph => match &self.graph {
+                Some(name) => setup.with_graph(network::graph(name, nodes)?)?,
+                None => setup,
+            },
         })
     }
 
@@ -92,6 +110,8 @@ impl SystemArgs {
             ("--structure", self.structure.clone()),
             ("--tree", self.tree.clone()),
             ("--arbitration", self.arbitration.clone()),
+            ("--ring", self.ring.clone()),
+            ("--graph", self.graph.clone()),
         ];
         given
             .into_iter()
@@ -100,13 +120,15 @@ impl SystemArgs {
             .collect()
     }
 
-    fn refuse_foreign_layouts(&self, info: &Info) -> Result<()> {
+    fn refuse_foreign_layouts<C>(&self, info: &Entry<C>) -> Result<()> {
         let given = [
             ("--coordinator", self.coordinator.is_some(), &[Layout::Coordinator][..]),
             ("--quorum", self.quorum.is_some(), &[Layout::Quorums, Layout::Structure]),
             ("--structure", self.structure.is_some(), &[Layout::Structure]),
             ("--tree", self.tree.is_some(), &[Layout::Tree]),
             ("--arbitration", self.arbitration.is_some(), &[Layout::Arbitration]),
+            ("--ring", self.ring.is_some(), &[Layout::Ring]),
+            ("--graph", self.graph.is_some(), &[Layout::Graph]),
         ];
         for (option, is_given, takers) in given {
             ensure!(
@@ -126,7 +148,7 @@ impl SystemArgs {
             (_, Some("sanders-4"), _) => Some(4),
             (_, Some(path), _) if Path::new(path).is_file() => Some(structure_file(path)?.nodes()),
             (_, _, Some(path)) if Path::new(path).is_file() => Some(tree_file(path, None)?.nodes()),
-            _ => None,
+            _ => self.ring.as_deref().and_then(network::listed),
         })
     }
 

@@ -19,6 +19,10 @@ fn shades(family: Family) -> &'static [(&'static str, &'static str)] {
         Family::Permission => &[("#0072b2", "#4aa8e0"), ("#39a0dc", "#a9dbf8")],
         Family::Quorum => &[("#009e73", "#2fc598"), ("#7d7a00", "#e6dc4e")],
         Family::Token => &[("#d55e00", "#f0813d"), ("#b9528f", "#e39cc4"), ("#c98f00", "#f0b429")],
+        Family::Timeout => &[("#23272e", "#eceff3")],
+        Family::Ring => &[("#0072b2", "#4aa8e0"), ("#39a0dc", "#a9dbf8"), ("#b9528f", "#e39cc4")],
+        Family::Group => &[("#009e73", "#2fc598")],
+        Family::Wave => &[("#d55e00", "#f0813d")],
     }
 }
 
@@ -29,6 +33,10 @@ pub(super) fn family(family: Family) -> &'static str {
         Family::Permission => "Permission of everybody",
         Family::Quorum => "Permission of a quorum",
         Family::Token => "Whoever has the token",
+        Family::Timeout => "Silence is death",
+        Family::Ring => "Messages go round a ring",
+        Family::Group => "Groups merge",
+        Family::Wave => "A wave floods the network and comes back",
     }
 }
 

@@ -1,0 +1,129 @@
+//! Elections: one algorithm, one file.
+
+pub(crate) mod claims;
+#[cfg(test)]
+mod stage;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::claims::{Case, Claims, Initiators, RingOrder};
+use crate::catalogue::ElectionInfo;
+use crate::{NodeId, Protocol, Setup, SetupError};
+
+/// What a node is told from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Notice {
+    /// By its application: somebody must be elected, for the leader does not answer, or this node has
+    /// just come back. While an election is under way here it means nothing new.
+    Call,
+    /// By its failure detector: that node has crashed, as far as it knows.
+    Suspect(NodeId),
+    /// By its failure detector: that node, suspected before, is alive after all.
+    Trust(NodeId),
+}
+
+/// Names one election. A later one has a higher epoch; whoever begins one puts its own id into it,
+/// so that two nodes never begin the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Epoch {
+    /// Counts elections, as far as the one who began it knew.
+    pub round: u32,
+    /// Who began it.
+    pub by: NodeId,
+}
+
+impl Epoch {
+    /// Before the first election.
+    pub const FIRST: Epoch = Epoch { round: 0, by: NodeId::new(0) };
+
+    /// The one that `by` begins when this is the highest that it knows.
+    #[must_use]
+    pub fn next(self, by: NodeId) -> Self {
+        Epoch { round: self.round.saturating_add(1), by }
+    }
+}
+
+impl fmt::Display for Epoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.round, self.by)
+    }
+}
+
+/// What a node tells its application: this is the leader now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Elected {
+    /// Who leads.
+    pub leader: NodeId,
+    /// Since which election.
+    pub epoch: Epoch,
+}
+
+/// An election algorithm.
+///
+/// A driver follows these rules. Before the first election everybody takes the highest id for the
+/// leader. A node is told `Suspect` and `Trust` by its failure detector only when that changes. An
+/// initiator that suspects the leader it names is given `Call`, then and whenever else its application
+/// wants an election. A node that comes back after a crash is [`Election::recovered`], then given
+/// `Start` and `Call`.
+pub trait Election: Protocol<Command = Notice, Event = Elected> {
+    /// What is known of the algorithm, and of each broken variant of it.
+    const VARIANTS: &'static [ElectionInfo];
+
+    /// The nodes of a system in their initial state.
+    ///
+    /// # Errors
+    /// If `name` is none of the variants or the setup lacks what the algorithm needs.
+    fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError>;
+
+    /// The highest epoch that the node knows of. Never falls.
+    fn epoch(&self) -> Epoch;
+
+    /// The node after a crash: all that it knows then is what it was built with and what it kept in
+    /// stable storage, which is the epoch and nothing else.
+    #[must_use]
+    fn recovered(&self) -> Self;
+
+    /// Its neighbour towards the leader, where the election builds a tree.
+    fn parent(&self) -> Option<NodeId> {
+        None
+    }
+}
+
+/// Does something with an algorithm whose type is known only by its name; see [`dispatch`].
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// The algorithm's type is `P`.
+    fn visit<P: Election>(self) -> Self::Output;
+}
+
+/// Declares the modules and the list. Adding an algorithm is its file and its line below.
+macro_rules! algorithms {
+    ($($(#[$doc:meta])* $file:ident :: $algorithm:ident,)*) => {
+        $($(#[$doc])* pub mod $file;)*
+
+        /// The variants of each algorithm, the correct ones first.
+        pub(crate) fn families() -> &'static [&'static [ElectionInfo]] {
+            &[$(<$file::$algorithm as Election>::VARIANTS,)*]
+        }
+
+        /// Calls `visitor` with the type that implements `info`: one static dispatch per run, none
+        /// per event.
+        ///
+        /// # Panics
+        /// If `info` is not of the catalogue.
+        pub fn dispatch<V: Visitor>(info: &ElectionInfo, visitor: V) -> V::Output {
+            $(if <$file::$algorithm as Election>::VARIANTS.iter().any(|v| v.name == info.name) {
+                return visitor.visit::<$file::$algorithm>();
+            })*
+            panic!("`{}` is not in the catalogue", info.name)
+        }
+    };
+}
+
+algorithms! {
+    bully::Bully,
+}
