@@ -372,6 +372,7 @@ impl Election for Bully {
 mod tests {
     use super::*;
     use crate::election::stage::Stage;
+    use crate::election::storm::{self, GALE, SQUALL};
 
     fn stage(n: usize) -> Stage<Bully> {
         Stage::new("bully", &Setup::new(n).unwrap())
@@ -459,5 +460,11 @@ mod tests {
             let refused = stage.inject(from, to, message.clone());
             assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
         }
+    }
+
+    #[test]
+    fn it_survives_storms() {
+        storm::survives::<Bully>("bully", SQUALL, 3_000);
+        storm::survives::<Bully>("bully", GALE, 1_000);
     }
 }
