@@ -83,8 +83,8 @@ enum Flaw {
     ShortTimeout,
     /// It takes OK for the end of its worries.
     NeverAgain,
-    /// A node that comes back takes part in the epoch that is under way.
-    JoinsOnReturn,
+    /// It does not listen to those who come back while it asks.
+    DeafWhileAsking,
 }
 
 /// A node's state.
@@ -217,9 +217,8 @@ impl Bully {
             out.send(from, Msg::Ok(epoch));
             return Ok(());
         }
-        let joins = !self.returned || self.flaw == Flaw::JoinsOnReturn;
         if epoch > self.epoch {
-            self.begin(if joins { epoch } else { epoch.next(self.me) }, out);
+            self.begin(if self.returned { epoch.next(self.me) } else { epoch }, out);
         }
         out.send(from, Msg::Ok(self.epoch));
         if epoch < self.epoch && self.phase == Phase::Idle && self.leader == self.me {
@@ -271,7 +270,7 @@ impl Bully {
         }
         if epoch >= self.epoch {
             self.follow(from, epoch, out);
-        } else if self.phase == Phase::Asking {
+        } else if self.phase == Phase::Asking && self.flaw != Flaw::DeafWhileAsking {
             self.leave_it_to_others(out);
         } else if self.phase == Phase::Idle && from > self.leader {
             self.begin(self.epoch.next(self.me), out);
@@ -334,12 +333,12 @@ impl Election for Bully {
             ..SOUND
         },
         ElectionInfo {
-            name: "bully-joins-on-return",
+            name: "bully-deaf-while-asking",
             broken: Some(Broken {
-                flaw: "a node that comes back takes part in an election in which it was counted dead",
-                breaks: Breaks::Agreement,
-                shown_by: "-n 4 --crash 4@0..4.5 --initiators 1 --latency uniform:0.1..1 --detector perfect:2",
-                refuted_by: "-n 3 --crashes 1 --restarts 1",
+                flaw: "it asks the higher ones and does not hear the one that has just come back and leads",
+                breaks: Breaks::Termination,
+                shown_by: "-n 4 --crash 4@0..6 --initiators 1,2@5 --latency uniform:0.1..1 --detector perfect:1",
+                refuted_by: "-n 4 --initiators 1,2 --crashes 1 --restarts 1",
             }),
             ..SOUND
         },
@@ -351,7 +350,7 @@ impl Election for Bully {
             "bully-only-answers" => Flaw::OnlyAnswers,
             "bully-short-timeout" => Flaw::ShortTimeout,
             "bully-never-again" => Flaw::NeverAgain,
-            "bully-joins-on-return" => Flaw::JoinsOnReturn,
+            "bully-deaf-while-asking" => Flaw::DeafWhileAsking,
             _ => return Err(SetupError::UnknownName(name.into())),
         };
         let n = setup.nodes();
