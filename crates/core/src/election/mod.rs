@@ -1,5 +1,6 @@
 //! Elections: one algorithm, one file.
 
+pub(crate) mod circle;
 pub(crate) mod claims;
 #[cfg(test)]
 mod stage;
@@ -128,4 +129,5 @@ macro_rules! algorithms {
 
 algorithms! {
     bully::Bully,
+    ring::Ring,
 }
