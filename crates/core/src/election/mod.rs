@@ -130,4 +130,5 @@ macro_rules! algorithms {
 algorithms! {
     bully::Bully,
     ring::Ring,
+    chang_roberts::ChangRoberts,
 }
