@@ -25,17 +25,23 @@ pub(crate) struct Weather {
     pub(crate) crashes: usize,
     /// Whether who crashed may come back.
     pub(crate) returns: bool,
+    /// How often somebody is suspected wrongly at most.
+    pub(crate) mistakes: usize,
     /// Whether all who are alive must name the same one in the end if everybody is back.
     pub(crate) reunites: bool,
 }
 
 /// One crash, and perhaps a return.
 pub(crate) const SQUALL: Weather =
-    Weather { most_nodes: 5, crashes: 1, returns: true, reunites: true };
+    Weather { most_nodes: 5, crashes: 1, returns: true, mistakes: 0, reunites: true };
 
 /// Several crashes and returns.
 pub(crate) const GALE: Weather =
-    Weather { most_nodes: 6, crashes: 3, returns: true, reunites: true };
+    Weather { most_nodes: 6, crashes: 3, returns: true, mistakes: 0, reunites: true };
+
+/// Detectors see what is not there, and somebody may crash, too.
+pub(crate) const FOG: Weather =
+    Weather { most_nodes: 5, crashes: 1, returns: true, mistakes: 3, reunites: true };
 
 /// Plays `runs` storms, or as many as the environment says in `SKEPTRON_RUNS`; whatever is violated in
 /// one is an error that tells its story.
@@ -85,10 +91,25 @@ impl Chance {
 
 /// What is going to happen. Of two things at one moment an alarm comes last.
 enum Coming<P: Election> {
-    Deliver { from: usize, to: usize, message: P::Message },
-    Notice { node: usize, notice: Notice },
+    Deliver {
+        from: usize,
+        to: usize,
+        message: P::Message,
+    },
+    Notice {
+        node: usize,
+        notice: Notice,
+    },
+    /// A detector takes a live node for dead, and sees it some time later.
+    Mistake {
+        node: usize,
+        other: NodeId,
+    },
     Return(usize),
-    Ring { node: usize, timer: P::Timer },
+    Ring {
+        node: usize,
+        timer: P::Timer,
+    },
 }
 
 /// When, whether it is an alarm, and in which order it was planned.
@@ -161,6 +182,7 @@ impl<P: Election> Storm<P> {
         };
         storm.tell(|| format!("{setup:?}"));
         storm.assemble(n);
+        storm.fog(n);
         storm
     }
 
@@ -177,6 +199,18 @@ impl<P: Election> Storm<P> {
                     let wait = if self.chance.coin() { 0 } else { self.chance.below(6 * BOUND) };
                     self.plan(wait, Coming::Notice { node, notice: Notice::Call });
                 }
+            }
+        }
+    }
+
+    /// Who will be suspected wrongly, by whom, and when.
+    fn fog(&mut self, n: usize) {
+        for _ in 0..self.weather.mistakes {
+            let (node, other) = (self.chance.below(n as u64), self.chance.below(n as u64));
+            let wait = self.chance.below(20 * BOUND);
+            if node != other {
+                let (node, other) = (node as usize, NodeId::new(other as usize));
+                self.plan(wait, Coming::Mistake { node, other });
             }
         }
     }
@@ -211,8 +245,26 @@ impl<P: Election> Storm<P> {
             Coming::Deliver { .. } => {}
             Coming::Notice { node, notice } if self.up[node] => self.notice(node, notice),
             Coming::Notice { .. } => {}
+            Coming::Mistake { node, other } => self.mistake(node, other),
             Coming::Return(node) => self.come_back(node),
             Coming::Ring { node, timer } => self.step(node, Input::Expire(timer)),
+        }
+    }
+
+    fn mistake(&mut self, node: usize, other: NodeId) {
+        if self.up[node] && self.up[other.index()] && self.suspected[node].insert(other) {
+            // Who is suspected need not win, as if it had just come back.
+            self.judge.restart(other);
+            self.suspicion(node, other);
+            let wait = self.chance.below(10 * BOUND);
+            self.plan(wait, Coming::Notice { node, notice: Notice::Trust(other) });
+        }
+    }
+
+    fn suspicion(&mut self, node: usize, other: NodeId) {
+        self.step(node, Input::Command(Notice::Suspect(other)));
+        if self.leader_of(node) == Some(other) {
+            self.call(node);
         }
     }
 
@@ -221,23 +273,19 @@ impl<P: Election> Storm<P> {
         match notice {
             Notice::Call => {
                 self.called.insert(NodeId::new(node));
+                self.step(node, Input::Command(notice));
             }
             Notice::Suspect(other) => {
-                if self.up[other.index()] || !self.suspected[node].insert(other) {
-                    return;
+                if !self.up[other.index()] && self.suspected[node].insert(other) {
+                    self.suspicion(node, other);
                 }
             }
             Notice::Trust(other) => {
-                if !self.up[other.index()] || !self.suspected[node].remove(other) {
-                    return;
+                if self.up[other.index()] && self.suspected[node].remove(other) {
+                    self.step(node, Input::Command(notice));
+                    self.judge_trust(other);
                 }
             }
-        }
-        self.step(node, Input::Command(notice));
-        match notice {
-            Notice::Suspect(other) if self.leader_of(node) == Some(other) => self.call(node),
-            Notice::Trust(other) => self.judge_trust(other),
-            _ => {}
         }
     }
 
