@@ -1,5 +1,6 @@
 //! Elections: who calls when, what the nodes are told of each other's crashes, and what comes of it.
 
+mod case;
 mod report;
 mod scenario;
 

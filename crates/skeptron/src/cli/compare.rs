@@ -15,7 +15,7 @@ use super::system::SystemArgs;
 use super::{Verdict, names, textbook};
 use measure::{Job, Row};
 
-//mod election;
+mod election;
 mod html;
 mod judged;
 mod measure;
@@ -76,7 +76,7 @@ impl CompareArgs {
             bail!("-n {nodes}: comparing needs at least 2 nodes");
         }
         ensure!(self.seeds() > 0, "--seeds is 0; at least one run is needed");
-        if self.elections { todo!() } else { self.run_mutexes(out) }
+        if self.elections { election::run(&self, out) } else { self.run_mutexes(out) }
     }
 
     fn run_mutexes(&self, out: &mut impl Write) -> Result<Verdict> {
