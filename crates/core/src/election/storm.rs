@@ -321,7 +321,9 @@ impl<P: Election> Storm<P> {
         let mut out = Outbox::new();
         let before = self.nodes[node].epoch();
         let result = self.nodes[node].step(input, &mut out);
-        self.tell(|| format!("{id} {} -> {result:?} {:?}", said.unwrap_or_default(), out.effects()));
+        self.tell(|| {
+            format!("{id} {} -> {result:?} {:?}", said.unwrap_or_default(), out.effects())
+        });
         if result.is_err() {
             self.trouble = Some(Breaks::Refused);
         }
@@ -413,7 +415,8 @@ impl<P: Election> Storm<P> {
             .zip(&leaders)
             .all(|(&node, leader)| !self.called.contains(NodeId::new(node)) || is_up(leader));
         let reunited = self.weather.reunites && alive.len() == self.nodes.len();
-        let all_same = leaders.windows(2).all(|pair| pair[0] == pair[1]) && leaders.iter().all(is_up);
+        let all_same =
+            leaders.windows(2).all(|pair| pair[0] == pair[1]) && leaders.iter().all(is_up);
         let same = self.called.is_empty() || self.disturbed && !reunited || all_same;
         if served && same { Ok(()) } else { Err(Breaks::Termination) }
     }
