@@ -144,4 +144,5 @@ macro_rules! algorithms {
 algorithms! {
     bully::Bully,
     invitation::Invitation,
+    spanning_tree::SpanningTree,
 }

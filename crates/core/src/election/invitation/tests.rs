@@ -25,3 +25,13 @@ fn storms_are_survived() {
     storm::survives::<Invitation>("invitation", SQUALL, 4_000);
     storm::survives::<Invitation>("invitation", GALE, 4_000);
 }
+#[test]
+fn scratch() {
+    for name in
+        ["invitation-follows-messenger", "invitation-waits-for-ready", "invitation-looks-once"]
+    {
+        println!("{name} {:?}", storm::breaks::<Invitation>(name, SQUALL, 20_000));
+    }
+    storm::survives::<Invitation>("invitation", SQUALL, 100_000);
+    storm::survives::<Invitation>("invitation", GALE, 100_000);
+}
