@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use skeptron_core::catalogue::ElectionInfo;
-use skeptron_core::election::Case;
 
 use super::super::super::table::table as new_table;
 use super::super::super::list;
