@@ -27,6 +27,8 @@ pub(crate) struct Weather {
     pub(crate) returns: bool,
     /// Whether all who are alive must name the same one in the end if everybody is back.
     pub(crate) reunites: bool,
+    /// Whether all who are alive must name the same one in the end if any of them has named one.
+    pub(crate) unites: bool,
     /// How many messages are lost at most.
     pub(crate) losses: u64,
     /// How many alarms ring early at most.
@@ -42,6 +44,7 @@ impl Weather {
             crashes,
             returns: true,
             reunites: true,
+            unites: false,
             losses: 0,
             premature: 0,
             doubts: 0,
@@ -502,6 +505,9 @@ impl<P: Election> Storm<P> {
             leaders.windows(2).all(|pair| pair[0] == pair[1]) && leaders.iter().all(is_up);
         let same = match &self.graph {
             Some(graph) => self.spans(graph, &alive),
+            None if self.weather.unites && alive.iter().any(|&node| self.named[node].is_some()) => {
+                all_same
+            }
             None => self.called.is_empty() || self.disturbed && !reunited || all_same,
         };
         if served && same { Ok(()) } else { Err(Breaks::Termination) }
