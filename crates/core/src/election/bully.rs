@@ -477,6 +477,6 @@ mod tests {
 
     #[test]
     fn broken_variants_break_in_storms() {
-        storm::refutes_the_broken::<Bully>(SQUALL, 20_000);
+        storm::refutes_the_broken::<Bully>(GALE, 50_000);
     }
 }

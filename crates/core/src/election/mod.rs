@@ -1,5 +1,6 @@
 //! Elections: one algorithm, one file.
 
+pub(crate) mod circle;
 pub(crate) mod claims;
 #[cfg(test)]
 mod stage;
@@ -143,6 +144,7 @@ macro_rules! algorithms {
 
 algorithms! {
     bully::Bully,
+    ring::Ring,
     invitation::Invitation,
     spanning_tree::SpanningTree,
 }

@@ -58,8 +58,11 @@ pub(crate) const SQUALL: Weather = Weather::new(5, 1);
 /// Several crashes and returns.
 pub(crate) const GALE: Weather = Weather::new(6, 3);
 
-/// Plays `runs` storms; whatever is violated in one is an error that tells its story.
+/// Plays `runs` storms, or as many as the environment says in `SKEPTRON_RUNS`; whatever is violated in
+/// one is an error that tells its story.
 pub(crate) fn survives<P: Election>(name: &str, weather: Weather, runs: u64) {
+    let wanted = std::env::var("SKEPTRON_RUNS").ok();
+    let runs = wanted.map_or(runs, |runs| runs.parse().expect("a number of runs"));
     for seed in 0..runs {
         if let Err(breaks) = Storm::<P>::new(name, weather, seed, false).run() {
             let mut again = Storm::<P>::new(name, weather, seed, true);
