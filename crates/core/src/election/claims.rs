@@ -1,5 +1,6 @@
 //! The published figures of an election algorithm.
 
+use crate::catalogue::Layout;
 use crate::{Claim, NodeId};
 
 /// What an election algorithm claims.
@@ -60,11 +61,13 @@ pub enum RingOrder {
 }
 
 impl Case {
-    /// The smallest system of which this can be said: two nodes, and as many alive as call.
+    /// The smallest system on that layout of which this can be said: two nodes, as many alive as call,
+    /// and on a ring a second one to send to.
     #[must_use]
-    pub fn least_nodes(&self) -> usize {
-        let callers = if self.initiators == Initiators::TwoLowest { 2 } else { 1 };
-        (callers + usize::from(self.highest_down)).max(2)
+    pub fn least_nodes(&self, layout: Layout) -> usize {
+        let two = self.initiators == Initiators::TwoLowest || layout == Layout::Ring;
+        let alive = if two { 2 } else { 1 };
+        (alive + usize::from(self.highest_down)).max(2)
     }
 
     /// Who calls in a system of `nodes` nodes: only who is up.
@@ -104,8 +107,11 @@ mod tests {
         assert_eq!(callers(Initiators::Highest, false), [3]);
         assert_eq!(callers(Initiators::TwoLowest, true), [0, 1]);
         assert_eq!(callers(Initiators::All, true), [0, 1, 2]);
-        assert_eq!(case(Initiators::TwoLowest, true).least_nodes(), 3);
-        assert_eq!(case(Initiators::TwoLowest, false).least_nodes(), 2);
-        assert_eq!(case(Initiators::All, true).least_nodes(), 2);
+        let least = |initiators, down, layout| case(initiators, down).least_nodes(layout);
+        assert_eq!(least(Initiators::TwoLowest, true, Layout::None), 3);
+        assert_eq!(least(Initiators::TwoLowest, false, Layout::None), 2);
+        assert_eq!(least(Initiators::All, true, Layout::None), 2);
+        assert_eq!(least(Initiators::All, true, Layout::Ring), 3);
+        assert_eq!(least(Initiators::All, false, Layout::Ring), 2);
     }
 }

@@ -36,7 +36,12 @@ fn mutex(info: &Info) -> String {
     row("synchronisation delay, saturated", format!("{} T", claims.sync_delay));
     page.end_of_table();
     page.line(&format!("{}\n", symbols(&mutex_claims(claims))));
-    page.assumptions(info);
+    page.line("## Assumptions\n");
+    page.line(match info.channel {
+        Order::Fifo => "- Channels are reliable, deliver once, and keep the order (FIFO).",
+        Order::Any => "- Channels are reliable and deliver once; messages may overtake each other.",
+    });
+    page.layout(info);
     page.line(if claims.ordered {
         "- Requests ordered by happened-before are served in that order."
     } else {
@@ -63,11 +68,16 @@ fn election(info: &ElectionInfo) -> String {
         "Of one election; time is from the call until everybody alive knows the leader. {}\n",
         symbols(&figures)
     ));
-    page.assumptions(info);
+    page.line("## Assumptions\n");
+    page.line(&format!("- It survives {}.", claims.survives));
+    page.line(match info.channel {
+        Order::Fifo => "- Channels keep the order (FIFO).",
+        Order::Any => "- Messages may overtake each other.",
+    });
+    page.layout(info);
     if claims.highest {
         page.line("- The highest id among those that are alive throughout wins.");
     }
-    page.line(&format!("- It survives {}.", claims.survives));
     page.notes(info);
     page.text
 }
@@ -111,14 +121,7 @@ impl Page {
         self.line("");
     }
 
-    fn assumptions<C>(&mut self, info: &Entry<C>) {
-        self.line("## Assumptions\n");
-        self.line(match info.channel {
-            Order::Fifo => "- Channels are reliable, deliver once, and keep the order (FIFO).",
-            Order::Any => {
-                "- Channels are reliable and deliver once; messages may overtake each other."
-            }
-        });
+    fn layout<C>(&mut self, info: &Entry<C>) {
         self.line(match info.layout {
             Layout::None => "- It needs no layout.",
             Layout::Coordinator => "- One node is the coordinator (`--coordinator`).",

@@ -90,7 +90,7 @@ impl Job {
         let mut jobs = Vec::new();
         for &info in algorithms {
             for case in info.claims.cases {
-                let enough = nodes.iter().filter(|&&nodes| nodes >= case.least_nodes());
+                let enough = nodes.iter().filter(|&&nodes| nodes >= case.least_nodes(info.layout));
                 jobs.extend(enough.map(|&nodes| Job { info, case, nodes }));
             }
         }
