@@ -98,7 +98,7 @@ impl SystemArgs {
     }
 
     /// Whether the nodes elect their tree themselves.
-    fn elects_tree(&self) -> bool {
+    pub(crate) fn elects_tree(&self) -> bool {
         self.tree.as_deref() == Some("elected")
     }
 

@@ -189,7 +189,8 @@ impl Page<'_> {
                 series
             });
             let plot = self.plot(info.title, "messages that the claim counts", series.collect());
-            let said = info.claims.cases.iter().map(|case| format!("{}: {}.", case.name, case.when));
+            let said =
+                info.claims.cases.iter().map(|case| format!("{}: {}.", case.name, case.when));
             figure(info.title, &plot, &said.collect::<Vec<_>>().join(" "))
         };
         let figures: String = self.algorithms.iter().map(figure).collect();

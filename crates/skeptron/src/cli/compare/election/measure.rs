@@ -133,7 +133,9 @@ impl Job {
         let report = run(info, &scenario, &Options::default()).with_context(at)?.report;
         match report.violations.first() {
             None => Ok(report),
-            Some(violation) => bail!("{}: {} is violated: {}", at(), violation.property, violation.detail),
+            Some(violation) => {
+                bail!("{}: {} is violated: {}", at(), violation.property, violation.detail)
+            }
         }
     }
 }

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use skeptron_core::catalogue::ElectionInfo;
 
-use super::super::super::table::table as new_table;
 use super::super::super::list;
+use super::super::super::table::table as new_table;
 use super::super::judged::Judged;
 use super::super::print::{JUDGED, values};
 use super::measure::{Figure, Row};
@@ -17,9 +17,8 @@ pub(super) fn table(
     rows: &[Row],
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mut table = new_table([
-        "algorithm", "case", "N", "messages", "claim", "", "time", "claim", "",
-    ]);
+    let mut table =
+        new_table(["algorithm", "case", "N", "messages", "claim", "", "time", "claim", ""]);
     for info in algorithms {
         for (place, case) in info.claims.cases.iter().enumerate() {
             let name = if place == 0 { info.name } else { "" };

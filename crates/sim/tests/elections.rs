@@ -79,3 +79,36 @@ fn the_bully_costs_eleven_messages_among_four_and_155_among_thirteen() {
         assert_eq!(messages("bully", "worst", nodes), worst);
     }
 }
+
+/// The ring: two rounds for each initiator, among those who are up.
+#[test]
+fn the_ring_costs_two_rounds_of_the_living() {
+    for nodes in [3, 4, 9, 13] {
+        let live = nodes as u64 - 1;
+        assert_eq!(messages("ring", "one initiator", nodes), 2 * live);
+        assert_eq!(messages("ring", "two initiators", nodes), 4 * live);
+    }
+}
+
+/// Chang and Roberts 1979: N·H(N) messages in the mean over all orders of the ring, if all call.
+#[test]
+fn chang_and_roberts_mean_is_n_times_the_harmonic_number() {
+    let info = info("chang-roberts");
+    let random = |case: &&Case| case.ring == RingOrder::Random && case.counted == ["ELECTION"];
+    let case = info.claims.cases.iter().find(random).expect("the mean is published");
+    for nodes in [2usize, 3, 5, 8, 16, 32, 64] {
+        let count = |seed| run_case(info, case, nodes, seed).messages.counted(case.counted) as f64;
+        let values: Vec<f64> = (1..=2000).map(count).collect();
+        let runs = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / runs;
+        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (runs - 1.0);
+        let error = (variance / runs).sqrt();
+        let harmonic: f64 = (1..=nodes).map(|i| 1.0 / i as f64).sum();
+        let expected = nodes as f64 * harmonic;
+        assert!(
+            (mean - expected).abs() <= 4.0 * error,
+            "N = {nodes}: {mean} ± {error}, {expected}"
+        );
+        assert!(error < 0.005 * expected, "N = {nodes}: too coarse to mean anything: {error}");
+    }
+}
