@@ -145,6 +145,7 @@ macro_rules! algorithms {
 algorithms! {
     bully::Bully,
     ring::Ring,
+    chang_roberts::ChangRoberts,
     invitation::Invitation,
     spanning_tree::SpanningTree,
 }
