@@ -37,7 +37,7 @@ fn is_claimed(what: &str, claim: &Claim, nodes: usize, measured: f64) {
 fn every_case_of_every_election_is_as_published() {
     for info in catalogue::sound_elections() {
         for case in info.claims.cases {
-            for nodes in case.least_nodes(info.layout)..=16 {
+            for nodes in case.least_nodes()..=16 {
                 let seeds = if case.ring == RingOrder::Random { 20 } else { 1 };
                 for seed in 1..=seeds {
                     let report = run_case(info, case, nodes, seed);

@@ -99,7 +99,7 @@ fn every_case_of_an_election_has_a_name_a_situation_and_figures() {
         for case in cases {
             let what = format!("{}, {}", info.name, case.name);
             assert!(!case.when.is_empty() && !case.when.ends_with('.'), "{what}: {}", case.when);
-            for n in case.least_nodes(info.layout)..=64 {
+            for n in case.least_nodes()..=64 {
                 let figures = Figures { n: n as f64, ..Figures::default() };
                 is_number(&what, &case.messages, &figures);
                 case.time.iter().for_each(|time| is_number(&what, time, &figures));

@@ -1,6 +1,5 @@
 //! The published figures of an election algorithm.
 
-use crate::catalogue::Layout;
 use crate::{Claim, NodeId};
 
 /// What an election algorithm claims.
@@ -61,13 +60,10 @@ pub enum RingOrder {
 }
 
 impl Case {
-    /// The smallest system on that layout of which this can be said: two nodes, as many alive as call,
-    /// and on a ring a second one to send to.
+    /// The smallest system of which this can be said: two nodes are up, else nobody has to be told.
     #[must_use]
-    pub fn least_nodes(&self, layout: Layout) -> usize {
-        let two = self.initiators == Initiators::TwoLowest || layout == Layout::Ring;
-        let alive = if two { 2 } else { 1 };
-        (alive + usize::from(self.highest_down)).max(2)
+    pub fn least_nodes(&self) -> usize {
+        2 + usize::from(self.highest_down)
     }
 
     /// Who calls in a system of `nodes` nodes: only who is up.
@@ -107,11 +103,7 @@ mod tests {
         assert_eq!(callers(Initiators::Highest, false), [3]);
         assert_eq!(callers(Initiators::TwoLowest, true), [0, 1]);
         assert_eq!(callers(Initiators::All, true), [0, 1, 2]);
-        let least = |initiators, down, layout| case(initiators, down).least_nodes(layout);
-        assert_eq!(least(Initiators::TwoLowest, true, Layout::None), 3);
-        assert_eq!(least(Initiators::TwoLowest, false, Layout::None), 2);
-        assert_eq!(least(Initiators::All, true, Layout::None), 2);
-        assert_eq!(least(Initiators::All, true, Layout::Ring), 3);
-        assert_eq!(least(Initiators::All, false, Layout::Ring), 2);
+        assert_eq!(case(Initiators::All, true).least_nodes(), 3);
+        assert_eq!(case(Initiators::All, false).least_nodes(), 2);
     }
 }

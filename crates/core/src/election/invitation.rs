@@ -36,7 +36,7 @@ const SOUND: ElectionInfo = ElectionInfo {
                 ring: RingOrder::Ascending,
                 counted: &[],
                 messages: Claim::exactly("5(N-2)"),
-                time: Some(Claim::between("0", "5")),
+                time: Some(Claim::exactly("5")),
             },
             Case {
                 name: "one initiator",

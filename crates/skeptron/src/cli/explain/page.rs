@@ -35,7 +35,7 @@ fn mutex(info: &Info) -> String {
     row("client delay, each further entry", format!("{} T", claims.client_again));
     row("synchronisation delay, saturated", format!("{} T", claims.sync_delay));
     page.end_of_table();
-    page.line(&format!("{}\n", symbols(&mutex_claims(claims))));
+    page.line(&format!("For two nodes or more: {}.\n", symbols(&mutex_claims(claims))));
     page.line("## Assumptions\n");
     page.line(match info.channel {
         Order::Fifo => "- Channels are reliable, deliver once, and keep the order (FIFO).",
@@ -65,7 +65,8 @@ fn election(info: &ElectionInfo) -> String {
     let figures: Vec<Claim> =
         claims.cases.iter().flat_map(|case| [Some(case.messages), case.time]).flatten().collect();
     page.line(&format!(
-        "Of one election; time is from the call until everybody alive knows the leader. {}\n",
+        "Of one election among two live nodes or more; time is from the call until all of them know the \
+         leader. {}.\n",
         symbols(&figures)
     ));
     page.line("## Assumptions\n");
@@ -179,7 +180,7 @@ fn symbols(claims: &[Claim]) -> String {
     let used = |letter: char| letter == 'T' || formulas.iter().any(|text| text.contains(letter));
     let said: Vec<&str> =
         MEANINGS.iter().filter(|(letter, _)| used(*letter)).map(|(_, meaning)| *meaning).collect();
-    format!("For two nodes or more: {}.", said.join(", "))
+    said.join(", ")
 }
 
 /// Breaks long lines of prose at 96 columns, with what follows a list mark indented.
@@ -238,7 +239,7 @@ mod tests {
     #[test]
     fn only_letters_in_use_are_explained() {
         let symbols = |name| symbols(&mutex_claims(&catalogue::find(name).unwrap().claims));
-        assert_eq!(symbols("central"), "For two nodes or more: T the mean latency of a message.");
+        assert_eq!(symbols("central"), "T the mean latency of a message");
         assert!(symbols("naimi-trehel").contains("H(n)"));
         assert!(!symbols("lamport").contains("tree"));
     }

@@ -65,13 +65,15 @@ const VIEWS: [View; 3] = [
 ];
 
 /// Okabe and Ito's colours for the cases of one algorithm, on light and on dark ground.
-const CASES: [(&str, &str); 6] = [
+const CASES: [(&str, &str); 8] = [
     ("#009e73", "#2fc598"),
     ("#d55e00", "#f0813d"),
     ("#0072b2", "#4aa8e0"),
     ("#b9528f", "#e39cc4"),
     ("#c98f00", "#f0b429"),
     ("#23272e", "#eceff3"),
+    ("#39a0dc", "#a9dbf8"),
+    ("#7d7a00", "#e6dc4e"),
 ];
 
 impl Page<'_> {

@@ -90,7 +90,7 @@ impl Job {
         let mut jobs = Vec::new();
         for &info in algorithms {
             for case in info.claims.cases {
-                let enough = nodes.iter().filter(|&&nodes| nodes >= case.least_nodes(info.layout));
+                let enough = nodes.iter().filter(|&&nodes| nodes >= case.least_nodes());
                 jobs.extend(enough.map(|&nodes| Job { info, case, nodes }));
             }
         }

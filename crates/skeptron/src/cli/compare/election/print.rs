@@ -32,7 +32,7 @@ pub(super) fn table(
                 String::new(),
                 list::time(case),
             ]);
-            for &n in nodes.iter().filter(|&&n| n >= case.least_nodes(info.layout)) {
+            for &n in nodes.iter().filter(|&&n| n >= case.least_nodes()) {
                 let mut cells = vec![String::new(), String::new(), n.to_string()];
                 for figure in [Figure::Messages, Figure::Time] {
                     cells.extend(triple(Row::find(rows, info.name, case.name, n, figure)));
