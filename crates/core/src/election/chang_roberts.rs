@@ -195,12 +195,11 @@ impl Protocol for ChangRoberts {
 
 impl ChangRoberts {
     fn begin_next(&mut self, out: &mut Outbox<Self>) {
-        self.begin(self.epoch.round.saturating_add(1), out);
+        self.begin(self.epoch.next(self.circle.me()), out);
     }
 
     /// ELECTION with its own id.
-    fn begin(&mut self, round: u32, out: &mut Outbox<Self>) {
-        let epoch = Epoch { round, by: self.circle.me() };
+    fn begin(&mut self, epoch: Epoch, out: &mut Outbox<Self>) {
         self.take_part(epoch, out);
         match self.circle.neighbour(Way::Right) {
             Some(next) => out.send(next, Msg::Election(epoch)),
@@ -219,7 +218,7 @@ impl ChangRoberts {
         } else if !lower {
             self.pass_on(epoch, out);
         } else if self.flaw != Flaw::KeepsStill {
-            self.begin(epoch.round, out);
+            self.begin(Epoch { by: me, ..epoch }, out);
         }
     }
 
