@@ -522,7 +522,6 @@ mod tests {
 
     /// There must always be a next epoch.
     #[test]
-<<<<<<< HEAD
     fn absurd_epochs_are_refused() {
         for last in
             [Epoch { round: u32::MAX, by: NodeId::new(0) }, Epoch { round: 1, by: NodeId::new(9) }]
@@ -531,14 +530,6 @@ mod tests {
             let refused = stage("ring", 3).inject(0, 1, election);
             assert!(matches!(refused, Err(Refused::Unexpected(_))), "{last}");
         }
-=======
-    fn absurd_epochs_are_harmless() {
-        let mut stage = stage("ring", 3);
-        let last = Epoch { round: u32::MAX, by: NodeId::new(0) };
-        let members = vec![NodeId::new(0)];
-        stage.inject(0, 1, Msg::Election { epoch: last, members }).unwrap();
-        (0..50).for_each(|_| stage.tick());
->>>>>>> ad178a1affa8c0d7476f1fd79333cdfb1382bafd
     }
 
     #[test]
