@@ -328,7 +328,7 @@ impl Election for ChangRoberts {
             broken: Some(Broken {
                 flaw: "nobody minds if an id is lost with whoever held it",
                 breaks: Breaks::Termination,
-                shown_by: "-n 4 --crash 3@1.5 --initiators 2@0",
+                shown_by: "-n 4 --crash 4@2.5 --initiators 1@0",
                 refuted_by: "-n 3 --initiators 1 --crashes 1",
             }),
             ..SOUND
@@ -360,7 +360,7 @@ impl Election for ChangRoberts {
 mod tests {
     use super::*;
     use crate::election::stage::{Stage, orders};
-    use crate::election::storm::{self, GALE, SQUALL};
+    use crate::election::storm::{self, FOG, GALE, SQUALL};
     use crate::topology::Ring;
 
     fn stage(ring: Ring) -> Stage<ChangRoberts> {
@@ -460,6 +460,7 @@ mod tests {
     fn it_survives_storms() {
         storm::survives::<ChangRoberts>("chang-roberts", SQUALL, 10_000);
         storm::survives::<ChangRoberts>("chang-roberts", GALE, 10_000);
+        storm::survives::<ChangRoberts>("chang-roberts", FOG, 10_000);
     }
 
     #[test]

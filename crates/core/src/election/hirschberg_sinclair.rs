@@ -384,8 +384,8 @@ impl Election for HirschbergSinclair {
             broken: Some(Broken {
                 flaw: "nobody minds if a question or its answer is lost with whoever held it",
                 breaks: Breaks::Termination,
-                shown_by: "-n 4 --crash 2@0.5 --initiators 4@0",
-                refuted_by: "-n 3 --initiators 3 --crashes 1",
+                shown_by: "-n 4 --crash 4@0.5 --initiators 3@0",
+                refuted_by: "-n 3 --initiators 2 --crashes 1",
             }),
             ..SOUND
         },
@@ -429,7 +429,7 @@ impl Election for HirschbergSinclair {
 mod tests {
     use super::*;
     use crate::election::stage::{Stage, orders};
-    use crate::election::storm::{self, GALE, SQUALL};
+    use crate::election::storm::{self, FOG, GALE, SQUALL};
     use crate::topology::Ring;
 
     fn stage(ring: Ring) -> Stage<HirschbergSinclair> {
@@ -536,6 +536,7 @@ mod tests {
     fn it_survives_storms() {
         storm::survives::<HirschbergSinclair>("hirschberg-sinclair", SQUALL, 10_000);
         storm::survives::<HirschbergSinclair>("hirschberg-sinclair", GALE, 10_000);
+        storm::survives::<HirschbergSinclair>("hirschberg-sinclair", FOG, 10_000);
     }
 
     #[test]
