@@ -1,8 +1,11 @@
 //! Elections: one algorithm, one file.
 
+pub(crate) mod circle;
 pub(crate) mod claims;
 #[cfg(test)]
 mod stage;
+#[cfg(test)]
+mod storm;
 
 use std::fmt;
 
@@ -42,7 +45,8 @@ impl Epoch {
     /// The one that `by` begins when this is the highest that it knows.
     #[must_use]
     pub fn next(self, by: NodeId) -> Self {
-        Epoch { round: self.round.saturating_add(1), by }
+        // At the end of all rounds there is no higher one, but never a lower one either.
+        self.max(Epoch { round: self.round.saturating_add(1), by })
     }
 }
 
@@ -126,4 +130,7 @@ macro_rules! algorithms {
 
 algorithms! {
     bully::Bully,
+    ring::Ring,
+    chang_roberts::ChangRoberts,
+    hirschberg_sinclair::HirschbergSinclair,
 }
