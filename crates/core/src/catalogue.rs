@@ -214,6 +214,11 @@ pub fn elections() -> impl Iterator<Item = &'static ElectionInfo> {
     election::families().iter().copied().flatten()
 }
 
+/// Every election algorithm that is correct.
+pub fn sound_elections() -> impl Iterator<Item = &'static ElectionInfo> {
+    elections().filter(|info| info.broken.is_none())
+}
+
 /// The election algorithm of that name.
 #[must_use]
 pub fn find_election(name: &str) -> Option<&'static ElectionInfo> {

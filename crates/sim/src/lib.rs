@@ -7,6 +7,7 @@
 mod applications;
 mod chance;
 mod distribution;
+pub mod election;
 mod faults;
 mod metrics;
 mod network;
@@ -16,6 +17,7 @@ pub mod replay;
 mod run;
 mod scenario;
 pub mod trace;
+mod troubles;
 mod workload;
 
 pub use chance::shuffled;

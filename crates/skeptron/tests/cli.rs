@@ -5,7 +5,8 @@
 fn sessions_are_as_written() {
     let cases = trycmd::TestCases::new();
     cases.env("COLUMNS", "100").env("NO_COLOR", "1");
-    cases.case("tests/cmd/*.trycmd").case("../../docs/quorums.md");
+    cases.case("tests/cmd/*.trycmd");
+    cases.case("../../docs/quorums.md").case("../../docs/elections.md");
 }
 
 /// Whoever types something wrong reads one line, not a page.

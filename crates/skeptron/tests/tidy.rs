@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use skeptron::cli::explain::docs;
-use skeptron_core::catalogue::{self, Info};
+use skeptron_core::catalogue::{self, Broken, Entry, Info};
 use skeptron_core::{Claim, Figures};
 
 fn root() -> PathBuf {
@@ -44,21 +44,24 @@ fn claims(info: &Info) -> impl Iterator<Item = (&'static str, Claim)> {
 
 #[test]
 fn every_algorithm_is_explained() {
-    for info in catalogue::all() {
-        let name = info.name;
-        assert!(info.idea.len() > 100, "{name}: the idea takes more than one short sentence");
-        assert!(info.rules.len() >= 3, "{name}: at least three rules");
-        assert!(!info.notes.is_empty(), "{name}: notes on assumptions and pitfalls");
-        assert!(!info.title.is_empty(), "{name}: a title");
-        let words = info.paper.split(|c: char| !c.is_ascii_digit());
-        let years = words.filter_map(|word| word.parse().ok());
-        let is_year = |year: u32| (1960..2030).contains(&year);
-        assert!(years.into_iter().any(is_year), "{name}: the year of `{}`", info.paper);
-        let sentences = info.rules.iter().chain(info.notes);
-        for text in sentences.chain([&info.idea]) {
-            assert!(text.trim_end().ends_with(['.', ':']), "{name}: no sentence: {text}");
-            assert!(!text.contains("  "), "{name}: two blanks in: {text}");
-        }
+    catalogue::all().for_each(is_explained);
+    catalogue::elections().for_each(is_explained);
+}
+
+fn is_explained<C>(info: &Entry<C>) {
+    let name = info.name;
+    assert!(info.idea.len() > 100, "{name}: the idea takes more than one short sentence");
+    assert!(info.rules.len() >= 3, "{name}: at least three rules");
+    assert!(!info.notes.is_empty(), "{name}: notes on assumptions and pitfalls");
+    assert!(!info.title.is_empty(), "{name}: a title");
+    let words = info.paper.split(|c: char| !c.is_ascii_digit());
+    let years = words.filter_map(|word| word.parse().ok());
+    let is_year = |year: u32| (1960..2030).contains(&year);
+    assert!(years.into_iter().any(is_year), "{name}: the year of `{}`", info.paper);
+    let sentences = info.rules.iter().chain(info.notes);
+    for text in sentences.chain([&info.idea]) {
+        assert!(text.trim_end().ends_with(['.', ':']), "{name}: no sentence: {text}");
+        assert!(!text.contains("  "), "{name}: two blanks in: {text}");
     }
 }
 
@@ -71,30 +74,58 @@ fn every_claim_is_a_number() {
             // Consistent figures: a quorum, a tree and bounds that a system of N could have.
             let figures = Figures { n, k, diameter: n - 1.0, distance: 1.0, low: k, high: 7.0 * k };
             for (what, claim) in claims(info) {
-                let low = claim.low.value(&figures);
-                let high = claim.high.value(&figures);
-                let typical = claim.typical.map_or(low, |typical| typical.value(&figures));
-                let place = format!("{}, {what}, N = {n}: {claim}", info.name);
-                assert!([low, typical, high].iter().all(|v| v.is_finite() && *v >= 0.0), "{place}");
-                assert!(low <= typical && typical <= high, "{place}: {low} {typical} {high}");
+                is_number(&format!("{}, {what}", info.name), &claim, &figures);
             }
         }
     }
 }
 
+fn is_number(what: &str, claim: &Claim, figures: &Figures) {
+    let low = claim.low.value(figures);
+    let high = claim.high.value(figures);
+    let typical = claim.typical.map_or(low, |typical| typical.value(figures));
+    let place = format!("{what}, N = {}: {claim}", figures.n);
+    assert!([low, typical, high].iter().all(|v| v.is_finite() && *v >= 0.0), "{place}");
+    assert!(low <= typical && typical <= high, "{place}: {low} {typical} {high}");
+}
+
+#[test]
+fn every_case_of_an_election_has_a_name_a_situation_and_figures() {
+    for info in catalogue::elections() {
+        let cases = info.claims.cases;
+        let names: BTreeSet<&str> = cases.iter().map(|case| case.name).collect();
+        assert_eq!(names.len(), cases.len(), "{}: two cases of one name", info.name);
+        assert!(!cases.is_empty() && !info.claims.survives.ends_with('.'), "{}", info.name);
+        for case in cases {
+            let what = format!("{}, {}", info.name, case.name);
+            assert!(!case.when.is_empty() && !case.when.ends_with('.'), "{what}: {}", case.when);
+            for n in case.least_nodes()..=64 {
+                let figures = Figures { n: n as f64, ..Figures::default() };
+                is_number(&what, &case.messages, &figures);
+                case.time.iter().for_each(|time| is_number(&what, time, &figures));
+            }
+        }
+    }
+}
+
+/// The names of all algorithms of both kinds, and what is wrong with them.
+fn names() -> impl Iterator<Item = (&'static str, Option<Broken>)> {
+    let mutexes = catalogue::all().map(|info| (info.name, info.broken));
+    mutexes.chain(catalogue::elections().map(|info| (info.name, info.broken)))
+}
+
 #[test]
 fn names_are_unique_and_telling() {
-    let names: Vec<&str> = catalogue::all().map(|info| info.name).collect();
-    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
-    for info in catalogue::all() {
+    let all: Vec<&str> = names().map(|(name, _)| name).collect();
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{all:?}");
+    for (name, broken) in names() {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        assert!(info.name.chars().all(plain), "{}", info.name);
-        if let Some(broken) = info.broken {
-            let of = docs::sound_one_of(info).map(|sound| sound.name);
-            assert!(of.is_some(), "{} begins with no sound algorithm's name", info.name);
+        assert!(name.chars().all(plain), "{name}");
+        if let Some(broken) = broken {
+            assert!(docs::sound_one_of(name).is_some(), "{name} begins with no sound one's name");
             let commands = [broken.shown_by, broken.refuted_by];
-            assert!(commands.iter().all(|options| options.starts_with("-n ")), "{}", info.name);
-            assert!(!broken.flaw.is_empty(), "{}", info.name);
+            assert!(commands.iter().all(|options| options.starts_with("-n ")), "{name}");
+            assert!(!broken.flaw.is_empty(), "{name}");
         }
     }
 }
@@ -103,24 +134,32 @@ fn names_are_unique_and_telling() {
 #[test]
 fn every_algorithm_has_its_file() {
     let shared = ["arbiter", "candidate", "mod", "permission", "queue", "stage"];
-    let folder = root().join("crates/core/src/mutex");
+    let mutexes = catalogue::all().map(|info| info.name).collect();
+    assert_eq!(names_in_files("crates/core/src/mutex", &shared, &mutexes), mutexes);
+    let shared = ["circle", "claims", "mod", "stage", "storm"];
+    let elections = catalogue::elections().map(|info| info.name).collect();
+    assert_eq!(names_in_files("crates/core/src/election", &shared, &elections), elections);
+}
+
+fn names_in_files<'a>(
+    folder: &str,
+    shared: &[&str],
+    names: &BTreeSet<&'a str>,
+) -> BTreeSet<&'a str> {
     let mut listed = BTreeSet::new();
-    for entry in fs::read_dir(folder).unwrap() {
+    for entry in fs::read_dir(root().join(folder)).unwrap() {
         let path = entry.unwrap().path();
         let stem = path.file_stem().unwrap().to_string_lossy().to_string();
         if path.extension().is_none_or(|e| e != "rs") || shared.contains(&stem.as_str()) {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
-        let here: Vec<&str> = catalogue::all()
-            .map(|info| info.name)
-            .filter(|name| text.contains(&format!("\"{name}\"")))
-            .collect();
+        let here = names.iter().filter(|name| text.contains(&format!("\"{name}\"")));
+        let here: Vec<&str> = here.copied().collect();
         assert!(!here.is_empty(), "{} holds no algorithm of the catalogue", path.display());
         listed.extend(here);
     }
-    let all: BTreeSet<&str> = catalogue::all().map(|info| info.name).collect();
-    assert_eq!(listed, all);
+    listed
 }
 
 #[test]

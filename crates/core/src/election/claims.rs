@@ -1,6 +1,6 @@
 //! The published figures of an election algorithm.
 
-use crate::Claim;
+use crate::{Claim, NodeId};
 
 /// What an election algorithm claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,4 +57,53 @@ pub enum RingOrder {
     Descending,
     /// In an order drawn at random.
     Random,
+}
+
+impl Case {
+    /// The smallest system of which this can be said: two nodes are up, else nobody has to be told.
+    #[must_use]
+    pub fn least_nodes(&self) -> usize {
+        2 + usize::from(self.highest_down)
+    }
+
+    /// Who calls in a system of `nodes` nodes: only who is up.
+    #[must_use]
+    pub fn callers(&self, nodes: usize) -> Vec<NodeId> {
+        let up = NodeId::all(nodes.saturating_sub(usize::from(self.highest_down)));
+        match self.initiators {
+            Initiators::Lowest => up.take(1).collect(),
+            Initiators::TwoLowest => up.take(2).collect(),
+            Initiators::Highest => up.last().into_iter().collect(),
+            Initiators::All => up.collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_is_up_calls() {
+        let case = |initiators, highest_down| Case {
+            name: "",
+            when: "",
+            highest_down,
+            initiators,
+            ring: RingOrder::Ascending,
+            counted: &[],
+            messages: Claim::exactly("N"),
+            time: None,
+        };
+        let callers = |initiators, down| -> Vec<usize> {
+            case(initiators, down).callers(4).into_iter().map(NodeId::index).collect()
+        };
+        assert_eq!(callers(Initiators::Lowest, true), [0]);
+        assert_eq!(callers(Initiators::Highest, true), [2]);
+        assert_eq!(callers(Initiators::Highest, false), [3]);
+        assert_eq!(callers(Initiators::TwoLowest, true), [0, 1]);
+        assert_eq!(callers(Initiators::All, true), [0, 1, 2]);
+        assert_eq!(case(Initiators::All, true).least_nodes(), 3);
+        assert_eq!(case(Initiators::All, false).least_nodes(), 2);
+    }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use self::circle::Way;
 pub use self::claims::{Case, Claims, Initiators, RingOrder};
 use crate::catalogue::ElectionInfo;
-use crate::{NodeId, Protocol, Setup, SetupError};
+use crate::{NodeId, Protocol, Refused, Setup, SetupError};
 
 /// What a node is told from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -48,6 +48,21 @@ impl Epoch {
     pub fn next(self, by: NodeId) -> Self {
         // At the end of all rounds there is no higher one, but never a lower one either.
         self.max(Epoch { round: self.round.saturating_add(1), by })
+    }
+}
+
+/// More elections than any system holds. Whoever speaks of a later one is not believed, so that there
+/// is always a next epoch.
+const MOST_ROUNDS: u32 = u32::MAX / 2;
+
+/// Refuses an epoch that no node of a system of `n` can have begun.
+pub(crate) fn known_epoch(epoch: Epoch, n: usize) -> Result<(), Refused> {
+    if epoch.by.index() >= n {
+        Err(Refused::Unexpected("the epoch was begun by no node of this system"))
+    } else if epoch.round > MOST_ROUNDS {
+        Err(Refused::Unexpected("the epoch is later than any that a system reaches"))
+    } else {
+        Ok(())
     }
 }
 
@@ -134,4 +149,6 @@ algorithms! {
     ring::Ring,
     chang_roberts::ChangRoberts,
     hirschberg_sinclair::HirschbergSinclair,
+    invitation::Invitation,
+    spanning_tree::SpanningTree,
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::circle::{Circle, Way};
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
+use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, known_epoch};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order};
 use crate::{
     Claim, Formula, Input, Message, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
@@ -166,6 +166,8 @@ impl Protocol for Ring {
             Input::Command(Notice::Trust(node)) => self.on_trust(node, out),
             Input::Deliver { from, message } => {
                 self.circle.known_peer(from)?;
+                let (Msg::Election { epoch, .. } | Msg::Coordinator { epoch, .. }) = message;
+                known_epoch(epoch, self.circle.nodes())?;
                 match message {
                     Msg::Election { epoch, members } => self.on_election(epoch, members, out)?,
                     Msg::Coordinator { epoch, leader, members } => {
@@ -188,7 +190,7 @@ impl Ring {
     fn begin(&mut self, out: &mut Outbox<Self>) {
         let me = self.circle.me();
         self.epoch = match self.flaw {
-            Flaw::NoEpochs => Epoch { round: 1, by: NodeId::new(0) },
+            Flaw::NoEpochs => self.epoch.max(Epoch { round: 1, by: NodeId::new(0) }),
             _ => self.epoch.next(me),
         };
         self.wait(out);
@@ -518,14 +520,16 @@ mod tests {
         }
     }
 
-    /// Rounds at their end do not overflow.
+    /// There must always be a next epoch.
     #[test]
-    fn absurd_epochs_are_harmless() {
-        let mut stage = stage("ring", 3);
-        let last = Epoch { round: u32::MAX, by: NodeId::new(0) };
-        let members = vec![NodeId::new(0)];
-        stage.inject(0, 1, Msg::Election { epoch: last, members }).unwrap();
-        (0..50).for_each(|_| stage.tick());
+    fn absurd_epochs_are_refused() {
+        for last in
+            [Epoch { round: u32::MAX, by: NodeId::new(0) }, Epoch { round: 1, by: NodeId::new(9) }]
+        {
+            let election = Msg::Election { epoch: last, members: vec![NodeId::new(0)] };
+            let refused = stage("ring", 3).inject(0, 1, election);
+            assert!(matches!(refused, Err(Refused::Unexpected(_))), "{last}");
+        }
     }
 
     #[test]

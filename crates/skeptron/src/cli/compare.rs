@@ -8,14 +8,16 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use indicatif::ParallelProgressIterator as _;
 use rayon::prelude::*;
-use skeptron_core::catalogue::{self, Info};
+use skeptron_core::catalogue::{self, Algorithm, Entry, Info};
 
 use super::sim::{SimArgs, progress_bar, quoted};
 use super::system::SystemArgs;
 use super::{Verdict, names, textbook};
 use measure::{Job, Row};
 
+mod election;
 mod html;
+mod judged;
 mod measure;
 mod plot;
 mod print;
@@ -26,16 +28,23 @@ mod print;
   skeptron compare raymond naimi-trehel -n 10,100,1000
   skeptron compare --html report.html      plots over N and a space-time diagram of each
   skeptron compare --csv > figures.csv
+  skeptron compare --elections             best, average and worst case of each election
+  skeptron compare --elections bully ring -n 4,8,16,32 --html elections.html
 
-Each algorithm runs with a lone requester (first entry, then re-entry), with one uniformly chosen
-requester at a time, and saturated. The claims hold exactly for constant latency 1.
+For mutual exclusion each algorithm runs with a lone requester (first entry, then re-entry), with one uniformly chosen
+requester at a time, and saturated. The claims hold exactly for constant latency 1. An election runs
+in each situation for which figures are published (`skeptron explain NAME`), over random rings where
+the figure is a mean.
 
 Exit codes: 0 every claim holds, 1 one does not, 2 bad input.")]
 pub(crate) struct CompareArgs {
     /// Which algorithms [default: all correct ones]
     algorithms: Vec<String>,
+    /// Compare elections
+    #[arg(long, conflicts_with_all = ["latency", "section", "entries"])]
+    elections: bool,
     /// How many nodes, several separated by commas
-    /// [default: 4,16,64; with --html 2,4,8,16,32,64,128]
+    /// [default: 4,16,64; of elections 4,8,16; with --html 2,4,8,16,32,64,128]
     #[arg(short = 'n', long, value_delimiter = ',', value_name = "N,…")]
     nodes: Vec<usize>,
     /// How long a message takes, as in `sim`; the claims are for the constant 1
@@ -47,9 +56,9 @@ pub(crate) struct CompareArgs {
     /// How many entries to measure where figures converge [default: 20 per node, 400 … 4000]
     #[arg(long, value_name = "M")]
     entries: Option<u64>,
-    /// How many independent seeds where there is chance
-    #[arg(long, default_value_t = 10, value_name = "K")]
-    seeds: u64,
+    /// How many independent seeds where there is chance [default: 10; of elections 1000]
+    #[arg(long, value_name = "K")]
+    seeds: Option<u64>,
     /// As JSON
     #[arg(long, conflicts_with = "csv")]
     json: bool,
@@ -63,9 +72,16 @@ pub(crate) struct CompareArgs {
 
 impl CompareArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        if let Some(nodes) = self.nodes.iter().find(|&&nodes| nodes < 2) {
+            bail!("-n {nodes}: comparing needs at least 2 nodes");
+        }
+        ensure!(self.seeds() > 0, "--seeds is 0; at least one run is needed");
+        if self.elections { election::run(&self, out) } else { self.run_mutexes(out) }
+    }
+
+    fn run_mutexes(&self, out: &mut impl Write) -> Result<Verdict> {
         let algorithms = self.algorithms()?;
-        let nodes = self.node_counts()?;
-        ensure!(self.seeds > 0, "--seeds is 0; at least one run is needed");
+        let nodes = self.node_counts();
         // Made before a long run rather than missed after it.
         let page_file = self.html.as_ref().map(create).transpose()?;
         let jobs: Vec<Job> = algorithms
@@ -77,7 +93,7 @@ impl CompareArgs {
         let rows: Vec<Vec<Row>> = jobs
             .par_iter()
             .progress_with(progress.clone())
-            .map(|job| job.measure(&self))
+            .map(|job| job.measure(self))
             .collect::<Result<_>>()?;
         progress.finish_and_clear();
         let rows: Vec<Row> = rows.into_iter().flatten().collect();
@@ -102,7 +118,7 @@ impl CompareArgs {
         } else {
             print::table(&algorithms, &nodes, &rows, out)?;
         }
-        let missed = rows.iter().any(|row| row.holds == Some(false));
+        let missed = rows.iter().any(|row| row.judged.holds == Some(false));
         Ok(if missed { Verdict::Violated } else { Verdict::Fine })
     }
 
@@ -110,32 +126,37 @@ impl CompareArgs {
         if self.algorithms.is_empty() {
             return Ok(catalogue::sound().collect());
         }
-        let known = |name: &String| {
-            let info = names::mutex(name)?;
-            match info.broken {
-                None => Ok(info),
-                Some(_) => bail!("{name} is broken on purpose and has no figures to compare"),
+        let known = |name: &String| match names::algorithm(name)? {
+            Algorithm::Mutex(info) => sound(info),
+            Algorithm::Election(_) => {
+                bail!("{name} elects a leader; compare it with others by --elections")
             }
         };
         self.algorithms.iter().map(known).collect()
     }
 
-    fn node_counts(&self) -> Result<Vec<usize>> {
-        if let Some(nodes) = self.nodes.iter().find(|&&nodes| nodes < 2) {
-            bail!("-n {nodes}: comparing needs at least 2 nodes");
+    fn node_counts(&self) -> Vec<usize> {
+        match (&self.nodes[..], &self.html, self.elections) {
+            ([], Some(_), _) => vec![2, 4, 8, 16, 32, 64, 128],
+            ([], None, false) => vec![4, 16, 64],
+            ([], None, true) => vec![4, 8, 16],
+            (given, ..) => given.to_vec(),
         }
-        Ok(match (self.nodes.is_empty(), &self.html) {
-            (false, _) => self.nodes.clone(),
-            (true, None) => vec![4, 16, 64],
-            (true, Some(_)) => vec![2, 4, 8, 16, 32, 64, 128],
-        })
+    }
+
+    /// How many seeds where there is chance: an election is short, and its mean has to be told from
+    /// others.
+    fn seeds(&self) -> u64 {
+        self.seeds.unwrap_or(if self.elections { 1000 } else { 10 })
     }
 
     /// What all runs have in common, in words.
     fn settings(&self) -> String {
         format!(
             "latency {}, section {}, FIFO channels, {} seeds where there is chance",
-            self.latency, self.section, self.seeds
+            self.latency,
+            self.section,
+            self.seeds()
         )
     }
 
@@ -143,6 +164,7 @@ impl CompareArgs {
     fn command(&self, nodes: &[usize]) -> String {
         let nodes: Vec<String> = nodes.iter().map(usize::to_string).collect();
         let mut words = vec!["skeptron".to_string(), "compare".into()];
+        words.extend(self.elections.then(|| "--elections".into()));
         words.extend(self.algorithms.iter().cloned());
         words.extend(["-n".into(), nodes.join(",")]);
         let mut option = |name: &str, value: &str, default: &str| {
@@ -153,7 +175,7 @@ impl CompareArgs {
         option("--latency", &self.latency, "1");
         option("--section", &self.section, "1");
         option("--entries", &self.entries.map(|m| m.to_string()).unwrap_or_default(), "");
-        option("--seeds", &self.seeds.to_string(), "");
+        option("--seeds", &self.seeds().to_string(), "");
         let path = self.html.as_ref().map(|path| path.display().to_string());
         option("--html", &path.unwrap_or_default(), "");
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
@@ -175,19 +197,34 @@ fn create(path: &PathBuf) -> Result<(String, File)> {
     Ok((name, file))
 }
 
+/// The algorithm, if it has figures that hold.
+fn sound<C>(info: &'static Entry<C>) -> Result<&'static Entry<C>> {
+    ensure!(
+        info.broken.is_none(),
+        "{} is broken on purpose and has no figures to compare",
+        info.name
+    );
+    Ok(info)
+}
+
 /// A short run of an algorithm as a space-time diagram.
 struct Diagram {
-    info: &'static Info,
+    title: &'static str,
+    idea: &'static str,
     svg: String,
     /// Makes the same run again.
     command: String,
 }
 
 fn diagram(info: &'static Info) -> Result<Diagram> {
-    let mut trace = textbook::run_of(info)?.trace()?;
+    drawn(info, textbook::run_of(info)?)
+}
+
+fn drawn<C>(info: &Entry<C>, run: SimArgs) -> Result<Diagram> {
+    let mut trace = run.trace()?;
     // The page says it, where one can copy it.
     let command = trace.header.command.take().unwrap_or_default();
     let mut svg = Vec::new();
     trace.write(skeptron_sim::trace::Format::Svg, &mut svg)?;
-    Ok(Diagram { info, svg: String::from_utf8(svg)?, command })
+    Ok(Diagram { title: info.title, idea: info.idea, svg: String::from_utf8(svg)?, command })
 }

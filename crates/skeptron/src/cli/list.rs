@@ -4,18 +4,22 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use serde::Serialize;
 use skeptron_core::Claim;
-use skeptron_core::catalogue::{self, Breaks, Broken, Info};
+use skeptron_core::catalogue::{self, Breaks, Broken, ElectionInfo, Entry, Info};
+use skeptron_core::election::Case;
 
 use super::Verdict;
 use super::table::table;
+use row::Row;
+
+mod row;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skeptron list
   skeptron list --all           with the variants that are broken on purpose
-  skeptron list --json | jq '.[].name'")]
+  skeptron list --json | jq '.[].name'
+  skeptron list --json | jq -r '.[] | select(.kind == \"election\") | .name'")]
 pub(crate) struct ListArgs {
     /// Also the variants that are broken on purpose
     #[arg(long)]
@@ -23,67 +27,6 @@ pub(crate) struct ListArgs {
     /// As JSON
     #[arg(long)]
     json: bool,
-}
-
-/// One algorithm in the JSON output.
-#[derive(Serialize)]
-struct Row {
-    name: &'static str,
-    title: &'static str,
-    paper: &'static str,
-    family: String,
-    channel: String,
-    claims: ClaimsRow,
-    broken: Option<BrokenRow>,
-}
-
-#[derive(Serialize)]
-struct ClaimsRow {
-    messages_first: String,
-    messages_again: String,
-    messages_saturated: String,
-    messages_uniform: Option<String>,
-    client_delay_first: String,
-    client_delay_again: String,
-    sync_delay: String,
-    ordered: bool,
-}
-
-#[derive(Serialize)]
-struct BrokenRow {
-    flaw: &'static str,
-    breaks: &'static str,
-    shown_by: String,
-    refuted_by: String,
-}
-
-impl From<&Info> for Row {
-    fn from(info: &Info) -> Self {
-        let claims = &info.claims;
-        Row {
-            name: info.name,
-            title: info.title,
-            paper: info.paper,
-            family: info.family.to_string(),
-            channel: info.channel.to_string(),
-            claims: ClaimsRow {
-                messages_first: claims.messages_first.to_string(),
-                messages_again: claims.messages_again.to_string(),
-                messages_saturated: claims.messages_saturated.to_string(),
-                messages_uniform: claims.messages_uniform.map(|claim| claim.to_string()),
-                client_delay_first: claims.client_first.to_string(),
-                client_delay_again: claims.client_again.to_string(),
-                sync_delay: claims.sync_delay.to_string(),
-                ordered: claims.ordered,
-            },
-            broken: info.broken.map(|broken| BrokenRow {
-                flaw: broken.flaw,
-                breaks: breaks(broken.breaks),
-                shown_by: shown(info.name, &broken),
-                refuted_by: refuted(info.name, &broken),
-            }),
-        }
-    }
 }
 
 pub(crate) fn breaks(breaks: Breaks) -> &'static str {
@@ -115,56 +58,121 @@ pub(crate) fn first_and_again(first: &Claim, again: &Claim) -> String {
 
 impl ListArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
-        let shown: Vec<&Info> =
-            catalogue::all().filter(|info| self.all || info.broken.is_none()).collect();
+        let mutexes: Vec<&Info> = catalogue::all().filter(|info| self.shows(info)).collect();
+        let elections: Vec<&ElectionInfo> =
+            catalogue::elections().filter(|info| self.shows(info)).collect();
         if self.json {
-            let rows: Vec<Row> = shown.into_iter().map(Row::from).collect();
+            let rows = mutexes.into_iter().map(row::mutex);
+            let rows: Vec<Row> = rows.chain(elections.into_iter().map(row::election)).collect();
             writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
             return Ok(Verdict::Fine);
         }
-        let sound = shown.iter().filter(|info| info.broken.is_none());
-        let mut rows = table([
-            "name",
-            "family",
-            "channel",
-            "messages, lone",
-            "saturated",
-            "client delay",
-            "sync delay",
-            "paper",
-        ]);
-        for info in sound {
-            let claims = &info.claims;
-            rows.add_row([
-                info.name.to_string(),
-                info.family.to_string(),
-                info.channel.to_string(),
-                first_and_again(&claims.messages_first, &claims.messages_again),
-                claims.messages_saturated.to_string(),
-                first_and_again(&claims.client_first, &claims.client_again),
-                claims.sync_delay.to_string(),
-                short_paper(info.paper),
-            ]);
-        }
-        writeln!(out, "{rows}")?;
-        writeln!(
-            out,
-            "Messages per entry; delays in units of the message latency T. N nodes, K quorum size, D diameter of\n\
-             the tree, d distance to the first holder, L and U Sanders' bounds. Channel: the weakest it is correct on,\n\
-             any where messages may overtake each other."
-        )?;
+        print_mutexes(&mutexes, out)?;
+        writeln!(out)?;
+        print_elections(&elections, out)?;
+        let broken = broken(&mutexes).chain(broken(&elections));
         // Not a table: a command that is broken over several lines cannot be copied.
-        for (place, info) in shown.iter().filter(|info| info.broken.is_some()).enumerate() {
-            let Some(broken) = info.broken else { continue };
+        for (place, (name, broken)) in broken.enumerate() {
             if place == 0 {
                 writeln!(out, "\nBroken on purpose, each with the command that refutes it:")?;
             }
             let (flaw, breaks) = (broken.flaw, breaks(broken.breaks));
-            writeln!(out, "\n {} breaks {breaks}: {flaw}", info.name)?;
-            writeln!(out, "   {}", refuted(info.name, &broken))?;
+            writeln!(out, "\n {name} breaks {breaks}: {flaw}")?;
+            writeln!(out, "   {}", refuted(name, &broken))?;
         }
         Ok(Verdict::Fine)
     }
+
+    fn shows<C>(&self, info: &Entry<C>) -> bool {
+        self.all || info.broken.is_none()
+    }
+}
+
+/// The names of the broken ones and what is wrong with them.
+fn broken<C>(infos: &[&'static Entry<C>]) -> impl Iterator<Item = (&'static str, Broken)> {
+    infos.iter().filter_map(|info| Some((info.name, info.broken?)))
+}
+
+fn print_mutexes(infos: &[&Info], out: &mut impl Write) -> Result<()> {
+    let mut rows = table([
+        "name",
+        "family",
+        "channel",
+        "messages, lone",
+        "saturated",
+        "client delay",
+        "sync delay",
+        "paper",
+    ]);
+    for info in infos.iter().filter(|info| info.broken.is_none()) {
+        let claims = &info.claims;
+        rows.add_row([
+            info.name.to_string(),
+            info.family.to_string(),
+            info.channel.to_string(),
+            first_and_again(&claims.messages_first, &claims.messages_again),
+            claims.messages_saturated.to_string(),
+            first_and_again(&claims.client_first, &claims.client_again),
+            claims.sync_delay.to_string(),
+            short_paper(info.paper),
+        ]);
+    }
+    writeln!(
+        out,
+        "Mutual exclusion\n{rows}\n\
+         Messages per entry; delays in units of the message latency T. N nodes, K quorum size, D diameter of\n\
+         the tree, d distance to the first holder, L and U Sanders' bounds. Channel: the weakest it is correct on,\n\
+         any where messages may overtake each other."
+    )?;
+    Ok(())
+}
+
+/// One line for each situation for which figures are published.
+fn print_elections(infos: &[&ElectionInfo], out: &mut impl Write) -> Result<()> {
+    let mut rows =
+        table(["name", "family", "channel", "wins", "situation", "messages", "time", "paper"]);
+    for info in infos.iter().filter(|info| info.broken.is_none()) {
+        let about = [
+            info.name.to_string(),
+            info.family.to_string(),
+            info.channel.to_string(),
+            wins(info).into(),
+        ];
+        let paper = short_paper(info.paper);
+        for (place, case) in info.claims.cases.iter().enumerate() {
+            // Said once.
+            let about = about.iter().map(|cell| if place == 0 { cell.as_str() } else { "" });
+            let paper = if place == 0 { paper.as_str() } else { "" };
+            let figures = [case.name.to_string(), messages(case), time(case), paper.into()];
+            rows.add_row(about.map(String::from).chain(figures));
+        }
+    }
+    writeln!(
+        out,
+        "Elections\n{rows}\n\
+         Messages of one election, and from the call until everybody knows the leader, in units of the message\n\
+         latency T, which is also the bound that timers count in; `skeptron explain NAME` describes the situations.\n\
+         N nodes, H harmonic number."
+    )?;
+    Ok(())
+}
+
+/// Who is elected.
+fn wins(info: &ElectionInfo) -> &'static str {
+    if info.claims.highest { "highest" } else { "a live one" }
+}
+
+/// How many messages an election takes in this situation, and which count.
+pub(crate) fn messages(case: &Case) -> String {
+    match case.counted {
+        [] => case.messages.to_string(),
+        kinds => format!("{} {}", case.messages, kinds.join(" and ")),
+    }
+}
+
+/// How long an election takes in this situation.
+pub(crate) fn time(case: &Case) -> String {
+    case.time.map_or("–".into(), |claim| claim.to_string())
 }
 
 /// Surnames and year: what stands before the colon without initials, and the first number that is a

@@ -22,7 +22,7 @@ mod table;
 pub mod textbook;
 mod traces;
 
-/// Distributed mutual exclusion: run, measure, check and see the classical algorithms.
+/// Distributed mutual exclusion and elections: run, measure, check and see the classical algorithms.
 #[derive(Debug, Parser)]
 #[command(name = "skeptron", version, about, long_about = None, max_term_width = 100)]
 #[command(after_help = "Examples:
@@ -30,6 +30,8 @@ mod traces;
   skeptron explain maekawa                        one page on an algorithm
   skeptron sim raymond -n 15 --tree balanced:2    run and measure one
   skeptron compare -n 4,16,64                     all of them, claim beside measurement
+  skeptron sim bully -n 5 --crash 5@0             the leader is down: elect another
+  skeptron compare --elections                    best, average and worst case of each
   skeptron check ricart-agrawala -n 3             explore everything that 3 nodes can do
   skeptron quorum best -n 13                      which quorums for 13 nodes?
 

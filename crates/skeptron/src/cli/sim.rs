@@ -15,7 +15,7 @@ use skeptron_sim::trace::{Format, Trace};
 use skeptron_sim::{Options, Outcome, QueueKind, Report, Scenario, run};
 
 use super::estimate::Estimate;
-use super::system::SystemArgs;
+use super::system::{Elected, Network, SystemArgs};
 use super::table::{number, table};
 use super::{Verdict, names, traces};
 
@@ -180,7 +180,7 @@ impl SimArgs {
     /// If something is unknown, malformed or impossible.
     pub fn scenario(&self) -> Result<(&'static Info, Scenario)> {
         let info = names::mutex(self.algorithm.as_deref().unwrap_or_default())?;
-        let setup = self.system.setup(info, DEFAULT_NODES)?;
+        let (setup, _) = self.system.setup_in(info, DEFAULT_NODES, &self.network())?;
         let nodes = setup.nodes();
         let coordinator =
             (info.layout == Layout::Coordinator && nodes > 1).then(|| setup.coordinator());
@@ -193,10 +193,7 @@ impl SimArgs {
             requesters,
             section: distribution("--section", &self.section)?,
             latency: skeptron_sim::Latency::parse(&self.latency, nodes).context("--latency")?,
-            order: match self.order {
-                ChannelOrder::Fifo => Order::Fifo,
-                ChannelOrder::Any => Order::Any,
-            },
+            order: self.network().order,
             faults: faults::parse(self)?,
             warmup: self.warmup.unwrap_or(few),
             entries: self.entries,
@@ -204,6 +201,28 @@ impl SimArgs {
         };
         scenario.check(info)?;
         Ok((info, scenario))
+    }
+
+    /// The network, in which a tree may be elected before the run.
+    fn network(&self) -> Network<'_> {
+        let order = match self.order {
+            ChannelOrder::Fifo => Order::Fifo,
+            ChannelOrder::Any => Order::Any,
+        };
+        Network { latency: &self.latency, order, seed: self.seed }
+    }
+
+    /// How the tree was elected, if it was.
+    fn elected(&self, info: &Info) -> Result<Option<Elected>> {
+        Ok(self.system.setup_in(info, DEFAULT_NODES, &self.network())?.1)
+    }
+
+    /// The same with another seed, by which another tree may be elected.
+    fn seeded(&self, scenario: &Scenario, seed: u64) -> Result<Scenario> {
+        if self.system.elects_tree() {
+            return Ok(SimArgs { seed, ..self.clone() }.scenario()?.1);
+        }
+        Ok(Scenario { seed, ..scenario.clone() })
     }
 
     /// The command that makes the same run again.
@@ -339,10 +358,14 @@ impl SimArgs {
                 writeln!(out)?;
             }
         }
+        let elected = self.elected(info)?;
         if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+            print::json(&report, elected, out)?;
         } else {
             print::report(info, scenario, &report, out)?;
+            if let Some(elected) = elected {
+                writeln!(out, "tree         {elected}")?;
+            }
         }
         if report.is_fine() {
             return Ok(Verdict::Fine);
@@ -381,7 +404,7 @@ impl SimArgs {
         let reports: Vec<Report> = seeds
             .par_iter()
             .progress_with(progress.clone())
-            .map(|&seed| Ok(run(info, &Scenario { seed, ..scenario.clone() }, &options)?.report))
+            .map(|&seed| Ok(run(info, &self.seeded(scenario, seed)?, &options)?.report))
             .collect::<Result<_>>()?;
         progress.finish_and_clear();
         let failed: Vec<&Report> = reports.iter().filter(|report| !report.is_fine()).collect();

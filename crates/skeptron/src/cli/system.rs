@@ -12,7 +12,10 @@ use skeptron_core::{Arbitration, NodeId, Setup};
 use super::names;
 use super::quorum::source::Source;
 
+mod elected;
 mod network;
+
+pub use elected::{Elected, Network};
 
 /// The information structures that have a name.
 pub(crate) const STRUCTURES: [&str; 5] =
@@ -42,8 +45,8 @@ pub struct SystemArgs {
     /// them [default: maekawa]
     #[arg(long, value_name = "PRESET|FILE", help_heading = "Layout")]
     pub structure: Option<String>,
-    /// Tree for `raymond`: balanced:K, star, line, or a file with a `CHILD PARENT` pair on each line
-    /// [default: balanced:2]
+    /// Tree for `raymond`: balanced:K, star, line, elected (by `spanning-tree`, in the same network),
+    /// or a file with a `CHILD PARENT` pair on each line [default: balanced:2]
     #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
     pub tree: Option<String>,
     /// How the holder chooses in `singhal`: round-robin, smallest-sequence or nearest
@@ -54,24 +57,53 @@ pub struct SystemArgs {
     /// [default: ascending]
     #[arg(long, value_name = "ORDER", help_heading = "Layout")]
     pub ring: Option<String>,
-    /// The network of `spanning-tree`: complete, ring, line, star, grid, hypercube, or a file with two
-    /// linked nodes on each line [default: complete]
+    /// The network of `spanning-tree`, also where it elects the tree of `raymond`: complete, ring,
+    /// line, star, grid, hypercube, or a file with two linked nodes on each line [default: complete]
     #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
     pub graph: Option<String>,
 }
 
 impl SystemArgs {
-    /// The system for `info`, of `default_nodes` if nothing says otherwise.
+    /// The system for `info`, of `default_nodes` if nothing says otherwise, in the network for which
+    /// figures are published.
     ///
     /// # Errors
     /// If a layout is unknown, malformed, impossible, or not for this algorithm.
     pub fn setup<C>(&self, info: &Entry<C>, default_nodes: usize) -> Result<Setup> {
+        Ok(self.setup_in(info, default_nodes, &Network::default())?.0)
+    }
+
+    /// The system for `info` in that network, and how its tree was elected, if it was.
+    ///
+    /// # Errors
+    /// As [`SystemArgs::setup`], and if an election comes to nothing.
+    pub fn setup_in<C>(
+        &self,
+        info: &Entry<C>,
+        default_nodes: usize,
+        network: &Network,
+    ) -> Result<(Setup, Option<Elected>)> {
         self.refuse_foreign_layouts(info)?;
         let nodes = match self.nodes {
             Some(nodes) => nodes,
             None => self.nodes_of_layout()?.unwrap_or(default_nodes),
         };
         let setup = Setup::new(nodes)?;
+        if !self.elects_tree() {
+            return Ok((self.laid_out(info, setup)?, None));
+        }
+        let graph = network::graph(self.graph.as_deref().unwrap_or("complete"), nodes)?;
+        let elected = Elected::in_network(setup.clone(), graph, network)?;
+        Ok((setup.with_tree(elected.tree.clone())?, Some(elected)))
+    }
+
+    /// Whether the nodes elect their tree themselves.
+    pub(crate) fn elects_tree(&self) -> bool {
+        self.tree.as_deref() == Some("elected")
+    }
+
+    fn laid_out<C>(&self, info: &Entry<C>, setup: Setup) -> Result<Setup> {
+        let nodes = setup.nodes();
         Ok(match info.layout {
             Layout::None => setup,
             Layout::Coordinator => match &self.coordinator {
@@ -121,6 +153,12 @@ impl SystemArgs {
     }
 
     fn refuse_foreign_layouts<C>(&self, info: &Entry<C>) -> Result<()> {
+        let elects_tree = info.layout == Layout::Tree && self.elects_tree();
+        ensure!(
+            info.layout != Layout::Tree || self.graph.is_none() || elects_tree,
+            "{} takes --graph only where its tree is elected in it; add --tree elected",
+            info.name
+        );
         let given = [
             ("--coordinator", self.coordinator.is_some(), &[Layout::Coordinator][..]),
             ("--quorum", self.quorum.is_some(), &[Layout::Quorums, Layout::Structure]),
@@ -128,7 +166,7 @@ impl SystemArgs {
             ("--tree", self.tree.is_some(), &[Layout::Tree]),
             ("--arbitration", self.arbitration.is_some(), &[Layout::Arbitration]),
             ("--ring", self.ring.is_some(), &[Layout::Ring]),
-            ("--graph", self.graph.is_some(), &[Layout::Graph]),
+            ("--graph", self.graph.is_some(), &[Layout::Graph, Layout::Tree]),
         ];
         for (option, is_given, takers) in given {
             ensure!(
@@ -197,7 +235,7 @@ impl SystemArgs {
 }
 
 fn tree(name: &str, nodes: usize) -> Result<Tree> {
-    const KINDS: [&str; 3] = ["balanced:2", "star", "line"];
+    const KINDS: [&str; 4] = ["balanced:2", "star", "line", "elected"];
     match name.split_once(':') {
         _ if name == "star" => Ok(Tree::star(nodes)),
         _ if name == "line" => Ok(Tree::line(nodes)),
@@ -209,8 +247,8 @@ fn tree(name: &str, nodes: usize) -> Result<Tree> {
         },
         _ if Path::new(name).exists() => tree_file(name, Some(nodes)),
         _ => bail!(
-            "there is no tree `{name}`; there are balanced:K, star, line, or a file, and no file has \
-             that name{}",
+            "there is no tree `{name}`; there are balanced:K, star, line, elected, or a file, and no file \
+             has that name{}",
             names::did_you_mean(name, KINDS.into_iter())
         ),
     }

@@ -1,15 +1,16 @@
 //! A comparison as one self-contained page.
 
-use skeptron_core::catalogue::{Family, Info};
+use skeptron_core::catalogue::Info;
 use skeptron_markup::escaped;
 
-use super::super::table::number;
 use super::Diagram;
+use super::judged::Judged;
 use super::measure::{Figure, Row};
-use super::plot::{LogY, Plot, Point, Series};
+use super::plot::{LogY, Plot, Series};
 use look::Look;
 
-mod look;
+pub(super) mod frame;
+pub(super) mod look;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -88,86 +89,38 @@ const VIEWS: [View; 6] = [
 
 impl Page<'_> {
     pub(super) fn html(&self) -> String {
-        let title = "Distributed mutual exclusion: claimed and measured";
-        format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-             <title>{title}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n<main>\n\
-             <h1>{title}</h1>\n{}{}{}{}{}</main>\n</body>\n</html>\n",
-            include_str!("html/page.css"),
-            look::sheet(self.algorithms),
+        let parts = [
             self.introduction(),
-            self.legend(),
+            frame::legend(self.algorithms),
             self.plots(),
             self.figures(),
-            self.diagrams(),
-        )
+            frame::diagrams(
+                self.diagrams,
+                "A short run of each: four nodes, a few entries, messages that take 0.6 to 1.4 units. \
+                 Point at an arrow or a bar to see what it is.",
+            ),
+        ];
+        let title = "Distributed mutual exclusion: claimed and measured";
+        frame::document(title, &look::sheet(self.algorithms), &parts.concat())
     }
 
     fn introduction(&self) -> String {
         let nodes: Vec<String> = self.nodes.iter().map(usize::to_string).collect();
-        let count = |sign: &str| self.rows.iter().filter(|row| row.verdict() == sign).count();
-        let judged = self.rows.iter().filter(|row| row.holds.is_some()).count();
-        let verdict = if judged == 0 {
+        let judged: Vec<&Judged> = self.rows.iter().map(|row| &row.judged).collect();
+        let verdict = frame::verdict(&judged).unwrap_or_else(|| {
             "The claims are for latency and section 1; under these settings they are shown, but \
              not judged."
-                .to_string()
-        } else {
-            let failed = match count("✗") {
-                0 => "<strong>none fails</strong>".to_string(),
-                1 => "<strong class=\"outside\">1 does not hold</strong>".to_string(),
-                n => format!("<strong class=\"outside\">{n} do not hold</strong>"),
-            };
-            format!(
-                "Of {judged} claims, {} are met exactly, {} within 2 % or the interval, {} keep \
-                 their bounds, and {failed}.",
-                count("="),
-                count("≈"),
-                count("✓"),
-            )
-        };
-        let algorithms = match self.algorithms {
-            [one] => escaped(one.title),
-            several => format!("{} algorithms", several.len()),
-        };
+                .into()
+        });
         format!(
-            "<p class=\"lead\">{algorithms}, simulated with N = {} nodes, each with a lone \
+            "<p class=\"lead\">{}, simulated with N = {} nodes, each with a lone \
              requester, with one requester at a time, and saturated; every figure beside the one \
              that was published. Settings: {}. Times are in units of the message latency T. \
              {verdict}</p>\n<pre class=\"command\"><code>{}</code></pre>\n",
+            frame::subject(self.algorithms),
             nodes.join(", "),
             escaped(self.settings),
             escaped(self.command)
-        )
-    }
-
-    fn legend(&self) -> String {
-        let families = [Family::Central, Family::Permission, Family::Quorum, Family::Token];
-        let mut items = String::new();
-        for family in families {
-            let members: Vec<_> = self.algorithms.iter().filter(|i| i.family == family).collect();
-            if members.is_empty() {
-                continue;
-            }
-            items += &format!("<div>\n<h3>{}</h3>\n<ul>\n", escaped(look::family(family)));
-            for info in members {
-                let look = Look::of(info);
-                items += &format!(
-                    "<li class=\"{}\">{}<span><b>{}</b> <small>{}</small></span></li>\n",
-                    look.class,
-                    look.shape.icon(&look.class, look.dash),
-                    escaped(info.name),
-                    escaped(info.paper)
-                );
-            }
-            items += "</ul>\n</div>\n";
-        }
-        format!(
-            "<section>\n<h2>Algorithms</h2>\n<div class=\"legend\">\n{items}</div>\n\
-             <p class=\"hint\">A broad pale line is the published formula, a pale area lies between \
-             published bounds, a whisker is a 95 % interval. Where lines coincide they take turns, \
-             and markers of equal values stand side by side. Point at a line, a name or a marker to \
-             single it out.</p>\n</section>\n"
         )
     }
 
@@ -199,72 +152,12 @@ impl Page<'_> {
     }
 
     fn series(&self, info: &Info, nodes: &[usize], figure: Figure) -> Series {
-        let look = Look::of(info);
-        let rows = nodes.iter().filter_map(|&n| Row::find(self.rows, info.name, n, figure));
-        let mut series = Series {
-            class: look.class,
-            label: info.name.into(),
-            shape: look.shape,
-            dash: look.dash,
-            points: Vec::new(),
-            expected: Vec::new(),
-            band: Vec::new(),
-        };
-        for row in rows {
-            let x = row.nodes as f64;
-            if let Some(measured) = row.measured {
-                let (y, spread) = (measured.mean, measured.half_width);
-                series.points.push(Point { x, y, spread, tooltip: tooltip(row) });
-            }
-            if let Some(claim) = &row.claim {
-                match claim.typical {
-                    Some(typical) => series.expected.push((x, typical)),
-                    None => series.band.push((x, claim.low, claim.high)),
-                }
+        let mut series = Look::of(info).series(info.name);
+        for &n in nodes {
+            if let Some(judged) = Row::find(self.rows, info.name, n, figure) {
+                frame::add_point(&mut series, n, info.name, judged);
             }
         }
         series
-    }
-
-    fn diagrams(&self) -> String {
-        let figure = |Diagram { info, svg, command }: &Diagram| {
-            let idea = info.idea.split_inclusive(". ").next().unwrap_or_default().trim_end();
-            format!(
-                "<figure class=\"diagram\">\n<h3>{}</h3>\n<p>{}</p>\n\
-                 <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{} in space and time\">\
-                 \n{svg}</div>\n<figcaption><code>{}</code></figcaption>\n</figure>\n",
-                escaped(info.title),
-                escaped(idea),
-                escaped(info.title),
-                escaped(command)
-            )
-        };
-        let figures: String = self.diagrams.iter().map(figure).collect();
-        format!(
-            "<section>\n<h2>In space and time</h2>\n<p>A short run of each: four nodes, a few \
-             entries, messages that take 0.6 to 1.4 units. Point at an arrow or a bar to see what \
-             it is.</p>\n{figures}</section>\n"
-        )
-    }
-}
-
-fn tooltip(row: &Row) -> String {
-    let mut text = format!("{}, N = {}: {}", row.algorithm, row.nodes, measured(row));
-    if let Some(claim) = &row.claim {
-        text += &format!("\nclaim {} = {}", claim.text, table::values(claim));
-    }
-    let sign = row.verdict();
-    if !sign.is_empty() {
-        text += &format!("  {sign}");
-    }
-    text
-}
-
-/// The mean with its interval, if it has one.
-fn measured(row: &Row) -> String {
-    match row.measured {
-        None => "–".into(),
-        Some(estimate) if estimate.half_width < 5e-4 => number(estimate.mean),
-        Some(estimate) => format!("{} ± {}", number(estimate.mean), number(estimate.half_width)),
     }
 }

@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 use serde::Serialize;
+use skeptron_core::Claim;
 use skeptron_core::catalogue::{Claims, Info};
-use skeptron_core::{Claim, Figures};
 use skeptron_sim::{Options, Report, Scenario, run};
 
 use super::super::estimate::Estimate;
 use super::CompareArgs;
+use super::judged::{Claimed, Judged, Standard};
 
 /// Who asks how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,58 +95,14 @@ impl Figure {
     }
 }
 
-/// One figure of one algorithm at one N: claimed and measured.
+/// One figure of one algorithm at one N.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Row {
     pub(super) algorithm: &'static str,
     pub(super) nodes: usize,
     pub(super) figure: Figure,
-    pub(super) claim: Option<Claimed>,
-    /// `None` where there is nothing to measure, such as a hand-over with a single requester.
-    pub(super) measured: Option<Estimate>,
-    /// Measured minus claimed: the typical value, else the nearer bound.
-    pub(super) deviation: Option<f64>,
-    /// Whether the bounds hold; `None` where the claim does not apply to these settings.
-    pub(super) holds: Option<bool>,
-}
-
-/// A claim with its values in one system.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Claimed {
-    pub(super) text: String,
-    pub(super) low: f64,
-    pub(super) typical: Option<f64>,
-    pub(super) high: f64,
-}
-
-impl Claimed {
-    fn new(claim: &Claim, figures: &Figures) -> Self {
-        Claimed {
-            text: claim.to_string(),
-            low: claim.low.value(figures),
-            typical: claim.typical.map(|typical| typical.value(figures)),
-            high: claim.high.value(figures),
-        }
-    }
-
-    /// The law `1 / (synchronisation delay + E)` for a section of one unit.
-    fn throughput(sync: &Claim, figures: &Figures) -> Self {
-        let law = |delay: f64| 1.0 / (delay + 1.0);
-        let Claimed { text, low, typical, high } = Claimed::new(sync, figures);
-        Claimed {
-            text: match low == high {
-                true => format!("1/({text} + E)"),
-                false => format!("1/(({text}) + E)"),
-            },
-            low: law(high),
-            typical: typical.map(law),
-            high: law(low),
-        }
-    }
-
-    pub(super) fn is_exact(&self) -> bool {
-        self.low == self.high
-    }
+    #[serde(flatten)]
+    pub(super) judged: Judged,
 }
 
 impl Job {
@@ -161,7 +118,7 @@ impl Job {
         let has_chance = self.load == Load::Uniform
             || scenario.latency.as_constant().is_none()
             || scenario.section.as_constant().is_none();
-        let seeds = if has_chance { args.seeds } else { 1 };
+        let seeds = if has_chance { args.seeds() } else { 1 };
         let runs = (1..=seeds).map(|seed| {
             let outcome =
                 run(self.info, &Scenario { seed, ..scenario.clone() }, &Options::default())?;
@@ -173,10 +130,12 @@ impl Job {
             && scenario.section.as_constant() == Some(skeptron_sim::trace::TICKS_PER_UNIT);
         // One run of chance has no interval to judge by.
         let certain = !has_chance || seeds > 1;
+        let standard = if plain && certain { Standard::Bounds } else { Standard::None };
         let row = |figure, claim: Option<Claimed>, value: fn(&Report) -> Option<f64>| {
             let values: Option<Vec<f64>> = reports.iter().map(value).collect();
             let measured = values.map(|values| Estimate::of(&values));
-            Row::new(self, figure, claim, measured, plain && certain)
+            let judged = Judged::new(claim, measured, standard);
+            Row { algorithm: self.info.name, nodes: self.nodes, figure, judged }
         };
         let claimed = |claim: &Claim| Some(Claimed::new(claim, &figures));
         let messages: fn(&Report) -> Option<f64> = |report| Some(report.messages.per_entry);
@@ -235,76 +194,15 @@ impl Job {
 }
 
 impl Row {
-    fn new(
-        job: &Job,
-        figure: Figure,
-        claim: Option<Claimed>,
-        measured: Option<Estimate>,
-        judged: bool,
-    ) -> Self {
-        let against = claim.as_ref().zip(measured);
-        let deviation = against.map(|(claim, estimate)| match claim.typical {
-            Some(typical) => estimate.mean - typical,
-            None => estimate.mean - estimate.mean.clamp(claim.low, claim.high),
-        });
-        let holds = against.filter(|_| judged).map(|(claim, estimate)| {
-            // Exact where there is no chance; else the claim must lie within a generous interval.
-            let slack = 1e-9 + 2.0 * estimate.half_width;
-            estimate.mean >= claim.low - slack && estimate.mean <= claim.high + slack
-        });
-        Row {
-            algorithm: job.info.name,
-            nodes: job.nodes,
-            figure,
-            claim,
-            measured,
-            deviation,
-            holds,
-        }
-    }
-
     /// The one about this.
     pub(super) fn find<'a>(
         rows: &'a [Row],
         algorithm: &str,
         nodes: usize,
         figure: Figure,
-    ) -> Option<&'a Row> {
+    ) -> Option<&'a Judged> {
         let is_it =
             |row: &&Row| row.algorithm == algorithm && row.nodes == nodes && row.figure == figure;
-        rows.iter().find(is_it)
-    }
-
-    /// The deviation in percent of what it is measured from; `None` from 0, unless there is none.
-    pub(super) fn percent(&self) -> Option<f64> {
-        let (deviation, measured) = (self.deviation?, self.measured?);
-        let from = measured.mean - deviation;
-        match deviation.abs() < 1e-9 {
-            true => Some(0.0),
-            false => (from > 0.0).then_some(100.0 * deviation / from),
-        }
-    }
-
-    /// How the measurement stands to the claim, in a sign.
-    pub(super) fn verdict(&self) -> String {
-        let (Some(claim), Some(deviation), Some(measured)) =
-            (&self.claim, self.deviation, self.measured)
-        else {
-            return String::new();
-        };
-        match self.holds {
-            None => String::new(),
-            Some(false) => "✗".into(),
-            Some(true) if deviation.abs() < 1e-9 && claim.is_exact() => "=".into(),
-            Some(true) => match claim.typical {
-                Some(typical)
-                    if typical > 0.0
-                        && deviation.abs() <= measured.half_width.max(0.02 * typical) =>
-                {
-                    "≈".into()
-                }
-                _ => "✓".into(),
-            },
-        }
+        rows.iter().find(is_it).map(|row| &row.judged)
     }
 }

@@ -6,6 +6,7 @@ use skeptron_core::Claim;
 use skeptron_core::catalogue::Info;
 
 use super::super::table::{number, table as new_table};
+use super::judged::Judged;
 use super::measure::{Figure, Row};
 
 /// One line per algorithm and N, one column per figure.
@@ -46,9 +47,9 @@ pub(super) fn table(
          token of token-ring goes on circulating), and saturated. Against the published formula: = equal, ≈ within 2 % or\n\
          the interval, with the deviation, ✓ within its bounds, ✗ outside. `skeptron list` explains the letters."
     )?;
-    let missed: Vec<&Row> = rows.iter().filter(|row| row.holds == Some(false)).collect();
+    let missed: Vec<&Row> = rows.iter().filter(|row| row.judged.holds == Some(false)).collect();
     for row in missed {
-        if let (Some(claim), Some(measured)) = (&row.claim, row.measured) {
+        if let (Some(claim), Some(measured)) = (&row.judged.claim, row.judged.measured) {
             writeln!(
                 out,
                 "✗ {} at N = {}: {} is {}, claimed {} = {} … {}",
@@ -67,15 +68,10 @@ pub(super) fn table(
 
 fn cell(rows: &[Row], info: &Info, nodes: usize, figure: Figure) -> String {
     let found = Row::find(rows, info.name, nodes, figure);
-    match found.and_then(|row| Some((row, row.measured?))) {
+    match found.and_then(|judged| Some((judged, judged.measured?))) {
         None => "–".into(),
-        Some((row, measured)) => {
-            let verdict = row.verdict();
-            let tells = |percent: &f64| ["≈", "✗"].contains(&&*verdict) && percent.abs() >= 0.05;
-            let deviation = row.percent().filter(tells);
-            let deviation = deviation.map_or(String::new(), |percent| format!(" {percent:+.1} %"));
-            let deviation = deviation.replace('-', "−");
-            format!("{} {verdict}{deviation}", number(measured.mean)).trim_end().to_string()
+        Some((judged, measured)) => {
+            format!("{} {}", number(measured.mean), judged.remark()).trim_end().to_string()
         }
     }
 }
@@ -90,29 +86,31 @@ fn brief(claim: Claim) -> String {
 
 /// One line per figure.
 pub(super) fn csv(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "algorithm,nodes,figure,measured,half_width,claim,low,typical,high,deviation,holds"
-    )?;
-    let optional = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    for row in rows {
-        let claim = row.claim.as_ref();
-        let figure = serde_json::to_value(row.figure).unwrap_or_default();
-        writeln!(
-            out,
-            "{},{},{},{},{},\"{}\",{},{},{},{},{}",
-            row.algorithm,
-            row.nodes,
-            figure.as_str().unwrap_or_default(),
-            optional(row.measured.map(|m| m.mean)),
-            optional(row.measured.map(|m| m.half_width)),
-            claim.map_or("", |claim| &claim.text),
-            optional(claim.map(|claim| claim.low)),
-            optional(claim.and_then(|claim| claim.typical)),
-            optional(claim.map(|claim| claim.high)),
-            optional(row.deviation),
-            row.holds.map_or(String::new(), |holds| holds.to_string()),
-        )?;
+    writeln!(out, "algorithm,nodes,figure,{JUDGED}")?;
+    for Row { algorithm, nodes, figure, judged } in rows {
+        let figure = serde_json::to_value(figure).unwrap_or_default();
+        let figure = figure.as_str().unwrap_or_default();
+        writeln!(out, "{algorithm},{nodes},{figure},{}", values(judged))?;
     }
     Ok(())
+}
+
+/// The columns of [`values`].
+pub(super) const JUDGED: &str = "measured,half_width,claim,low,typical,high,deviation,holds";
+
+/// What was measured and claimed, separated by commas.
+pub(super) fn values(judged: &Judged) -> String {
+    let optional = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let claim = judged.claim.as_ref();
+    format!(
+        "{},{},\"{}\",{},{},{},{},{}",
+        optional(judged.measured.map(|m| m.mean)),
+        optional(judged.measured.map(|m| m.half_width)),
+        claim.map_or("", |claim| &claim.text),
+        optional(claim.map(|claim| claim.low)),
+        optional(claim.and_then(|claim| claim.typical)),
+        optional(claim.map(|claim| claim.high)),
+        optional(judged.deviation),
+        judged.holds.map_or(String::new(), |holds| holds.to_string()),
+    )
 }

@@ -5,9 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use skeptron_core::catalogue::{self, Info};
+use skeptron_core::catalogue::{self, Algorithm, Broken, Entry};
+use skeptron_core::election::Case;
 use skeptron_sim::trace::svg;
 
+use super::super::sim::SimArgs;
 use super::super::{list, textbook};
 use super::page;
 
@@ -35,57 +37,65 @@ pub(super) fn write(dir: &Path) -> Result<usize> {
 pub fn files() -> Result<Vec<(String, String)>> {
     let mut files = vec![("README.md".to_string(), index())];
     for info in catalogue::sound() {
-        let trace = textbook::run_of(info)?.trace()?;
-        let command = trace.header.command.clone().unwrap_or_default();
-        files.push((format!("{}.svg", info.name), svg::draw(&trace, &svg::Options::default())));
-        files.push((format!("{}.md", info.name), with_figure(info, &command)));
+        files.extend(with_figure(info, Algorithm::Mutex(info), textbook::run_of(info)?)?);
+    }
+    for info in catalogue::sound_elections() {
+        files.extend(with_figure(info, Algorithm::Election(info), textbook::election(info)?)?);
     }
     Ok(files)
 }
 
-fn with_figure(info: &Info, command: &str) -> String {
-    let mut text = page(info);
-    let _ = write!(
-        text,
-        "\n## A run\n\n![A run of {}]({}.svg)\n\n    {command} --trace {}.svg\n",
-        info.title, info.name, info.name
+/// The page of an algorithm and the picture of its textbook run.
+fn with_figure<C>(
+    info: &Entry<C>,
+    algorithm: Algorithm,
+    run: SimArgs,
+) -> Result<[(String, String); 2]> {
+    let (name, title) = (info.name, info.title);
+    let trace = run.trace()?;
+    let command = trace.header.command.clone().unwrap_or_default();
+    let figure = format!(
+        "\n## A run\n\n![A run of {title}]({name}.svg)\n\n    {command} --trace {name}.svg\n"
     );
-    let variants: Vec<&Info> = broken_variants(info).collect();
-    if !variants.is_empty() {
-        text.push_str("\n## Broken on purpose\n");
-        for variant in variants {
-            if let Some(broken) = variant.broken {
-                let _ = write!(
-                    text,
-                    "\n`{}` breaks {}: {}.\n\n    {}\n    {}\n",
-                    variant.name,
-                    list::breaks(broken.breaks),
-                    broken.flaw,
-                    list::refuted(variant.name, &broken),
-                    list::shown(variant.name, &broken)
-                );
-            }
+    let picture = svg::draw(&trace, &svg::Options::default());
+    let text = page::of(algorithm) + &figure + &what_breaks(name);
+    Ok([(format!("{name}.svg"), picture), (format!("{name}.md"), text)])
+}
+
+/// The broken variants of an algorithm, each with the commands that show it.
+fn what_breaks(name: &str) -> String {
+    let mut text = String::new();
+    for (variant, broken) in broken_variants(name) {
+        if text.is_empty() {
+            text.push_str("\n## Broken on purpose\n");
         }
+        let _ = write!(
+            text,
+            "\n`{variant}` breaks {}: {}.\n\n    {}\n    {}\n",
+            list::breaks(broken.breaks),
+            broken.flaw,
+            list::refuted(variant, &broken),
+            list::shown(variant, &broken)
+        );
     }
     text
 }
 
-/// The broken variants of a sound algorithm: those that carry its name before their flaw, and no
-/// longer name of another sound one.
-pub fn broken_variants(sound: &Info) -> impl Iterator<Item = &'static Info> {
-    let name = sound.name;
-    catalogue::all().filter(move |info| {
-        info.broken.is_some() && sound_one_of(info).is_some_and(|of| of.name == name)
-    })
+/// The broken variants of a sound algorithm.
+fn broken_variants(sound: &str) -> impl Iterator<Item = (&'static str, Broken)> {
+    let mutexes = catalogue::all().map(|info| (info.name, info.broken));
+    let all = mutexes.chain(catalogue::elections().map(|info| (info.name, info.broken)));
+    let broken = all.filter_map(|(name, broken)| Some((name, broken?)));
+    broken.filter(move |(name, _)| sound_one_of(name) == Some(sound))
 }
 
-/// The sound algorithm whose broken variant `info` is.
+/// The sound algorithm whose broken variant this is: the longest name that it carries before its flaw.
 #[must_use]
-pub fn sound_one_of(info: &Info) -> Option<&'static Info> {
-    let carries = |sound: &&Info| {
-        info.name.strip_prefix(sound.name).is_some_and(|rest| rest.starts_with('-'))
-    };
-    catalogue::sound().filter(carries).max_by_key(|sound| sound.name.len())
+pub fn sound_one_of(name: &str) -> Option<&'static str> {
+    let carries = |sound: &&str| name.strip_prefix(sound).is_some_and(|rest| rest.starts_with('-'));
+    let mutexes = catalogue::sound().map(|info| info.name);
+    let all = mutexes.chain(catalogue::sound_elections().map(|info| info.name));
+    all.filter(carries).max_by_key(|sound| sound.len())
 }
 
 fn index() -> String {
@@ -93,6 +103,7 @@ fn index() -> String {
         "# The algorithms\n\n\
          One page each: idea, rules, costs, assumptions, a run, and the variants that are broken on\n\
          purpose. Written by `{COMMAND}`; a test compares.\n\n\
+         ## Mutual exclusion\n\n\
          | algorithm | family | messages, lone | saturated | synchronisation delay | paper |\n\
          |---|---|---|---|---|---|\n"
     );
@@ -112,7 +123,30 @@ fn index() -> String {
     }
     text.push_str(
         "\nMessages per entry. N nodes, K quorum size, D diameter of the tree, d distance to the first\n\
-         holder, L and U Sanders' bounds, T the latency of a message.\n",
+         holder, L and U Sanders' bounds, T the latency of a message.\n\n\
+         ## Elections\n\n\
+         | algorithm | family | messages | time | paper |\n|---|---|---|---|---|\n",
+    );
+    for info in catalogue::sound_elections() {
+        let figure = |figure: fn(&Case) -> String| {
+            let all = info.claims.cases.iter();
+            let said = all.map(|case| format!("{} {}", case.name, figure(case)));
+            said.collect::<Vec<_>>().join("<br>")
+        };
+        let _ = writeln!(
+            text,
+            "| [{}]({}.md) | {} | {} | {} | {} |",
+            info.title,
+            info.name,
+            info.family,
+            figure(list::messages),
+            figure(|case| format!("{} T", list::time(case))),
+            list::short_paper(info.paper)
+        );
+    }
+    text.push_str(
+        "\nMessages of one election, and from the call until everybody alive knows the leader. A guided tour\n\
+         with all of them is in [elections](../elections.md).\n",
     );
     text
 }

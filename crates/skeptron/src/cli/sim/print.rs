@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
 use skeptron_core::Figures;
 use skeptron_core::catalogue::{Claims, Info, Order};
 use skeptron_sim::replay::Replayed;
@@ -9,6 +10,7 @@ use skeptron_sim::trace::Trace;
 use skeptron_sim::{Report, Scenario, Summary};
 
 use super::super::Verdict;
+use super::super::system::Elected;
 use super::super::table::{number, table};
 
 /// The report of one run as a table.
@@ -107,6 +109,23 @@ pub(super) fn report(
         )?;
     }
     writeln!(out, "run          {} events, trace hash {}", report.events, report.trace_hash)?;
+    Ok(())
+}
+
+/// The report as JSON, and how its tree was elected, if it was.
+pub(super) fn json(
+    report: &Report,
+    elected: Option<Elected>,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Told<'a> {
+        #[serde(flatten)]
+        report: &'a Report,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        elected: Option<Elected>,
+    }
+    writeln!(out, "{}", serde_json::to_string_pretty(&Told { report, elected })?)?;
     Ok(())
 }
 

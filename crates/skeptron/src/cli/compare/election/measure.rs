@@ -1,0 +1,141 @@
+//! The runs behind a comparison of elections, and what they are held against.
+
+use anyhow::{Context as _, Result, bail};
+use serde::Serialize;
+use skeptron_core::catalogue::ElectionInfo;
+use skeptron_core::election::{Case, RingOrder};
+use skeptron_core::{Claim, Figures};
+use skeptron_sim::Options;
+use skeptron_sim::election::{Report, Scenario, run};
+
+use super::super::super::estimate::Estimate;
+use super::super::judged::{Claimed, Judged, Standard};
+
+/// One situation to run, with as many seeds as are needed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    info: &'static ElectionInfo,
+    case: &'static Case,
+    nodes: usize,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Figure {
+    /// Messages of the kinds that the claim counts.
+    Messages,
+    /// Messages of all kinds, where the claim does not count all.
+    AllMessages,
+    /// From the call until everybody knows the leader.
+    Time,
+}
+
+impl Figure {
+    pub(super) const ALL: [Figure; 3] = [Figure::Messages, Figure::AllMessages, Figure::Time];
+
+    /// What it is called in CSV and JSON.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Figure::Messages => "messages",
+            Figure::AllMessages => "all_messages",
+            Figure::Time => "time",
+        }
+    }
+
+    /// What it is called in prose, in this case.
+    pub(super) fn title(self, case: &Case) -> String {
+        match self {
+            Figure::Messages if case.counted.is_empty() => "messages".into(),
+            Figure::Messages => format!("{} messages", case.counted.join(" and ")),
+            Figure::AllMessages => "messages of all kinds".into(),
+            Figure::Time => "time in T".into(),
+        }
+    }
+}
+
+/// One figure of one algorithm in one situation at one N.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Row {
+    pub(super) algorithm: &'static str,
+    pub(super) case: &'static str,
+    pub(super) nodes: usize,
+    pub(super) figure: Figure,
+    #[serde(flatten)]
+    pub(super) judged: Judged,
+}
+
+impl Row {
+    /// The one about this.
+    pub(super) fn find<'a>(
+        rows: &'a [Row],
+        algorithm: &str,
+        case: &str,
+        nodes: usize,
+        figure: Figure,
+    ) -> Option<&'a Judged> {
+        let is_it = |row: &&Row| {
+            row.algorithm == algorithm
+                && row.case == case
+                && row.nodes == nodes
+                && row.figure == figure
+        };
+        rows.iter().find(is_it).map(|row| &row.judged)
+    }
+}
+
+impl Job {
+    /// All situations of these algorithms at these sizes that can be.
+    pub(super) fn all(algorithms: &[&'static ElectionInfo], nodes: &[usize]) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        for &info in algorithms {
+            for case in info.claims.cases {
+                let enough = nodes.iter().filter(|&&nodes| nodes >= case.least_nodes());
+                jobs.extend(enough.map(|&nodes| Job { info, case, nodes }));
+            }
+        }
+        jobs
+    }
+
+    pub(super) fn measure(&self, seeds: u64) -> Result<Vec<Row>> {
+        let Job { info, case, nodes } = *self;
+        let has_chance = case.ring == RingOrder::Random;
+        let seeds = if has_chance { seeds } else { 1 };
+        let reports: Vec<Report> = (1..=seeds).map(|seed| self.run(seed)).collect::<Result<_>>()?;
+        let standard = match has_chance {
+            false => Standard::Bounds,
+            // One run of chance has no interval to judge by.
+            true if seeds == 1 => Standard::None,
+            true => Standard::Typical,
+        };
+        let figures = Figures { n: nodes as f64, ..Figures::default() };
+        let row = |figure, claim: Option<Claim>, value: &dyn Fn(&Report) -> Option<f64>| {
+            let values: Option<Vec<f64>> = reports.iter().map(value).collect();
+            let measured = values.map(|values| Estimate::of(&values));
+            let claim = claim.map(|claim| Claimed::new(&claim, &figures));
+            let judged = Judged::new(claim, measured, standard);
+            Row { algorithm: info.name, case: case.name, nodes, figure, judged }
+        };
+        let counted = |report: &Report| Some(report.messages.counted(case.counted) as f64);
+        let mut rows = vec![row(Figure::Messages, Some(case.messages), &counted)];
+        if !case.counted.is_empty() {
+            let all = |report: &Report| Some(report.messages.total as f64);
+            rows.push(row(Figure::AllMessages, None, &all));
+        }
+        rows.push(row(Figure::Time, case.time, &|report| report.time));
+        Ok(rows)
+    }
+
+    fn run(&self, seed: u64) -> Result<Report> {
+        let Job { info, case, nodes } = *self;
+        let scenario = Scenario::of_case(info, case, nodes, seed)?;
+        let at = || format!("{}, {}, N = {nodes}, seed {seed}", info.name, case.name);
+        let report = run(info, &scenario, &Options::default()).with_context(at)?.report;
+        match report.violations.first() {
+            None => Ok(report),
+            Some(violation) => {
+                bail!("{}: {} is violated: {}", at(), violation.property, violation.detail)
+            }
+        }
+    }
+}

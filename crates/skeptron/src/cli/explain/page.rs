@@ -1,0 +1,246 @@
+//! One page on an algorithm, in Markdown that also reads well as text.
+
+use std::fmt::Write as _;
+
+use skeptron_core::Claim;
+use skeptron_core::catalogue::{
+    Algorithm, Breaks, Claims, ElectionInfo, Entry, Info, Layout, Order,
+};
+
+use super::list;
+
+/// The page of an algorithm of either kind.
+#[must_use]
+pub(super) fn of(algorithm: Algorithm) -> String {
+    match algorithm {
+        Algorithm::Mutex(info) => mutex(info),
+        Algorithm::Election(info) => election(info),
+    }
+}
+
+fn mutex(info: &Info) -> String {
+    let claims = &info.claims;
+    let mut page = Page::begun(info);
+    page.line("\n## Costs\n");
+    page.line("| figure | claim |\n|---|---|");
+    let mut row = |figure: &str, claim: String| page.line(&format!("| {figure} | {claim} |"));
+    row("messages, first entry of a lone requester", claims.messages_first.to_string());
+    row("messages, each further entry of it", claims.messages_again.to_string());
+    row("messages per entry, saturated", claims.messages_saturated.to_string());
+    if let Some(uniform) = claims.messages_uniform {
+        let figure = "messages per entry, one uniformly chosen requester at a time";
+        row(figure, uniform.to_string());
+    }
+    row("client delay, first entry", format!("{} T", claims.client_first));
+    row("client delay, each further entry", format!("{} T", claims.client_again));
+    row("synchronisation delay, saturated", format!("{} T", claims.sync_delay));
+    page.end_of_table();
+    page.line(&format!("For two nodes or more: {}.\n", symbols(&mutex_claims(claims))));
+    page.line("## Assumptions\n");
+    page.line(match info.channel {
+        Order::Fifo => "- Channels are reliable, deliver once, and keep the order (FIFO).",
+        Order::Any => "- Channels are reliable and deliver once; messages may overtake each other.",
+    });
+    page.layout(info);
+    page.line(if claims.ordered {
+        "- Requests ordered by happened-before are served in that order."
+    } else {
+        "- It does not promise to serve requests in the order of happened-before."
+    });
+    page.notes(info);
+    page.text
+}
+
+fn election(info: &ElectionInfo) -> String {
+    let claims = &info.claims;
+    let mut page = Page::begun(info);
+    page.line("\n## Costs\n");
+    page.line("| case | messages | time |\n|---|---|---|");
+    for case in claims.cases {
+        let time = case.time.map_or("–".into(), |time| format!("{time} T"));
+        let (name, when) = (case.name, case.when);
+        page.line(&format!("| {name}: {when} | {} | {time} |", list::messages(case)));
+    }
+    page.end_of_table();
+    let figures: Vec<Claim> =
+        claims.cases.iter().flat_map(|case| [Some(case.messages), case.time]).flatten().collect();
+    page.line(&format!(
+        "Of one election among two live nodes or more; time is from the call until all of them know the \
+         leader. {}.\n",
+        symbols(&figures)
+    ));
+    page.line("## Assumptions\n");
+    page.line(&format!("- It survives {}.", claims.survives));
+    page.line(match info.channel {
+        Order::Fifo => "- Channels keep the order (FIFO).",
+        Order::Any => "- Messages may overtake each other.",
+    });
+    page.layout(info);
+    if claims.highest {
+        page.line("- The highest id among those that are alive throughout wins.");
+    }
+    page.notes(info);
+    page.text
+}
+
+/// A page that is being written.
+struct Page {
+    text: String,
+}
+
+impl Page {
+    /// With all that comes before the costs.
+    fn begun<C>(info: &Entry<C>) -> Self {
+        let mut page = Page { text: String::new() };
+        page.line(&format!("# {} (`{}`)\n", info.title, info.name));
+        page.line(&format!("{}\n", info.paper));
+        if let Some(broken) = info.broken {
+            page.line(&format!(
+                "**Broken on purpose**: {}; {}. It is here to be refuted:\n",
+                broken.flaw,
+                cost(broken.breaks)
+            ));
+            page.line(&format!("    {}", list::refuted(info.name, &broken)));
+            page.line(&format!("    {}\n", list::shown(info.name, &broken)));
+            page.line("What follows is about the algorithm without this flaw.\n");
+        }
+        page.line("## Idea\n");
+        page.line(&format!("{}\n", info.idea));
+        page.line("## Rules\n");
+        for (number, rule) in info.rules.iter().enumerate() {
+            page.line(&format!("{}. {rule}", number + 1));
+        }
+        page
+    }
+
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.text, "{}", textwrap(text));
+    }
+
+    /// Without an empty line the next one would be a row.
+    fn end_of_table(&mut self) {
+        self.line("");
+    }
+
+    fn layout<C>(&mut self, info: &Entry<C>) {
+        self.line(match info.layout {
+            Layout::None => "- It needs no layout.",
+            Layout::Coordinator => "- One node is the coordinator (`--coordinator`).",
+            Layout::Quorums => "- Each node has a quorum, and any two quorums meet (`--quorum`).",
+            Layout::Structure => "- A valid information structure (`--structure`).",
+            Layout::Tree => "- The nodes form a tree (`--tree`).",
+            Layout::Arbitration => {
+                "- The holder chooses the next one by an arbitration rule (`--arbitration`)."
+            }
+            Layout::Ring => "- The nodes stand in a ring (`--ring`).",
+            Layout::Graph => "- The nodes are linked to a connected network (`--graph`).",
+        });
+    }
+
+    fn notes<C>(&mut self, info: &Entry<C>) {
+        for note in info.notes {
+            self.line(&format!("- {note}"));
+        }
+    }
+}
+
+/// What can happen if that property is violated.
+fn cost(breaks: Breaks) -> &'static str {
+    match breaks {
+        Breaks::Safety => "two nodes can be inside at once",
+        Breaks::Liveness => "somebody can wait for ever",
+        Breaks::Order => "a request can be served before one that happened before it",
+        Breaks::Refused => "a node can get what it has to refuse",
+        Breaks::Agreement => "one epoch can have two leaders",
+        Breaks::Validity => "the leader can be dead, or not the highest",
+        Breaks::Termination => "an election may never end",
+    }
+}
+
+fn mutex_claims(claims: &Claims) -> Vec<Claim> {
+    let messages = [claims.messages_first, claims.messages_again, claims.messages_saturated];
+    let delays = [claims.client_first, claims.client_again, claims.sync_delay];
+    messages.into_iter().chain(claims.messages_uniform).chain(delays).collect()
+}
+
+/// What the letters in the formulas of these claims mean.
+fn symbols(claims: &[Claim]) -> String {
+    const MEANINGS: [(char, &str); 8] = [
+        ('N', "N the number of nodes"),
+        ('K', "K the size of a quorum"),
+        ('D', "D the diameter of the tree"),
+        ('d', "d the distance to the first holder"),
+        ('H', "H(n) = 1 + 1/2 + … + 1/n the harmonic number"),
+        ('L', "L the lower of Sanders' bounds"),
+        ('U', "U the upper one"),
+        ('T', "T the mean latency of a message"),
+    ];
+    let formulas: Vec<String> =
+        claims.iter().map(|claim| claim.to_string().replace("about", "")).collect();
+    let used = |letter: char| letter == 'T' || formulas.iter().any(|text| text.contains(letter));
+    let said: Vec<&str> =
+        MEANINGS.iter().filter(|(letter, _)| used(*letter)).map(|(_, meaning)| *meaning).collect();
+    said.join(", ")
+}
+
+/// Breaks long lines of prose at 96 columns, with what follows a list mark indented.
+fn textwrap(text: &str) -> String {
+    const WIDTH: usize = 96;
+    if text.starts_with(['|', ' ', '#']) || text.chars().count() <= WIDTH {
+        return text.to_string();
+    }
+    let indent = match text.split_once(' ') {
+        Some(("-", _)) => "  ",
+        // `1.`, but not the initial of an author.
+        Some((mark, _))
+            if mark.ends_with('.') && mark.starts_with(|c: char| c.is_ascii_digit()) =>
+        {
+            "   "
+        }
+        _ => "",
+    };
+    let mut wrapped = text[..text.len() - text.trim_start().len()].to_string();
+    let mut column = 0;
+    let trailing = &text[text.trim_end().len()..];
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > WIDTH {
+            wrapped.push('\n');
+            wrapped.push_str(indent);
+            column = indent.len();
+        } else if column > 0 {
+            wrapped.push(' ');
+            column += 1;
+        }
+        wrapped.push_str(word);
+        column += length;
+    }
+    wrapped + trailing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skeptron_core::catalogue;
+
+    /// Else Markdown takes the paragraph for a row.
+    #[test]
+    fn tables_end_with_an_empty_line() {
+        let mutexes = catalogue::all().map(Algorithm::Mutex);
+        for algorithm in mutexes.chain(catalogue::elections().map(Algorithm::Election)) {
+            let page = of(algorithm);
+            let lines: Vec<&str> = page.lines().collect();
+            for pair in lines.windows(2).filter(|pair| pair[0].starts_with('|')) {
+                assert!(pair[1].starts_with('|') || pair[1].is_empty(), "{algorithm:?}: {pair:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_letters_in_use_are_explained() {
+        let symbols = |name| symbols(&mutex_claims(&catalogue::find(name).unwrap().claims));
+        assert_eq!(symbols("central"), "T the mean latency of a message");
+        assert!(symbols("naimi-trehel").contains("H(n)"));
+        assert!(!symbols("lamport").contains("tree"));
+    }
+}
