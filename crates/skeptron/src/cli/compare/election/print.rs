@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use comfy_table::{ColumnConstraint, Width};
 use skeptron_core::catalogue::ElectionInfo;
 
 use super::super::super::table::{number, table as new_table};
@@ -18,6 +19,10 @@ pub(super) fn table(
 ) -> io::Result<()> {
     let mut table =
         new_table(["algorithm", "case", "N", "messages", "claim", "", "time", "claim", ""]);
+    // No formula is broken in the middle.
+    if let Some(claims) = table.column_mut(4) {
+        claims.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(20)));
+    }
     for info in algorithms {
         for (place, case) in info.claims.cases.iter().enumerate() {
             let name = if place == 0 { info.name } else { "" };
