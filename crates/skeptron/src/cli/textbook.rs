@@ -22,13 +22,14 @@ pub fn run_of(info: &Info) -> Result<SimArgs> {
     SimArgs::parse(&format!("{} {own} --entries 4 --warmup 0", info.name))
 }
 
-/// The options of the textbook run of an election.
+/// The options of the textbook run of an election: the leader is down and somebody notices.
 ///
 /// # Errors
 /// Never for an algorithm of the catalogue; a test runs them all.
-pub fn election(info: &ElectionInfo) -> Result<SimArgs> {
+pub fn election_of(info: &ElectionInfo) -> Result<SimArgs> {
     let own = match info.layout {
-        Layout::Graph => "-n 5 --graph ring --initiators 1,4",
+        Layout::Ring => "-n 5 --crash 5@0 --initiators 1,2 --ring 2,5,1,4,3",
+        Layout::Graph => "-n 4 --graph ring --initiators 1,2",
         _ => "-n 4 --crash 4@0 --initiators 1",
     };
     SimArgs::parse(&format!("{} {own}", info.name))

@@ -33,7 +33,7 @@ pub(super) fn run(args: &CompareArgs, out: &mut impl Write) -> Result<Verdict> {
     let rows: Vec<Row> = rows.into_iter().flatten().collect();
     // Before the table: who reads that may stop early.
     if let Some((name, mut file)) = page_file {
-        let diagram = |info: &&'static ElectionInfo| drawn(info, textbook::election(info)?);
+        let diagram = |info: &&'static ElectionInfo| drawn(info, textbook::election_of(info)?);
         let page = html::Page {
             algorithms: &algorithms,
             nodes: &nodes,

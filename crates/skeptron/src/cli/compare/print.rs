@@ -77,7 +77,7 @@ fn cell(rows: &[Row], info: &Info, nodes: usize, figure: Figure) -> String {
 }
 
 /// A claim as short as it can be said: what to expect, else the bounds.
-fn brief(claim: Claim) -> String {
+pub(super) fn brief(claim: Claim) -> String {
     match claim.typical {
         Some(typical) if !claim.is_exact() => format!("≈ {typical}"),
         _ => claim.to_string(),

@@ -40,7 +40,7 @@ pub fn files() -> Result<Vec<(String, String)>> {
         files.extend(with_figure(info, Algorithm::Mutex(info), textbook::run_of(info)?)?);
     }
     for info in catalogue::sound_elections() {
-        files.extend(with_figure(info, Algorithm::Election(info), textbook::election(info)?)?);
+        files.extend(with_figure(info, Algorithm::Election(info), textbook::election_of(info)?)?);
     }
     Ok(files)
 }

@@ -44,8 +44,9 @@ const VIEWS: [View; 3] = [
         messages: true,
         most: true,
         text: "All kinds of messages, in whichever of its published situations takes most. This is \
-               where they part: N² where everybody asks everybody above, N log N where a ring knows \
-               how far to ask, and 2 N where one message goes round twice.",
+               where they part: up to N³ where all flood a complete network, N² where everybody asks \
+               everybody, N log N where ids on a ring go no farther than they have to, and in proportion \
+               to N where a list goes round twice.",
     },
     View {
         heading: "Messages, the cheapest case of each",

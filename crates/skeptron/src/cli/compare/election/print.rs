@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
+use comfy_table::{ColumnConstraint, Width};
 use skeptron_core::catalogue::ElectionInfo;
 
-use super::super::super::list;
-use super::super::super::table::table as new_table;
+use super::super::super::table::{number, table as new_table};
 use super::super::judged::Judged;
-use super::super::print::{JUDGED, values};
+use super::super::print::{JUDGED, brief, values};
 use super::measure::{Figure, Row};
 
 /// One line per case and N, measured beside claimed.
@@ -19,6 +19,10 @@ pub(super) fn table(
 ) -> io::Result<()> {
     let mut table =
         new_table(["algorithm", "case", "N", "messages", "claim", "", "time", "claim", ""]);
+    // No formula is broken in the middle.
+    if let Some(claims) = table.column_mut(4) {
+        claims.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(20)));
+    }
     for info in algorithms {
         for (place, case) in info.claims.cases.iter().enumerate() {
             let name = if place == 0 { info.name } else { "" };
@@ -26,11 +30,11 @@ pub(super) fn table(
                 name.to_string(),
                 case.name.into(),
                 String::new(),
+                case.counted.join(" "),
+                brief(case.messages),
                 String::new(),
-                list::messages(case),
                 String::new(),
-                String::new(),
-                list::time(case),
+                case.time.map_or("–".into(), brief),
             ]);
             for &n in nodes.iter().filter(|&&n| n >= case.least_nodes()) {
                 let mut cells = vec![String::new(), String::new(), n.to_string()];
@@ -46,6 +50,7 @@ pub(super) fn table(
         out,
         "Messages of one election, and from the call until everybody alive knows the leader in units of the message\n\
          latency, which is also the bound that timers count in. Means over random rings come with their 95 % interval.\n\
+         Where kinds of messages are named, only these are counted.\n\
          Against the published formula: = equal, ≈ within 2 % or the interval, with the deviation, ✓ within its bounds,\n\
          ✗ missed. `skeptron explain NAME` describes the cases."
     )?;
@@ -69,7 +74,10 @@ pub(super) fn table(
 /// Measured, claimed, verdict.
 fn triple(judged: Option<&Judged>) -> [String; 3] {
     let Some(judged) = judged else { return [const { String::new() }; 3] };
-    let claimed = judged.claim.as_ref().map_or("–".into(), |claim| claim.values());
+    let claimed = judged.claim.as_ref().map_or("–".into(), |claim| match claim.typical {
+        Some(typical) => number(typical),
+        None => claim.values(),
+    });
     [judged.mean(), claimed, judged.remark()]
 }
 
