@@ -48,11 +48,12 @@ const SOUND: ElectionInfo = ElectionInfo {
     rules: &[
         "Call: begin a new epoch; ELECTION to every higher id and wait two bounds for an answer.",
         "ELECTION: answer OK and hold an own election in that epoch, unless one is under way in it.",
+        "ELECTION of an older epoch: answer OK; the leader adds COORDINATOR.",
         "No OK in time, or nobody higher: be the leader; COORDINATOR to every lower id.",
         "An OK: wait for COORDINATOR; if none comes in time, begin again in a new epoch.",
         "COORDINATOR: its sender is the leader.",
         "A COORDINATOR of an older epoch from a node above the present leader: somebody came back who \
-         does not know better; begin a new epoch, which tells it.",
+         does not know better; begin a new epoch, which tells it. While asking it counts as an OK.",
     ],
     notes: &[
         "A receiver that only answers OK and holds no election of its own leaves everybody waiting.",
@@ -82,8 +83,8 @@ enum Flaw {
     ShortTimeout,
     /// It takes OK for the end of its worries.
     NeverAgain,
-    /// A node that comes back takes part in the epoch that is under way.
-    JoinsOnReturn,
+    /// It does not listen to those who come back while it asks.
+    DeafWhileAsking,
 }
 
 /// A node's state.
@@ -97,7 +98,7 @@ pub struct Bully {
     /// Who leads, as far as it knows; itself until it hears better when it comes back.
     leader: NodeId,
     phase: Phase,
-    /// Whether it has come back from a crash and taken part in no election since.
+    /// Whether it has come back from a crash and named no leader since.
     returned: bool,
 }
 
@@ -192,7 +193,6 @@ impl Bully {
     fn begin(&mut self, epoch: Epoch, out: &mut Outbox<Self>) {
         self.leave_phase(out);
         self.epoch = epoch;
-        self.returned = false;
         if self.higher().next().is_none() {
             return self.win(out);
         }
@@ -217,14 +217,14 @@ impl Bully {
             out.send(from, Msg::Ok(epoch));
             return Ok(());
         }
-        let joins = !self.returned || self.flaw == Flaw::JoinsOnReturn;
         if epoch > self.epoch {
-            self.begin(if joins { epoch } else { epoch.next(self.me) }, out);
-        } else if epoch < self.epoch && self.phase == Phase::Idle {
-            // The asker knows nothing of the last election: it was down then.
-            self.begin(self.epoch.next(self.me), out);
+            self.begin(if self.returned { epoch.next(self.me) } else { epoch }, out);
         }
         out.send(from, Msg::Ok(self.epoch));
+        if epoch < self.epoch && self.phase == Phase::Idle && self.leader == self.me {
+            // The asker knows nothing of the last election: it is late, or was down then.
+            out.send(from, Msg::Coordinator(self.epoch));
+        }
         Ok(())
     }
 
@@ -235,14 +235,19 @@ impl Bully {
         }
         // An OK of an older epoch answers a question that was put again since.
         if self.phase == Phase::Asking && epoch >= self.epoch {
-            self.leave_phase(out);
             self.epoch = epoch;
-            if self.flaw != Flaw::NeverAgain {
-                self.phase = Phase::Waiting;
-                out.arm(Alarm::Coordinator, WAIT);
-            }
+            self.leave_it_to_others(out);
         }
         Ok(())
+    }
+
+    /// Wait for COORDINATOR.
+    fn leave_it_to_others(&mut self, out: &mut Outbox<Self>) {
+        self.leave_phase(out);
+        if self.flaw != Flaw::NeverAgain {
+            self.phase = Phase::Waiting;
+            out.arm(Alarm::Coordinator, WAIT);
+        }
     }
 
     /// No OK within the timeout: COORDINATOR to every lower id.
@@ -265,6 +270,8 @@ impl Bully {
         }
         if epoch >= self.epoch {
             self.follow(from, epoch, out);
+        } else if self.phase == Phase::Asking && self.flaw != Flaw::DeafWhileAsking {
+            self.leave_it_to_others(out);
         } else if self.phase == Phase::Idle && from > self.leader {
             self.begin(self.epoch.next(self.me), out);
         }
@@ -326,12 +333,12 @@ impl Election for Bully {
             ..SOUND
         },
         ElectionInfo {
-            name: "bully-joins-on-return",
+            name: "bully-deaf-while-asking",
             broken: Some(Broken {
-                flaw: "a node that comes back takes part in an election in which it was counted dead",
-                breaks: Breaks::Agreement,
-                shown_by: "-n 4 --crash 4@0..4.5 --initiators 1 --latency uniform:0.1..1 --detector perfect:2",
-                refuted_by: "-n 3 --crashes 1 --restarts 1",
+                flaw: "it asks the higher ones and does not hear the one that has just come back and leads",
+                breaks: Breaks::Termination,
+                shown_by: "-n 4 --crash 4@0..6 --initiators 1,2@5 --latency uniform:0.1..1 --detector perfect:1",
+                refuted_by: "-n 4 --initiators 1,2 --crashes 1 --restarts 1",
             }),
             ..SOUND
         },
@@ -343,7 +350,7 @@ impl Election for Bully {
             "bully-only-answers" => Flaw::OnlyAnswers,
             "bully-short-timeout" => Flaw::ShortTimeout,
             "bully-never-again" => Flaw::NeverAgain,
-            "bully-joins-on-return" => Flaw::JoinsOnReturn,
+            "bully-deaf-while-asking" => Flaw::DeafWhileAsking,
             _ => return Err(SetupError::UnknownName(name.into())),
         };
         let n = setup.nodes();
@@ -372,6 +379,7 @@ impl Election for Bully {
 mod tests {
     use super::*;
     use crate::election::stage::Stage;
+    use crate::election::storm::{self, GALE, SQUALL};
 
     fn stage(n: usize) -> Stage<Bully> {
         Stage::new("bully", &Setup::new(n).unwrap())
@@ -459,5 +467,16 @@ mod tests {
             let refused = stage.inject(from, to, message.clone());
             assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {message:?}");
         }
+    }
+
+    #[test]
+    fn it_survives_storms() {
+        storm::survives::<Bully>("bully", SQUALL, 10_000);
+        storm::survives::<Bully>("bully", GALE, 10_000);
+    }
+
+    #[test]
+    fn broken_variants_break_in_storms() {
+        storm::refutes_the_broken::<Bully>(SQUALL, 20_000);
     }
 }

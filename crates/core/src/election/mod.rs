@@ -3,6 +3,8 @@
 pub(crate) mod claims;
 #[cfg(test)]
 mod stage;
+#[cfg(test)]
+mod storm;
 
 use std::fmt;
 

@@ -10,7 +10,7 @@ use crate::election::{Elected, Epoch};
 pub struct Leadership {
     /// Whether the highest id must win.
     highest: bool,
-    /// The first leader that was named in each epoch.
+    /// The leader that was named in each epoch: the first, or the next if that one has crashed since.
     leaders: BTreeMap<Epoch, NodeId>,
     /// The highest epoch that any node has been in.
     newest: Epoch,
@@ -22,12 +22,22 @@ pub struct Leadership {
 struct Life {
     up: bool,
     since: Option<Epoch>,
+    /// The newest epoch when it crashed last.
+    fell: Option<Epoch>,
+}
+
+impl Life {
+    /// Whether whatever it was in that epoch ended with a crash.
+    fn ended(self, epoch: Epoch) -> bool {
+        self.fell.is_some_and(|fell| epoch <= fell)
+    }
 }
 
 /// What is wrong with naming a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Discord {
-    /// Agreement: somebody else was named in the same epoch.
+    /// Agreement: somebody else was named in the same epoch, and both are alive. A leader that crashed
+    /// before it could tell everybody may be replaced in its epoch: nobody can know that it had won.
     Other(NodeId),
     /// Validity: the leader was down already when the epoch began.
     Dead,
@@ -39,7 +49,7 @@ impl Leadership {
     /// For a system of `n` nodes, all of them alive.
     #[must_use]
     pub fn new(n: usize, highest: bool) -> Self {
-        let nodes = vec![Life { up: true, since: Some(Epoch::FIRST) }; n];
+        let nodes = vec![Life { up: true, since: Some(Epoch::FIRST), fell: None }; n];
         Leadership { highest, leaders: BTreeMap::new(), newest: Epoch::FIRST, nodes }
     }
 
@@ -50,12 +60,14 @@ impl Leadership {
 
     /// `node` stops.
     pub fn crash(&mut self, node: NodeId) {
-        self.nodes[node.index()] = Life { up: false, since: Some(self.newest) };
+        let newest = Some(self.newest);
+        self.nodes[node.index()] = Life { up: false, since: newest, fell: newest };
     }
 
     /// `node` begins again. It may win, but need not before [`Leadership::trusted`].
     pub fn restart(&mut self, node: NodeId) {
-        self.nodes[node.index()] = Life { up: true, since: None };
+        let life = &mut self.nodes[node.index()];
+        (life.up, life.since) = (true, None);
     }
 
     /// Every detector knows by now that `node` has begun again.
@@ -68,14 +80,12 @@ impl Leadership {
     pub fn named(&mut self, elected: Elected) -> Option<Discord> {
         let Elected { leader, epoch } = elected;
         self.reached(epoch);
-        match self.leaders.insert(epoch, leader) {
-            Some(other) if other != leader => {
-                self.leaders.insert(epoch, other);
-                return Some(Discord::Other(other));
-            }
-            Some(_) => return None,
-            None => {}
-        }
+        let ended = |node: NodeId| self.nodes[node.index()].ended(epoch);
+        match self.leaders.get(&epoch) {
+            Some(&other) if other == leader || ended(leader) => return None,
+            Some(&other) if !ended(other) => return Some(Discord::Other(other)),
+            _ => self.leaders.insert(epoch, leader),
+        };
         let throughout = |node: NodeId, up: bool| {
             let life = self.nodes[node.index()];
             life.up == up && life.since.is_some_and(|since| since < epoch)
@@ -136,5 +146,19 @@ mod tests {
         assert_eq!(monitor.named(elected(1, 5)), None);
         monitor.trusted(node(2));
         assert_eq!(monitor.named(elected(1, 6)), Some(Discord::Passed(node(2))));
+    }
+
+    #[test]
+    fn who_crashed_may_be_replaced_in_its_epoch() {
+        let mut monitor = Leadership::new(4, true);
+        assert_eq!(monitor.named(elected(3, 1)), None);
+        monitor.crash(node(3));
+        assert_eq!(monitor.named(elected(2, 1)), None);
+        assert_eq!(monitor.named(elected(3, 1)), None, "word of it that comes late");
+        assert_eq!(monitor.named(elected(1, 1)), Some(Discord::Other(node(2))));
+        monitor.restart(node(3));
+        assert_eq!(monitor.named(elected(2, 1)), None, "its old life is over");
+        assert_eq!(monitor.named(elected(3, 2)), None);
+        assert_eq!(monitor.named(elected(2, 2)), Some(Discord::Other(node(3))));
     }
 }
