@@ -135,6 +135,31 @@ impl Distribution {
         }
     }
 
+    /// The longest time that it yields, if there is one.
+    #[must_use]
+    pub fn most(&self) -> Option<Ticks> {
+        match &self.shape {
+            Shape::Constant(ticks) => Some(*ticks),
+            Shape::Uniform { high, .. } => Some(*high),
+            Shape::Empirical(values) => values.iter().max().copied(),
+            Shape::Exponential { .. } | Shape::Normal { .. } | Shape::Pareto { .. } => None,
+        }
+    }
+
+    /// Its mean. That of a Pareto distribution with a shape of 1 or less is infinite, which is the
+    /// longest time here.
+    #[must_use]
+    pub fn mean(&self) -> Ticks {
+        match &self.shape {
+            Shape::Constant(ticks) => *ticks,
+            Shape::Uniform { low, high } => low.midpoint(*high),
+            Shape::Exponential { mean } | Shape::Normal { mean, .. } => ticks(*mean),
+            Shape::Pareto { scale, shape } if *shape > 1.0 => ticks(scale * shape / (shape - 1.0)),
+            Shape::Pareto { .. } => ticks(LONGEST_UNITS),
+            Shape::Empirical(values) => values.iter().sum::<Ticks>() / values.len() as Ticks,
+        }
+    }
+
     /// The first values that a generator with this seed draws, in ticks.
     #[must_use]
     pub fn values(&self, seed: u64, count: usize) -> Vec<Ticks> {

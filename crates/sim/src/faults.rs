@@ -45,12 +45,21 @@ pub struct PlannedFault {
 /// What can befall a node or the network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// The node stops and forgets everything; at the end it begins again in its initial state.
+    /// The node stops and forgets everything; at the end it begins again in its initial state, but for
+    /// the epoch that an election keeps in stable storage.
     Crash(NodeId),
     /// The node stands still; what arrives waits until it goes on.
     Pause(NodeId),
     /// Messages sent across the cut are lost until it is mended.
     Cut(Cut),
+}
+
+impl Fault {
+    /// Whether a node stops.
+    #[must_use]
+    pub fn is_crash(&self) -> bool {
+        matches!(self, Fault::Crash(_))
+    }
 }
 
 /// A cut of the network.

@@ -7,6 +7,7 @@
 mod applications;
 mod chance;
 mod distribution;
+pub mod election;
 mod faults;
 mod metrics;
 mod network;

@@ -109,7 +109,8 @@ pub struct Load {
 /// A property that did not hold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violation {
-    /// Which one: `exclusion`, `progress`, `order`, `fence`, `refused`.
+    /// Which one: `exclusion`, `progress`, `order`, `fence`, `refused`; of an election `agreement`,
+    /// `validity`, `termination`, `refused`.
     pub property: &'static str,
     /// When, in units.
     pub at: f64,
@@ -256,7 +257,7 @@ pub(crate) fn units(ticks: Ticks) -> f64 {
     ticks as f64 / TICKS_PER_UNIT as f64
 }
 
-fn as_map<S: serde::Serializer>(
+pub(crate) fn as_map<S: serde::Serializer>(
     pairs: &[(&'static str, u64)],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

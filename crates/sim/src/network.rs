@@ -118,6 +118,20 @@ impl Latency {
         &self.table[from * self.sites + to]
     }
 
+    /// The longest that a message may take, if there is a longest.
+    #[must_use]
+    pub fn most(&self) -> Option<Ticks> {
+        self.table.iter().map(Distribution::most).try_fold(0, |most, d| Some(d?.max(most)))
+    }
+
+    /// What an algorithm with timers may take for the longest: what it is, or three times the mean on
+    /// the slowest link where there is none.
+    #[must_use]
+    pub fn bound(&self) -> Ticks {
+        let slowest = || self.table.iter().map(Distribution::mean).max().unwrap_or(0);
+        self.most().unwrap_or_else(|| slowest().saturating_mul(3))
+    }
+
     /// The one value that every message takes, if it is so.
     #[must_use]
     pub fn as_constant(&self) -> Option<Ticks> {
@@ -248,6 +262,13 @@ mod tests {
         let mut network = Network::new(Latency::parse("three-dc", 6).unwrap(), Order::Fifo, 6, 1);
         let mut to = |to| network.arrival(0, NodeId::new(0), NodeId::new(to));
         assert_eq!([to(3), to(1), to(2)], [250, 5000, 20_000]);
+    }
+
+    #[test]
+    fn the_bound_is_the_longest_way_or_thrice_the_mean() {
+        let bound = |text| Latency::parse(text, 6).unwrap().bound();
+        assert_eq!(["1", "uniform:0.5..1.5", "three-dc"].map(bound), [1000, 1500, 25_000]);
+        assert_eq!(["exp:1", "normal:2,9", "pareto:1,1.5"].map(bound), [3000, 6000, 9000]);
     }
 
     #[test]

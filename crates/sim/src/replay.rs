@@ -161,7 +161,12 @@ impl<P: Mutex> System<P> {
                 return Ok(());
             }
             What::Duplicate { id, of } => return Ok(self.flights.duplicate(id, of, node)?),
-            What::Send { .. } | What::Enter { .. } | What::Refuse { .. } => {
+            What::Send { .. }
+            | What::Enter { .. }
+            | What::Refuse { .. }
+            | What::Arm { .. }
+            | What::Disarm { .. }
+            | What::Elect { .. } => {
                 return self.effect(record);
             }
             _ => {}
@@ -199,7 +204,8 @@ impl<P: Mutex> System<P> {
                 self.step(t, node, Input::Start);
             }
             What::Pause => self.states[i] = State::Paused,
-            _ => self.states[i] = State::Up,
+            What::Resume => self.states[i] = State::Up,
+            _ => return Err(Mismatch::Foreign { found: quoted(record) }),
         }
         Ok(())
     }

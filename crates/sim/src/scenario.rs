@@ -1,7 +1,7 @@
 //! Everything that determines a run.
 
 use skeptron_core::catalogue::{Info, Order};
-use skeptron_core::{Figures, NodeId, Setup, SetupError};
+use skeptron_core::{Figures, Formula, NodeId, Setup, SetupError};
 use thiserror::Error;
 
 use crate::distribution::Distribution;
@@ -66,6 +66,9 @@ pub enum ScenarioError {
     /// Nobody asks.
     #[error("nobody asks: there must be at least one requester")]
     NoRequesters,
+    /// Nobody calls.
+    #[error("nobody calls: there must be at least one initiator")]
+    NoInitiators,
     /// A number is out of its range.
     #[error("{what} is {value}; it must be {range}")]
     OutOfRange {
@@ -113,36 +116,12 @@ impl Scenario {
     /// The first thing found wrong.
     pub fn check(&self, info: &Info) -> Result<(), ScenarioError> {
         let nodes = self.setup.nodes();
-        let bytes = info.memory.value(&Figures { n: nodes as f64, ..Figures::default() });
-        let gib = (bytes / f64::from(1 << 30)) as u64;
-        if gib >= MOST_GIB {
-            return Err(ScenarioError::TooLarge { algorithm: info.name, nodes, gib });
-        }
-        let known = |what, node: NodeId| {
-            if node.index() < nodes {
-                Ok(())
-            } else {
-                Err(ScenarioError::UnknownNode { what, node, nodes })
-            }
-        };
-        let within = |what, ok: bool, value: String, range| {
-            if ok { Ok(()) } else { Err(ScenarioError::OutOfRange { what, value, range }) }
-        };
-        // A tick is a thousandth of a unit: a higher rate would make time stand still.
-        let rate = |what, rate: f64| {
-            within(what, rate > 0.0 && rate <= 1e3, short(rate), "above 0 and at most 1000")
-        };
-        let length = |what, length: f64| {
-            let fits = length > 0.0 && length <= 1e6;
-            within(what, fits, short(length), "above 0 and at most 1000000")
-        };
-        let chance =
-            |what, p: f64| within(what, (0.0..=1.0).contains(&p), short(p), "between 0 and 1");
+        check_memory(info.name, info.memory, nodes)?;
         if self.requesters.is_empty() {
             return Err(ScenarioError::NoRequesters);
         }
         for &node in &self.requesters {
-            known("the list of requesters", node)?;
+            known("the list of requesters", node, nodes)?;
         }
         within("the number of entries", self.entries > 0, self.entries.to_string(), "at least 1")?;
         let all = self.warmup.checked_add(self.entries);
@@ -178,7 +157,7 @@ impl Scenario {
             }
             Workload::List(list) => {
                 for &(_, node) in list {
-                    known("the list of requests", node)?;
+                    known("the list of requests", node, nodes)?;
                 }
                 let back = list.windows(2).find(|pair| pair[0].0 > pair[1].0);
                 within(
@@ -189,32 +168,81 @@ impl Scenario {
                 )?;
             }
         }
-        chance("the probability of loss", self.faults.loss)?;
-        chance("the probability of duplication", self.faults.duplicate)?;
-        for planned in &self.faults.planned {
-            match &planned.fault {
-                Fault::Crash(node) => known("a crash", *node)?,
-                Fault::Pause(node) => known("a pause", *node)?,
-                Fault::Cut(cut) => {
-                    for node in cut.from.iter().chain(cut.to.iter()) {
-                        known("a partition", node)?;
-                    }
-                }
-            }
-        }
-        let random = [self.faults.crashes, self.faults.pauses, self.faults.partitions];
-        for fault in random.into_iter().flatten() {
-            rate("the rate of a fault", fault.rate)?;
-            if let Some(lasting) = fault.lasting {
-                length("the mean length of a fault", lasting)?;
-            }
-        }
-        Ok(())
+        check_faults(&self.faults, nodes)
     }
 }
 
+/// Whether the nodes fit the memory.
+pub(crate) fn check_memory(
+    algorithm: &'static str,
+    memory: Formula,
+    nodes: usize,
+) -> Result<(), ScenarioError> {
+    let bytes = memory.value(&Figures { n: nodes as f64, ..Figures::default() });
+    let gib = (bytes / f64::from(1 << 30)) as u64;
+    if gib >= MOST_GIB {
+        return Err(ScenarioError::TooLarge { algorithm, nodes, gib });
+    }
+    Ok(())
+}
+
+/// Whether that can go wrong with a system of `nodes`.
+pub(crate) fn check_faults(faults: &Faults, nodes: usize) -> Result<(), ScenarioError> {
+    chance("the probability of loss", faults.loss)?;
+    chance("the probability of duplication", faults.duplicate)?;
+    for planned in &faults.planned {
+        match &planned.fault {
+            Fault::Crash(node) => known("a crash", *node, nodes)?,
+            Fault::Pause(node) => known("a pause", *node, nodes)?,
+            Fault::Cut(cut) => {
+                for node in cut.from.iter().chain(cut.to.iter()) {
+                    known("a partition", node, nodes)?;
+                }
+            }
+        }
+    }
+    for fault in [faults.crashes, faults.pauses, faults.partitions].into_iter().flatten() {
+        rate("the rate of a fault", fault.rate)?;
+        if let Some(lasting) = fault.lasting {
+            length("the mean length of a fault", lasting)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn known(what: &'static str, node: NodeId, nodes: usize) -> Result<(), ScenarioError> {
+    if node.index() < nodes {
+        Ok(())
+    } else {
+        Err(ScenarioError::UnknownNode { what, node, nodes })
+    }
+}
+
+pub(crate) fn within(
+    what: &'static str,
+    ok: bool,
+    value: String,
+    range: &'static str,
+) -> Result<(), ScenarioError> {
+    if ok { Ok(()) } else { Err(ScenarioError::OutOfRange { what, value, range }) }
+}
+
+/// A tick is a thousandth of a unit: a higher rate would make time stand still.
+pub(crate) fn rate(what: &'static str, rate: f64) -> Result<(), ScenarioError> {
+    within(what, rate > 0.0 && rate <= 1e3, short(rate), "above 0 and at most 1000")
+}
+
+pub(crate) fn length(what: &'static str, length: f64) -> Result<(), ScenarioError> {
+    let fits = length > 0.0 && length <= 1e6;
+    within(what, fits, short(length), "above 0 and at most 1000000")
+}
+
+fn chance(what: &'static str, p: f64) -> Result<(), ScenarioError> {
+    within(what, (0.0..=1.0).contains(&p), short(p), "between 0 and 1")
+}
+
 /// A number without a tail of three hundred zeros.
-fn short(number: f64) -> String {
+pub(crate) fn short(number: f64) -> String {
     let text = format!("{number:?}");
     text.strip_suffix(".0").unwrap_or(&text).to_string()
 }

@@ -54,6 +54,12 @@ pub enum Mismatch {
         /// What the node does now.
         expected: String,
     },
+    /// It belongs to the other kind of algorithm.
+    #[error("no input of such an algorithm: {found}")]
+    Foreign {
+        /// What the trace says.
+        found: String,
+    },
     /// Nothing happens at a node that is down or paused, and only one that is can go on.
     #[error("{node} is {state} and cannot take this: {found}")]
     State {

@@ -30,6 +30,9 @@ pub enum Inconsistent {
     /// A node's word to itself is a local step.
     #[error("{0} sends a message to itself")]
     ToItself(NodeId),
+    /// A failure detector watches the others.
+    #[error("{0} is told whether it is alive itself")]
+    OfItself(NodeId),
     /// The message was not sent before.
     #[error("message {0} was not sent before")]
     NotSent(u64),
@@ -82,6 +85,11 @@ impl<T: Clone> Flights<T> {
         match record.what {
             What::Send { to, .. } if to == record.node => Err(Inconsistent::ToItself(to)),
             What::Send { to, .. } => self.known(to),
+            What::Suspect { whom } | What::Trust { whom } if whom == record.node => {
+                Err(Inconsistent::OfItself(whom))
+            }
+            What::Suspect { whom } | What::Trust { whom } => self.known(whom),
+            What::Elect { leader, epoch } => self.known(leader).and(self.known(epoch.by)),
             _ => Ok(()),
         }
     }

@@ -4,7 +4,8 @@ use std::io::{self, BufRead, Write};
 
 use serde::Deserialize;
 use serde_json::Value;
-use skeptron_core::{SetupError, catalogue};
+use skeptron_core::SetupError;
+use skeptron_core::catalogue::Algorithm;
 use thiserror::Error;
 
 use super::{Flights, Header, Inconsistent, Record, Trace, VERSION, What};
@@ -96,7 +97,7 @@ fn header(line: &[u8]) -> Result<Header, Cause> {
         Some(_) => {}
     }
     let mut header = Header::deserialize(&value).map_err(|error| malformed(&error, &value))?;
-    if catalogue::find(&header.algorithm).is_none() {
+    if Algorithm::find(&header.algorithm).is_none() {
         return Err(Cause::UnknownAlgorithm(header.algorithm));
     }
     if header.ticks_per_unit == 0 {
@@ -115,7 +116,8 @@ fn record(line: &[u8], flights: &mut Flights<()>) -> Result<Record, Cause> {
     | What::Crash
     | What::Restart
     | What::Pause
-    | What::Resume = record.what
+    | What::Resume
+    | What::Call = record.what
     {
         let mut fields = value.as_object().into_iter().flat_map(|fields| fields.keys());
         if let Some(field) = fields.find(|field| !["t", "node", "do"].contains(&field.as_str())) {
@@ -232,6 +234,11 @@ mod tests {
             damaged(3, r#"{"t":0,"node":1,"do":"enter","fence":4,"fences":5}"#),
             damaged(3, r#"{"t":0,"node":1,"do":"enter"}"#),
             damaged(3, r#"{"t":-1,"node":1,"do":"request"}"#),
+            damaged(3, r#"{"t":0,"node":1,"do":"call","id":4}"#),
+            damaged(3, r#"{"t":0,"node":1,"do":"suspect","whom":3}"#),
+            damaged(3, r#"{"t":0,"node":1,"do":"trust","whom":1}"#),
+            damaged(3, r#"{"t":0,"node":1,"do":"expire"}"#),
+            damaged(3, r#"{"t":0,"node":1,"do":"elect","leader":2,"epoch":{"round":1,"by":9}}"#),
             damaged(4, r#"{"t":0,"node":3,"do":"request"}"#),
             damaged(4, r#"{"t":0,"node":1,"do":"deliver","id":9}"#),
             damaged(4, r#"{"t":0,"node":1,"do":"duplicate","id":9,"of":8}"#),
@@ -255,12 +262,17 @@ mod tests {
         line 2: not JSON: EOF while parsing a value at column 21
         line 2: a line is an object
         line 3: missing field `do`
-        line 3: unknown variant `dance`, expected one of `request`, `release`, `deliver`, `crash`, `restart`, `pause`, `resume`, `lose`, `duplicate`, `send`, `enter`, `refuse`, `violation`
+        line 3: unknown variant `dance`, expected one of `request`, `release`, `deliver`, `crash`, `restart`, `pause`, `resume`, `lose`, `duplicate`, `call`, `suspect`, `trust`, `expire`, `send`, `enter`, `arm`, `disarm`, `elect`, `refuse`, `violation`
         line 3: 0 is no node; nodes are counted from 1
         line 3: unknown field `id`
         line 3: unknown field `fences`
         line 3: missing field `fence`
         line 3: invalid value: integer `-1`, expected u64
+        line 3: unknown field `id`
+        line 3: P3 is not one of the 2 nodes
+        line 3: P1 is told whether it is alive itself
+        line 3: missing field `timer`
+        line 3: P9 is not one of the 2 nodes
         line 4: P3 is not one of the 2 nodes
         line 4: message 9 was not sent before
         line 4: message 8 was not sent before

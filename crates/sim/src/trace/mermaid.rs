@@ -16,12 +16,12 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "    participant {node}")?;
     }
     let mut inside = BTreeSet::new();
-    for record in &trace.records {
+    for record in trace.shown() {
         let node = record.node;
         let told = plain(&wording::event(&record.what, &timeline));
         match &record.what {
             // A row of the diagram is one moment, so a message is drawn when it arrives.
-            What::Send { .. } | What::Request => {}
+            What::Send { .. } | What::Request | What::Arm { .. } | What::Disarm { .. } => {}
             What::Deliver { id } => {
                 if let Some(arrow) = timeline.arrow(*id) {
                     let (line, copy) = if arrow.copy { ("-->>", " (copy)") } else { ("->>", "") };
@@ -51,6 +51,11 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
             | What::Pause
             | What::Resume
             | What::Duplicate { .. }
+            | What::Call
+            | What::Suspect { .. }
+            | What::Trust { .. }
+            | What::Expire { .. }
+            | What::Elect { .. }
             | What::Refuse { .. }
             | What::Violation { .. } => writeln!(out, "    Note over {node}: {told}")?,
         }

@@ -18,7 +18,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use skeptron_core::catalogue::Order;
+use skeptron_core::catalogue::{Algorithm, Order};
+use skeptron_core::election::Epoch;
 use skeptron_core::{NodeId, Setup};
 use thiserror::Error;
 
@@ -63,6 +64,13 @@ pub struct Header {
     pub command: Option<String>,
 }
 
+impl Header {
+    /// Whether the algorithm elects a leader.
+    fn is_election(&self) -> bool {
+        matches!(Algorithm::find(&self.algorithm), Some(Algorithm::Election(_)))
+    }
+}
+
 /// One thing that happened at one node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -91,7 +99,8 @@ pub enum What {
     },
     /// Input: the node stops and forgets everything.
     Crash,
-    /// Input: the node begins again in its initial state.
+    /// Input: the node begins again in its initial state, but for the epoch that an election keeps in
+    /// stable storage.
     Restart,
     /// Input: the node stands still; what arrives waits.
     Pause,
@@ -111,6 +120,23 @@ pub enum What {
         /// The message it is a copy of.
         of: u64,
     },
+    /// Input: the application wants an election.
+    Call,
+    /// Input: the failure detector says that another node has crashed.
+    Suspect {
+        /// Which one.
+        whom: NodeId,
+    },
+    /// Input: the failure detector says that a suspected node is alive after all.
+    Trust {
+        /// Which one.
+        whom: NodeId,
+    },
+    /// Input: an alarm rings.
+    Expire {
+        /// Which one.
+        timer: Value,
+    },
     /// Effect: the node sends a message.
     Send {
         /// Its number, unique in the run.
@@ -127,6 +153,25 @@ pub enum What {
         /// The entry's fence.
         fence: u64,
     },
+    /// Effect: the node sets an alarm, anew if it is set already.
+    Arm {
+        /// Which one.
+        timer: Value,
+        /// After how many bounds it rings.
+        after: u32,
+    },
+    /// Effect: the node stops an alarm, if it is set.
+    Disarm {
+        /// Which one.
+        timer: Value,
+    },
+    /// Effect: the node names its leader.
+    Elect {
+        /// Who leads.
+        leader: NodeId,
+        /// Since which election.
+        epoch: Epoch,
+    },
     /// Effect: the node does not take the input before.
     Refuse {
         /// Why not.
@@ -134,11 +179,19 @@ pub enum What {
     },
     /// A judge's finding: a property is violated here.
     Violation {
-        /// Which one: `exclusion`, `progress`, `order`, `fence`, `refused`, `messages`, `rest`.
+        /// Which one: `exclusion`, `progress`, `order`, `fence`, `refused`, `messages`, `rest`; of an
+        /// election `agreement`, `validity`, `termination`.
         property: String,
         /// What happened.
         detail: String,
     },
+}
+
+impl What {
+    /// Whether pictures show it: alarms are seen when they ring.
+    fn is_shown(&self) -> bool {
+        !matches!(self, What::Arm { .. } | What::Disarm { .. })
+    }
 }
 
 /// How a message is lost.
@@ -167,6 +220,11 @@ impl Trace {
             Format::ShiViz => shiviz::write(self, out),
             Format::Perfetto => perfetto::write(self, out),
         }
+    }
+
+    /// The records that pictures show.
+    fn shown(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(|record| record.what.is_shown())
     }
 
     /// Reads a run that was written as [`Format::JsonLines`].

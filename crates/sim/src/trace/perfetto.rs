@@ -26,6 +26,7 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
         let (name, args) = match span.doing {
             Doing::Waiting => ("waiting", json!({})),
             Doing::Inside { fence } => ("inside", json!({ "fence": fence })),
+            Doing::Leading { epoch } => ("leading", json!({ "epoch": epoch.to_string() })),
             Doing::Down => ("down", json!({})),
             Doing::Paused => ("paused", json!({})),
         };
@@ -36,7 +37,7 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
             json!({"ph": "X", "name": name, "dur": dur, "args": args}),
         )?;
     }
-    for record in &trace.records {
+    for record in trace.shown() {
         let name = wording::event(&record.what, &timeline);
         let args = match &record.what {
             What::Send { message, .. } => json!({ "message": message }),

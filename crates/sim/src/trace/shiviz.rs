@@ -21,7 +21,7 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let mut clocks = vec![VectorClock::new(nodes); nodes];
     let mut carried = BTreeMap::new();
     writeln!(out, "{PARSER}\n")?;
-    for record in &trace.records {
+    for record in trace.shown() {
         let Some(clock) = clocks.get_mut(record.node.index()) else { continue };
         if let What::Deliver { id } = &record.what
             && let Some(sender) = carried.remove(id)

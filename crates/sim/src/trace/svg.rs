@@ -9,8 +9,10 @@ mod violations;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use skeptron_core::mutex::{Mutex, Visitor, dispatch};
-use skeptron_core::{Message, NodeId, catalogue};
+use skeptron_core::catalogue::Algorithm;
+use skeptron_core::election::{self, Election};
+use skeptron_core::mutex::{self, Mutex};
+use skeptron_core::{Message, NodeId};
 use skeptron_markup::{Canvas, Point, escaped};
 
 use self::label::{Labels, Place};
@@ -71,13 +73,23 @@ fn cut(records: &[Record], max_messages: usize) -> usize {
 /// same colour in all diagrams of it.
 fn kinds<'a>(header: &Header, timeline: &Timeline<'a>) -> Vec<(&'a str, usize, usize)> {
     struct Kinds;
-    impl Visitor for Kinds {
+    impl mutex::Visitor for Kinds {
         type Output = &'static [&'static str];
         fn visit<P: Mutex>(self) -> Self::Output {
             P::Message::KINDS
         }
     }
-    let known = catalogue::find(&header.algorithm).map_or(&[][..], |info| dispatch(info, Kinds));
+    impl election::Visitor for Kinds {
+        type Output = &'static [&'static str];
+        fn visit<P: Election>(self) -> Self::Output {
+            P::Message::KINDS
+        }
+    }
+    let known = match Algorithm::find(&header.algorithm) {
+        Some(Algorithm::Mutex(info)) => mutex::dispatch(info, Kinds),
+        Some(Algorithm::Election(info)) => election::dispatch(info, Kinds),
+        None => &[],
+    };
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for arrow in &timeline.arrows {
         *counts.entry(arrow.label).or_default() += 1;
@@ -145,7 +157,7 @@ impl Diagram<'_> {
         }
     }
 
-    /// Bars for waiting, inside and paused.
+    /// Bars for waiting, inside, leading and paused.
     fn stretches(&mut self) {
         let n = self.layout.nodes;
         let mut spans: Vec<&Span> =
@@ -159,6 +171,7 @@ impl Diagram<'_> {
             let (class, height, told) = match span.doing {
                 Doing::Waiting => ("wait", 8.0, "waits".to_string()),
                 Doing::Inside { fence } => ("in", 16.0, format!("is inside with fence {fence}")),
+                Doing::Leading { epoch } => ("in", 16.0, format!("leads in epoch {epoch}")),
                 Doing::Paused => ("pause", 10.0, "is paused".to_string()),
                 Doing::Down => continue,
             };
@@ -175,13 +188,17 @@ impl Diagram<'_> {
         }
     }
 
-    /// The fences of the entries, over the arrows that cross the bars.
+    /// The fences of the entries and the epochs of the leaders, over the arrows that cross the bars.
     fn fences(&mut self) {
         for span in &self.timeline.spans {
-            let Doing::Inside { fence } = span.doing else { continue };
+            let fence = match span.doing {
+                Doing::Inside { fence } => fence.to_string(),
+                Doing::Leading { epoch } => epoch.to_string(),
+                _ => continue,
+            };
             if span.node.index() < self.layout.nodes {
                 let (from, to) = (self.layout.x(span.from), self.layout.x(span.to));
-                let (y, fence) = (self.layout.y(span.node), fence.to_string());
+                let y = self.layout.y(span.node);
                 let fits = to - from > fence.len() as f64 * 7.0 + 4.0;
                 let (class, y) = if fits { ("fence", y + 4.0) } else { ("over", y - 12.0) };
                 self.canvas.text(class, Point::new((from + to) / 2.0, y), &fence);
@@ -275,7 +292,8 @@ impl Diagram<'_> {
         }
     }
 
-    /// What happens at one node at one time is one point; crashes and restarts stand out.
+    /// What happens at one node at one time is one point; crashes and restarts stand out, and calls,
+    /// suspicions, alarms and the naming of a leader.
     fn moments(&mut self) {
         let mut points = BTreeSet::new();
         for record in self.records.iter().filter(|r| r.node.index() < self.layout.nodes) {
@@ -292,6 +310,26 @@ impl Diagram<'_> {
                 What::Restart => {
                     let draw = |canvas: &mut Canvas| canvas.circle("restart", at, 6.0);
                     self.canvas.group("mark", &told(), draw);
+                }
+                What::Call => {
+                    let draw = |canvas: &mut Canvas| canvas.circle("call", at, 5.5);
+                    self.canvas.group("mark", &told(), draw);
+                }
+                What::Suspect { .. } | What::Trust { .. } => {
+                    let suspects = matches!(record.what, What::Suspect { .. });
+                    let doubt = if suspects { "?" } else { "!" };
+                    let place = Point::new(at.x - 9.0, at.y + 14.0);
+                    let draw = |canvas: &mut Canvas| canvas.text("doubt", place, doubt);
+                    self.canvas.group("mark", &told(), draw);
+                }
+                What::Expire { .. } => {
+                    self.canvas.group("mark", &told(), |canvas: &mut Canvas| canvas.bell(at));
+                }
+                What::Elect { leader, .. } => {
+                    self.canvas.group("mark", &told(), |canvas: &mut Canvas| {
+                        canvas.crown(Point::new(at.x, at.y - 10.0));
+                        canvas.text("over", Point::new(at.x, at.y - 22.0), &leader.to_string());
+                    });
                 }
                 What::Send { .. } | What::Deliver { .. } | What::Request
                     if points.insert((record.node, record.t)) =>

@@ -15,6 +15,7 @@ const CONTENT_CHARS: usize = 60;
 
 pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let Trace { header, records } = trace;
+    let doing = if header.is_election() { "┃ leading" } else { "┃ inside" };
     let nodes = header.setup.nodes();
     let timeline = Timeline::of(records);
     writeln!(out, "{}", wording::title(header))?;
@@ -28,7 +29,7 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let width = format!("P{nodes}").len();
     let lifelines = nodes <= LIFELINES;
     if lifelines {
-        writeln!(out, "┆ waiting  ┃ inside  · paused  * here  ! violated")?;
+        writeln!(out, "┆ waiting  {doing}  · paused  * here  ! violated")?;
         write!(out, "\n{:>time_width$}", "time")?;
         for node in NodeId::all(nodes) {
             write!(out, "  {:<width$}", node.to_string())?;
@@ -39,7 +40,7 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
 
     let mut open = Open::default();
-    for record in records {
+    for record in trace.shown() {
         let mark = if matches!(record.what, What::Violation { .. }) { '!' } else { '*' };
         write!(out, "{:>time_width$}", time(record.t))?;
         if lifelines {
@@ -73,7 +74,7 @@ fn lifeline(open: &Open, node: NodeId) -> char {
     match open.at(node).next() {
         None => '│',
         Some(Doing::Waiting) => '┆',
-        Some(Doing::Inside { .. }) => '┃',
+        Some(Doing::Inside { .. } | Doing::Leading { .. }) => '┃',
         Some(Doing::Down) => ' ',
         Some(Doing::Paused) => '·',
     }

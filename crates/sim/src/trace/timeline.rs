@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use skeptron_core::NodeId;
+use skeptron_core::election::Epoch;
 
 use super::{Loss, Record, Ticks, What};
 
@@ -11,7 +12,13 @@ use super::{Loss, Record, Ticks, What};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Doing {
     Waiting,
-    Inside { fence: u64 },
+    Inside {
+        fence: u64,
+    },
+    /// It names itself the leader.
+    Leading {
+        epoch: Epoch,
+    },
     Down,
     Paused,
 }
@@ -167,6 +174,14 @@ impl Open {
                 close(&|doing| doing == Doing::Waiting);
                 spans.push((Doing::Inside { fence }, t));
             }
+            What::Call if !asking => spans.push((Doing::Waiting, t)),
+            // Whoever leads on in a later epoch begins a new stretch.
+            What::Elect { leader, epoch } => {
+                close(&|doing| doing == Doing::Waiting || matches!(doing, Doing::Leading { .. }));
+                if leader == node {
+                    spans.push((Doing::Leading { epoch }, t));
+                }
+            }
             What::Release => close(&|doing| matches!(doing, Doing::Inside { .. })),
             What::Crash => {
                 close(&|_| true);
@@ -224,6 +239,25 @@ mod tests {
             [record(1, What::Request), record(2, What::Request), record(2, refuse.clone())];
         assert_eq!(spans(&asked_twice), [(Doing::Waiting, 1, 2)]);
         assert_eq!(spans(&[record(1, What::Request), record(1, refuse)]), []);
+    }
+
+    #[test]
+    fn who_calls_waits_and_whoever_names_itself_leads_until_it_names_another() {
+        let epoch = |round| Epoch { round, by: NodeId::new(0) };
+        let elect =
+            |leader, round| What::Elect { leader: NodeId::new(leader), epoch: epoch(round) };
+        let records = [
+            record(1, What::Call),
+            record(2, What::Call),
+            record(3, elect(0, 1)),
+            record(5, elect(0, 2)),
+            record(7, elect(1, 3)),
+        ];
+        let leading = |round| Doing::Leading { epoch: epoch(round) };
+        assert_eq!(
+            spans(&records),
+            [(Doing::Waiting, 1, 3), (leading(1), 3, 5), (leading(2), 5, 7)]
+        );
     }
 
     #[test]

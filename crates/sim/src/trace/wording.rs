@@ -1,7 +1,7 @@
 //! How the forms that people read put things.
 
 use serde_json::Value;
-use skeptron_core::catalogue;
+use skeptron_core::catalogue::{self, Algorithm};
 
 use super::timeline::Timeline;
 use super::{Header, Loss, Ticks, What};
@@ -9,8 +9,9 @@ use super::{Header, Loss, Ticks, What};
 /// What a run is called: `Ricart–Agrawala, 3 nodes, any order`.
 pub(super) fn title(header: &Header) -> String {
     // A broken variant has the title of the sound one: only the name tells them apart.
-    let name = match catalogue::find(&header.algorithm) {
-        Some(info) if info.broken.is_none() => info.title,
+    let name = match Algorithm::find(&header.algorithm) {
+        Some(Algorithm::Mutex(info)) if info.broken.is_none() => info.title,
+        Some(Algorithm::Election(info)) if info.broken.is_none() => info.title,
         _ => &header.algorithm,
     };
     let nodes = header.setup.nodes();
@@ -43,6 +44,13 @@ pub(super) fn event(what: &What, timeline: &Timeline) -> String {
         What::Duplicate { of, .. } => format!("{} is duplicated", towards(*of)),
         What::Send { to, label, .. } => format!("{label} → {to}"),
         What::Enter { fence } => format!("enters, fence {fence}"),
+        What::Call => "calls an election".into(),
+        What::Suspect { whom } => format!("suspects {whom}"),
+        What::Trust { whom } => format!("trusts {whom} again"),
+        What::Expire { timer } => format!("alarm {} rings", named(timer)),
+        What::Arm { timer, after } => format!("sets alarm {}: {after}", named(timer)),
+        What::Disarm { timer } => format!("stops alarm {}", named(timer)),
+        What::Elect { leader, epoch } => format!("names {leader} leader, epoch {epoch}"),
         What::Refuse { why } => format!("refuses: {why}"),
         What::Violation { property, detail } => format!("violates {property}: {detail}"),
     }
@@ -54,6 +62,19 @@ pub(super) fn loss(cause: Loss) -> &'static str {
         Loss::Chance => "by chance",
         Loss::Partition => "its way is cut",
         Loss::Down => "the receiver is down",
+    }
+}
+
+/// The name of an alarm as serde writes it: `"answer"` or `{"phase":3}`.
+fn named(timer: &Value) -> String {
+    match timer {
+        Value::String(name) => name.clone(),
+        Value::Object(variant) if variant.len() == 1 => {
+            let fields = content(timer);
+            let name = variant.keys().next().map_or("", String::as_str);
+            format!("{name} ({fields})")
+        }
+        other => other.to_string(),
     }
 }
 
@@ -101,6 +122,13 @@ mod tests {
         assert_eq!(content(&json!("Token")), "");
         assert_eq!(content(&json!({"Request": {"t": 3, "u": [1, 2]}})), "t=3, u=[1,2]");
         assert_eq!(content(&json!({"Request": 7})), "7");
+    }
+
+    #[test]
+    fn alarms_have_names() {
+        assert_eq!(named(&json!("answer")), "answer");
+        assert_eq!(named(&json!({"phase": {"k": 3}})), "phase (k=3)");
+        assert_eq!(named(&json!(3)), "3");
     }
 
     #[test]

@@ -74,15 +74,35 @@ impl Diagram<'_> {
         if has(|doing| matches!(doing, Doing::Inside { .. })) {
             entry("inside, with fence", &bar("in", 16.0));
         }
+        if has(|doing| matches!(doing, Doing::Leading { .. })) {
+            entry("leading, with epoch", &bar("in", 16.0));
+        }
         if has(|doing| doing == Doing::Paused) {
             entry("paused", &bar("pause", 10.0));
         }
         let middle = |at: Point| Point::new(at.x + 22.0, at.y);
+        let below = |at: Point| Point::new(at.x + 22.0, at.y + 4.0);
         if has(|doing| doing == Doing::Down) {
             entry("crash", &|canvas, at| canvas.cross("crash", middle(at), 5.5));
             if self.records.iter().any(|record| record.what == What::Restart) {
                 entry("restart", &|canvas, at| canvas.circle("restart", middle(at), 5.5));
             }
+        }
+        let happens = |what: fn(&What) -> bool| self.records.iter().any(|r| what(&r.what));
+        if happens(|what| *what == What::Call) {
+            entry("call", &|canvas, at| canvas.circle("call", middle(at), 5.0));
+        }
+        if happens(|what| matches!(what, What::Suspect { .. })) {
+            entry("suspects", &|canvas, at| canvas.text("doubt", below(at), "?"));
+        }
+        if happens(|what| matches!(what, What::Trust { .. })) {
+            entry("trusts again", &|canvas, at| canvas.text("doubt", below(at), "!"));
+        }
+        if happens(|what| matches!(what, What::Expire { .. })) {
+            entry("alarm", &|canvas, at| canvas.bell(middle(at)));
+        }
+        if happens(|what| matches!(what, What::Elect { .. })) {
+            entry("names its leader", &|canvas, at| canvas.crown(below(at)));
         }
         if self.timeline.arrows.iter().any(|arrow| matches!(arrow.end, End::Lost(..))) {
             entry("lost", &|canvas, at| canvas.cross("cross", middle(at), 4.0));

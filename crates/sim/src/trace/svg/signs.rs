@@ -11,6 +11,10 @@ pub(super) trait Signs {
     fn text_along(&mut self, at: Point, degrees: f64, text: &str);
     /// A cross: a message is lost here, or a node crashes.
     fn cross(&mut self, class: &str, centre: Point, r: f64);
+    /// A bell: an alarm rings.
+    fn bell(&mut self, centre: Point);
+    /// A crown whose foot is here: a leader is named.
+    fn crown(&mut self, foot: Point);
     /// The head of an arrow from the direction of `from`.
     fn head(&mut self, from: Point, tip: Point);
 }
@@ -32,6 +36,26 @@ impl Signs for Canvas {
                 "M{left:.1} {top:.1}L{right:.1} {bottom:.1}M{right:.1} {top:.1}L{left:.1} {bottom:.1}"
             ),
         );
+    }
+
+    fn bell(&mut self, centre: Point) {
+        let Point { x, y } = centre;
+        let (left, right, top, rim) = (x - 5.0, x + 5.0, y - 6.0, y + 3.5);
+        self.path(
+            "bell",
+            format_args!(
+                "M{left:.1} {rim:.1}Q{x:.1} {:.1} {x:.1} {top:.1}Q{x:.1} {:.1} {right:.1} {rim:.1}Z\
+                 M{:.1} {rim:.1}v2h2v-2",
+                y + 1.0,
+                y + 1.0,
+                x - 1.0
+            ),
+        );
+    }
+
+    fn crown(&mut self, foot: Point) {
+        let Point { x, y } = foot;
+        self.path("crown", format_args!("M{:.1} {y:.1}h10l2 -8l-4 4l-3 -6l-3 6l-4 -4Z", x - 5.0));
     }
 
     fn head(&mut self, from: Point, tip: Point) {

@@ -54,6 +54,9 @@ const FORMS: &str = "\
 .sk .crash{stroke-width:3;fill:none;stroke-linecap:round}
 .sk .pause{stroke-width:1.2;stroke-dasharray:3 2}
 .sk .restart{stroke-width:2.2}
+.sk .call{stroke-width:2}
+.sk .bell,.sk .crown{stroke-width:1}
+.sk .doubt{font-size:12px;font-weight:700;text-anchor:middle;paint-order:stroke;stroke-width:3px}
 .sk .bad{stroke-width:1.6;stroke-dasharray:7 3}
 .sk g:hover>.line{stroke-width:3}
 ";
@@ -62,7 +65,7 @@ const LIGHT: &str = "\
 .sk .ground{fill:#fff}
 .sk text{fill:#1d1f23}
 .sk .dim,.sk .tick,.sk .axis-name,.sk .command{fill:#666b73}
-.sk .label,.sk .bad-text,.sk .over{stroke:#fff}
+.sk .label,.sk .bad-text,.sk .over,.sk .doubt{stroke:#fff}
 .sk .grid{stroke:#e9ebee}
 .sk .life,.sk .axis,.sk .gone{stroke:#8b9099}
 .sk .wait{fill:#cdd2d9}
@@ -71,6 +74,8 @@ const LIGHT: &str = "\
 .sk .dot{fill:#1d1f23}
 .sk .crash,.sk .restart,.sk .pause{stroke:#1d1f23}
 .sk .restart,.sk .pause{fill:#fff}
+.sk .call{stroke:#1d1f23;fill:#f0c000}
+.sk .bell,.sk .crown{stroke:#1d1f23;fill:#f0c000}
 .sk .cross,.sk .bad{stroke:#c4001a}
 .sk .bad-text,.sk .note{fill:#c4001a}
 ";
@@ -80,7 +85,7 @@ const DARK: &str = "\
 .sk .ground{fill:#16181c}
 .sk text{fill:#e6e8eb}
 .sk .dim,.sk .tick,.sk .axis-name,.sk .command{fill:#9aa0a8}
-.sk .label,.sk .bad-text,.sk .over{stroke:#16181c}
+.sk .label,.sk .bad-text,.sk .over,.sk .doubt{stroke:#16181c}
 .sk .grid{stroke:#262a30}
 .sk .life,.sk .axis,.sk .gone{stroke:#6d737c}
 .sk .wait{fill:#444a53}
@@ -89,6 +94,8 @@ const DARK: &str = "\
 .sk .dot{fill:#e6e8eb}
 .sk .crash,.sk .restart,.sk .pause{stroke:#e6e8eb}
 .sk .restart,.sk .pause{fill:#16181c}
+.sk .call{stroke:#e6e8eb;fill:#8a6d00}
+.sk .bell,.sk .crown{stroke:#e6e8eb;fill:#8a6d00}
 .sk .cross,.sk .bad{stroke:#ff6b6b}
 .sk .bad-text,.sk .note{fill:#ff6b6b}
 KINDS}
