@@ -13,6 +13,8 @@ pub struct ElectionScenario {
     pub setup: Setup,
     /// Who calls: once at any time or never, and whenever it suspects the leader that it names.
     pub initiators: Vec<NodeId>,
+    /// How many of them call of their own accord at most.
+    pub calls: u8,
     /// In which order a channel delivers.
     pub order: Order,
     /// Within how many bounds a failure detector notices a crash or a return.
@@ -68,10 +70,12 @@ impl ElectionScenario {
     /// A system in which everybody may call and nothing goes wrong.
     #[must_use]
     pub fn new(setup: Setup, order: Order) -> Self {
-        let initiators = NodeId::all(setup.nodes()).collect();
+        let initiators: Vec<NodeId> = NodeId::all(setup.nodes()).collect();
+        let calls = initiators.len().try_into().unwrap_or(u8::MAX);
         ElectionScenario {
             setup,
             initiators,
+            calls,
             order,
             detector: 1,
             faults: ElectionFaults::default(),

@@ -91,9 +91,11 @@ impl Packet {
     }
 }
 
-/// What may still go wrong.
+/// What may still happen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Budget {
+    /// Calls without need.
+    pub(super) calls: u8,
     pub(super) losses: u8,
     pub(super) duplicates: u8,
     pub(super) crashes: u8,
@@ -140,11 +142,12 @@ impl State {
 
     /// The budgets, and what has happened, in two numbers.
     pub(super) fn globals(&self) -> [u32; 2] {
-        let Budget { losses, duplicates, crashes, restarts, premature, suspicions } = self.budget;
+        let Budget { calls, losses, duplicates, crashes, restarts, premature, suspicions } =
+            self.budget;
         let history = u8::from(self.called) | u8::from(self.crashed) << 1;
         [
             u32::from_le_bytes([losses, duplicates, crashes, restarts]),
-            u32::from_le_bytes([premature, suspicions, history, 0]),
+            u32::from_le_bytes([premature, suspicions, history, calls]),
         ]
     }
 
@@ -172,9 +175,10 @@ impl State {
     pub(super) fn decode(&mut self, nodes: usize, row: &[u32]) {
         let [judge, first, second] = [row[0], row[1], row[2]];
         let [losses, duplicates, crashes, restarts] = first.to_le_bytes();
-        let [premature, suspicions, history, _] = second.to_le_bytes();
+        let [premature, suspicions, history, calls] = second.to_le_bytes();
         self.judge = judge;
-        self.budget = Budget { losses, duplicates, crashes, restarts, premature, suspicions };
+        self.budget =
+            Budget { calls, losses, duplicates, crashes, restarts, premature, suspicions };
         (self.called, self.crashed) = (history & 1 != 0, history & 2 != 0);
         let mut at = 3;
         for site in &mut self.sites[..nodes] {

@@ -66,6 +66,7 @@ impl<P: Election> World<P> {
         let faults = &scenario.faults;
         let mut start = State::empty();
         start.budget = Budget {
+            calls: scenario.calls.min(initiators.count_ones() as u8),
             losses: faults.losses,
             duplicates: faults.duplicates,
             crashes: faults.crashes,
@@ -93,6 +94,7 @@ impl<P: Election> World<P> {
             detector: scenario.detector,
             most_rounds: 4 + 2 * (initiators.count_ones() + faults.total()),
         };
+        world.forget_calls(&mut start);
         let mut memory = world.memory(false);
         let mut found = Properties::default();
         for node in 0..n {
@@ -105,16 +107,6 @@ impl<P: Election> World<P> {
 
     fn is_initiator(&self, node: usize) -> bool {
         self.initiators & 1 << node != 0
-    }
-
-    /// What the judge remembers.
-    pub(super) fn judge(&self, state: &State) -> Leadership {
-        self.judges.judge(state.judge)
-    }
-
-    /// Whose alarms are set, and when they ring.
-    pub(super) fn cell(&self, state: &State, node: usize) -> Cell<P> {
-        self.locals.cell(state.sites[node].cell)
     }
 
     /// Whether elections are begun again and again.
@@ -212,6 +204,13 @@ impl<P: Election> World<P> {
         self.tell_if_trusted(memory, state, node);
         self.give(memory, state, node, Event::Start, found);
         self.call(memory, state, node, 0, found);
+    }
+
+    /// Who may still call does not matter when nobody will.
+    fn forget_calls(&self, state: &mut State) {
+        if state.budget.calls == 0 {
+            state.sites[..self.nodes].iter_mut().for_each(|site| site.may_call = false);
+        }
     }
 
     /// Restores the fixed order of what is in flight on an unordered channel.
@@ -413,6 +412,8 @@ impl<P: Election> Game for World<P> {
         match step {
             Move::Call(node) => {
                 state.sites[node as usize].may_call = false;
+                state.budget.calls -= 1;
+                self.forget_calls(state);
                 self.call(memory, state, node.into(), 0, &mut found);
             }
             Move::Deliver(place) => {
