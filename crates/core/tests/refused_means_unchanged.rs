@@ -5,6 +5,8 @@
 //! A failure names its seed; `SKEPTRON_SEED=<seed> cargo test -p skeptron-core --test
 //! refused_means_unchanged` plays that one alone.
 
+mod chance;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use skeptron_core::catalogue::{self, Info, Order};
@@ -13,6 +15,8 @@ use skeptron_core::topology::{Quorums, Structure, Tree};
 use skeptron_core::{
     Arbitration, Effect, Entered, Input, Lock, NodeId, Outbox, Protocol, Refused, Setup,
 };
+
+use crate::chance::{Chance, chosen_seed};
 
 /// Systems per algorithm and test.
 const CASES: u64 = 500;
@@ -36,11 +40,6 @@ fn honest_nodes_never_refuse_each_other() {
         let seen = play_all(info, Company::Honest);
         assert!(seen.entered > 0 || chosen_seed().is_some(), "{}: {seen:?}", info.name);
     }
-}
-
-/// The one seed to play, if the environment names one.
-fn chosen_seed() -> Option<u64> {
-    std::env::var("SKEPTRON_SEED").ok().map(|seed| seed.parse().expect("a seed is a number"))
 }
 
 /// Who else is on the network.
@@ -290,34 +289,5 @@ impl<P: Mutex> System<'_, P> {
 
     fn report(&self) -> String {
         format!("after:\n{}", self.story.join("\n"))
-    }
-}
-
-/// SplitMix64: small, and the same everywhere.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-
-    /// Mostly small, since those bytes mean something: a kind, a node, a count.
-    fn byte(&mut self) -> u8 {
-        match self.below(4) {
-            0 => self.next() as u8,
-            1 => 0xff,
-            _ => self.below(6) as u8,
-        }
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
+use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, known_epoch};
 use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order};
 use crate::protocol::known_peer;
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
@@ -166,6 +166,8 @@ impl Protocol for Bully {
             Input::Command(Notice::Suspect(_) | Notice::Trust(_)) => Ok(()),
             Input::Deliver { from, message } => {
                 known_peer(from, self.me, self.n as usize)?;
+                let (Msg::Election(epoch) | Msg::Ok(epoch) | Msg::Coordinator(epoch)) = message;
+                known_epoch(epoch, self.n as usize)?;
                 match message {
                     Msg::Election(epoch) => self.on_election(from, epoch, out),
                     Msg::Ok(epoch) => self.on_ok(from, epoch, out),
@@ -477,6 +479,6 @@ mod tests {
 
     #[test]
     fn broken_variants_break_in_storms() {
-        storm::refutes_the_broken::<Bully>(SQUALL, 20_000);
+        storm::refutes_the_broken::<Bully>(GALE, 50_000);
     }
 }

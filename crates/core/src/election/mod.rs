@@ -1,5 +1,6 @@
 //! Elections: one algorithm, one file.
 
+pub(crate) mod circle;
 pub(crate) mod claims;
 #[cfg(test)]
 mod stage;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::claims::{Case, Claims, Initiators, RingOrder};
 use crate::catalogue::ElectionInfo;
-use crate::{NodeId, Protocol, Setup, SetupError};
+use crate::{NodeId, Protocol, Refused, Setup, SetupError};
 
 /// What a node is told from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -45,6 +46,21 @@ impl Epoch {
     #[must_use]
     pub fn next(self, by: NodeId) -> Self {
         Epoch { round: self.round.saturating_add(1), by }
+    }
+}
+
+/// More elections than any system holds. Whoever speaks of a later one is not believed, so that there
+/// is always a next epoch.
+const MOST_ROUNDS: u32 = u32::MAX / 2;
+
+/// Refuses an epoch that no node of a system of `n` can have begun.
+pub(crate) fn known_epoch(epoch: Epoch, n: usize) -> Result<(), Refused> {
+    if epoch.by.index() >= n {
+        Err(Refused::Unexpected("the epoch was begun by no node of this system"))
+    } else if epoch.round > MOST_ROUNDS {
+        Err(Refused::Unexpected("the epoch is later than any that a system reaches"))
+    } else {
+        Ok(())
     }
 }
 
@@ -128,4 +144,8 @@ macro_rules! algorithms {
 
 algorithms! {
     bully::Bully,
+    ring::Ring,
+    chang_roberts::ChangRoberts,
+    invitation::Invitation,
+    spanning_tree::SpanningTree,
 }

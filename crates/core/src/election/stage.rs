@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::{Elected, Election, Notice};
+use crate::topology::Ring;
 use crate::{Effect, Input, Message as _, NodeId, Outbox, Refused, Setup};
 
 /// Nodes, the messages in flight between them, the armed alarms, and what happened so far. Nodes are
@@ -199,4 +200,20 @@ impl<P: Election> Stage<P> {
     pub(crate) fn sent(&self) -> &[&'static str] {
         &self.sent
     }
+}
+
+/// All rings of `n` nodes; it does not matter where one begins to read them.
+pub(crate) fn orders(n: usize) -> Vec<Ring> {
+    let mut orders = vec![vec![NodeId::new(n - 1)]];
+    for node in NodeId::all(n - 1) {
+        let with = |order: Vec<NodeId>| {
+            (1..=order.len()).map(move |place| {
+                let mut longer = order.clone();
+                longer.insert(place, node);
+                longer
+            })
+        };
+        orders = orders.into_iter().flat_map(with).collect();
+    }
+    orders.into_iter().map(|order| Ring::new(order).unwrap()).collect()
 }

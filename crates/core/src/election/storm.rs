@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{Elected, Election, Notice};
-use crate::catalogue::{Breaks, ElectionInfo, Order};
+use crate::catalogue::{Breaks, ElectionInfo, Layout, Order};
 use crate::monitor::{Discord, Leadership};
-use crate::topology::Ring;
+use crate::topology::{Graph, Ring};
 use crate::{Effect, Input, NodeId, NodeSet, Outbox, Setup};
 
 /// Moments in one bound.
@@ -27,18 +27,42 @@ pub(crate) struct Weather {
     pub(crate) returns: bool,
     /// Whether all who are alive must name the same one in the end if everybody is back.
     pub(crate) reunites: bool,
+    /// Whether all who are alive must name the same one in the end if any of them has named one.
+    pub(crate) unites: bool,
+    /// How many messages are lost at most.
+    pub(crate) losses: u64,
+    /// How many alarms ring early at most.
+    pub(crate) premature: u64,
+    /// How many suspicions are false at most; each is withdrawn.
+    pub(crate) doubts: u64,
+}
+
+impl Weather {
+    const fn new(most_nodes: usize, crashes: usize) -> Self {
+        Weather {
+            most_nodes,
+            crashes,
+            returns: true,
+            reunites: true,
+            unites: false,
+            losses: 0,
+            premature: 0,
+            doubts: 0,
+        }
+    }
 }
 
 /// One crash, and perhaps a return.
-pub(crate) const SQUALL: Weather =
-    Weather { most_nodes: 5, crashes: 1, returns: true, reunites: true };
+pub(crate) const SQUALL: Weather = Weather::new(5, 1);
 
 /// Several crashes and returns.
-pub(crate) const GALE: Weather =
-    Weather { most_nodes: 6, crashes: 3, returns: true, reunites: true };
+pub(crate) const GALE: Weather = Weather::new(6, 3);
 
-/// Plays `runs` storms; whatever is violated in one is an error that tells its story.
+/// Plays `runs` storms, or as many as the environment says in `SKEPTRON_RUNS`; whatever is violated in
+/// one is an error that tells its story.
 pub(crate) fn survives<P: Election>(name: &str, weather: Weather, runs: u64) {
+    let wanted = std::env::var("SKEPTRON_RUNS").ok();
+    let runs = wanted.map_or(runs, |runs| runs.parse().expect("a number of runs"));
     for seed in 0..runs {
         if let Err(breaks) = Storm::<P>::new(name, weather, seed, false).run() {
             let mut again = Storm::<P>::new(name, weather, seed, true);
@@ -75,6 +99,12 @@ impl Chance {
         self.next() % limit.max(1)
     }
 
+    /// Nothing is drawn where there is no choice, so that a kind of trouble which a storm has not leaves
+    /// all else as it was.
+    fn up_to(&mut self, most: u64) -> u64 {
+        if most == 0 { 0 } else { self.below(most + 1) }
+    }
+
     fn coin(&mut self) -> bool {
         self.below(2) == 0
     }
@@ -82,10 +112,25 @@ impl Chance {
 
 /// What is going to happen. Of two things at one moment an alarm comes last.
 enum Coming<P: Election> {
-    Deliver { from: usize, to: usize, message: P::Message },
-    Notice { node: usize, notice: Notice },
+    Deliver {
+        from: usize,
+        to: usize,
+        message: P::Message,
+    },
+    Notice {
+        node: usize,
+        notice: Notice,
+    },
+    /// A false suspicion.
+    Doubt {
+        node: usize,
+        other: NodeId,
+    },
     Return(usize),
-    Ring { node: usize, timer: P::Timer },
+    Ring {
+        node: usize,
+        timer: P::Timer,
+    },
 }
 
 /// When, whether it is an alarm, and in which order it was planned.
@@ -97,11 +142,17 @@ struct Storm<P: Election> {
     order: Order,
     /// Which ways a message may take: 0 at once, 1 within the bound, 2 all of it.
     winds: u64,
+    /// How many messages may still be lost.
+    losses: u64,
+    /// How many alarms may still ring early.
+    premature: u64,
     /// How long a detector may take.
     patience: u64,
     /// After how many steps somebody crashes.
     crash_at: Vec<usize>,
     nodes: Vec<P>,
+    /// The network, if the algorithm runs on one.
+    graph: Option<Graph>,
     up: Vec<bool>,
     /// Who has been down at any time.
     fallen: NodeSet,
@@ -136,9 +187,12 @@ impl<P: Election> Storm<P> {
             weather,
             order: if any { Order::Any } else { Order::Fifo },
             winds: chance.below(3),
+            losses: chance.up_to(weather.losses),
+            premature: chance.up_to(weather.premature),
             patience: chance.below(5) * BOUND,
             crash_at: (0..crashes).map(|_| chance.below(15 * n as u64) as usize).collect(),
             nodes: P::build(name, &setup).expect("the setup has every layout"),
+            graph: setup.graph().filter(|_| info.layout == Layout::Graph).cloned(),
             up: vec![true; n],
             fallen: NodeSet::new(),
             initiators: NodeSet::new(),
@@ -176,6 +230,12 @@ impl<P: Election> Storm<P> {
                 }
             }
         }
+        for _ in 0..self.chance.up_to(self.weather.doubts) {
+            let (node, wait) =
+                (self.chance.below(n as u64) as usize, self.chance.below(20 * BOUND));
+            let other = NodeId::new(self.chance.below(n as u64) as usize);
+            self.plan(wait, Coming::Doubt { node, other });
+        }
     }
 
     fn run(&mut self) -> Result<(), Breaks> {
@@ -208,6 +268,7 @@ impl<P: Election> Storm<P> {
             Coming::Deliver { .. } => {}
             Coming::Notice { node, notice } if self.up[node] => self.notice(node, notice),
             Coming::Notice { .. } => {}
+            Coming::Doubt { node, other } => self.doubt(node, other),
             Coming::Return(node) => self.come_back(node),
             Coming::Ring { node, timer } => self.step(node, Input::Expire(timer)),
         }
@@ -235,6 +296,19 @@ impl<P: Election> Storm<P> {
             Notice::Suspect(other) if self.leader_of(node) == Some(other) => self.call(node),
             Notice::Trust(other) => self.judge_trust(other),
             _ => {}
+        }
+    }
+
+    fn doubt(&mut self, node: usize, other: NodeId) {
+        let both_up = self.up[node] && self.up[other.index()];
+        if !both_up || other.index() == node || !self.suspected[node].insert(other) {
+            return;
+        }
+        let wait = self.chance.below(10 * BOUND);
+        self.plan(wait, Coming::Notice { node, notice: Notice::Trust(other) });
+        self.step(node, Input::Command(Notice::Suspect(other)));
+        if self.leader_of(node) == Some(other) {
+            self.call(node);
         }
     }
 
@@ -349,7 +423,12 @@ impl<P: Election> Storm<P> {
             }
             Effect::Arm { timer, after } => {
                 self.disarm(node, &timer);
-                self.plan(u64::from(after) * BOUND, Coming::Ring { node, timer });
+                let mut wait = u64::from(after) * BOUND;
+                if self.premature > 0 && self.chance.coin() {
+                    self.premature -= 1;
+                    wait = self.chance.below(wait);
+                }
+                self.plan(wait, Coming::Ring { node, timer });
             }
             Effect::Disarm(timer) => self.disarm(node, &timer),
             Effect::Emit(elected) => {
@@ -374,6 +453,10 @@ impl<P: Election> Storm<P> {
         // Who is down now may be back when it arrives; drivers differ in whether it then gets it.
         if !self.up[to] && self.chance.coin() {
             return;
+        }
+        if self.losses > 0 && self.chance.below(4) == 0 {
+            self.losses -= 1;
+            return self.tell(|| "the last message is lost".into());
         }
         let link = from * self.nodes.len() + to;
         let way = match self.winds {
@@ -423,17 +506,66 @@ impl<P: Election> Storm<P> {
         let reunited = self.weather.reunites && alive.len() == self.nodes.len();
         let all_same =
             leaders.windows(2).all(|pair| pair[0] == pair[1]) && leaders.iter().all(is_up);
-        let same = self.called.is_empty() || self.disturbed && !reunited || all_same;
+        let same = match &self.graph {
+            Some(graph) => self.spans(graph, &alive),
+            None if self.weather.unites && alive.iter().any(|&node| self.named[node].is_some()) => {
+                all_same
+            }
+            None => self.called.is_empty() || self.disturbed && !reunited || all_same,
+        };
         if served && same { Ok(()) } else { Err(Breaks::Termination) }
+    }
+
+    /// Whether the living name the same leader, and their parents lead to it, if they are connected and
+    /// any of them has named one.
+    fn spans(&self, graph: &Graph, alive: &[usize]) -> bool {
+        let elected = alive.iter().find_map(|&node| self.named[node]);
+        let (Some(elected), true) = (elected, self.connected(graph, alive)) else { return true };
+        let leads_up = |node: usize| {
+            let up = |&at: &NodeId| {
+                let parent = self.nodes[at.index()].parent();
+                parent.filter(|&parent| self.up[parent.index()] && graph.of(at).contains(&parent))
+            };
+            let way = std::iter::successors(Some(NodeId::new(node)), up).take(alive.len());
+            way.last() == Some(elected.leader)
+        };
+        let root = self.nodes[elected.leader.index()].parent().is_none();
+        root && alive.iter().all(|&node| self.named[node] == Some(elected) && leads_up(node))
+    }
+
+    /// Whether the living can all reach each other over the living.
+    fn connected(&self, graph: &Graph, alive: &[usize]) -> bool {
+        let mut reached = NodeSet::new();
+        let mut ahead: Vec<NodeId> = alive.iter().take(1).map(|&node| NodeId::new(node)).collect();
+        while let Some(node) = ahead.pop() {
+            if self.up[node.index()] && reached.insert(node) {
+                ahead.extend(graph.of(node));
+            }
+        }
+        reached.len() == alive.len()
     }
 }
 
-/// A system on a ring in any order.
+/// A system on a ring in any order and on any connected network.
 fn setup(n: usize, chance: &mut Chance) -> Setup {
+    let graph = graph(n, &mut Chance(chance.0));
     let mut order: Vec<NodeId> = NodeId::all(n).collect();
     for i in (1..n).rev() {
         order.swap(i, chance.below(i as u64 + 1) as usize);
     }
     let ring = Ring::new(order).expect("every node stands in it once");
-    Setup::new(n).and_then(|setup| setup.with_ring(ring)).expect("the ring is for n nodes")
+    let setup = Setup::new(n).and_then(|setup| setup.with_ring(ring));
+    setup.and_then(|setup| setup.with_graph(graph)).expect("both are for n nodes")
+}
+
+/// Anything from a tree to a complete network.
+fn graph(n: usize, chance: &mut Chance) -> Graph {
+    let density = chance.below(4);
+    let mut links = Vec::new();
+    for i in 1..n {
+        let first = chance.below(i as u64) as usize;
+        let linked = |j: &usize| *j == first || chance.below(3) < density;
+        links.extend((0..i).filter(linked).map(|j| (NodeId::new(i), NodeId::new(j))));
+    }
+    Graph::of_links(n, links).expect("everybody is linked to somebody before")
 }

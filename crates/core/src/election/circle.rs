@@ -1,0 +1,138 @@
+//! The ring of the living (spec 4.2): who stands next to whom if the suspected are skipped.
+
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::known_peer;
+use crate::topology::Ring;
+use crate::{NodeId, NodeSet, Refused, Setup};
+
+/// One node's view of the ring.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Circle {
+    me: NodeId,
+    /// Everybody else, in the order in which a message sent to the right meets them.
+    others: Vec<NodeId>,
+    /// Whom its failure detector takes for dead.
+    suspected: NodeSet,
+}
+
+/// The two ways round the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// In the order of the ring.
+    Right,
+    /// Against it.
+    Left,
+}
+
+impl Way {
+    /// Both.
+    pub const ALL: [Way; 2] = [Way::Right, Way::Left];
+
+    /// The other one.
+    #[must_use]
+    pub fn back(self) -> Self {
+        match self {
+            Way::Right => Way::Left,
+            Way::Left => Way::Right,
+        }
+    }
+}
+
+impl Circle {
+    /// The views of all nodes, by id. Without a ring nodes stand in the order of their ids.
+    pub(crate) fn all(setup: &Setup) -> Vec<Self> {
+        let ring = setup.ring().cloned().unwrap_or_else(|| Ring::ascending(setup.nodes()));
+        let order = ring.order();
+        let mut circles: Vec<Circle> = (0..order.len())
+            .map(|place| Circle {
+                me: order[place],
+                others: order[place + 1..].iter().chain(&order[..place]).copied().collect(),
+                suspected: NodeSet::new(),
+            })
+            .collect();
+        circles.sort_unstable_by_key(|circle| circle.me);
+        circles
+    }
+
+    pub(crate) fn me(&self) -> NodeId {
+        self.me
+    }
+
+    /// How many stand in the ring, the dead included.
+    pub(crate) fn nodes(&self) -> usize {
+        self.others.len() + 1
+    }
+
+    /// The same place after a crash: nobody is suspected yet.
+    pub(crate) fn recovered(&self) -> Self {
+        Circle { suspected: NodeSet::new(), ..self.clone() }
+    }
+
+    pub(crate) fn suspect(&mut self, node: NodeId) {
+        if self.has(node) && node != self.me {
+            self.suspected.insert(node);
+        }
+    }
+
+    pub(crate) fn trust(&mut self, node: NodeId) {
+        self.suspected.remove(node);
+    }
+
+    pub(crate) fn suspects(&self, node: NodeId) -> bool {
+        self.suspected.contains(node)
+    }
+
+    pub(crate) fn has(&self, node: NodeId) -> bool {
+        node.index() < self.nodes()
+    }
+
+    /// Refuses a message that cannot have come from another node.
+    pub(crate) fn known_peer(&self, from: NodeId) -> Result<(), Refused> {
+        known_peer(from, self.me, self.nodes())
+    }
+
+    /// The next live node that way for a message that ends at `end`. There is none if `end` is dead and
+    /// everybody before it has had the message: so nothing ever goes round twice.
+    pub(crate) fn onward(&self, way: Way, end: NodeId) -> Option<NodeId> {
+        let stop = |node: &&NodeId| !self.suspects(**node) || **node == end;
+        let met = match way {
+            Way::Right => self.others.iter().find(stop),
+            Way::Left => self.others.iter().rev().find(stop),
+        };
+        met.copied().filter(|&node| !self.suspects(node))
+    }
+
+    /// The next live node that way, if another one lives.
+    pub(crate) fn neighbour(&self, way: Way) -> Option<NodeId> {
+        self.onward(way, self.me)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_suspected_are_skipped_and_nothing_goes_past_its_end() {
+        let [a, b, c, d] = [0, 1, 2, 3].map(NodeId::new);
+        let ring = Ring::new(vec![a, c, d, b]).unwrap();
+        let setup = Setup::new(4).and_then(|setup| setup.with_ring(ring)).unwrap();
+        let mut circle = Circle::all(&setup).swap_remove(0);
+        let next = |circle: &Circle| Way::ALL.map(|way| circle.neighbour(way));
+        assert_eq!(next(&circle), [Some(c), Some(b)]);
+        circle.suspect(c);
+        assert_eq!(next(&circle), [Some(d), Some(b)]);
+        assert_eq!(circle.onward(Way::Right, c), None, "its end is dead");
+        assert_eq!(circle.onward(Way::Right, d), Some(d));
+        circle.suspect(d);
+        circle.suspect(b);
+        circle.suspect(a);
+        circle.suspect(NodeId::new(1 << 30));
+        assert_eq!(next(&circle), [None, None]);
+        circle.trust(d);
+        assert_eq!(next(&circle), [Some(d), Some(d)]);
+        assert_eq!(next(&circle.recovered()), [Some(c), Some(b)]);
+    }
+}
