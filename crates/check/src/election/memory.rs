@@ -68,6 +68,7 @@ pub(crate) struct Memory<'a, P: Election> {
     judges: &'a Judges,
     judged: FxHashMap<(u32, Word), (u32, Option<Discord>)>,
     judge_hashes: Vec<u64>,
+    newest: Vec<Epoch>,
     /// What was wrong last: who named whom.
     pub(super) discord: Option<(NodeId, Elected, Discord)>,
 }
@@ -82,6 +83,7 @@ impl<'a, P: Election> Memory<'a, P> {
             judges,
             judged: FxHashMap::default(),
             judge_hashes: Vec::new(),
+            newest: Vec::new(),
             discord: None,
         }
     }
@@ -127,6 +129,16 @@ impl<'a, P: Election> Memory<'a, P> {
         })
     }
 
+    /// The highest epoch that any node has been in.
+    pub(super) fn newest(&mut self, judge: u32) -> Epoch {
+        if judge as usize >= self.newest.len() {
+            let judges = self.judges.read();
+            let known = self.newest.len();
+            self.newest.extend(judges.things[known..].iter().map(Leadership::newest));
+        }
+        self.newest[judge as usize]
+    }
+
     /// The same in every run, unlike its number.
     pub(super) fn judge_hash(&mut self, judge: u32) -> u64 {
         if judge as usize >= self.judge_hashes.len() {
@@ -142,6 +154,6 @@ impl<'a, P: Election> Memory<'a, P> {
             + self.facts.capacity() * size_of::<Facts>()
             + self.recovered.capacity() * 9
             + self.judged.capacity() * (size_of::<((u32, Word), (u32, Option<Discord>))>() + 1)
-            + self.judge_hashes.capacity() * 8
+            + self.judge_hashes.capacity() * (8 + size_of::<Epoch>())
     }
 }

@@ -5,7 +5,7 @@ use skeptron_core::election::Election;
 
 use super::memory::Memory;
 use super::state::{Move, Packet, State};
-use super::world::World;
+use super::world::{MOST_HURRY, World};
 use crate::game::Outlook;
 
 impl<P: Election> World<P> {
@@ -17,7 +17,7 @@ impl<P: Election> World<P> {
         moves: &mut Vec<Move>,
     ) -> Outlook {
         moves.clear();
-        if self.is_endless(memory, state) {
+        if self.is_endless(memory, state) || state.hurry > MOST_HURRY {
             return Outlook::More;
         }
         let sites = state.sites[..self.nodes].iter().enumerate();

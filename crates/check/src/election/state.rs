@@ -114,6 +114,8 @@ pub(crate) struct State {
     pub(super) called: bool,
     /// Whether anybody has crashed since then.
     pub(super) crashed: bool,
+    /// How many new rounds were begun since the last bound passed.
+    pub(super) hurry: u8,
     pub(super) sites: [Site; MOST],
     /// By link; within a link in the order of sending on a FIFO channel, in any fixed order else.
     pub(super) flight: Vec<Packet>,
@@ -126,6 +128,7 @@ impl State {
             budget: Budget::default(),
             called: false,
             crashed: false,
+            hurry: 0,
             sites: [Site::default(); MOST],
             flight: Vec::new(),
         }
@@ -134,7 +137,7 @@ impl State {
     pub(super) fn copy_from(&mut self, other: &State, nodes: usize) {
         self.judge = other.judge;
         self.budget = other.budget;
-        (self.called, self.crashed) = (other.called, other.crashed);
+        (self.called, self.crashed, self.hurry) = (other.called, other.crashed, other.hurry);
         self.sites[..nodes].copy_from_slice(&other.sites[..nodes]);
         self.flight.clear();
         self.flight.extend_from_slice(&other.flight);
@@ -144,7 +147,7 @@ impl State {
     pub(super) fn globals(&self) -> [u32; 2] {
         let Budget { calls, losses, duplicates, crashes, restarts, premature, suspicions } =
             self.budget;
-        let history = u8::from(self.called) | u8::from(self.crashed) << 1;
+        let history = u8::from(self.called) | u8::from(self.crashed) << 1 | self.hurry << 2;
         [
             u32::from_le_bytes([losses, duplicates, crashes, restarts]),
             u32::from_le_bytes([premature, suspicions, history, calls]),
@@ -180,6 +183,7 @@ impl State {
         self.budget =
             Budget { calls, losses, duplicates, crashes, restarts, premature, suspicions };
         (self.called, self.crashed) = (history & 1 != 0, history & 2 != 0);
+        self.hurry = history >> 2;
         let mut at = 3;
         for site in &mut self.sites[..nodes] {
             let (cell, flags) = (row[at], row[at + 1]);

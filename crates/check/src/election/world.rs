@@ -22,6 +22,10 @@ use crate::scenario::ScenarioError;
 /// So many times in one step an application may be told of a leader that it suspects, and call.
 const MOST_CALLS: u8 = 4;
 
+/// So many new rounds may be begun within one bound. Messages take no time here if they like, but some
+/// time they take, and elections that call each other do not run through a dozen of rounds in it.
+pub(super) const MOST_HURRY: u8 = 3;
+
 /// The rules of the game.
 pub(crate) struct World<P: Election> {
     pub(super) nodes: usize,
@@ -92,7 +96,7 @@ impl<P: Election> World<P> {
             initiators,
             victims: faults.victims.as_deref().map_or(u16::MAX, set),
             detector: scenario.detector,
-            most_rounds: 4 + 2 * (initiators.count_ones() + faults.total()),
+            most_rounds: 6 + 3 * (initiators.count_ones() + faults.total()),
         };
         world.forget_calls(&mut start);
         let mut memory = world.memory(false);
@@ -122,6 +126,7 @@ impl<P: Election> World<P> {
         state.flight.retain(|packet| !packet.late || sites[packet.to as usize].up);
         state.flight.iter_mut().for_each(|packet| packet.late = true);
         self.sort(state);
+        state.hurry = 0;
         for site in &mut state.sites[..self.nodes] {
             if site.up && memory.facts(site.cell).alarms > 0 {
                 site.cell = memory.nodes.step(site.cell, Event::Tick).cell;
@@ -291,6 +296,8 @@ impl<P: Election> World<P> {
             }
         }
         let epoch = memory.facts(outcome.cell).epoch;
+        let newer = epoch.round.saturating_sub(memory.newest(state.judge).round);
+        state.hurry = (newer + u32::from(state.hurry)).min(u32::from(MOST_HURRY) + 1) as u8;
         self.tell_judge(memory, state, Word::Reached(epoch));
         if epoch.round > self.most_rounds {
             found.insert(Property::Termination);

@@ -381,7 +381,7 @@ impl Election for Bully {
 mod tests {
     use super::*;
     use crate::election::stage::Stage;
-    use crate::election::storm::{self, GALE, SQUALL};
+    use crate::election::storm::{self, FOG, GALE, SQUALL};
 
     fn stage(n: usize) -> Stage<Bully> {
         Stage::new("bully", &Setup::new(n).unwrap())
@@ -475,6 +475,7 @@ mod tests {
     fn it_survives_storms() {
         storm::survives::<Bully>("bully", SQUALL, 10_000);
         storm::survives::<Bully>("bully", GALE, 10_000);
+        storm::survives::<Bully>("bully", FOG, 10_000);
     }
 
     #[test]

@@ -195,12 +195,11 @@ impl Protocol for ChangRoberts {
 
 impl ChangRoberts {
     fn begin_next(&mut self, out: &mut Outbox<Self>) {
-        self.begin(self.epoch.round.saturating_add(1), out);
+        self.begin(self.epoch.next(self.circle.me()), out);
     }
 
     /// ELECTION with its own id.
-    fn begin(&mut self, round: u32, out: &mut Outbox<Self>) {
-        let epoch = Epoch { round, by: self.circle.me() };
+    fn begin(&mut self, epoch: Epoch, out: &mut Outbox<Self>) {
         self.take_part(epoch, out);
         match self.circle.neighbour(Way::Right) {
             Some(next) => out.send(next, Msg::Election(epoch)),
@@ -219,7 +218,7 @@ impl ChangRoberts {
         } else if !lower {
             self.pass_on(epoch, out);
         } else if self.flaw != Flaw::KeepsStill {
-            self.begin(epoch.round, out);
+            self.begin(Epoch { by: me, ..epoch }, out);
         }
     }
 
@@ -329,7 +328,7 @@ impl Election for ChangRoberts {
             broken: Some(Broken {
                 flaw: "nobody minds if an id is lost with whoever held it",
                 breaks: Breaks::Termination,
-                shown_by: "-n 4 --crash 3@1.5 --initiators 2@0",
+                shown_by: "-n 4 --crash 4@2.5 --initiators 1@0",
                 refuted_by: "-n 3 --initiators 1 --crashes 1",
             }),
             ..SOUND
@@ -361,7 +360,7 @@ impl Election for ChangRoberts {
 mod tests {
     use super::*;
     use crate::election::stage::{Stage, orders};
-    use crate::election::storm::{self, GALE, SQUALL};
+    use crate::election::storm::{self, FOG, GALE, SQUALL};
     use crate::topology::Ring;
 
     fn stage(ring: Ring) -> Stage<ChangRoberts> {
@@ -461,6 +460,7 @@ mod tests {
     fn it_survives_storms() {
         storm::survives::<ChangRoberts>("chang-roberts", SQUALL, 10_000);
         storm::survives::<ChangRoberts>("chang-roberts", GALE, 10_000);
+        storm::survives::<ChangRoberts>("chang-roberts", FOG, 10_000);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::circle::Way;
 pub use self::claims::{Case, Claims, Initiators, RingOrder};
 use crate::catalogue::ElectionInfo;
 use crate::{NodeId, Protocol, Refused, Setup, SetupError};
@@ -45,7 +46,8 @@ impl Epoch {
     /// The one that `by` begins when this is the highest that it knows.
     #[must_use]
     pub fn next(self, by: NodeId) -> Self {
-        Epoch { round: self.round.saturating_add(1), by }
+        // At the end of all rounds there is no higher one, but never a lower one either.
+        self.max(Epoch { round: self.round.saturating_add(1), by })
     }
 }
 
@@ -146,6 +148,7 @@ algorithms! {
     bully::Bully,
     ring::Ring,
     chang_roberts::ChangRoberts,
+    hirschberg_sinclair::HirschbergSinclair,
     invitation::Invitation,
     spanning_tree::SpanningTree,
 }

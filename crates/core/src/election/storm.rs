@@ -25,6 +25,8 @@ pub(crate) struct Weather {
     pub(crate) crashes: usize,
     /// Whether who crashed may come back.
     pub(crate) returns: bool,
+    /// How often somebody is suspected wrongly at most.
+    pub(crate) mistakes: usize,
     /// Whether all who are alive must name the same one in the end if everybody is back.
     pub(crate) reunites: bool,
     /// Whether all who are alive must name the same one in the end if any of them has named one.
@@ -43,6 +45,7 @@ impl Weather {
             most_nodes,
             crashes,
             returns: true,
+            mistakes: 0,
             reunites: true,
             unites: false,
             losses: 0,
@@ -57,6 +60,9 @@ pub(crate) const SQUALL: Weather = Weather::new(5, 1);
 
 /// Several crashes and returns.
 pub(crate) const GALE: Weather = Weather::new(6, 3);
+
+/// Detectors see what is not there, and somebody may crash, too.
+pub(crate) const FOG: Weather = Weather { mistakes: 3, ..Weather::new(5, 1) };
 
 /// Plays `runs` storms, or as many as the environment says in `SKEPTRON_RUNS`; whatever is violated in
 /// one is an error that tells its story.
@@ -123,6 +129,11 @@ enum Coming<P: Election> {
     },
     /// A false suspicion.
     Doubt {
+        node: usize,
+        other: NodeId,
+    },
+    /// A detector takes a live node for dead, and sees it some time later.
+    Mistake {
         node: usize,
         other: NodeId,
     },
@@ -212,6 +223,7 @@ impl<P: Election> Storm<P> {
         };
         storm.tell(|| format!("{setup:?}"));
         storm.assemble(n);
+        storm.fog(n);
         storm
     }
 
@@ -235,6 +247,18 @@ impl<P: Election> Storm<P> {
                 (self.chance.below(n as u64) as usize, self.chance.below(20 * BOUND));
             let other = NodeId::new(self.chance.below(n as u64) as usize);
             self.plan(wait, Coming::Doubt { node, other });
+        }
+    }
+
+    /// Who will be suspected wrongly, by whom, and when.
+    fn fog(&mut self, n: usize) {
+        for _ in 0..self.weather.mistakes {
+            let (node, other) = (self.chance.below(n as u64), self.chance.below(n as u64));
+            let wait = self.chance.below(20 * BOUND);
+            if node != other {
+                let (node, other) = (node as usize, NodeId::new(other as usize));
+                self.plan(wait, Coming::Mistake { node, other });
+            }
         }
     }
 
@@ -269,8 +293,26 @@ impl<P: Election> Storm<P> {
             Coming::Notice { node, notice } if self.up[node] => self.notice(node, notice),
             Coming::Notice { .. } => {}
             Coming::Doubt { node, other } => self.doubt(node, other),
+            Coming::Mistake { node, other } => self.mistake(node, other),
             Coming::Return(node) => self.come_back(node),
             Coming::Ring { node, timer } => self.step(node, Input::Expire(timer)),
+        }
+    }
+
+    fn mistake(&mut self, node: usize, other: NodeId) {
+        if self.up[node] && self.up[other.index()] && self.suspected[node].insert(other) {
+            // Who is suspected need not win, as if it had just come back.
+            self.judge.restart(other);
+            self.suspicion(node, other);
+            let wait = self.chance.below(10 * BOUND);
+            self.plan(wait, Coming::Notice { node, notice: Notice::Trust(other) });
+        }
+    }
+
+    fn suspicion(&mut self, node: usize, other: NodeId) {
+        self.step(node, Input::Command(Notice::Suspect(other)));
+        if self.leader_of(node) == Some(other) {
+            self.call(node);
         }
     }
 
@@ -279,23 +321,19 @@ impl<P: Election> Storm<P> {
         match notice {
             Notice::Call => {
                 self.called.insert(NodeId::new(node));
+                self.step(node, Input::Command(notice));
             }
             Notice::Suspect(other) => {
-                if self.up[other.index()] || !self.suspected[node].insert(other) {
-                    return;
+                if !self.up[other.index()] && self.suspected[node].insert(other) {
+                    self.suspicion(node, other);
                 }
             }
             Notice::Trust(other) => {
-                if !self.up[other.index()] || !self.suspected[node].remove(other) {
-                    return;
+                if self.up[other.index()] && self.suspected[node].remove(other) {
+                    self.step(node, Input::Command(notice));
+                    self.judge_trust(other);
                 }
             }
-        }
-        self.step(node, Input::Command(notice));
-        match notice {
-            Notice::Suspect(other) if self.leader_of(node) == Some(other) => self.call(node),
-            Notice::Trust(other) => self.judge_trust(other),
-            _ => {}
         }
     }
 
