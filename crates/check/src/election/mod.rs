@@ -7,6 +7,8 @@ mod moves;
 mod scenario;
 mod state;
 mod story;
+#[cfg(test)]
+mod tests;
 mod world;
 
 pub use check::check_election;
