@@ -2,13 +2,15 @@
 
 use std::time::Instant;
 
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 use skeptron_core::catalogue::Info;
 use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 
 use crate::cycles::unfair_run;
 use crate::explorer::{Found, Limits, Progress, explore};
-use crate::local::Memory;
+use crate::game::Game as _;
+use crate::local::{CellId, Event, Memory};
 use crate::property::{Properties, Property};
 use crate::reduction::certify;
 use crate::scenario::{Scenario, ScenarioError};
@@ -134,7 +136,7 @@ impl Visitor for Check<'_> {
             answer.judge_cycles(self.options.max_memory);
         }
         let mut verdicts = answer.verdicts;
-        let fence = self.fence::<P>(&found)?;
+        let fence = self.fence(&found)?;
         verdicts.push(fence);
         verdicts.sort_by_key(|verdict| verdict.property);
         Ok(Report {
@@ -159,16 +161,19 @@ impl Check<'_> {
 
     /// Searches, reduced if that is wanted and proves right. What a reduced search finds is real but
     /// perhaps not the shortest, so then everything is searched, no further than needed.
-    fn search<P: Mutex>(&self, world: &World<P>) -> Found {
+    fn search<'w, P: Mutex>(&self, world: &'w World<P>) -> Found<'w, World<P>> {
         let mut fallback = None;
         if self.options.reduction {
-            let reduced = explore(world, &self.limits(true));
+            let mut reduced = explore(world, &self.limits(true));
             if !reduced.violated().is_empty() {
                 fallback = Some(reduced);
             } else if !reduced.out_of_memory {
-                let mut memory = Memory::new(&world.locals, false);
+                let memories = std::mem::take(&mut reduced.memories).into_iter();
+                let taken: FxHashSet<(CellId, Event)> =
+                    memories.flat_map(Memory::into_taken).collect();
                 let max_memory = self.options.max_memory;
-                if certify(world, &mut memory, &reduced.taken, reduced.states, max_memory) {
+                let mut memory = world.memory(false);
+                if certify(world, &mut memory, &taken, reduced.states, max_memory) {
                     return reduced;
                 }
             }
@@ -180,7 +185,7 @@ impl Check<'_> {
 
     /// If nobody can ever enter while somebody is inside, every entry follows the exit before it by
     /// messages, and these carry the fence. Otherwise fences must be watched.
-    fn fence<P: Mutex>(&self, found: &Found) -> Result<Verdict, ScenarioError> {
+    fn fence<P: Mutex>(&self, found: &Found<'_, World<P>>) -> Result<Verdict, ScenarioError> {
         let property = Property::Fence;
         let unknown = Verdict { property, holds: None, counterexample: None };
         if !found.violated().contains(Property::Exclusion) {
@@ -202,7 +207,7 @@ impl Check<'_> {
 /// Puts together what a search found.
 struct Answer<'a, P: Mutex> {
     world: &'a World<P>,
-    found: &'a Found,
+    found: &'a Found<'a, World<P>>,
     verdicts: Vec<Verdict>,
 }
 

@@ -6,12 +6,9 @@ use std::time::Instant;
 
 use rustc_hash::FxHashSet;
 
+use crate::game::{Game, Outlook};
 use crate::level::{Links, Numbering, Origin, Rows, Table};
-use crate::local::{CellId, Event, Explorable, Memory};
 use crate::property::{Properties, Property};
-use crate::reduction::reduce;
-use crate::state::{Move, State};
-use crate::world::{Outlook, World};
 
 /// How a search is done; never what it finds, as long as it ends.
 pub(crate) struct Limits<'a> {
@@ -46,7 +43,7 @@ pub(crate) struct Finding {
 }
 
 /// What a search came to.
-pub(crate) struct Found {
+pub(crate) struct Found<'a, G: Game + 'a> {
     pub(crate) states: u64,
     pub(crate) transitions: u64,
     /// The deepest level that was explored completely.
@@ -58,13 +55,15 @@ pub(crate) struct Found {
     /// For each property its first violation: how many steps lead to the state, and the rest.
     findings: [Option<(usize, Finding)>; Property::ALL.len()],
     archive: Vec<Links>,
-    /// What really happened to nodes, if the search was reduced.
-    pub(crate) taken: FxHashSet<(CellId, Event)>,
+    /// Whether some state was met again in another number of steps: only then can a run go in circles.
+    pub(crate) met_again: bool,
+    /// What the threads remember.
+    pub(crate) memories: Vec<G::Memory<'a>>,
 }
 
-impl Found {
+impl<'a, G: Game + 'a> Found<'a, G> {
     /// The moves that lead to the first violation of `property`.
-    pub(crate) fn moves_to(&self, property: Property) -> Option<Vec<Move>> {
+    pub(crate) fn moves_to(&self, property: Property) -> Option<Vec<G::Move>> {
         let (depth, finding) = self.findings[property as usize]?;
         let mut codes: Vec<u16> = finding.step.into_iter().collect();
         let mut number = finding.number as usize;
@@ -72,7 +71,7 @@ impl Found {
             codes.push(level.steps[number]);
             number = level.parents[number] as usize;
         }
-        Some(codes.into_iter().rev().map(Move::of_code).collect())
+        Some(codes.into_iter().rev().map(G::of_code).collect())
     }
 
     /// What is violated.
@@ -81,17 +80,17 @@ impl Found {
     }
 }
 
-/// Explores everything that can happen in a world.
-pub(crate) fn explore<P: Explorable>(world: &World<P>, limits: &Limits<'_>) -> Found {
+/// Explores everything that can happen in a game.
+pub(crate) fn explore<'a, G: Game>(game: &'a G, limits: &Limits<'_>) -> Found<'a, G> {
     let shared = Shared {
-        world,
+        game,
         limits,
         began: Instant::now(),
         states: AtomicU64::new(1),
         full: AtomicBool::new(false),
     };
-    let mut workers: Vec<Worker<'_, P>> =
-        (0..limits.threads.max(1)).map(|_| Worker::new(world, limits)).collect();
+    let mut workers: Vec<Worker<'_, G>> =
+        (0..limits.threads.max(1)).map(|_| Worker::new(game, limits)).collect();
     let mut found = Found {
         states: 0,
         transitions: 0,
@@ -102,21 +101,22 @@ pub(crate) fn explore<P: Explorable>(world: &World<P>, limits: &Limits<'_>) -> F
         peak_bytes: 0,
         findings: Default::default(),
         archive: Vec::new(),
-        taken: FxHashSet::default(),
+        met_again: false,
+        memories: Vec::new(),
     };
 
     // The first level: where everything begins.
-    let fingerprint = world.fingerprint(&mut workers[0].memory, &world.start);
+    let fingerprint = game.fingerprint(&mut workers[0].memory, game.start());
     let table = Table::new();
     let origin = Origin { parent_fingerprint: 0, step: 0, parent: 0 };
     let place = table.insert(fingerprint, origin).expect("the table is empty");
     let mut rows = vec![Rows::default()];
-    rows[0].push(&world.start, world.nodes, place, fingerprint);
+    rows[0].push(game, game.start(), place, fingerprint);
     let (mut numbering, links, _) = table.close();
     let mut archive_bytes = links.bytes();
     found.archive.push(links);
     // Where a state tells its depth, states of different levels differ.
-    let mut seen = (!world.knows_depth()).then(|| FxHashSet::from_iter([fingerprint]));
+    let mut seen = (!game.knows_depth()).then(|| FxHashSet::from_iter([fingerprint]));
 
     loop {
         let depth = found.archive.len() - 1;
@@ -139,16 +139,17 @@ pub(crate) fn explore<P: Explorable>(world: &World<P>, limits: &Limits<'_>) -> F
             }
             first.expand(&shared, &level, true);
         });
-        let workers_bytes: usize = workers.iter().map(|worker| worker.memory.bytes()).sum();
+        let workers_bytes: usize = workers.iter().map(|worker| G::memory_bytes(&worker.memory)).sum();
         let bytes = level.kept_bytes
             + level.next.bytes()
             + workers.iter().map(|worker| worker.next.bytes()).sum::<usize>()
             + workers_bytes
-            + world.locals.bytes()
+            + game.bytes()
             + seen.as_ref().map_or(0, |seen| 9 * seen.capacity());
         found.peak_bytes = found.peak_bytes.max(bytes);
         for worker in &mut workers {
             found.transitions += std::mem::take(&mut worker.transitions);
+            found.met_again |= worker.met_again;
             for (known, new) in found.findings.iter_mut().zip(&mut worker.findings) {
                 let new = new.take().map(|new| (depth, new));
                 // A violation of an earlier level is shorter.
@@ -170,7 +171,7 @@ pub(crate) fn explore<P: Explorable>(world: &World<P>, limits: &Limits<'_>) -> F
         found.out_of_memory = stopped;
         found.complete = !stopped && links.parents.is_empty();
         let enough =
-            !limits.keep_going && !found.violated().is_empty() || found.violated() == world.judged;
+            !limits.keep_going && !found.violated().is_empty() || found.violated() == game.judged();
         if stopped || links.parents.is_empty() || enough {
             break;
         }
@@ -183,15 +184,13 @@ pub(crate) fn explore<P: Explorable>(world: &World<P>, limits: &Limits<'_>) -> F
         rows = workers.iter_mut().map(|worker| std::mem::take(&mut worker.next)).collect();
     }
     found.states = shared.states.load(Ordering::Relaxed);
-    for worker in workers {
-        found.taken.extend(worker.memory.into_taken());
-    }
+    found.memories = workers.into_iter().map(|worker| worker.memory).collect();
     found
 }
 
 /// What all threads see.
-struct Shared<'a, P: Explorable> {
-    world: &'a World<P>,
+struct Shared<'a, G: Game> {
+    game: &'a G,
     limits: &'a Limits<'a>,
     began: Instant,
     states: AtomicU64,
@@ -211,34 +210,36 @@ struct Level<'a> {
 }
 
 /// A thread's own things.
-struct Worker<'a, P: Explorable> {
-    memory: Memory<'a, P>,
-    state: State,
-    successor: State,
-    moves: Vec<Move>,
+struct Worker<'a, G: Game + 'a> {
+    memory: G::Memory<'a>,
+    state: G::State,
+    successor: G::State,
+    moves: Vec<G::Move>,
     next: Rows,
     transitions: u64,
+    met_again: bool,
     findings: [Option<Finding>; Property::ALL.len()],
 }
 
 /// How many states a thread takes at a time.
 const CHUNK: usize = 64;
 
-impl<'a, P: Explorable> Worker<'a, P> {
-    fn new(world: &'a World<P>, limits: &Limits<'_>) -> Self {
+impl<'a, G: Game> Worker<'a, G> {
+    fn new(game: &'a G, limits: &Limits<'_>) -> Self {
         Worker {
-            memory: Memory::new(&world.locals, limits.reduction),
-            state: State::empty(),
-            successor: State::empty(),
+            memory: game.memory(limits.reduction),
+            state: game.start().clone(),
+            successor: game.start().clone(),
             moves: Vec::new(),
             next: Rows::default(),
             transitions: 0,
+            met_again: false,
             findings: Default::default(),
         }
     }
 
     /// Takes states of the level until none is left.
-    fn expand(&mut self, shared: &Shared<'_, P>, level: &Level<'_>, speaks: bool) {
+    fn expand(&mut self, shared: &Shared<'_, G>, level: &Level<'_>, speaks: bool) {
         let mut chunks = 0u64;
         loop {
             let mut start = level.at.fetch_add(CHUNK, Ordering::Relaxed);
@@ -261,7 +262,7 @@ impl<'a, P: Explorable> Worker<'a, P> {
                     break;
                 }
                 let (row, place, fingerprint) = level.rows[part].get(index);
-                self.state.decode(shared.world.nodes, row);
+                shared.game.decode(&mut self.state, row);
                 self.expand_state(shared, level, level.numbering.number(place), fingerprint);
             }
             chunks += 1;
@@ -278,14 +279,14 @@ impl<'a, P: Explorable> Worker<'a, P> {
     }
 
     /// Looks after the memory and tells how far it is.
-    fn watch(&self, shared: &Shared<'_, P>, level: &Level<'_>, speaks: bool) {
+    fn watch(&self, shared: &Shared<'_, G>, level: &Level<'_>, speaks: bool) {
         // Other threads have found about as much as this one.
         let threads = shared.limits.threads.max(1);
-        let mine = self.next.bytes() + self.memory.bytes();
+        let mine = self.next.bytes() + G::memory_bytes(&self.memory);
         let bytes = level.kept_bytes
             + level.next.bytes()
             + threads * mine
-            + shared.world.locals.bytes()
+            + shared.game.bytes()
             + level.seen.map_or(0, |seen| 9 * seen.capacity());
         if bytes > shared.limits.max_memory {
             shared.full.store(true, Ordering::Relaxed);
@@ -301,37 +302,38 @@ impl<'a, P: Explorable> Worker<'a, P> {
 
     fn expand_state(
         &mut self,
-        shared: &Shared<'_, P>,
+        shared: &Shared<'_, G>,
         level: &Level<'_>,
         number: u32,
         fingerprint: u64,
     ) {
-        let world = shared.world;
-        let outlook = world.moves(&mut self.memory, &self.state, &mut self.moves);
+        let game = shared.game;
+        let outlook = game.moves(&mut self.memory, &self.state, &mut self.moves);
         if outlook != Outlook::More {
-            let violated = world.judge_rest(&mut self.memory, &self.state, outlook);
+            let violated = game.judge_rest(&mut self.memory, &self.state, outlook);
             self.find(violated, Finding { fingerprint, step: None, number });
         }
         if shared.limits.reduction {
-            reduce(&mut self.memory, &self.state, &mut self.moves);
+            game.reduce(&mut self.memory, &self.state, &mut self.moves);
         }
         for i in 0..self.moves.len() {
             let step = self.moves[i];
-            self.successor.copy_from(&self.state, world.nodes);
-            let violated = world.take(&mut self.memory, &mut self.successor, step);
+            game.copy(&self.state, &mut self.successor);
+            let violated = game.take(&mut self.memory, &mut self.successor, step);
             self.transitions += 1;
             if !violated.is_empty() {
-                self.find(violated, Finding { fingerprint, step: Some(step.code()), number });
+                self.find(violated, Finding { fingerprint, step: Some(G::code(step)), number });
             }
-            let next = world.fingerprint(&mut self.memory, &self.successor);
+            let next = game.fingerprint(&mut self.memory, &self.successor);
             if level.seen.is_some_and(|seen| seen.contains(&next)) {
+                self.met_again = true;
                 continue;
             }
             let origin =
-                Origin { parent_fingerprint: fingerprint, step: step.code(), parent: number };
+                Origin { parent_fingerprint: fingerprint, step: G::code(step), parent: number };
             if let Some(place) = level.next.insert(next, origin) {
                 shared.states.fetch_add(1, Ordering::Relaxed);
-                self.next.push(&self.successor, world.nodes, place, next);
+                self.next.push(game, &self.successor, place, next);
             }
         }
     }

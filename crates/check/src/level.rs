@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::state::State;
+use crate::game::Game;
 
 /// How many parts a level's table has, so that threads rarely meet.
 const SHARDS: usize = 64;
@@ -166,8 +166,14 @@ struct Row {
 }
 
 impl Rows {
-    pub(crate) fn push(&mut self, state: &State, nodes: usize, place: Place, fingerprint: u64) {
-        let length = 2 + 3 * nodes + 2 * state.flight.len();
+    pub(crate) fn push<G: Game>(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        place: Place,
+        fingerprint: u64,
+    ) {
+        let length = game.row_length(state);
         let fits = self.blocks.last().is_some_and(|block| block.len() + length <= BLOCK);
         if !fits {
             // The first block of a level grows as it needs, for most levels are small.
@@ -176,7 +182,7 @@ impl Rows {
         }
         let block = self.blocks.len() - 1;
         let offset = self.blocks[block].len() as u32;
-        state.encode(nodes, &mut self.blocks[block]);
+        game.encode(state, &mut self.blocks[block]);
         let (block, length) = (block as u32, length as u32);
         self.entries.push(Row { block, offset, length, place, fingerprint });
     }

@@ -18,7 +18,10 @@
 
 mod check;
 mod cycles;
+mod election;
 mod explorer;
+mod game;
+mod graph;
 mod level;
 mod local;
 mod property;
@@ -31,6 +34,7 @@ mod tests;
 mod world;
 
 pub use check::{Options, Report, Verdict, check};
+pub use election::{ElectionFaults, ElectionScenario, check_election};
 pub use explorer::Progress;
 pub use property::{Property, Step, Which};
 pub use scenario::{CrashWhen, Faults, Scenario, ScenarioError};

@@ -10,12 +10,54 @@ use std::ops::Range;
 use std::sync::RwLock;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use skeptron_core::mutex::{Entered, Lock};
+use skeptron_core::election::Notice;
+use skeptron_core::mutex::Lock;
 use skeptron_core::{Effect, Input, NodeId, Outbox, Protocol};
 
 /// An algorithm that can be explored.
-pub(crate) trait Explorable: Protocol<Command = Lock, Event = Entered> {}
-impl<P: Protocol<Command = Lock, Event = Entered>> Explorable for P {}
+pub(crate) trait Explorable: Protocol<Command: Numbers, Event: Copy + Send + Sync> {}
+impl<P: Protocol<Command: Numbers, Event: Copy + Send + Sync>> Explorable for P {}
+
+/// Commands that have numbers.
+pub(crate) trait Numbers: Sized {
+    /// The command of that number.
+    fn of_number(number: u8) -> Self;
+}
+
+/// The number of [`Lock::Request`].
+pub(crate) const REQUEST: Event = Event::Command(0);
+/// The number of [`Lock::Release`].
+pub(crate) const RELEASE: Event = Event::Command(1);
+
+impl Numbers for Lock {
+    fn of_number(number: u8) -> Self {
+        if number == 0 { Lock::Request } else { Lock::Release }
+    }
+}
+
+/// The number of [`Notice::Call`].
+pub(crate) const CALL: Event = Event::Command(0);
+
+/// The number of [`Notice::Suspect`].
+pub(crate) fn suspect(whom: usize) -> Event {
+    Event::Command(1 + 2 * whom as u8)
+}
+
+/// The number of [`Notice::Trust`].
+pub(crate) fn trust(whom: usize) -> Event {
+    Event::Command(2 + 2 * whom as u8)
+}
+
+impl Numbers for Notice {
+    fn of_number(number: u8) -> Self {
+        let whom = || NodeId::new(usize::from(number - 1) / 2);
+        match number {
+            0 => Notice::Call,
+            odd if odd % 2 == 1 => Notice::Suspect(whom()),
+            _ => Notice::Trust(whom()),
+        }
+    }
+}
 
 /// Number of a [`Cell`].
 pub(crate) type CellId = u32;
@@ -27,8 +69,16 @@ pub(crate) type LetterId = u32;
 pub(crate) struct Cell<P: Protocol> {
     pub(crate) me: NodeId,
     pub(crate) node: P,
-    /// By their hash: it does not matter which was armed first.
-    pub(crate) armed: Vec<P::Timer>,
+    /// By name: it does not matter which was armed first.
+    pub(crate) armed: Vec<Alarm<P::Timer>>,
+}
+
+/// An alarm that is set.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Alarm<T> {
+    pub(crate) timer: T,
+    /// In how many bounds it rings.
+    pub(crate) left: u32,
 }
 
 /// A message and who sent it.
@@ -39,18 +89,18 @@ pub(crate) struct Letter<P: Protocol> {
 }
 
 /// Things with numbers, and their hashes by content: those are the same in every run.
-struct Numbered<T> {
-    things: Vec<T>,
+pub(crate) struct Numbered<T> {
+    pub(crate) things: Vec<T>,
     numbers: FxHashMap<T, u32>,
-    hashes: Vec<u64>,
+    pub(crate) hashes: Vec<u64>,
 }
 
 impl<T: Clone + Eq + Hash> Numbered<T> {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Numbered { things: Vec::new(), numbers: FxHashMap::default(), hashes: Vec::new() }
     }
 
-    fn number(&mut self, thing: T) -> u32 {
+    pub(crate) fn number(&mut self, thing: T) -> u32 {
         match self.numbers.entry(thing) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => {
@@ -64,7 +114,7 @@ impl<T: Clone + Eq + Hash> Numbered<T> {
     }
 }
 
-pub(crate) fn content_hash(thing: &impl Hash) -> u64 {
+fn content_hash(thing: &impl Hash) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(thing)
 }
 
@@ -95,6 +145,11 @@ impl<P: Explorable> Locals<P> {
         self.read().cells.things[id as usize].clone()
     }
 
+    /// Says something of each cell from a number on.
+    pub(crate) fn describe<T>(&self, from: usize, say: impl Fn(&Cell<P>) -> T, said: &mut Vec<T>) {
+        said.extend(self.read().cells.things[from..].iter().map(say));
+    }
+
     /// About how many bytes they take.
     pub(crate) fn bytes(&self) -> usize {
         let tables = self.read();
@@ -115,21 +170,22 @@ impl<P: Explorable> Locals<P> {
 
 /// What a node does about an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum Deed<E> {
     /// It sends a message.
     Send { to: u8, letter: LetterId },
-    /// It enters.
-    Enter,
+    /// It tells its application.
+    Emit(E),
 }
 
 /// What happens to a node, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Event {
     Start,
-    Request,
-    Release,
+    Command(u8),
     Deliver(LetterId),
     Expire(u32),
+    /// One bound passes.
+    Tick,
 }
 
 /// Where a step leads.
@@ -149,7 +205,7 @@ pub(crate) struct Memory<'a, P: Protocol> {
     /// What really happened to nodes, apart from what was only looked up.
     taken: FxHashSet<(CellId, Event)>,
     records: bool,
-    deeds: Vec<Deed>,
+    deeds: Vec<Deed<P::Event>>,
     cell_hashes: Vec<u64>,
     letter_hashes: Vec<u64>,
     out: Outbox<P>,
@@ -199,18 +255,13 @@ impl<'a, P: Explorable> Memory<'a, P> {
     }
 
     /// What the node does, in order.
-    pub(crate) fn deed(&self, index: u32) -> Deed {
+    pub(crate) fn deed(&self, index: u32) -> Deed<P::Event> {
         self.deeds[index as usize]
     }
 
     /// Where the deeds of an outcome are.
     pub(crate) fn deeds(outcome: &Outcome) -> Range<u32> {
         outcome.deeds.clone()
-    }
-
-    /// How many alarms are armed in this state.
-    pub(crate) fn armed(&self, cell: CellId) -> usize {
-        if size_of::<P::Timer>() == 0 { 0 } else { self.locals.cell(cell).armed.len() }
     }
 
     /// The same in every run, unlike its number.
@@ -234,7 +285,7 @@ impl<'a, P: Explorable> Memory<'a, P> {
     /// About how many bytes it takes.
     pub(crate) fn bytes(&self) -> usize {
         self.outcomes.capacity() * (size_of::<((CellId, Event), Outcome)>() + 1)
-            + self.deeds.capacity() * size_of::<Deed>()
+            + self.deeds.capacity() * size_of::<Deed<P::Event>>()
             + (self.cell_hashes.capacity() + self.letter_hashes.capacity()) * 8
     }
 
@@ -243,28 +294,30 @@ impl<'a, P: Explorable> Memory<'a, P> {
             let tables = self.locals.read();
             let cell = tables.cells.things[id as usize].clone();
             let input = match event {
-                Event::Start => Input::Start,
-                Event::Request => Input::Command(Lock::Request),
-                Event::Release => Input::Command(Lock::Release),
+                Event::Start => Some(Input::Start),
+                Event::Command(number) => Some(Input::Command(P::Command::of_number(number))),
                 Event::Deliver(letter) => {
                     let letter = tables.letters.things[letter as usize].clone();
-                    Input::Deliver { from: letter.from, message: letter.message }
+                    Some(Input::Deliver { from: letter.from, message: letter.message })
                 }
-                Event::Expire(nth) => Input::Expire(cell.armed[nth as usize].clone()),
+                Event::Expire(nth) => Some(Input::Expire(cell.armed[nth as usize].timer.clone())),
+                Event::Tick => None,
             };
             drop(tables);
             let me = cell.me;
             (cell, input, me)
         };
-        if let Event::Expire(nth) = event {
-            cell.armed.remove(nth as usize);
+        match event {
+            Event::Expire(nth) => drop(cell.armed.remove(nth as usize)),
+            Event::Tick => cell.armed.iter_mut().for_each(|alarm| alarm.left -= 1),
+            _ => {}
         }
         let start = self.deeds.len() as u32;
         let may_absorb = match &input {
-            Input::Deliver { from, message } => cell.node.absorbs(*from, message),
+            Some(Input::Deliver { from, message }) => cell.node.absorbs(*from, message),
             _ => false,
         };
-        let refused = cell.node.step(input, &mut self.out).is_err();
+        let refused = input.is_some_and(|input| cell.node.step(input, &mut self.out).is_err());
         let mut tables = self.locals.write();
         for effect in self.out.drain() {
             match effect {
@@ -278,18 +331,17 @@ impl<'a, P: Explorable> Memory<'a, P> {
                         (0..self.locals.nodes as u8).filter(|&to| to as usize != me.index());
                     self.deeds.extend(others.map(|to| Deed::Send { to, letter }));
                 }
-                Effect::Emit(Entered) => self.deeds.push(Deed::Enter),
-                Effect::Arm { timer, .. } => {
-                    if !cell.armed.contains(&timer) {
-                        cell.armed.push(timer);
-                        cell.armed.sort_by_key(content_hash);
-                    }
+                Effect::Emit(event) => self.deeds.push(Deed::Emit(event)),
+                Effect::Arm { timer, after } => {
+                    cell.armed.retain(|alarm| alarm.timer != timer);
+                    cell.armed.push(Alarm { timer, left: after });
+                    cell.armed.sort_by_key(|alarm| format!("{:?}", alarm.timer));
                 }
-                Effect::Disarm(timer) => cell.armed.retain(|armed| *armed != timer),
+                Effect::Disarm(timer) => cell.armed.retain(|alarm| alarm.timer != timer),
             }
         }
         let cell = tables.cells.number(cell);
-        let silent = self.deeds[start as usize..].iter().all(|&deed| deed == Deed::Enter);
+        let silent = self.deeds[start as usize..].iter().all(|deed| matches!(deed, Deed::Emit(_)));
         let absorbed = may_absorb && silent && !refused;
         Outcome { cell, refused, absorbed, deeds: start..self.deeds.len() as u32 }
     }

@@ -23,11 +23,17 @@ pub enum Property {
     Rest,
     /// No node refuses what a correct peer sends.
     Refused,
+    /// Nobody names another leader in the same epoch (spec 4).
+    Agreement,
+    /// The leader was alive in its epoch and, where that is claimed, the highest (spec 4).
+    Validity,
+    /// Every election ends with a live leader that is known (spec 4).
+    Termination,
 }
 
 impl Property {
     /// All of them.
-    pub const ALL: [Property; 7] = [
+    pub const ALL: [Property; 10] = [
         Property::Exclusion,
         Property::Progress,
         Property::Order,
@@ -35,7 +41,16 @@ impl Property {
         Property::Messages,
         Property::Rest,
         Property::Refused,
+        Property::Agreement,
+        Property::Validity,
+        Property::Termination,
     ];
+
+    /// What is judged of mutual exclusion.
+    pub const MUTEX: &'static [Property] = Self::ALL.split_at(7).0;
+
+    /// What is judged of elections.
+    pub const ELECTION: &'static [Property] = Self::ALL.split_at(6).1;
 
     /// Its name in tables, JSON and traces.
     #[must_use]
@@ -48,6 +63,9 @@ impl Property {
             Property::Messages => "messages",
             Property::Rest => "rest",
             Property::Refused => "refused",
+            Property::Agreement => "agreement",
+            Property::Validity => "validity",
+            Property::Termination => "termination",
         }
     }
 
@@ -62,6 +80,9 @@ impl Property {
             Property::Messages => "no more messages per entry than published",
             Property::Rest => "at the end channels are empty and nodes idle",
             Property::Refused => "no correct peer's message is refused",
+            Property::Agreement => "one leader in one epoch",
+            Property::Validity => "the leader was alive, and the highest where that is claimed",
+            Property::Termination => "every election ends with a live leader",
         }
     }
 }
@@ -74,7 +95,7 @@ impl fmt::Display for Property {
 
 /// A set of properties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Properties(u8);
+pub(crate) struct Properties(u16);
 
 impl Properties {
     pub(crate) fn insert(&mut self, property: Property) {
@@ -121,15 +142,35 @@ pub enum Step {
     Lose(Which),
     /// A message is copied; the copy follows it.
     Duplicate(Which),
-    /// A node stops for ever.
+    /// A node stops.
     Crash(NodeId),
-    /// An alarm of a node rings: the `nth` that is armed.
+    /// A node comes back.
+    Restart(NodeId),
+    /// The application of a node wants an election.
+    Call(NodeId),
+    /// The failure detector of a node changes its mind.
+    Suspect {
+        /// Whose.
+        node: NodeId,
+        /// Of whom.
+        whom: NodeId,
+    },
+    /// The failure detector of a node changes its mind again.
+    Trust {
+        /// Whose.
+        node: NodeId,
+        /// Of whom.
+        whom: NodeId,
+    },
+    /// An alarm of a node rings: the `nth` of those that are set, by name.
     Expire {
         /// Whose.
         node: NodeId,
         /// Which one.
         nth: usize,
     },
+    /// One bound passes: whatever is in flight is late now.
+    Tick,
 }
 
 /// A message in flight.

@@ -11,13 +11,14 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use skeptron_core::catalogue::Order;
+use skeptron_core::mutex::Entered;
 
-use crate::local::{CellId, Deed, Event, Explorable, LetterId, Memory};
+use crate::local::{CellId, Deed, Event, LetterId, Memory, RELEASE, REQUEST};
 use crate::state::{Move, State};
-use crate::world::World;
+use crate::world::{Lockable, World};
 
 /// Leaves one message to be absorbed, if there is any, as the only thing to happen.
-pub(crate) fn reduce<P: Explorable>(
+pub(crate) fn reduce<P: Lockable>(
     memory: &mut Memory<'_, P>,
     state: &State,
     moves: &mut Vec<Move>,
@@ -102,7 +103,7 @@ impl Pending {
 /// Pairs start apart where a message was absorbed. They stay in step with everything that happened to
 /// the eager node anywhere in the search: both must do the same, except that the lazy one may enter
 /// later. And the lazy one may take what it left at any time; with nothing left both must be equal.
-pub(crate) fn certify<P: Explorable>(
+pub(crate) fn certify<P: Lockable>(
     world: &World<P>,
     memory: &mut Memory<'_, P>,
     taken: &FxHashSet<(CellId, Event)>,
@@ -144,19 +145,20 @@ pub(crate) fn certify<P: Explorable>(
     true
 }
 
-struct Proof<'a, 'm, P: Explorable> {
+struct Proof<'a, 'm, P: Lockable> {
     world: &'a World<P>,
     memory: &'a mut Memory<'m, P>,
     known: FxHashSet<Pair>,
     open: Vec<Pair>,
 }
 
-impl<P: Explorable> Proof<'_, '_, P> {
+impl<P: Lockable> Proof<'_, '_, P> {
     /// Where a step leads, what it sends, how often it enters, and whether it is refused.
-    fn step(&mut self, cell: CellId, event: Event) -> (CellId, Vec<Deed>, usize, bool) {
+    fn step(&mut self, cell: CellId, event: Event) -> (CellId, Vec<Deed<Entered>>, usize, bool) {
         let outcome = self.memory.step(cell, event);
         let deeds = Memory::<P>::deeds(&outcome).map(|deed| self.memory.deed(deed));
-        let (enters, sends): (Vec<Deed>, Vec<Deed>) = deeds.partition(|&deed| deed == Deed::Enter);
+        let (enters, sends): (Vec<_>, Vec<_>) =
+            deeds.partition(|&deed| deed == Deed::Emit(Entered));
         (outcome.cell, sends, enters.len(), outcome.refused)
     }
 
@@ -231,10 +233,8 @@ impl<P: Explorable> Proof<'_, '_, P> {
                     return Some(());
                 }
             }
-            // An alarm rings only when nothing is in flight, and what was left is.
-            Event::Expire(_) => return Some(()),
             // The lazy one's user is not inside yet.
-            Event::Request | Event::Release if pair.owed => return Some(()),
+            REQUEST | RELEASE if pair.owed => return Some(()),
             _ => {}
         }
         let (eager, sends, enters, refused) = self.step(pair.eager, event);

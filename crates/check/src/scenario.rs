@@ -31,16 +31,13 @@ pub struct Faults {
     pub crash_when: CrashWhen,
     /// Who may stop; `None` for everybody.
     pub victims: Option<Vec<NodeId>>,
-    /// How many alarms may ring while messages are still in flight. Once none is, every armed alarm
-    /// may ring.
-    pub premature: u8,
 }
 
 impl Faults {
     /// Whether nothing goes wrong.
     #[must_use]
     pub fn is_none(&self) -> bool {
-        self.losses == 0 && self.duplicates == 0 && self.crashes == 0 && self.premature == 0
+        self.losses == 0 && self.duplicates == 0 && self.crashes == 0
     }
 }
 
@@ -82,6 +79,20 @@ pub enum ScenarioError {
     /// Too many requests.
     #[error("{0} requests are too many to explore; at most {most} are possible", most = Scenario::MOST_REQUESTS)]
     TooManyRequests(usize),
+    /// Nobody ever calls.
+    #[error("nobody calls: there must be at least one initiator")]
+    NoInitiators,
+    /// A call of a node that does not exist.
+    #[error("{initiator} is to call, but there are only {nodes} nodes")]
+    UnknownInitiator {
+        /// Who should call.
+        initiator: NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// A detector that takes too long.
+    #[error("a detector that takes {0} bounds is too slow to explore; at most {most} are possible", most = crate::ElectionScenario::LONGEST_DETECTION)]
+    SlowDetector(u8),
     /// A crash of a node that does not exist.
     #[error("{victim} is to crash, but there are only {nodes} nodes")]
     UnknownVictim {

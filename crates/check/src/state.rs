@@ -54,17 +54,16 @@ pub(crate) struct Budget {
     pub(crate) losses: u8,
     pub(crate) duplicates: u8,
     pub(crate) crashes: u8,
-    pub(crate) premature: u8,
 }
 
 impl Budget {
     pub(crate) fn code(self) -> u32 {
-        u32::from_le_bytes([self.losses, self.duplicates, self.crashes, self.premature])
+        u32::from_le_bytes([self.losses, self.duplicates, self.crashes, 0])
     }
 
     fn of_code(code: u32) -> Self {
-        let [losses, duplicates, crashes, premature] = code.to_le_bytes();
-        Budget { losses, duplicates, crashes, premature }
+        let [losses, duplicates, crashes, _] = code.to_le_bytes();
+        Budget { losses, duplicates, crashes }
     }
 
     pub(crate) fn is_spent(self) -> bool {
@@ -158,7 +157,6 @@ pub(crate) enum Move {
     Request(u8),
     Release(u8),
     Deliver(u16),
-    Expire { node: u8, nth: u8 },
     Lose(u16),
     Duplicate(u16),
     Crash(u8),
@@ -174,10 +172,9 @@ impl Move {
             Move::Request(node) => u16::from(node),
             Move::Release(node) => 1 << 12 | u16::from(node),
             Move::Deliver(place) => 2 << 12 | place,
-            Move::Expire { node, nth } => 3 << 12 | u16::from(nth) << 4 | u16::from(node),
-            Move::Lose(place) => 4 << 12 | place,
-            Move::Duplicate(place) => 5 << 12 | place,
-            Move::Crash(node) => 6 << 12 | u16::from(node),
+            Move::Lose(place) => 3 << 12 | place,
+            Move::Duplicate(place) => 4 << 12 | place,
+            Move::Crash(node) => 5 << 12 | u16::from(node),
         }
     }
 
@@ -187,9 +184,8 @@ impl Move {
             0 => Move::Request(node),
             1 => Move::Release(node),
             2 => Move::Deliver(low),
-            3 => Move::Expire { node, nth: (low >> 4) as u8 },
-            4 => Move::Lose(low),
-            5 => Move::Duplicate(low),
+            3 => Move::Lose(low),
+            4 => Move::Duplicate(low),
             _ => Move::Crash(node),
         }
     }

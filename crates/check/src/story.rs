@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 
-use crate::local::{Explorable, Memory};
+use crate::game::Game as _;
+use crate::local::Memory;
 use crate::property::{Property, Step, Which};
 use crate::state::{Move, Packet, State, User};
-use crate::world::World;
+use crate::world::{Lockable, World};
 
 /// How a property is violated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +25,7 @@ pub struct Counterexample {
 }
 
 /// Follows the moves and says what is wrong at their end.
-pub(crate) fn tell<P: Explorable>(
+pub(crate) fn tell<P: Lockable>(
     world: &World<P>,
     property: Property,
     moves: &[Move],
@@ -32,7 +33,7 @@ pub(crate) fn tell<P: Explorable>(
 ) -> Counterexample {
     let mut teller = Teller {
         world,
-        memory: Memory::new(&world.locals, false),
+        memory: world.memory(false),
         state: world.start.clone(),
         in_flight: world.start.flight.clone(),
     };
@@ -49,7 +50,7 @@ pub(crate) fn tell<P: Explorable>(
     Counterexample { steps, node: NodeId::new(node), detail, cycle, shortest: true }
 }
 
-struct Teller<'a, P: Explorable> {
+struct Teller<'a, P: Lockable> {
     world: &'a World<P>,
     memory: Memory<'a, P>,
     state: State,
@@ -57,7 +58,7 @@ struct Teller<'a, P: Explorable> {
     in_flight: Vec<Packet>,
 }
 
-impl<P: Explorable> Teller<'_, P> {
+impl<P: Lockable> Teller<'_, P> {
     fn take(&mut self, step: Move) -> Step {
         let told = match step {
             Move::Request(node) => Step::Request(id(node)),
@@ -67,7 +68,6 @@ impl<P: Explorable> Teller<'_, P> {
                 self.in_flight.remove(index);
                 Step::Deliver(which)
             }
-            Move::Expire { node, nth } => Step::Expire { node: id(node), nth: nth.into() },
             Move::Lose(place) => {
                 let (which, index) = self.which(place);
                 self.in_flight.remove(index);
@@ -122,7 +122,6 @@ impl<P: Explorable> Teller<'_, P> {
     fn verdict(&self, property: Property, before: &State, last: Option<Move>) -> (usize, String) {
         let actor = match last {
             Some(Move::Request(node) | Move::Release(node) | Move::Crash(node)) => node.into(),
-            Some(Move::Expire { node, .. }) => node.into(),
             Some(Move::Deliver(place) | Move::Lose(place) | Move::Duplicate(place)) => {
                 before.flight[place as usize].to.into()
             }
@@ -153,6 +152,9 @@ impl<P: Explorable> Teller<'_, P> {
             }
             Property::Rest => "nothing more happens, but not every node is idle".into(),
             Property::Refused => format!("{name} refuses what a correct peer or its user says"),
+            Property::Agreement | Property::Validity | Property::Termination => {
+                unreachable!("nobody is elected here")
+            }
         };
         (actor, detail)
     }

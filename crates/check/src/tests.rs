@@ -1,4 +1,4 @@
-//! Worlds of small protocols made for the purpose: alarms, and messages that never end.
+//! Worlds of small protocols made for the purpose: messages that never end.
 
 use serde::{Deserialize, Serialize};
 use skeptron_core::catalogue::Order;
@@ -7,17 +7,16 @@ use skeptron_core::{Input, Message, Never, NodeId, Outbox, Protocol, Refused, Se
 
 use crate::cycles::unfair_run;
 use crate::explorer::{Found, Limits, explore};
-use crate::local::Explorable;
 use crate::property::{Properties, Property};
 use crate::scenario::{Faults, Scenario};
-use crate::world::World;
+use crate::world::{Lockable, World};
 
 fn scenario(requests: &[u8], faults: Faults) -> Scenario {
     let setup = Setup::new(requests.len()).unwrap();
     Scenario { setup, requests: requests.to_vec(), order: Order::Fifo, faults }
 }
 
-fn world<P: Explorable>(
+fn world<P: Lockable>(
     nodes: Vec<P>,
     scenario: &Scenario,
     most_messages: Option<f64>,
@@ -26,7 +25,7 @@ fn world<P: Explorable>(
     World::of_nodes(nodes, scenario, judged, false, most_messages)
 }
 
-fn search<P: Explorable>(world: &World<P>) -> Found {
+fn search<P: Lockable>(world: &World<P>) -> Found<'_, World<P>> {
     let limits = Limits {
         threads: 2,
         reduction: false,
@@ -51,68 +50,6 @@ impl Message for Word {
     fn kind(&self) -> usize {
         self.clone() as usize
     }
-}
-
-/// The second node asks the first, and asks again when an alarm rings, if it has one.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Asker {
-    has_alarm: bool,
-    waits: bool,
-}
-
-impl Protocol for Asker {
-    type Command = Lock;
-    type Message = Word;
-    type Timer = u8;
-    type Event = Entered;
-
-    fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
-        match input {
-            Input::Command(Lock::Request) | Input::Expire(_) => {
-                self.waits = true;
-                out.send(NodeId::new(0), Word::Ask);
-                if self.has_alarm {
-                    out.arm(0, 2);
-                }
-            }
-            Input::Deliver { message: Word::Ask, from } => out.send(from, Word::Grant),
-            Input::Deliver { message: Word::Grant, .. } if self.waits => {
-                self.waits = false;
-                out.disarm(0);
-                out.emit(Entered);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-fn askers(has_alarm: bool) -> Vec<Asker> {
-    vec![Asker { has_alarm, waits: false }; 2]
-}
-
-#[test]
-fn an_alarm_makes_up_for_a_loss() {
-    let faults = Faults { losses: 1, ..Faults::default() };
-    for (has_alarm, deadlocks) in [(false, true), (true, false)] {
-        let found =
-            search(&world(askers(has_alarm), &scenario(&[0, 1], faults.clone()), Some(9.0)));
-        assert!(found.complete);
-        assert_eq!(found.violated().contains(Property::Progress), deadlocks);
-        let steps = found.moves_to(Property::Progress).map(|moves| moves.len());
-        assert_eq!(steps, deadlocks.then_some(2), "ask, lose");
-    }
-}
-
-/// Patient alarms ring only when no message is in flight; a budget of premature ones adds runs.
-#[test]
-fn alarms_are_patient_unless_there_is_a_budget() {
-    let states = |premature| {
-        let faults = Faults { premature, ..Faults::default() };
-        search(&world(askers(true), &scenario(&[0, 1], faults), Some(9.0))).states
-    };
-    assert_eq!(states(0), 5, "begin, asked, answered, inside, out");
-    assert!(states(1) > states(0) && states(2) > states(1));
 }
 
 /// A ball goes to and fro between the first two nodes for ever. The third one gets a grant from the

@@ -3,15 +3,22 @@
 
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{Info, Order};
-use skeptron_core::mutex::Mutex;
+use skeptron_core::mutex::{Entered, Lock, Mutex};
+use skeptron_core::Protocol;
 
-use crate::local::{Cell, Deed, Event, Explorable, LetterId, Locals, Memory};
+use crate::game::{Game, Outlook, mix};
+use crate::local::{Cell, Deed, Event, LetterId, Locals, Memory, RELEASE, REQUEST};
 use crate::property::{Properties, Property};
+use crate::reduction::reduce;
 use crate::scenario::{CrashWhen, Scenario, ScenarioError};
 use crate::state::{Budget, Move, Packet, Site, State, User};
 
+/// An algorithm for mutual exclusion, or a toy.
+pub(crate) trait Lockable: Protocol<Command = Lock, Event = Entered> {}
+impl<P: Protocol<Command = Lock, Event = Entered>> Lockable for P {}
+
 /// The rules of the game.
-pub(crate) struct World<P: Explorable> {
+pub(crate) struct World<P: Lockable> {
     pub(crate) nodes: usize,
     pub(crate) order: Order,
     pub(crate) locals: Locals<P>,
@@ -26,7 +33,7 @@ pub(crate) struct World<P: Explorable> {
     victims: u16,
 }
 
-impl<P: Explorable> World<P> {
+impl<P: Lockable> World<P> {
     /// The world of a catalogued algorithm.
     pub(crate) fn new(
         info: &Info,
@@ -53,6 +60,7 @@ impl<P: Explorable> World<P> {
             Property::Messages => most.is_some() && keeps_assumptions,
             Property::Rest => most.is_some() && keeps_assumptions,
             Property::Refused => keeps_assumptions,
+            Property::Agreement | Property::Validity | Property::Termination => false,
         });
         Ok(Self::of_nodes(nodes, scenario, judged.collect(), watches_fences, most.map(|_| bound)))
     }
@@ -76,7 +84,6 @@ impl<P: Explorable> World<P> {
             losses: faults.losses,
             duplicates: faults.duplicates,
             crashes: faults.crashes,
-            premature: faults.premature,
         };
         let locals = Locals::new(n);
         for (i, (node, &left)) in nodes.into_iter().zip(&scenario.requests).enumerate() {
@@ -105,62 +112,6 @@ impl<P: Explorable> World<P> {
         world
     }
 
-    /// Whether a state tells how many steps lead to it: what was asked and left, and what was sent and
-    /// is no longer in flight. A crash takes messages out of flight that nobody counts, an alarm rings
-    /// without a trace. (So does an entry unasked; there a state may be met, and counted, twice.)
-    pub(crate) fn knows_depth(&self) -> bool {
-        self.counts_messages && self.start.budget.crashes == 0 && size_of::<P::Timer>() == 0
-    }
-
-    /// Everything that can happen next. What users ask comes first, what the network and the machines
-    /// do wrong comes last.
-    pub(crate) fn moves(
-        &self,
-        memory: &mut Memory<'_, P>,
-        state: &State,
-        moves: &mut Vec<Move>,
-    ) -> Outlook {
-        moves.clear();
-        let users = || state.sites[..self.nodes].iter().enumerate();
-        let asks = users().filter(|(_, site)| site.user == User::Idle && site.left > 0);
-        moves.extend(asks.map(|(i, _)| Move::Request(i as u8)));
-        let asking = moves.len();
-        let inside = users().filter(|(_, site)| site.user == User::Inside);
-        moves.extend(inside.map(|(i, _)| Move::Release(i as u8)));
-        let budget = state.budget;
-        self.each_deliverable(state, |place| moves.push(Move::Deliver(place)));
-        if size_of::<P::Timer>() > 0 && (state.flight.is_empty() || budget.premature > 0) {
-            for (i, site) in state.sites[..self.nodes].iter().enumerate() {
-                if site.user != User::Down {
-                    let armed = memory.armed(site.cell) as u8;
-                    moves.extend((0..armed).map(|nth| Move::Expire { node: i as u8, nth }));
-                }
-            }
-        }
-        let sound = moves.len();
-        let outlook = match sound {
-            0 => Outlook::Nothing,
-            sound if sound == asking => Outlook::OnlyRequests,
-            _ => Outlook::More,
-        };
-        if !budget.is_spent() {
-            if budget.losses > 0 {
-                self.each_deliverable(state, |place| moves.push(Move::Lose(place)));
-            }
-            if budget.duplicates > 0 {
-                self.each_deliverable(state, |place| moves.push(Move::Duplicate(place)));
-            }
-            if budget.crashes > 0 {
-                for i in 0..self.nodes {
-                    if self.may_crash(memory, state, i) {
-                        moves.push(Move::Crash(i as u8));
-                    }
-                }
-            }
-        }
-        outlook
-    }
-
     /// The places of the messages that can arrive next: the oldest of each link, or one of each kind.
     /// A later message of a FIFO link may as well be lost or copied when its turn comes.
     fn each_deliverable(&self, state: &State, mut each: impl FnMut(u16)) {
@@ -183,8 +134,8 @@ impl<P: Explorable> World<P> {
             return false;
         }
         let mut could_enter = || {
-            let outcome = memory.step(site.cell, Event::Request);
-            Memory::<P>::deeds(&outcome).any(|deed| memory.deed(deed) == Deed::Enter)
+            let outcome = memory.step(site.cell, REQUEST);
+            Memory::<P>::deeds(&outcome).any(|deed| memory.deed(deed) == Deed::Emit(Entered))
         };
         match self.crash_when {
             CrashWhen::Any => true,
@@ -194,67 +145,6 @@ impl<P: Explorable> World<P> {
                 site.user == User::Inside || site.user == User::Idle && could_enter()
             }
         }
-    }
-
-    /// Lets it happen. Returns what is violated by it.
-    pub(crate) fn take(
-        &self,
-        memory: &mut Memory<'_, P>,
-        state: &mut State,
-        step: Move,
-    ) -> Properties {
-        let mut found = Properties::default();
-        match step {
-            Move::Request(node) => {
-                let site = &mut state.sites[node as usize];
-                site.left -= 1;
-                site.user = User::Waiting;
-                if self.judged.contains(Property::Order) {
-                    site.before = site.known;
-                    site.known |= 1 << node;
-                }
-                self.give(memory, state, node as usize, Event::Request, &mut found);
-            }
-            Move::Release(node) => {
-                let site = &mut state.sites[node as usize];
-                site.user = User::Idle;
-                self.give(memory, state, node as usize, Event::Release, &mut found);
-            }
-            Move::Deliver(place) => {
-                let packet = state.flight.remove(place as usize);
-                let site = &mut state.sites[packet.to as usize];
-                site.fence = site.fence.max(packet.fence);
-                site.known |= packet.known;
-                let event = Event::Deliver(packet.letter);
-                self.give(memory, state, packet.to as usize, event, &mut found);
-            }
-            Move::Expire { node, nth } => {
-                if !state.flight.is_empty() {
-                    state.budget.premature -= 1;
-                }
-                self.give(memory, state, node as usize, Event::Expire(nth.into()), &mut found);
-            }
-            Move::Lose(place) => {
-                state.budget.losses -= 1;
-                state.flight.remove(place as usize);
-            }
-            Move::Duplicate(place) => {
-                state.budget.duplicates -= 1;
-                let packet = state.flight[place as usize];
-                state.flight.insert(place as usize, packet);
-            }
-            Move::Crash(node) => {
-                state.budget.crashes -= 1;
-                self.forget(state, node);
-                // A node that is down has no state, so that all its states are one.
-                state.sites[node as usize] = Site { user: User::Down, ..Site::default() };
-                state.flight.retain(|packet| packet.to != node);
-            }
-        }
-        if self.judged.contains(Property::Order) && self.nobody_asks_again(state) {
-            self.forget_all(state);
-        }
-        found.and(self.judged)
     }
 
     fn nobody_asks_again(&self, state: &State) -> bool {
@@ -291,7 +181,7 @@ impl<P: Explorable> World<P> {
         for deed in Memory::<P>::deeds(&outcome) {
             match memory.deed(deed) {
                 Deed::Send { to, letter } => self.send(state, node, to, letter),
-                Deed::Enter => self.enter(state, node, found),
+                Deed::Emit(Entered) => self.enter(state, node, found),
             }
         }
     }
@@ -353,9 +243,142 @@ impl<P: Explorable> World<P> {
         self.sort(state);
     }
 
+}
+
+impl<P: Lockable> Game for World<P> {
+    type State = State;
+    type Move = Move;
+    type Memory<'a> = Memory<'a, P>;
+
+    fn start(&self) -> &State {
+        &self.start
+    }
+
+    fn judged(&self) -> Properties {
+        self.judged
+    }
+
+    /// Whether a state tells how many steps lead to it: what was asked and left, and what was sent and
+    /// is no longer in flight. A crash takes messages out of flight that nobody counts. (So does an entry
+    /// unasked; there a state may be met, and counted, twice.)
+    fn knows_depth(&self) -> bool {
+        self.counts_messages && self.start.budget.crashes == 0
+    }
+
+    fn bytes(&self) -> usize {
+        self.locals.bytes()
+    }
+
+    fn memory(&self, records: bool) -> Memory<'_, P> {
+        Memory::new(&self.locals, records)
+    }
+
+    fn memory_bytes(memory: &Memory<'_, P>) -> usize {
+        memory.bytes()
+    }
+
+    /// Everything that can happen next. What users ask comes first, what the network and the machines
+    /// do wrong comes last.
+    fn moves(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &State,
+        moves: &mut Vec<Move>,
+    ) -> Outlook {
+        moves.clear();
+        let users = || state.sites[..self.nodes].iter().enumerate();
+        let asks = users().filter(|(_, site)| site.user == User::Idle && site.left > 0);
+        moves.extend(asks.map(|(i, _)| Move::Request(i as u8)));
+        let asking = moves.len();
+        let inside = users().filter(|(_, site)| site.user == User::Inside);
+        moves.extend(inside.map(|(i, _)| Move::Release(i as u8)));
+        let budget = state.budget;
+        self.each_deliverable(state, |place| moves.push(Move::Deliver(place)));
+        let sound = moves.len();
+        let outlook = match sound {
+            0 => Outlook::Nothing,
+            sound if sound == asking => Outlook::OnlyRequests,
+            _ => Outlook::More,
+        };
+        if !budget.is_spent() {
+            if budget.losses > 0 {
+                self.each_deliverable(state, |place| moves.push(Move::Lose(place)));
+            }
+            if budget.duplicates > 0 {
+                self.each_deliverable(state, |place| moves.push(Move::Duplicate(place)));
+            }
+            if budget.crashes > 0 {
+                for i in 0..self.nodes {
+                    if self.may_crash(memory, state, i) {
+                        moves.push(Move::Crash(i as u8));
+                    }
+                }
+            }
+        }
+        outlook
+    }
+
+    fn reduce(&self, memory: &mut Memory<'_, P>, state: &State, moves: &mut Vec<Move>) {
+        reduce(memory, state, moves);
+    }
+
+    fn take(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &mut State,
+        step: Move,
+    ) -> Properties {
+        let mut found = Properties::default();
+        match step {
+            Move::Request(node) => {
+                let site = &mut state.sites[node as usize];
+                site.left -= 1;
+                site.user = User::Waiting;
+                if self.judged.contains(Property::Order) {
+                    site.before = site.known;
+                    site.known |= 1 << node;
+                }
+                self.give(memory, state, node as usize, REQUEST, &mut found);
+            }
+            Move::Release(node) => {
+                let site = &mut state.sites[node as usize];
+                site.user = User::Idle;
+                self.give(memory, state, node as usize, RELEASE, &mut found);
+            }
+            Move::Deliver(place) => {
+                let packet = state.flight.remove(place as usize);
+                let site = &mut state.sites[packet.to as usize];
+                site.fence = site.fence.max(packet.fence);
+                site.known |= packet.known;
+                let event = Event::Deliver(packet.letter);
+                self.give(memory, state, packet.to as usize, event, &mut found);
+            }
+            Move::Lose(place) => {
+                state.budget.losses -= 1;
+                state.flight.remove(place as usize);
+            }
+            Move::Duplicate(place) => {
+                state.budget.duplicates -= 1;
+                let packet = state.flight[place as usize];
+                state.flight.insert(place as usize, packet);
+            }
+            Move::Crash(node) => {
+                state.budget.crashes -= 1;
+                self.forget(state, node);
+                // A node that is down has no state, so that all its states are one.
+                state.sites[node as usize] = Site { user: User::Down, ..Site::default() };
+                state.flight.retain(|packet| packet.to != node);
+            }
+        }
+        if self.judged.contains(Property::Order) && self.nobody_asks_again(state) {
+            self.forget_all(state);
+        }
+        found.and(self.judged)
+    }
+
     /// What is wrong with a state in which nothing more happens, or only if somebody asks: nobody has to,
     /// so whoever waits then waits for ever.
-    pub(crate) fn judge_rest(
+    fn judge_rest(
         &self,
         memory: &mut Memory<'_, P>,
         state: &State,
@@ -373,8 +396,8 @@ impl<P: Explorable> World<P> {
         }
         let is_idle = |site: &Site| {
             site.user == User::Down
-                || !memory.step(site.cell, Event::Request).refused
-                    && memory.step(site.cell, Event::Release).refused
+                || !memory.step(site.cell, REQUEST).refused
+                    && memory.step(site.cell, RELEASE).refused
         };
         if found.is_empty()
             && !(state.flight.is_empty() && state.sites[..self.nodes].iter().all(is_idle))
@@ -384,9 +407,7 @@ impl<P: Explorable> World<P> {
         found.and(self.judged)
     }
 
-    /// Equal for states with equal futures, and for others only by an accident of 64 bits. The same
-    /// in every run.
-    pub(crate) fn fingerprint(&self, memory: &mut Memory<'_, P>, state: &State) -> u64 {
+    fn fingerprint(&self, memory: &mut Memory<'_, P>, state: &State) -> u64 {
         let mut sum = mix(
             u64::from(state.sent) | u64::from(state.highest) << 16,
             u64::from(state.budget.code()),
@@ -417,28 +438,34 @@ impl<P: Explorable> World<P> {
         }
         sum
     }
-}
 
-/// What can happen without a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outlook {
-    Nothing,
-    OnlyRequests,
-    More,
+    fn row_length(&self, state: &State) -> usize {
+        2 + 3 * self.nodes + 2 * state.flight.len()
+    }
+
+    fn encode(&self, state: &State, out: &mut Vec<u32>) {
+        state.encode(self.nodes, out);
+    }
+
+    fn decode(&self, state: &mut State, row: &[u32]) {
+        state.decode(self.nodes, row);
+    }
+
+    fn copy(&self, from: &State, to: &mut State) {
+        to.copy_from(from, self.nodes);
+    }
+
+    fn code(step: Move) -> u16 {
+        step.code()
+    }
+
+    fn of_code(code: u16) -> Move {
+        Move::of_code(code)
+    }
 }
 
 /// Who waits.
 pub(crate) fn waiting(state: &State, nodes: usize) -> u16 {
     let sites = state.sites[..nodes].iter().enumerate();
     sites.filter(|(_, site)| site.user == User::Waiting).fold(0, |set, (i, _)| set | 1 << i)
-}
-
-/// Two numbers into one that depends on every bit of both.
-fn mix(a: u64, b: u64) -> u64 {
-    let fold = |a: u64, b: u64| {
-        let product = u128::from(a) * u128::from(b);
-        product as u64 ^ (product >> 64) as u64
-    };
-    let once = fold(a ^ 0x9E37_79B9_7F4A_7C15, b ^ 0xD1B5_4A32_D192_ED03);
-    fold(once ^ a.rotate_left(32), b ^ 0x8CB9_2BA7_2F3D_8DD7)
 }

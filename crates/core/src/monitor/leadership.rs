@@ -112,6 +112,12 @@ impl Leadership {
         &self.leaders
     }
 
+    /// The highest epoch that any node has been in.
+    #[must_use]
+    pub fn newest(&self) -> Epoch {
+        self.newest
+    }
+
     /// Whether `node` is alive.
     #[must_use]
     pub fn is_up(&self, node: NodeId) -> bool {

@@ -6,21 +6,26 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use skeptron_check::{
-    Counterexample, CrashWhen, Faults, Options, Property, Report, Scenario, ScenarioError, check,
+    Counterexample, CrashWhen, Faults, Options, Property, Report, Scenario, ScenarioError,
 };
 use skeptron_core::Setup;
-use skeptron_core::catalogue::{Info, Layout, Order};
+use skeptron_core::catalogue::{Algorithm, Info, Layout, Order};
 use skeptron_sim::trace::Trace;
+
+pub use self::question::Question;
 
 use super::sim::{ChannelOrder, quoted, requesters};
 use super::system::SystemArgs;
 use super::{Verdict, names, traces};
 
 mod assumptions;
+mod campaign;
 mod diagram;
+mod election;
 mod memory;
 mod print;
 mod progress;
+mod question;
 mod state;
 mod trace;
 
@@ -40,7 +45,10 @@ const MOST_THREADS: usize = 1024;
   skeptron check suzuki-kasami --crashes 1 --crash-when holding --victims P1
   skeptron check central --loss 1 --keep-going --trace lost.svg --trace lost.jsonl
   skeptron sim --replay lost.jsonl                          the counterexample, step by step
+  skeptron check bully -n 3 --crashes 1                     elections, with alarms that keep time
+  skeptron check bully -n 3 --initiators 1 --premature 1    what if one rings too early?
   skeptron check --all --html assumptions.html              which assumption each one needs
+  skeptron check --all --elections                          and each election
 
 Every interleaving of requests, deliveries, exits and faults is explored. What holds, holds for this
 system: so many nodes, requests and faults. What is violated is shown by a shortest run.
@@ -55,9 +63,14 @@ pub struct CheckArgs {
     /// Every correct algorithm, once with all assumptions and once for each that is dropped:
     /// FIFO channels, no loss, no duplicates, no crash
     #[arg(long, conflicts_with_all = ["algorithm", "coordinator", "quorum", "structure", "tree",
-        "arbitration", "requesters", "order", "loss", "duplicate", "crashes", "crash_when", "victims",
-        "premature", "no_reduction", "keep_going", "trace"])]
+        "arbitration", "ring", "graph", "requesters", "initiators", "detector", "order", "loss",
+        "duplicate", "crashes", "crash_when", "victims", "restarts", "premature", "suspicions",
+        "no_reduction", "keep_going", "trace"])]
     pub all: bool,
+    /// With --all: every correct election, once with all assumptions and a crash, and once for each
+    /// that is dropped: FIFO channels, patient alarms, right detectors, no loss, no duplicates
+    #[arg(long, requires = "all", conflicts_with = "requests")]
+    pub elections: bool,
     /// Write the table of --all as a page, with a diagram for everything that breaks
     #[arg(long, value_name = "FILE", requires = "all", help_heading = "Output")]
     pub html: Option<PathBuf>,
@@ -65,14 +78,28 @@ pub struct CheckArgs {
     #[allow(missing_docs)]
     pub system: SystemArgs,
 
-    /// How often each node asks: a number, or one for each node, as in 1,1,2
-    #[arg(long, default_value = "1", value_name = "R|LIST", help_heading = "Workload")]
+    /// How often each node asks: a number, or one for each node, as in 1,1,2 [default: 1]
+    #[arg(long, value_name = "R|LIST", help_heading = "Workload")]
     #[arg(allow_hyphen_values = true)]
-    pub requests: String,
+    pub requests: Option<String>,
     /// Who asks: how many (those with the highest ids, never the coordinator), or a list like P1,P3
     /// [default: all]
     #[arg(long, value_name = "K|LIST", help_heading = "Workload")]
     pub requesters: Option<String>,
+
+    /// Who calls elections, once at any time or never, and whenever it suspects its leader: a list like
+    /// P1,P3, or all [default: all]
+    #[arg(long, value_name = "LIST|all", help_heading = "Election")]
+    pub initiators: Option<String>,
+    /// How many of them call of their own accord at most [default: all of them]
+    #[arg(long, value_name = "K", help_heading = "Election")]
+    #[arg(allow_negative_numbers = true, value_parser = names::few)]
+    pub calls: Option<u8>,
+    /// Within how many bounds a failure detector tells of a crash or a return, as in 2 or perfect:2
+    /// [default: 1]
+    #[arg(long, value_name = "D", help_heading = "Election")]
+    #[arg(allow_hyphen_values = true)]
+    pub detector: Option<String>,
 
     /// In which order a channel delivers
     #[arg(long, default_value = "fifo", value_name = "ORDER", help_heading = "Network")]
@@ -85,7 +112,7 @@ pub struct CheckArgs {
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults")]
     #[arg(allow_negative_numbers = true, value_parser = names::few)]
     pub duplicate: u8,
-    /// How many nodes may stop for ever
+    /// How many nodes may stop: for ever, unless --restarts lets them come back
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults")]
     #[arg(allow_negative_numbers = true, value_parser = names::few)]
     pub crashes: u8,
@@ -95,10 +122,18 @@ pub struct CheckArgs {
     /// Who may stop, as in P1,P3 [default: everybody]
     #[arg(long, value_name = "LIST", help_heading = "Faults")]
     pub victims: Option<String>,
-    /// How many alarms may ring while messages are still in flight, where the nodes set alarms
+    /// How many nodes that stopped may come back (elections)
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults")]
-    #[arg(hide_short_help = true, allow_negative_numbers = true, value_parser = names::few)]
+    #[arg(allow_negative_numbers = true, value_parser = names::few)]
+    pub restarts: u8,
+    /// How many alarms may ring too early (elections)
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults")]
+    #[arg(allow_negative_numbers = true, value_parser = names::few)]
     pub premature: u8,
+    /// How many times a failure detector may suspect a live node for a while (elections)
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults")]
+    #[arg(allow_negative_numbers = true, value_parser = names::few)]
+    pub suspicions: u8,
 
     /// Also explore interleavings that provably make no difference
     #[arg(long, help_heading = "Search")]
@@ -144,25 +179,24 @@ impl CheckArgs {
         if self.all {
             return assumptions::run(&self, out);
         }
-        let (info, scenario) = self.scenario()?;
+        let question = self.question()?;
         let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
         let threads = self.threads()?;
         let files = traces::create(&self.trace)?;
-        let report = self.search(info, &scenario, threads, max_memory)?;
+        let report = self.search(&question, threads, max_memory)?;
         match report.violation() {
             Some((property, counterexample)) => {
-                let command = Some(self.command());
-                let trace = trace::trace(info, &scenario, property, counterexample, command)?;
+                let trace = question.trace(property, counterexample, Some(self.command()))?;
                 traces::write(&trace, files)?;
             }
             None => traces::discard(files)?,
         }
         if self.json {
-            let json = print::Json::new(info, &scenario, &report, self.command());
+            let json = print::Json::new(&question, &report, self.command());
             writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
         } else {
-            print::report(info, &scenario, &report, max_memory, out)?;
-            self.show_counterexamples(info, &scenario, &report, out)?;
+            print::report(&question, &report, max_memory, out)?;
+            self.show_counterexamples(&question, &report, out)?;
         }
         Ok(verdict(&report))
     }
@@ -171,14 +205,22 @@ impl CheckArgs {
     ///
     /// # Errors
     /// If something is unknown, malformed or impossible.
-    pub fn scenario(&self) -> Result<(&'static Info, Scenario)> {
-        let info = names::mutex(self.algorithm.as_deref().unwrap_or_default())?;
+    pub fn question(&self) -> Result<Question> {
+        let algorithm = names::algorithm(self.algorithm.as_deref().unwrap_or_default())?;
         // Before anything of that size is built.
         if let Some(nodes) = self.system.nodes
             && nodes > Scenario::MOST_NODES
         {
             bail!(ScenarioError::TooManyNodes(nodes));
         }
+        Ok(match algorithm {
+            Algorithm::Mutex(info) => Question::Mutex(info, self.scenario(info)?),
+            Algorithm::Election(info) => Question::Election(info, self.election(info)?),
+        })
+    }
+
+    fn scenario(&self, info: &Info) -> Result<Scenario> {
+        self.refuse_options_of_elections(info)?;
         let counts = self.counts()?;
         let default_nodes = if counts.len() > 1 { counts.len() } else { DEFAULT_NODES };
         let setup = self.system.setup(info, default_nodes)?;
@@ -187,10 +229,6 @@ impl CheckArgs {
             self.crashes > 0 || self.victims.is_none() && self.crash_when == Moment::Any,
             "--victims and --crash-when say who may crash and when; say how many with --crashes K"
         );
-        let order = match self.order {
-            ChannelOrder::Fifo => Order::Fifo,
-            ChannelOrder::Any => Order::Any,
-        };
         let faults = Faults {
             losses: self.loss,
             duplicates: self.duplicate,
@@ -202,16 +240,41 @@ impl CheckArgs {
                 Moment::Holding => CrashWhen::Holding,
             },
             victims: self.victims.as_deref().map(names::nodes).transpose().context("--victims")?,
-            premature: self.premature,
         };
-        let scenario = Scenario { setup, requests, order, faults };
+        let scenario = Scenario { setup, requests, order: self.channel_order(), faults };
         scenario.check()?;
-        Ok((info, scenario))
+        Ok(scenario)
+    }
+
+    fn channel_order(&self) -> Order {
+        match self.order {
+            ChannelOrder::Fifo => Order::Fifo,
+            ChannelOrder::Any => Order::Any,
+        }
+    }
+
+    fn refuse_options_of_elections(&self, info: &Info) -> Result<()> {
+        let given = [
+            ("--initiators", self.initiators.is_some()),
+            ("--calls", self.calls.is_some()),
+            ("--detector", self.detector.is_some()),
+            ("--restarts", self.restarts > 0),
+            ("--premature", self.premature > 0),
+            ("--suspicions", self.suspicions > 0),
+        ];
+        for (option, is_given) in given {
+            ensure!(
+                !is_given,
+                "{option} is for elections, and {} is for mutual exclusion; leave it out",
+                info.name
+            );
+        }
+        Ok(())
     }
 
     /// The numbers of `--requests`.
     fn counts(&self) -> Result<Vec<usize>> {
-        let text = &self.requests;
+        let text = self.requests.as_deref().unwrap_or("1");
         let count = |word: &str| word.trim().parse::<usize>();
         let counts = text.split(',').map(count).collect::<Result<Vec<usize>, _>>();
         let Ok(counts) = counts else {
@@ -262,8 +325,7 @@ impl CheckArgs {
 
     fn search(
         &self,
-        info: &Info,
-        scenario: &Scenario,
+        question: &Question,
         threads: usize,
         max_memory: usize,
     ) -> Result<Report> {
@@ -276,22 +338,21 @@ impl CheckArgs {
             keep_going: self.keep_going,
             progress: bar.is_seen().then_some(&show),
         };
-        let report = check(info, scenario, &options);
+        let report = question.answer(&options);
         bar.clear();
         Ok(report?)
     }
 
     fn show_counterexamples(
         &self,
-        info: &Info,
-        scenario: &Scenario,
+        question: &Question,
         report: &Report,
         out: &mut impl Write,
     ) -> Result<()> {
         for verdict in &report.verdicts {
             if let Some(counterexample) = &verdict.counterexample {
                 writeln!(out)?;
-                diagram::draw(info, scenario, verdict.property, counterexample, out)?;
+                diagram::draw(question, verdict.property, counterexample, out)?;
             }
         }
         if report.violation().is_some() {
@@ -321,15 +382,20 @@ impl CheckArgs {
         let name_of = |value: &dyn Fn() -> Option<clap::builder::PossibleValue>| {
             value().map(|value| value.get_name().to_string()).unwrap_or_default()
         };
-        option("--requests", self.requests.clone(), "1");
+        option("--requests", self.requests.clone().unwrap_or_default(), "");
         option("--requesters", self.requesters.clone().unwrap_or_default(), "");
+        option("--initiators", self.initiators.clone().unwrap_or_default(), "");
+        option("--calls", self.calls.map(|calls| calls.to_string()).unwrap_or_default(), "");
+        option("--detector", self.detector.clone().unwrap_or_default(), "");
         option("--order", name_of(&|| self.order.to_possible_value()), "fifo");
         option("--loss", self.loss.to_string(), "0");
         option("--duplicate", self.duplicate.to_string(), "0");
         option("--crashes", self.crashes.to_string(), "0");
         option("--crash-when", name_of(&|| self.crash_when.to_possible_value()), "any");
         option("--victims", self.victims.clone().unwrap_or_default(), "");
+        option("--restarts", self.restarts.to_string(), "0");
         option("--premature", self.premature.to_string(), "0");
+        option("--suspicions", self.suspicions.to_string(), "0");
         if self.no_reduction {
             words.push("--no-reduction".into());
         }
@@ -360,9 +426,8 @@ impl CheckArgs {
     /// # Errors
     /// If something is unknown, malformed or impossible.
     pub fn counterexamples(&self) -> Result<Vec<(Property, Trace)>> {
-        self.each_violation(|info, scenario, property, counterexample| {
-            let command = Some(self.command());
-            Ok(trace::trace(info, scenario, property, counterexample, command)?)
+        self.each_violation(|question, property, counterexample| {
+            Ok(question.trace(property, counterexample, Some(self.command()))?)
         })
     }
 
@@ -371,24 +436,24 @@ impl CheckArgs {
     /// # Errors
     /// As [`CheckArgs::counterexamples`].
     pub fn diagrams(&self) -> Result<Vec<(Property, String)>> {
-        self.each_violation(|info, scenario, property, counterexample| {
+        self.each_violation(|question, property, counterexample| {
             let mut text = Vec::new();
-            diagram::draw(info, scenario, property, counterexample, &mut text)?;
+            diagram::draw(question, property, counterexample, &mut text)?;
             Ok(String::from_utf8(text)?)
         })
     }
 
     fn each_violation<T>(
         &self,
-        show: impl Fn(&'static Info, &Scenario, Property, &Counterexample) -> Result<T>,
+        show: impl Fn(&Question, Property, &Counterexample) -> Result<T>,
     ) -> Result<Vec<(Property, T)>> {
-        let (info, scenario) = self.scenario()?;
+        let question = self.question()?;
         let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
-        let report = self.search(info, &scenario, self.threads()?, max_memory)?;
+        let report = self.search(&question, self.threads()?, max_memory)?;
         let violated =
             report.verdicts.iter().filter_map(|v| Some((v.property, v.counterexample.as_ref()?)));
         violated
-            .map(|(property, found)| Ok((property, show(info, &scenario, property, found)?)))
+            .map(|(property, found)| Ok((property, show(&question, property, found)?)))
             .collect()
     }
 }

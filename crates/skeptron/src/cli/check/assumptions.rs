@@ -6,13 +6,12 @@ use std::io::Write;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use skeptron_check::{Property, Report};
-use skeptron_core::catalogue::{self, Info, Layout};
+use skeptron_core::catalogue::{self, Layout, Order};
 use skeptron_sim::trace::Trace;
 
 use super::super::Verdict;
 use super::super::sim::progress_bar;
-use super::super::table::table;
-use super::{CheckArgs, memory, trace};
+use super::{CheckArgs, memory};
 
 mod html;
 
@@ -25,7 +24,7 @@ struct Condition {
     crashes: bool,
 }
 
-const CONDITIONS: [Condition; 7] = [
+const OF_MUTEXES: [Condition; 7] = [
     Condition { heading: "FIFO", words: "", crashes: false },
     Condition { heading: "unordered", words: "--order any", crashes: false },
     Condition { heading: "one loss", words: "--loss 1", crashes: false },
@@ -43,9 +42,29 @@ const CONDITIONS: [Condition; 7] = [
     },
 ];
 
+const OF_ELECTIONS: [Condition; 7] = [
+    Condition { heading: "one crash", words: "--crashes 1", crashes: true },
+    Condition { heading: "unordered", words: "--crashes 1 --order any", crashes: true },
+    Condition { heading: "one return", words: "--crashes 1 --restarts 1", crashes: true },
+    Condition { heading: "early alarm", words: "--premature 1", crashes: false },
+    Condition { heading: "false suspicion", words: "--suspicions 1", crashes: false },
+    Condition { heading: "one loss", words: "--loss 1", crashes: false },
+    Condition { heading: "one duplicate", words: "--duplicate 1", crashes: false },
+];
+
+/// Which algorithms of which kind, and what may happen to them.
+struct Table {
+    conditions: &'static [Condition; 7],
+    lines: Vec<Line>,
+    nodes: usize,
+    /// The options that say what users do.
+    workload: String,
+}
+
 /// A line of the table. Where one node is not like the others, it has a line of its own.
 struct Line {
-    info: &'static Info,
+    name: &'static str,
+    channel: Order,
     who: &'static str,
     victims: Option<String>,
     /// Whether it says only what crashes do.
@@ -108,41 +127,89 @@ fn word(property: Property) -> &'static str {
     match property {
         Property::Exclusion => "two inside",
         Property::Progress => "deadlock",
+        Property::Agreement => "two leaders",
+        Property::Validity => "wrong leader",
+        Property::Termination => "no leader",
         other => other.name(),
     }
 }
 
-/// What spec 2.12 and the channel that each algorithm needs say: whether everything holds. `None` where
+/// What the specs and the channel that each algorithm needs say: whether everything holds. `None` where
 /// they say nothing.
-fn claimed(line: &Line, condition: usize) -> Option<bool> {
-    let name = line.info.name;
-    match (CONDITIONS[condition].heading, name) {
-        ("FIFO", _) => Some(true),
-        ("unordered", _) => Some(line.info.channel == catalogue::Order::Any),
-        ("one loss", _) => Some(false),
-        (_, "ricart-agrawala" | "token-ring") if CONDITIONS[condition].crashes => Some(false),
+fn claimed(line: &Line, condition: &Condition) -> Option<bool> {
+    match (condition.heading, line.name) {
+        ("FIFO" | "one crash", _) => Some(true),
+        ("unordered", _) => Some(line.channel == Order::Any),
+        ("early alarm", "bully") => Some(false),
+        ("early alarm" | "false suspicion", "invitation") => Some(true),
+        ("one loss", name) if catalogue::find(name).is_some() => Some(false),
+        (_, "ricart-agrawala" | "token-ring") if condition.crashes => Some(false),
         ("idle stops", "central") => Some(line.who == "client"),
         ("idle stops", "suzuki-kasami") => Some(true),
         _ => None,
     }
 }
 
-fn lines(nodes: usize) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for info in catalogue::sound() {
-        let plain = Line { info, who: "", victims: None, only_crashes: false };
-        if info.layout == Layout::Coordinator && nodes > 1 {
-            let clients: Vec<String> = (2..=nodes).map(|i| format!("P{i}")).collect();
-            let victims = Some(clients.join(","));
-            lines.push(Line { who: "client", victims, ..plain });
-            let victims = Some("P1".to_string());
-            lines.push(Line { info, who: "coordinator", victims, only_crashes: true });
-        } else {
-            lines.push(plain);
+impl Table {
+    fn new(args: &CheckArgs) -> Self {
+        if args.elections { Self::of_elections(args) } else { Self::of_mutexes(args) }
+    }
+
+    fn of_mutexes(args: &CheckArgs) -> Self {
+        let requests = args.requests.as_deref().unwrap_or(DEFAULT_REQUESTS);
+        let nodes = args.system.nodes.unwrap_or_else(|| match requests.split(',').count() {
+            1 => super::DEFAULT_NODES,
+            listed => listed,
+        });
+        let mut lines = Vec::new();
+        for info in catalogue::sound() {
+            let plain = Line {
+                name: info.name,
+                channel: info.channel,
+                who: "",
+                victims: None,
+                only_crashes: false,
+            };
+            if info.layout == Layout::Coordinator && nodes > 1 {
+                let clients: Vec<String> = (2..=nodes).map(|i| format!("P{i}")).collect();
+                let victims = Some(clients.join(","));
+                lines.push(Line { who: "client", victims, ..plain });
+                let victims = Some("P1".to_string());
+                lines.push(Line { who: "coordinator", victims, only_crashes: true, ..plain });
+            } else {
+                lines.push(plain);
+            }
+        }
+        let workload = format!("--requests {requests}");
+        Table { conditions: &OF_MUTEXES, lines, nodes, workload }
+    }
+
+    fn of_elections(args: &CheckArgs) -> Self {
+        let sound = catalogue::elections().filter(|info| info.broken.is_none());
+        let line = |info: &'static catalogue::ElectionInfo| Line {
+            name: info.name,
+            channel: info.channel,
+            who: "",
+            victims: None,
+            only_crashes: false,
+        };
+        Table {
+            conditions: &OF_ELECTIONS,
+            lines: sound.map(line).collect(),
+            nodes: args.system.nodes.unwrap_or(super::DEFAULT_NODES),
+            workload: format!("--calls {}", args.calls.unwrap_or(DEFAULT_CALLS)),
         }
     }
-    lines
+
+    /// The system in words: `3 nodes, requests 1,1,2`.
+    fn system(&self) -> String {
+        let workload = self.workload.trim_start_matches("--");
+        format!("{} nodes, {workload}", self.nodes)
+    }
 }
+
+/// One call that nobody needs; who suspects its leader calls besides.
+const DEFAULT_CALLS: u8 = 1;
 
 /// Of three nodes the last asks twice: enough for a late message of its first request to meet its
 /// second one.
@@ -150,25 +217,20 @@ pub(super) const DEFAULT_REQUESTS: &str = "1,1,2";
 
 /// Makes the whole table.
 pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
-    let requests = if args.requests == "1" { DEFAULT_REQUESTS } else { &args.requests };
-    let nodes = args.system.nodes.unwrap_or_else(|| match requests.split(',').count() {
-        1 => super::DEFAULT_NODES,
-        listed => listed,
-    });
+    let table = Table::new(args);
     // The page is made before the long work rather than missed after it.
     let page = args.html.as_ref().map(|path| {
         let name = format!("--html {}", path.display());
         fs::File::create(path).with_context(|| name.clone()).map(|file| (file, name))
     });
     let page = page.transpose()?;
-    let lines = lines(nodes);
-    let bar = progress_bar((lines.len() * CONDITIONS.len()) as u64);
+    let bar = progress_bar((table.lines.len() * table.conditions.len()) as u64);
     let mut rows: Vec<(&Line, Vec<Option<Cell>>)> = Vec::new();
-    for line in &lines {
+    for line in &table.lines {
         let mut cells = Vec::new();
-        for (i, condition) in CONDITIONS.iter().enumerate() {
+        for condition in table.conditions {
             let skipped = line.only_crashes && !condition.crashes;
-            cells.push(if skipped { None } else { Some(cell(args, nodes, requests, line, i)?) });
+            cells.push(if skipped { None } else { Some(cell(args, &table, line, condition)?) });
             bar.inc(1);
         }
         rows.push((line, cells));
@@ -176,15 +238,16 @@ pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
     bar.finish_and_clear();
     let command = command(args);
     if let Some((mut file, name)) = page {
-        let text = html::page(&rows, nodes, requests, &command);
+        let text = html::page(&table, &rows, &command);
         file.write_all(text.as_bytes()).context(name)?;
     }
     if args.json {
-        let value =
-            Value::Array(rows.iter().flat_map(|(line, cells)| as_json(line, cells)).collect());
+        let value: Vec<Value> =
+            rows.iter().flat_map(|(line, cells)| as_json(table.conditions, line, cells)).collect();
+        let value = Value::Array(value);
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
     } else {
-        print(&rows, nodes, requests, out)?;
+        print(&table, &rows, out)?;
     }
     let agrees = rows.iter().flat_map(|(_, cells)| cells).flatten().all(Cell::agrees);
     Ok(if agrees { Verdict::Fine } else { Verdict::Violated })
@@ -192,37 +255,36 @@ pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
 
 fn command(args: &CheckArgs) -> String {
     let mut words = vec!["skeptron check --all".to_string()];
+    if args.elections {
+        words.push("--elections".into());
+    }
     if let Some(nodes) = args.system.nodes {
         words.push(format!("-n {nodes}"));
     }
-    if args.requests != "1" {
-        words.push(format!("--requests {}", args.requests));
+    if let Some(requests) = &args.requests {
+        words.push(format!("--requests {requests}"));
+    }
+    if let Some(calls) = args.calls {
+        words.push(format!("--calls {calls}"));
     }
     words.join(" ")
 }
 
-fn cell(
-    args: &CheckArgs,
-    nodes: usize,
-    requests: &str,
-    line: &Line,
-    condition: usize,
-) -> Result<Cell> {
-    let Condition { words, crashes, .. } = CONDITIONS[condition];
+fn cell(args: &CheckArgs, table: &Table, line: &Line, condition: &Condition) -> Result<Cell> {
+    let Table { nodes, workload, .. } = table;
     let mut options =
-        format!("{} -n {nodes} --requests {requests} --keep-going {words}", line.info.name);
-    if let (true, Some(victims)) = (crashes, &line.victims) {
+        format!("{} -n {nodes} {workload} --keep-going {}", line.name, condition.words);
+    if let (true, Some(victims)) = (condition.crashes, &line.victims) {
         options.push_str(&format!(" --victims {victims}"));
     }
     let one = CheckArgs::parse(&options)?;
-    let (info, scenario) = one.scenario()?;
+    let question = one.question()?;
     let max_memory = args.max_memory.unwrap_or_else(memory::most_of_what_is_free);
-    let report = one.search(info, &scenario, args.threads()?, max_memory)?;
+    let report = one.search(&question, args.threads()?, max_memory)?;
     let mut traces = Vec::new();
     for verdict in &report.verdicts {
         if let Some(counterexample) = &verdict.counterexample {
-            let command = Some(one.command());
-            let trace = trace::trace(info, &scenario, verdict.property, counterexample, command)?;
+            let trace = question.trace(verdict.property, counterexample, Some(one.command()))?;
             traces.push((verdict.property, trace));
         }
     }
@@ -231,24 +293,24 @@ fn cell(
 
 fn name(line: &Line) -> String {
     match line.who {
-        "" => line.info.name.into(),
-        who => format!("{}, {who}", line.info.name),
+        "" => line.name.into(),
+        who => format!("{}, {who}", line.name),
     }
 }
 
 fn print(
+    table: &Table,
     rows: &[(&Line, Vec<Option<Cell>>)],
-    nodes: usize,
-    requests: &str,
     out: &mut impl Write,
 ) -> Result<()> {
     writeln!(
         out,
-        "what holds if an assumption is dropped · {nodes} nodes, requests {requests} · a number is the \
-         length of the shortest run that breaks it"
+        "what holds if an assumption is dropped · {} · a number is the length of the shortest run that \
+         breaks it",
+        table.system()
     )?;
-    let [a, b, c, d, e, f, g] = CONDITIONS.map(|condition| condition.heading);
-    let mut shown = table(["algorithm", a, b, c, d, e, f, g]);
+    let [a, b, c, d, e, f, g] = table.conditions.each_ref().map(|condition| condition.heading);
+    let mut shown = super::super::table::table(["algorithm", a, b, c, d, e, f, g]);
     for (line, cells) in rows {
         let texts = cells.iter().map(|cell| match cell {
             None => String::new(),
@@ -271,15 +333,15 @@ fn print(
     Ok(())
 }
 
-fn as_json(line: &Line, cells: &[Option<Cell>]) -> Vec<Value> {
+fn as_json(conditions: &[Condition], line: &Line, cells: &[Option<Cell>]) -> Vec<Value> {
     let cells = cells
         .iter()
-        .zip(&CONDITIONS)
+        .zip(conditions)
         .filter_map(|(cell, condition)| Some((cell.as_ref()?, condition)));
     cells
         .map(|(cell, condition)| {
             json!({
-                "algorithm": line.info.name,
+                "algorithm": line.name,
                 "who": (!line.who.is_empty()).then_some(line.who),
                 "condition": condition.heading,
                 "holds": cell.holds(),

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::Result;
-use skeptron_check::{Counterexample, Property, Scenario};
+use skeptron_check::{Counterexample, Property};
 use skeptron_core::NodeId;
-use skeptron_core::catalogue::Info;
 use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, What};
 
+use super::question::Question;
 use super::state::{self, Live, Value};
-use super::trace::{Moment, Story, follow};
+use super::trace::{Moment, Story};
 
 /// How wide a row may be.
 const WIDTH: usize = 120;
@@ -31,14 +31,13 @@ const LIFELINES: usize = 7;
 /// # Errors
 /// If writing fails.
 pub(super) fn draw(
-    info: &Info,
-    scenario: &Scenario,
+    question: &Question,
     property: Property,
     counterexample: &Counterexample,
     out: &mut impl Write,
 ) -> Result<()> {
-    let story = follow(info, scenario, &counterexample.steps)?;
-    let n = scenario.setup.nodes();
+    let story = question.follow(counterexample)?;
+    let n = question.setup().nodes();
     let mut involved: BTreeSet<NodeId> = story.records.iter().map(|record| record.node).collect();
     involved.extend(story.letters.values().map(|letter| letter.to));
     let lanes: Vec<NodeId> =
@@ -58,7 +57,11 @@ pub(super) fn draw(
     let steps = counterexample.steps.len();
     let s = if steps == 1 { "" } else { "s" };
     writeln!(out, "{property} is violated in {steps} step{s}{shortest}")?;
-    writeln!(out, "┆ waiting  ┃ inside  ● takes the step  ─▶ gets a message  ! violated\n")?;
+    let [waiting, inside] = match question {
+        Question::Mutex(..) => ["waiting", "inside"],
+        Question::Election(..) => ["calling", "leading"],
+    };
+    writeln!(out, "┆ {waiting}  ┃ {inside}  ● takes the step  ─▶ gets a message  ! violated\n")?;
     diagram.rows(counterexample, property, out)?;
     if let Some(first) = counterexample.cycle {
         writeln!(out, "\nFrom step {} on it repeats for ever.", first + 1)?;
@@ -141,7 +144,7 @@ impl Diagram<'_> {
         for (number, ((moment, event), state)) in
             story.moments.iter().zip(&events).zip(&states).enumerate()
         {
-            if moment.records.is_empty() {
+            if moment.records.is_empty() && !moment.is_tick {
                 continue;
             }
             let mark = self.mark(&story.records[moment.records.clone()]);
@@ -251,6 +254,10 @@ impl Diagram<'_> {
             match record.what {
                 What::Request if !refused => *doing = Doing::Waiting,
                 What::Release if !refused => *doing = Doing::Idle,
+                What::Call if !refused => *doing = Doing::Waiting,
+                What::Restart => *doing = Doing::Idle,
+                What::Elect { leader, .. } if leader == record.node => *doing = Doing::Inside,
+                What::Elect { .. } => *doing = Doing::Idle,
                 What::Enter { .. } => *doing = Doing::Inside,
                 What::Crash => *doing = Doing::Down,
                 _ => {}
@@ -262,12 +269,18 @@ impl Diagram<'_> {
     fn event(&self, moment: &Moment) -> String {
         let records = &self.story.records[moment.records.clone()];
         let mut parts: Vec<String> = Vec::new();
+        if moment.is_tick {
+            parts.push("one bound passes".into());
+        }
         // The message that was sent last and to whom, so that equal ones share their words.
         let mut sending: Option<(String, Vec<String>)> = None;
         let mut lost_to_crash = 0;
         let crashed = matches!(records.first(), Some(Record { what: What::Crash, .. }));
         let mut actor = None;
         for record in records {
+            if let What::Arm { .. } | What::Disarm { .. } = record.what {
+                continue;
+            }
             if let What::Send { id, to, .. } = record.what {
                 let said = self.said(id);
                 match &mut sending {
@@ -318,6 +331,12 @@ impl Diagram<'_> {
             What::Request => "requests".into(),
             What::Release => "leaves".into(),
             What::Crash => "crashes".into(),
+            What::Restart => "comes back".into(),
+            What::Call => "calls".into(),
+            What::Suspect { whom } => format!("suspects {whom}"),
+            What::Trust { whom } => format!("trusts {whom} again"),
+            What::Expire { timer } => format!("alarm {} rings", timer.as_str().unwrap_or_default()),
+            What::Elect { leader, epoch } => format!("names {leader} in {epoch}"),
             What::Enter { fence } => format!("enters, fence {fence}"),
             What::Refuse { why } => format!("refuses: {why}"),
             What::Deliver { id } => match self.story.letters.get(id) {

@@ -3,11 +3,16 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use skeptron_check::{Counterexample, CrashWhen, Faults, Property, Report, Scenario, Verdict};
-use skeptron_core::catalogue::{Info, Order};
+use serde_json::{Map, Value, json};
+use skeptron_check::{
+    Counterexample, CrashWhen, ElectionFaults, ElectionScenario, Faults, Property, Report, Verdict,
+};
+use skeptron_core::NodeId;
+use skeptron_core::catalogue::Order;
 
 use super::super::table::table;
 use super::memory::readable;
+use super::question::Question;
 
 /// More states than this in expectation, lost to equal fingerprints, are worth a word.
 const WORTH_A_WORD: f64 = 1e-6;
@@ -17,9 +22,10 @@ const WORTH_A_WORD: f64 = 1e-6;
 pub(super) struct Json<'a> {
     algorithm: &'a str,
     nodes: usize,
-    requests: &'a [u8],
+    /// What users do and what goes wrong.
+    #[serde(flatten)]
+    workload: Map<String, Value>,
     order: Order,
-    faults: &'a Faults,
     states: u64,
     transitions: u64,
     depth: usize,
@@ -43,8 +49,7 @@ struct Judged<'a> {
 
 impl<'a> Json<'a> {
     pub(super) fn new(
-        info: &'a Info,
-        scenario: &'a Scenario,
+        question: &Question,
         report: &'a Report,
         command: String,
     ) -> Self {
@@ -55,11 +60,10 @@ impl<'a> Json<'a> {
             counterexample: verdict.counterexample.as_ref(),
         };
         Json {
-            algorithm: info.name,
-            nodes: scenario.setup.nodes(),
-            requests: &scenario.requests,
-            order: scenario.order,
-            faults: &scenario.faults,
+            algorithm: question.name(),
+            nodes: question.setup().nodes(),
+            workload: workload(question),
+            order: question.order(),
             states: report.states,
             transitions: report.transitions,
             depth: report.depth,
@@ -75,15 +79,30 @@ impl<'a> Json<'a> {
     }
 }
 
+/// What users do and what goes wrong, as JSON.
+fn workload(question: &Question) -> Map<String, Value> {
+    let value = match question {
+        Question::Mutex(_, scenario) => {
+            json!({ "requests": scenario.requests, "faults": scenario.faults })
+        }
+        Question::Election(_, scenario) => json!({
+            "initiators": scenario.initiators,
+            "calls": usize::from(scenario.calls).min(scenario.initiators.len()),
+            "detector": scenario.detector,
+            "faults": scenario.faults,
+        }),
+    };
+    if let Value::Object(fields) = value { fields } else { Map::new() }
+}
+
 /// The report as text.
 pub(super) fn report(
-    info: &Info,
-    scenario: &Scenario,
+    question: &Question,
     report: &Report,
     max_memory: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let order = match scenario.order {
+    let order = match question.order() {
         Order::Fifo => "FIFO channels",
         Order::Any => "channels in any order",
     };
@@ -91,12 +110,18 @@ pub(super) fn report(
     writeln!(
         out,
         "{} · {} · {} · {order} · {} · {reduction}",
-        info.name,
-        counted(scenario.setup.nodes() as u64, "node"),
-        requests(&scenario.requests),
-        faults(&scenario.faults)
+        question.name(),
+        counted(question.setup().nodes() as u64, "node"),
+        match question {
+            Question::Mutex(_, scenario) => requests(&scenario.requests),
+            Question::Election(_, scenario) => calls(scenario),
+        },
+        match question {
+            Question::Mutex(_, scenario) => faults(&scenario.faults),
+            Question::Election(_, scenario) => election_faults(&scenario.faults),
+        }
     )?;
-    match (info.channel, scenario.order) {
+    match (question.channel(), question.order()) {
         (Order::Fifo, Order::Any) => {
             writeln!(out, "It is correct on FIFO channels only: these are worse than it needs.")?;
         }
@@ -123,7 +148,7 @@ pub(super) fn report(
             "states that equal fingerprints of 64 bits may have hidden: {overlooked:.0e} in expectation"
         )?;
     }
-    let unjudged = unjudged(info, report);
+    let unjudged = unjudged(question, report);
     if !unjudged.is_empty() {
         writeln!(out, "not judged: {}", unjudged.join("; "))?;
     }
@@ -167,11 +192,13 @@ fn ending(report: &Report, max_memory: usize) -> String {
 }
 
 /// What was not judged, and why not.
-fn unjudged(info: &Info, report: &Report) -> Vec<String> {
-    let missing = Property::ALL.into_iter().filter(|&p| report.verdict(p).is_none());
-    let why = |property| match property {
-        Property::Order if !info.claims.ordered => "not claimed",
-        Property::Messages | Property::Rest if info.claims.messages_most.is_none() => {
+fn unjudged(question: &Question, report: &Report) -> Vec<String> {
+    let missing = question.properties().iter().copied().filter(|&p| report.verdict(p).is_none());
+    let why = |property| match (question, property) {
+        (Question::Mutex(info, _), Property::Order) if !info.claims.ordered => "not claimed",
+        (Question::Mutex(info, _), Property::Messages | Property::Rest)
+            if info.claims.messages_most.is_none() =>
+        {
             "an idle token never rests"
         }
         _ => "promised only where the assumptions hold",
@@ -215,24 +242,60 @@ fn faults(faults: &Faults) -> String {
         CrashWhen::Waiting => " when waiting",
         CrashWhen::Holding => " when holding",
     };
-    let whose = match &faults.victims {
-        None => String::new(),
-        Some(victims) => {
-            let names: Vec<String> = victims.iter().map(ToString::to_string).collect();
-            format!(" of {}", names.join(" or "))
-        }
-    };
+    let whose = whose(faults.victims.as_deref());
     let kinds = [
         (faults.losses, ["loss", "losses"], String::new()),
         (faults.duplicates, ["duplicate", "duplicates"], String::new()),
         (faults.crashes, ["crash", "crashes"], format!("{whose}{when}")),
-        (faults.premature, ["early alarm", "early alarms"], String::new()),
     ];
+    up_to(kinds)
+}
+
+fn election_faults(faults: &ElectionFaults) -> String {
+    if faults.is_none() {
+        return "no faults".into();
+    }
+    let nothing = String::new;
+    up_to([
+        (faults.losses, ["loss", "losses"], nothing()),
+        (faults.duplicates, ["duplicate", "duplicates"], nothing()),
+        (faults.crashes, ["crash", "crashes"], whose(faults.victims.as_deref())),
+        (faults.restarts, ["return", "returns"], nothing()),
+        (faults.premature, ["early alarm", "early alarms"], nothing()),
+        (faults.suspicions, ["false suspicion", "false suspicions"], nothing()),
+    ])
+}
+
+fn whose(victims: Option<&[NodeId]>) -> String {
+    victims.map(|victims| format!(" of {}", named(victims, " or "))).unwrap_or_default()
+}
+
+fn named(nodes: &[NodeId], between: &str) -> String {
+    nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+}
+
+fn up_to<const N: usize>(kinds: [(u8, [&str; 2], String); N]) -> String {
     let kinds = kinds.into_iter().filter(|(count, ..)| *count > 0);
     let said = kinds.map(|(count, [one, many], more)| {
         format!("{count} {}{more}", if count == 1 { one } else { many })
     });
     format!("up to {}", said.collect::<Vec<_>>().join(", "))
+}
+
+/// Who calls, and how soon detectors tell.
+fn calls(scenario: &ElectionScenario) -> String {
+    let initiators = &scenario.initiators;
+    let who = match initiators.len() {
+        all if all == scenario.setup.nodes() => "everybody".into(),
+        _ => named(initiators, " and "),
+    };
+    let unasked = match usize::from(scenario.calls) {
+        0 => " when its leader is gone".into(),
+        calls if calls < initiators.len() => format!(", {calls} of their own accord"),
+        _ => String::new(),
+    };
+    let verb = if initiators.len() == 1 || who == "everybody" { "calls" } else { "call" };
+    format!("{who} {verb}{unasked} · detectors take up to {}", counted(scenario.detector.into(), "bound"))
 }
 
 /// A number with its noun, and with blanks between thousands.

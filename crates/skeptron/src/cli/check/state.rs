@@ -46,6 +46,10 @@ impl Value {
                 let parts: Vec<String> = fields.iter().map(|(_, v)| v.words(live, path)).collect();
                 format!("({})", parts.join(","))
             }
+            Value::Fields(name, fields) if name == "Epoch" => {
+                let parts: Vec<String> = fields.iter().map(|(_, v)| v.words(live, path)).collect();
+                parts.join("/")
+            }
             Value::Fields(_, fields) => told(fields, live, path).join(" "),
             Value::Items([open, close], items) => {
                 let items: Vec<String> = items.iter().map(|item| item.words(live, path)).collect();
@@ -78,7 +82,7 @@ fn told(fields: &[(String, Value)], live: &Live, path: &str) -> Vec<String> {
                     parts.push(name.clone());
                 }
             }
-            Value::Fields(kind, _) if kind != "Timestamp" => parts.push(format!("{name}({words})")),
+            Value::Fields(kind, _) if kind != "Timestamp" && kind != "Epoch" => parts.push(format!("{name}({words})")),
             _ => parts.push(format!("{name}={words}")),
         }
     }

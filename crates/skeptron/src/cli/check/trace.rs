@@ -4,44 +4,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use skeptron_check::{Counterexample, Property, Scenario, Step, Which};
+use skeptron_check::{Scenario, Step, Which};
 use skeptron_core::catalogue::Info;
 use skeptron_core::monitor::Fence;
 use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 use skeptron_core::{Effect, Input, Lock, Message as _, NodeId, Outbox, SetupError};
-use skeptron_sim::trace::{Header, Loss, Record, TICKS_PER_UNIT, Ticks, Trace, VERSION, What};
-
-/// The run in which `property` is violated. One step takes one unit of time; what the nodes do when
-/// they start happens at 0.
-///
-/// # Errors
-/// If the nodes cannot be built.
-pub(crate) fn trace(
-    info: &Info,
-    scenario: &Scenario,
-    property: Property,
-    counterexample: &Counterexample,
-    command: Option<String>,
-) -> Result<Trace, SetupError> {
-    let Story { mut records, .. } = follow(info, scenario, &counterexample.steps)?;
-    records.push(Record {
-        t: counterexample.steps.len() as u64 * TICKS_PER_UNIT,
-        node: counterexample.node,
-        what: What::Violation {
-            property: property.name().into(),
-            detail: counterexample.detail.clone(),
-        },
-    });
-    let header = Header {
-        skeptron: VERSION,
-        algorithm: info.name.into(),
-        setup: scenario.setup.clone(),
-        order: scenario.order,
-        ticks_per_unit: TICKS_PER_UNIT,
-        command,
-    };
-    Ok(Trace { header, records })
-}
+use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, Ticks, What};
 
 /// What comes of some steps.
 pub(crate) struct Story {
@@ -73,6 +41,14 @@ pub(crate) struct Moment {
     pub(crate) records: Range<usize>,
     /// Who took it, and its state after it; none where only the network or a crash did something.
     pub(crate) after: Option<(NodeId, String)>,
+    /// Whether all that happens is that time passes.
+    pub(crate) is_tick: bool,
+}
+
+impl Moment {
+    pub(crate) fn of(records: Range<usize>, after: Option<(NodeId, String)>) -> Self {
+        Moment { records, after, is_tick: false }
+    }
 }
 
 /// Takes the steps.
@@ -114,13 +90,13 @@ impl Visitor for Follow<'_> {
         for node in NodeId::all(system.nodes.len()) {
             system.give(node, Input::Start);
         }
-        let mut moments = vec![Moment { records: 0..system.records.len(), after: None }];
+        let mut moments = vec![Moment::of(0..system.records.len(), None)];
         for &step in self.steps {
             let before = system.records.len();
             system.now += TICKS_PER_UNIT;
             let who = system.take(step);
             let after = who.map(|node| (node, format!("{:?}", system.nodes[node.index()])));
-            moments.push(Moment { records: before..system.records.len(), after });
+            moments.push(Moment::of(before..system.records.len(), after));
         }
         Ok(Story { records: system.records, moments, initial, letters: system.letters })
     }
@@ -204,7 +180,7 @@ impl<P: Mutex> System<P> {
                 }
                 None
             }
-            Step::Expire { .. } => unreachable!("mutual exclusion has no timers"),
+            _ => unreachable!("nobody is elected here"),
         }
     }
 

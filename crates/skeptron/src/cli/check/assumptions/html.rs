@@ -3,7 +3,7 @@
 use skeptron_markup::escaped;
 use skeptron_sim::trace::svg;
 
-use super::{CONDITIONS, Cell, Line, name, word};
+use super::{Cell, Line, Table, name, word};
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --ink: #1c2026; --soft: #5a6270; --line: #d7dbe2; --ground: #fff;
@@ -24,13 +24,12 @@ details { margin: 0.5rem 0 0.5rem 1rem; } details > div { overflow-x: auto; } .s
 
 /// The page.
 pub(super) fn page(
+    assumptions: &Table,
     rows: &[(&Line, Vec<Option<Cell>>)],
-    nodes: usize,
-    requests: &str,
     command: &str,
 ) -> String {
     let mut head = String::new();
-    for condition in &CONDITIONS {
+    for condition in assumptions.conditions {
         head.push_str(&format!("<th scope=\"col\">{}</th>", condition.heading));
     }
     let mut table = String::new();
@@ -44,20 +43,20 @@ pub(super) fn page(
                 continue;
             };
             table.push_str(&entry(cell, &format!("r{i}c{j}")));
-            shown.push_str(&diagrams(cell, &format!("r{i}c{j}"), CONDITIONS[j].heading));
+            shown.push_str(&diagrams(cell, &format!("r{i}c{j}"), assumptions.conditions[j].heading));
         }
         table.push_str("</tr>\n");
         if !shown.is_empty() {
             details.push_str(&format!("<h2>{}</h2>\n{shown}", escaped(&name(line))));
         }
     }
+    let system = assumptions.system();
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <title>Which assumption each algorithm needs</title><style>{STYLE}</style></head><body>\n\
          <h1>Which assumption each algorithm needs</h1>\n\
-         <p>Every interleaving of {nodes} nodes was explored (requests of each: {requests}), once with all \
-         assumptions and once for each that is dropped. Where something breaks, the number is the length \
+         <p>Every interleaving was explored ({system}), once with all assumptions and once for each that is dropped. Where something breaks, the number is the length \
          of the shortest run that shows it; follow it to its diagram. <span class=\"mark\">(!)</span> marks \
          what differs from the specification.</p>\n\
          <p class=\"soft\">Made by <code>{}</code></p>\n\

@@ -1,0 +1,122 @@
+//! From a question to its answer.
+
+use std::time::Instant;
+
+use skeptron_core::catalogue::ElectionInfo;
+use skeptron_core::election::{Election, Visitor, dispatch};
+
+use super::scenario::ElectionScenario;
+use super::state::{Move, State};
+use super::story::tell;
+use super::world::World;
+use crate::check::{Options, Report, Verdict};
+use crate::explorer::{Found, Limits, explore};
+use crate::game::Game as _;
+use crate::graph::{Graph, TooMany};
+use crate::property::Property;
+use crate::scenario::ScenarioError;
+
+/// Explores every interleaving of `scenario` and judges each.
+///
+/// # Errors
+/// If the scenario cannot be explored.
+pub fn check_election(
+    info: &ElectionInfo,
+    scenario: &ElectionScenario,
+    options: &Options<'_>,
+) -> Result<Report, ScenarioError> {
+    dispatch(info, Check { info, scenario, options })
+}
+
+struct Check<'a> {
+    info: &'a ElectionInfo,
+    scenario: &'a ElectionScenario,
+    options: &'a Options<'a>,
+}
+
+impl Visitor for Check<'_> {
+    type Output = Result<Report, ScenarioError>;
+
+    fn visit<P: Election>(self) -> Self::Output {
+        let world = World::<P>::new(self.info, self.scenario)?;
+        Ok(judge(&world, self.options))
+    }
+}
+
+/// Explores a world.
+pub(super) fn judge<P: Election>(world: &World<P>, options: &Options<'_>) -> Report {
+    let began = Instant::now();
+    let Options { threads, max_memory, keep_going, progress, .. } = *options;
+    let limits = Limits { threads, reduction: false, max_memory, keep_going, progress };
+    let mut found = explore(world, &limits);
+    found.memories.clear();
+    let mut verdicts: Vec<Verdict> = verdicts(world, &found);
+    let termination = verdicts.iter_mut().find(|verdict| verdict.property == Property::Termination);
+    if let Some(verdict) = termination
+        && verdict.holds == Some(true)
+        && found.met_again
+    {
+        // About what a state takes: a row, its number by fingerprint, the way to it and from it.
+        let bytes = 16 * world.nodes + 250;
+        match endless_run(world, max_memory / bytes) {
+            Ok(None) => {}
+            Ok(Some((moves, begins))) => {
+                verdict.holds = Some(false);
+                let told = tell(world, Property::Termination, &moves, Some(begins));
+                verdict.counterexample = Some(told);
+            }
+            Err(TooMany) => verdict.holds = None,
+        }
+    }
+    Report {
+        states: found.states,
+        transitions: found.transitions,
+        depth: found.depth,
+        complete: found.complete,
+        out_of_memory: found.out_of_memory,
+        reduction: found.reduced,
+        verdicts,
+        seconds: began.elapsed().as_secs_f64(),
+        peak_bytes: found.peak_bytes,
+    }
+}
+
+fn verdicts<P: Election>(world: &World<P>, found: &Found<'_, World<P>>) -> Vec<Verdict> {
+    let verdict = |property| {
+        let moves = found.moves_to(property);
+        let counterexample = moves.map(|moves| tell(world, property, &moves, None));
+        let holds = match counterexample {
+            Some(_) => Some(false),
+            None => found.complete.then_some(true),
+        };
+        Verdict { property, holds, counterexample }
+    };
+    world.judged().iter().map(verdict).collect()
+}
+
+/// A run that never ends: the moves, and from which one on they repeat. Time passes in it, so whatever
+/// has to happen happens: it is fair. `Err` if there are more than `most` states.
+pub(super) fn endless_run<P: Election>(
+    world: &World<P>,
+    most: usize,
+) -> Result<Option<(Vec<Move>, usize)>, TooMany> {
+    // What is done once, or so many times, is not done for ever.
+    let may_recur = |_: &State, step: Move| {
+        matches!(step, Move::Deliver(_) | Move::Expire { .. } | Move::Tell { .. } | Move::Tick)
+    };
+    let graph = Graph::build(world, most, may_recur)?;
+    Ok(graph.components().iter().find_map(|component| {
+        let members = rustc_hash::FxHashSet::from_iter(component.iter().copied());
+        let inside = |v: usize| members.contains(&v);
+        let ticks = |&v: &usize| graph.moves(v).any(|(step, to)| step == Move::Tick && inside(to));
+        let entry = component.iter().copied().filter(ticks).min()?;
+        let mut moves = graph.way_to(entry);
+        let begins = moves.len();
+        let after = graph.moves(entry).find(|(step, to)| *step == Move::Tick && inside(*to))?.1;
+        moves.push(Move::Tick);
+        if after != entry {
+            moves.extend(graph.way(after, entry, &inside)?);
+        }
+        Some((moves, begins))
+    }))
+}

@@ -1,0 +1,159 @@
+//! What a thread remembers of nodes and of the judge, so that nothing is computed twice.
+
+use std::sync::RwLock;
+
+use rustc_hash::FxHashMap;
+use skeptron_core::NodeId;
+use skeptron_core::election::{Elected, Election, Epoch};
+use skeptron_core::monitor::{Discord, Leadership};
+
+use crate::local::{self, CellId, Locals, Numbered};
+
+/// What the judge may remember, numbered for all threads.
+pub(super) struct Judges(RwLock<Numbered<Leadership>>);
+
+impl Judges {
+    /// The first has number 0.
+    pub(super) fn new(first: Leadership) -> Self {
+        let mut judges = Numbered::new();
+        judges.number(first);
+        Judges(RwLock::new(judges))
+    }
+
+    pub(super) fn judge(&self, number: u32) -> Leadership {
+        self.read().things[number as usize].clone()
+    }
+
+    /// About how many bytes they take.
+    pub(super) fn bytes(&self) -> usize {
+        // A list of lives and a map of leaders, kept twice.
+        self.read().things.len() * 2 * (size_of::<Leadership>() + 400)
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Numbered<Leadership>> {
+        self.0.read().expect("no thread panics while it holds this lock")
+    }
+
+    fn number(&self, judge: Leadership) -> u32 {
+        self.0.write().expect("no thread panics while it holds this lock").number(judge)
+    }
+}
+
+/// What the judge is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Word {
+    Reached(Epoch),
+    Crash(NodeId),
+    Restart(NodeId),
+    Trusted(NodeId),
+    Named(Elected),
+}
+
+/// What a search asks of a node's state again and again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts {
+    /// How many alarms are set.
+    pub(super) alarms: u8,
+    /// Which of them are due.
+    pub(super) due: u32,
+    pub(super) epoch: Epoch,
+}
+
+/// One thread's memory.
+pub(crate) struct Memory<'a, P: Election> {
+    pub(super) nodes: local::Memory<'a, P>,
+    locals: &'a Locals<P>,
+    facts: Vec<Facts>,
+    recovered: FxHashMap<CellId, CellId>,
+    judges: &'a Judges,
+    judged: FxHashMap<(u32, Word), (u32, Option<Discord>)>,
+    judge_hashes: Vec<u64>,
+    newest: Vec<Epoch>,
+    /// What was wrong last: who named whom.
+    pub(super) discord: Option<(NodeId, Elected, Discord)>,
+}
+
+impl<'a, P: Election> Memory<'a, P> {
+    pub(super) fn new(locals: &'a Locals<P>, judges: &'a Judges) -> Self {
+        Memory {
+            nodes: local::Memory::new(locals, false),
+            locals,
+            facts: Vec::new(),
+            recovered: FxHashMap::default(),
+            judges,
+            judged: FxHashMap::default(),
+            judge_hashes: Vec::new(),
+            newest: Vec::new(),
+            discord: None,
+        }
+    }
+
+    pub(super) fn facts(&mut self, cell: CellId) -> Facts {
+        if cell as usize >= self.facts.len() {
+            let say = |cell: &local::Cell<P>| Facts {
+                alarms: cell.armed.len() as u8,
+                due: (0..).zip(&cell.armed).fold(0, |due, (nth, alarm)| {
+                    due | u32::from(alarm.left == 0) << nth
+                }),
+                epoch: cell.node.epoch(),
+            };
+            self.locals.describe(self.facts.len(), say, &mut self.facts);
+        }
+        self.facts[cell as usize]
+    }
+
+    /// The node after a crash: no alarm is set, and it knows no more than it keeps in stable storage.
+    pub(super) fn recovered(&mut self, cell: CellId) -> CellId {
+        let locals = self.locals;
+        *self.recovered.entry(cell).or_insert_with(|| {
+            let cell = locals.cell(cell);
+            let node = cell.node.recovered();
+            locals.cell_number(local::Cell { node, armed: Vec::new(), ..cell })
+        })
+    }
+
+    /// What the judge remembers after it was told something, and what it finds wrong.
+    pub(super) fn tell(&mut self, judge: u32, word: Word) -> (u32, Option<Discord>) {
+        let judges = self.judges;
+        *self.judged.entry((judge, word)).or_insert_with(|| {
+            let mut after = judges.judge(judge);
+            let mut discord = None;
+            match word {
+                Word::Reached(epoch) => after.reached(epoch),
+                Word::Crash(node) => after.crash(node),
+                Word::Restart(node) => after.restart(node),
+                Word::Trusted(node) => after.trusted(node),
+                Word::Named(elected) => discord = after.named(elected),
+            }
+            (judges.number(after), discord)
+        })
+    }
+
+    /// The highest epoch that any node has been in.
+    pub(super) fn newest(&mut self, judge: u32) -> Epoch {
+        if judge as usize >= self.newest.len() {
+            let judges = self.judges.read();
+            let known = self.newest.len();
+            self.newest.extend(judges.things[known..].iter().map(Leadership::newest));
+        }
+        self.newest[judge as usize]
+    }
+
+    /// The same in every run, unlike its number.
+    pub(super) fn judge_hash(&mut self, judge: u32) -> u64 {
+        if judge as usize >= self.judge_hashes.len() {
+            let known = self.judge_hashes.len();
+            self.judge_hashes.extend_from_slice(&self.judges.read().hashes[known..]);
+        }
+        self.judge_hashes[judge as usize]
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.nodes.bytes()
+            + self.facts.capacity() * size_of::<Facts>()
+            + self.recovered.capacity() * 9
+            + self.judged.capacity() * (size_of::<((u32, Word), (u32, Option<Discord>))>() + 1)
+            + self.judge_hashes.capacity() * (8 + size_of::<Epoch>())
+    }
+}

@@ -1,0 +1,15 @@
+//! Elections: every interleaving of a small system in which messages, alarms and failure detectors keep
+//! their times, unless they may not.
+
+mod check;
+mod memory;
+mod moves;
+mod scenario;
+mod state;
+mod story;
+#[cfg(test)]
+mod tests;
+mod world;
+
+pub use check::check_election;
+pub use scenario::{ElectionFaults, ElectionScenario};

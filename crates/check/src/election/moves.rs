@@ -1,0 +1,138 @@
+//! What can happen next in a system that elects leaders.
+
+use skeptron_core::catalogue::Order;
+use skeptron_core::election::Election;
+
+use super::memory::Memory;
+use super::state::{Move, Packet, State};
+use super::world::{MOST_HURRY, World};
+use crate::game::Outlook;
+
+impl<P: Election> World<P> {
+    /// Everything that can happen next. What applications want comes first, what goes wrong comes last.
+    pub(super) fn all_moves(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &State,
+        moves: &mut Vec<Move>,
+    ) -> Outlook {
+        moves.clear();
+        if self.is_endless(memory, state) || state.hurry > MOST_HURRY {
+            return Outlook::More;
+        }
+        let sites = state.sites[..self.nodes].iter().enumerate();
+        moves.extend(sites.filter(|(_, site)| site.may_call).map(|(i, _)| Move::Call(i as u8)));
+        let calls = moves.len();
+        let mut late = false;
+        self.each_deliverable(state, |place, packet| {
+            moves.push(Move::Deliver(place));
+            late |= packet.late;
+        });
+        let clocks = [self.alarms(memory, state, moves), self.notices(state, moves)];
+        let runs = !state.flight.is_empty() || clocks.iter().any(|clock| clock.runs);
+        let waits = late || clocks.iter().any(|clock| clock.waits);
+        if runs && !waits {
+            moves.push(Move::Tick);
+        }
+        let outlook = match moves.len() {
+            0 => Outlook::Nothing,
+            all if all == calls => Outlook::OnlyRequests,
+            _ => Outlook::More,
+        };
+        self.faults(state, moves);
+        outlook
+    }
+
+    /// The places of the messages that can arrive next: the oldest of each link, or one of each kind.
+    fn each_deliverable(&self, state: &State, mut each: impl FnMut(u16, &Packet)) {
+        let mut before: Option<&Packet> = None;
+        for (place, packet) in state.flight.iter().enumerate() {
+            let again = before.is_some_and(|before| match self.order {
+                Order::Fifo => before.link() == packet.link(),
+                Order::Any => before == packet,
+            });
+            if !again && state.sites[packet.to as usize].up {
+                each(place as u16, packet);
+            }
+            before = Some(packet);
+        }
+    }
+
+    /// Alarms ring when they are due, after the messages that had to arrive by then; or too early.
+    fn alarms(&self, memory: &mut Memory<'_, P>, state: &State, moves: &mut Vec<Move>) -> Clock {
+        let mut clock = Clock::default();
+        for (i, site) in state.sites[..self.nodes].iter().enumerate().filter(|(_, site)| site.up) {
+            let facts = memory.facts(site.cell);
+            clock.runs |= facts.alarms > 0;
+            clock.waits |= facts.due != 0;
+            if facts.alarms == 0 || facts.due == 0 && state.budget.premature == 0 {
+                continue;
+            }
+            let waits = self.waits_for_messages(state, i);
+            for nth in 0..facts.alarms {
+                let is_due = facts.due & 1 << nth != 0 && !waits;
+                if is_due || state.budget.premature > 0 {
+                    moves.push(Move::Expire { node: i as u8, nth });
+                }
+            }
+        }
+        clock
+    }
+
+    /// Whether messages must arrive at a node before its alarms ring.
+    pub(super) fn waits_for_messages(&self, state: &State, node: usize) -> bool {
+        state.flight.iter().any(|packet| packet.late && usize::from(packet.to) == node)
+    }
+
+    /// What detectors have to tell.
+    fn notices(&self, state: &State, moves: &mut Vec<Move>) -> Clock {
+        let mut clock = Clock::default();
+        for (i, site) in state.sites[..self.nodes].iter().enumerate() {
+            if site.owed == 0 {
+                continue;
+            }
+            for whom in (0..self.nodes).filter(|&whom| site.owed(whom) > 0) {
+                moves.push(Move::Tell { node: i as u8, whom: whom as u8 });
+                clock.runs = true;
+                clock.waits |= site.owed(whom) > self.detector;
+            }
+        }
+        clock
+    }
+
+    /// What goes wrong in the network and in the machines.
+    fn faults(&self, state: &State, moves: &mut Vec<Move>) {
+        let budget = state.budget;
+        self.each_deliverable(state, |place, packet| {
+            if budget.losses > 0 || packet.orphan {
+                moves.push(Move::Lose(place));
+            }
+        });
+        if budget.duplicates > 0 {
+            self.each_deliverable(state, |place, _| moves.push(Move::Duplicate(place)));
+        }
+        for (i, site) in state.sites[..self.nodes].iter().enumerate() {
+            let node = i as u8;
+            if site.up && budget.crashes > 0 && self.victims & 1 << i != 0 {
+                moves.push(Move::Crash(node));
+            }
+            if !site.up && budget.restarts > 0 {
+                moves.push(Move::Restart(node));
+            }
+            if site.up && budget.suspicions > 0 {
+                let others = (0..self.nodes).filter(|&whom| whom != i && state.sites[whom].up);
+                let trusted = others.filter(|&whom| !site.suspects(whom));
+                moves.extend(trusted.map(|whom| Move::Doubt { node, whom: whom as u8 }));
+            }
+        }
+    }
+}
+
+/// What a tick must wait for.
+#[derive(Clone, Copy, Default)]
+struct Clock {
+    /// Whether there is anything that time can change.
+    runs: bool,
+    /// Whether something must happen first.
+    waits: bool,
+}

@@ -1,0 +1,168 @@
+//! A counterexample: the moves that the search found, told as steps that anybody can follow.
+
+use skeptron_core::NodeId;
+use skeptron_core::election::Election;
+use skeptron_core::monitor::Discord;
+
+use super::memory::Memory;
+use super::state::{Move, Packet, State};
+use super::world::{Lack, World};
+use crate::game::Game as _;
+use crate::property::{Property, Step, Which};
+use crate::story::Counterexample;
+
+/// Follows the moves and says what is wrong at their end.
+pub(super) fn tell<P: Election>(
+    world: &World<P>,
+    property: Property,
+    moves: &[Move],
+    cycle: Option<usize>,
+) -> Counterexample {
+    let mut teller = Teller {
+        world,
+        memory: world.memory(false),
+        state: world.start.clone(),
+        in_flight: world.start.flight.clone(),
+        actor: 0,
+    };
+    let steps = moves.iter().map(|&step| teller.take(step)).collect();
+    let (node, detail) = match cycle {
+        Some(_) => (teller.actor, "this goes on for ever, and nobody is elected for good".into()),
+        None => teller.verdict(property),
+    };
+    Counterexample { steps, node: NodeId::new(node), detail, cycle, shortest: cycle.is_none() }
+}
+
+struct Teller<'a, P: Election> {
+    world: &'a World<P>,
+    memory: Memory<'a, P>,
+    state: State,
+    /// In the order of sending.
+    in_flight: Vec<Packet>,
+    /// Who acted last.
+    actor: usize,
+}
+
+impl<P: Election> Teller<'_, P> {
+    fn take(&mut self, step: Move) -> Step {
+        let told = match step {
+            Move::Call(node) => Step::Call(self.acts(node)),
+            Move::Deliver(place) => {
+                let (which, index) = self.which(place);
+                self.in_flight.remove(index);
+                self.actor = which.to.index();
+                Step::Deliver(which)
+            }
+            Move::Expire { node, nth } => Step::Expire { node: self.acts(node), nth: nth.into() },
+            Move::Tell { node, whom } | Move::Doubt { node, whom } => {
+                let suspects = self.state.sites[node as usize].suspects(whom.into());
+                let (node, whom) = (self.acts(node), NodeId::new(whom.into()));
+                if suspects { Step::Trust { node, whom } } else { Step::Suspect { node, whom } }
+            }
+            Move::Tick => Step::Tick,
+            Move::Lose(place) => {
+                let (which, index) = self.which(place);
+                self.in_flight.remove(index);
+                Step::Lose(which)
+            }
+            Move::Duplicate(place) => {
+                let (which, index) = self.which(place);
+                let copy = self.in_flight[index];
+                self.in_flight.insert(index, copy);
+                Step::Duplicate(which)
+            }
+            Move::Crash(node) => Step::Crash(self.acts(node)),
+            Move::Restart(node) => Step::Restart(self.acts(node)),
+        };
+        self.world.take(&mut self.memory, &mut self.state, step);
+        self.note_changes();
+        told
+    }
+
+    fn acts(&mut self, node: u8) -> NodeId {
+        self.actor = node.into();
+        NodeId::new(node.into())
+    }
+
+    /// Brings what is in flight up to date: a step may lose messages or make them late, and what it
+    /// sends comes last.
+    fn note_changes(&mut self) {
+        let mut new = self.state.flight.clone();
+        self.in_flight.retain_mut(|old| {
+            // A message never becomes early again, nor its sender alive.
+            let same = |packet: &Packet| {
+                (packet.link(), packet.letter) == (old.link(), old.letter)
+                    && packet.late >= old.late
+                    && packet.orphan >= old.orphan
+            };
+            let place = (0..new.len()).filter(|&place| same(&new[place]));
+            // The one that is most like it.
+            match place.min_by_key(|&place| (new[place].late, new[place].orphan)) {
+                Some(place) => {
+                    *old = new.remove(place);
+                    true
+                }
+                None => false,
+            }
+        });
+        self.in_flight.append(&mut new);
+    }
+
+    /// The message at a place of the state, and where it stands in the order of sending.
+    fn which(&self, place: u16) -> (Which, usize) {
+        let packet = self.state.flight[place as usize];
+        let index = self.in_flight.iter().position(|&other| other == packet);
+        let index = index.expect("what a state has in flight was sent");
+        let older = self.in_flight[..index].iter();
+        let nth = older.filter(|other| other.link() == packet.link()).count();
+        let (from, to) = (NodeId::new(packet.from.into()), NodeId::new(packet.to.into()));
+        (Which { from, to, nth }, index)
+    }
+
+    /// Where the violation shows, and what it is.
+    fn verdict(&mut self, property: Property) -> (usize, String) {
+        match (property, self.memory.discord) {
+            (Property::Agreement | Property::Validity, Some((node, elected, discord))) => {
+                let (leader, epoch) = (elected.leader, elected.epoch);
+                let who = if node == leader { "itself".into() } else { leader.to_string() };
+                let why = match discord {
+                    Discord::Other(other) => format!("but {other} was named in that epoch before"),
+                    Discord::Dead => "which was down when that epoch began".into(),
+                    Discord::Passed(higher) => format!("but {higher} is higher and was alive"),
+                };
+                (node.index(), format!("{node} names {who} in epoch {epoch}, {why}"))
+            }
+            (Property::Termination, _) => self.lack(),
+            _ => (self.actor, format!("{} refuses what it is told", NodeId::new(self.actor))),
+        }
+    }
+
+    fn lack(&mut self) -> (usize, String) {
+        if self.world.is_endless(&mut self.memory, &self.state) {
+            let rounds = self.world.most_rounds;
+            let detail =
+                format!("elections are begun again and again: more than {rounds} rounds so far");
+            return (self.actor, detail);
+        }
+        match self.world.leaderless(&self.state) {
+            Some((node, Lack::Leader)) => {
+                let name = NodeId::new(node);
+                let detail = match self.state.sites[node].named {
+                    super::state::NOBODY => format!("nothing more happens, and {name} names nobody"),
+                    dead => {
+                        let dead = NodeId::new(dead.into());
+                        format!("nothing more happens, and {name} names {dead}, which is down")
+                    }
+                };
+                (node, detail)
+            }
+            Some((node, Lack::Consent)) => {
+                (node, "nothing more happens, and they name different leaders".into())
+            }
+            None => {
+                let name = NodeId::new(self.actor);
+                (self.actor, format!("{name} calls again and again within one step"))
+            }
+        }
+    }
+}

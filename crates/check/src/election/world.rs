@@ -1,0 +1,515 @@
+//! A system that elects leaders, in all its detail: nodes, applications, failure detectors, messages in
+//! flight, time. What can happen next, and what comes of it.
+//!
+//! Time passes in bounds, and a slot is what lies between two ticks. A message arrives in the slot in
+//! which it was sent or in the next; an alarm rings in the slot in which it is due, after the messages
+//! that had to arrive at that node by then; a detector tells within so many slots. A tick waits for all
+//! of these.
+
+use skeptron_core::NodeId;
+use skeptron_core::catalogue::{ElectionInfo, Order};
+use skeptron_core::election::{Elected, Election};
+use skeptron_core::monitor::{Discord, Leadership};
+
+use super::memory::{Judges, Memory, Word};
+use super::scenario::ElectionScenario;
+use super::state::{Budget, Move, NOBODY, Packet, Site, State};
+use crate::game::{Game, Outlook, mix};
+use crate::local::{self, CALL, Cell, Deed, Event, LetterId, Locals, suspect, trust};
+use crate::property::{Properties, Property};
+use crate::scenario::ScenarioError;
+
+/// So many times in one step an application may be told of a leader that it suspects, and call.
+const MOST_CALLS: u8 = 4;
+
+/// So many new rounds may be begun within one bound. Messages take no time here if they like, but some
+/// time they take, and elections that call each other do not run through a dozen of rounds in it.
+pub(super) const MOST_HURRY: u8 = 3;
+
+/// The rules of the game.
+pub(crate) struct World<P: Election> {
+    pub(super) nodes: usize,
+    pub(super) order: Order,
+    locals: Locals<P>,
+    judges: Judges,
+    pub(super) start: State,
+    judged: Properties,
+    pub(super) initiators: u16,
+    pub(super) victims: u16,
+    /// Within how many bounds detectors tell.
+    pub(super) detector: u8,
+    /// No election that ends goes through more rounds.
+    pub(super) most_rounds: u32,
+}
+
+impl<P: Election> World<P> {
+    /// The world of a catalogued algorithm.
+    pub(super) fn new(
+        info: &ElectionInfo,
+        scenario: &ElectionScenario,
+    ) -> Result<Self, ScenarioError> {
+        scenario.check()?;
+        let nodes = P::build(info.name, &scenario.setup)?;
+        let keeps_assumptions = scenario.faults.keep_assumptions()
+            && (info.channel == Order::Any || scenario.order == Order::Fifo);
+        let judged = Property::ELECTION.iter().copied();
+        let judged = judged.filter(|&property| property != Property::Refused || keeps_assumptions);
+        Ok(Self::of_nodes(nodes, scenario, judged.collect(), info.claims.highest))
+    }
+
+    /// The world of any nodes.
+    pub(super) fn of_nodes(
+        nodes: Vec<P>,
+        scenario: &ElectionScenario,
+        judged: Properties,
+        highest: bool,
+    ) -> Self {
+        let n = nodes.len();
+        let set = |nodes: &[NodeId]| nodes.iter().fold(0, |set, node| set | 1 << node.index());
+        let initiators: u16 = set(&scenario.initiators);
+        let faults = &scenario.faults;
+        let mut start = State::empty();
+        start.budget = Budget {
+            calls: scenario.calls.min(initiators.count_ones() as u8),
+            losses: faults.losses,
+            duplicates: faults.duplicates,
+            crashes: faults.crashes,
+            restarts: faults.restarts,
+            premature: faults.premature,
+            suspicions: faults.suspicions,
+        };
+        let locals = Locals::new(n);
+        for (i, node) in nodes.into_iter().enumerate() {
+            let cell = locals.cell_number(Cell { me: NodeId::new(i), node, armed: Vec::new() });
+            let may_call = initiators & 1 << i != 0;
+            // Before the first election everybody takes the highest for the leader.
+            let named = n as u8 - 1;
+            start.sites[i] = Site { cell, up: true, may_call, named, ..Site::default() };
+        }
+        let mut world = World {
+            nodes: n,
+            order: scenario.order,
+            locals,
+            judges: Judges::new(Leadership::new(n, highest)),
+            start: State::empty(),
+            judged,
+            initiators,
+            victims: faults.victims.as_deref().map_or(u16::MAX, set),
+            detector: scenario.detector,
+            most_rounds: 6 + 3 * (initiators.count_ones() + faults.total()),
+        };
+        world.forget_calls(&mut start);
+        let mut memory = world.memory(false);
+        let mut found = Properties::default();
+        for node in 0..n {
+            world.give(&mut memory, &mut start, node, Event::Start, &mut found);
+        }
+        drop(memory);
+        world.start = start;
+        world
+    }
+
+    fn is_initiator(&self, node: usize) -> bool {
+        self.initiators & 1 << node != 0
+    }
+
+    /// Whether elections are begun again and again.
+    pub(super) fn is_endless(&self, memory: &mut Memory<'_, P>, state: &State) -> bool {
+        let mut up = state.sites[..self.nodes].iter().filter(|site| site.up);
+        up.any(|site| memory.facts(site.cell).epoch.round > self.most_rounds)
+    }
+
+    /// One bound passes. Whatever is in flight must arrive before the next; what was to arrive at a node
+    /// that is down is lost.
+    fn tick(&self, memory: &mut Memory<'_, P>, state: &mut State) {
+        let sites = state.sites;
+        state.flight.retain(|packet| !packet.late || sites[packet.to as usize].up);
+        state.flight.iter_mut().for_each(|packet| packet.late = true);
+        self.sort(state);
+        state.hurry = 0;
+        for site in &mut state.sites[..self.nodes] {
+            if site.up && memory.facts(site.cell).alarms > 0 {
+                site.cell = memory.nodes.step(site.cell, Event::Tick).cell;
+            }
+            for whom in 0..self.nodes {
+                match site.owed(whom) {
+                    0 => {}
+                    age => site.set_owed(whom, age + 1),
+                }
+            }
+        }
+    }
+
+    /// The detector of `node` changes its mind about `whom`.
+    fn notice(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &mut State,
+        (node, whom): (usize, usize),
+        found: &mut Properties,
+    ) {
+        let site = &mut state.sites[node];
+        site.suspects ^= 1 << whom;
+        let is_suspected = site.suspects(whom);
+        // A detector that is wrong has to say so; one that is right has nothing more to tell.
+        let is_wrong = is_suspected == state.sites[whom].up;
+        state.sites[node].set_owed(whom, u8::from(is_wrong));
+        let event = if is_suspected { suspect(whom) } else { trust(whom) };
+        self.give(memory, state, node, event, found);
+        if is_suspected {
+            self.call_if_leaderless(memory, state, node, 0, found);
+        } else {
+            self.tell_if_trusted(memory, state, whom);
+        }
+    }
+
+    /// Once every detector knows that a node is back, the others must not pass it over.
+    fn tell_if_trusted(&self, memory: &mut Memory<'_, P>, state: &mut State, node: usize) {
+        let mut others = state.sites[..self.nodes].iter();
+        if !others.any(|site| site.up && site.suspects(node)) {
+            self.tell_judge(memory, state, Word::Trusted(NodeId::new(node)));
+        }
+    }
+
+    fn crash(&self, memory: &mut Memory<'_, P>, state: &mut State, node: usize) {
+        state.budget.crashes -= 1;
+        state.crashed |= state.called;
+        // If it never comes back all its states are one.
+        let returns = state.budget.restarts > 0;
+        let cell = if returns { memory.recovered(state.sites[node].cell) } else { 0 };
+        state.sites[node] = Site { cell, ..Site::default() };
+        state.flight.retain(|packet| usize::from(packet.to) != node);
+        let sent = state.flight.iter_mut().filter(|packet| usize::from(packet.from) == node);
+        sent.for_each(|packet| packet.orphan = true);
+        self.sort(state);
+        for site in state.sites[..self.nodes].iter_mut().filter(|site| site.up) {
+            site.set_owed(node, u8::from(!site.suspects(node)));
+        }
+        self.tell_judge(memory, state, Word::Crash(NodeId::new(node)));
+    }
+
+    fn restart(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &mut State,
+        node: usize,
+        found: &mut Properties,
+    ) {
+        state.budget.restarts -= 1;
+        state.sites[node].up = true;
+        for other in (0..self.nodes).filter(|&other| other != node) {
+            if state.sites[other].up {
+                let suspects = state.sites[other].suspects(node);
+                state.sites[other].set_owed(node, u8::from(suspects));
+            } else {
+                state.sites[node].set_owed(other, 1);
+            }
+        }
+        self.tell_judge(memory, state, Word::Restart(NodeId::new(node)));
+        self.tell_if_trusted(memory, state, node);
+        self.give(memory, state, node, Event::Start, found);
+        self.call(memory, state, node, 0, found);
+    }
+
+    /// Who may still call does not matter when nobody will.
+    fn forget_calls(&self, state: &mut State) {
+        if state.budget.calls == 0 {
+            state.sites[..self.nodes].iter_mut().for_each(|site| site.may_call = false);
+        }
+    }
+
+    /// Restores the fixed order of what is in flight on an unordered channel.
+    fn sort(&self, state: &mut State) {
+        if self.order == Order::Any {
+            state.flight.sort_unstable();
+        }
+    }
+
+    fn call(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &mut State,
+        node: usize,
+        calls: u8,
+        found: &mut Properties,
+    ) {
+        state.called = true;
+        state.sites[node].called |= self.is_initiator(node);
+        self.step(memory, state, node, CALL, calls + 1, found);
+    }
+
+    /// An initiator that suspects the leader that it names calls at once.
+    fn call_if_leaderless(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &mut State,
+        node: usize,
+        calls: u8,
+        found: &mut Properties,
+    ) {
+        let site = state.sites[node];
+        let leaderless = site.named != NOBODY && site.suspects(site.named.into());
+        if !self.is_initiator(node) || !leaderless {
+            return;
+        }
+        if calls < MOST_CALLS {
+            self.call(memory, state, node, calls, found);
+        } else {
+            found.insert(Property::Termination);
+        }
+    }
+
+    fn give(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &mut State,
+        node: usize,
+        event: Event,
+        found: &mut Properties,
+    ) {
+        self.step(memory, state, node, event, 0, found);
+    }
+
+    /// Gives a node an input, and does what it wants done.
+    fn step(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &mut State,
+        node: usize,
+        event: Event,
+        calls: u8,
+        found: &mut Properties,
+    ) {
+        let outcome = memory.nodes.take(state.sites[node].cell, event);
+        state.sites[node].cell = outcome.cell;
+        if outcome.refused {
+            found.insert(Property::Refused);
+        }
+        let mut elects = false;
+        for deed in local::Memory::<P>::deeds(&outcome) {
+            match memory.nodes.deed(deed) {
+                Deed::Send { to, letter } => self.send(state, node, to, letter),
+                Deed::Emit(elected) => {
+                    elects = true;
+                    self.elect(memory, state, node, elected, found);
+                }
+            }
+        }
+        let epoch = memory.facts(outcome.cell).epoch;
+        let newer = epoch.round.saturating_sub(memory.newest(state.judge).round);
+        state.hurry = (newer + u32::from(state.hurry)).min(u32::from(MOST_HURRY) + 1) as u8;
+        self.tell_judge(memory, state, Word::Reached(epoch));
+        if epoch.round > self.most_rounds {
+            found.insert(Property::Termination);
+        }
+        if elects {
+            self.call_if_leaderless(memory, state, node, calls, found);
+        }
+    }
+
+    fn send(&self, state: &mut State, from: usize, to: u8, letter: LetterId) {
+        // It may be up again when the message arrives.
+        if !state.sites[to as usize].up && state.budget.restarts == 0 {
+            return;
+        }
+        let packet = Packet { from: from as u8, to, late: false, orphan: false, letter };
+        let place = match self.order {
+            Order::Fifo => state.flight.partition_point(|other| other.link() <= packet.link()),
+            Order::Any => state.flight.partition_point(|other| *other <= packet),
+        };
+        state.flight.insert(place, packet);
+    }
+
+    fn elect(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &mut State,
+        node: usize,
+        elected: Elected,
+        found: &mut Properties,
+    ) {
+        state.sites[node].named = elected.leader.index() as u8;
+        let discord = self.tell_judge(memory, state, Word::Named(elected));
+        if let Some(discord) = discord {
+            memory.discord = Some((NodeId::new(node), elected, discord));
+        }
+        match discord {
+            None => {}
+            Some(Discord::Other(_)) => found.insert(Property::Agreement),
+            Some(Discord::Dead | Discord::Passed(_)) => found.insert(Property::Validity),
+        }
+    }
+
+    fn tell_judge(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &mut State,
+        word: Word,
+    ) -> Option<Discord> {
+        let discord;
+        (state.judge, discord) = memory.tell(state.judge, word);
+        discord
+    }
+
+    /// Who is left without a leader when nothing more happens.
+    pub(super) fn leaderless(&self, state: &State) -> Option<(usize, Lack)> {
+        let sites = &state.sites[..self.nodes];
+        let is_led = |site: &Site| site.named != NOBODY && sites[site.named as usize].up;
+        let callers = sites.iter().position(|site| site.up && site.called && !is_led(site));
+        if let Some(caller) = callers {
+            return Some((caller, Lack::Leader));
+        }
+        if !state.called || state.crashed {
+            return None;
+        }
+        let first = sites.iter().find(|site| site.up)?.named;
+        let lost = sites.iter().position(|site| site.up && !is_led(site));
+        let other = sites.iter().position(|site| site.up && site.named != first);
+        lost.map(|node| (node, Lack::Leader)).or(other.map(|node| (node, Lack::Consent)))
+    }
+}
+
+/// What is wrong with an election that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// A node names nobody who is alive.
+    Leader,
+    /// Two nodes name different leaders, though nobody has crashed since the first call.
+    Consent,
+}
+
+impl<P: Election> Game for World<P> {
+    type State = State;
+    type Move = Move;
+    type Memory<'a> = Memory<'a, P>;
+
+    fn start(&self) -> &State {
+        &self.start
+    }
+
+    fn judged(&self) -> Properties {
+        self.judged
+    }
+
+    /// A tick leaves no trace, and a message may be lost or taken.
+    fn knows_depth(&self) -> bool {
+        false
+    }
+
+    fn bytes(&self) -> usize {
+        self.locals.bytes() + self.judges.bytes()
+    }
+
+    fn memory(&self, _records: bool) -> Memory<'_, P> {
+        Memory::new(&self.locals, &self.judges)
+    }
+
+    fn memory_bytes(memory: &Memory<'_, P>) -> usize {
+        memory.bytes()
+    }
+
+    fn moves(&self, memory: &mut Memory<'_, P>, state: &State, moves: &mut Vec<Move>) -> Outlook {
+        self.all_moves(memory, state, moves)
+    }
+
+    fn reduce(&self, _: &mut Memory<'_, P>, _: &State, _: &mut Vec<Move>) {}
+
+    fn take(&self, memory: &mut Memory<'_, P>, state: &mut State, step: Move) -> Properties {
+        let mut found = Properties::default();
+        match step {
+            Move::Call(node) => {
+                state.sites[node as usize].may_call = false;
+                state.budget.calls -= 1;
+                self.forget_calls(state);
+                self.call(memory, state, node.into(), 0, &mut found);
+            }
+            Move::Deliver(place) => {
+                let packet = state.flight.remove(place as usize);
+                let event = Event::Deliver(packet.letter);
+                self.give(memory, state, packet.to.into(), event, &mut found);
+            }
+            Move::Expire { node, nth } => {
+                let is_due = memory.facts(state.sites[node as usize].cell).due & 1 << nth != 0;
+                if !is_due || self.waits_for_messages(state, node.into()) {
+                    state.budget.premature -= 1;
+                }
+                self.give(memory, state, node.into(), Event::Expire(nth.into()), &mut found);
+            }
+            Move::Tell { node, whom } => {
+                self.notice(memory, state, (node.into(), whom.into()), &mut found);
+            }
+            Move::Tick => self.tick(memory, state),
+            Move::Doubt { node, whom } => {
+                state.budget.suspicions -= 1;
+                self.notice(memory, state, (node.into(), whom.into()), &mut found);
+            }
+            Move::Lose(place) => {
+                let packet = state.flight.remove(place as usize);
+                if !packet.orphan {
+                    state.budget.losses -= 1;
+                }
+            }
+            Move::Duplicate(place) => {
+                state.budget.duplicates -= 1;
+                let packet = state.flight[place as usize];
+                state.flight.insert(place as usize, packet);
+            }
+            Move::Crash(node) => self.crash(memory, state, node.into()),
+            Move::Restart(node) => self.restart(memory, state, node.into(), &mut found),
+        }
+        found.and(self.judged)
+    }
+
+    /// An election has ended, and nobody has to call another one.
+    fn judge_rest(&self, _: &mut Memory<'_, P>, state: &State, _: Outlook) -> Properties {
+        let lack = self.leaderless(state).map(|_| Property::Termination);
+        lack.into_iter().collect::<Properties>().and(self.judged)
+    }
+
+    fn fingerprint(&self, memory: &mut Memory<'_, P>, state: &State) -> u64 {
+        let [first, second] = state.globals();
+        let mut sum =
+            mix(memory.judge_hash(state.judge), u64::from(first) | u64::from(second) << 32);
+        for (i, site) in state.sites[..self.nodes].iter().enumerate() {
+            let rest = u64::from(site.flags()) | (i as u64) << 32;
+            sum = sum.wrapping_add(mix(memory.nodes.cell_hash(site.cell), rest));
+            if site.owed != 0 {
+                sum = sum.wrapping_add(mix(site.owed, rest | 1 << 62));
+            }
+        }
+        let mut place = 0;
+        let mut link = (u8::MAX, 0);
+        for packet in &state.flight {
+            // A sum does not depend on the order, which is as it should be on an unordered channel.
+            place = if self.order == Order::Fifo && packet.link() == link { place + 1 } else { 0 };
+            link = packet.link();
+            let rest = u64::from(packet.envelope()) | place << 40 | 1 << 63;
+            sum = sum.wrapping_add(mix(memory.nodes.letter_hash(packet.letter), rest));
+        }
+        sum
+    }
+
+    fn row_length(&self, state: &State) -> usize {
+        state.row_length(self.nodes)
+    }
+
+    fn encode(&self, state: &State, out: &mut Vec<u32>) {
+        state.encode(self.nodes, out);
+    }
+
+    fn decode(&self, state: &mut State, row: &[u32]) {
+        state.decode(self.nodes, row);
+    }
+
+    fn copy(&self, from: &State, to: &mut State) {
+        to.copy_from(from, self.nodes);
+    }
+
+    fn code(step: Move) -> u16 {
+        step.code()
+    }
+
+    fn of_code(code: u16) -> Move {
+        Move::of_code(code)
+    }
+}

@@ -1,0 +1,191 @@
+//! All states of a game at once, and the rounds in which some of its runs may go for ever.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+
+use crate::game::Game;
+
+/// There are more states than fit.
+#[derive(Debug)]
+pub(crate) struct TooMany;
+
+/// The states, numbered by distance from the start.
+pub(crate) struct Graph<'a, G: Game> {
+    game: &'a G,
+    rows: Vec<u32>,
+    /// Where the row of each state begins, and where the last one ends.
+    row_starts: Vec<usize>,
+    /// How each was reached first: from which one, by which move.
+    origins: Vec<(u32, Option<u16>)>,
+    /// The moves that may be part of a round, and where they lead.
+    edges: Vec<(u16, u32)>,
+    /// Where the edges from each state begin, and where the last ones end.
+    edge_starts: Vec<usize>,
+}
+
+impl<'a, G: Game> Graph<'a, G> {
+    /// Finds all states, and of the moves between them those that `may_recur`.
+    pub(crate) fn build(
+        game: &'a G,
+        most: usize,
+        may_recur: impl Fn(&G::State, G::Move) -> bool,
+    ) -> Result<Self, TooMany> {
+        let mut memory = game.memory(false);
+        let mut graph = Graph {
+            game,
+            rows: Vec::new(),
+            row_starts: vec![0],
+            origins: vec![(0, None)],
+            edges: Vec::new(),
+            edge_starts: vec![0],
+        };
+        let mut numbers = FxHashMap::default();
+        numbers.insert(game.fingerprint(&mut memory, game.start()), 0);
+        graph.keep(game.start());
+        let (mut state, mut next_state) = (game.start().clone(), game.start().clone());
+        let mut moves = Vec::new();
+        let mut at = 0;
+        while at < graph.origins.len() {
+            if graph.origins.len() > most {
+                return Err(TooMany);
+            }
+            game.decode(&mut state, graph.row(at));
+            game.moves(&mut memory, &state, &mut moves);
+            for &step in &moves {
+                game.copy(&state, &mut next_state);
+                game.take(&mut memory, &mut next_state, step);
+                let fingerprint = game.fingerprint(&mut memory, &next_state);
+                let next = graph.origins.len() as u32;
+                let number = *numbers.entry(fingerprint).or_insert(next);
+                if number == next {
+                    graph.origins.push((at as u32, Some(G::code(step))));
+                    graph.keep(&next_state);
+                }
+                if may_recur(&state, step) {
+                    graph.edges.push((G::code(step), number));
+                }
+            }
+            graph.edge_starts.push(graph.edges.len());
+            at += 1;
+        }
+        Ok(graph)
+    }
+
+    fn keep(&mut self, state: &G::State) {
+        self.game.encode(state, &mut self.rows);
+        self.row_starts.push(self.rows.len());
+    }
+
+    fn row(&self, v: usize) -> &[u32] {
+        &self.rows[self.row_starts[v]..self.row_starts[v + 1]]
+    }
+
+    /// A state.
+    pub(crate) fn state(&self, v: usize) -> G::State {
+        let mut state = self.game.start().clone();
+        self.game.decode(&mut state, self.row(v));
+        state
+    }
+
+    fn edges(&self, v: usize) -> &[(u16, u32)] {
+        &self.edges[self.edge_starts[v]..self.edge_starts[v + 1]]
+    }
+
+    /// The moves from a state that may be part of a round, and where they lead.
+    pub(crate) fn moves(&self, v: usize) -> impl Iterator<Item = (G::Move, usize)> {
+        self.edges(v).iter().map(|&(code, to)| (G::of_code(code), to as usize))
+    }
+
+    /// The strongly connected components with more than one state, or one that leads to itself
+    /// (Tarjan, without recursion), the nearest first.
+    pub(crate) fn components(&self) -> Vec<Vec<usize>> {
+        const NEW: usize = usize::MAX;
+        let n = self.origins.len();
+        let (mut index, mut low, mut on_stack) = (vec![NEW; n], vec![0; n], vec![false; n]);
+        let (mut stack, mut next, mut found) = (Vec::new(), 0, Vec::new());
+        for root in 0..n {
+            let mut calls = if index[root] == NEW { vec![(root, 0)] } else { Vec::new() };
+            while let Some((v, edge)) = calls.pop() {
+                if edge == 0 {
+                    (index[v], low[v]) = (next, next);
+                    next += 1;
+                    stack.push(v);
+                    on_stack[v] = true;
+                }
+                if let Some(&(_, to)) = self.edges(v).get(edge) {
+                    let to = to as usize;
+                    calls.push((v, edge + 1));
+                    if index[to] == NEW {
+                        calls.push((to, 0));
+                    } else if on_stack[to] {
+                        low[v] = low[v].min(index[to]);
+                    }
+                    continue;
+                }
+                if let Some(&(caller, _)) = calls.last() {
+                    low[caller] = low[caller].min(low[v]);
+                }
+                if low[v] == index[v] {
+                    let first = stack.iter().rposition(|&w| w == v).expect("it was pushed");
+                    let component: Vec<usize> = stack.split_off(first);
+                    component.iter().for_each(|&w| on_stack[w] = false);
+                    let leads_to_itself = self.edges(v).iter().any(|&(_, to)| to as usize == v);
+                    if component.len() > 1 || leads_to_itself {
+                        found.push(component);
+                    }
+                }
+            }
+        }
+        // The nearest first, so that the run is short.
+        found.sort_by_key(|component| component.iter().min().copied());
+        found
+    }
+
+    /// The shortest way from the start to a state.
+    pub(crate) fn way_to(&self, mut v: usize) -> Vec<G::Move> {
+        let mut moves = Vec::new();
+        while let (parent, Some(code)) = self.origins[v] {
+            moves.push(G::of_code(code));
+            v = parent as usize;
+        }
+        moves.reverse();
+        moves
+    }
+
+    /// The shortest way from one state to another through states that are `inside`, at least one
+    /// step long. `None` if there is none.
+    pub(crate) fn way(
+        &self,
+        from: usize,
+        to: usize,
+        inside: &impl Fn(usize) -> bool,
+    ) -> Option<Vec<G::Move>> {
+        let mut reached: FxHashMap<usize, (usize, u16)> = FxHashMap::default();
+        let mut queue = VecDeque::from([from]);
+        while let Some(v) = queue.pop_front() {
+            for &(code, next) in self.edges(v).iter().filter(|&&(_, next)| inside(next as usize)) {
+                if let Entry::Vacant(new) = reached.entry(next as usize) {
+                    new.insert((v, code));
+                    queue.push_back(next as usize);
+                }
+            }
+            if reached.contains_key(&to) {
+                break;
+            }
+        }
+        let mut moves = Vec::new();
+        let mut at = to;
+        loop {
+            let &(before, code) = reached.get(&at)?;
+            moves.push(G::of_code(code));
+            at = before;
+            if at == from {
+                break;
+            }
+        }
+        moves.reverse();
+        Some(moves)
+    }
+}
