@@ -143,7 +143,6 @@ impl<P: Election> Simulation<'_, P> {
             self.tally.suspicions += 1;
             if !self.troubles.is_down(whom) {
                 self.tally.false_suspicions += 1;
-                self.leadership.doubted(whom);
             }
             self.record(observer, || What::Suspect { whom });
             self.give(observer, Input::Command(Notice::Suspect(whom)));

@@ -171,7 +171,7 @@ impl<P: Election> Simulation<'_, P> {
         let end = leader.and_then(|_| named_at());
         let time = end.zip(self.tally.first_call);
         let parents: Vec<Option<NodeId>> = NodeId::all(n)
-            .map(|node| self.nodes[node.index()].parent().filter(|_| live.contains(&node)))
+            .map(|node| self.nodes[node.index()].parent().filter(|_| !self.troubles.is_down(node)))
             .collect();
         let tally = self.tally;
         let kinds = P::Message::KINDS.iter().copied();
