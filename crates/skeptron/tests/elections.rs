@@ -53,8 +53,9 @@ impl Dice {
     }
 }
 
-/// All of them have a longest, which is the bound that timers count in.
-const LATENCIES: [&str; 6] = ["1", "0.5", "0", "uniform:0.1..1", "uniform:0..2", "three-dc"];
+/// All of them have a longest, which is the bound that timers count in, and none is always 0: whoever
+/// suspects the leader that an election at no latency names again would call for ever at one tick.
+const LATENCIES: [&str; 6] = ["1", "0.5", "0.01", "uniform:0.1..1", "uniform:0..2", "three-dc"];
 
 /// Random options for a run in which the assumptions of every election hold: messages arrive within
 /// the bound, exactly the crashed are suspected.
