@@ -139,7 +139,8 @@ pub(crate) fn explore<'a, G: Game>(game: &'a G, limits: &Limits<'_>) -> Found<'a
             }
             first.expand(&shared, &level, true);
         });
-        let workers_bytes: usize = workers.iter().map(|worker| G::memory_bytes(&worker.memory)).sum();
+        let workers_bytes: usize =
+            workers.iter().map(|worker| G::memory_bytes(&worker.memory)).sum();
         let bytes = level.kept_bytes
             + level.next.bytes()
             + workers.iter().map(|worker| worker.next.bytes()).sum::<usize>()

@@ -16,11 +16,7 @@ fn scenario(requests: &[u8], faults: Faults) -> Scenario {
     Scenario { setup, requests: requests.to_vec(), order: Order::Fifo, faults }
 }
 
-fn world<P: Lockable>(
-    nodes: Vec<P>,
-    scenario: &Scenario,
-    most_messages: Option<f64>,
-) -> World<P> {
+fn world<P: Lockable>(nodes: Vec<P>, scenario: &Scenario, most_messages: Option<f64>) -> World<P> {
     let judged = Properties::from_iter([Property::Exclusion, Property::Progress]);
     World::of_nodes(nodes, scenario, judged, false, most_messages)
 }

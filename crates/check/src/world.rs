@@ -2,9 +2,9 @@
 //! judges must remember. What can happen next, and what comes of it.
 
 use skeptron_core::NodeId;
+use skeptron_core::Protocol;
 use skeptron_core::catalogue::{Info, Order};
 use skeptron_core::mutex::{Entered, Lock, Mutex};
-use skeptron_core::Protocol;
 
 use crate::game::{Game, Outlook, mix};
 use crate::local::{Cell, Deed, Event, LetterId, Locals, Memory, RELEASE, REQUEST};
@@ -242,7 +242,6 @@ impl<P: Lockable> World<P> {
         }
         self.sort(state);
     }
-
 }
 
 impl<P: Lockable> Game for World<P> {
@@ -279,12 +278,7 @@ impl<P: Lockable> Game for World<P> {
 
     /// Everything that can happen next. What users ask comes first, what the network and the machines
     /// do wrong comes last.
-    fn moves(
-        &self,
-        memory: &mut Memory<'_, P>,
-        state: &State,
-        moves: &mut Vec<Move>,
-    ) -> Outlook {
+    fn moves(&self, memory: &mut Memory<'_, P>, state: &State, moves: &mut Vec<Move>) -> Outlook {
         moves.clear();
         let users = || state.sites[..self.nodes].iter().enumerate();
         let asks = users().filter(|(_, site)| site.user == User::Idle && site.left > 0);
@@ -322,12 +316,7 @@ impl<P: Lockable> Game for World<P> {
         reduce(memory, state, moves);
     }
 
-    fn take(
-        &self,
-        memory: &mut Memory<'_, P>,
-        state: &mut State,
-        step: Move,
-    ) -> Properties {
+    fn take(&self, memory: &mut Memory<'_, P>, state: &mut State, step: Move) -> Properties {
         let mut found = Properties::default();
         match step {
             Move::Request(node) => {

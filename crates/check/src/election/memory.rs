@@ -92,9 +92,9 @@ impl<'a, P: Election> Memory<'a, P> {
         if cell as usize >= self.facts.len() {
             let say = |cell: &local::Cell<P>| Facts {
                 alarms: cell.armed.len() as u8,
-                due: (0..).zip(&cell.armed).fold(0, |due, (nth, alarm)| {
-                    due | u32::from(alarm.left == 0) << nth
-                }),
+                due: (0..)
+                    .zip(&cell.armed)
+                    .fold(0, |due, (nth, alarm)| due | u32::from(alarm.left == 0) << nth),
                 epoch: cell.node.epoch(),
             };
             self.locals.describe(self.facts.len(), say, &mut self.facts);

@@ -148,7 +148,9 @@ impl<P: Election> Teller<'_, P> {
             Some((node, Lack::Leader)) => {
                 let name = NodeId::new(node);
                 let detail = match self.state.sites[node].named {
-                    super::state::NOBODY => format!("nothing more happens, and {name} names nobody"),
+                    super::state::NOBODY => {
+                        format!("nothing more happens, and {name} names nobody")
+                    }
                     dead => {
                         let dead = NodeId::new(dead.into());
                         format!("nothing more happens, and {name} names {dead}, which is down")

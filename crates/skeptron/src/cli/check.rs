@@ -323,12 +323,7 @@ impl CheckArgs {
         Ok(threads)
     }
 
-    fn search(
-        &self,
-        question: &Question,
-        threads: usize,
-        max_memory: usize,
-    ) -> Result<Report> {
+    fn search(&self, question: &Question, threads: usize, max_memory: usize) -> Result<Report> {
         let bar = progress::Bar::new();
         let show = |progress| bar.show(progress);
         let options = Options {

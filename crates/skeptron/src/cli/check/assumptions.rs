@@ -298,11 +298,7 @@ fn name(line: &Line) -> String {
     }
 }
 
-fn print(
-    table: &Table,
-    rows: &[(&Line, Vec<Option<Cell>>)],
-    out: &mut impl Write,
-) -> Result<()> {
+fn print(table: &Table, rows: &[(&Line, Vec<Option<Cell>>)], out: &mut impl Write) -> Result<()> {
     writeln!(
         out,
         "what holds if an assumption is dropped · {} · a number is the length of the shortest run that \

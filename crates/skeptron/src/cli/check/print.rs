@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 use skeptron_check::{
     Counterexample, CrashWhen, ElectionFaults, ElectionScenario, Faults, Property, Report, Verdict,
 };
@@ -22,10 +21,12 @@ const WORTH_A_WORD: f64 = 1e-6;
 pub(super) struct Json<'a> {
     algorithm: &'a str,
     nodes: usize,
-    /// What users do and what goes wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<&'a [u8]>,
     #[serde(flatten)]
-    workload: Map<String, Value>,
+    election: Option<Calls<'a>>,
     order: Order,
+    faults: AnyFaults<'a>,
     states: u64,
     transitions: u64,
     depth: usize,
@@ -39,6 +40,22 @@ pub(super) struct Json<'a> {
     command: String,
 }
 
+/// Who calls elections.
+#[derive(Serialize)]
+struct Calls<'a> {
+    initiators: &'a [NodeId],
+    calls: usize,
+    detector: u8,
+}
+
+/// What goes wrong.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum AnyFaults<'a> {
+    Mutex(&'a Faults),
+    Election(&'a ElectionFaults),
+}
+
 #[derive(Serialize)]
 struct Judged<'a> {
     name: &'a str,
@@ -48,11 +65,18 @@ struct Judged<'a> {
 }
 
 impl<'a> Json<'a> {
-    pub(super) fn new(
-        question: &Question,
-        report: &'a Report,
-        command: String,
-    ) -> Self {
+    pub(super) fn new(question: &'a Question, report: &'a Report, command: String) -> Self {
+        let (requests, election, faults) = match question {
+            Question::Mutex(_, scenario) => {
+                (Some(&scenario.requests[..]), None, AnyFaults::Mutex(&scenario.faults))
+            }
+            Question::Election(_, scenario) => {
+                let initiators = &scenario.initiators;
+                let calls = usize::from(scenario.calls).min(initiators.len());
+                let election = Calls { initiators, calls, detector: scenario.detector };
+                (None, Some(election), AnyFaults::Election(&scenario.faults))
+            }
+        };
         let judged = |verdict: &'a Verdict| Judged {
             name: verdict.property.name(),
             holds: verdict.holds,
@@ -62,8 +86,10 @@ impl<'a> Json<'a> {
         Json {
             algorithm: question.name(),
             nodes: question.setup().nodes(),
-            workload: workload(question),
+            requests,
+            election,
             order: question.order(),
+            faults,
             states: report.states,
             transitions: report.transitions,
             depth: report.depth,
@@ -77,22 +103,6 @@ impl<'a> Json<'a> {
             command,
         }
     }
-}
-
-/// What users do and what goes wrong, as JSON.
-fn workload(question: &Question) -> Map<String, Value> {
-    let value = match question {
-        Question::Mutex(_, scenario) => {
-            json!({ "requests": scenario.requests, "faults": scenario.faults })
-        }
-        Question::Election(_, scenario) => json!({
-            "initiators": scenario.initiators,
-            "calls": usize::from(scenario.calls).min(scenario.initiators.len()),
-            "detector": scenario.detector,
-            "faults": scenario.faults,
-        }),
-    };
-    if let Value::Object(fields) = value { fields } else { Map::new() }
 }
 
 /// The report as text.
@@ -295,7 +305,10 @@ fn calls(scenario: &ElectionScenario) -> String {
         _ => String::new(),
     };
     let verb = if initiators.len() == 1 || who == "everybody" { "calls" } else { "call" };
-    format!("{who} {verb}{unasked} · detectors take up to {}", counted(scenario.detector.into(), "bound"))
+    format!(
+        "{who} {verb}{unasked} · detectors take up to {}",
+        counted(scenario.detector.into(), "bound")
+    )
 }
 
 /// A number with its noun, and with blanks between thousands.

@@ -82,7 +82,9 @@ fn told(fields: &[(String, Value)], live: &Live, path: &str) -> Vec<String> {
                     parts.push(name.clone());
                 }
             }
-            Value::Fields(kind, _) if kind != "Timestamp" && kind != "Epoch" => parts.push(format!("{name}({words})")),
+            Value::Fields(kind, _) if kind != "Timestamp" && kind != "Epoch" => {
+                parts.push(format!("{name}({words})"))
+            }
             _ => parts.push(format!("{name}={words}")),
         }
     }
@@ -149,6 +151,7 @@ pub(super) fn content(message: &Value, label: &str) -> String {
         _ => message,
     };
     let parts = match message {
+        Value::Fields(name, _) if name == "Epoch" => vec![message.words(&live, "")],
         Value::Fields(_, fields) => {
             // A message may be a record with its kind as a field.
             let is_kind = |value: &Value| matches!(value, Value::Atom(atom) if atom.eq_ignore_ascii_case(label));
@@ -282,6 +285,7 @@ mod tests {
         let said = |text, label| content(&Value::read(text), label);
         assert_eq!(said("Request { t: 3 }", "REQUEST"), "(t=3)");
         assert_eq!(said("Reply", "REPLY"), "");
+        assert_eq!(said("Ok(Epoch { round: 2, by: P1 })", "OK"), "(2/P1)");
         assert_eq!(said("Msg { word: Locked, stamp: 1, clock: 0 }", "LOCKED"), "(stamp=1 clock=0)");
         let token = "Privilege { token: Token { ln: [0, 1], queue: [P2] } }";
         assert_eq!(said(token, "PRIVILEGE"), "(ln=[0,1] queue=[P2])");

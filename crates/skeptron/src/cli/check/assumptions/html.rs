@@ -43,7 +43,11 @@ pub(super) fn page(
                 continue;
             };
             table.push_str(&entry(cell, &format!("r{i}c{j}")));
-            shown.push_str(&diagrams(cell, &format!("r{i}c{j}"), assumptions.conditions[j].heading));
+            shown.push_str(&diagrams(
+                cell,
+                &format!("r{i}c{j}"),
+                assumptions.conditions[j].heading,
+            ));
         }
         table.push_str("</tr>\n");
         if !shown.is_empty() {
