@@ -25,8 +25,6 @@ pub(crate) struct Weather {
     pub(crate) crashes: usize,
     /// Whether who crashed may come back.
     pub(crate) returns: bool,
-    /// How often somebody is suspected wrongly at most.
-    pub(crate) mistakes: usize,
     /// Whether all who are alive must name the same one in the end if everybody is back.
     pub(crate) reunites: bool,
     /// Whether all who are alive must name the same one in the end if any of them has named one.
@@ -45,7 +43,6 @@ impl Weather {
             most_nodes,
             crashes,
             returns: true,
-            mistakes: 0,
             reunites: true,
             unites: false,
             losses: 0,
@@ -62,7 +59,7 @@ pub(crate) const SQUALL: Weather = Weather::new(5, 1);
 pub(crate) const GALE: Weather = Weather::new(6, 3);
 
 /// Detectors see what is not there, and somebody may crash, too.
-pub(crate) const FOG: Weather = Weather { mistakes: 3, ..Weather::new(5, 1) };
+pub(crate) const FOG: Weather = Weather { doubts: 3, ..Weather::new(5, 1) };
 
 /// Plays `runs` storms, or as many as the environment says in `SKEPTRON_RUNS`; whatever is violated in
 /// one is an error that tells its story.
@@ -129,11 +126,6 @@ enum Coming<P: Election> {
     },
     /// A false suspicion.
     Doubt {
-        node: usize,
-        other: NodeId,
-    },
-    /// A detector takes a live node for dead, and sees it some time later.
-    Mistake {
         node: usize,
         other: NodeId,
     },
@@ -223,7 +215,6 @@ impl<P: Election> Storm<P> {
         };
         storm.tell(|| format!("{setup:?}"));
         storm.assemble(n);
-        storm.fog(n);
         storm
     }
 
@@ -247,18 +238,6 @@ impl<P: Election> Storm<P> {
                 (self.chance.below(n as u64) as usize, self.chance.below(20 * BOUND));
             let other = NodeId::new(self.chance.below(n as u64) as usize);
             self.plan(wait, Coming::Doubt { node, other });
-        }
-    }
-
-    /// Who will be suspected wrongly, by whom, and when.
-    fn fog(&mut self, n: usize) {
-        for _ in 0..self.weather.mistakes {
-            let (node, other) = (self.chance.below(n as u64), self.chance.below(n as u64));
-            let wait = self.chance.below(20 * BOUND);
-            if node != other {
-                let (node, other) = (node as usize, NodeId::new(other as usize));
-                self.plan(wait, Coming::Mistake { node, other });
-            }
         }
     }
 
@@ -293,14 +272,14 @@ impl<P: Election> Storm<P> {
             Coming::Notice { node, notice } if self.up[node] => self.notice(node, notice),
             Coming::Notice { .. } => {}
             Coming::Doubt { node, other } => self.doubt(node, other),
-            Coming::Mistake { node, other } => self.mistake(node, other),
             Coming::Return(node) => self.come_back(node),
             Coming::Ring { node, timer } => self.step(node, Input::Expire(timer)),
         }
     }
 
-    fn mistake(&mut self, node: usize, other: NodeId) {
-        if self.up[node] && self.up[other.index()] && self.suspected[node].insert(other) {
+    fn doubt(&mut self, node: usize, other: NodeId) {
+        let both_up = self.up[node] && self.up[other.index()] && other.index() != node;
+        if both_up && self.suspected[node].insert(other) {
             // Who is suspected need not win, as if it had just come back.
             self.judge.restart(other);
             self.suspicion(node, other);
@@ -334,19 +313,6 @@ impl<P: Election> Storm<P> {
                     self.judge_trust(other);
                 }
             }
-        }
-    }
-
-    fn doubt(&mut self, node: usize, other: NodeId) {
-        let both_up = self.up[node] && self.up[other.index()];
-        if !both_up || other.index() == node || !self.suspected[node].insert(other) {
-            return;
-        }
-        let wait = self.chance.below(10 * BOUND);
-        self.plan(wait, Coming::Notice { node, notice: Notice::Trust(other) });
-        self.step(node, Input::Command(Notice::Suspect(other)));
-        if self.leader_of(node) == Some(other) {
-            self.call(node);
         }
     }
 
