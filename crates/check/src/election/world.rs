@@ -24,7 +24,7 @@ const MOST_CALLS: u8 = 4;
 
 /// So many new rounds may be begun within one bound. Messages take no time here if they like, but some
 /// time they take, and elections that call each other do not run through a dozen of rounds in it.
-pub(super) const MOST_HURRY: u8 = 3;
+pub(super) const MOST_HURRY: u8 = 2;
 
 /// The rules of the game.
 pub(crate) struct World<P: Election> {
