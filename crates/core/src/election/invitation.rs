@@ -75,7 +75,8 @@ const SOUND: ElectionInfo = ElectionInfo {
         "INVITATION into a later group than the own: pass it on to the members of the own group, be of \
          the new one, and ACCEPT to its coordinator. Into an earlier group: ignore it.",
         "All invited have accepted, or three bounds have passed: READY to all who have; it leads them. \
-         Whoever accepts later is READY at once.",
+         Whoever accepts later is READY at once, and whoever accepts when that group has gone into \
+         another is invited there.",
         "READY: the coordinator of the group is the leader. No READY within four bounds: be alone, look.",
         "A coordinator that misses anybody whom it does not suspect looks again after four bounds, and \
          at once if somebody is trusted again.",
@@ -396,6 +397,10 @@ impl Invitation {
 
     fn on_accept(&mut self, from: NodeId, group: Epoch, out: &mut Outbox<Self>) {
         if group != self.group {
+            // Its group is no more, and the INVITATION that was passed on to the others missed it.
+            if group < self.group && self.group.by != from {
+                out.send(from, Msg::Invitation(self.group));
+            }
             return;
         }
         self.members.insert(from);

@@ -320,8 +320,8 @@ impl Election for SpanningTree {
             broken: Some(Broken {
                 flaw: "a node stays with the first wave of a round, so two waves stop each other for ever",
                 breaks: Breaks::Termination,
-                shown_by: "-n 3 --initiators all@0",
-                refuted_by: "-n 2 --initiators all",
+                shown_by: "-n 3 --initiators 1,2 --crash 3@0",
+                refuted_by: "-n 3 --initiators 1,2 --crashes 1 --victims 3",
             }),
             ..SOUND
         },
