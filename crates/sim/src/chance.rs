@@ -21,6 +21,7 @@ pub(crate) enum Purpose {
     Think,
     Section,
     Shuffle,
+    Suspicion,
 }
 
 /// A stream of chance: PCG with 128 bits of state (`Mcg128Xsl64`).

@@ -17,6 +17,7 @@ pub mod replay;
 mod run;
 mod scenario;
 pub mod trace;
+mod troubles;
 mod workload;
 
 pub use chance::shuffled;

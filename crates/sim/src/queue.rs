@@ -47,6 +47,15 @@ impl<E> Queue<E> {
         }
     }
 
+    /// When the next thing happens.
+    #[must_use]
+    pub fn next_at(&self) -> Option<Ticks> {
+        match &self.0 {
+            Implementation::Wheel(wheel) => wheel.next_at(),
+            Implementation::Heap(heap) => heap.entries.peek().map(|entry| entry.at),
+        }
+    }
+
     /// Takes out what happens next, with its time.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Ticks, E)> {
@@ -184,6 +193,13 @@ impl<E> Wheel<E> {
         self.near += 1;
     }
 
+    fn next_at(&self) -> Option<Ticks> {
+        match self.near {
+            0 => self.far.first_key_value().map(|(&at, _)| at),
+            _ => Some(self.now + self.next_used()),
+        }
+    }
+
     #[inline(always)]
     fn pop(&mut self) -> Option<(Ticks, E)> {
         if self.near == 0 {
@@ -268,7 +284,10 @@ mod tests {
                     wheel.push(at, number);
                     heap.push(at, number);
                 } else {
+                    let next = heap.next_at();
+                    prop_assert_eq!(wheel.next_at(), next);
                     let popped = heap.pop();
+                    prop_assert_eq!(popped.map(|(at, _)| at), next);
                     prop_assert_eq!(wheel.pop(), popped);
                     now = popped.map_or(now, |(at, _)| at);
                 }

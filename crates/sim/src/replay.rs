@@ -1,11 +1,12 @@
 //! Runs a recorded run again: the nodes must do what the records say they did.
 
+mod election;
 mod error;
 
 use std::collections::VecDeque;
 
 use serde_json::Value;
-use skeptron_core::catalogue::{self, Info};
+use skeptron_core::catalogue::{Algorithm, Info};
 use skeptron_core::monitor::{Exclusion, Fence, FenceMonitor, Progress};
 use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 use skeptron_core::{Effect, Input, Lock, Message, NodeId, Outbox, Setup, SetupError};
@@ -23,6 +24,11 @@ pub struct Replayed {
     pub messages: u64,
     /// How often somebody entered.
     pub entries: u64,
+    /// In how many epochs a leader was named.
+    pub elections: u64,
+    /// Whom each node takes for the leader at the end of an election; `None` if it is down, or has
+    /// come back and heard of none.
+    pub leaders: Vec<Option<NodeId>>,
     /// How many inputs were refused.
     pub refused: u64,
     /// What the judges found.
@@ -42,7 +48,7 @@ pub struct Violation {
     pub t: Ticks,
     /// Where.
     pub node: NodeId,
-    /// Which property: `exclusion` or `fence`.
+    /// Which property: `exclusion` or `fence`, of an election `agreement` or `validity`.
     pub property: &'static str,
     /// What happened.
     pub detail: String,
@@ -58,10 +64,15 @@ pub fn replay(trace: &Trace) -> Result<Replayed, ReplayError> {
     if header.skeptron != VERSION {
         return Err(ReplayError::OtherVersion(header.skeptron));
     }
-    let info = catalogue::find(&header.algorithm)
+    let algorithm = Algorithm::find(&header.algorithm)
         .ok_or_else(|| ReplayError::UnknownAlgorithm(header.algorithm.clone()))?;
     let setup = header.setup.clone().validated()?;
-    dispatch(info, Replay { trace, info, setup })
+    match algorithm {
+        Algorithm::Mutex(info) => dispatch(info, Replay { trace, info, setup }),
+        Algorithm::Election(info) => {
+            skeptron_core::election::dispatch(info, election::Replay { trace, info, setup })
+        }
+    }
 }
 
 struct Replay<'a> {
@@ -101,6 +112,25 @@ enum State {
     Up,
     Down,
     Paused,
+}
+
+impl State {
+    /// Whether a node in this state can take such an input.
+    fn may_take(self, record: &Record) -> Result<(), Mismatch> {
+        let fits = match record.what {
+            What::Restart => self == State::Down,
+            What::Resume => self == State::Paused,
+            What::Crash => self != State::Down,
+            _ => self == State::Up,
+        };
+        let state = match self {
+            State::Up => "up",
+            State::Down => "down",
+            State::Paused => "paused",
+        };
+        let node = record.node;
+        if fits { Ok(()) } else { Err(Mismatch::State { node, state, found: quoted(record) }) }
+    }
 }
 
 /// The nodes, the messages between them and the judges.
@@ -172,10 +202,9 @@ impl<P: Mutex> System<P> {
             _ => {}
         }
         if let Some(next) = self.due.front() {
-            let (expected, found) = (expected(&next.record), quoted(record));
-            return Err(Mismatch::Other { expected, found });
+            return Err(differs(&next.record, record));
         }
-        self.may_take(record)?;
+        self.states[i].may_take(record)?;
         match record.what {
             What::Request => {
                 if self.step(t, node, Input::Command(Lock::Request)) {
@@ -210,23 +239,6 @@ impl<P: Mutex> System<P> {
         Ok(())
     }
 
-    fn may_take(&self, record: &Record) -> Result<(), Mismatch> {
-        let node = record.node;
-        let now = self.states[node.index()];
-        let fits = match record.what {
-            What::Restart => now == State::Down,
-            What::Resume => now == State::Paused,
-            What::Crash => now != State::Down,
-            _ => now == State::Up,
-        };
-        let state = match now {
-            State::Up => "up",
-            State::Down => "down",
-            State::Paused => "paused",
-        };
-        if fits { Ok(()) } else { Err(Mismatch::State { node, state, found: quoted(record) }) }
-    }
-
     /// Gives a node an input and notes what must be recorded about it. False if it is refused.
     fn step(&mut self, t: Ticks, node: NodeId, input: Input<P>) -> bool {
         let result = self.nodes[node.index()].step(input, &mut self.out);
@@ -236,26 +248,18 @@ impl<P: Mutex> System<P> {
         if let Err(refused) = result {
             expect(What::Refuse { why: refused.to_string() }, None);
         }
-        let send = |to, message: &P::Message| What::Send {
-            id: 0,
-            to,
-            label: message.label().into(),
-            // Messages are plain data; one that JSON cannot write equals none that was read.
-            message: serde_json::to_value(message).unwrap_or(Value::Null),
-        };
         for effect in self.out.drain() {
             match effect {
                 Effect::Send { to, message } => {
-                    expect(send(to, &message), Some((message, fence.attach())));
+                    expect(sent(to, &message), Some((message, fence.attach())));
                 }
                 Effect::Broadcast { message } => {
                     for to in NodeId::all(self.initial.len()).filter(|&to| to != node) {
-                        expect(send(to, &message), Some((message.clone(), fence.attach())));
+                        expect(sent(to, &message), Some((message.clone(), fence.attach())));
                     }
                 }
                 Effect::Emit(_) => expect(What::Enter { fence: fence.enter() }, None),
-                // No record tells of an alarm: none of the catalogue's algorithms sets one.
-                Effect::Arm { .. } | Effect::Disarm(_) => {}
+                Effect::Arm { timer, .. } | Effect::Disarm(timer) => match timer {},
             }
         }
         result.is_ok()
@@ -272,8 +276,7 @@ impl<P: Mutex> System<P> {
             *id = *given;
         }
         if next.record != *found {
-            let (expected, found) = (expected(&next.record), quoted(found));
-            return Err(Mismatch::Other { expected, found });
+            return Err(differs(&next.record, found));
         }
         match (&found.what, next.load) {
             (&What::Send { id, to, .. }, Some(load)) => {
@@ -306,12 +309,26 @@ impl<P: Mutex> System<P> {
             records: 0,
             messages: self.messages,
             entries: self.entries,
+            elections: 0,
+            leaders: Vec::new(),
             refused: self.refused,
             violations: self.violations,
             waiting: self.progress.who_waits(),
             nodes: states.map(dump).collect(),
         }
     }
+}
+
+/// The record of a message that is sent, but for its number.
+fn sent<M: Message>(to: NodeId, message: &M) -> What {
+    // Messages are plain data; one that JSON cannot write equals none that was read.
+    let content = serde_json::to_value(message).unwrap_or(Value::Null);
+    What::Send { id: 0, to, label: message.label().into(), message: content }
+}
+
+/// The node does something else.
+fn differs(next: &Record, found: &Record) -> Mismatch {
+    Mismatch::Other { expected: expected(next), found: quoted(found) }
 }
 
 /// A record as it stands in the file.

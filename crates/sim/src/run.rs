@@ -1,7 +1,5 @@
 //! The event loop.
 
-use std::collections::VecDeque;
-
 use skeptron_core::catalogue::Info;
 use skeptron_core::monitor::{
     Exclusion, Fence, FenceMonitor, Knowledge, OrderMonitor, Progress, Stall,
@@ -10,14 +8,15 @@ use skeptron_core::mutex::{self, Mutex, Visitor};
 use skeptron_core::{Effect, Entered, Input, Lock, Message, NodeId, Outbox, Refused};
 
 use crate::applications::{Applications, Plan};
-use crate::chance::{Chance, Purpose};
-use crate::faults::{Cut, PlannedFault, RandomFault};
+use crate::chance::Purpose;
+use crate::faults::PlannedFault;
 use crate::metrics::{Report, Tally, Violation, units};
 use crate::network::Network;
 use crate::queue::{Queue, QueueKind};
 use crate::recorder::Recorder;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::trace::{Loss, Ticks, Trace, What};
+use crate::troubles::{Health, Troubles};
 
 mod finish;
 mod section;
@@ -131,13 +130,6 @@ struct Envelope<M, const W: usize> {
     message: M,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Health {
-    Up,
-    Paused,
-    Down,
-}
-
 /// What the driver knows of the present request of a node.
 #[derive(Clone, Copy, Debug, Default)]
 struct Request {
@@ -150,7 +142,7 @@ struct Request {
 }
 
 /// No more violations are kept than this, and the run ends.
-const MOST_VIOLATIONS: usize = 100;
+pub(crate) const MOST_VIOLATIONS: usize = 100;
 
 /// After so many events without an entry the run ends, whatever goes on: a token that circles at no
 /// latency, or clients that ask crashed nodes. Everybody asking everybody at once is still far below.
@@ -170,18 +162,7 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     requests: Vec<Request>,
     fences: Vec<Fence>,
 
-    // Faults.
-    health: Vec<Health>,
-    /// Counts crashes, so that what was planned before one is not done after it.
-    lives: Vec<u32>,
-    held: Vec<VecDeque<Event<P::Message, W>>>,
-    /// Cuts of the network, and when each is mended.
-    cuts: Vec<(Option<Ticks>, Cut)>,
-    /// When the present fault of each node ends.
-    until: Vec<Option<Ticks>>,
-    loss: Chance,
-    duplication: Chance,
-    fault_chances: [(Purpose, Option<RandomFault>, Chance); 3],
+    troubles: Troubles<Event<P::Message, W>>,
 
     // Judges.
     exclusion: Exclusion,
@@ -214,8 +195,6 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         let Run { info, scenario, options } = run;
         let n = scenario.setup.nodes();
         let seed = scenario.seed;
-        let faults = &scenario.faults;
-        let random = |purpose, fault| (purpose, fault, Chance::new(seed, purpose));
         Ok(Simulation {
             info,
             scenario,
@@ -227,18 +206,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             applications: Applications::new(scenario),
             requests: vec![Request::default(); n],
             fences: vec![Fence::default(); n],
-            health: vec![Health::Up; n],
-            lives: vec![0; n],
-            held: Vec::new(),
-            cuts: Vec::new(),
-            until: vec![None; n],
-            loss: Chance::new(seed, Purpose::Loss),
-            duplication: Chance::new(seed, Purpose::Duplication),
-            fault_chances: [
-                random(Purpose::Crash, faults.crashes),
-                random(Purpose::Pause, faults.pauses),
-                random(Purpose::Partition, faults.partitions),
-            ],
+            troubles: Troubles::new(&scenario.faults, n, seed),
             exclusion: Exclusion::default(),
             progress: Progress::new(n),
             order: OrderMonitor::new(n),
@@ -293,8 +261,8 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         for fault in &self.scenario.faults.planned {
             self.queue.push(fault.from, Event::Fault(Box::new(fault.clone())));
         }
-        for kind in 0..self.fault_chances.len() {
-            self.plan_random_fault(kind);
+        for purpose in self.troubles.purposes() {
+            self.plan_random_fault(purpose);
         }
         for plan in self.applications.opening() {
             self.plan(plan);
@@ -304,7 +272,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
     fn plan(&mut self, plan: Plan) {
         match plan {
             Plan::Want(node, at) => {
-                let life = self.lives[node.index()];
+                let life = self.troubles.life(node);
                 self.queue.push(at, Event::Want { node, life });
             }
             Plan::Arrival(at) => self.queue.push(at, Event::Arrival),
@@ -339,7 +307,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
                 if self.ended_at.is_some() {
                     return;
                 }
-                if self.is_same_life(node, life) {
+                if self.troubles.is_same_life(node, life) {
                     self.want(node);
                 } else if self.applications.are_sequential() {
                     // It was the only request to come; without another one nothing would.
@@ -347,9 +315,9 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
                 }
             }
             Event::Leave { node, life } => {
-                if self.health[node.index()] == Health::Paused {
-                    self.hold(node, Event::Leave { node, life });
-                } else if self.is_same_life(node, life) {
+                if self.troubles.health(node) == Health::Paused {
+                    self.troubles.hold(node, Event::Leave { node, life });
+                } else if self.troubles.is_same_life(node, life) {
                     self.leave(node);
                 }
             }
@@ -360,10 +328,6 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         }
     }
 
-    fn is_same_life(&self, node: NodeId, life: u32) -> bool {
-        self.lives[node.index()] == life && self.health[node.index()] != Health::Down
-    }
-
     fn arrive(&mut self) {
         if self.ended_at.is_some() {
             return;
@@ -371,7 +335,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         let mut wanting = Vec::new();
         let next = self.applications.arrive(self.now, &mut wanting);
         for node in wanting {
-            if self.health[node.index()] != Health::Down {
+            if !self.troubles.is_down(node) {
                 self.want(node);
             }
         }
@@ -387,7 +351,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
     }
 
     fn request_if_idle(&mut self, node: NodeId) {
-        if self.requests[node.index()].open || self.health[node.index()] != Health::Up {
+        if self.requests[node.index()].open || self.troubles.health(node) != Health::Up {
             return;
         }
         let Some(at) = self.applications.next_request(node) else { return };
@@ -401,9 +365,9 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
     #[inline(always)]
     fn deliver(&mut self, envelope: Envelope<P::Message, W>) {
         let to = envelope.to;
-        match self.health[to.index()] {
+        match self.troubles.health(to) {
             Health::Up => {}
-            Health::Paused => return self.hold(to, Event::Deliver(envelope)),
+            Health::Paused => return self.troubles.hold(to, Event::Deliver(envelope)),
             Health::Down => {
                 self.lost += 1;
                 let (from, id) = (envelope.from, u64::from(envelope.id));
@@ -458,16 +422,12 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         self.tally.handled(from);
         let now = self.now;
         let id = self.recorder().map_or(0, |recorder| recorder.send(now, from, to, &message));
-        let faults = &self.scenario.faults;
-        if faults.loss > 0.0 && self.loss.happens(faults.loss) {
-            return self.lose(from, id, Loss::Chance);
-        }
-        if self.cuts.iter().any(|(_, cut)| cut.separates(from, to)) {
-            return self.lose(from, id, Loss::Partition);
+        if let Some(cause) = self.troubles.loses(from, to) {
+            return self.lose(from, id, cause);
         }
         let fence = self.fences[from.index()].attach();
         let envelope = Envelope { from, to, id, fence, known: self.order.send(from), message };
-        if faults.duplicate > 0.0 && self.duplication.happens(faults.duplicate) {
+        if self.troubles.duplicates() {
             self.duplicated += 1;
             let copy = self.recorder().map_or(0, |recorder| recorder.duplicate(now, from, id));
             self.dispatch(Envelope { id: copy, ..envelope.clone() });
@@ -525,7 +485,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
 }
 
 /// How many bytes a message takes in the wire encoding.
-fn size_of_message<M: Message>(message: &M) -> u64 {
+pub(crate) fn size_of_message<M: Message>(message: &M) -> u64 {
     // It fails only for types that the encoding cannot express, which messages are not.
     postcard::experimental::serialized_size(message).unwrap_or(0) as u64
 }

@@ -11,9 +11,10 @@ fn sessions_are_as_written() {
 /// Whoever types something wrong reads one line, not a page.
 #[test]
 fn bad_input_gives_one_line() {
-    let session = include_str!("cmd/bad-input.trycmd");
-    let commands: Vec<&str> = session.split("\n$ ").skip(1).collect();
-    assert!(commands.len() > 100);
+    let sessions = [include_str!("cmd/bad-input.trycmd"), include_str!("cmd/bad-elections.trycmd")];
+    let commands = sessions.iter().flat_map(|session| session.split("\n$ ").skip(1));
+    let commands: Vec<&str> = commands.collect();
+    assert!(commands.len() > 140);
     for command in commands {
         let said: Vec<&str> = command.lines().take_while(|line| !line.is_empty()).collect();
         assert_eq!(said.len(), 3, "command, exit code and one line: {said:#?}");

@@ -70,6 +70,14 @@ impl Leadership {
         (life.up, life.since) = (true, None);
     }
 
+    /// Somebody suspects `node`, which is alive: it need not win before [`Leadership::trusted`].
+    pub fn doubted(&mut self, node: NodeId) {
+        let life = &mut self.nodes[node.index()];
+        if life.up {
+            life.since = None;
+        }
+    }
+
     /// Every detector knows by now that `node` has begun again.
     pub fn trusted(&mut self, node: NodeId) {
         let life = &mut self.nodes[node.index()];
@@ -152,6 +160,8 @@ mod tests {
         assert_eq!(monitor.named(elected(1, 5)), None);
         monitor.trusted(node(2));
         assert_eq!(monitor.named(elected(1, 6)), Some(Discord::Passed(node(2))));
+        monitor.doubted(node(2));
+        assert_eq!(monitor.named(elected(1, 7)), None);
     }
 
     #[test]

@@ -54,6 +54,14 @@ pub enum Mismatch {
         /// What the node does now.
         expected: String,
     },
+    /// Only an alarm that is set rings.
+    #[error("{node} has set no such alarm: {found}")]
+    NotSet {
+        /// Which node.
+        node: NodeId,
+        /// What the trace says.
+        found: String,
+    },
     /// It belongs to the other kind of algorithm.
     #[error("no input of such an algorithm: {found}")]
     Foreign {

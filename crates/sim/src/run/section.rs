@@ -3,7 +3,7 @@
 use skeptron_core::mutex::Mutex;
 use skeptron_core::{Input, Lock, Message as _, NodeId};
 
-use super::{Event, Health, Simulation};
+use super::{Event, Simulation};
 use crate::metrics::Tally;
 use crate::trace::What;
 
@@ -45,7 +45,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             }
         }
         let at = self.now + self.applications.section(node);
-        self.queue.push(at, Event::Leave { node, life: self.lives[node.index()] });
+        self.queue.push(at, Event::Leave { node, life: self.troubles.life(node) });
     }
 
     fn is_measuring(&self) -> bool {
@@ -79,7 +79,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
         if self.ended_at.is_some() {
             return;
         }
-        let is_up = |node: NodeId| self.health[node.index()] != Health::Down;
+        let is_up = |node: NodeId| !self.troubles.is_down(node);
         if let Some(plan) = self.applications.after_exit(node, self.now, is_up) {
             self.plan(plan);
         }

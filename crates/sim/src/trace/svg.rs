@@ -323,7 +323,9 @@ impl Diagram<'_> {
                     self.canvas.group("mark", &told(), draw);
                 }
                 What::Expire { .. } => {
-                    self.canvas.group("mark", &told(), |canvas: &mut Canvas| canvas.bell(at));
+                    // Below the line, where the bar of whoever leads from now on does not hide it.
+                    let bell = Point::new(at.x, at.y + 17.0);
+                    self.canvas.group("mark", &told(), |canvas: &mut Canvas| canvas.bell(bell));
                 }
                 What::Elect { leader, .. } => {
                     self.canvas.group("mark", &told(), |canvas: &mut Canvas| {

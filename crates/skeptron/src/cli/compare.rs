@@ -164,7 +164,7 @@ impl CompareArgs {
         let mut args = SimArgs::parse(info.name)?;
         args.system = SystemArgs { nodes: Some(nodes), ..SystemArgs::default() };
         args.latency.clone_from(&self.latency);
-        args.section.clone_from(&self.section);
+        args.section = Some(self.section.clone());
         Ok(args)
     }
 }

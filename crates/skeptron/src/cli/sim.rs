@@ -9,18 +9,19 @@ use clap::{Args, ValueEnum};
 use indicatif::{ParallelProgressIterator as _, ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use skeptron_core::NodeId;
-use skeptron_core::catalogue::{Info, Layout, Order};
+use skeptron_core::catalogue::{Algorithm, Info, Layout, Order};
 use skeptron_sim::replay::replay;
-use skeptron_sim::trace::{Format, Trace};
+use skeptron_sim::trace::{Format, Ticks, Trace};
 use skeptron_sim::{Options, Outcome, QueueKind, Report, Scenario, run};
 
 use super::estimate::Estimate;
 use super::system::SystemArgs;
-use super::table::{number, table};
 use super::{Verdict, names, traces};
 
+mod election;
 mod faults;
 mod print;
+mod seeds;
 mod workload;
 
 /// How many nodes if nothing says otherwise.
@@ -34,6 +35,8 @@ const DEFAULT_NODES: usize = 5;
   skeptron sim ricart-agrawala --latency exp:1 --order any --crash P3@20
   skeptron sim central --partition '1,2|3,4,5@10..20' --pause 2@5..8
   skeptron sim singhal-1989 -n 3 --latency pareto:0.1,1 --think exp:5 --section 0.1 --seeds 1..500
+  skeptron sim bully -n 13 --crash 13@0 --initiators 1      the leader is down, the lowest notices
+  skeptron sim ring -n 5 --crash 5@0..20 --initiators all --timeline
   skeptron sim --replay run.jsonl
 
 Distributions: 1 (constant), uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, file:PATH.
@@ -55,35 +58,43 @@ pub struct SimArgs {
     pub requesters: Option<String>,
     /// When they ask: closed (think, ask, again), sequential (one at a time, chosen at random),
     /// poisson:RATE, bursts:SIZE,EVERY, hot:HOW-MANY,SHARE,RATE, or file:PATH with lines `TIME NODE`
-    #[arg(long, default_value = "closed", value_name = "KIND", help_heading = "Workload")]
-    pub workload: String,
-    /// From an exit to the next request; 0 is saturation
-    #[arg(
-        long,
-        default_value = "0",
-        value_name = "DIST",
-        help_heading = "Workload",
-        allow_negative_numbers = true
-    )]
-    pub think: String,
-    /// How long a node stays inside
-    #[arg(
-        long,
-        default_value = "1",
-        value_name = "DIST",
-        help_heading = "Workload",
-        allow_negative_numbers = true
-    )]
-    pub section: String,
-    /// How many entries to measure
-    #[arg(long, default_value_t = 1000, value_name = "M", help_heading = "Workload")]
+    /// [default: closed]
+    #[arg(long, value_name = "KIND", help_heading = "Workload")]
+    pub workload: Option<String>,
+    /// From an exit to the next request; 0 is saturation [default: 0]
+    #[arg(long, value_name = "DIST", help_heading = "Workload", allow_negative_numbers = true)]
+    pub think: Option<String>,
+    /// How long a node stays inside [default: 1]
+    #[arg(long, value_name = "DIST", help_heading = "Workload", allow_negative_numbers = true)]
+    pub section: Option<String>,
+    /// How many entries to measure [default: 1000]
+    #[arg(long, value_name = "M", help_heading = "Workload")]
     #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
-    pub entries: u64,
+    pub entries: Option<u64>,
     /// How many entries to make before measuring
     /// [default: 0 for a lone requester, else twice the requesters, at most a tenth of the entries]
     #[arg(long, value_name = "M", help_heading = "Workload")]
     #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
     pub warmup: Option<u64>,
+
+    /// Who calls elections: all, or a list like 1,3@2.5; with a time a node calls then, and anyway
+    /// when it suspects its leader
+    /// [default: all; if nobody can be suspected, P1 at 0]
+    #[arg(long, value_name = "LIST|all", help_heading = "Election")]
+    pub initiators: Option<String>,
+    /// What the nodes are told of crashes: perfect:DELAY, or imperfect:DELAY,RATE[,LASTING] with RATE
+    /// false suspicions per unit, each for LASTING units in the mean (5 if left out)
+    /// [default: perfect:2]
+    #[arg(long, value_name = "KIND", help_heading = "Election")]
+    pub detector: Option<String>,
+    /// How long a message takes at most, as the timers assume
+    /// [default: the longest latency, or three times the mean where there is none]
+    #[arg(long, value_name = "TIME", help_heading = "Election", allow_negative_numbers = true)]
+    pub bound: Option<String>,
+    /// From then on nothing goes wrong by chance any more, and nobody calls of his own accord
+    /// [default: 100]
+    #[arg(long, value_name = "TIME", help_heading = "Election", allow_negative_numbers = true)]
+    pub until: Option<String>,
 
     /// How long a message takes: a distribution, three-dc (three data centres, 1 unit = 1 ms), or
     /// matrix:PATH with a distribution for each pair of nodes
@@ -162,10 +173,28 @@ pub enum QueueChoice {
     Heap,
 }
 
+impl From<ChannelOrder> for Order {
+    fn from(order: ChannelOrder) -> Self {
+        match order {
+            ChannelOrder::Fifo => Order::Fifo,
+            ChannelOrder::Any => Order::Any,
+        }
+    }
+}
+
+/// What the options of the workload mean if they are left out.
+const WORKLOAD: &str = "closed";
+const THINK: &str = "0";
+const SECTION: &str = "1";
+const ENTRIES: u64 = 1000;
+
 impl SimArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         if let Some(path) = &self.replay {
             return self.run_replay(path, out);
+        }
+        if let Algorithm::Election(info) = self.named()? {
+            return self.run_election(info, out);
         }
         let (info, scenario) = self.scenario()?;
         match &self.seeds {
@@ -174,32 +203,50 @@ impl SimArgs {
         }
     }
 
-    /// What these options describe.
+    fn named(&self) -> Result<Algorithm> {
+        names::algorithm(self.algorithm.as_deref().unwrap_or_default())
+    }
+
+    fn refuse_options_of_elections(&self, info: &Info) -> Result<()> {
+        let instead = "; use --requesters to say who asks";
+        let given = [
+            ("--initiators", self.initiators.is_some(), instead),
+            ("--detector", self.detector.is_some(), "; leave it out"),
+            ("--bound", self.bound.is_some(), "; leave it out"),
+            ("--until", self.until.is_some(), "; use --entries to say how long it runs"),
+        ];
+        for (option, is_given, remedy) in given {
+            ensure!(!is_given, "{} takes no {option}, which is for elections{remedy}", info.name);
+        }
+        Ok(())
+    }
+
+    /// What these options describe, for mutual exclusion.
     ///
     /// # Errors
-    /// If something is unknown, malformed or impossible.
+    /// If something is unknown, malformed, impossible, or for elections only.
     pub fn scenario(&self) -> Result<(&'static Info, Scenario)> {
         let info = names::mutex(self.algorithm.as_deref().unwrap_or_default())?;
+        self.refuse_options_of_elections(info)?;
         let setup = self.system.setup(info, DEFAULT_NODES)?;
         let nodes = setup.nodes();
         let coordinator =
             (info.layout == Layout::Coordinator && nodes > 1).then(|| setup.coordinator());
         let requesters = requesters(self.requesters.as_deref(), nodes, coordinator)?;
         let asking = requesters.len() as u64;
-        let few = if asking == 1 { 0 } else { (2 * asking).min(self.entries / 10) };
+        let entries = self.entries.unwrap_or(ENTRIES);
+        let few = if asking == 1 { 0 } else { (2 * asking).min(entries / 10) };
+        let (kind, think) = (self.workload.as_deref(), self.think.as_deref());
         let scenario = Scenario {
             seed: self.seed,
-            workload: workload::parse(&self.workload, &self.think, nodes)?,
+            workload: workload::parse(kind.unwrap_or(WORKLOAD), think.unwrap_or(THINK), nodes)?,
             requesters,
-            section: distribution("--section", &self.section)?,
+            section: distribution("--section", self.section.as_deref().unwrap_or(SECTION))?,
             latency: skeptron_sim::Latency::parse(&self.latency, nodes).context("--latency")?,
-            order: match self.order {
-                ChannelOrder::Fifo => Order::Fifo,
-                ChannelOrder::Any => Order::Any,
-            },
+            order: self.order.into(),
             faults: faults::parse(self)?,
             warmup: self.warmup.unwrap_or(few),
-            entries: self.entries,
+            entries,
             setup,
         };
         scenario.check(info)?;
@@ -217,12 +264,23 @@ impl SimArgs {
                 words.extend([name.to_string(), value]);
             }
         };
-        option("--requesters", self.requesters.clone().unwrap_or_default(), "");
-        option("--workload", self.workload.clone(), "closed");
-        option("--think", self.think.clone(), "0");
-        option("--section", self.section.clone(), "1");
-        option("--entries", self.entries.to_string(), "1000");
-        option("--warmup", self.warmup.map(|w| w.to_string()).unwrap_or_default(), "");
+        let given = |value: &Option<String>| value.clone().unwrap_or_default();
+        let mut maybe = |name: &str, value: String, default: &str| {
+            if !value.is_empty() {
+                option(name, value, default);
+            }
+        };
+        maybe("--requesters", given(&self.requesters), "");
+        maybe("--workload", given(&self.workload), WORKLOAD);
+        maybe("--think", given(&self.think), THINK);
+        maybe("--section", given(&self.section), SECTION);
+        let count = |value: Option<u64>| value.map(|m| m.to_string()).unwrap_or_default();
+        maybe("--entries", count(self.entries), &ENTRIES.to_string());
+        maybe("--warmup", count(self.warmup), "");
+        maybe("--initiators", given(&self.initiators), "");
+        maybe("--detector", given(&self.detector), "");
+        maybe("--bound", given(&self.bound), "");
+        maybe("--until", given(&self.until), "");
         option("--latency", self.latency.clone(), "1");
         option(
             "--order",
@@ -264,6 +322,14 @@ impl SimArgs {
         }
         let words = ["sim"].into_iter().chain(words.split_whitespace());
         Ok(<Sim as clap::Parser>::try_parse_from(words)?.args)
+    }
+}
+
+/// A single time as people write it, in ticks.
+fn constant(text: &str) -> Result<Ticks> {
+    match skeptron_sim::Distribution::parse(text).ok().and_then(|time| time.as_constant()) {
+        Some(ticks) => Ok(ticks),
+        None => bail!("`{text}` is no time; write a number of units from 0 up, as in 2.5"),
     }
 }
 
@@ -348,9 +414,9 @@ impl SimArgs {
             return Ok(Verdict::Fine);
         }
         if self.json {
-            print::violations(&report, &self.command(), &mut std::io::stderr())?;
+            print::violations(&report.violations, &self.command(), &mut std::io::stderr())?;
         } else {
-            print::violations(&report, &self.command(), out)?;
+            print::violations(&report.violations, &self.command(), out)?;
         }
         Ok(Verdict::Violated)
     }
@@ -360,10 +426,14 @@ impl SimArgs {
     /// # Errors
     /// If something is unknown, malformed or impossible.
     pub fn trace(&self) -> Result<Trace> {
-        let (info, scenario) = self.scenario()?;
-        let mut trace = run(info, &scenario, &self.options(true))?
-            .trace
-            .context("a recorded run has a trace")?;
+        let mut trace = match self.named()? {
+            Algorithm::Election(info) => self.election_trace(info)?,
+            Algorithm::Mutex(_) => {
+                let (info, scenario) = self.scenario()?;
+                let trace = run(info, &scenario, &self.options(true))?.trace;
+                trace.context("a recorded run has a trace")?
+            }
+        };
         trace.header.command = Some(self.command());
         Ok(trace)
     }
@@ -384,7 +454,6 @@ impl SimArgs {
             .map(|&seed| Ok(run(info, &Scenario { seed, ..scenario.clone() }, &options)?.report))
             .collect::<Result<_>>()?;
         progress.finish_and_clear();
-        let failed: Vec<&Report> = reports.iter().filter(|report| !report.is_fine()).collect();
         let estimate = |figure: fn(&Report) -> f64| {
             Estimate::of(&reports.iter().map(figure).collect::<Vec<_>>())
         };
@@ -396,46 +465,23 @@ impl SimArgs {
             ("inversions", estimate(|r| r.fairness.inversions.unwrap_or(0) as f64)),
         ];
         let command = |seed| SimArgs { seed, seeds: None, ..self.clone() }.command();
-        if self.json {
-            let figures: serde_json::Map<_, _> = figures
-                .iter()
-                .map(|(name, estimate)| (name.replace(' ', "_"), serde_json::json!(estimate)))
-                .collect();
-            let failures: Vec<_> = failed
-                .iter()
-                .map(|r| serde_json::json!({"seed": r.seed, "violations": r.violations, "stalled": r.stalled, "command": command(r.seed)}))
-                .collect();
-            let summary = serde_json::json!({
-                "algorithm": info.name, "nodes": scenario.setup.nodes(), "runs": reports.len(),
-                "failed": failed.len(), "figures": figures, "failures": failures,
-            });
-            writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?;
-        } else {
-            writeln!(
-                out,
-                "{} · {} nodes · {} runs",
-                info.name,
-                scenario.setup.nodes(),
-                reports.len()
-            )?;
-            let mut rows = table(["figure", "mean over seeds", "95 % interval", "least", "most"]);
-            for (name, estimate) in &figures {
-                let interval = format!("± {}", number(estimate.half_width));
-                rows.add_row([
-                    name.to_string(),
-                    number(estimate.mean),
-                    interval,
-                    number(estimate.min),
-                    number(estimate.max),
-                ]);
-            }
-            writeln!(out, "{rows}")?;
-            writeln!(out, "{} of {} runs failed", failed.len(), reports.len())?;
-            if let Some(first) = failed.first() {
-                print::violations(first, &command(first.seed), out)?;
-            }
-        }
-        Ok(if failed.is_empty() { Verdict::Fine } else { Verdict::Violated })
+        let failed = reports.iter().filter(|report| !report.is_fine());
+        let failures: Vec<seeds::Failure> = failed
+            .map(|report| seeds::Failure {
+                seed: report.seed,
+                violations: &report.violations,
+                stalled: Some(report.stalled),
+                command: command(report.seed),
+            })
+            .collect();
+        let summary = seeds::Summary {
+            algorithm: info.name,
+            nodes: scenario.setup.nodes(),
+            runs: reports.len(),
+            figures: &figures,
+            failures: &failures,
+        };
+        summary.write(self.json, out)
     }
 
     fn run_replay(&self, path: &Path, out: &mut impl Write) -> Result<Verdict> {

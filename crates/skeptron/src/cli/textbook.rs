@@ -2,7 +2,7 @@
 //! run by the tests.
 
 use anyhow::Result;
-use skeptron_core::catalogue::{Info, Layout};
+use skeptron_core::catalogue::{ElectionInfo, Info, Layout};
 
 use super::sim::SimArgs;
 
@@ -20,4 +20,17 @@ pub fn run_of(info: &Info) -> Result<SimArgs> {
         _ => "-n 3 --think uniform:0..3",
     };
     SimArgs::parse(&format!("{} {own} --entries 4 --warmup 0", info.name))
+}
+
+/// The options of the textbook run of an election: the leader is down and somebody notices.
+///
+/// # Errors
+/// Never for an algorithm of the catalogue; a test runs them all.
+pub fn election_of(info: &ElectionInfo) -> Result<SimArgs> {
+    let own = match info.layout {
+        Layout::Ring => "-n 5 --crash 5@0 --initiators 1,2 --ring 2,5,1,4,3",
+        Layout::Graph => "-n 4 --graph ring --initiators 1,2",
+        _ => "-n 4 --crash 4@0 --initiators 1",
+    };
+    SimArgs::parse(&format!("{} {own}", info.name))
 }

@@ -39,17 +39,10 @@ impl Signs for Canvas {
     }
 
     fn bell(&mut self, centre: Point) {
-        let Point { x, y } = centre;
-        let (left, right, top, rim) = (x - 5.0, x + 5.0, y - 6.0, y + 3.5);
+        let Point { x, y } = Point::new(centre.x - 6.0, centre.y + 4.0);
         self.path(
             "bell",
-            format_args!(
-                "M{left:.1} {rim:.1}Q{x:.1} {:.1} {x:.1} {top:.1}Q{x:.1} {:.1} {right:.1} {rim:.1}Z\
-                 M{:.1} {rim:.1}v2h2v-2",
-                y + 1.0,
-                y + 1.0,
-                x - 1.0
-            ),
+            format_args!("M{x:.1} {y:.1}c3 -2 1 -10 6 -10c5 0 3 8 6 10Zm4.5 0c0 3 3 3 3 0"),
         );
     }
 

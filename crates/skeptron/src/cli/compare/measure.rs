@@ -217,18 +217,20 @@ impl Job {
         let many = args.entries.unwrap_or((20 * self.nodes as u64).clamp(400, 4000));
         match self.load {
             Load::First => {
-                (sim.requesters, sim.warmup, sim.entries) = (Some("1".into()), Some(0), 1)
+                (sim.requesters, sim.warmup, sim.entries) = (Some("1".into()), Some(0), Some(1))
             }
             Load::Again => {
-                (sim.requesters, sim.warmup, sim.entries) = (Some("1".into()), Some(1), 10)
+                (sim.requesters, sim.warmup, sim.entries) = (Some("1".into()), Some(1), Some(10))
             }
             Load::Uniform => {
-                sim.workload = "sequential".into();
+                sim.workload = Some("sequential".into());
                 // Everything of one request has arrived before the next one.
-                sim.think = "100".into();
-                (sim.warmup, sim.entries) = (Some(2 * self.nodes as u64), many.max(2000));
+                sim.think = Some("100".into());
+                (sim.warmup, sim.entries) = (Some(2 * self.nodes as u64), Some(many.max(2000)));
             }
-            Load::Saturated => (sim.warmup, sim.entries) = (Some(4 * self.nodes as u64), many),
+            Load::Saturated => {
+                (sim.warmup, sim.entries) = (Some(4 * self.nodes as u64), Some(many))
+            }
         }
         Ok(sim.scenario()?.1)
     }

@@ -6,7 +6,7 @@ use skeptron_core::Figures;
 use skeptron_core::catalogue::{Claims, Info, Order};
 use skeptron_sim::replay::Replayed;
 use skeptron_sim::trace::Trace;
-use skeptron_sim::{Report, Scenario, Summary};
+use skeptron_sim::{Report, Scenario, Summary, Violation};
 
 use super::super::Verdict;
 use super::super::table::{number, table};
@@ -111,8 +111,12 @@ pub(super) fn report(
 }
 
 /// The violations of a run, and how to see it again.
-pub(super) fn violations(report: &Report, command: &str, out: &mut impl Write) -> io::Result<()> {
-    for violation in report.violations.iter().take(5) {
+pub(super) fn violations(
+    found: &[Violation],
+    command: &str,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for violation in found.iter().take(5) {
         writeln!(
             out,
             "VIOLATION    {} at {}: {}",
@@ -121,8 +125,8 @@ pub(super) fn violations(report: &Report, command: &str, out: &mut impl Write) -
             violation.detail
         )?;
     }
-    if report.violations.len() > 5 {
-        writeln!(out, "             … and {} more", report.violations.len() - 5)?;
+    if found.len() > 5 {
+        writeln!(out, "             … and {} more", found.len() - 5)?;
     }
     writeln!(out, "replay it    {command} --timeline")
 }
@@ -173,7 +177,7 @@ fn claimed_messages(info: &Info, report: &Report, figures: &Figures) -> String {
 }
 
 /// A number with its noun.
-fn counted(count: u64, noun: &str) -> String {
+pub(super) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -194,21 +198,31 @@ pub(super) fn replayed(
                 |v| serde_json::json!({"line": v.line, "property": v.property, "detail": v.detail}),
             )
             .collect();
-        let summary = serde_json::json!({
+        let mut summary = serde_json::json!({
             "algorithm": trace.header.algorithm, "nodes": trace.header.setup.nodes(), "records": replayed.records,
-            "messages": replayed.messages, "entries": replayed.entries, "refused": replayed.refused,
-            "violations": violations, "waiting": waiting,
+            "messages": replayed.messages, "refused": replayed.refused, "violations": violations,
         });
+        if replayed.leaders.is_empty() {
+            summary["entries"] = replayed.entries.into();
+            summary["waiting"] = waiting.into();
+        } else {
+            summary["elections"] = replayed.elections.into();
+            summary["leaders"] = serde_json::json!(replayed.leaders);
+        }
         writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?;
     } else {
         writeln!(
             out,
-            "{} · {} nodes · every one of {} records is what the nodes do again: {} messages, {} entries, {} refused",
+            "{} · {} nodes · every one of {} records is what the nodes do again: {} messages, {}, {} refused",
             trace.header.algorithm,
             trace.header.setup.nodes(),
             replayed.records,
             replayed.messages,
-            replayed.entries,
+            if replayed.leaders.is_empty() {
+                format!("{} entries", replayed.entries)
+            } else {
+                format!("leaders in {}", counted(replayed.elections, "epoch"))
+            },
             replayed.refused
         )?;
         if !waiting.is_empty() {

@@ -1,0 +1,228 @@
+//! Judging and measuring a run.
+
+use std::collections::BTreeMap;
+
+use skeptron_core::election::{Elected, Election, Epoch};
+use skeptron_core::monitor::Discord;
+use skeptron_core::{Message as _, NodeId, NodeSet};
+
+use super::simulation::Simulation;
+use super::{Messages, Outcome, Reign, Report};
+use crate::metrics::units;
+use crate::trace::{Header, TICKS_PER_UNIT, Ticks, Trace, VERSION};
+use crate::troubles::Health;
+
+/// What went on since somebody last called, was told something or fell victim to a fault.
+#[derive(Clone, Debug)]
+pub(super) struct Quiet {
+    pub(super) events: u64,
+    pub(super) by_kind: Vec<u64>,
+    since: Ticks,
+    /// The highest epoch then.
+    epoch: Epoch,
+    most_events: u64,
+}
+
+impl Quiet {
+    pub(super) fn new(nodes: usize, kinds: usize) -> Self {
+        Quiet {
+            events: 0,
+            by_kind: vec![0; kinds],
+            since: 0,
+            epoch: Epoch::FIRST,
+            // Everybody telling everybody many times over is still far below.
+            most_events: 100_000 + 64 * (nodes as u64).pow(2),
+        }
+    }
+}
+
+/// Counts of the whole run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) messages: u64,
+    pub(super) multicast: u64,
+    pub(super) bytes: u64,
+    pub(super) by_kind: Vec<u64>,
+    pub(super) calls: u64,
+    pub(super) first_call: Option<Ticks>,
+    pub(super) crashed_since_call: bool,
+    pub(super) alarms: u64,
+    pub(super) suspicions: u64,
+    pub(super) false_suspicions: u64,
+    pub(super) refused: u64,
+    pub(super) lost: u64,
+    pub(super) duplicated: u64,
+    pub(super) events: u64,
+    /// When each leader was first named in each epoch, and by whom it was.
+    reigns: BTreeMap<(Epoch, NodeId), (Ticks, NodeSet)>,
+}
+
+impl Tally {
+    pub(super) fn new(kinds: usize) -> Self {
+        Tally { by_kind: vec![0; kinds], ..Tally::default() }
+    }
+}
+
+impl<P: Election> Simulation<'_, P> {
+    /// Something came from outside: what follows from it may take a while.
+    pub(super) fn disturbed(&mut self) {
+        self.quiet.events = 0;
+        self.quiet.by_kind.fill(0);
+        self.quiet.since = self.now;
+        self.quiet.epoch = self.newest_epoch();
+    }
+
+    fn newest_epoch(&self) -> Epoch {
+        self.nodes.iter().map(P::epoch).max().unwrap_or(Epoch::FIRST)
+    }
+
+    /// Whether so much went on since that it will never end.
+    pub(super) fn is_endless(&self) -> bool {
+        self.quiet.events > self.quiet.most_events
+    }
+
+    /// Agreement and validity.
+    pub(super) fn judge_name(&mut self, node: NodeId, elected: Elected) {
+        let Elected { leader, epoch } = elected;
+        let reign = self.tally.reigns.entry((epoch, leader));
+        reign.or_insert_with(|| (self.now, NodeSet::default())).1.insert(node);
+        let named = format!("{node} names {leader} leader in epoch {epoch}");
+        match self.leadership.named(elected) {
+            Some(Discord::Other(other)) => {
+                self.violate(node, "agreement", format!("{named}, in which {other} was named"));
+            }
+            Some(Discord::Dead) => {
+                self.violate(node, "validity", format!("{named}, but it was down before that"));
+            }
+            Some(Discord::Passed(higher)) => {
+                let detail = format!("{named}, but {higher} was alive all the time");
+                self.violate(node, "validity", detail);
+            }
+            None => {}
+        }
+    }
+
+    /// Termination, when nothing can happen any more: whoever called has a leader, and without a crash
+    /// in between everybody has the same.
+    pub(super) fn judge_rest(&mut self) {
+        let live = || NodeId::all(self.nodes.len()).filter(|&node| !self.troubles.is_down(node));
+        let awake: Vec<NodeId> =
+            live().filter(|&node| self.troubles.health(node) == Health::Up).collect();
+        let dead = |leader: NodeId| self.troubles.is_down(leader);
+        let mut findings = Vec::new();
+        for &node in &awake {
+            let member = &self.members[node.index()];
+            match member.leader {
+                None if member.called => {
+                    findings.push((node, format!("{node} called and names nobody")));
+                }
+                Some(leader) if member.called && member.initiator && dead(leader) => {
+                    findings.push((node, format!("{node} called and names {leader}, who is down")));
+                }
+                _ => {}
+            }
+        }
+        if findings.is_empty()
+            && self.tally.first_call.is_some()
+            && !self.tally.crashed_since_call
+            && let Some((&first, rest)) = awake.split_first()
+        {
+            let says = |node: NodeId| match self.members[node.index()].leader {
+                Some(leader) => format!("{node} names {leader}"),
+                None => format!("{node} names nobody"),
+            };
+            let leader = self.members[first.index()].leader;
+            let other = rest.iter().find(|node| self.members[node.index()].leader != leader);
+            if let Some(&other) = other {
+                findings.push((other, format!("{}, {}", says(first), says(other))));
+            } else if leader.is_some_and(dead) {
+                findings.push((first, format!("{}, who is down", says(first))));
+            }
+        }
+        for (node, detail) in findings {
+            let detail = format!("{detail}, and nothing can happen any more");
+            self.violate(node, "termination", detail);
+        }
+    }
+
+    /// Termination, when there is no rest.
+    pub(super) fn judge_endless(&mut self) {
+        let (epoch, began) = (self.newest_epoch(), self.quiet.epoch);
+        let kinds = P::Message::KINDS.iter().zip(&self.quiet.by_kind).filter(|(_, n)| **n > 0);
+        let sent: Vec<String> = kinds.map(|(kind, count)| format!("{count} {kind}")).collect();
+        let goes_on = if epoch > began {
+            format!("elections are begun again and again, from epoch {began} up to {epoch}")
+        } else {
+            format!("messages go on for ever in epoch {epoch}")
+        };
+        let since = units(self.quiet.since);
+        let sent = if sent.is_empty() { "no message".into() } else { sent.join(", ") };
+        self.violate(epoch.by, "termination", format!("{goes_on}: {sent} since {since}"));
+    }
+
+    pub(super) fn finish(self) -> Outcome {
+        let n = self.nodes.len();
+        let live: Vec<NodeId> =
+            NodeId::all(n).filter(|&node| !self.troubles.is_down(node)).collect();
+        let members = || live.iter().map(|node| &self.members[node.index()]);
+        let leader = members().next().and_then(|first| first.leader);
+        let leader = leader.filter(|&leader| members().all(|m| m.leader == Some(leader)));
+        let named_at = || members().map(|member| member.since).try_fold(0, |t, s| Some(s?.max(t)));
+        let end = leader.and_then(|_| named_at());
+        let time = end.zip(self.tally.first_call);
+        let parents: Vec<Option<NodeId>> = NodeId::all(n)
+            .map(|node| self.nodes[node.index()].parent().filter(|_| live.contains(&node)))
+            .collect();
+        let tally = self.tally;
+        let kinds = P::Message::KINDS.iter().copied();
+        let report = Report {
+            algorithm: self.info.name,
+            nodes: n,
+            seed: self.scenario.seed,
+            leader,
+            leaders: reigns(&tally.reigns),
+            agreement: self.violations.iter().all(|v| v.property != "agreement"),
+            live: live.len(),
+            calls: tally.calls,
+            first_call: tally.first_call.map(units),
+            time: time.map(|(end, call)| units(end.saturating_sub(call))),
+            messages: Messages {
+                total: tally.messages,
+                by_type: kinds.zip(tally.by_kind.iter().copied()).collect(),
+                bytes: tally.bytes,
+                multicast: tally.multicast,
+            },
+            tree: parents.iter().any(Option::is_some).then_some(parents),
+            alarms: tally.alarms,
+            suspicions: tally.suspicions,
+            false_suspicions: tally.false_suspicions,
+            violations: self.violations,
+            refused: tally.refused,
+            lost: tally.lost,
+            duplicated: tally.duplicated,
+            events: tally.events,
+            trace_hash: format!("{:016x}", self.hash),
+        };
+        let header = Header {
+            skeptron: VERSION,
+            algorithm: self.info.name.into(),
+            setup: self.scenario.setup.clone(),
+            order: self.scenario.order,
+            ticks_per_unit: TICKS_PER_UNIT,
+            command: None,
+        };
+        let trace =
+            self.recorder.map(|recorder| Trace { header, records: recorder.into_records() });
+        Outcome { report, trace }
+    }
+}
+
+fn reigns(named: &BTreeMap<(Epoch, NodeId), (Ticks, NodeSet)>) -> Vec<Reign> {
+    let reign = |(&(epoch, leader), (at, by)): (&(Epoch, NodeId), &(Ticks, NodeSet))| Reign {
+        epoch,
+        leader,
+        at: units(*at),
+        named_by: by.len(),
+    };
+    named.iter().map(reign).collect()
+}

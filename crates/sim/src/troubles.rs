@@ -1,0 +1,206 @@
+//! What goes wrong, and how the nodes and the network are because of it: the same for every event loop.
+
+use std::collections::VecDeque;
+
+use skeptron_core::{NodeId, NodeSet};
+
+use crate::chance::{Chance, Purpose};
+use crate::distribution::ticks;
+use crate::faults::{Cut, Fault, Faults, RandomFault};
+use crate::trace::{Loss, Ticks};
+
+/// How a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    Up,
+    Paused,
+    Down,
+}
+
+/// What becomes of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Crashes(NodeId),
+    Restarts(NodeId),
+    Pauses(NodeId),
+    Resumes(NodeId),
+}
+
+/// The state of everything that can go wrong. `E` is what happens to a node.
+#[derive(Debug)]
+pub(crate) struct Troubles<E> {
+    health: Vec<Health>,
+    /// Counts crashes, so that what was planned before one is not done after it.
+    lives: Vec<u32>,
+    held: Vec<VecDeque<E>>,
+    /// Cuts of the network, and when each is mended.
+    cuts: Vec<(Option<Ticks>, Cut)>,
+    /// When the present fault of each node ends.
+    until: Vec<Option<Ticks>>,
+    loss: (f64, Chance),
+    duplication: (f64, Chance),
+    random: [(Purpose, Option<RandomFault>, Chance); 3],
+}
+
+impl<E> Troubles<E> {
+    pub(crate) fn new(faults: &Faults, nodes: usize, seed: u64) -> Self {
+        let chance = |purpose| Chance::new(seed, purpose);
+        let random = |purpose, fault| (purpose, fault, chance(purpose));
+        Troubles {
+            health: vec![Health::Up; nodes],
+            lives: vec![0; nodes],
+            held: Vec::new(),
+            cuts: Vec::new(),
+            until: vec![None; nodes],
+            loss: (faults.loss, chance(Purpose::Loss)),
+            duplication: (faults.duplicate, chance(Purpose::Duplication)),
+            random: [
+                random(Purpose::Crash, faults.crashes),
+                random(Purpose::Pause, faults.pauses),
+                random(Purpose::Partition, faults.partitions),
+            ],
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn health(&self, node: NodeId) -> Health {
+        self.health[node.index()]
+    }
+
+    pub(crate) fn is_down(&self, node: NodeId) -> bool {
+        self.health(node) == Health::Down
+    }
+
+    /// How often `node` has crashed.
+    pub(crate) fn life(&self, node: NodeId) -> u32 {
+        self.lives[node.index()]
+    }
+
+    /// Whether `node` lives and has not crashed since it was in that life.
+    pub(crate) fn is_same_life(&self, node: NodeId, life: u32) -> bool {
+        self.life(node) == life && !self.is_down(node)
+    }
+
+    /// Whether a message is lost on its way, and to what.
+    #[inline(always)]
+    pub(crate) fn loses(&mut self, from: NodeId, to: NodeId) -> Option<Loss> {
+        let (probability, chance) = &mut self.loss;
+        if *probability > 0.0 && chance.happens(*probability) {
+            return Some(Loss::Chance);
+        }
+        let cut = self.cuts.iter().any(|(_, cut)| cut.separates(from, to));
+        cut.then_some(Loss::Partition)
+    }
+
+    /// Whether a message is delivered twice.
+    #[inline(always)]
+    pub(crate) fn duplicates(&mut self) -> bool {
+        let (probability, chance) = &mut self.duplication;
+        *probability > 0.0 && chance.happens(*probability)
+    }
+
+    /// From now on no message is lost or delivered twice by chance.
+    pub(crate) fn spare_messages(&mut self) {
+        (self.loss.0, self.duplication.0) = (0.0, 0.0);
+    }
+
+    /// What happens to a paused node happens when it goes on, in the same order.
+    pub(crate) fn hold(&mut self, node: NodeId, event: E) {
+        if self.held.is_empty() {
+            self.held.resize_with(self.health.len(), Default::default);
+        }
+        self.held[node.index()].push_back(event);
+    }
+
+    /// The oldest thing that was held for `node`.
+    pub(crate) fn next_held(&mut self, node: NodeId) -> Option<E> {
+        self.held.get_mut(node.index())?.pop_front()
+    }
+
+    /// A fault begins. Also says whose [`Troubles::end`] may come at `until`.
+    pub(crate) fn begin(
+        &mut self,
+        fault: Fault,
+        until: Option<Ticks>,
+    ) -> (Option<NodeId>, Option<Turn>) {
+        match fault {
+            Fault::Crash(node) => (Some(node), self.crash(node, until)),
+            Fault::Pause(node) => (Some(node), self.pause(node, until)),
+            Fault::Cut(cut) => {
+                self.cuts.push((until, cut));
+                (None, None)
+            }
+        }
+    }
+
+    fn crash(&mut self, node: NodeId, until: Option<Ticks>) -> Option<Turn> {
+        let i = node.index();
+        if self.health[i] == Health::Down {
+            return None;
+        }
+        self.health[i] = Health::Down;
+        self.until[i] = until;
+        self.lives[i] += 1;
+        Some(Turn::Crashes(node))
+    }
+
+    /// A pause within a pause makes it longer, if it ends later.
+    fn pause(&mut self, node: NodeId, until: Option<Ticks>) -> Option<Turn> {
+        let i = node.index();
+        match self.health[i] {
+            Health::Up => {
+                self.health[i] = Health::Paused;
+                self.until[i] = until;
+                return Some(Turn::Pauses(node));
+            }
+            Health::Paused => self.until[i] = self.until[i].zip(until).map(|(a, b)| a.max(b)),
+            Health::Down => {}
+        }
+        None
+    }
+
+    /// Ends what ends now, at that node or in the network: the end of a fault that another one has
+    /// replaced finds nothing to do.
+    pub(crate) fn end(&mut self, whom: Option<NodeId>, now: Ticks) -> Option<Turn> {
+        let Some(node) = whom else {
+            self.cuts.retain(|(until, _)| *until != Some(now));
+            return None;
+        };
+        let i = node.index();
+        if self.until[i] != Some(now) {
+            return None;
+        }
+        match std::mem::replace(&mut self.health[i], Health::Up) {
+            Health::Down => Some(Turn::Restarts(node)),
+            Health::Paused => Some(Turn::Resumes(node)),
+            Health::Up => None,
+        }
+    }
+
+    /// What can go wrong by chance.
+    pub(crate) fn purposes(&self) -> [Purpose; 3] {
+        [Purpose::Crash, Purpose::Pause, Purpose::Partition]
+    }
+
+    /// When the next fault of that kind begins, if one does.
+    pub(crate) fn next_random(&mut self, purpose: Purpose, now: Ticks) -> Option<Ticks> {
+        let (_, fault, chance) = self.random.iter_mut().find(|(p, ..)| *p == purpose)?;
+        fault.map(|fault| now + ticks(chance.exponential() / fault.rate))
+    }
+
+    /// What that fault is and when it ends; `None` if it befalls a node that is not up.
+    pub(crate) fn draw(&mut self, purpose: Purpose, now: Ticks) -> Option<(Fault, Option<Ticks>)> {
+        let n = self.health.len();
+        let (_, fault, chance) = self.random.iter_mut().find(|(p, ..)| *p == purpose)?;
+        let lasting = fault.and_then(|fault| fault.lasting);
+        let end = lasting.map(|mean| now + ticks(mean * chance.exponential()));
+        if purpose == Purpose::Partition {
+            let from: NodeSet = NodeId::all(n).filter(|_| chance.happens(0.5)).collect();
+            let to = NodeId::all(n).filter(|&node| !from.contains(node)).collect();
+            return Some((Fault::Cut(Cut { from, to, both_ways: chance.happens(0.5) }), end));
+        }
+        let node = NodeId::new(chance.below(n as u64) as usize);
+        let fault = if purpose == Purpose::Crash { Fault::Crash(node) } else { Fault::Pause(node) };
+        (self.health[node.index()] == Health::Up).then_some((fault, end))
+    }
+}

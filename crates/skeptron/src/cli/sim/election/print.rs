@@ -1,0 +1,191 @@
+//! What `skeptron sim` prints of an election.
+
+use std::io::{self, Write};
+
+use skeptron_core::catalogue::{ElectionInfo, Layout, Order};
+use skeptron_core::election::{Case, Initiators, RingOrder};
+use skeptron_core::topology::Ring;
+use skeptron_core::{Claim, Figures, NodeId};
+use skeptron_sim::election::{Detector, Report, Scenario};
+use skeptron_sim::trace::TICKS_PER_UNIT;
+use skeptron_sim::{Fault, PlannedFault};
+
+use super::super::super::table::{number, table};
+use super::super::print::counted;
+
+/// More leaders than this are only counted.
+const MOST_LEADERS: usize = 20;
+
+/// The report of one run.
+pub(super) fn report(
+    info: &ElectionInfo,
+    scenario: &Scenario,
+    report: &Report,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let units = |ticks: u64| number(ticks as f64 / TICKS_PER_UNIT as f64);
+    let order = match scenario.order {
+        Order::Fifo => "FIFO channels",
+        Order::Any => "channels in any order",
+    };
+    let detector = match scenario.detector {
+        Detector::Perfect { delay } => format!("perfect detector after {}", units(delay)),
+        Detector::Imperfect { delay, rate, lasting } => format!(
+            "imperfect detector after {}, wrong {} times per unit for {}",
+            units(delay),
+            number(rate),
+            number(lasting)
+        ),
+    };
+    writeln!(
+        out,
+        "{} · {} · latency {}, bound {} · {order} · {detector} · seed {}",
+        info.name,
+        counted(report.nodes as u64, "node"),
+        scenario.latency,
+        units(scenario.bound()),
+        report.seed
+    )?;
+    if info.channel == Order::Fifo && scenario.order == Order::Any {
+        writeln!(out, "It is correct on FIFO channels only: these are worse than it needs.")?;
+    }
+    leaders(report, out)?;
+    let case = info.claims.cases.iter().find(|case| is_case(case, info, scenario));
+    messages(report, case, out)?;
+    let of_latency = scenario.latency.as_constant().filter(|&latency| latency > 0);
+    let time = match (report.time, of_latency) {
+        (None, _) => "–".into(),
+        (Some(time), None) => format!("{} units", number(time)),
+        (Some(time), Some(latency)) => {
+            format!("{} T", number(time * TICKS_PER_UNIT as f64 / latency as f64))
+        }
+    };
+    let claim = match case.and_then(|case| case.time) {
+        Some(claim) => format!(", claimed {} T", valued(&claim, report.nodes)),
+        None => String::new(),
+    };
+    let call = match report.first_call {
+        Some(at) => format!(" from the first call at {}", number(at)),
+        None => ": nobody called".into(),
+    };
+    writeln!(out, "time         {time}{call}{claim}")?;
+    writeln!(
+        out,
+        "causes       {}, {}, {} of which {} wrong",
+        counted(report.calls, "call"),
+        counted(report.alarms, "alarm"),
+        counted(report.suspicions, "suspicion"),
+        report.false_suspicions
+    )?;
+    if let Some(tree) = &report.tree {
+        let parent = |(node, parent): (NodeId, &Option<NodeId>)| {
+            parent.map(|parent| format!("{node} → {parent}"))
+        };
+        let links: Vec<String> =
+            NodeId::all(tree.len()).zip(tree).filter_map(parent).take(MOST_LEADERS).collect();
+        let more = if tree.len() > MOST_LEADERS { ", …" } else { "" };
+        writeln!(out, "tree         {}{more}", links.join(", "))?;
+    }
+    if report.lost + report.duplicated + report.refused > 0 {
+        writeln!(
+            out,
+            "network      {} lost, {} duplicated, {} refused by their receiver",
+            report.lost, report.duplicated, report.refused
+        )?;
+    }
+    writeln!(out, "run          {} events, trace hash {}", report.events, report.trace_hash)
+}
+
+/// Who was named in which epoch, and who leads at the end.
+fn leaders(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    if !report.leaders.is_empty() {
+        let mut rows = table(["epoch", "leader", "first named at", "named by"]);
+        for reign in report.leaders.iter().take(MOST_LEADERS) {
+            rows.add_row([
+                reign.epoch.to_string(),
+                reign.leader.to_string(),
+                number(reign.at),
+                counted(reign.named_by as u64, "node"),
+            ]);
+        }
+        writeln!(out, "{rows}")?;
+    }
+    if report.leaders.len() > MOST_LEADERS {
+        writeln!(out, "             … and {} more", report.leaders.len() - MOST_LEADERS)?;
+    }
+    let alive = format!("all {} that are alive", report.live);
+    match report.leader {
+        Some(leader) => writeln!(out, "leader       {leader}, as {alive} say"),
+        None if report.live == 0 => writeln!(out, "leader       none: nobody is alive"),
+        None => writeln!(out, "leader       none that {alive} agree on"),
+    }
+}
+
+fn messages(report: &Report, case: Option<&Case>, out: &mut impl Write) -> io::Result<()> {
+    let messages = &report.messages;
+    let kinds: Vec<String> = messages
+        .by_type
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(kind, count)| format!("{kind} {count}"))
+        .collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    let claim = match case {
+        None => String::new(),
+        Some(case) => {
+            let what = if case.counted.is_empty() { "" } else { " " };
+            let counted = case.counted.join(" and ");
+            let value = valued(&case.messages, report.nodes);
+            format!(", claimed {value}{what}{counted} when {}", case.when)
+        }
+    };
+    let bytes = counted(messages.bytes, "byte");
+    writeln!(out, "messages     {}{kinds}, {bytes}{claim}", messages.total)?;
+    if messages.multicast != messages.total {
+        writeln!(out, "             {} with multicast", messages.multicast)?;
+    }
+    Ok(())
+}
+
+/// A claim and its value for `n` nodes.
+fn valued(claim: &Claim, n: usize) -> String {
+    let figures = Figures { n: n as f64, ..Figures::default() };
+    let [low, high] = [claim.low, claim.high].map(|bound| number(bound.value(&figures)));
+    let text = claim.to_string();
+    let values = if claim.is_exact() { low } else { format!("{low} … {high}") };
+    if text == values { text } else { format!("{text} = {values}") }
+}
+
+/// Whether the scenario is the situation of that claim.
+fn is_case(case: &Case, info: &ElectionInfo, scenario: &Scenario) -> bool {
+    let n = scenario.setup.nodes();
+    let live = if case.highest_down { n - 1 } else { n };
+    if live == 0 || n < 2 || scenario.latency.as_constant() != Some(scenario.bound()) {
+        return false;
+    }
+    let down = PlannedFault { from: 0, until: None, fault: Fault::Crash(NodeId::new(n - 1)) };
+    let planned = if case.highest_down { vec![down] } else { Vec::new() };
+    let faults = skeptron_sim::Faults { planned, ..skeptron_sim::Faults::default() };
+    let callers: Vec<NodeId> = match case.initiators {
+        Initiators::Lowest => vec![NodeId::new(0)],
+        Initiators::Highest => vec![NodeId::new(live - 1)],
+        Initiators::TwoLowest => NodeId::all(live.min(2)).collect(),
+        Initiators::All => NodeId::all(live).collect(),
+    };
+    let calls = &scenario.initiators;
+    let together = calls.iter().all(|call| call.at == calls[0].at);
+    let called: Vec<NodeId> =
+        calls.iter().map(|call| call.node).filter(|node| node.index() < live).collect();
+    let ascending = Ring::ascending(n);
+    let ring = scenario.setup.ring().unwrap_or(&ascending);
+    let fits = match case.ring {
+        _ if info.layout != Layout::Ring => true,
+        RingOrder::Ascending => *ring == ascending,
+        RingOrder::Descending => *ring == Ring::descending(n),
+        RingOrder::Random => false,
+    };
+    fits && scenario.faults == faults
+        && matches!(scenario.detector, Detector::Perfect { .. })
+        && together
+        && called == callers
+}
