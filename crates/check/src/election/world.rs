@@ -96,7 +96,7 @@ impl<P: Election> World<P> {
             initiators,
             victims: faults.victims.as_deref().map_or(u16::MAX, set),
             detector: scenario.detector,
-            most_rounds: 6 + 3 * (initiators.count_ones() + faults.total()),
+            most_rounds: 3 + 2 * u32::from(start.budget.calls) + 3 * faults.total(),
         };
         world.forget_calls(&mut start);
         let mut memory = world.memory(false);
