@@ -24,7 +24,7 @@ const MOST_CALLS: u8 = 4;
 
 /// So many new rounds may be begun within one bound. Messages take no time here if they like, but some
 /// time they take, and elections that call each other do not run through a dozen of rounds in it.
-pub(super) const MOST_HURRY: u8 = 3;
+pub(super) const MOST_HURRY: u8 = 2;
 
 /// The rules of the game.
 pub(crate) struct World<P: Election> {
@@ -96,7 +96,7 @@ impl<P: Election> World<P> {
             initiators,
             victims: faults.victims.as_deref().map_or(u16::MAX, set),
             detector: scenario.detector,
-            most_rounds: 6 + 3 * (initiators.count_ones() + faults.total()),
+            most_rounds: 3 + 2 * u32::from(start.budget.calls) + 3 * faults.total(),
         };
         world.forget_calls(&mut start);
         let mut memory = world.memory(false);

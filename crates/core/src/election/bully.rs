@@ -340,7 +340,7 @@ impl Election for Bully {
                 flaw: "it asks the higher ones and does not hear the one that has just come back and leads",
                 breaks: Breaks::Termination,
                 shown_by: "-n 4 --crash 4@0..6 --initiators 1,2@5 --latency uniform:0.1..1 --detector perfect:1",
-                refuted_by: "-n 4 --initiators 1,2 --crashes 1 --restarts 1",
+                refuted_by: "-n 3 --initiators 2 --crashes 1 --victims 3 --restarts 1",
             }),
             ..SOUND
         },

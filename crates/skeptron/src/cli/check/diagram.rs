@@ -124,7 +124,12 @@ impl Diagram<'_> {
         out: &mut impl Write,
     ) -> Result<()> {
         let story = self.story;
-        let events: Vec<String> = story.moments.iter().map(|moment| self.event(moment)).collect();
+        let mut bounds = 0;
+        let tell = |moment: &Moment| {
+            bounds = if moment.is_tick { bounds + 1 } else { 0 };
+            self.event(moment, bounds)
+        };
+        let events: Vec<String> = story.moments.iter().map(tell).collect();
         let states = self.states();
         let left = self.number_width + 2 + self.gap * self.lanes.len();
         let longest = |texts: &[String], most: usize| {
@@ -144,7 +149,9 @@ impl Diagram<'_> {
         for (number, ((moment, event), state)) in
             story.moments.iter().zip(&events).zip(&states).enumerate()
         {
-            if moment.records.is_empty() && !moment.is_tick {
+            let goes_on = |next: &Moment| moment.is_tick && next.is_tick;
+            let is_last = !story.moments.get(number + 1).is_some_and(goes_on);
+            if moment.records.is_empty() && !(moment.is_tick && is_last) {
                 continue;
             }
             let mark = self.mark(&story.records[moment.records.clone()]);
@@ -265,12 +272,15 @@ impl Diagram<'_> {
         }
     }
 
-    /// What happens in a step, in a few words: first what the node got, then what it does.
-    fn event(&self, moment: &Moment) -> String {
+    /// What happens in a step, in a few words: first what the node got, then what it does. Where only
+    /// time passes, so many bounds have by now.
+    fn event(&self, moment: &Moment, bounds: usize) -> String {
         let records = &self.story.records[moment.records.clone()];
         let mut parts: Vec<String> = Vec::new();
-        if moment.is_tick {
-            parts.push("one bound passes".into());
+        match bounds {
+            0 => {}
+            1 => parts.push("one bound passes".into()),
+            many => parts.push(format!("{many} bounds pass")),
         }
         // The message that was sent last and to whom, so that equal ones share their words.
         let mut sending: Option<(String, Vec<String>)> = None;
