@@ -82,6 +82,28 @@ fn four_nodes_whose_leader_crashes() {
     }
 }
 
+/// Whoever calls and whoever crashes, at whatever moment. (The others take minutes: docs/checker.md.)
+#[test]
+fn four_nodes_of_which_one_crashes() {
+    for name in ["ring", "chang-roberts"] {
+        for order in [Order::Fifo, Order::Any] {
+            prove(name, &scenario(4, 1, order, crash()));
+        }
+    }
+}
+
+/// Of four nodes the lowest calls, and it crashes in the middle of the round, or whoever else does.
+#[test]
+fn four_nodes_of_which_the_lowest_calls() {
+    let lowest = |faults| ElectionScenario {
+        initiators: vec![NodeId::new(0)],
+        ..scenario(4, 1, Order::Fifo, faults)
+    };
+    prove("bully", &lowest(crash_of(0)));
+    prove("bully", &lowest(crash_of(3)));
+    prove("hirschberg-sinclair", &lowest(crash()));
+}
+
 /// Detectors that take longer, or no time at all.
 #[test]
 fn detectors_of_every_speed() {

@@ -58,7 +58,7 @@ const SOUND: ElectionInfo = ElectionInfo {
     notes: &[
         "A receiver that only answers OK and holds no election of its own leaves everybody waiting.",
         "Needs the bound: an alarm that rings before the OK arrives makes a second leader in the same \
-         epoch (`skeptron check bully -n 3 --premature 1`).",
+         epoch (`skeptron check bully -n 3 --premature 1 --keep-going`).",
         "A node that comes back must not take part in an epoch that is under way: the others have \
          counted it dead. It answers with an epoch of its own.",
         "The epoch is kept in stable storage; nothing else is.",

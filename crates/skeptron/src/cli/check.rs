@@ -46,7 +46,7 @@ const MOST_THREADS: usize = 1024;
   skeptron check central --loss 1 --keep-going --trace lost.svg --trace lost.jsonl
   skeptron sim --replay lost.jsonl                          the counterexample, step by step
   skeptron check bully -n 3 --crashes 1                     elections, with alarms that keep time
-  skeptron check bully -n 3 --initiators 1 --premature 1    what if one rings too early?
+  skeptron check bully -n 3 --premature 1 --keep-going      what if one rings too early?
   skeptron check --all --html assumptions.html              which assumption each one needs
   skeptron check --all --elections                          and each election
 

@@ -413,7 +413,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use skeptron_check::{Step, Which};
+    use skeptron_check::{Scenario, Step, Which};
     use skeptron_core::catalogue::{self, Order};
     use skeptron_core::{NodeId, Setup};
 
@@ -423,7 +423,7 @@ mod tests {
         let info = catalogue::find(name).unwrap();
         let scenario = Scenario::new(Setup::new(nodes).unwrap(), 1, Order::Fifo);
         let mut out = Vec::new();
-        draw(info, &scenario, Property::Progress, told, &mut out).unwrap();
+        draw(&Question::Mutex(info, scenario), Property::Progress, told, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
