@@ -43,9 +43,9 @@ const OF_MUTEXES: [Condition; 7] = [
 ];
 
 const OF_ELECTIONS: [Condition; 7] = [
+    Condition { heading: "no fault", words: "", crashes: false },
     Condition { heading: "one crash", words: "--crashes 1", crashes: true },
     Condition { heading: "unordered", words: "--crashes 1 --order any", crashes: true },
-    Condition { heading: "one return", words: "--crashes 1 --restarts 1", crashes: true },
     Condition { heading: "early alarm", words: "--premature 1", crashes: false },
     Condition { heading: "false suspicion", words: "--suspicions 1", crashes: false },
     Condition { heading: "one loss", words: "--loss 1", crashes: false },
@@ -138,7 +138,7 @@ fn word(property: Property) -> &'static str {
 /// they say nothing.
 fn claimed(line: &Line, condition: &Condition) -> Option<bool> {
     match (condition.heading, line.name) {
-        ("FIFO" | "one crash", _) => Some(true),
+        ("FIFO" | "no fault" | "one crash", _) => Some(true),
         ("unordered", _) => Some(line.channel == Order::Any),
         ("early alarm", "bully") => Some(false),
         ("early alarm" | "false suspicion", "invitation") => Some(true),
