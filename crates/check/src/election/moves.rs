@@ -4,8 +4,9 @@ use skeptron_core::catalogue::Order;
 use skeptron_core::election::Election;
 
 use super::memory::Memory;
+use super::scenario::ElectionScenario;
 use super::state::{Move, Packet, State};
-use super::world::{MOST_HURRY, World};
+use super::world::World;
 use crate::game::Outlook;
 
 impl<P: Election> World<P> {
@@ -17,7 +18,7 @@ impl<P: Election> World<P> {
         moves: &mut Vec<Move>,
     ) -> Outlook {
         moves.clear();
-        if self.is_endless(memory, state) || state.hurry > MOST_HURRY {
+        if self.is_endless(memory, state) || state.hurry > ElectionScenario::MOST_HURRY {
             return Outlook::More;
         }
         let sites = state.sites[..self.nodes].iter().enumerate();

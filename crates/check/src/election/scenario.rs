@@ -66,6 +66,9 @@ impl ElectionFaults {
 impl ElectionScenario {
     /// How long a detector may take at most: four bits in a state.
     pub const LONGEST_DETECTION: u8 = 14;
+    /// So many new rounds are followed within one bound; what would need more is left out. Messages take no
+    /// time if they like, but elections that call each other do not run through a dozen of rounds in it.
+    pub const MOST_HURRY: u8 = 2;
 
     /// A system in which everybody may call and nothing goes wrong.
     #[must_use]

@@ -22,10 +22,6 @@ use crate::scenario::ScenarioError;
 /// So many times in one step an application may be told of a leader that it suspects, and call.
 const MOST_CALLS: u8 = 4;
 
-/// So many new rounds may be begun within one bound. Messages take no time here if they like, but some
-/// time they take, and elections that call each other do not run through a dozen of rounds in it.
-pub(super) const MOST_HURRY: u8 = 2;
-
 /// The rules of the game.
 pub(crate) struct World<P: Election> {
     pub(super) nodes: usize,
@@ -297,7 +293,8 @@ impl<P: Election> World<P> {
         }
         let epoch = memory.facts(outcome.cell).epoch;
         let newer = epoch.round.saturating_sub(memory.newest(state.judge).round);
-        state.hurry = (newer + u32::from(state.hurry)).min(u32::from(MOST_HURRY) + 1) as u8;
+        state.hurry =
+            (newer + u32::from(state.hurry)).min(u32::from(ElectionScenario::MOST_HURRY) + 1) as u8;
         self.tell_judge(memory, state, Word::Reached(epoch));
         if epoch.round > self.most_rounds {
             found.insert(Property::Termination);

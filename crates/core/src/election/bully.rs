@@ -15,7 +15,7 @@ const SOUND: ElectionInfo = ElectionInfo {
     family: Family::Timeout,
     channel: Order::Any,
     layout: Layout::None,
-    memory: Formula("64N"),
+    memory: Formula("64N+16N²"),
     claims: Claims {
         highest: true,
         survives: "any crashes and recoveries, as long as every message arrives within the bound that timers count in",
@@ -59,8 +59,9 @@ const SOUND: ElectionInfo = ElectionInfo {
         "A receiver that only answers OK and holds no election of its own leaves everybody waiting.",
         "Needs the bound: an alarm that rings before the OK arrives makes a second leader in the same \
          epoch (`skeptron check bully -n 3 --premature 1 --keep-going`).",
-        "A node that comes back must not take part in an epoch that is under way: the others have \
-         counted it dead. It answers with an epoch of its own.",
+        "A node that has come back must not take part in an epoch that was under way then: the others have \
+         counted it dead. Word of such an epoch may reach it late, even after it has won or followed another, \
+         so from then on it answers every newer one with an epoch of its own.",
         "The epoch is kept in stable storage; nothing else is.",
     ],
     broken: None,
@@ -98,7 +99,7 @@ pub struct Bully {
     /// Who leads, as far as it knows; itself until it hears better when it comes back.
     leader: NodeId,
     phase: Phase,
-    /// Whether it has come back from a crash and named no leader since.
+    /// Whether it has ever come back from a crash: it cannot know which epochs began before that.
     returned: bool,
 }
 
@@ -282,7 +283,6 @@ impl Bully {
 
     fn follow(&mut self, leader: NodeId, epoch: Epoch, out: &mut Outbox<Self>) {
         self.leave_phase(out);
-        self.returned = false;
         (self.leader, self.epoch) = (leader, epoch);
         out.emit(Elected { leader, epoch });
     }
@@ -320,7 +320,7 @@ impl Election for Bully {
                 flaw: "it waits one bound for an answer that takes two",
                 breaks: Breaks::Agreement,
                 shown_by: "-n 3 --initiators 1",
-                refuted_by: "-n 3 --initiators 1",
+                refuted_by: "-n 3 --initiators 1 --keep-going",
             }),
             ..SOUND
         },
@@ -441,6 +441,26 @@ mod tests {
         assert_eq!(stage.leaders(), [Some(3); 4]);
         let epochs: Vec<_> = (0..4).map(|node| stage.named(node).unwrap().epoch).collect();
         assert!(epochs.iter().all(|&epoch| epoch == epochs[0]), "{epochs:?}");
+    }
+
+    /// Word of an epoch in which it was counted dead may reach a node after it has come back and won.
+    #[test]
+    fn who_has_come_back_joins_no_epoch_that_was_under_way() {
+        let mut stage = stage(4);
+        stage.crash(3);
+        stage.call(1);
+        stage.settle();
+        stage.call(0);
+        stage.deliver(0, 2);
+        stage.restart(3);
+        stage.deliver(0, 1);
+        stage.deliver(1, 3);
+        stage.ring(2, Alarm::Answer);
+        let (third, fourth) = (stage.named(2).unwrap(), stage.named(3).unwrap());
+        assert_eq!((third.leader, fourth.leader), (NodeId::new(2), NodeId::new(3)));
+        assert_ne!(third.epoch, fourth.epoch);
+        stage.settle();
+        assert_eq!(stage.leaders(), [Some(3); 4]);
     }
 
     /// An alarm that rings while the OK is under way makes a second leader of the same epoch.

@@ -23,7 +23,7 @@ const SOUND: ElectionInfo = ElectionInfo {
     family: Family::Group,
     channel: Order::Any,
     layout: Layout::None,
-    memory: Formula("200N+20N²"),
+    memory: Formula("200N+35N²"),
     claims: Claims {
         highest: false,
         survives: "crashes, recoveries, lost messages, false suspicions, premature alarms and partitions: agreement always, and one group once they are over",

@@ -20,7 +20,7 @@ const SOUND: ElectionInfo = ElectionInfo {
     family: Family::Wave,
     channel: Order::Any,
     layout: Layout::Graph,
-    memory: Formula("100N+N²/2"),
+    memory: Formula("100N+35N²"),
     claims: Claims {
         highest: false,
         survives: "crashes and recoveries that leave the network connected, given a failure detector; a false suspicion delays it until it is withdrawn",

@@ -117,7 +117,7 @@ pub struct SimArgs {
     #[arg(long, default_value_t = 0.0, value_name = "P", help_heading = "Faults")]
     #[arg(allow_negative_numbers = true, value_parser = names::real)]
     pub duplicate: f64,
-    /// Crash a node: NODE@TIME, NODE@FROM..TO to restart it in its initial state, or at random:
+    /// Crash a node: NODE@TIME, NODE@FROM..TO to restart it (all it kept is the epoch of an election), or at random:
     /// random:RATE for ever, random:RATE,DOWN each for DOWN units in the mean
     #[arg(long, value_name = "WHAT", help_heading = "Faults")]
     pub crash: Vec<String>,

@@ -1,6 +1,7 @@
 //! Which system to build: options that `sim` and other commands share.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
@@ -186,7 +187,10 @@ impl SystemArgs {
             (_, Some("sanders-4"), _) => Some(4),
             (_, Some(path), _) if Path::new(path).is_file() => Some(structure_file(path)?.nodes()),
             (_, _, Some(path)) if Path::new(path).is_file() => Some(tree_file(path, None)?.nodes()),
-            _ => self.ring.as_deref().and_then(network::listed),
+            _ => match self.graph.as_deref() {
+                Some(path) if Path::new(path).is_file() => Some(network::nodes_of_file(path)?),
+                _ => self.ring.as_deref().and_then(network::listed),
+            },
         })
     }
 
@@ -262,8 +266,16 @@ fn arbitration(name: &str) -> Result<Arbitration> {
     })
 }
 
+/// No layout is larger than this, in bytes.
+const MOST_BYTES: u64 = 1 << 28;
+
 fn read(path: &str) -> Result<String> {
-    fs::read_to_string(path).with_context(|| path.to_string())
+    let mut text = String::new();
+    // A device may never end.
+    let file = File::open(path).with_context(|| path.to_string())?;
+    file.take(MOST_BYTES + 1).read_to_string(&mut text).with_context(|| path.to_string())?;
+    ensure!(text.len() as u64 <= MOST_BYTES, "{path}: it is larger than {MOST_BYTES} bytes");
+    Ok(text)
 }
 
 fn structure_file(path: &str) -> Result<Structure> {

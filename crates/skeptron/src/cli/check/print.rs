@@ -162,7 +162,7 @@ pub(super) fn report(
     if !unjudged.is_empty() {
         writeln!(out, "not judged: {}", unjudged.join("; "))?;
     }
-    writeln!(out, "{}", ending(report, max_memory))
+    writeln!(out, "{}", ending(question, report, max_memory))
 }
 
 fn figures(report: &Report) -> String {
@@ -178,7 +178,7 @@ fn figures(report: &Report) -> String {
     )
 }
 
-fn ending(report: &Report, max_memory: usize) -> String {
+fn ending(question: &Question, report: &Report, max_memory: usize) -> String {
     let limit = readable(max_memory);
     let undecided = report.verdicts.iter().any(|verdict| verdict.holds.is_none());
     if report.out_of_memory {
@@ -193,7 +193,13 @@ fn ending(report: &Report, max_memory: usize) -> String {
              endless runs among them; raise --max-memory or ask for less"
         )
     } else if report.complete {
-        "complete: nothing else can happen".into()
+        let most = ElectionScenario::MOST_HURRY;
+        match question {
+            Question::Mutex(..) => "complete: nothing else can happen".into(),
+            Question::Election(..) => format!(
+                "complete: nothing else can happen unless more than {most} new rounds begin within one bound"
+            ),
+        }
     } else if undecided {
         "ended at the first violation; --keep-going decides the rest".into()
     } else {

@@ -66,9 +66,11 @@ impl Elected {
         if let Some(violation) = report.violations.first() {
             bail!("--tree elected: {} is violated: {}", violation.property, violation.detail);
         }
-        let (Some(leader), Some(parents)) = (report.leader, report.tree) else {
+        let Some(leader) = report.leader else {
             bail!("--tree elected: the nodes do not agree on a leader");
         };
+        // One node alone has no parent, and so no tree of its own.
+        let parents = report.tree.unwrap_or_else(|| vec![None; nodes]);
         let tree = Tree::new(parents).context("--tree elected")?;
         let (messages, time) = (report.messages.total, report.time.unwrap_or(0.0));
         Ok(Elected { leader, diameter: tree.diameter(), messages, time, tree })

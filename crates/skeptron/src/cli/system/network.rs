@@ -89,18 +89,28 @@ pub(super) fn graph(name: &str, nodes: usize) -> Result<Graph> {
     Graph::of_links(nodes, links.into_iter().map(|(a, b)| (id(a), id(b)))).context("--graph")
 }
 
-/// Lines with two linked nodes.
+/// How many nodes the links of a file are for: up to the highest that it names.
+pub(super) fn nodes_of_file(path: &str) -> Result<usize> {
+    let highest = links(path)?.into_iter().map(|(a, b)| a.max(b).index() + 1).max();
+    highest.with_context(|| format!("{path}: it has no links"))
+}
+
 fn file(path: &str, nodes: usize) -> Result<Graph> {
+    Graph::of_links(nodes, links(path)?).with_context(|| path.to_string())
+}
+
+/// Lines with two linked nodes.
+fn links(path: &str) -> Result<Vec<(NodeId, NodeId)>> {
     let mut links = Vec::new();
     for (number, line) in read(path)?.lines().enumerate() {
         let at = || format!("{path}: line {}", number + 1);
         match *line.split('#').next().unwrap_or_default().split_whitespace().collect::<Vec<_>>() {
             [] => {}
             [a, b] => {
-                links.push((names::node(a).with_context(at)?, names::node(b).with_context(at)?))
+                links.push((names::node(a).with_context(at)?, names::node(b).with_context(at)?));
             }
             _ => bail!("{}: a line is two linked nodes, as in `3 1`", at()),
         }
     }
-    Graph::of_links(nodes, links).with_context(|| path.to_string())
+    Ok(links)
 }
