@@ -63,7 +63,7 @@ pub struct CheckArgs {
     /// Every correct algorithm, once with all assumptions and once for each that is dropped:
     /// FIFO channels, no loss, no duplicates, no crash
     #[arg(long, conflicts_with_all = ["algorithm", "coordinator", "quorum", "structure", "tree",
-        "arbitration", "ring", "graph", "requesters", "initiators", "detector", "order", "loss",
+        "arbitration", "ring", "graph", "requesters", "initiators", "calls", "detector", "order", "loss",
         "duplicate", "crashes", "crash_when", "victims", "restarts", "premature", "suspicions",
         "no_reduction", "keep_going", "trace"])]
     pub all: bool,

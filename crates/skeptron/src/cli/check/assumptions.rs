@@ -42,14 +42,16 @@ const OF_MUTEXES: [Condition; 7] = [
     },
 ];
 
+/// Somebody calls without need; who suspects its leader calls besides, which is enough where detectors
+/// are wrong.
 const OF_ELECTIONS: [Condition; 7] = [
-    Condition { heading: "no fault", words: "", crashes: false },
-    Condition { heading: "one crash", words: "--crashes 1", crashes: true },
-    Condition { heading: "unordered", words: "--crashes 1 --order any", crashes: true },
-    Condition { heading: "early alarm", words: "--premature 1", crashes: false },
-    Condition { heading: "false suspicion", words: "--suspicions 1", crashes: false },
-    Condition { heading: "one loss", words: "--loss 1", crashes: false },
-    Condition { heading: "one duplicate", words: "--duplicate 1", crashes: false },
+    Condition { heading: "no fault", words: "--calls 1", crashes: false },
+    Condition { heading: "one crash", words: "--calls 1 --crashes 1", crashes: true },
+    Condition { heading: "unordered", words: "--calls 1 --crashes 1 --order any", crashes: true },
+    Condition { heading: "early alarm", words: "--calls 1 --premature 1", crashes: false },
+    Condition { heading: "false suspicion", words: "--calls 0 --suspicions 1", crashes: false },
+    Condition { heading: "one loss", words: "--calls 1 --loss 1", crashes: false },
+    Condition { heading: "one duplicate", words: "--calls 1 --duplicate 1", crashes: false },
 ];
 
 /// Which algorithms of which kind, and what may happen to them.
@@ -197,19 +199,18 @@ impl Table {
             conditions: &OF_ELECTIONS,
             lines: sound.map(line).collect(),
             nodes: args.system.nodes.unwrap_or(super::DEFAULT_NODES),
-            workload: format!("--calls {}", args.calls.unwrap_or(DEFAULT_CALLS)),
+            workload: String::new(),
         }
     }
 
     /// The system in words: `3 nodes, requests 1,1,2`.
     fn system(&self) -> String {
-        let workload = self.workload.trim_start_matches("--");
-        format!("{} nodes, {workload}", self.nodes)
+        match self.workload.strip_prefix("--") {
+            Some(workload) => format!("{} nodes, {workload}", self.nodes),
+            None => format!("{} nodes", self.nodes),
+        }
     }
 }
-
-/// One call that nobody needs; who suspects its leader calls besides.
-const DEFAULT_CALLS: u8 = 1;
 
 /// Of three nodes the last asks twice: enough for a late message of its first request to meet its
 /// second one.
@@ -263,9 +264,6 @@ fn command(args: &CheckArgs) -> String {
     }
     if let Some(requests) = &args.requests {
         words.push(format!("--requests {requests}"));
-    }
-    if let Some(calls) = args.calls {
-        words.push(format!("--calls {calls}"));
     }
     words.join(" ")
 }
