@@ -92,7 +92,11 @@ impl<P: Election> World<P> {
             initiators,
             victims: faults.victims.as_deref().map_or(u16::MAX, set),
             detector: scenario.detector,
-            most_rounds: 3 + 2 * u32::from(start.budget.calls) + 3 * faults.total(),
+            // Until detectors trust it, who comes back and who misses it may call in turn.
+            most_rounds: 3
+                + 2 * u32::from(start.budget.calls)
+                + 3 * faults.total()
+                + 6 * u32::from(faults.restarts),
         };
         world.forget_calls(&mut start);
         let mut memory = world.memory(false);

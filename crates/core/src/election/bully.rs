@@ -220,11 +220,12 @@ impl Bully {
             out.send(from, Msg::Ok(epoch));
             return Ok(());
         }
+        let is_late = epoch < self.epoch;
         if epoch > self.epoch {
             self.begin(if self.returned { epoch.next(self.me) } else { epoch }, out);
         }
         out.send(from, Msg::Ok(self.epoch));
-        if epoch < self.epoch && self.phase == Phase::Idle && self.leader == self.me {
+        if is_late && self.phase == Phase::Idle && self.leader == self.me {
             // The asker knows nothing of the last election: it is late, or was down then.
             out.send(from, Msg::Coordinator(self.epoch));
         }
@@ -339,7 +340,7 @@ impl Election for Bully {
             broken: Some(Broken {
                 flaw: "it asks the higher ones and does not hear the one that has just come back and leads",
                 breaks: Breaks::Termination,
-                shown_by: "-n 4 --crash 4@0..6 --initiators 1,2@5 --latency uniform:0.1..1 --detector perfect:1",
+                shown_by: "-n 3 --crash 3@0..11 --initiators 2@10 --latency 0.5 --bound 1",
                 refuted_by: "-n 3 --initiators 2 --crashes 1 --victims 3 --restarts 1",
             }),
             ..SOUND
