@@ -82,7 +82,7 @@ pub struct SimArgs {
     /// [default: all; if nobody can be suspected, P1 at 0]
     #[arg(long, value_name = "LIST|all", help_heading = "Election")]
     pub initiators: Option<String>,
-    /// What the nodes are told of crashes: perfect:DELAY, or imperfect:DELAY,RATE[,LASTING] with RATE
+    /// What the nodes are told of crashes: perfect:DELAY, or imperfect:DELAY,RATE,LASTING with RATE
     /// false suspicions per unit, each for LASTING units in the mean (5 if left out)
     /// [default: perfect:2]
     #[arg(long, value_name = "KIND", help_heading = "Election")]

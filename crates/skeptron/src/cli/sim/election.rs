@@ -200,7 +200,7 @@ fn initiators(text: Option<&str>, nodes: usize, suspicious: bool) -> Result<Vec<
     Ok(initiators)
 }
 
-/// `perfect:DELAY` or `imperfect:DELAY,RATE[,LASTING]`.
+/// `perfect:DELAY` or `imperfect:DELAY,RATE,LASTING`.
 fn detector(text: &str) -> Result<Detector> {
     let context = || format!("--detector {text}");
     let number = |number: &str| match number.trim().parse::<f64>() {
