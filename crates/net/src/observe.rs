@@ -1,0 +1,243 @@
+//! What can be seen of a node from outside: events as they happen, and metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use serde::{Deserialize, Serialize};
+use skeptron_core::NodeId;
+use tokio::sync::broadcast;
+
+/// Something that happened at a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// Its number at this node; a gap means that the reader was too slow.
+    pub number: u64,
+    /// When, in microseconds since the node started.
+    pub at_us: u64,
+    /// Where.
+    pub node: NodeId,
+    /// What.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum What {
+    /// Somebody here asked for a lock.
+    Requested {
+        /// Which.
+        lock: String,
+    },
+    /// Somebody here has it now.
+    Entered {
+        /// Which.
+        lock: String,
+        /// The fence of the entry.
+        fence: u64,
+    },
+    /// It was let go of here.
+    Released {
+        /// Which.
+        lock: String,
+        /// The fence of the entry.
+        fence: u64,
+    },
+    /// It was lost here.
+    Lost {
+        /// Which.
+        lock: String,
+        /// The fence of the entry.
+        fence: u64,
+    },
+    /// A message of its algorithm was sent.
+    Sent {
+        /// Of which lock.
+        lock: String,
+        /// To whom.
+        to: NodeId,
+        /// Its name in the paper.
+        message: String,
+    },
+    /// A message of its algorithm was taken.
+    Received {
+        /// Of which lock.
+        lock: String,
+        /// From whom.
+        from: NodeId,
+        /// Its name in the paper.
+        message: String,
+    },
+    /// A link came up.
+    LinkUp {
+        /// To whom.
+        peer: NodeId,
+    },
+    /// A link went down.
+    LinkDown {
+        /// To whom.
+        peer: NodeId,
+        /// Why.
+        why: String,
+    },
+    /// A view begins.
+    View {
+        /// Its epoch.
+        epoch: u64,
+    },
+}
+
+/// Labels of messages counted by algorithm and kind.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct MessageLabels {
+    /// The algorithm.
+    pub algorithm: &'static str,
+    /// The message's name in the paper.
+    pub message: &'static str,
+}
+
+/// Labels of what is counted for each peer.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct PeerLabels {
+    /// The peer, as `P2`.
+    pub peer: String,
+}
+
+/// What is counted and told of one node.
+#[derive(Debug)]
+pub struct Observer {
+    node: NodeId,
+    began: Instant,
+    registry: Registry,
+    events: broadcast::Sender<Event>,
+    number: AtomicU64,
+    /// Request to entry, in seconds.
+    pub acquire_seconds: Histogram,
+    /// Entry to release, in seconds.
+    pub hold_seconds: Histogram,
+    /// Entries so far.
+    pub entries: Counter,
+    /// Entries handed over between waiters of this node without the algorithm.
+    pub handovers: Counter,
+    /// Messages of algorithms sent.
+    pub sent: Family<MessageLabels, Counter>,
+    /// Messages of algorithms taken.
+    pub received: Family<MessageLabels, Counter>,
+    /// Messages that no correct node would have sent.
+    pub refused: Counter,
+    /// Envelopes of other views that were dropped.
+    pub dropped: Counter,
+    /// Lock names known.
+    pub locks: Gauge,
+    /// Locks held.
+    pub held: Gauge,
+    /// Requests waiting.
+    pub waiting: Gauge,
+    /// Connections made, by peer.
+    pub connects: Family<PeerLabels, Counter>,
+    /// Bytes sent and not yet acknowledged, by peer.
+    pub unacknowledged_bytes: Family<PeerLabels, Gauge>,
+    /// Connections and handshakes refused.
+    pub rejected: Counter,
+    /// Sessions of clients.
+    pub sessions: Gauge,
+    /// Sessions that ended because nothing was heard of them.
+    pub expired_sessions: Counter,
+}
+
+impl Observer {
+    /// Events that a slow reader may be behind.
+    pub const BACKLOG: usize = 4096;
+
+    /// For this node, from now.
+    #[must_use]
+    pub fn new(node: NodeId) -> Self {
+        let mut registry = Registry::with_prefix("skeptron");
+        // From one microsecond, an entry without a message, to about half a minute.
+        let seconds = || Histogram::new(exponential_buckets(1e-6, 4.0, 13));
+        let observer = Observer {
+            node,
+            began: Instant::now(),
+            events: broadcast::Sender::new(Self::BACKLOG),
+            number: AtomicU64::new(0),
+            acquire_seconds: seconds(),
+            hold_seconds: seconds(),
+            entries: Counter::default(),
+            handovers: Counter::default(),
+            sent: Family::default(),
+            received: Family::default(),
+            refused: Counter::default(),
+            dropped: Counter::default(),
+            locks: Gauge::default(),
+            held: Gauge::default(),
+            waiting: Gauge::default(),
+            connects: Family::default(),
+            unacknowledged_bytes: Family::default(),
+            rejected: Counter::default(),
+            sessions: Gauge::default(),
+            expired_sessions: Counter::default(),
+            registry: Registry::default(),
+        };
+        let o = &observer;
+        registry.register("acquire_seconds", "Request to entry", o.acquire_seconds.clone());
+        registry.register("hold_seconds", "Entry to release", o.hold_seconds.clone());
+        registry.register("entries", "Entries", o.entries.clone());
+        registry.register("local_handovers", "Entries without the algorithm", o.handovers.clone());
+        registry.register("messages_sent", "Messages of algorithms sent", o.sent.clone());
+        registry.register("messages_received", "Messages of algorithms taken", o.received.clone());
+        registry.register("messages_refused", "Messages against the rules", o.refused.clone());
+        registry.register("envelopes_dropped", "Envelopes of other views", o.dropped.clone());
+        registry.register("locks_known", "Lock names known", o.locks.clone());
+        registry.register("locks_held", "Locks held", o.held.clone());
+        registry.register("waiters", "Requests waiting", o.waiting.clone());
+        registry.register("link_connects", "Connections made", o.connects.clone());
+        registry.register(
+            "link_unacknowledged_bytes",
+            "Bytes sent and not yet acknowledged",
+            o.unacknowledged_bytes.clone(),
+        );
+        registry.register("handshakes_rejected", "Connections refused", o.rejected.clone());
+        registry.register("sessions", "Sessions of clients", o.sessions.clone());
+        registry.register("sessions_expired", "Sessions that ended", o.expired_sessions.clone());
+        Observer { registry, ..observer }
+    }
+
+    /// Tells whoever listens; costs next to nothing if nobody does.
+    pub fn tell(&self, what: impl FnOnce() -> What) {
+        if self.events.receiver_count() == 0 {
+            return;
+        }
+        let number = self.number.fetch_add(1, Ordering::Relaxed);
+        let at_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        // Nobody listens any more: nothing is lost.
+        let _ = self.events.send(Event { number, at_us, node: self.node, what: what() });
+    }
+
+    /// Everything that happens from now on.
+    #[must_use]
+    pub fn listen(&self) -> broadcast::Receiver<Event> {
+        self.events.subscribe()
+    }
+
+    /// For how long the node has been up.
+    #[must_use]
+    pub fn up(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// The metrics in the text form of OpenMetrics.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &self.registry)
+            .expect("writing into memory does not fail");
+        text
+    }
+}

@@ -1,0 +1,89 @@
+//! What a node says of itself and its locks: the same types for the library, the client API and the
+//! command line.
+
+use serde::{Deserialize, Serialize};
+use skeptron_core::NodeId;
+
+/// One lock as one node sees it: who holds it and who waits for it *there*.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockStatus {
+    /// Its name.
+    pub name: String,
+    /// The algorithm that guards it.
+    pub algorithm: String,
+    /// Where this is known.
+    pub node: NodeId,
+    /// Whoever holds it there.
+    pub holder: Option<Holder>,
+    /// How many wait for it there.
+    pub waiters: u32,
+}
+
+/// Whoever holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The fence of the entry.
+    pub fence: u64,
+    /// For how long, in milliseconds.
+    pub held_ms: u64,
+    /// What the holder calls itself; empty if it has not said.
+    pub owner: String,
+}
+
+/// A node and its links.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// The cluster's name.
+    pub cluster: String,
+    /// The node that answers.
+    pub node: NodeId,
+    /// Its version.
+    pub version: String,
+    /// The view's epoch.
+    pub epoch: u64,
+    /// The algorithm for locks that no prefix says otherwise of.
+    pub algorithm: String,
+    /// Algorithms by prefix of the lock name, the longest match wins.
+    pub prefixes: Vec<(String, String)>,
+    /// The members, the node itself included.
+    pub members: Vec<MemberStatus>,
+    /// For how long the node has been up, in milliseconds.
+    pub up_ms: u64,
+    /// Lock names that it knows.
+    pub known_locks: u64,
+    /// Locks held at it.
+    pub held_locks: u64,
+    /// Requests waiting at it.
+    pub waiters: u64,
+    /// Whether it is leaving and takes no more requests.
+    pub leaving: bool,
+}
+
+/// One member as the answering node sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberStatus {
+    /// Which.
+    pub node: NodeId,
+    /// Where it listens for other nodes.
+    pub address: String,
+    /// The link to it.
+    pub link: LinkState,
+    /// Why the link is down, if it is known.
+    pub trouble: Option<String>,
+    /// How often the link has been connected.
+    pub connects: u64,
+    /// Messages sent and not yet acknowledged.
+    pub unacknowledged: u64,
+}
+
+/// Whether a member can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkState {
+    /// The node itself.
+    Own,
+    /// Connected.
+    Up,
+    /// Not connected; being tried again.
+    Down,
+}
