@@ -40,7 +40,8 @@ impl Table {
 
     /// What is still held is lost: the guards are told first, then the algorithms.
     pub(crate) fn lose_all(self: &Arc<Self>) {
-        self.out.send_replace(true);
+        self.out.store(true, Ordering::SeqCst);
+        self.gone.notify_waiters();
         for cell in self.cells() {
             self.act(&cell, |act| {
                 if let Some(hold) = &act.state.holder {

@@ -16,14 +16,14 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::hash::BuildHasher as _;
 use std::pin::Pin;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxBuildHasher;
 use skeptron_core::{NodeId, SetupError};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Notify, oneshot};
 
 pub(crate) use cell::Cell;
 use instance::Factory;
@@ -70,7 +70,9 @@ pub(crate) struct Table {
     /// No new requests.
     leaving: AtomicBool,
     /// Whatever is held is lost, and nothing is entered any more.
-    out: watch::Sender<bool>,
+    out: AtomicBool,
+    /// Wakes whoever waits for that.
+    gone: Notify,
 }
 
 impl std::fmt::Debug for Table {
@@ -148,7 +150,8 @@ impl Table {
             observer,
             runtime: tokio::runtime::Handle::current(),
             leaving: AtomicBool::new(false),
-            out: watch::Sender::new(false),
+            out: AtomicBool::new(false),
+            gone: Notify::new(),
         }))
     }
 
@@ -191,16 +194,18 @@ impl Table {
 
     /// Waits until entries of this node are lost.
     pub(crate) async fn lost(&self) {
-        let mut out = self.out.subscribe();
         loop {
+            let gone = self.gone.notified();
+            if self.out.load(Ordering::SeqCst) {
+                return;
+            }
             let lease = match self.service.lease() {
                 Lease::Forever => None,
                 Lease::Until(end) => Some(end),
                 Lease::Over => return,
             };
             tokio::select! {
-                // The sender lives as long as the table.
-                _ = out.wait_for(|&out| out) => return,
+                () = gone => {}
                 () = sleep_until(lease) => {}
             }
         }
@@ -217,7 +222,7 @@ impl Table {
             Lease::Until(end) => Instant::now() < end,
             Lease::Over => false,
         };
-        leased && !*self.out.borrow()
+        leased && !self.out.load(Ordering::SeqCst)
     }
 
     fn others(&self) -> impl Iterator<Item = NodeId> + use<> {

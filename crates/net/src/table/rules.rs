@@ -45,7 +45,7 @@ impl Act<'_> {
         let since = Instant::now();
         self.table.observer.tell(|| What::Requested { lock: self.cell.name.to_string() });
         if self.state.waiters.is_empty() && self.request() {
-            return Answer::Granted(self.take(owner.into(), since));
+            return Answer::Granted(self.take(owner.into(), since, since));
         }
         let (reply, receiver) = oneshot::channel();
         self.state.tickets += 1;
@@ -96,8 +96,8 @@ impl Act<'_> {
     }
 
     /// The algorithm is in; the entry is the caller's.
-    fn take(&mut self, owner: Box<str>, asked: Instant) -> Guard {
-        let (fence, since) = (token(self.epoch, self.state.fence.attach()), Instant::now());
+    fn take(&mut self, owner: Box<str>, asked: Instant, since: Instant) -> Guard {
+        let fence = token(self.epoch, self.state.fence.attach());
         let observer = &self.table.observer;
         observer.acquire_seconds.observe((since - asked).as_secs_f64());
         observer.entries.inc();
@@ -113,7 +113,7 @@ impl Act<'_> {
             && let Some(waiter) = self.state.waiters.pop_front()
         {
             self.table.observer.waiting.dec();
-            let guard = self.take(waiter.owner, waiter.since);
+            let guard = self.take(waiter.owner, waiter.since, Instant::now());
             match waiter.reply.send(guard) {
                 Ok(()) => return,
                 Err(unwanted) => {
