@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::client::RemoteGrant;
 use crate::table::{Cell, Table};
 
 /// A held lock. Dropping it releases.
@@ -19,6 +20,8 @@ pub struct Guard {
 enum Hold {
     /// At a node in this process.
     Local { table: Arc<Table>, cell: Arc<Cell> },
+    /// At a node elsewhere, by a session.
+    Remote(RemoteGrant),
 }
 
 /// Why a release told nobody.
@@ -46,6 +49,11 @@ impl Guard {
         Guard { fence, hold: Some(Hold::Local { table, cell }) }
     }
 
+    /// A lock held at a node elsewhere.
+    pub(crate) fn remote(grant: RemoteGrant) -> Self {
+        Guard { fence: grant.fence(), hold: Some(Hold::Remote(grant)) }
+    }
+
     fn hold(&self) -> &Hold {
         self.hold.as_ref().expect(HOLDS)
     }
@@ -60,6 +68,7 @@ impl Guard {
     pub fn name(&self) -> &str {
         match self.hold() {
             Hold::Local { cell, .. } => &cell.name,
+            Hold::Remote(grant) => grant.name(),
         }
     }
 
@@ -74,6 +83,7 @@ impl Guard {
     pub fn is_valid(&self) -> bool {
         match self.hold() {
             Hold::Local { table, cell } => table.is_held(cell, self.fence),
+            Hold::Remote(grant) => grant.is_valid(),
         }
     }
 
@@ -81,6 +91,7 @@ impl Guard {
     pub async fn lost(&self) {
         match self.hold() {
             Hold::Local { table, .. } => table.lost().await,
+            Hold::Remote(grant) => grant.lost().await,
         }
     }
 
@@ -97,6 +108,7 @@ impl Guard {
                     Err(ReleaseError::Lost(cell.name.to_string()))
                 }
             }
+            Hold::Remote(grant) => grant.release().await,
         }
     }
 }
