@@ -11,13 +11,13 @@ use axum::response::sse::{KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
 use serde::Deserialize;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 
 use super::listen::Stage;
 use super::messages::{Health, Listing};
 use super::refusal::Refusal;
 use super::routes::{Desk, Filter};
-use crate::observe::{Event, What};
+use crate::observe::{Event, Events, What};
 use crate::report::{LinkState, Status};
 
 /// The description of the API, as it is served.
@@ -97,7 +97,7 @@ pub(super) async fn events(
 
 /// One reader of the events.
 struct Reader {
-    events: broadcast::Receiver<Event>,
+    events: Events,
     prefix: Option<String>,
     stage: watch::Receiver<Stage>,
 }
@@ -107,7 +107,7 @@ impl Reader {
     async fn next(&mut self) -> Option<axum::response::sse::Event> {
         loop {
             let event = tokio::select! {
-                event = self.events.recv() => event,
+                event = self.events.next() => event,
                 _ = self.stage.wait_for(|stage| *stage > Stage::Open) => return None,
             };
             match event {
