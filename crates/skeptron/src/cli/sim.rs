@@ -196,10 +196,10 @@ impl SimArgs {
         if let Algorithm::Election(info) = self.named()? {
             return self.run_election(info, out);
         }
-        let (info, scenario) = self.scenario()?;
+        let (info, scenario, elected) = self.scenario_and_tree()?;
         match &self.seeds {
             Some(range) => self.run_seeds(info, &scenario, parse_seeds(range)?, out),
-            None => self.run_one(info, &scenario, out),
+            None => self.run_one(info, &scenario, elected, out),
         }
     }
 
@@ -226,9 +226,15 @@ impl SimArgs {
     /// # Errors
     /// If something is unknown, malformed, impossible, or for elections only.
     pub fn scenario(&self) -> Result<(&'static Info, Scenario)> {
+        let (info, scenario, _) = self.scenario_and_tree()?;
+        Ok((info, scenario))
+    }
+
+    /// The same, and how its tree was elected, if it was.
+    fn scenario_and_tree(&self) -> Result<(&'static Info, Scenario, Option<Elected>)> {
         let info = names::mutex(self.algorithm.as_deref().unwrap_or_default())?;
         self.refuse_options_of_elections(info)?;
-        let (setup, _) = self.system.setup_in(info, DEFAULT_NODES, &self.network())?;
+        let (setup, elected) = self.system.setup_in(info, DEFAULT_NODES, &self.network())?;
         let nodes = setup.nodes();
         let coordinator =
             (info.layout == Layout::Coordinator && nodes > 1).then(|| setup.coordinator());
@@ -250,17 +256,12 @@ impl SimArgs {
             setup,
         };
         scenario.check(info)?;
-        Ok((info, scenario))
+        Ok((info, scenario, elected))
     }
 
     /// The network, in which a tree may be elected before the run.
     fn network(&self) -> Network<'_> {
         Network { latency: &self.latency, order: self.order.into(), seed: self.seed }
-    }
-
-    /// How the tree was elected, if it was.
-    fn elected(&self, info: &Info) -> Result<Option<Elected>> {
-        Ok(self.system.setup_in(info, DEFAULT_NODES, &self.network())?.1)
     }
 
     /// The same with another seed, by which another tree may be elected.
@@ -410,6 +411,7 @@ impl SimArgs {
         &self,
         info: &'static Info,
         scenario: &Scenario,
+        elected: Option<Elected>,
         out: &mut impl Write,
     ) -> Result<Verdict> {
         let files = traces::create(&self.trace)?;
@@ -423,7 +425,6 @@ impl SimArgs {
                 writeln!(out)?;
             }
         }
-        let elected = self.elected(info)?;
         if self.json {
             print::json(&report, elected, out)?;
         } else {
