@@ -19,9 +19,6 @@ use crate::local::{self, CALL, Cell, Deed, Event, LetterId, Locals, suspect, tru
 use crate::property::{Properties, Property};
 use crate::scenario::ScenarioError;
 
-/// So many times in one step an application may be told of a leader that it suspects, and call.
-const MOST_CALLS: u8 = 4;
-
 /// The rules of the game.
 pub(crate) struct World<P: Election> {
     pub(super) nodes: usize,
@@ -252,7 +249,7 @@ impl<P: Election> World<P> {
         if !self.is_initiator(node) || !leaderless {
             return;
         }
-        if calls < MOST_CALLS {
+        if calls < ElectionScenario::MOST_CALLS {
             self.call(memory, state, node, calls, found);
         } else {
             found.insert(Property::Termination);

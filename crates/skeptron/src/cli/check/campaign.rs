@@ -10,9 +10,6 @@ use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, Ticks, What};
 
 use super::trace::{Letter, Moment, Story};
 
-/// So many times in one step an application calls because it suspects the leader it is told of.
-const MOST_CALLS: u8 = 4;
-
 /// Takes the steps.
 ///
 /// # Errors
@@ -230,7 +227,8 @@ impl<P: Election> Campaign<P> {
     fn call_if_leaderless(&mut self, node: NodeId, calls: u8) {
         let leader = self.named[node.index()];
         let suspects = leader.is_some_and(|leader| self.suspects[node.index()].contains(leader));
-        if suspects && self.initiators.contains(node) && calls < MOST_CALLS {
+        let may_call = self.initiators.contains(node) && calls < ElectionScenario::MOST_CALLS;
+        if suspects && may_call {
             self.call(node, calls);
         }
     }
