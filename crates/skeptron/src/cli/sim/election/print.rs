@@ -10,8 +10,7 @@ use skeptron_sim::election::{Detector, Report, Scenario};
 use skeptron_sim::trace::TICKS_PER_UNIT;
 use skeptron_sim::{Fault, PlannedFault};
 
-use super::super::super::table::{number, table};
-use super::super::print::counted;
+use super::super::super::table::{counted, number, table};
 
 /// More leaders than this are only counted.
 const MOST_LEADERS: usize = 20;
