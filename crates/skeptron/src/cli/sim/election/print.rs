@@ -114,6 +114,9 @@ fn leaders(report: &Report, out: &mut impl Write) -> io::Result<()> {
     }
     let alive = format!("all {} that are alive", report.live);
     match report.leader {
+        Some(leader) if report.leaders.is_empty() => {
+            writeln!(out, "leader       {leader} as at the start: nobody named anybody")
+        }
         Some(leader) => writeln!(out, "leader       {leader}, as {alive} say"),
         None if report.live == 0 => writeln!(out, "leader       none: nobody is alive"),
         None => writeln!(out, "leader       none that {alive} agree on"),
