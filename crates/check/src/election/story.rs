@@ -151,9 +151,11 @@ impl<P: Election> Teller<'_, P> {
                     super::state::NOBODY => {
                         format!("nothing more happens, and {name} names nobody")
                     }
-                    dead => {
-                        let dead = NodeId::new(dead.into());
-                        format!("nothing more happens, and {name} names {dead}, which is down")
+                    named => {
+                        let is_up = self.state.sites[named as usize].up;
+                        let state = if is_up { "cut off" } else { "down" };
+                        let named = NodeId::new(named.into());
+                        format!("nothing more happens, and {name} names {named}, which is {state}")
                     }
                 };
                 (node, detail)

@@ -6,10 +6,10 @@
 //! that had to arrive at that node by then; a detector tells within so many slots. A tick waits for all
 //! of these.
 
-use skeptron_core::NodeId;
 use skeptron_core::catalogue::{ElectionInfo, Order};
 use skeptron_core::election::{Elected, Election};
 use skeptron_core::monitor::{Discord, Leadership};
+use skeptron_core::{NodeId, Setup};
 
 use super::memory::{Judges, Memory, Word};
 use super::scenario::ElectionScenario;
@@ -26,6 +26,7 @@ pub(crate) struct World<P: Election> {
     locals: Locals<P>,
     judges: Judges,
     pub(super) start: State,
+    setup: Setup,
     judged: Properties,
     pub(super) initiators: u16,
     pub(super) victims: u16,
@@ -85,6 +86,7 @@ impl<P: Election> World<P> {
             locals,
             judges: Judges::new(Leadership::new(n, highest)),
             start: State::empty(),
+            setup: scenario.setup.clone(),
             judged,
             initiators,
             victims: faults.victims.as_deref().map_or(u16::MAX, set),
@@ -360,17 +362,29 @@ impl<P: Election> World<P> {
         if !state.called || state.crashed {
             return None;
         }
-        let first = sites.iter().find(|site| site.up)?.named;
-        let lost = sites.iter().position(|site| site.up && !is_led(site));
-        let other = sites.iter().position(|site| site.up && site.named != first);
-        lost.map(|node| (node, Lack::Leader)).or(other.map(|node| (node, Lack::Consent)))
+        let parts = self.setup.parts(|node| sites[node.index()].up);
+        let called = |part: &[NodeId]| part.iter().any(|node| sites[node.index()].called);
+        // Nobody can tell the other parts of a network that a crash has cut apart.
+        let judged = parts.iter().filter(|part| parts.len() == 1 || called(part));
+        judged.filter_map(|part| leaderless_in(part, state)).next()
     }
+}
+
+/// Who does not name the leader of its part of the network.
+fn leaderless_in(part: &[NodeId], state: &State) -> Option<(usize, Lack)> {
+    let named = |node: &NodeId| state.sites[node.index()].named;
+    let is_led =
+        |node: &NodeId| named(node) != NOBODY && part.contains(&NodeId::new(named(node).into()));
+    let first = named(part.first()?);
+    let lost = part.iter().find(|&node| !is_led(node)).map(|node| (node, Lack::Leader));
+    let other = part.iter().find(|&node| named(node) != first).map(|node| (node, Lack::Consent));
+    lost.or(other).map(|(node, lack)| (node.index(), lack))
 }
 
 /// What is wrong with an election that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lack {
-    /// A node names nobody who is alive.
+    /// A node names nobody who is alive and in reach.
     Leader,
     /// Two nodes name different leaders, though nobody has crashed since the first call.
     Consent,
