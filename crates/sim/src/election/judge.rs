@@ -9,7 +9,7 @@ use skeptron_core::{Message as _, NodeId, NodeSet};
 use super::simulation::Simulation;
 use super::{Messages, Outcome, Reign, Report};
 use crate::metrics::units;
-use crate::trace::{Header, TICKS_PER_UNIT, Ticks, Trace, VERSION};
+use crate::trace::{Header, Ticks};
 use crate::troubles::Health;
 
 /// What went on since somebody last called, was told something or fell victim to a fault.
@@ -210,18 +210,10 @@ impl<P: Election> Simulation<'_, P> {
             lost: tally.lost,
             duplicated: tally.duplicated,
             events: tally.events,
-            trace_hash: format!("{:016x}", self.hash),
+            trace_hash: self.hash.to_string(),
         };
-        let header = Header {
-            skeptron: VERSION,
-            algorithm: self.info.name.into(),
-            setup: self.scenario.setup.clone(),
-            order: self.scenario.order,
-            ticks_per_unit: TICKS_PER_UNIT,
-            command: None,
-        };
-        let trace =
-            self.recorder.map(|recorder| Trace { header, records: recorder.into_records() });
+        let header = Header::of(self.info.name, &self.scenario.setup, self.scenario.order);
+        let trace = self.recorder.map(|recorder| recorder.into_trace(header));
         Outcome { report, trace }
     }
 }
