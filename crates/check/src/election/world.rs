@@ -14,6 +14,7 @@ use skeptron_core::{NodeId, Setup};
 use super::memory::{Judges, Memory, Word};
 use super::scenario::ElectionScenario;
 use super::state::{Budget, Move, NOBODY, Packet, Site, State};
+use crate::flight;
 use crate::game::{Game, Outlook, mix};
 use crate::local::{self, CALL, Cell, Deed, Event, LetterId, Locals, suspect, trust};
 use crate::property::{Properties, Property};
@@ -124,7 +125,7 @@ impl<P: Election> World<P> {
         let sites = state.sites;
         state.flight.retain(|packet| !packet.late || sites[packet.to as usize].up);
         state.flight.iter_mut().for_each(|packet| packet.late = true);
-        self.sort(state);
+        flight::sort(&mut state.flight, self.order);
         state.hurry = 0;
         for site in &mut state.sites[..self.nodes] {
             if site.up && memory.facts(site.cell).alarms > 0 {
@@ -180,7 +181,7 @@ impl<P: Election> World<P> {
         state.flight.retain(|packet| usize::from(packet.to) != node);
         let sent = state.flight.iter_mut().filter(|packet| usize::from(packet.from) == node);
         sent.for_each(|packet| packet.orphan = true);
-        self.sort(state);
+        flight::sort(&mut state.flight, self.order);
         for site in state.sites[..self.nodes].iter_mut().filter(|site| site.up) {
             site.set_owed(node, u8::from(!site.suspects(node)));
         }
@@ -214,13 +215,6 @@ impl<P: Election> World<P> {
     fn forget_calls(&self, state: &mut State) {
         if state.budget.calls == 0 {
             state.sites[..self.nodes].iter_mut().for_each(|site| site.may_call = false);
-        }
-    }
-
-    /// Restores the fixed order of what is in flight on an unordered channel.
-    fn sort(&self, state: &mut State) {
-        if self.order == Order::Any {
-            state.flight.sort_unstable();
         }
     }
 
@@ -313,11 +307,7 @@ impl<P: Election> World<P> {
             return;
         }
         let packet = Packet { from: from as u8, to, late: false, orphan: false, letter };
-        let place = match self.order {
-            Order::Fifo => state.flight.partition_point(|other| other.link() <= packet.link()),
-            Order::Any => state.flight.partition_point(|other| *other <= packet),
-        };
-        state.flight.insert(place, packet);
+        flight::launch(&mut state.flight, self.order, packet);
     }
 
     fn elect(
@@ -489,13 +479,9 @@ impl<P: Election> Game for World<P> {
                 sum = sum.wrapping_add(mix(site.owed, rest | 1 << 62));
             }
         }
-        let mut place = 0;
-        let mut link = (u8::MAX, 0);
-        for packet in &state.flight {
-            // A sum does not depend on the order, which is as it should be on an unordered channel.
-            place = if self.order == Order::Fifo && packet.link() == link { place + 1 } else { 0 };
-            link = packet.link();
-            let rest = u64::from(packet.envelope()) | place << 40 | 1 << 63;
+        // A sum does not depend on the order, which is as it should be on an unordered channel.
+        for (rank, packet) in flight::ranked(&state.flight, self.order) {
+            let rest = u64::from(packet.envelope()) | rank << 40 | 1 << 63;
             sum = sum.wrapping_add(mix(memory.nodes.letter_hash(packet.letter), rest));
         }
         sum
