@@ -10,23 +10,38 @@ use clap_complete::Shell;
 mod bench;
 pub mod check;
 mod compare;
+mod duration;
 mod estimate;
 pub mod explain;
+mod failure;
 mod list;
+mod lock;
+mod locks;
+mod logs;
 mod names;
+mod node;
+mod plans;
 mod quorum;
+mod reach;
+mod runtime;
 pub mod sim;
+mod status;
 mod structure;
 pub mod system;
 mod table;
 pub mod textbook;
+mod tls;
 mod traces;
+mod up;
 
-/// Distributed mutual exclusion and elections: run, measure, check and see the classical algorithms.
+/// Locks among machines, and the classical algorithms behind them: run, measure, check and see them.
 #[derive(Debug, Parser)]
 #[command(name = "skeptron", version, about, long_about = None, max_term_width = 100)]
 #[command(after_help = "Examples:
-  skeptron list                                   what there is
+  skeptron up                                     a cluster on this machine, to try things out
+  skeptron lock deploy -- ./deploy.sh             run it while nobody else runs it
+  skeptron locks                                  who holds what, who waits
+  skeptron list                                   what algorithms there are
   skeptron explain maekawa                        one page on an algorithm
   skeptron sim raymond -n 15 --tree balanced:2    run and measure one
   skeptron compare -n 4,16,64                     all of them, claim beside measurement
@@ -36,7 +51,7 @@ mod traces;
   skeptron quorum best -n 13                      which quorums for 13 nodes?
 
 Exit codes: 0 fine, 1 a property was violated or a claim missed, 2 bad input,
-3 a search ended before everything was explored.")]
+3 a search ended before everything was explored, 69 no node can be reached; `lock` has more of its own.")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -44,6 +59,18 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Start a cluster on this machine, in one process, to try things out
+    Up(Box<up::UpArgs>),
+    /// Run a command while holding a lock
+    Lock(Box<lock::LockArgs>),
+    /// List the locks that are held or waited for: holder, fence, waiters, since when
+    Locks(locks::LocksArgs),
+    /// Show a node, its members and its links
+    Status(status::StatusArgs),
+    /// Run one node of a real cluster
+    Node(node::NodeArgs),
+    /// Make certificates for nodes and clients
+    Tls(tls::TlsArgs),
     /// List the algorithms: name, paper, family, channel, claims
     List(list::ListArgs),
     /// Explain one algorithm: idea, rules, costs, assumptions
@@ -79,6 +106,8 @@ pub enum Verdict {
     Violated,
     /// Nothing was violated as far as the search went, but it ended before everything was explored.
     Incomplete,
+    /// With a code that is another program's, or says of itself what it means.
+    Exited(u8),
 }
 
 /// Runs the command line of this process.
@@ -92,13 +121,19 @@ pub fn main() -> ExitCode {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,
         Ok(Verdict::Violated) => ExitCode::from(1),
         Ok(Verdict::Incomplete) => ExitCode::from(3),
+        Ok(Verdict::Exited(code)) => ExitCode::from(code),
         // Whoever reads our output has had enough: not an error.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "error: {error:#}");
-            ExitCode::from(2)
+            ExitCode::from(code(&error))
         }
     }
+}
+
+/// 2 for bad input; some other failures have a code of their own.
+fn code(error: &anyhow::Error) -> u8 {
+    error.downcast_ref::<failure::Failure>().map_or(2, failure::Failure::code)
 }
 
 /// Help goes to standard output as it is; a mistake becomes one line.
@@ -128,6 +163,12 @@ impl Cli {
     fn run(self) -> anyhow::Result<Verdict> {
         let mut out = io::stdout().lock();
         match self.command {
+            Command::Up(args) => args.run(&mut out),
+            Command::Lock(args) => args.run(),
+            Command::Locks(args) => args.run(&mut out),
+            Command::Status(args) => args.run(&mut out),
+            Command::Node(args) => args.run(&mut out),
+            Command::Tls(args) => args.run(&mut out),
             Command::List(args) => args.run(&mut out),
             Command::Explain(args) => args.run(&mut out),
             Command::Sim(args) => args.run(&mut out),

@@ -1,0 +1,76 @@
+//! Ways to fail that scripts want to tell apart.
+
+use std::time::Duration;
+
+use skeptron_net::client::ClientError;
+use thiserror::Error;
+
+use super::duration;
+
+/// Why a command came to nothing although its input was fine. Each has an exit code of its own.
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    /// Nobody answers.
+    #[error(
+        "{0}; is one running? `skeptron up` starts a cluster to try, --endpoint says where to ask"
+    )]
+    Unreachable(String),
+    /// Somebody else had the lock all the time.
+    #[error("`{name}` was not to be had within {}; somebody else holds it (`skeptron locks` shows who)", duration::written(*.wait))]
+    NotInTime {
+        /// Which lock.
+        name: String,
+        /// How long it was waited for.
+        wait: Duration,
+    },
+    /// Somebody else has the lock.
+    #[error("`{0}` is held or waited for by somebody else; leave out --no-wait to wait for it")]
+    Held(String),
+    /// The lock was lost while it was used.
+    #[error("the lock `{name}` (fence {fence}) was lost while `{command}` ran; {ended}")]
+    Lost {
+        /// Which lock.
+        name: String,
+        /// The fence of the entry.
+        fence: u64,
+        /// What was run.
+        command: String,
+        /// What became of that.
+        ended: &'static str,
+    },
+    /// There is no such command.
+    #[error("there is no command `{0}`")]
+    NoCommand(String),
+    /// The command cannot be run.
+    #[error("`{command}` cannot be run: {source}")]
+    NotRunnable {
+        /// Which.
+        command: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl Failure {
+    /// The exit code. Those of the lock itself are from `sysexits.h`, so that they are unlikely to be
+    /// the command's own; the last two are the shell's.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Failure::Unreachable(_) => 69,
+            Failure::NotInTime { .. } | Failure::Held(_) => 75,
+            Failure::Lost { .. } => 76,
+            Failure::NotRunnable { .. } => 126,
+            Failure::NoCommand(_) => 127,
+        }
+    }
+}
+
+/// What a client's error means for the exit code.
+pub(crate) fn of_client(error: ClientError) -> anyhow::Error {
+    match error {
+        ClientError::Unreachable(_) | ClientError::SessionOver => {
+            Failure::Unreachable(error.to_string()).into()
+        }
+        other => other.into(),
+    }
+}

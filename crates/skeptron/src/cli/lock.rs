@@ -1,0 +1,185 @@
+//! `skeptron lock`.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use nix::sys::signal::Signal;
+use skeptron_net::client::{Client, ClientConfig};
+use skeptron_net::{Guard, ReleaseError};
+
+use super::Verdict;
+use super::duration;
+use super::failure::{self, Failure};
+use super::reach::ReachArgs;
+use super::runtime::{self, Signals};
+use child::Child;
+
+mod child;
+mod inherited;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skeptron lock deploy -- ./deploy.sh                 run it while nobody else runs it
+  skeptron lock deploy --wait 5s -- ./deploy.sh       … but wait for 5 seconds at most
+  skeptron lock nightly --no-wait -- ./report         … or not at all: one is enough
+  skeptron lock orders/42 -- sh -c 'write --fence $SKEPTRON_FENCE'
+
+CMD finds the lock's name in SKEPTRON_LOCK and the fence of this entry in SKEPTRON_FENCE: a number that
+rises from holder to holder, so that whatever CMD writes to can refuse one who lost the lock unawares.
+TERM, INT, HUP, QUIT, USR1 and USR2 are passed on to CMD; while the lock is still waited for they end
+the wait. If the lock is lost, CMD gets TERM, and KILL after --kill-after.
+
+Exit codes: that of CMD, 128+S if signal S ended it, or
+   2  bad input, or the node refuses
+  69  no node can be reached
+  75  not acquired: not in time, or not at once with --no-wait
+  76  the lock was lost while CMD ran
+ 126  CMD cannot be run
+ 127  there is no CMD of that name")]
+pub(crate) struct LockArgs {
+    /// The lock: 1 to 255 bytes without control characters
+    name: String,
+    /// Wait so long at most, as in 500ms, 5s or 2m [default: as long as it takes]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    wait: Option<Duration>,
+    /// Take it now or not at all
+    #[arg(long, conflicts_with = "wait")]
+    no_wait: bool,
+    /// How long after its last sign of life this process counts as dead and its lock goes to the next
+    #[arg(long, value_name = "TIME", value_parser = duration::some, default_value = "10s")]
+    ttl: Duration,
+    /// What the holder is called in listings [default: user, host and process]
+    #[arg(long, value_name = "TEXT")]
+    owner: Option<String>,
+    /// How long CMD may take to end when the lock is lost, before it is killed
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "5s")]
+    kill_after: Duration,
+    /// Say nothing; the exit code tells
+    #[arg(short, long)]
+    quiet: bool,
+    /// Say when the lock is waited for, taken and released
+    #[arg(short, long, conflicts_with = "quiet")]
+    verbose: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
+    /// What to run while the lock is held
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// How long a node is told that nothing is wanted any more, before its session's end has to do.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+impl LockArgs {
+    pub(crate) fn run(self) -> Result<Verdict> {
+        let quiet = self.quiet;
+        let ended = runtime::on_one_thread(self.lock_and_run());
+        match ended {
+            Err(error) if quiet => Ok(Verdict::Exited(super::code(&error))),
+            ended => ended,
+        }
+    }
+
+    async fn lock_and_run(self) -> Result<Verdict> {
+        // From the first moment on: whoever gives up must leave the queue, not only die.
+        let mut signals = Signals::listen(&child::forwarded())?;
+        let owner = self.owner.clone().unwrap_or_else(inherited::owner);
+        let config = self.reach.config(self.ttl, owner)?;
+        let client = match signals.unless(connect(config)).await {
+            Ok(client) => client?,
+            Err(signal) => return Ok(self.gives_up(signal)),
+        };
+        let ended = match signals.unless(self.acquire(&client)).await {
+            Ok(Ok(guard)) => self.run_holding(guard, &mut signals).await,
+            Ok(Err(error)) => Err(error),
+            Err(signal) => Ok(self.gives_up(signal)),
+        };
+        // A node that does not take the farewell notices by itself, after the TTL.
+        let _ = tokio::time::timeout(FAREWELL, client.close()).await;
+        ended
+    }
+
+    fn gives_up(&self, signal: Signal) -> Verdict {
+        self.tell(|| format!("{signal}: gave up waiting for `{}`", self.name));
+        Verdict::Exited(runtime::exit_code(signal))
+    }
+
+    async fn acquire(&self, client: &Client) -> Result<Guard> {
+        let name = &self.name;
+        self.tell(|| format!("waiting for `{name}`"));
+        let got = match (self.no_wait, self.wait) {
+            (true, _) => client.try_lock(name).await,
+            (false, Some(wait)) => client.lock_within(name, wait).await,
+            (false, None) => client.lock(name).await.map(Some),
+        };
+        let refusal = || match self.wait {
+            Some(wait) => Failure::NotInTime { name: name.clone(), wait },
+            None => Failure::Held(name.clone()),
+        };
+        Ok(got.map_err(failure::of_client)?.ok_or_else(refusal)?)
+    }
+
+    async fn run_holding(&self, guard: Guard, signals: &mut Signals) -> Result<Verdict> {
+        let (name, fence) = (&self.name, guard.fence());
+        self.tell(|| format!("holding `{name}`, fence {fence}"));
+        let mut child = match Child::start(&self.command, name, fence) {
+            Ok(child) => child,
+            Err(failure) => {
+                self.release(guard).await?;
+                return Err(failure.into());
+            }
+        };
+        let code = loop {
+            tokio::select! {
+                code = child.exit_code() => break code?,
+                () = guard.lost() => {
+                    child.terminate(self.kill_after).await;
+                    return Err(self.lost(fence, "it was ended").into());
+                }
+                signal = signals.next() => child.forward(signal),
+            }
+        };
+        self.release(guard).await?;
+        Ok(Verdict::Exited(code))
+    }
+
+    /// Not being able to tell the node is no failure of the command, which ended in time; having lost
+    /// the lock before is.
+    async fn release(&self, guard: Guard) -> Result<()> {
+        let fence = guard.fence();
+        match tokio::time::timeout(FAREWELL, guard.release()).await {
+            Ok(Ok(())) => self.tell(|| format!("released `{}`", self.name)),
+            Ok(Err(ReleaseError::Lost(_))) => {
+                return Err(self.lost(fence, "it ended by itself afterwards").into());
+            }
+            Ok(Err(error @ ReleaseError::Unreachable { .. })) => self.warn(&error.to_string()),
+            Err(_) => {
+                self.warn("the node does not answer; the lock goes to the next after the TTL")
+            }
+        }
+        Ok(())
+    }
+
+    fn lost(&self, fence: u64, ended: &'static str) -> Failure {
+        let command = self.command[0].to_string_lossy().into_owned();
+        Failure::Lost { name: self.name.clone(), fence, command, ended }
+    }
+
+    fn tell(&self, what: impl FnOnce() -> String) {
+        if self.verbose {
+            eprintln!("skeptron: {}", what());
+        }
+    }
+
+    fn warn(&self, what: &str) {
+        if !self.quiet {
+            eprintln!("warning: {what}");
+        }
+    }
+}
+
+async fn connect(config: ClientConfig) -> Result<Client> {
+    Client::connect(config).await.map_err(failure::of_client)
+}

@@ -1,0 +1,99 @@
+//! The locks of a cluster, put together from what each member knows.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use skeptron_core::NodeId;
+use skeptron_net::report::LockStatus;
+
+/// What is held or waited for anywhere.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Listing {
+    /// By name.
+    pub(super) locks: Vec<Lock>,
+    /// The members that did not answer in time.
+    pub(super) silent: Vec<NodeId>,
+}
+
+/// One lock in the whole cluster.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Lock {
+    /// Its name.
+    pub(super) name: String,
+    /// The algorithm that guards it.
+    pub(super) algorithm: String,
+    /// Whoever holds it; none while it is on its way.
+    pub(super) holder: Option<Holder>,
+    /// How many wait for it in all.
+    pub(super) waiters: u64,
+    /// Where they wait.
+    pub(super) waiting: Vec<(NodeId, u32)>,
+}
+
+/// Whoever holds a lock, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Holder {
+    /// At which node.
+    pub(super) node: NodeId,
+    /// What it calls itself.
+    pub(super) owner: String,
+    /// The fence of its entry.
+    pub(super) fence: u64,
+    /// For how long, in milliseconds.
+    pub(super) held_ms: u64,
+}
+
+impl Listing {
+    /// From what the members say. They do not say it at the same moment: if a lock went from one to
+    /// the other meanwhile, the later holder, of the larger fence, counts.
+    pub(super) fn new(seen: Vec<LockStatus>, silent: Vec<NodeId>) -> Self {
+        let mut locks: BTreeMap<String, Lock> = BTreeMap::new();
+        for status in seen {
+            let LockStatus { name, algorithm, node, holder, waiters } = status;
+            let lock = locks.entry(name.clone()).or_insert_with(|| Lock {
+                name,
+                algorithm,
+                holder: None,
+                waiters: 0,
+                waiting: Vec::new(),
+            });
+            if let Some(holder) = holder
+                && lock.holder.as_ref().is_none_or(|known| known.fence < holder.fence)
+            {
+                let (fence, held_ms, owner) = (holder.fence, holder.held_ms, holder.owner);
+                lock.holder = Some(Holder { node, owner, fence, held_ms });
+            }
+            if waiters > 0 {
+                lock.waiters += u64::from(waiters);
+                lock.waiting.push((node, waiters));
+            }
+        }
+        Listing { locks: locks.into_values().collect(), silent }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skeptron_net::report;
+
+    use super::*;
+
+    fn seen(name: &str, node: usize, fence: Option<u64>, waiters: u32) -> LockStatus {
+        let holder =
+            fence.map(|fence| report::Holder { fence, held_ms: 5, owner: "somebody".into() });
+        let (name, algorithm) = (name.to_string(), "raymond".to_string());
+        LockStatus { name, algorithm, node: NodeId::new(node), holder, waiters }
+    }
+
+    #[test]
+    fn what_the_members_say_becomes_one_line_for_each_lock() {
+        let all = vec![seen("b", 0, Some(7), 1), seen("a", 1, None, 2), seen("b", 2, Some(8), 3)];
+        let listing = Listing::new(all, vec![NodeId::new(3)]);
+        let [a, b] = listing.locks.as_slice() else { panic!("{listing:?}") };
+        assert_eq!((a.name.as_str(), a.waiters, &a.holder), ("a", 2, &None));
+        assert_eq!(b.waiting, [(NodeId::new(0), 1), (NodeId::new(2), 3)]);
+        let holder = b.holder.as_ref().unwrap();
+        assert_eq!((b.waiters, holder.node, holder.fence), (4, NodeId::new(2), 8));
+        assert_eq!(listing.silent, [NodeId::new(3)]);
+    }
+}

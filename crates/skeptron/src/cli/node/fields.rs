@@ -1,0 +1,220 @@
+//! Every setting of a node: its key, what it takes, its default and what it is for. The file, the
+//! environment, `--print-config` and the documentation all go by this list.
+
+use skeptron_net::api::ApiConfig;
+use skeptron_net::{Limits, Pace, Plan};
+
+use super::super::duration::written;
+
+/// One setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    /// Where it stands in the file: `api.listen` is `listen` in the table `[api]`.
+    pub(super) key: &'static str,
+    /// What it takes.
+    pub(super) kind: Kind,
+    /// What it is if nobody says anything; none if it is nothing then.
+    pub(super) default: Option<Raw>,
+    /// What it is for; for one without a default also what happens then.
+    pub(super) about: &'static str,
+}
+
+/// What a setting takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Any text.
+    Text,
+    /// Text that is never shown.
+    Secret,
+    /// Texts.
+    List,
+    /// A whole number.
+    Number,
+    /// A duration.
+    Time,
+    /// True or false.
+    Switch,
+}
+
+/// A value as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Raw {
+    /// One.
+    One(String),
+    /// Those of a list.
+    Many(Vec<String>),
+}
+
+impl Field {
+    /// The environment variable that overrides the file.
+    pub(super) fn variable(&self) -> String {
+        format!("SKEPTRON_{}", self.key.replace('.', "_").to_uppercase())
+    }
+}
+
+fn field(key: &'static str, kind: Kind, default: impl ToString, about: &'static str) -> Field {
+    let default = match (kind, default.to_string()) {
+        (_, nothing) if nothing.is_empty() => None,
+        (Kind::List, one) => Some(Raw::Many(vec![one])),
+        (_, one) => Some(Raw::One(one)),
+    };
+    Field { key, kind, default, about }
+}
+
+/// All settings, in the order in which they are explained.
+pub(super) fn all() -> Vec<Field> {
+    let mut fields = basics();
+    fields.extend(layout());
+    fields.extend(behaviour());
+    fields.extend(api());
+    fields.extend(limits());
+    fields
+}
+
+fn basics() -> Vec<Field> {
+    use Kind::{List, Number, Switch, Text};
+    vec![
+        field("cluster", Text, "skeptron", "The cluster's name; nodes of another one are refused"),
+        field("node", Number, 1, "Which member this is, counted from 1"),
+        field(
+            "members",
+            List,
+            "127.0.0.1:7570",
+            "Where each member listens for the others, `HOST:PORT`, P1 first; the same at all members",
+        ),
+        field(
+            "listen",
+            Text,
+            "",
+            "Where this node listens for the others; without it, its own address among the members",
+        ),
+        field(
+            "insecure",
+            Switch,
+            false,
+            "Plain TCP between nodes, which is for one machine only; also `--insecure`",
+        ),
+        field(
+            "tls.folder",
+            Text,
+            "",
+            "The folder with `ca.pem`, `node-K.pem` and `node-K.key` that `skeptron tls init` made",
+        ),
+        field("tls.authority", Text, "", "Instead of the folder: the authority's certificate, PEM"),
+        field("tls.certificate", Text, "", "Instead of the folder: this node's certificate, PEM"),
+        field("tls.key", Text, "", "Instead of the folder: the certificate's key, PEM"),
+    ]
+}
+
+fn layout() -> Vec<Field> {
+    use Kind::Text;
+    vec![
+        field("algorithm", Text, Plan::DEFAULT, "The algorithm that guards the locks"),
+        field("coordinator", Text, "", "Who coordinates in `central`; without it P1"),
+        field("quorum", Text, "", "Quorums for `maekawa` and `sanders`; without it `cyclic`"),
+        field("structure", Text, "", "Information structure for `sanders`; without it `maekawa`"),
+        field("tree", Text, "", "Tree for `raymond`; without it `balanced:2`"),
+        field("graph", Text, "", "The network in which the tree is elected, if it is `elected`"),
+        field("arbitration", Text, "", "How `singhal` chooses; without it `round-robin`"),
+    ]
+}
+
+fn behaviour() -> Vec<Field> {
+    use Kind::{Number, Text, Time};
+    let pace = Pace::default();
+    vec![
+        field(
+            "handovers",
+            Number,
+            0,
+            "How often in a row a lock may go to another waiter of this node without asking the others",
+        ),
+        field("pace.first", Time, written(pace.first), "How long an idle token rests at first"),
+        field("pace.longest", Time, written(pace.longest), "How long an idle token rests at most"),
+        field(
+            "shutdown_grace",
+            Time,
+            "10s",
+            "How long a node that is told to end waits for locks that are held at it",
+        ),
+        field(
+            "log.level",
+            Text,
+            "info",
+            "Which logs to write: `error`, `warn`, `info`, `debug`, `trace`, or by module as in \
+             `info,skeptron_net::link=debug`",
+        ),
+        field("log.format", Text, "text", "How logs look: `text` or `json`"),
+    ]
+}
+
+fn api() -> Vec<Field> {
+    use Kind::{List, Number, Secret, Switch, Text, Time};
+    let api = ApiConfig::default();
+    let (shortest, longest) = api.ttl;
+    vec![
+        field(
+            "api.listen",
+            List,
+            api.listen.join(","),
+            "Where clients are answered, `HOST:PORT`; `[]` for nowhere",
+        ),
+        field("api.unix", Text, "", "A Unix socket at which clients are answered, too"),
+        field("api.token", Secret, "", "Whoever shows this token is let in"),
+        field("api.token_file", Text, "", "The file with the token"),
+        field(
+            "api.tls",
+            Switch,
+            false,
+            "Clients are answered over TLS, and whoever shows a certificate is let in",
+        ),
+        field("api.ttl_shortest", Time, written(shortest), "The shortest TTL of a session"),
+        field("api.ttl_longest", Time, written(longest), "The longest TTL of a session"),
+        field("api.sessions", Number, api.sessions, "Sessions at most"),
+    ]
+}
+
+fn limits() -> Vec<Field> {
+    use Kind::{Number, Time};
+    let limits = Limits::default();
+    vec![
+        field("limits.locks", Number, limits.locks, "Lock names that the node knows at most"),
+        field("limits.waiters", Number, limits.waiters, "Waiters for one lock at most"),
+        field(
+            "limits.frame_bytes",
+            Number,
+            limits.frame_bytes,
+            "The largest frame between two nodes",
+        ),
+        field(
+            "limits.congested_bytes",
+            Number,
+            limits.congested_bytes,
+            "No new request is begun while a member has so much left to acknowledge",
+        ),
+        field(
+            "limits.resend_bytes",
+            Number,
+            limits.resend_bytes,
+            "A member is not listened to while it has so much left to acknowledge",
+        ),
+        field(
+            "limits.backoff_first",
+            Time,
+            written(limits.backoff_first),
+            "The shortest wait before a member is connected to again",
+        ),
+        field(
+            "limits.backoff_longest",
+            Time,
+            written(limits.backoff_longest),
+            "The longest wait before a member is connected to again",
+        ),
+        field(
+            "limits.silence",
+            Time,
+            written(limits.silence),
+            "A member of which nothing is heard for so long is connected to anew",
+        ),
+    ]
+}

@@ -1,0 +1,266 @@
+//! What the settings of a node are, and who said so: a file, then the environment, then options.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+
+use super::super::{duration, names};
+use super::fields::{self, Field, Kind, Raw};
+use super::file;
+
+/// All settings of a node.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    /// Of each field that has a value.
+    values: BTreeMap<&'static str, Setting>,
+    /// The plans for prefixes of lock names, in order.
+    pub(super) prefixes: Vec<Prefix>,
+    /// The folder of the file, beside which the files lie that it names.
+    folder: PathBuf,
+}
+
+/// One value and who said so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Setting {
+    /// What was written.
+    pub(super) raw: Raw,
+    /// Where.
+    pub(super) origin: Origin,
+}
+
+/// Where a value is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Nobody said anything.
+    Default,
+    /// A line of the file.
+    File {
+        /// Which file.
+        path: String,
+        /// Which line, from 1.
+        line: usize,
+    },
+    /// A variable of the environment.
+    Environment(String),
+    /// An option on the command line.
+    Option(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => write!(f, "default"),
+            Origin::File { path, line } => write!(f, "{path}: line {line}"),
+            Origin::Environment(variable) => write!(f, "{variable}"),
+            Origin::Option(option) => write!(f, "{option}"),
+        }
+    }
+}
+
+/// The algorithm for locks whose names begin in one way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Prefix {
+    /// What a `[[prefix]]` says, by key.
+    pub(super) values: BTreeMap<&'static str, String>,
+    /// Where.
+    pub(super) origin: Origin,
+}
+
+impl Prefix {
+    /// The keys of a `[[prefix]]`.
+    pub(super) const KEYS: [&str; 8] = [
+        "prefix",
+        "algorithm",
+        "coordinator",
+        "quorum",
+        "structure",
+        "tree",
+        "graph",
+        "arbitration",
+    ];
+
+    /// The variable with `PREFIX=ALGORITHM,…` that replaces all those of the file.
+    pub(super) const VARIABLE: &str = "SKEPTRON_PREFIX";
+
+    fn from_variable(text: &str) -> Result<Self> {
+        let origin = Origin::Environment(Self::VARIABLE.to_string());
+        let Some((prefix, algorithm)) = text.trim().rsplit_once('=') else {
+            bail!(
+                "{origin}: `{text}` is no prefix with its algorithm; write it as in orders/=raymond"
+            )
+        };
+        let values = [("prefix", prefix), ("algorithm", algorithm)];
+        let values = values.map(|(key, value)| (key, value.to_string())).into();
+        Ok(Prefix { values, origin })
+    }
+}
+
+impl Settings {
+    /// From a file, if there is one, and the environment.
+    ///
+    /// # Errors
+    /// With the line, and what was probably meant.
+    pub(super) fn load(
+        path: Option<&Path>,
+        variable: impl Fn(&str) -> Option<String>,
+        insecure: bool,
+    ) -> Result<Self> {
+        let fields = fields::all();
+        let defaults = fields.iter().filter_map(|field| {
+            let raw = field.default.clone()?;
+            Some((field.key, Setting { raw, origin: Origin::Default }))
+        });
+        let mut settings = Settings {
+            values: defaults.collect(),
+            prefixes: Vec::new(),
+            folder: path.and_then(Path::parent).map(Path::to_path_buf).unwrap_or_default(),
+        };
+        if let Some(path) = path {
+            let read = file::read(path, &fields)?;
+            settings.values.extend(read.values);
+            settings.prefixes = read.prefixes;
+        }
+        settings.override_by(&fields, variable)?;
+        if insecure {
+            let (raw, origin) = (Raw::One("true".to_string()), Origin::Option("--insecure"));
+            settings.values.insert("insecure", Setting { raw, origin });
+        }
+        fields.iter().try_for_each(|field| settings.check(field))?;
+        Ok(settings)
+    }
+
+    /// An empty variable is none.
+    fn override_by(
+        &mut self,
+        fields: &[Field],
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<()> {
+        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+        for field in fields {
+            let name = field.variable();
+            if let Some(value) = variable(&name) {
+                let raw = match field.kind {
+                    Kind::List => {
+                        Raw::Many(value.split(',').map(|part| part.trim().to_string()).collect())
+                    }
+                    _ => Raw::One(value),
+                };
+                self.values.insert(field.key, Setting { raw, origin: Origin::Environment(name) });
+            }
+        }
+        if let Some(value) = variable(Prefix::VARIABLE) {
+            self.prefixes = value.split(',').map(Prefix::from_variable).collect::<Result<_>>()?;
+        }
+        Ok(())
+    }
+
+    /// Whatever is of the wrong kind is found before anything is done with it.
+    fn check(&self, field: &Field) -> Result<()> {
+        match field.kind {
+            _ if self.setting(field.key).is_none() => Ok(()),
+            Kind::Number => self.number::<u64>(field.key).map(drop),
+            Kind::Time => self.time(field.key).map(drop),
+            Kind::Switch => self.switch(field.key).map(drop),
+            Kind::Text | Kind::Secret | Kind::List => Ok(()),
+        }
+    }
+
+    /// The value and where it is from.
+    pub(super) fn setting(&self, key: &str) -> Option<&Setting> {
+        self.values.get(key)
+    }
+
+    /// Where a value is from, for an error.
+    pub(super) fn place(&self, key: &str) -> String {
+        match self.setting(key).map(|setting| &setting.origin) {
+            None | Some(Origin::Default) => key.to_string(),
+            Some(origin @ Origin::File { .. }) => format!("{origin}: {key}"),
+            Some(origin) => origin.to_string(),
+        }
+    }
+
+    /// A text, if there is one.
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
+        match &self.setting(key)?.raw {
+            Raw::One(text) => Some(text),
+            Raw::Many(_) => None,
+        }
+    }
+
+    /// The texts of a list.
+    pub(super) fn list(&self, key: &str) -> Vec<String> {
+        match self.setting(key).map(|setting| &setting.raw) {
+            Some(Raw::Many(texts)) => texts.clone(),
+            Some(Raw::One(text)) => vec![text.clone()],
+            None => Vec::new(),
+        }
+    }
+
+    /// A whole number; every such field has a default.
+    pub(super) fn number<T: TryFrom<u64>>(&self, key: &str) -> Result<T> {
+        let text = self.text(key).unwrap_or_default();
+        let number = names::whole::<u64>(text)
+            .map_err(|why| anyhow!("`{text}`: {why}"))
+            .and_then(|number| T::try_from(number).map_err(|_| anyhow!("{text} is too large")));
+        number.with_context(|| self.place(key))
+    }
+
+    /// A duration; every such field has a default.
+    pub(super) fn time(&self, key: &str) -> Result<Duration> {
+        let text = self.text(key).unwrap_or_default();
+        duration::parse(text)
+            .map_err(|why| anyhow!("`{text}` is no duration: {why}"))
+            .with_context(|| self.place(key))
+    }
+
+    /// True or false; every such field has a default.
+    pub(super) fn switch(&self, key: &str) -> Result<bool> {
+        match self.text(key) {
+            Some("true") => Ok(true),
+            Some("false") => Ok(false),
+            other => bail!(
+                "{}: `{}` is neither true nor false",
+                self.place(key),
+                other.unwrap_or_default()
+            ),
+        }
+    }
+
+    /// One of a few words; every such field has a default.
+    pub(super) fn word<T: Copy, const N: usize>(
+        &self,
+        key: &str,
+        known: [(&'static str, T); N],
+    ) -> Result<T> {
+        let text = self.text(key).unwrap_or_default();
+        let words = known.map(|(word, _)| word);
+        known.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
+            let hint = names::did_you_mean(text, words.into_iter());
+            anyhow!("{}: `{text}` is none of {}{hint}", self.place(key), words.join(", "))
+        })
+    }
+
+    /// A file that is named: beside the file of settings, unless its path is absolute.
+    pub(super) fn path(&self, key: &str) -> Option<PathBuf> {
+        self.text(key).map(|path| self.folder.join(path))
+    }
+
+    /// A layout: a file beside the file of settings if there is one of that name.
+    pub(super) fn layout(&self, name: Option<&str>) -> Option<String> {
+        let name = name?;
+        let beside = self.folder.join(name);
+        Some(if beside.is_file() { beside.display().to_string() } else { name.to_string() })
+    }
+
+    /// A file's first kilobytes, as text without the last line's end.
+    pub(super) fn read(&self, key: &str) -> Result<Option<String>> {
+        let Some(path) = self.path(key) else { return Ok(None) };
+        let text = file::text(&path).with_context(|| self.place(key))?;
+        let text = text.trim_end_matches(['\r', '\n']).to_string();
+        ensure!(!text.is_empty(), "{}: {} is empty", self.place(key), path.display());
+        Ok(Some(text))
+    }
+}

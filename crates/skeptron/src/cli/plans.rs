@@ -1,0 +1,26 @@
+//! Which algorithm guards which lock, as users say it.
+
+use anyhow::{Context as _, Result, bail};
+use skeptron_net::{Plan, Plans};
+
+use super::names;
+use super::system::SystemArgs;
+
+/// The algorithm of that name, laid out as the options say.
+pub(crate) fn plan(algorithm: &str, system: &SystemArgs, default_nodes: usize) -> Result<Plan> {
+    let info = names::mutex(algorithm)?;
+    Ok(Plan::laid_out(info, system.setup(info, default_nodes)?)?)
+}
+
+/// Adds a plan in its usual layout for each `PREFIX=ALGORITHM`.
+pub(crate) fn with_prefixes(mut plans: Plans, prefixes: &[String], nodes: usize) -> Result<Plans> {
+    for text in prefixes {
+        let Some((prefix, algorithm)) = text.rsplit_once('=') else {
+            bail!("`{text}` is no prefix with its algorithm; write it as in orders/=raymond")
+        };
+        let usual = SystemArgs { nodes: Some(nodes), ..SystemArgs::default() };
+        let plan = plan(algorithm, &usual, nodes).with_context(|| format!("prefix `{prefix}`"))?;
+        plans = plans.with_prefix(prefix, plan);
+    }
+    Ok(plans)
+}

@@ -1,0 +1,75 @@
+//! Where everything runs that waits for the network, the clock or a signal.
+
+use std::future::{Future, poll_fn};
+use std::task::Poll;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use nix::sys::signal::Signal;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{self, SignalKind};
+
+/// What is left over when the work is done gets so long to end.
+const LEFT_OVER: Duration = Duration::from_millis(200);
+
+/// Does work that has enough to do for all cores.
+pub(crate) fn on_all_cores<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    run(Builder::new_multi_thread(), work)
+}
+
+/// Does work that mostly waits: one thread is enough, and starts sooner.
+pub(crate) fn on_one_thread<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    run(Builder::new_current_thread(), work)
+}
+
+fn run<T>(mut builder: Builder, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime: Runtime = builder.enable_all().build().context("cannot start threads")?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_timeout(LEFT_OVER);
+    done
+}
+
+/// Signals that have come for this process.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    streams: Vec<(Signal, unix::Signal)>,
+}
+
+impl Signals {
+    /// Those that ask a service to end.
+    pub(crate) const ENDING: [Signal; 2] = [Signal::SIGINT, Signal::SIGTERM];
+
+    /// Takes these from now on instead of dying of them.
+    pub(crate) fn listen(which: &[Signal]) -> Result<Self> {
+        let stream = |&signal: &Signal| {
+            let stream = unix::signal(SignalKind::from_raw(signal as i32));
+            Ok((signal, stream.with_context(|| format!("cannot listen for {signal}"))?))
+        };
+        Ok(Signals { streams: which.iter().map(stream).collect::<Result<_>>()? })
+    }
+
+    /// The next one.
+    pub(crate) async fn next(&mut self) -> Signal {
+        poll_fn(|context| {
+            let came = self.streams.iter_mut().find_map(|(signal, stream)| {
+                stream.poll_recv(context).is_ready().then_some(*signal)
+            });
+            came.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+
+    /// What the work comes to, unless a signal comes first.
+    pub(crate) async fn unless<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Signal> {
+        tokio::select! {
+            biased;
+            signal = self.next() => Err(signal),
+            done = work => Ok(done),
+        }
+    }
+}
+
+/// The exit code of a process that a signal ended, as shells have it.
+pub(crate) fn exit_code(signal: Signal) -> u8 {
+    128 + signal as u8
+}

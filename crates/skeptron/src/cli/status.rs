@@ -1,0 +1,78 @@
+//! `skeptron status`.
+
+use std::io::Write;
+
+use anyhow::Result;
+use clap::Args;
+use skeptron_net::client::Client;
+use skeptron_net::report::{LinkState, Status};
+
+use super::Verdict;
+use super::duration::lasted;
+use super::failure;
+use super::reach::ReachArgs;
+use super::runtime;
+use super::table::table;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skeptron status
+  skeptron status --endpoint http://127.0.0.1:7471 --json | jq '.members[].link'
+
+Exit codes: 0 all members are linked, 1 one is not, 2 bad input, 69 no node can be reached.")]
+pub(crate) struct StatusArgs {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+impl StatusArgs {
+    pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let config = self.reach.question()?;
+        let status = runtime::on_one_thread(async {
+            Client::status(&config).await.map_err(failure::of_client)
+        })?;
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&status)?)?;
+        } else {
+            print(&status, out)?;
+        }
+        let down = status.members.iter().any(|member| member.link == LinkState::Down);
+        Ok(if down { Verdict::Violated } else { Verdict::Fine })
+    }
+}
+
+fn print(status: &Status, out: &mut impl Write) -> Result<()> {
+    let Status { cluster, node, version, epoch, algorithm, .. } = status;
+    let up = lasted(status.up_ms);
+    let leaving = if status.leaving { " · leaving" } else { "" };
+    writeln!(out, "{node} of `{cluster}` · version {version} · up {up} · epoch {epoch}{leaving}")?;
+    write!(out, "locks by {algorithm}")?;
+    for (prefix, algorithm) in &status.prefixes {
+        write!(out, ", {prefix}… by {algorithm}")?;
+    }
+    let Status { known_locks, held_locks, waiters, .. } = status;
+    writeln!(out, "\nhere {known_locks} known, {held_locks} held, {waiters} waiting")?;
+    let mut rows = table(["member", "address", "link", "connected", "on the way", "trouble"]);
+    for member in &status.members {
+        let link = match member.link {
+            LinkState::Own => "itself",
+            LinkState::Up => "up",
+            LinkState::Down => "DOWN",
+        };
+        let own = member.link == LinkState::Own;
+        let of_link = |text: String| if own { String::new() } else { text };
+        rows.add_row([
+            member.node.to_string(),
+            member.address.clone(),
+            link.to_string(),
+            of_link(format!("{}×", member.connects)),
+            of_link(member.unacknowledged.to_string()),
+            member.trouble.clone().unwrap_or_default(),
+        ]);
+    }
+    writeln!(out, "{rows}")?;
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! `skeptron up`.
+
+use std::io::Write;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
+use serde::Serialize;
+use skeptron_core::NodeId;
+use skeptron_net::api::{Api, ApiConfig, ApiError};
+use skeptron_net::{Cluster, Node, Plan, Plans};
+
+use super::Verdict;
+use super::logs;
+use super::plans;
+use super::runtime::{self, Signals};
+use super::system::SystemArgs;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skeptron up                                     three nodes on this machine, to try things out
+  skeptron up --nodes 7 --algorithm raymond --tree star
+  skeptron up --prefix orders/=maekawa --prefix jobs/=suzuki-kasami
+  skeptron up --port 0 --json                     for scripts: any free ports, one line when ready
+
+Everything is in one process and ends with it. For nodes on several machines see `skeptron node`.")]
+pub(crate) struct UpArgs {
+    /// The algorithm that guards the locks
+    #[arg(short, long, value_name = "NAME", default_value = Plan::DEFAULT)]
+    algorithm: String,
+    /// Another algorithm for locks whose names begin like that, as in orders/=raymond; may be given
+    /// several times
+    #[arg(long, value_name = "PREFIX=NAME")]
+    prefix: Vec<String>,
+    /// The port at which P1 answers clients; P2 has the next one, and so on; 0 lets the system choose
+    #[arg(long, value_name = "PORT", default_value_t = 7470)]
+    #[arg(value_parser = port)]
+    port: u16,
+    /// Which logs to write: error, warn, info, debug, trace, or by module as in
+    /// info,skeptron_net::link=debug
+    #[arg(long, value_name = "FILTER", default_value = "warn")]
+    log: String,
+    /// When ready, write one line of JSON instead of what to try
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    system: SystemArgs,
+}
+
+/// What `--json` says when all is ready.
+#[derive(Serialize)]
+struct Ready<'a> {
+    ready: bool,
+    algorithm: &'a str,
+    nodes: Vec<Endpoint>,
+}
+
+#[derive(Serialize)]
+struct Endpoint {
+    node: NodeId,
+    api: String,
+}
+
+/// Every two nodes have a connection, both ends of which are in this process.
+const MOST_NODES: usize = 64;
+
+/// A port, for clap.
+fn port(text: &str) -> Result<u16, &'static str> {
+    text.parse().map_err(|_| "a port is a whole number from 0 to 65535")
+}
+
+impl UpArgs {
+    pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let plan = plans::plan(&self.algorithm, &self.system, 3)?;
+        let nodes = plan.setup().nodes();
+        ensure!(
+            nodes <= MOST_NODES,
+            "{nodes} nodes are too many for one process; at most {MOST_NODES} are possible"
+        );
+        let plans = plans::with_prefixes(Plans::new(plan), &self.prefix, nodes)?;
+        logs::start(logs::filter(&self.log)?, logs::Format::Text);
+        runtime::on_all_cores(self.serve(plans, nodes, out))
+    }
+
+    async fn serve(self, plans: Plans, nodes: usize, out: &mut impl Write) -> Result<Verdict> {
+        let mut signals = Signals::listen(&Signals::ENDING)?;
+        let cluster = Cluster::start(nodes, plans).await?;
+        let mut apis = Vec::new();
+        for node in &cluster.nodes {
+            apis.push(self.api(node).await?);
+        }
+        self.announce(&apis, out)?;
+        signals.next().await;
+        let ending = async {
+            for api in apis {
+                api.shutdown().await;
+            }
+            cluster.shutdown().await;
+        };
+        Ok(match signals.unless(ending).await {
+            Ok(()) => Verdict::Fine,
+            Err(signal) => Verdict::Exited(runtime::exit_code(signal)),
+        })
+    }
+
+    async fn api(&self, node: &Node) -> Result<Api> {
+        let id = node.id();
+        let port = match self.port {
+            0 => 0,
+            first => u16::try_from(usize::from(first) + id.index())
+                .with_context(|| format!("--port {first}: there is no port left for {id}"))?,
+        };
+        let config =
+            ApiConfig { listen: vec![format!("127.0.0.1:{port}")], ..ApiConfig::default() };
+        match Api::start(node.clone(), config).await {
+            Ok(api) => Ok(api),
+            Err(ApiError::Listen { address, source }) => bail!(
+                "{id} cannot answer at {address}: {source}; choose other ports with --port, or let \
+                 the system choose with --port 0"
+            ),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn announce(&self, apis: &[Api], out: &mut impl Write) -> Result<()> {
+        let addresses = apis.iter().filter_map(|api| api.addresses().first());
+        let urls: Vec<String> = addresses.map(|address| format!("http://{address}")).collect();
+        if self.json {
+            let endpoint = |(place, api): (usize, &String)| Endpoint {
+                node: NodeId::new(place),
+                api: api.clone(),
+            };
+            let nodes = urls.iter().enumerate().map(endpoint).collect();
+            let ready = Ready { ready: true, algorithm: &self.algorithm, nodes };
+            writeln!(out, "{}", serde_json::to_string(&ready)?)?;
+        } else {
+            self.print(&urls, out)?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Commands that work as they stand, whatever the ports are.
+    fn print(&self, urls: &[String], out: &mut impl Write) -> Result<()> {
+        let count = urls.len();
+        let nodes = if count == 1 { "1 node is" } else { &format!("{count} nodes are") };
+        writeln!(out, "{nodes} up, locks by {}. Clients are answered at", self.algorithm)?;
+        for (place, url) in urls.iter().enumerate() {
+            writeln!(out, "  {}  {url}", NodeId::new(place))?;
+        }
+        let at = |place: usize| match urls.get(place).or(urls.first()) {
+            Some(url) if !url.ends_with(":7470") => format!(" --endpoint {url}"),
+            _ => String::new(),
+        };
+        let (first, second) = (at(0), at(1));
+        writeln!(
+            out,
+            "\nTry, in other terminals:\n  \
+             skeptron lock demo{first} -- sh -c 'echo fence $SKEPTRON_FENCE; sleep 20'\n  \
+             skeptron lock demo{second} -- echo 'now it is my turn'\n  \
+             skeptron locks{first}\n\
+             The second waits for the first, at another node. Ctrl-C ends the cluster."
+        )?;
+        Ok(())
+    }
+}
