@@ -86,7 +86,7 @@ impl Refusal {
                 (StatusCode::SERVICE_UNAVAILABLE, "full")
             }
             Refusal::Unwell(_) => (StatusCode::SERVICE_UNAVAILABLE, "unwell"),
-            Refusal::NoRandomness => (StatusCode::INTERNAL_SERVER_ERROR, "no-randomness"),
+            Refusal::NoRandomness => (StatusCode::SERVICE_UNAVAILABLE, "no-randomness"),
         }
     }
 

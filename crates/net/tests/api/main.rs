@@ -10,3 +10,5 @@ mod openapi;
 mod schema;
 mod sessions;
 mod site;
+mod speed;
+mod tls;
