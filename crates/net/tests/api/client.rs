@@ -1,14 +1,17 @@
 //! The Rust client: the same guards as at a node, over HTTP.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use skeptron_net::ReleaseError;
 use skeptron_net::client::{Client, ClientConfig, ClientError, Endpoint};
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::site::{STUCK, Site, eventually};
@@ -191,20 +194,13 @@ async fn a_holder_is_never_told_later_than_the_next_one() {
     site.stop().await;
 }
 
+/// Connections break before a request arrives, before its answer does, and after either.
 #[tokio::test]
 async fn connections_may_break_at_any_time() {
     let site = Site::start().await;
     let road = Road::to(site.address()).await;
     let client = Client::connect(road.client_config()).await.unwrap();
-    let breaking = tokio::spawn({
-        let road = road.clone();
-        async move {
-            loop {
-                tokio::time::sleep(Duration::from_millis(3)).await;
-                road.cut();
-            }
-        }
-    });
+    road.fragile.store(true, Ordering::SeqCst);
     let mut last = 0;
     for _ in 0..100 {
         let lock = tokio::time::timeout(STUCK, client.lock("a"));
@@ -213,7 +209,7 @@ async fn connections_may_break_at_any_time() {
         last = guard.fence();
         guard.release().await.unwrap();
     }
-    breaking.abort();
+    assert!(road.breaks.load(Ordering::SeqCst) > 20);
     eventually(async || site.node().status().held_locks == 0).await;
     site.stop().await;
 }
@@ -265,39 +261,32 @@ async fn a_refusal_says_why() {
     site.stop().await;
 }
 
-/// A road to the node that can be blocked and cut.
+/// A road to the node that may break, or swallow everything.
 #[derive(Clone)]
 struct Road {
     address: String,
-    blocked: Arc<AtomicBool>,
-    cuts: tokio::sync::broadcast::Sender<()>,
+    /// Whether it breaks now and then.
+    fragile: Arc<AtomicBool>,
+    /// Whether nothing comes through any more, without either end hearing of it.
+    blocked: watch::Sender<bool>,
+    carried: Arc<AtomicU64>,
+    breaks: Arc<AtomicU64>,
 }
 
 impl Road {
-    async fn to(node: std::net::SocketAddr) -> Self {
+    async fn to(node: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let road =
-            Road { address, blocked: Arc::default(), cuts: tokio::sync::broadcast::Sender::new(1) };
+        let road = Road {
+            address: listener.local_addr().unwrap().to_string(),
+            fragile: Arc::default(),
+            blocked: watch::Sender::new(false),
+            carried: Arc::default(),
+            breaks: Arc::default(),
+        };
         let carrier = road.clone();
         tokio::spawn(async move {
-            while let Ok((mut here, _)) = listener.accept().await {
-                let mut cuts = carrier.cuts.subscribe();
-                let blocked = carrier.blocked.clone();
-                tokio::spawn(async move {
-                    if blocked.load(Ordering::SeqCst) {
-                        std::future::pending::<()>().await;
-                    }
-                    let Ok(mut there) = TcpStream::connect(node).await else { return };
-                    tokio::select! {
-                        _ = copy_bidirectional(&mut here, &mut there) => return,
-                        _ = cuts.recv() => {}
-                    }
-                    if blocked.load(Ordering::SeqCst) {
-                        // Neither end hears that nothing comes through any more.
-                        std::future::pending::<()>().await;
-                    }
-                });
+            while let Ok((here, _)) = listener.accept().await {
+                tokio::spawn(carrier.clone().serve(here, node));
             }
         });
         road
@@ -307,14 +296,34 @@ impl Road {
         ClientConfig::new(Endpoint::Http(self.address.clone()))
     }
 
-    /// Ends all connections.
-    fn cut(&self) {
-        let _ = self.cuts.send(());
+    fn block(&self) {
+        self.blocked.send_replace(true);
     }
 
-    /// Swallows everything from now on.
-    fn block(&self) {
-        self.blocked.store(true, Ordering::SeqCst);
-        self.cut();
+    async fn serve(self, here: TcpStream, node: SocketAddr) {
+        let Ok(there) = TcpStream::connect(node).await else { return };
+        let mut blocked = self.blocked.subscribe();
+        let (mut from_here, mut to_here) = here.into_split();
+        let (mut from_there, mut to_there) = there.into_split();
+        tokio::select! {
+            biased;
+            _ = blocked.wait_for(|blocked| *blocked) => std::future::pending::<()>().await,
+            () = self.carry(&mut from_here, &mut to_there) => {}
+            () = self.carry(&mut from_there, &mut to_here) => {}
+        }
+    }
+
+    /// Carries bytes one way until an end closes or the road breaks.
+    async fn carry(&self, from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf) {
+        let mut bytes = [0; 4096];
+        while let Ok(read @ 1..) = from.read(&mut bytes).await {
+            let carried = self.carried.fetch_add(1, Ordering::SeqCst);
+            let fragile = self.fragile.load(Ordering::SeqCst);
+            let (before, after) = (fragile && carried % 7 == 6, fragile && carried % 11 == 10);
+            if before || to.write_all(&bytes[..read]).await.is_err() || after {
+                self.breaks.fetch_add(1, Ordering::SeqCst);
+                return;
+            }
+        }
     }
 }

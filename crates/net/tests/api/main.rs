@@ -6,6 +6,7 @@ mod crowd;
 mod events;
 mod hostile;
 mod killed;
+mod manual;
 mod openapi;
 mod schema;
 mod sessions;
