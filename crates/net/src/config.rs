@@ -77,6 +77,14 @@ impl Default for Pace {
     }
 }
 
+impl Pace {
+    /// How long an idle token waits after so many idle visits in a row.
+    #[must_use]
+    pub fn after(&self, idle_visits: u32) -> Duration {
+        self.first.saturating_mul(1 << idle_visits.min(20)).min(self.longest)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Limits {

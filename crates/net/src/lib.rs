@@ -15,6 +15,7 @@ mod node;
 pub mod observe;
 mod plan;
 pub mod report;
+mod socket;
 mod table;
 pub mod tls;
 pub mod view;

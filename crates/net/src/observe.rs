@@ -1,6 +1,7 @@
 //! What can be seen of a node from outside: events as they happen, and metrics.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -110,6 +111,29 @@ pub struct PeerLabels {
     pub peer: String,
 }
 
+/// The events of a node from some moment on.
+#[derive(Debug)]
+pub struct Events {
+    receiver: broadcast::Receiver<Event>,
+    listeners: Arc<AtomicUsize>,
+}
+
+impl Events {
+    /// Waits for the next event.
+    ///
+    /// # Errors
+    /// If the reader was too slow and missed some, or the node is no more.
+    pub async fn next(&mut self) -> Result<Event, broadcast::error::RecvError> {
+        self.receiver.recv().await
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.listeners.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// What is counted and told of one node.
 #[derive(Debug)]
 pub struct Observer {
@@ -117,6 +141,8 @@ pub struct Observer {
     began: Instant,
     registry: Registry,
     events: broadcast::Sender<Event>,
+    /// How many listen; asking the channel would take its lock at every entry.
+    listeners: Arc<AtomicUsize>,
     number: AtomicU64,
     /// Request to entry, in seconds.
     pub acquire_seconds: Histogram,
@@ -166,6 +192,7 @@ impl Observer {
             node,
             began: Instant::now(),
             events: broadcast::Sender::new(Self::BACKLOG),
+            listeners: Arc::default(),
             number: AtomicU64::new(0),
             acquire_seconds: seconds(),
             hold_seconds: seconds(),
@@ -211,7 +238,7 @@ impl Observer {
 
     /// Tells whoever listens; costs next to nothing if nobody does.
     pub fn tell(&self, what: impl FnOnce() -> What) {
-        if self.events.receiver_count() == 0 {
+        if self.listeners.load(Ordering::Relaxed) == 0 {
             return;
         }
         let number = self.number.fetch_add(1, Ordering::Relaxed);
@@ -222,8 +249,9 @@ impl Observer {
 
     /// Everything that happens from now on.
     #[must_use]
-    pub fn listen(&self) -> broadcast::Receiver<Event> {
-        self.events.subscribe()
+    pub fn listen(&self) -> Events {
+        self.listeners.fetch_add(1, Ordering::Relaxed);
+        Events { receiver: self.events.subscribe(), listeners: Arc::clone(&self.listeners) }
     }
 
     /// For how long the node has been up.

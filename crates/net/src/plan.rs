@@ -118,6 +118,12 @@ impl Plans {
         std::iter::once(&self.default).chain(self.prefixes.iter().map(|(_, plan)| plan))
     }
 
+    /// The algorithm for names that no prefix is for.
+    #[must_use]
+    pub fn default_algorithm(&self) -> &'static str {
+        self.default.info.name
+    }
+
     /// Which of [`Plans::all`] is for the lock of that name.
     #[must_use]
     pub fn index_for(&self, name: &str) -> usize {

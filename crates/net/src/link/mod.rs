@@ -23,6 +23,9 @@ pub(crate) trait Post: Send + Sync + 'static {
     /// To be called without holding any lock's mutex.
     fn flush(&self);
 
+    /// Whether this peer is connected.
+    fn is_up(&self, peer: NodeId) -> bool;
+
     /// Whether a peer is so far behind that no new request should be begun.
     fn congested(&self) -> bool;
 
@@ -41,6 +44,7 @@ pub(crate) trait Inbox: Send + Sync + 'static {
 ///
 /// The inbox is held weakly, since it usually owns the links; dropping them ends their tasks and
 /// closes their sockets, as does [`Links::stop`].
+#[derive(Debug)]
 pub(crate) struct Links {}
 
 impl Links {
@@ -104,6 +108,11 @@ impl Post for Links {
     }
 
     fn flush(&self) {
+        todo!()
+    }
+
+    fn is_up(&self, peer: NodeId) -> bool {
+        let _ = peer;
         todo!()
     }
 

@@ -1,0 +1,216 @@
+//! The HTTP API of a node: sessions, in which programs elsewhere take locks and give them back, and
+//! everything that can be seen of the node. `docs/api.md` is its manual, `/openapi.json` its
+//! description.
+
+mod door;
+mod listen;
+pub(crate) mod messages;
+mod outlook;
+mod refusal;
+mod routes;
+mod session;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use thiserror::Error;
+use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+
+use crate::node::Node;
+use crate::tls::{Callers, Identity};
+use door::{Caller, Door};
+use listen::{Reception, Stage};
+use routes::Desk;
+use session::Sessions;
+
+/// How long a request that is being answered may take when the API closes.
+const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Where and to whom the API answers.
+#[derive(Clone, Debug)]
+pub struct ApiConfig {
+    /// TCP addresses, `HOST:PORT`; may be none.
+    pub listen: Vec<String>,
+    /// A Unix socket, if any; only its owner may use it.
+    pub unix: Option<PathBuf>,
+    /// Whoever shows this token is let in.
+    pub token: Option<String>,
+    /// With it the TCP addresses speak TLS, and whoever shows a certificate of the authority is let in.
+    pub identity: Option<Identity>,
+    /// The shortest and the longest TTL of a session.
+    pub ttl: (Duration, Duration),
+    /// Sessions at most.
+    pub sessions: usize,
+    /// Connections at most; a waiting acquire takes one.
+    pub connections: usize,
+}
+
+/// The running API. Dropping it ends all sessions and cuts all connections.
+#[derive(Debug)]
+pub struct Api {
+    addresses: Vec<SocketAddr>,
+    unix: Option<PathBuf>,
+    sessions: Arc<Sessions>,
+    places: Arc<Semaphore>,
+    connections: u32,
+    stage: watch::Sender<Stage>,
+}
+
+/// Why the API does not start.
+#[derive(Debug, Error)]
+pub enum ApiError {
+    /// It cannot listen.
+    #[error("the API cannot listen at {address}: {source}")]
+    Listen {
+        /// Where.
+        address: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// Nobody would be asked who they are.
+    #[error(
+        "the API at {0} can be reached from other machines: give it a token (`api.token`) or \
+         certificates, or let it listen on 127.0.0.1"
+    )]
+    Open(String),
+    /// The token is empty.
+    #[error("the API's token is empty: give it one that nobody can guess, or none at all")]
+    EmptyToken,
+    /// The certificates are no good.
+    #[error(transparent)]
+    Tls(#[from] crate::tls::TlsError),
+}
+
+impl Default for ApiConfig {
+    fn default() -> Self {
+        ApiConfig {
+            listen: vec!["127.0.0.1:7470".to_string()],
+            unix: None,
+            token: None,
+            identity: None,
+            ttl: (Duration::from_secs(1), Duration::from_secs(3600)),
+            sessions: 100_000,
+            connections: 10_000,
+        }
+    }
+}
+
+impl Api {
+    /// Serves the API of `node`.
+    ///
+    /// # Errors
+    /// If it cannot listen, or anybody on the network could use it.
+    pub async fn start(node: Node, config: ApiConfig) -> Result<Self, ApiError> {
+        Self::start_with(node, config, Router::new()).await
+    }
+
+    /// The same, with further paths, which only those may use who may use the others.
+    ///
+    /// # Errors
+    /// If it cannot listen, or anybody on the network could use it.
+    ///
+    /// # Panics
+    /// If `extra` has a path that the API has, too.
+    pub async fn start_with(
+        node: Node,
+        config: ApiConfig,
+        extra: Router,
+    ) -> Result<Self, ApiError> {
+        if config.token.as_ref().is_some_and(String::is_empty) {
+            return Err(ApiError::EmptyToken);
+        }
+        let tls = config.identity.as_ref().map(acceptor).transpose()?;
+        let connections = config.connections.clamp(1, 1 << 28);
+        let places = Arc::new(Semaphore::new(connections));
+        let stage = watch::Sender::new(Stage::Open);
+        let observer = Arc::clone(node.observer());
+        let sessions = Arc::new(Sessions::new(config.sessions, node.id(), observer));
+        let desk = Desk {
+            node,
+            sessions: Arc::clone(&sessions),
+            ttl: config.ttl,
+            stage: stage.subscribe(),
+        };
+        let router = routes::router(Arc::new(desk), extra);
+        let door = Door::new(config.token.clone());
+        let reception = Reception::new(router, door, Arc::clone(&places), stage.subscribe());
+        let connections = connections.try_into().expect("it was clamped to fit");
+        let mut api =
+            Api { addresses: Vec::new(), unix: None, sessions, places, connections, stage };
+        api.listen(&config, tls, &Arc::new(reception)).await?;
+        Ok(api)
+    }
+
+    /// Listens everywhere before anybody is answered anywhere.
+    async fn listen(
+        &mut self,
+        config: &ApiConfig,
+        tls: Option<TlsAcceptor>,
+        reception: &Arc<Reception>,
+    ) -> Result<(), ApiError> {
+        let mut listeners = Vec::new();
+        for address in &config.listen {
+            let bound = listen::bind_tcp(address).await;
+            let (listener, at) =
+                bound.map_err(|source| ApiError::Listen { address: address.clone(), source })?;
+            let near = at.ip().is_loopback();
+            if !near && tls.is_none() && config.token.is_none() {
+                return Err(ApiError::Open(address.clone()));
+            }
+            if !near && tls.is_none() {
+                tracing::warn!(%at, "the API's token crosses the network unencrypted; use TLS");
+            }
+            listeners.push((listener, if near { Caller::Neighbour } else { Caller::Stranger }));
+            self.addresses.push(at);
+        }
+        if let Some(path) = &config.unix {
+            let bound = listen::bind_unix(path).await;
+            let (listener, owner) = bound.map_err(|source| ApiError::Listen {
+                address: path.display().to_string(),
+                source,
+            })?;
+            self.unix = Some(path.clone());
+            tokio::spawn(Arc::clone(reception).receive_unix(listener, owner));
+        }
+        for (listener, caller) in listeners {
+            tokio::spawn(Arc::clone(reception).receive_tcp(listener, caller, tls.clone()));
+        }
+        Ok(())
+    }
+
+    /// Where it listens; ports that the system chose are filled in.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Ends all sessions, whose locks are given back, and stops answering.
+    pub async fn shutdown(self) {
+        self.sessions.close();
+        self.stage.send_replace(Stage::Closing);
+        // When every place is free, every connection has ended; those that do not are cut by the drop.
+        let all = self.places.acquire_many(self.connections);
+        let _ = tokio::time::timeout(CLOSE_WITHIN, all).await;
+    }
+}
+
+impl Drop for Api {
+    fn drop(&mut self) {
+        self.sessions.close();
+        self.stage.send_replace(Stage::Gone);
+        if let Some(path) = &self.unix {
+            // Another node finds out by itself that nobody listens there.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Takes TLS connections, with or without a certificate of the client: what it may do without one is
+/// decided at each request.
+fn acceptor(identity: &Identity) -> Result<TlsAcceptor, ApiError> {
+    Ok(TlsAcceptor::from(identity.server_config(Callers::Anybody)?))
+}

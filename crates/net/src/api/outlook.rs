@@ -1,0 +1,150 @@
+//! What can be seen of the node from outside.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::response::sse::{KeepAlive, Sse};
+use futures_util::stream::{self, Stream};
+use serde::Deserialize;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
+
+use super::listen::Stage;
+use super::messages::{Health, Listing};
+use super::refusal::Refusal;
+use super::routes::{Desk, Filter};
+use crate::observe::{Event, Events, What};
+use crate::report::{LinkState, Status};
+
+/// The description of the API, as it is served.
+const OPENAPI: &str = include_str!("openapi.json");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LocksFilter {
+    /// How names begin.
+    #[serde(default)]
+    prefix: String,
+}
+
+pub(super) async fn locks(
+    State(desk): State<Arc<Desk>>,
+    Filter(filter): Filter<LocksFilter>,
+) -> Json<Listing> {
+    let (locks, silent) = desk.node.locks(&filter.prefix).await;
+    Json(Listing { locks, silent })
+}
+
+pub(super) async fn status(State(desk): State<Arc<Desk>>) -> Json<Status> {
+    Json(desk.node.status())
+}
+
+pub(super) async fn metrics(State(desk): State<Arc<Desk>>) -> impl IntoResponse {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, kind)], desk.node.observer().metrics())
+}
+
+pub(super) async fn openapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
+}
+
+pub(super) async fn health(State(desk): State<Arc<Desk>>) -> Result<Json<Health>, Refusal> {
+    let status = desk.node.status();
+    match trouble(&status) {
+        None => Ok(Json(Health { node: status.node, well: true })),
+        Some(trouble) => Err(Refusal::Unwell(trouble)),
+    }
+}
+
+/// Why nobody should come here for locks, if so.
+fn trouble(status: &Status) -> Option<String> {
+    let node = status.node;
+    if status.leaving {
+        return Some(format!("{node} is shutting down"));
+    }
+    let mut others =
+        status.members.iter().filter(|member| member.link != LinkState::Own).peekable();
+    let alone = others.peek().is_some() && !others.any(|member| member.link == LinkState::Up);
+    alone.then(|| format!("{node} has a link to no other member"))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EventsFilter {
+    /// How names of locks begin; events of no lock are left out then.
+    lock: Option<String>,
+}
+
+pub(super) async fn events(
+    State(desk): State<Arc<Desk>>,
+    Filter(filter): Filter<EventsFilter>,
+) -> Sse<impl Stream<Item = Result<axum::response::sse::Event, Infallible>>> {
+    let reader = Reader {
+        events: desk.node.observer().listen(),
+        prefix: filter.lock,
+        stage: desk.stage.clone(),
+    };
+    let told = stream::unfold(reader, async |mut reader| {
+        let told = reader.next().await?;
+        Some((Ok(told), reader))
+    });
+    Sse::new(told).keep_alive(KeepAlive::default())
+}
+
+/// One reader of the events.
+struct Reader {
+    events: Events,
+    prefix: Option<String>,
+    stage: watch::Receiver<Stage>,
+}
+
+impl Reader {
+    /// The next event that it wants; none when the API closes.
+    async fn next(&mut self) -> Option<axum::response::sse::Event> {
+        loop {
+            let event = tokio::select! {
+                event = self.events.next() => event,
+                _ = self.stage.wait_for(|stage| *stage > Stage::Open) => return None,
+            };
+            match event {
+                Ok(event) if self.wants(&event.what) => return Some(told(&event)),
+                Ok(_) => {}
+                Err(RecvError::Lagged(missed)) => return Some(gap(missed)),
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    fn wants(&self, what: &What) -> bool {
+        match (&self.prefix, lock_of(what)) {
+            (None, _) => true,
+            (Some(prefix), lock) => lock.is_some_and(|lock| lock.starts_with(prefix.as_str())),
+        }
+    }
+}
+
+fn told(event: &Event) -> axum::response::sse::Event {
+    let data = serde_json::to_string(event).expect("an event has only names and numbers");
+    axum::response::sse::Event::default().id(event.number.to_string()).data(data)
+}
+
+/// Instead of the events that were dropped because the reader was too slow.
+fn gap(missed: u64) -> axum::response::sse::Event {
+    axum::response::sse::Event::default().event("missed").data(missed.to_string())
+}
+
+fn lock_of(what: &What) -> Option<&str> {
+    match what {
+        What::Requested { lock }
+        | What::Entered { lock, .. }
+        | What::Released { lock, .. }
+        | What::Lost { lock, .. }
+        | What::Sent { lock, .. }
+        | What::Received { lock, .. } => Some(lock),
+        What::LinkUp { .. } | What::LinkDown { .. } | What::View { .. } => None,
+    }
+}

@@ -1,0 +1,136 @@
+//! Why a request gets nothing: a status for the protocol, a code for programs, a sentence and a
+//! remedy for people.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use skeptron_core::NodeId;
+use thiserror::Error;
+
+use super::messages::Problem;
+use crate::node::LockError;
+
+/// Why a request gets nothing.
+#[derive(Debug, Error)]
+pub(super) enum Refusal {
+    #[error("the body is not what this path takes: {0}")]
+    Malformed(String),
+    #[error("the body did not arrive whole within {0} s")]
+    Slow(u64),
+    #[error("the body has more than {0} bytes")]
+    TooLarge(usize),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("this API asks who you are")]
+    Stranger,
+    #[error("`{0}` is no name of this machine")]
+    ForeignHost(String),
+    #[error("a page of `{0}` may not use this API")]
+    ForeignOrigin(String),
+    #[error("there is nothing at this path")]
+    NoSuchPath,
+    #[error("this path does not take that method")]
+    NoSuchMethod,
+    #[error("this session has ended, or never was")]
+    SessionOver,
+    #[error("`{0}` was not to be had in that time")]
+    NotAcquired(String),
+    #[error("this acquire of `{0}` was withdrawn")]
+    Withdrawn(String),
+    #[error("the same acquire of `{0}` was sent again and waits in its place")]
+    Replaced(String),
+    #[error("this session does not hold `{0}`")]
+    NotHeld(String),
+    #[error("this session holds `{lock}` with fence {held}, not {given}")]
+    OtherFence { lock: String, held: u64, given: u64 },
+    #[error("`{0}` had been lost before it was released; what was done since may clash")]
+    Lost(String),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error("{0} sessions are open already")]
+    TooManySessions(usize),
+    #[error("{0} is shutting down")]
+    Closing(NodeId),
+    #[error("{0}")]
+    Unwell(String),
+    #[error("the system gives no random numbers")]
+    NoRandomness,
+}
+
+impl Refusal {
+    /// The status and the code.
+    pub(super) fn kind(&self) -> (StatusCode, &'static str) {
+        match self {
+            Refusal::Malformed(_) => (StatusCode::BAD_REQUEST, "malformed"),
+            Refusal::Slow(_) => (StatusCode::REQUEST_TIMEOUT, "slow"),
+            Refusal::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
+            Refusal::Invalid(_) | Refusal::Lock(LockError::Name(_)) => {
+                (StatusCode::BAD_REQUEST, "invalid")
+            }
+            Refusal::Stranger => (StatusCode::UNAUTHORIZED, "stranger"),
+            Refusal::ForeignHost(_) => (StatusCode::FORBIDDEN, "foreign-host"),
+            Refusal::ForeignOrigin(_) => (StatusCode::FORBIDDEN, "foreign-origin"),
+            Refusal::NoSuchPath => (StatusCode::NOT_FOUND, "no-such-path"),
+            Refusal::NoSuchMethod => (StatusCode::METHOD_NOT_ALLOWED, "no-such-method"),
+            Refusal::SessionOver => (StatusCode::GONE, "session-over"),
+            Refusal::NotAcquired(_) => (StatusCode::CONFLICT, "not-acquired"),
+            Refusal::Withdrawn(_) => (StatusCode::CONFLICT, "withdrawn"),
+            Refusal::Replaced(_) => (StatusCode::CONFLICT, "replaced"),
+            Refusal::NotHeld(_) => (StatusCode::NOT_FOUND, "not-held"),
+            Refusal::OtherFence { .. } => (StatusCode::CONFLICT, "other-fence"),
+            Refusal::Lost(_) => (StatusCode::CONFLICT, "lost"),
+            Refusal::Lock(LockError::Leaving(_)) | Refusal::Closing(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "leaving")
+            }
+            Refusal::Lock(_) | Refusal::TooManySessions(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "full")
+            }
+            Refusal::Unwell(_) => (StatusCode::SERVICE_UNAVAILABLE, "unwell"),
+            Refusal::NoRandomness => (StatusCode::INTERNAL_SERVER_ERROR, "no-randomness"),
+        }
+    }
+
+    fn remedy(&self) -> &'static str {
+        match self {
+            Refusal::Malformed(_) | Refusal::NoSuchPath | Refusal::NoSuchMethod => {
+                "GET /openapi.json says which paths there are and what they take"
+            }
+            Refusal::Slow(_) => "send it at once",
+            Refusal::TooLarge(_) => "send less",
+            Refusal::Invalid(_) | Refusal::Lock(LockError::Name(_)) => "change it and try again",
+            Refusal::Stranger => {
+                "send `Authorization: Bearer TOKEN` with the API's token, or use a client certificate"
+            }
+            Refusal::ForeignHost(_) => "say 127.0.0.1 or localhost",
+            Refusal::ForeignOrigin(_) => "ask from a program or from a page of this node",
+            Refusal::SessionOver => "its locks are lost; open another with POST /v1/sessions",
+            Refusal::NotAcquired(_) => "try again, or wait longer with `wait_ms`",
+            Refusal::Withdrawn(_) => "give the next acquire another `request`",
+            Refusal::Replaced(_) => "wait for the answer of the later one",
+            Refusal::NotHeld(_) => "GET /v1/sessions/{session} says what it holds",
+            Refusal::OtherFence { .. } => {
+                "release with the fence that the acquire was answered with"
+            }
+            Refusal::Lost(_) => "check the fence where it counts, and acquire again",
+            Refusal::Lock(LockError::Leaving(_)) | Refusal::Closing(_) => "ask another node",
+            Refusal::Lock(_) => "ask another node, or try again later",
+            Refusal::TooManySessions(_) => "end some, or raise `api.sessions`",
+            Refusal::Unwell(_) => "GET /v1/status says more",
+            Refusal::NoRandomness => "look at the machine",
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let (status, code) = self.kind();
+        let (error, remedy) = (self.to_string(), self.remedy().to_string());
+        let problem = Problem { code: code.to_string(), error, remedy };
+        let mut response = (status, Json(problem)).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+}

@@ -1,0 +1,272 @@
+//! Requests and answers: HTTP/1.1 over TCP, TLS or a Unix socket.
+
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsConnector;
+
+use super::{ClientConfig, ClientError, Endpoint};
+use crate::api::messages::Problem;
+use crate::socket::tune;
+
+/// How long a connection may take to come about.
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// The largest answer that is read.
+const MOST_ANSWER_BYTES: usize = 16 << 20;
+/// How many connections are kept for later.
+const MOST_IDLE: usize = 8;
+/// For how long: less than the server lets them be.
+const IDLE_FOR: Duration = Duration::from_secs(30);
+
+/// Why there is no good answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// None came: the request may or may not have been carried out.
+    Unreachable(String),
+    /// The node says no.
+    Refused(StatusCode, Problem),
+}
+
+/// Asks one node.
+pub(super) struct Caller {
+    endpoint: Endpoint,
+    host: HeaderValue,
+    authorization: Option<HeaderValue>,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+    idle: Mutex<Vec<(Connection, Instant)>>,
+}
+
+impl Caller {
+    pub(super) fn new(endpoint: &Endpoint, config: &ClientConfig) -> Result<Self, ClientError> {
+        let host = match endpoint {
+            Endpoint::Http(address) | Endpoint::Https(address) => address.as_str(),
+            Endpoint::Unix(_) => "localhost",
+        };
+        let no_endpoint = |_| ClientError::Endpoint(endpoint.to_string());
+        let host = HeaderValue::from_str(host).map_err(no_endpoint)?;
+        let authorization = config.token.as_deref().map(bearer).transpose()?;
+        let tls = match endpoint {
+            Endpoint::Https(address) => Some(tls(address, config)?),
+            _ => None,
+        };
+        let idle = Mutex::default();
+        Ok(Caller { endpoint: endpoint.clone(), host, authorization, tls, idle })
+    }
+
+    /// Asks for something that has no body.
+    pub(super) async fn ask<A: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+    ) -> Result<A, Trouble> {
+        self.send(method, path, Bytes::new()).await
+    }
+
+    /// Asks with a body.
+    pub(super) async fn post<Q: Serialize, A: DeserializeOwned>(
+        &self,
+        path: &str,
+        question: &Q,
+    ) -> Result<A, Trouble> {
+        let body = serde_json::to_vec(question).expect("a question has only names and numbers");
+        self.send(Method::POST, path, body.into()).await
+    }
+
+    async fn send<A: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<A, Trouble> {
+        let (status, bytes) = self.exchange(method, path, body).await?;
+        let strange = |error: serde_json::Error| {
+            let endpoint = &self.endpoint;
+            Trouble::Unreachable(format!("{endpoint} answers {status}, which is no node: {error}"))
+        };
+        if status.is_success() {
+            return serde_json::from_slice(&bytes).map_err(strange);
+        }
+        let problem = serde_json::from_slice(&bytes).map_err(strange)?;
+        Err(Trouble::Refused(status, problem))
+    }
+
+    /// One request and its answer. A kept connection may have been closed meanwhile, so a new one is
+    /// tried when it breaks: everything that is asked may be asked twice.
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<(StatusCode, Bytes), Trouble> {
+        if let Some(mut kept) = self.kept() {
+            let request = self.request(&method, path, body.clone())?;
+            if let Ok(answer) = kept.exchange(request).await {
+                self.keep(kept);
+                return Ok(answer);
+            }
+        }
+        let endpoint = &self.endpoint;
+        let unreachable = |why: String| Trouble::Unreachable(format!("{endpoint}: {why}"));
+        let mut connection = self.connect().await.map_err(unreachable)?;
+        let request = self.request(&method, path, body)?;
+        let answer = connection.exchange(request).await.map_err(unreachable)?;
+        self.keep(connection);
+        Ok(answer)
+    }
+
+    fn request(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<Request<Full<Bytes>>, Trouble> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = path
+            .parse()
+            .map_err(|_| Trouble::Unreachable(format!("{}: `{path}` is no path", self.endpoint)))?;
+        let headers = request.headers_mut();
+        headers.insert(HOST, self.host.clone());
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(authorization) = &self.authorization {
+            headers.insert(AUTHORIZATION, authorization.clone());
+        }
+        Ok(request)
+    }
+
+    /// The connection that was used last and is not too old.
+    fn kept(&self) -> Option<Connection> {
+        let mut idle = self.idle.lock().expect(UNPOISONED);
+        let (connection, since) = idle.pop()?;
+        if since.elapsed() < IDLE_FOR {
+            return Some(connection);
+        }
+        // The others have been there for longer.
+        idle.clear();
+        None
+    }
+
+    fn keep(&self, connection: Connection) {
+        let mut idle = self.idle.lock().expect(UNPOISONED);
+        if !connection.closed && idle.len() < MOST_IDLE {
+            idle.push((connection, Instant::now()));
+        }
+    }
+
+    async fn connect(&self) -> Result<Connection, String> {
+        let connection = tokio::time::timeout(CONNECT_WITHIN, self.dial()).await;
+        connection.unwrap_or_else(|_| Err(format!("no answer in {} s", CONNECT_WITHIN.as_secs())))
+    }
+
+    async fn dial(&self) -> Result<Connection, String> {
+        let stream = match &self.endpoint {
+            Endpoint::Unix(path) => {
+                let stream = UnixStream::connect(path).await.map_err(told)?;
+                return Connection::over(stream).await;
+            }
+            Endpoint::Http(address) | Endpoint::Https(address) => {
+                TcpStream::connect(address).await.map_err(told)?
+            }
+        };
+        tune(&stream).map_err(told)?;
+        match &self.tls {
+            None => Connection::over(stream).await,
+            Some((tls, name)) => {
+                let stream = tls.connect(name.clone(), stream).await.map_err(told)?;
+                Connection::over(stream).await
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Caller {
+    /// Where to, without the token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caller").field("endpoint", &self.endpoint).finish_non_exhaustive()
+    }
+}
+
+/// One connection. It moves only while somebody waits for an answer on it, in that one's task: no
+/// other task has to be woken for an exchange.
+struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    driver: BoxFuture<'static, hyper::Result<()>>,
+    closed: bool,
+}
+
+impl Connection {
+    async fn over<I>(stream: I) -> Result<Self, String>
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (sender, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(told)?;
+        Ok(Connection { sender, driver: Box::pin(driver), closed: false })
+    }
+
+    async fn exchange(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(StatusCode, Bytes), String> {
+        let sender = &mut self.sender;
+        let mut answer = pin!(async move {
+            sender.ready().await.map_err(told)?;
+            let answer = sender.send_request(request).await.map_err(told)?;
+            let status = answer.status();
+            let body = Limited::new(answer.into_body(), MOST_ANSWER_BYTES).collect().await;
+            Ok((status, body.map_err(|error| error.to_string())?.to_bytes()))
+        });
+        tokio::select! {
+            biased;
+            _ = &mut self.driver => {
+                // All that came before the end is still to be had.
+                self.closed = true;
+                answer.await
+            }
+            answer = answer.as_mut() => answer,
+        }
+    }
+}
+
+fn bearer(token: &str) -> Result<HeaderValue, ClientError> {
+    let value = HeaderValue::from_str(&format!("Bearer {token}"));
+    let mut value = value.map_err(|_| ClientError::Token)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn tls(
+    address: &str,
+    config: &ClientConfig,
+) -> Result<(TlsConnector, ServerName<'static>), ClientError> {
+    let identity = config.identity.as_ref().ok_or(ClientError::NoIdentity)?;
+    let tls = identity.client_config().map_err(|error| ClientError::Identity(error.to_string()))?;
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_string();
+    let name = ServerName::try_from(host);
+    let name = name.map_err(|_| ClientError::Endpoint(format!("https://{address}")))?;
+    Ok((TlsConnector::from(Arc::clone(&tls)), name))
+}
+
+/// An error with its cause, which says more than itself.
+fn told(error: impl std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+/// A mutex is poisoned by a panic under it, and nothing under these can panic.
+const UNPOISONED: &str = "nothing panics under this lock";

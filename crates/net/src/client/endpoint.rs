@@ -1,0 +1,127 @@
+//! Where a node's API is.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::ClientError;
+
+/// The port of a node's API where none is said.
+const USUAL_PORT: u16 = 7470;
+
+/// Where a node's API is: `http://HOST:PORT`, `https://HOST:PORT` or `unix:PATH`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// Plain HTTP, at `HOST:PORT`.
+    Http(String),
+    /// HTTP over TLS, at `HOST:PORT`.
+    Https(String),
+    /// A Unix socket.
+    Unix(PathBuf),
+}
+
+impl FromStr for Endpoint {
+    type Err = ClientError;
+
+    fn from_str(text: &str) -> Result<Self, ClientError> {
+        let endpoint = match text.split_once(':') {
+            Some(("http", rest)) => address(rest).map(Endpoint::Http),
+            Some(("https", rest)) => address(rest).map(Endpoint::Https),
+            Some(("unix", rest)) => path(rest).map(Endpoint::Unix),
+            _ => None,
+        };
+        endpoint.ok_or_else(|| ClientError::Endpoint(text.to_string()))
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Http(address) => write!(f, "http://{address}"),
+            Endpoint::Https(address) => write!(f, "https://{address}"),
+            Endpoint::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// `HOST:PORT` of `//HOST[:PORT][/]`.
+fn address(rest: &str) -> Option<String> {
+    let authority = rest.strip_prefix("//")?;
+    let authority = authority.strip_suffix('/').unwrap_or(authority);
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, port.parse().ok().filter(|&p| p > 0)?),
+        _ => (authority, USUAL_PORT),
+    };
+    is_host(host).then(|| format!("{host}:{port}"))
+}
+
+fn is_host(host: &str) -> bool {
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    match address {
+        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => {
+            let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+            !host.is_empty() && host.bytes().all(plain)
+        }
+    }
+}
+
+/// A path, also as `//PATH`.
+fn path(rest: &str) -> Option<PathBuf> {
+    let path = rest.strip_prefix("//").unwrap_or(rest);
+    (!path.is_empty()).then(|| path.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_read() {
+        let cases = [
+            ("http://127.0.0.1:7470", Endpoint::Http("127.0.0.1:7470".into())),
+            ("http://localhost", Endpoint::Http("localhost:7470".into())),
+            ("http://[::1]:80/", Endpoint::Http("[::1]:80".into())),
+            ("http://[::1]", Endpoint::Http("[::1]:7470".into())),
+            ("https://a-b.example:1", Endpoint::Https("a-b.example:1".into())),
+            ("unix:/run/skeptron.sock", Endpoint::Unix("/run/skeptron.sock".into())),
+            ("unix:///run/skeptron.sock", Endpoint::Unix("/run/skeptron.sock".into())),
+            ("unix:here", Endpoint::Unix("here".into())),
+        ];
+        for (text, endpoint) in cases {
+            assert_eq!(text.parse(), Ok(endpoint), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_endpoint_survives_its_text() {
+        for text in ["http://h:1", "https://[::1]:2", "unix:/x"] {
+            assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_endpoint_says_what_one_looks_like() {
+        let wrong = [
+            "",
+            "127.0.0.1:7470",
+            "http:",
+            "http://",
+            "http://:80",
+            "http://h:0",
+            "http://h:70000",
+            "http://h:x",
+            "http://h:1/path",
+            "http://user@h:1",
+            "ftp://h",
+            "unix:",
+            "http://[::g]:1",
+            "http://::1",
+            "http://h h",
+        ];
+        for text in wrong {
+            let error = text.parse::<Endpoint>().expect_err(text).to_string();
+            assert!(error.contains("http://127.0.0.1:7470"), "{error}");
+        }
+    }
+}

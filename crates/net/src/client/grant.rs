@@ -1,0 +1,212 @@
+//! A lock in the hands of a client: asked for, held, given back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use tokio::time::Instant;
+
+use super::ClientError;
+use super::connection::Trouble;
+use super::session::Session;
+use crate::api::messages::{Acquire, Held, Release, Released};
+use crate::guard::ReleaseError;
+
+/// The first wait before a node that cannot be reached is asked again; then twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+/// The longest.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The remote half of a guard: a lock that a session holds at its node. Dropping it releases in the
+/// background.
+#[derive(Debug)]
+pub(crate) struct RemoteGrant {
+    session: Arc<Session>,
+    name: String,
+    fence: u64,
+    /// The node knows, or has forgotten by itself.
+    settled: bool,
+}
+
+impl RemoteGrant {
+    /// The lock's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The fence of the entry.
+    pub(crate) fn fence(&self) -> u64 {
+        self.fence
+    }
+
+    /// Whether the session still stands by the client's own clock, and the node has not lost the lock.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.session.is_valid() && !self.session.has_lost(&self.name, self.fence)
+    }
+
+    /// Waits until it is lost.
+    pub(crate) async fn lost(&self) {
+        self.session.lost(&self.name, self.fence).await;
+    }
+
+    /// Lets go, and waits until the node has taken note.
+    pub(crate) async fn release(mut self) -> Result<(), ReleaseError> {
+        let lost = || ReleaseError::Lost(self.name.clone());
+        if !self.session.is_valid() {
+            return Err(lost());
+        }
+        let question = self.question();
+        let told = tokio::select! {
+            biased;
+            told = tell(&self.session, &question) => told,
+            () = self.session.over() => return Err(lost()),
+        };
+        let told = told.map_err(|trouble| match trouble {
+            Trouble::Refused(StatusCode::GONE | StatusCode::CONFLICT, _) => lost(),
+            Trouble::Refused(_, problem) => {
+                ReleaseError::Unreachable { name: self.name.clone(), why: problem.error }
+            }
+            Trouble::Unreachable(why) => ReleaseError::Unreachable { name: self.name.clone(), why },
+        });
+        self.settled = true;
+        told
+    }
+
+    fn question(&self) -> Release {
+        let (session, lock) = (self.session.id(), self.name.clone());
+        Release { session, lock, fence: Some(self.fence), request: None }
+    }
+}
+
+impl Drop for RemoteGrant {
+    fn drop(&mut self) {
+        if !self.settled && self.session.is_valid() {
+            tell_in_background(&self.session, self.question());
+        }
+    }
+}
+
+/// Acquires the lock; none if it was not to be had in time.
+pub(super) async fn acquire(
+    session: &Arc<Session>,
+    name: &str,
+    wait: Option<Duration>,
+) -> Result<Option<RemoteGrant>, ClientError> {
+    if !session.is_valid() {
+        return Err(ClientError::SessionOver);
+    }
+    let mut asking = Asking {
+        session: Arc::clone(session),
+        name: name.to_string(),
+        request: session.next_request(),
+        settled: false,
+    };
+    let answer = tokio::select! {
+        biased;
+        answer = asking.answer(wait) => answer,
+        () = session.over() => return Err(ClientError::SessionOver),
+    };
+    asking.settled = true;
+    match answer {
+        Ok(held) => {
+            let grant = RemoteGrant {
+                session: Arc::clone(session),
+                name: held.lock,
+                fence: held.fence,
+                settled: false,
+            };
+            Ok(Some(grant))
+        }
+        Err(Trouble::Refused(_, problem)) if problem.code == "not-acquired" => Ok(None),
+        Err(Trouble::Refused(StatusCode::GONE, _)) => {
+            session.give_up();
+            Err(ClientError::SessionOver)
+        }
+        // It was not heard in time; the node is told to forget it.
+        Err(Trouble::Unreachable(_)) => {
+            asking.settled = false;
+            Ok(None)
+        }
+        Err(refused) => Err(refused.into()),
+    }
+}
+
+/// An acquire that is not answered yet. Whoever drops it does not learn the answer, so the node is
+/// told to undo it, however far it got.
+struct Asking {
+    session: Arc<Session>,
+    name: String,
+    request: u64,
+    settled: bool,
+}
+
+impl Asking {
+    /// Asks until there is an answer, or until it would be long overdue.
+    async fn answer(&self, wait: Option<Duration>) -> Result<Held, Trouble> {
+        let Some(wait) = wait else { return self.ask_until(None).await };
+        let overdue = wait.saturating_add(self.session.ttl() / 3);
+        let deadline = Instant::now().checked_add(wait);
+        let answer = tokio::time::timeout(overdue, self.ask_until(deadline)).await;
+        answer.unwrap_or_else(|_| Err(Trouble::Unreachable("no answer in time".to_string())))
+    }
+
+    /// A connection may break at any time; the number of the request makes it the same acquire.
+    async fn ask_until(&self, deadline: Option<Instant>) -> Result<Held, Trouble> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let question = Acquire {
+                session: self.session.id(),
+                lock: self.name.clone(),
+                wait_ms: deadline.map(milliseconds_until),
+                request: Some(self.request),
+            };
+            match self.session.caller().post("/v1/acquire", &question).await {
+                Err(Trouble::Unreachable(_)) => tokio::time::sleep(pause).await,
+                answer => return answer,
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        if self.settled || !self.session.is_valid() {
+            return;
+        }
+        let (session, lock) = (self.session.id(), std::mem::take(&mut self.name));
+        let question = Release { session, lock, fence: None, request: Some(self.request) };
+        tell_in_background(&self.session, question);
+    }
+}
+
+/// Rounded up, so that a short wait is not none at all.
+fn milliseconds_until(deadline: Instant) -> u64 {
+    let left = deadline.saturating_duration_since(Instant::now());
+    u64::try_from(left.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}
+
+/// Tells the node to release, again and again until it answers. That nothing is held is no trouble:
+/// an earlier try came through, and only its answer did not.
+async fn tell(session: &Session, question: &Release) -> Result<(), Trouble> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match session.caller().post::<_, Released>("/v1/release", question).await {
+            Ok(_) | Err(Trouble::Refused(StatusCode::NOT_FOUND, _)) => return Ok(()),
+            Err(Trouble::Unreachable(_)) => tokio::time::sleep(pause).await,
+            Err(refused) => return Err(refused),
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+fn tell_in_background(session: &Arc<Session>, question: Release) {
+    let held = Arc::clone(session);
+    session.in_background(async move {
+        tokio::select! {
+            // Nobody is left who could be told of trouble.
+            _ = tell(&held, &question) => {}
+            () = held.over() => {}
+        }
+    });
+}
