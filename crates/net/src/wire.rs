@@ -1,6 +1,7 @@
 //! What travels between two nodes: a frame is a length and a postcard body.
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::report::LockStatus;
 
@@ -72,4 +73,135 @@ pub enum Payload<'a> {
 impl Payload<'_> {
     /// An answer lists no more locks than this.
     pub const MOST_LISTED: usize = 500;
+}
+
+/// The bytes that say how long a frame's body is: little-endian, the body alone.
+pub(crate) const LENGTH_BYTES: usize = 4;
+
+/// Why bytes are not a frame. Whoever sent them is broken or no node at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(crate) enum FrameError {
+    /// Longer than allowed.
+    #[error("a frame of {length} bytes, but at most {most} are allowed")]
+    TooLong {
+        /// How long it is, or says it is.
+        length: usize,
+        /// How long it may be.
+        most: usize,
+    },
+    /// The body says nothing.
+    #[error("a frame that says nothing known")]
+    Garbage,
+}
+
+/// Adds `value` as a frame whose body has at most `most` bytes; `out` is unchanged if it is longer.
+pub(crate) fn append_frame(
+    out: &mut Vec<u8>,
+    value: &impl Serialize,
+    most: usize,
+) -> Result<(), FrameError> {
+    let begin = out.len();
+    out.extend_from_slice(&[0; LENGTH_BYTES]);
+    let mut encoded = postcard::to_extend(value, std::mem::take(out))
+        .expect("what travels has a known length and goes into memory");
+    let length = encoded.len() - begin - LENGTH_BYTES;
+    let fits = length <= most;
+    match u32::try_from(length) {
+        Ok(prefix) if fits => {
+            encoded[begin..begin + LENGTH_BYTES].copy_from_slice(&prefix.to_le_bytes());
+        }
+        _ => encoded.truncate(begin),
+    }
+    *out = encoded;
+    if fits { Ok(()) } else { Err(FrameError::TooLong { length, most }) }
+}
+
+/// What the body of a frame says; not a byte may be left over.
+pub(crate) fn decode<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, FrameError> {
+    match postcard::take_from_bytes(body) {
+        Ok((value, [])) => Ok(value),
+        _ => Err(FrameError::Garbage),
+    }
+}
+
+/// Cuts a stream of bytes into frames. Holds no more than one read and one frame of the allowed
+/// length, whatever the stream says.
+#[derive(Debug)]
+pub(crate) struct Unframer {
+    buffer: Vec<u8>,
+    /// Where the first byte not yet cut off is.
+    begin: usize,
+    /// Where the next byte goes.
+    end: usize,
+    /// How long a body may be.
+    most: usize,
+}
+
+impl Unframer {
+    /// Room for one read.
+    const READ_BYTES: usize = 64 << 10;
+
+    /// For bodies of at most `most` bytes.
+    pub(crate) fn new(most: usize) -> Self {
+        let room = Self::READ_BYTES.min(LENGTH_BYTES + most);
+        Unframer { buffer: vec![0; room], begin: 0, end: 0, most }
+    }
+
+    /// Where the next bytes are to be read to; never empty once all frames have been cut off.
+    pub(crate) fn room(&mut self) -> &mut [u8] {
+        if self.begin == self.end {
+            self.begin = 0;
+            self.end = 0;
+            if self.buffer.len() > Self::READ_BYTES {
+                self.buffer.truncate(Self::READ_BYTES);
+                self.buffer.shrink_to_fit();
+            }
+        } else if self.end == self.buffer.len() {
+            self.buffer.copy_within(self.begin..self.end, 0);
+            self.end -= self.begin;
+            self.begin = 0;
+            if self.end == self.buffer.len() {
+                // The frame that began is longer than a read; its length has been checked.
+                self.buffer.resize((2 * self.end).min(LENGTH_BYTES + self.most), 0);
+            }
+        }
+        &mut self.buffer[self.end..]
+    }
+
+    /// So many bytes have been read to the room.
+    pub(crate) fn filled(&mut self, bytes: usize) {
+        self.end += bytes;
+    }
+
+    /// From now on bodies of at most `most` bytes.
+    pub(crate) fn allow(&mut self, most: usize) {
+        self.most = most;
+        let room = Self::READ_BYTES.min(LENGTH_BYTES + most).max(self.end);
+        self.buffer.resize(room, 0);
+    }
+
+    /// Cuts bytes off that are no frame, if there are so many.
+    pub(crate) fn next_bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let bytes = *self.buffer[self.begin..self.end].first_chunk()?;
+        self.begin += N;
+        Some(bytes)
+    }
+
+    /// Cuts the next body off, if it is complete.
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, FrameError> {
+        let here = &self.buffer[self.begin..self.end];
+        let Some((prefix, rest)) = here.split_first_chunk::<LENGTH_BYTES>() else {
+            return Ok(None);
+        };
+        let length = u32::from_le_bytes(*prefix) as usize;
+        if length > self.most {
+            return Err(FrameError::TooLong { length, most: self.most });
+        }
+        if rest.len() < length {
+            return Ok(None);
+        }
+        let body = self.begin + LENGTH_BYTES;
+        self.begin = body + length;
+        Ok(Some(&self.buffer[body..body + length]))
+    }
 }

@@ -59,7 +59,8 @@ async fn futures_dropped_at_any_point_lose_nothing() {
         let node = &cluster.nodes[usize::try_from(round % 3).unwrap()];
         // From nothing to much longer than a hand-over takes.
         let patience = Duration::from_micros(round * 7 % 1500);
-        let held = cluster.nodes[usize::try_from((round + 1) % 3).unwrap()].lock("a").now_or_never();
+        let held =
+            cluster.nodes[usize::try_from((round + 1) % 3).unwrap()].lock("a").now_or_never();
         if node.lock_within("a", patience).await.unwrap().is_none() {
             tries += 1;
         }

@@ -1,0 +1,97 @@
+//! Tests of the links: pure ones under a hostile network, and real ones on the loopback interface.
+
+mod loopback;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use skeptron_core::NodeId;
+
+use super::{Inbox, Links, Post};
+use crate::config::{Config, Security};
+use crate::observe::Observer;
+use crate::plan::{Plan, Plans};
+use crate::view::{Fixed, ViewService};
+use crate::wire::{Envelope, Payload};
+
+/// No test of links takes longer.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Listeners on ports that the system chooses, and their addresses.
+fn listeners(nodes: usize) -> (Vec<std::net::TcpListener>, Vec<String>) {
+    let bind = |_| std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listeners: Vec<_> = (0..nodes).map(bind).collect();
+    let addresses = listeners.iter().map(|l| l.local_addr().unwrap().to_string()).collect();
+    (listeners, addresses)
+}
+
+/// A configuration that connects fast and gives up soon.
+fn config(node: usize, addresses: &[String]) -> Config {
+    let plans = Plans::new(Plan::named(Plan::DEFAULT, addresses.len()).unwrap());
+    let mut config = Config::new(NodeId::new(node), addresses.to_vec(), plans);
+    config.limits.backoff_first = Duration::from_millis(1);
+    config.limits.backoff_longest = Duration::from_millis(50);
+    config
+}
+
+/// The links of all nodes of a system, not yet started.
+fn links_of(nodes: usize, change: impl Fn(&mut Config)) -> Vec<Arc<Links>> {
+    let (listeners, addresses) = listeners(nodes);
+    let link = |(node, listener)| {
+        let mut config = config(node, &addresses);
+        change(&mut config);
+        links(&config, listener)
+    };
+    listeners.into_iter().enumerate().map(link).collect()
+}
+
+fn links(config: &Config, listener: std::net::TcpListener) -> Arc<Links> {
+    let view = Fixed::new(config.members.clone()).views().borrow().clone();
+    let observer = Arc::new(Observer::new(config.node));
+    Links::new(config, view, listener, observer).unwrap()
+}
+
+/// Takes note of the numbers that arrive, by sender.
+struct Notebook {
+    numbers: Mutex<Vec<Vec<u64>>>,
+}
+
+impl Notebook {
+    fn new(nodes: usize) -> Arc<Self> {
+        Arc::new(Notebook { numbers: Mutex::new(vec![Vec::new(); nodes]) })
+    }
+
+    fn from(&self, node: usize) -> Vec<u64> {
+        self.numbers.lock().unwrap()[node].clone()
+    }
+
+    fn count(&self) -> usize {
+        self.numbers.lock().unwrap().iter().map(Vec::len).sum()
+    }
+}
+
+impl Inbox for Notebook {
+    fn receive(&self, from: NodeId, envelope: &Envelope<'_>) {
+        let Payload::Message { fence, .. } = envelope.payload else { return };
+        self.numbers.lock().unwrap()[from.index()].push(fence);
+    }
+}
+
+/// A message that carries a number.
+fn numbered(number: u64) -> Envelope<'static> {
+    padded(number, b"")
+}
+
+/// A message that carries a number, and more bytes.
+fn padded(number: u64, message: &[u8]) -> Envelope<'_> {
+    Envelope { epoch: 1, payload: Payload::Message { lock: "orders/42", fence: number, message } }
+}
+
+/// Waits until that is so.
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = std::time::Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "waited too long until {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
