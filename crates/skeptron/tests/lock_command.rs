@@ -24,7 +24,10 @@ fn the_exit_code_is_that_of_the_command() {
         assert_eq!(ended.stderr, "", "{script}");
     }
     let ended = up.lock("codes", &[], &["no-such-command"]).spawn_and_end();
-    assert_eq!((ended.code, ended.stderr.as_str()), (127, "error: there is no command `no-such-command`\n"));
+    assert_eq!(
+        (ended.code, ended.stderr.as_str()),
+        (127, "error: there is no command `no-such-command`\n")
+    );
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("not-executable");
     fs::write(&file, "").unwrap();
@@ -77,12 +80,19 @@ fn signals_are_passed_on() {
         ("USR1", Signal::SIGUSR1),
         ("USR2", Signal::SIGUSR2),
     ] {
-        let script = format!("trap 'echo heard {name}; exit 42' {name}; echo ready; while :; do sleep 0.05; done");
+        let script = format!(
+            "trap 'echo heard {name}; exit 42' {name}; echo ready; while :; do sleep 0.05; done"
+        );
         let mut process = up.lock("signals", &[], &["sh", "-c", &script]).spawn();
         assert_eq!(process.line(), "ready");
         process.signal(signal);
         let ended = process.end();
-        assert_eq!((ended.code, ended.stdout.as_str()), (42, &*format!("heard {name}\n")), "{}", ended.stderr);
+        assert_eq!(
+            (ended.code, ended.stdout.as_str()),
+            (42, &*format!("heard {name}\n")),
+            "{}",
+            ended.stderr
+        );
     }
     // One that does not care dies of it, with all that it has started.
     let mut process = up.lock("signals", &[], &["sh", "-c", "sleep 60 & echo $!; wait"]).spawn();
@@ -146,7 +156,10 @@ fn whoever_loses_the_lock_is_ended() {
     let up = Up::start(&[]);
     let folder = tempfile::tempdir().unwrap();
     let told = folder.path().join("told");
-    let gently = format!("trap 'echo told > {}; exit 0' TERM; echo ready; while :; do sleep 0.05; done", told.display());
+    let gently = format!(
+        "trap 'echo told > {}; exit 0' TERM; echo ready; while :; do sleep 0.05; done",
+        told.display()
+    );
     let stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
     let ttl = ["--ttl", "1s", "--kill-after", "300ms"];
     let mut obedient = up.lock("a", &ttl, &["sh", "-c", &gently]).spawn();
@@ -165,7 +178,7 @@ fn whoever_loses_the_lock_is_ended() {
 #[test]
 fn a_cluster_that_is_told_to_end_tells_the_holders() {
     let up = Up::start(&[]);
-    let mut holder = up.lock("a", &[], &["sh", "-c", UNTIL_INPUT_ENDS]).spawn();
+    let mut holder = up.lock("a", &["--ttl", "1s"], &["sh", "-c", UNTIL_INPUT_ENDS]).spawn();
     assert!(holder.line().starts_with("ready"));
     assert_eq!(up.end(Signal::SIGTERM), 0);
     assert_eq!(holder.end().code, 76);

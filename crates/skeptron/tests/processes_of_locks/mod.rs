@@ -145,7 +145,13 @@ impl Up {
         self.lock_at(0, name, options, command)
     }
 
-    pub(crate) fn lock_at(&self, node: usize, name: &str, options: &[&str], words: &[&str]) -> Lock {
+    pub(crate) fn lock_at(
+        &self,
+        node: usize,
+        name: &str,
+        options: &[&str],
+        words: &[&str],
+    ) -> Lock {
         let mut command = skeptron();
         command.args(["lock", name, "--endpoint", &self.endpoints[node]]);
         command.args(options).arg("--").args(words);
