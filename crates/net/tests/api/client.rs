@@ -307,10 +307,12 @@ impl Road {
         let (mut from_there, mut to_there) = there.into_split();
         tokio::select! {
             biased;
-            _ = blocked.wait_for(|blocked| *blocked) => std::future::pending::<()>().await,
-            () = self.carry(&mut from_here, &mut to_there) => {}
-            () = self.carry(&mut from_there, &mut to_here) => {}
+            _ = blocked.wait_for(|blocked| *blocked) => {}
+            () = self.carry(&mut from_here, &mut to_there) => return,
+            () = self.carry(&mut from_there, &mut to_here) => return,
         }
+        // The connections stand, and nothing moves.
+        std::future::pending().await
     }
 
     /// Carries bytes one way until an end closes or the road breaks.
