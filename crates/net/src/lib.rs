@@ -14,6 +14,7 @@ mod link;
 mod node;
 pub mod observe;
 mod plan;
+mod prompt;
 pub mod report;
 mod socket;
 mod table;

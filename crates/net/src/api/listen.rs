@@ -25,6 +25,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::door::{Caller, Door};
 use super::refusal::Refusal;
+use crate::prompt::Prompt;
 use crate::socket::tune;
 
 /// The longest head of a request: its first line and its headers.
@@ -101,8 +102,8 @@ impl Reception {
             }
             let reception = Arc::clone(&self);
             match tls.clone() {
-                None => tokio::spawn(reception.serve(stream, caller, place)),
-                Some(tls) => tokio::spawn(reception.serve_tls(stream, tls, place)),
+                None => tokio::spawn(Prompt::new(reception.serve(stream, caller, place))),
+                Some(tls) => tokio::spawn(Prompt::new(reception.serve_tls(stream, tls, place))),
             };
         }
     }
@@ -123,7 +124,7 @@ impl Reception {
                 let _ = stream.try_write(no_place().as_bytes());
                 continue;
             };
-            tokio::spawn(Arc::clone(&self).serve(stream, Caller::Owner, place));
+            tokio::spawn(Prompt::new(Arc::clone(&self).serve(stream, Caller::Owner, place)));
         }
     }
 

@@ -20,6 +20,7 @@ use tokio_rustls::TlsConnector;
 
 use super::{ClientConfig, ClientError, Endpoint};
 use crate::api::messages::Problem;
+use crate::prompt::Prompt;
 use crate::socket::tune;
 
 /// How long a connection may take to come about.
@@ -217,6 +218,13 @@ impl Connection {
     }
 
     async fn exchange(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(StatusCode, Bytes), String> {
+        Prompt::new(self.converse(request)).await
+    }
+
+    async fn converse(
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<(StatusCode, Bytes), String> {
