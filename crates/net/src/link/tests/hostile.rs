@@ -24,6 +24,11 @@ impl Stage {
         Self::with(|_| {}, |notebook, _| notebook).await
     }
 
+    /// The good nodes soon give up whoever says nothing.
+    async fn impatient() -> Self {
+        Self::with(be_impatient, |notebook, _| notebook).await
+    }
+
     /// The good nodes as `change` configures them, and P1 with an inbox of its own.
     async fn with(
         change: impl Fn(&mut Config),
@@ -32,7 +37,6 @@ impl Stage {
         let (listeners, addresses) = listeners(3);
         let configure = |node| {
             let mut config = config(node, &addresses);
-            config.limits.silence = Duration::from_millis(600);
             change(&mut config);
             config
         };
@@ -91,10 +95,11 @@ impl Stage {
 
     /// Connects as P3 would.
     async fn connect(&self, incarnation: u64) -> TcpStream {
+        let before = self.third().connects;
         let (mut stream, answer) = self.greet(&self.hello(incarnation)).await;
         assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
         say(&mut stream, &Verdict::Accepted).await.unwrap();
-        until("the link is up", || self.third().link == LinkState::Up).await;
+        until("the link has come up", || self.third().connects > before).await;
         stream
     }
 
@@ -112,6 +117,10 @@ impl Stage {
         until("the good peer has it", || self.notebooks[1].from(0).len() as u64 == last).await;
         assert!(self.notebooks[1].from(0).into_iter().eq(1..=last));
     }
+}
+
+fn be_impatient(config: &mut Config) {
+    config.limits.silence = Duration::from_millis(600);
 }
 
 async fn say(stream: &mut TcpStream, word: &impl serde::Serialize) -> std::io::Result<()> {
@@ -268,7 +277,7 @@ async fn another_version_is_told_ours() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_that_say_nothing_do_not_keep_others_out() {
-    let stage = Stage::new().await;
+    let stage = Stage::impatient().await;
     let mut silent = Vec::new();
     for _ in 0..150 {
         let mut stream = stage.dial().await;
@@ -284,7 +293,7 @@ async fn many_that_say_nothing_do_not_keep_others_out() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_silent_connection_is_closed() {
-    let stage = Stage::new().await;
+    let stage = Stage::impatient().await;
     let mut half_open = stage.connect(7).await;
     is_closed(&mut half_open).await;
     until("its trouble is shown", || {
@@ -340,7 +349,10 @@ impl Inbox for Answering {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_asks_and_never_reads_fills_no_memory() {
-    let limit = |config: &mut Config| config.limits.resend_bytes = 100_000;
+    let limit = |config: &mut Config| {
+        be_impatient(config);
+        config.limits.resend_bytes = 100_000;
+    };
     let stage = Stage::with(limit, |_, links| Arc::new(Answering { links })).await;
     let mut stream = stage.connect(7).await;
     let mut most = 0;

@@ -14,7 +14,7 @@ const MOST_STEPS: usize = 2_000_000;
 
 #[test]
 fn what_was_sent_is_delivered_once_and_in_order() {
-    for_seeds(300, |seed| {
+    for_seeds(150, |seed| {
         let mut network = Network::new(3, Weather::STORM, LIMITS, seed);
         let (mut sent, mut received) = ([[0; 3]; 3], [[0; 3]; 3]);
         for step in 0.. {
@@ -191,6 +191,13 @@ fn each_difference_is_named() {
         config.plans = config.plans.clone().with_prefix("jobs/", raymond);
     };
     assert_eq!(refusal(terms(1, &prefixed), me, 1, None), Some(Refusal::Plans { me, you }));
+    for info in skeptron_core::catalogue::sound() {
+        let other = |config: &mut Config| {
+            config.plans = Plans::new(Plan::named(info.name, 3).unwrap());
+        };
+        let differs = (info.name != Plan::DEFAULT).then_some(Refusal::Plans { me, you });
+        assert_eq!(refusal(terms(1, &other), me, 1, None), differs, "{}", info.name);
+    }
     let words = Refusal::Restarted { you }.to_string();
     assert!(words.contains("restart all nodes"), "{words}");
 }
