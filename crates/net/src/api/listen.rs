@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,12 +17,14 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use nix::sys::resource::{Resource, getrlimit};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::door::{Caller, Door};
+use super::refusal::Refusal;
 use crate::socket::tune;
 
 /// The longest head of a request: its first line and its headers.
@@ -37,10 +39,6 @@ const HEAD_WITHIN: Duration = Duration::from_secs(60);
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 /// How long to wait when the system has no more descriptors.
 const BREATH: Duration = Duration::from_millis(50);
-/// What whoever comes when all places are taken is told.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
-content-type: application/json\r\ncontent-length: 90\r\n\r\n\
-{\"code\":\"full\",\"error\":\"too many connections\",\"remedy\":\"try again, or raise the limit\"}   \n";
 
 /// How far the API is on its way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,8 +89,10 @@ impl Reception {
                 continue;
             };
             let Some(place) = self.place() else {
-                // Whoever speaks TLS is not there yet; the others may as well know why.
-                let _ = stream.try_write(if tls.is_none() { FULL } else { &[] });
+                // Whoever speaks TLS could not read it yet; the others may as well know why.
+                if tls.is_none() {
+                    let _ = stream.try_write(no_place().as_bytes());
+                }
                 continue;
             };
             if tune(&stream).is_err() {
@@ -120,7 +120,7 @@ impl Reception {
                 continue;
             }
             let Some(place) = self.place() else {
-                let _ = stream.try_write(FULL);
+                let _ = stream.try_write(no_place().as_bytes());
                 continue;
             };
             tokio::spawn(Arc::clone(&self).serve(stream, Caller::Owner, place));
@@ -194,6 +194,28 @@ impl Reception {
     }
 }
 
+/// What whoever comes when all places are taken is told, without being asked for anything.
+fn no_place() -> String {
+    let problem = Refusal::TooManyConnections.problem();
+    let body = serde_json::to_string(&problem).expect("a problem is three texts");
+    format!(
+        "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// How many of the wanted connections the process can afford: half of its descriptors are left to
+/// the links between nodes and to whatever else the program does.
+pub(super) fn affordable(wanted: usize) -> usize {
+    let Ok((descriptors, _)) = getrlimit(Resource::RLIMIT_NOFILE) else { return wanted };
+    let half = usize::try_from(descriptors / 2).unwrap_or(usize::MAX);
+    if wanted > half {
+        tracing::warn!(wanted, half, "fewer connections than wanted; raise `ulimit -n`");
+    }
+    wanted.min(half).max(1)
+}
+
 /// Listens at an address, and says where that is.
 pub(super) async fn bind_tcp(address: &str) -> io::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(address).await?;
@@ -215,8 +237,11 @@ pub(super) async fn bind_unix(path: &Path) -> io::Result<(UnixListener, u32)> {
     Ok((listener, std::fs::metadata(path)?.uid()))
 }
 
-/// Whether there is a socket at which nobody listens.
+/// Whether there is a socket at which nobody listens. Any other file is somebody's.
 async fn is_stale(path: &Path) -> bool {
+    if !std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket()) {
+        return false;
+    }
     let refused = UnixStream::connect(path).await.err().map(|error| error.kind());
     refused == Some(io::ErrorKind::ConnectionRefused)
 }

@@ -45,7 +45,8 @@ pub struct ApiConfig {
     pub ttl: (Duration, Duration),
     /// Sessions at most.
     pub sessions: usize,
-    /// Connections at most; a waiting acquire takes one.
+    /// Connections at most, and never more than half of the process's descriptors; a waiting acquire
+    /// takes one.
     pub connections: usize,
 }
 
@@ -124,7 +125,7 @@ impl Api {
             return Err(ApiError::EmptyToken);
         }
         let tls = config.identity.as_ref().map(acceptor).transpose()?;
-        let connections = config.connections.clamp(1, 1 << 28);
+        let connections = listen::affordable(config.connections).min(1 << 28);
         let places = Arc::new(Semaphore::new(connections));
         let stage = watch::Sender::new(Stage::Open);
         let observer = Arc::clone(node.observer());
@@ -138,7 +139,7 @@ impl Api {
         let router = routes::router(Arc::new(desk), extra);
         let door = Door::new(config.token.clone());
         let reception = Reception::new(router, door, Arc::clone(&places), stage.subscribe());
-        let connections = connections.try_into().expect("it was clamped to fit");
+        let connections = connections.try_into().expect("it was made to fit");
         let mut api =
             Api { addresses: Vec::new(), unix: None, sessions, places, connections, stage };
         api.listen(&config, tls, &Arc::new(reception)).await?;

@@ -49,6 +49,8 @@ pub(super) enum Refusal {
     Lock(#[from] LockError),
     #[error("{0} sessions are open already")]
     TooManySessions(usize),
+    #[error("all places for connections are taken")]
+    TooManyConnections,
     #[error("{0} is shutting down")]
     Closing(NodeId),
     #[error("{0}")]
@@ -82,11 +84,11 @@ impl Refusal {
             Refusal::Lock(LockError::Leaving(_)) | Refusal::Closing(_) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "leaving")
             }
-            Refusal::Lock(_) | Refusal::TooManySessions(_) => {
+            Refusal::Lock(_) | Refusal::TooManySessions(_) | Refusal::TooManyConnections => {
                 (StatusCode::SERVICE_UNAVAILABLE, "full")
             }
             Refusal::Unwell(_) => (StatusCode::SERVICE_UNAVAILABLE, "unwell"),
-            Refusal::NoRandomness => (StatusCode::INTERNAL_SERVER_ERROR, "no-randomness"),
+            Refusal::NoRandomness => (StatusCode::SERVICE_UNAVAILABLE, "no-randomness"),
         }
     }
 
@@ -115,18 +117,24 @@ impl Refusal {
             Refusal::Lock(LockError::Leaving(_)) | Refusal::Closing(_) => "ask another node",
             Refusal::Lock(_) => "ask another node, or try again later",
             Refusal::TooManySessions(_) => "end some, or raise `api.sessions`",
+            Refusal::TooManyConnections => "try again later, or raise `api.connections`",
             Refusal::Unwell(_) => "GET /v1/status says more",
             Refusal::NoRandomness => "look at the machine",
         }
+    }
+
+    /// What the body says.
+    pub(super) fn problem(&self) -> Problem {
+        let (_, code) = self.kind();
+        let (error, remedy) = (self.to_string(), self.remedy().to_string());
+        Problem { code: code.to_string(), error, remedy }
     }
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let (status, code) = self.kind();
-        let (error, remedy) = (self.to_string(), self.remedy().to_string());
-        let problem = Problem { code: code.to_string(), error, remedy };
-        let mut response = (status, Json(problem)).into_response();
+        let (status, _) = self.kind();
+        let mut response = (status, Json(self.problem())).into_response();
         if status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);

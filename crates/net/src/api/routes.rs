@@ -25,7 +25,7 @@ use crate::node::Node;
 /// The largest body that is read.
 const MOST_BODY_BYTES: usize = 64 << 10;
 /// How long a body may take to arrive.
-const BODY_WITHIN: Duration = Duration::from_secs(10);
+const BODY_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the handlers share.
 #[derive(Debug)]
@@ -201,5 +201,38 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Filter<T> {
         let read = Query::try_from_uri(&parts.uri);
         read.map(|Query(filter)| Filter(filter))
             .map_err(|error| Refusal::Invalid(error.body_text()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// Each path and method of [`super::router`], as this file says them, is in the description, and
+    /// nothing else is.
+    #[test]
+    fn every_route_is_described() {
+        let described: serde_json::Value =
+            serde_json::from_str(include_str!("openapi.json")).unwrap();
+        let mut documented = BTreeSet::new();
+        for (path, methods) in described["paths"].as_object().unwrap() {
+            let methods = methods.as_object().unwrap().keys().filter(|name| *name != "parameters");
+            documented.extend(methods.map(|method| (path.clone(), method.clone())));
+        }
+        let routes = include_str!("routes.rs").lines().filter_map(|line| {
+            let (path, handlers) = line.trim().strip_prefix(".route(\"")?.split_once("\", ")?;
+            Some((path.to_string(), handlers.to_string()))
+        });
+        let mut served = BTreeSet::new();
+        for (path, handlers) in routes {
+            for method in ["get", "post", "delete", "put", "patch"] {
+                let (first, later) = (format!("{method}("), format!(".{method}("));
+                if handlers.starts_with(&first) || handlers.contains(&later) {
+                    served.insert((path.clone(), method.to_string()));
+                }
+            }
+        }
+        assert!(served.len() > 10, "{served:?}");
+        assert_eq!(documented, served);
     }
 }

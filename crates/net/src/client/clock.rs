@@ -31,7 +31,7 @@ impl Moment {
     }
 
     /// How long it is until then; nothing if it has passed.
-    pub(super) fn from_now(self) -> Duration {
+    pub(super) fn left(self) -> Duration {
         self.0.saturating_sub(Moment::now().0)
     }
 }

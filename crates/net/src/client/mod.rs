@@ -105,7 +105,7 @@ impl Client {
     /// See [`ClientError`].
     pub async fn lock(&self, name: &str) -> Result<Guard, ClientError> {
         loop {
-            // Nothing but the end of time is without an answer here.
+            // Without a time limit none comes back only if the node made one up.
             if let Some(guard) = self.acquire(name, None).await? {
                 return Ok(guard);
             }

@@ -172,14 +172,14 @@ async fn keep_alive(session: Weak<Session>) {
         if session.standing.borrow().over {
             return;
         }
-        let given = tokio::time::timeout(session.until().from_now(), session.give_sign()).await;
+        let given = tokio::time::timeout(session.until().left(), session.give_sign()).await;
         pause = match given {
             Ok(Ok(())) => session.ttl / 3,
             Ok(Err(Trouble::Refused(StatusCode::GONE, _))) => return session.give_up(),
             Ok(Err(_)) => session.ttl / 30,
             Err(_) => Duration::ZERO,
         };
-        let left = session.until().from_now();
+        let left = session.until().left();
         if left.is_zero() {
             // The node may still think otherwise: what is held there is of no more use.
             tracing::warn!("a session was not kept alive in time; its locks are lost");

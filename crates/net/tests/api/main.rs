@@ -1,0 +1,15 @@
+//! The HTTP API and its client, over real sockets.
+
+mod access;
+mod client;
+mod crowd;
+mod events;
+mod hostile;
+mod killed;
+mod manual;
+mod openapi;
+mod schema;
+mod sessions;
+mod site;
+mod speed;
+mod tls;

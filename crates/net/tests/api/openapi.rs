@@ -1,0 +1,224 @@
+//! The description of the API and the API agree: every path, method and status that is described is
+//! met here, nothing else is, and each body is as its schema says.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use crate::schema::check;
+use crate::site::{Answer, Http, Site};
+
+/// No session has this name.
+const NOBODY: &str = "00000000000000000000000000000000";
+
+/// Asks, and keeps account of what was asked and answered.
+struct Tour {
+    description: Value,
+    met: BTreeSet<(String, String, String)>,
+}
+
+impl Tour {
+    async fn begin(site: &Site) -> Self {
+        let description = site.http().await.get("/openapi.json").await.json();
+        Tour { description, met: BTreeSet::new() }
+    }
+
+    /// Asks at a described path, with its parameter and query filled in.
+    async fn ask(
+        &mut self,
+        http: &mut Http<TcpStream>,
+        (method, path): (&str, &str),
+        filled: &str,
+        body: &Value,
+    ) -> Answer {
+        let text = if body.is_null() { String::new() } else { body.to_string() };
+        http.send(&method.to_uppercase(), filled, &text).await;
+        self.answer(http, (method, path), body).await
+    }
+
+    /// Waits for the answer to something asked before.
+    async fn answer(
+        &mut self,
+        http: &mut Http<TcpStream>,
+        (method, path): (&str, &str),
+        asked: &Value,
+    ) -> Answer {
+        let answer = http.answer().await.expect("an answer");
+        self.account(method, path, asked, &answer);
+        answer
+    }
+
+    fn account(&mut self, method: &str, path: &str, asked: &Value, answer: &Answer) {
+        let status = answer.status.to_string();
+        let operation = &self.description["paths"][path][method];
+        let response = &operation["responses"][&status];
+        assert!(response.is_object(), "{method} {path} answers {status}: {}", answer.text);
+        let (kind, content) = response["content"].as_object().unwrap().iter().next().unwrap();
+        assert!(answer.head.contains(kind.as_str()), "{path}: {}", answer.head);
+        if kind == "application/json" {
+            let checked = check(&self.description, &content["schema"], &answer.json());
+            assert_eq!(checked, Ok(()), "{method} {path} {status}");
+        }
+        if answer.status == 200 && !asked.is_null() {
+            let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+            assert_eq!(check(&self.description, schema, asked), Ok(()), "{method} {path}");
+        }
+        self.met.insert((path.to_string(), method.to_string(), status));
+    }
+
+    fn described(&self) -> BTreeSet<(String, String, String)> {
+        let mut described = BTreeSet::new();
+        for (path, methods) in self.description["paths"].as_object().unwrap() {
+            for (method, operation) in methods.as_object().unwrap() {
+                for status in operation["responses"].as_object().into_iter().flatten() {
+                    described.insert((path.clone(), method.clone(), status.0.clone()));
+                }
+            }
+        }
+        described
+    }
+}
+
+const OPEN: (&str, &str) = ("post", "/v1/sessions");
+const SHOW: (&str, &str) = ("get", "/v1/sessions/{session}");
+const END: (&str, &str) = ("delete", "/v1/sessions/{session}");
+const KEEP: (&str, &str) = ("post", "/v1/sessions/{session}/keep-alive");
+const ACQUIRE: (&str, &str) = ("post", "/v1/acquire");
+const RELEASE: (&str, &str) = ("post", "/v1/release");
+const LOCKS: (&str, &str) = ("get", "/v1/locks");
+const EVENTS: (&str, &str) = ("get", "/v1/events");
+const OTHERS: [(&str, &str); 4] =
+    [("get", "/v1/status"), ("get", "/metrics"), ("get", "/openapi.json"), ("get", "/health")];
+
+#[tokio::test]
+async fn the_api_is_as_described() {
+    let site = Site::start().await;
+    let mut tour = Tour::begin(&site).await;
+    what_is_asked_rightly(&site, &mut tour).await;
+    what_is_wrong(&site, &mut tour).await;
+    what_never_arrives(&site, &mut tour).await;
+    who_is_refused(&mut tour).await;
+    what_a_leaving_node_says(site, &mut tour).await;
+    assert_eq!(tour.met, tour.described());
+}
+
+async fn what_is_asked_rightly(site: &Site, tour: &mut Tour) {
+    let mut http = site.http().await;
+    let http = &mut http;
+    let mut watching = site.http().await;
+    watching.send("GET", "/v1/events", "").await;
+    let head = watching.until("\r\n\r\n").await.unwrap();
+    tour.account("get", EVENTS.1, &Value::Null, &Answer { status: 200, head, text: String::new() });
+
+    let asked = json!({"ttl_ms": 60_000, "owner": "tour"});
+    let opened = tour.ask(http, OPEN, OPEN.1, &asked).await.json();
+    let session = opened["session"].as_str().unwrap();
+    let path = format!("/v1/sessions/{session}");
+    let asked = json!({"session": session, "lock": "a", "wait_ms": null, "request": 1});
+    let fence = tour.ask(http, ACQUIRE, ACQUIRE.1, &asked).await.fence();
+    tour.ask(http, KEEP, &format!("{path}/keep-alive"), &Value::Null).await;
+    tour.ask(http, SHOW, &path, &Value::Null).await;
+    let listing = tour.ask(http, LOCKS, "/v1/locks?prefix=a", &Value::Null).await.json();
+    assert_eq!(listing["locks"][0]["holder"]["owner"], json!("tour"));
+    for other in OTHERS {
+        tour.ask(http, other, other.1, &Value::Null).await;
+    }
+    let asked = json!({"session": session, "lock": "a", "fence": fence});
+    tour.ask(http, RELEASE, RELEASE.1, &asked).await;
+    tour.ask(http, END, &path, &Value::Null).await;
+
+    for what in ["requested", "entered", "released"] {
+        let line = loop {
+            let line = watching.until("\n").await.unwrap();
+            if let Some(data) = line.strip_prefix("data: ") {
+                break serde_json::from_str::<Value>(data).unwrap();
+            }
+        };
+        let schema = json!({"$ref": "#/components/schemas/Event"});
+        assert_eq!(check(&tour.description, &schema, &line), Ok(()));
+        assert_eq!(line["what"], json!(what));
+    }
+}
+
+async fn what_is_wrong(site: &Site, tour: &mut Tour) {
+    let mut http = site.http().await;
+    let session = http.session(60_000).await;
+    let other = http.session(60_000).await;
+    let fence = http.acquire(&other, "held", None).await.fence();
+    let http = &mut http;
+    for operation in [OPEN, ACQUIRE, RELEASE] {
+        tour.ask(http, operation, operation.1, &json!({"no": "such field"})).await;
+        let large = json!({"large": "x".repeat(70_000)});
+        tour.ask(&mut site.http().await, operation, operation.1, &large).await;
+    }
+    for (operation, path) in [(SHOW, ""), (END, ""), (KEEP, "/keep-alive")] {
+        for id in ["no-session", NOBODY] {
+            tour.ask(http, operation, &format!("/v1/sessions/{id}{path}"), &Value::Null).await;
+        }
+    }
+    for (operation, query) in [(LOCKS, "?x=y"), (EVENTS, "?x=y")] {
+        let path = format!("{}{query}", operation.1);
+        tour.ask(http, operation, &path, &Value::Null).await;
+    }
+    for (session, wait, status) in [(session.as_str(), 0, 409), (NOBODY, 0, 410)] {
+        let asked = json!({"session": session, "lock": "held", "wait_ms": wait});
+        assert_eq!(tour.ask(http, ACQUIRE, ACQUIRE.1, &asked).await.status, status);
+    }
+    for (session, fence, status) in
+        [(session.as_str(), fence, 404), (&other, fence + 1, 409), (NOBODY, fence, 410)]
+    {
+        let asked = json!({"session": session, "lock": "held", "fence": fence});
+        assert_eq!(tour.ask(http, RELEASE, RELEASE.1, &asked).await.status, status);
+    }
+    let full = Site::start_with(|config| config.sessions = 0).await;
+    let asked = json!({"ttl_ms": 60_000});
+    tour.ask(&mut full.http().await, OPEN, OPEN.1, &asked).await;
+    full.stop().await;
+}
+
+async fn what_never_arrives(site: &Site, tour: &mut Tour) {
+    let mut slow = Vec::new();
+    for operation in [OPEN, ACQUIRE, RELEASE] {
+        let mut http = site.http().await;
+        let head = format!("POST {} HTTP/1.1\r\nhost: localhost", operation.1);
+        http.raw(format!("{head}\r\ncontent-length: 9\r\n\r\n{{").as_bytes()).await;
+        slow.push((operation, http));
+    }
+    for (operation, mut http) in slow {
+        assert_eq!(tour.answer(&mut http, operation, &Value::Null).await.status, 408);
+    }
+}
+
+async fn who_is_refused(tour: &mut Tour) {
+    let site = Site::start_with(|config| config.token = Some("t".into())).await;
+    let guarded = [OPEN, SHOW, END, KEEP, ACQUIRE, RELEASE, LOCKS, EVENTS];
+    for operation in guarded.into_iter().chain(OTHERS.into_iter().take(3)) {
+        for (origin, status) in [(None, 401), (Some("http://evil.example"), 403)] {
+            let mut http = site.http().await;
+            if let Some(origin) = origin {
+                http = http.with_header("origin", origin);
+            }
+            let path = operation.1.replace("{session}", NOBODY);
+            let answer = tour.ask(&mut http, operation, &path, &Value::Null).await;
+            assert_eq!(answer.status, status, "{operation:?}");
+        }
+    }
+    site.stop().await;
+}
+
+async fn what_a_leaving_node_says(site: Site, tour: &mut Tour) {
+    let mut http = site.http().await;
+    let session = http.session(60_000).await;
+    http.acquire(&session, "held to the end", None).await.fence();
+    let node = site.node().clone();
+    let leaving = tokio::spawn(async move { node.shutdown(Duration::from_secs(5)).await });
+    while http.get("/health").await.status == 200 {}
+    tour.ask(&mut http, OTHERS[3], "/health", &Value::Null).await;
+    let asked = json!({"session": session, "lock": "b"});
+    tour.ask(&mut http, ACQUIRE, ACQUIRE.1, &asked).await;
+    let cluster = site.close().await;
+    leaving.await.unwrap();
+    cluster.shutdown().await;
+}

@@ -1,0 +1,102 @@
+//! The API over TLS: with a client's certificate, with a token, with neither.
+
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig as TlsConfig, RootCertStore};
+use skeptron_core::NodeId;
+use skeptron_net::client::{Client, ClientConfig, ClientError, Endpoint};
+use skeptron_net::tls::{Authority, Identity};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::site::{Http, Site};
+
+/// The identities of a node and a client that one authority made.
+fn identities() -> (Identity, Identity) {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::init(folder.path(), "test", false).unwrap();
+    authority.issue_node(NodeId::new(0), &[], false).unwrap();
+    authority.issue_client("alice", false).unwrap();
+    let read = |name| Identity::read(folder.path(), name).unwrap();
+    (read("node-1"), read("client-alice"))
+}
+
+/// A connection of somebody who knows the authority, but has no certificate.
+async fn nameless(site: &Site, authority: &str) -> Http<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = TlsConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let stream = TcpStream::connect(site.address()).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    Http::over(TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap())
+}
+
+fn client_config(site: &Site, identity: Option<Identity>) -> ClientConfig {
+    let endpoint = Endpoint::Https(site.address().to_string());
+    ClientConfig { identity, ..ClientConfig::new(endpoint) }
+}
+
+#[tokio::test]
+async fn whoever_shows_a_certificate_of_the_authority_is_let_in() {
+    let (node, alice) = identities();
+    let site = Site::start_with(|config| {
+        config.identity = Some(node);
+        config.token = Some("not needed with a certificate".into());
+    })
+    .await;
+    let config = client_config(&site, Some(alice));
+    let client = Client::connect(config.clone()).await.unwrap();
+    client.lock("a").await.unwrap().release().await.unwrap();
+    assert_eq!(Client::status(&config).await.unwrap().node, site.node().id());
+    client.close().await.unwrap();
+    site.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_shows_none_needs_the_token() {
+    let (node, alice) = identities();
+    for token in [None, Some("s3cret")] {
+        let site = Site::start_with(|config| {
+            config.identity = Some(node.clone());
+            config.token = token.map(str::to_string);
+        })
+        .await;
+        let mut http = nameless(&site, &alice.authority).await;
+        assert_eq!(http.get("/health").await.status, 200);
+        assert_eq!(http.get("/v1/status").await.status, 401);
+        let mut http = http.with_header("authorization", "Bearer s3cret");
+        let status = if token.is_some() { 200 } else { 401 };
+        assert_eq!(http.get("/v1/status").await.status, status);
+        site.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn strangers_get_no_connection() {
+    let (node, alice) = identities();
+    let (_, eve) = identities();
+    let site = Site::start_with(|config| config.identity = Some(node)).await;
+    // Another authority's certificate, shown to a server that the client would believe.
+    let forged = Identity { authority: alice.authority.clone(), ..eve.clone() };
+    for identity in [eve, forged] {
+        let error = Client::connect(client_config(&site, Some(identity))).await.unwrap_err();
+        assert!(matches!(error, ClientError::Unreachable(_)), "{error}");
+    }
+    // Plain HTTP.
+    let mut plain = site.http().await;
+    plain.send("GET", "/health", "").await;
+    assert!(plain.answer().await.is_none());
+    let without = Client::connect(client_config(&site, None)).await.unwrap_err();
+    assert_eq!(without, ClientError::NoIdentity);
+    // The node has not minded.
+    Client::connect(client_config(&site, Some(alice))).await.unwrap();
+    site.stop().await;
+}
