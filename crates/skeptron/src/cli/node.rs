@@ -22,6 +22,8 @@ mod file;
 mod print;
 mod settings;
 mod systemd;
+#[cfg(test)]
+mod tests;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
