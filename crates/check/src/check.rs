@@ -9,7 +9,7 @@ use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 
 use crate::cycles::unfair_run;
 use crate::explorer::{Found, Limits, Progress, explore};
-use crate::game::Game as _;
+use crate::game::Game;
 use crate::local::{CellId, Event, Memory};
 use crate::property::{Properties, Property};
 use crate::reduction::certify;
@@ -105,6 +105,45 @@ impl Report {
     }
 }
 
+impl Report {
+    pub(crate) fn of<G: Game>(
+        found: &Found<'_, G>,
+        verdicts: Vec<Verdict>,
+        began: Instant,
+    ) -> Self {
+        Report {
+            states: found.states,
+            transitions: found.transitions,
+            depth: found.depth,
+            complete: found.complete,
+            out_of_memory: found.out_of_memory,
+            reduction: found.reduced,
+            verdicts,
+            seconds: began.elapsed().as_secs_f64(),
+            peak_bytes: found.peak_bytes,
+        }
+    }
+}
+
+/// What a search says of each property; `tell` tells how some moves violate one.
+pub(crate) fn verdicts<G: Game>(
+    judged: Properties,
+    found: &Found<'_, G>,
+    tell: impl Fn(Property, &[G::Move]) -> Counterexample,
+) -> Vec<Verdict> {
+    let verdict = |property| {
+        let moves = found.moves_to(property);
+        let counterexample = moves
+            .map(|moves| Counterexample { shortest: !found.reduced, ..tell(property, &moves) });
+        let holds = match counterexample {
+            Some(_) => Some(false),
+            None => found.complete.then_some(true),
+        };
+        Verdict { property, holds, counterexample }
+    };
+    judged.iter().map(verdict).collect()
+}
+
 /// Explores every interleaving of `scenario` and judges each.
 ///
 /// # Errors
@@ -139,17 +178,7 @@ impl Visitor for Check<'_> {
         let fence = self.fence(&found)?;
         verdicts.push(fence);
         verdicts.sort_by_key(|verdict| verdict.property);
-        Ok(Report {
-            states: found.states,
-            transitions: found.transitions,
-            depth: found.depth,
-            complete: found.complete,
-            out_of_memory: found.out_of_memory,
-            reduction: found.reduced,
-            verdicts,
-            seconds: began.elapsed().as_secs_f64(),
-            peak_bytes: found.peak_bytes,
-        })
+        Ok(Report::of(&found, verdicts, began))
     }
 }
 
@@ -213,18 +242,8 @@ struct Answer<'a, P: Mutex> {
 
 impl<P: Mutex> Answer<'_, P> {
     fn judge(&mut self) {
-        for property in self.world.judged.iter() {
-            let moves = self.found.moves_to(property);
-            let counterexample = moves.map(|moves| Counterexample {
-                shortest: !self.found.reduced,
-                ..tell(self.world, property, &moves, None)
-            });
-            let holds = match counterexample {
-                Some(_) => Some(false),
-                None => self.found.complete.then_some(true),
-            };
-            self.verdicts.push(Verdict { property, holds, counterexample });
-        }
+        let tell = |property, moves: &[_]| tell(self.world, property, moves, None);
+        self.verdicts = verdicts(self.world.judged, self.found, tell);
     }
 
     /// Where messages never end, progress is a matter of fair cycles.

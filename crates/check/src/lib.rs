@@ -20,6 +20,7 @@ mod check;
 mod cycles;
 mod election;
 mod explorer;
+mod flight;
 mod game;
 mod graph;
 mod level;

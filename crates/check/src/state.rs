@@ -1,5 +1,6 @@
 //! A moment of a system as plain numbers, and what can happen next.
 
+use crate::flight::Flying;
 use crate::local::{CellId, LetterId};
 use crate::scenario::Scenario;
 
@@ -42,8 +43,8 @@ pub(crate) struct Packet {
     pub(crate) known: u16,
 }
 
-impl Packet {
-    pub(crate) fn link(&self) -> (u8, u8) {
+impl Flying for Packet {
+    fn link(&self) -> (u8, u8) {
         (self.from, self.to)
     }
 }

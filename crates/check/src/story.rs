@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 
+use crate::flight;
 use crate::game::Game as _;
 use crate::local::Memory;
 use crate::property::{Property, Step, Which};
@@ -110,12 +111,7 @@ impl<P: Lockable> Teller<'_, P> {
 
     /// The message at a place of the state, and where it stands in the order of sending.
     fn which(&self, place: u16) -> (Which, usize) {
-        let packet = self.state.flight[place as usize];
-        let index = self.in_flight.iter().position(|&other| other == packet);
-        let index = index.expect("what a state has in flight was sent");
-        let older = self.in_flight[..index].iter();
-        let nth = older.filter(|other| other.link() == packet.link()).count();
-        (Which { from: id(packet.from), to: id(packet.to), nth }, index)
+        flight::which(&self.state.flight, place, &self.in_flight)
     }
 
     /// Where the violation shows, and what it is.

@@ -6,6 +6,7 @@ use skeptron_core::Protocol;
 use skeptron_core::catalogue::{Info, Order};
 use skeptron_core::mutex::{Entered, Lock, Mutex};
 
+use crate::flight;
 use crate::game::{Game, Outlook, mix};
 use crate::local::{Cell, Deed, Event, LetterId, Locals, Memory, RELEASE, REQUEST};
 use crate::property::{Properties, Property};
@@ -112,22 +113,6 @@ impl<P: Lockable> World<P> {
         world
     }
 
-    /// The places of the messages that can arrive next: the oldest of each link, or one of each kind.
-    /// A later message of a FIFO link may as well be lost or copied when its turn comes.
-    fn each_deliverable(&self, state: &State, mut each: impl FnMut(u16)) {
-        let mut before: Option<&Packet> = None;
-        for (place, packet) in state.flight.iter().enumerate() {
-            let again = before.is_some_and(|before| match self.order {
-                Order::Fifo => before.link() == packet.link(),
-                Order::Any => before == packet,
-            });
-            if !again {
-                each(place as u16);
-            }
-            before = Some(packet);
-        }
-    }
-
     fn may_crash(&self, memory: &mut Memory<'_, P>, state: &State, node: usize) -> bool {
         let site = state.sites[node];
         if site.user == User::Down || self.victims & 1 << node == 0 {
@@ -155,14 +140,7 @@ impl<P: Lockable> World<P> {
     fn forget_all(&self, state: &mut State) {
         state.sites[..self.nodes].iter_mut().for_each(|site| site.known = 0);
         state.flight.iter_mut().for_each(|packet| packet.known = 0);
-        self.sort(state);
-    }
-
-    /// Restores the fixed order of what is in flight on an unordered channel.
-    fn sort(&self, state: &mut State) {
-        if self.order == Order::Any {
-            state.flight.sort_unstable();
-        }
+        flight::sort(&mut state.flight, self.order);
     }
 
     fn give(
@@ -195,11 +173,7 @@ impl<P: Lockable> World<P> {
         }
         let Site { fence, known, .. } = state.sites[from];
         let packet = Packet { from: from as u8, to, letter, fence, known };
-        let place = match self.order {
-            Order::Fifo => state.flight.partition_point(|other| other.link() <= packet.link()),
-            Order::Any => state.flight.partition_point(|other| *other <= packet),
-        };
-        state.flight.insert(place, packet);
+        flight::launch(&mut state.flight, self.order, packet);
     }
 
     fn enter(&self, state: &mut State, node: usize, found: &mut Properties) {
@@ -240,7 +214,7 @@ impl<P: Lockable> World<P> {
         for packet in &mut state.flight {
             packet.known &= others;
         }
-        self.sort(state);
+        flight::sort(&mut state.flight, self.order);
     }
 }
 
@@ -287,7 +261,8 @@ impl<P: Lockable> Game for World<P> {
         let inside = users().filter(|(_, site)| site.user == User::Inside);
         moves.extend(inside.map(|(i, _)| Move::Release(i as u8)));
         let budget = state.budget;
-        self.each_deliverable(state, |place| moves.push(Move::Deliver(place)));
+        let deliverable = || flight::deliverable(&state.flight, self.order);
+        moves.extend(deliverable().map(|(place, _)| Move::Deliver(place)));
         let sound = moves.len();
         let outlook = match sound {
             0 => Outlook::Nothing,
@@ -296,10 +271,10 @@ impl<P: Lockable> Game for World<P> {
         };
         if !budget.is_spent() {
             if budget.losses > 0 {
-                self.each_deliverable(state, |place| moves.push(Move::Lose(place)));
+                moves.extend(deliverable().map(|(place, _)| Move::Lose(place)));
             }
             if budget.duplicates > 0 {
-                self.each_deliverable(state, |place| moves.push(Move::Duplicate(place)));
+                moves.extend(deliverable().map(|(place, _)| Move::Duplicate(place)));
             }
             if budget.crashes > 0 {
                 for i in 0..self.nodes {
@@ -411,17 +386,13 @@ impl<P: Lockable> Game for World<P> {
                 | (i as u64) << 56;
             sum = sum.wrapping_add(mix(cell, rest));
         }
-        let mut place = 0;
-        let mut link = (u8::MAX, 0);
-        for packet in &state.flight {
-            // A sum does not depend on the order, which is as it should be on an unordered channel.
-            place = if self.order == Order::Fifo && packet.link() == link { place + 1 } else { 0 };
-            link = packet.link();
+        // A sum does not depend on the order, which is as it should be on an unordered channel.
+        for (rank, packet) in flight::ranked(&state.flight, self.order) {
             let rest = u64::from(packet.from)
                 | u64::from(packet.to) << 8
                 | u64::from(packet.fence) << 16
                 | u64::from(packet.known) << 24
-                | place << 40
+                | rank << 40
                 | 1 << 63;
             sum = sum.wrapping_add(mix(memory.letter_hash(packet.letter), rest));
         }

@@ -3,6 +3,7 @@
 
 use skeptron_check::{ElectionFaults, ElectionScenario, Options, Property, Report, check_election};
 use skeptron_core::catalogue::{self, ElectionInfo, Order};
+use skeptron_core::topology::Graph;
 use skeptron_core::{NodeId, Setup};
 
 fn sound() -> impl Iterator<Item = &'static ElectionInfo> {
@@ -52,6 +53,20 @@ fn two_nodes_that_all_call() {
             prove(info.name, &scenario(2, 2, order, crash()));
         }
     }
+}
+
+/// The middle of a line may crash before anybody calls: then each end is a network of its own.
+#[test]
+fn each_part_of_a_network_elects_its_own_leader() {
+    let [a, b, c] = [0, 1, 2].map(NodeId::new);
+    let line = Graph::of_links(3, [(a, b), (b, c)]).unwrap();
+    let setup = Setup::new(3).unwrap().with_graph(line).unwrap();
+    let scenario = ElectionScenario {
+        calls: 1,
+        faults: crash_of(1),
+        ..ElectionScenario::new(setup, Order::Fifo)
+    };
+    prove("spanning-tree", &scenario);
 }
 
 /// Everybody may call at once, and nothing goes wrong.

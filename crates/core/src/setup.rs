@@ -265,6 +265,15 @@ impl Setup {
         self.graph.as_ref()
     }
 
+    /// Who can reach whom while only some are up: in a network by way of those, without one directly.
+    #[must_use]
+    pub fn parts(&self, is_up: impl Fn(NodeId) -> bool) -> Vec<Vec<NodeId>> {
+        match &self.graph {
+            Some(graph) => graph.parts(is_up),
+            None => vec![NodeId::all(self.nodes).filter(|&node| is_up(node)).collect()],
+        }
+    }
+
     /// How Singhal's holder chooses.
     #[must_use]
     pub fn arbitration(&self) -> Arbitration {

@@ -123,25 +123,24 @@ impl Real {
         let mut asks = story.asks.iter().copied().peekable();
         let mut waiting: Vec<(NodeId, JoinHandle<Guard>)> = Vec::new();
         let mut inside: Option<(u64, NodeId, Guard)> = None;
-        let mut now = 0;
         loop {
             let leaves = inside.as_ref().map(|&(since, ..)| since + SECTION);
-            match (leaves, asks.peek()) {
+            let now = match (leaves, asks.peek()) {
                 (Some(leaves), ask) if ask.is_none_or(|&(at, _)| leaves <= at) => {
-                    now = leaves;
                     let (_, node, guard) = inside.take().expect("somebody leaves");
                     judge.exclusion.leave(node);
                     guard.release().await.unwrap();
+                    leaves
                 }
                 (_, Some(&(at, node))) => {
-                    now = at;
                     asks.next();
                     let member = self.cluster.nodes[node].clone();
                     let lock = async move { member.lock("story").await.unwrap() };
                     waiting.push((NodeId::new(node), tokio::spawn(lock)));
+                    at
                 }
                 _ => break,
-            }
+            };
             self.rest().await;
             if let Some(place) = waiting.iter().position(|(_, one)| one.is_finished()) {
                 let (node, one) = waiting.remove(place);

@@ -17,6 +17,7 @@ pub mod replay;
 mod run;
 mod scenario;
 pub mod trace;
+mod trace_hash;
 mod troubles;
 mod workload;
 

@@ -1,8 +1,9 @@
 //! Keeps what happens in a run.
 
+use serde::Serialize;
 use skeptron_core::{Message, NodeId};
 
-use crate::trace::{Record, Ticks, What};
+use crate::trace::{Header, Record, Ticks, Trace, What};
 
 /// Collects records. What the network does to a message is recorded after the step that sent it, so
 /// that all effects of a step stand together.
@@ -33,8 +34,7 @@ impl Recorder {
         message: &M,
     ) -> u32 {
         self.ids += 1;
-        // Messages are plain data: they always have a JSON form.
-        let content = serde_json::to_value(message).unwrap_or_default();
+        let content = as_json(message);
         let (id, label) = (u64::from(self.ids), message.label().into());
         self.now(t, from, What::Send { id, to, label, message: content });
         self.ids
@@ -52,7 +52,13 @@ impl Recorder {
         self.records.append(&mut self.later);
     }
 
-    pub(crate) fn into_records(self) -> Vec<Record> {
-        self.records
+    /// All of it.
+    pub(crate) fn into_trace(self, header: Header) -> Trace {
+        Trace { header, records: self.records }
     }
+}
+
+/// Messages and timers are plain data: they always have a JSON form.
+pub(crate) fn as_json(content: &impl Serialize) -> serde_json::Value {
+    serde_json::to_value(content).unwrap_or_default()
 }

@@ -16,6 +16,7 @@ use crate::queue::{Queue, QueueKind};
 use crate::recorder::Recorder;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::trace::{Loss, Ticks, Trace, What};
+use crate::trace_hash::TraceHash;
 use crate::troubles::{Health, Troubles};
 
 mod finish;
@@ -186,7 +187,7 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     lost: u64,
     duplicated: u64,
     events: u64,
-    hash: u64,
+    hash: TraceHash,
     recorder: Option<Recorder>,
 }
 
@@ -224,7 +225,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             lost: 0,
             duplicated: 0,
             events: 0,
-            hash: seed,
+            hash: TraceHash::new(seed),
             recorder: options.record.then(Recorder::default),
         })
     }
@@ -295,8 +296,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             Event::RandomFault(purpose) => (6, *purpose as usize, 0),
         };
         let word = self.now.rotate_left(32) ^ (node as u64) << 3 ^ tag;
-        let mixed = (self.hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ detail;
-        self.hash = mixed.rotate_left(29).wrapping_mul(0xD1B5_4A32_D192_ED03);
+        self.hash.mix(word, detail);
     }
 
     #[inline(always)]

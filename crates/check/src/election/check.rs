@@ -7,10 +7,10 @@ use skeptron_core::election::{Election, Visitor, dispatch};
 
 use super::scenario::ElectionScenario;
 use super::state::{Move, State};
-use super::story::tell;
+use super::story;
 use super::world::World;
-use crate::check::{Options, Report, Verdict};
-use crate::explorer::{Found, Limits, explore};
+use crate::check::{Options, Report, verdicts};
+use crate::explorer::{Limits, explore};
 use crate::game::Game as _;
 use crate::graph::{Graph, TooMany};
 use crate::property::Property;
@@ -50,7 +50,8 @@ pub(super) fn judge<P: Election>(world: &World<P>, options: &Options<'_>) -> Rep
     let limits = Limits { threads, reduction: false, max_memory, keep_going, progress };
     let mut found = explore(world, &limits);
     found.memories.clear();
-    let mut verdicts: Vec<Verdict> = verdicts(world, &found);
+    let tell = |property, moves: &[Move]| story::tell(world, property, moves, None);
+    let mut verdicts = verdicts(world.judged(), &found, tell);
     let termination = verdicts.iter_mut().find(|verdict| verdict.property == Property::Termination);
     if let Some(verdict) = termination
         && verdict.holds == Some(true)
@@ -62,36 +63,13 @@ pub(super) fn judge<P: Election>(world: &World<P>, options: &Options<'_>) -> Rep
             Ok(None) => {}
             Ok(Some((moves, begins))) => {
                 verdict.holds = Some(false);
-                let told = tell(world, Property::Termination, &moves, Some(begins));
+                let told = story::tell(world, Property::Termination, &moves, Some(begins));
                 verdict.counterexample = Some(told);
             }
             Err(TooMany) => verdict.holds = None,
         }
     }
-    Report {
-        states: found.states,
-        transitions: found.transitions,
-        depth: found.depth,
-        complete: found.complete,
-        out_of_memory: found.out_of_memory,
-        reduction: found.reduced,
-        verdicts,
-        seconds: began.elapsed().as_secs_f64(),
-        peak_bytes: found.peak_bytes,
-    }
-}
-
-fn verdicts<P: Election>(world: &World<P>, found: &Found<'_, World<P>>) -> Vec<Verdict> {
-    let verdict = |property| {
-        let moves = found.moves_to(property);
-        let counterexample = moves.map(|moves| tell(world, property, &moves, None));
-        let holds = match counterexample {
-            Some(_) => Some(false),
-            None => found.complete.then_some(true),
-        };
-        Verdict { property, holds, counterexample }
-    };
-    world.judged().iter().map(verdict).collect()
+    Report::of(&found, verdicts, began)
 }
 
 /// A run that never ends: the moves, and from which one on they repeat. Time passes in it, so whatever

@@ -1,12 +1,12 @@
 //! What can happen next in a system that elects leaders.
 
-use skeptron_core::catalogue::Order;
 use skeptron_core::election::Election;
 
 use super::memory::Memory;
 use super::scenario::ElectionScenario;
 use super::state::{Move, Packet, State};
 use super::world::World;
+use crate::flight;
 use crate::game::Outlook;
 
 impl<P: Election> World<P> {
@@ -25,10 +25,10 @@ impl<P: Election> World<P> {
         moves.extend(sites.filter(|(_, site)| site.may_call).map(|(i, _)| Move::Call(i as u8)));
         let calls = moves.len();
         let mut late = false;
-        self.each_deliverable(state, |place, packet| {
+        for (place, packet) in self.deliverable(state) {
             moves.push(Move::Deliver(place));
             late |= packet.late;
-        });
+        }
         let clocks = [self.alarms(memory, state, moves), self.notices(state, moves)];
         let runs = !state.flight.is_empty() || clocks.iter().any(|clock| clock.runs);
         let waits = late || clocks.iter().any(|clock| clock.waits);
@@ -44,19 +44,10 @@ impl<P: Election> World<P> {
         outlook
     }
 
-    /// The places of the messages that can arrive next: the oldest of each link, or one of each kind.
-    fn each_deliverable(&self, state: &State, mut each: impl FnMut(u16, &Packet)) {
-        let mut before: Option<&Packet> = None;
-        for (place, packet) in state.flight.iter().enumerate() {
-            let again = before.is_some_and(|before| match self.order {
-                Order::Fifo => before.link() == packet.link(),
-                Order::Any => before == packet,
-            });
-            if !again && state.sites[packet.to as usize].up {
-                each(place as u16, packet);
-            }
-            before = Some(packet);
-        }
+    /// The messages that can arrive next, with their places.
+    fn deliverable<'s>(&self, state: &'s State) -> impl Iterator<Item = (u16, &'s Packet)> {
+        let all = flight::deliverable(&state.flight, self.order);
+        all.filter(move |(_, packet)| state.sites[packet.to as usize].up)
     }
 
     /// Alarms ring when they are due, after the messages that had to arrive by then; or too early.
@@ -104,13 +95,13 @@ impl<P: Election> World<P> {
     /// What goes wrong in the network and in the machines.
     fn faults(&self, state: &State, moves: &mut Vec<Move>) {
         let budget = state.budget;
-        self.each_deliverable(state, |place, packet| {
+        for (place, packet) in self.deliverable(state) {
             if budget.losses > 0 || packet.orphan {
                 moves.push(Move::Lose(place));
             }
-        });
+        }
         if budget.duplicates > 0 {
-            self.each_deliverable(state, |place, _| moves.push(Move::Duplicate(place)));
+            moves.extend(self.deliverable(state).map(|(place, _)| Move::Duplicate(place)));
         }
         for (i, site) in state.sites[..self.nodes].iter().enumerate() {
             let node = i as u8;

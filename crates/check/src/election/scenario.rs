@@ -69,6 +69,8 @@ impl ElectionScenario {
     /// So many new rounds are followed within one bound; what would need more is left out. Messages take no
     /// time if they like, but elections that call each other do not run through a dozen of rounds in it.
     pub const MOST_HURRY: u8 = 2;
+    /// So many times in one step an application may be told of a leader that it suspects, and call.
+    pub const MOST_CALLS: u8 = 4;
 
     /// A system in which everybody may call and nothing goes wrong.
     #[must_use]

@@ -1,5 +1,6 @@
 //! A moment of an election as plain numbers, and what can happen next.
 
+use crate::flight::Flying;
 use crate::local::{CellId, LetterId};
 use crate::scenario::Scenario;
 
@@ -77,11 +78,13 @@ pub(super) struct Packet {
     pub(super) letter: LetterId,
 }
 
-impl Packet {
-    pub(super) fn link(&self) -> (u8, u8) {
+impl Flying for Packet {
+    fn link(&self) -> (u8, u8) {
         (self.from, self.to)
     }
+}
 
+impl Packet {
     /// Everything but what it says.
     pub(super) fn envelope(&self) -> u32 {
         u32::from(self.from)

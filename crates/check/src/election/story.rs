@@ -7,6 +7,7 @@ use skeptron_core::monitor::Discord;
 use super::memory::Memory;
 use super::state::{Move, Packet, State};
 use super::world::{Lack, World};
+use crate::flight::{self, Flying as _};
 use crate::game::Game as _;
 use crate::property::{Property, Step, Which};
 use crate::story::Counterexample;
@@ -110,13 +111,7 @@ impl<P: Election> Teller<'_, P> {
 
     /// The message at a place of the state, and where it stands in the order of sending.
     fn which(&self, place: u16) -> (Which, usize) {
-        let packet = self.state.flight[place as usize];
-        let index = self.in_flight.iter().position(|&other| other == packet);
-        let index = index.expect("what a state has in flight was sent");
-        let older = self.in_flight[..index].iter();
-        let nth = older.filter(|other| other.link() == packet.link()).count();
-        let (from, to) = (NodeId::new(packet.from.into()), NodeId::new(packet.to.into()));
-        (Which { from, to, nth }, index)
+        flight::which(&self.state.flight, place, &self.in_flight)
     }
 
     /// Where the violation shows, and what it is.
@@ -151,9 +146,11 @@ impl<P: Election> Teller<'_, P> {
                     super::state::NOBODY => {
                         format!("nothing more happens, and {name} names nobody")
                     }
-                    dead => {
-                        let dead = NodeId::new(dead.into());
-                        format!("nothing more happens, and {name} names {dead}, which is down")
+                    named => {
+                        let is_up = self.state.sites[named as usize].up;
+                        let state = if is_up { "cut off" } else { "down" };
+                        let named = NodeId::new(named.into());
+                        format!("nothing more happens, and {name} names {named}, which is {state}")
                     }
                 };
                 (node, detail)

@@ -6,21 +6,19 @@
 //! that had to arrive at that node by then; a detector tells within so many slots. A tick waits for all
 //! of these.
 
-use skeptron_core::NodeId;
 use skeptron_core::catalogue::{ElectionInfo, Order};
 use skeptron_core::election::{Elected, Election};
 use skeptron_core::monitor::{Discord, Leadership};
+use skeptron_core::{NodeId, Setup};
 
 use super::memory::{Judges, Memory, Word};
 use super::scenario::ElectionScenario;
 use super::state::{Budget, Move, NOBODY, Packet, Site, State};
+use crate::flight;
 use crate::game::{Game, Outlook, mix};
 use crate::local::{self, CALL, Cell, Deed, Event, LetterId, Locals, suspect, trust};
 use crate::property::{Properties, Property};
 use crate::scenario::ScenarioError;
-
-/// So many times in one step an application may be told of a leader that it suspects, and call.
-const MOST_CALLS: u8 = 4;
 
 /// The rules of the game.
 pub(crate) struct World<P: Election> {
@@ -29,6 +27,7 @@ pub(crate) struct World<P: Election> {
     locals: Locals<P>,
     judges: Judges,
     pub(super) start: State,
+    setup: Setup,
     judged: Properties,
     pub(super) initiators: u16,
     pub(super) victims: u16,
@@ -88,6 +87,7 @@ impl<P: Election> World<P> {
             locals,
             judges: Judges::new(Leadership::new(n, highest)),
             start: State::empty(),
+            setup: scenario.setup.clone(),
             judged,
             initiators,
             victims: faults.victims.as_deref().map_or(u16::MAX, set),
@@ -125,7 +125,7 @@ impl<P: Election> World<P> {
         let sites = state.sites;
         state.flight.retain(|packet| !packet.late || sites[packet.to as usize].up);
         state.flight.iter_mut().for_each(|packet| packet.late = true);
-        self.sort(state);
+        flight::sort(&mut state.flight, self.order);
         state.hurry = 0;
         for site in &mut state.sites[..self.nodes] {
             if site.up && memory.facts(site.cell).alarms > 0 {
@@ -181,7 +181,7 @@ impl<P: Election> World<P> {
         state.flight.retain(|packet| usize::from(packet.to) != node);
         let sent = state.flight.iter_mut().filter(|packet| usize::from(packet.from) == node);
         sent.for_each(|packet| packet.orphan = true);
-        self.sort(state);
+        flight::sort(&mut state.flight, self.order);
         for site in state.sites[..self.nodes].iter_mut().filter(|site| site.up) {
             site.set_owed(node, u8::from(!site.suspects(node)));
         }
@@ -218,13 +218,6 @@ impl<P: Election> World<P> {
         }
     }
 
-    /// Restores the fixed order of what is in flight on an unordered channel.
-    fn sort(&self, state: &mut State) {
-        if self.order == Order::Any {
-            state.flight.sort_unstable();
-        }
-    }
-
     fn call(
         &self,
         memory: &mut Memory<'_, P>,
@@ -252,7 +245,7 @@ impl<P: Election> World<P> {
         if !self.is_initiator(node) || !leaderless {
             return;
         }
-        if calls < MOST_CALLS {
+        if calls < ElectionScenario::MOST_CALLS {
             self.call(memory, state, node, calls, found);
         } else {
             found.insert(Property::Termination);
@@ -314,11 +307,7 @@ impl<P: Election> World<P> {
             return;
         }
         let packet = Packet { from: from as u8, to, late: false, orphan: false, letter };
-        let place = match self.order {
-            Order::Fifo => state.flight.partition_point(|other| other.link() <= packet.link()),
-            Order::Any => state.flight.partition_point(|other| *other <= packet),
-        };
-        state.flight.insert(place, packet);
+        flight::launch(&mut state.flight, self.order, packet);
     }
 
     fn elect(
@@ -363,17 +352,29 @@ impl<P: Election> World<P> {
         if !state.called || state.crashed {
             return None;
         }
-        let first = sites.iter().find(|site| site.up)?.named;
-        let lost = sites.iter().position(|site| site.up && !is_led(site));
-        let other = sites.iter().position(|site| site.up && site.named != first);
-        lost.map(|node| (node, Lack::Leader)).or(other.map(|node| (node, Lack::Consent)))
+        let parts = self.setup.parts(|node| sites[node.index()].up);
+        let called = |part: &[NodeId]| part.iter().any(|node| sites[node.index()].called);
+        // Nobody can tell the other parts of a network that a crash has cut apart.
+        let judged = parts.iter().filter(|part| parts.len() == 1 || called(part));
+        judged.filter_map(|part| leaderless_in(part, state)).next()
     }
+}
+
+/// Who does not name the leader of its part of the network.
+fn leaderless_in(part: &[NodeId], state: &State) -> Option<(usize, Lack)> {
+    let named = |node: &NodeId| state.sites[node.index()].named;
+    let is_led =
+        |node: &NodeId| named(node) != NOBODY && part.contains(&NodeId::new(named(node).into()));
+    let first = named(part.first()?);
+    let lost = part.iter().find(|&node| !is_led(node)).map(|node| (node, Lack::Leader));
+    let other = part.iter().find(|&node| named(node) != first).map(|node| (node, Lack::Consent));
+    lost.or(other).map(|(node, lack)| (node.index(), lack))
 }
 
 /// What is wrong with an election that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lack {
-    /// A node names nobody who is alive.
+    /// A node names nobody who is alive and in reach.
     Leader,
     /// Two nodes name different leaders, though nobody has crashed since the first call.
     Consent,
@@ -478,13 +479,9 @@ impl<P: Election> Game for World<P> {
                 sum = sum.wrapping_add(mix(site.owed, rest | 1 << 62));
             }
         }
-        let mut place = 0;
-        let mut link = (u8::MAX, 0);
-        for packet in &state.flight {
-            // A sum does not depend on the order, which is as it should be on an unordered channel.
-            place = if self.order == Order::Fifo && packet.link() == link { place + 1 } else { 0 };
-            link = packet.link();
-            let rest = u64::from(packet.envelope()) | place << 40 | 1 << 63;
+        // A sum does not depend on the order, which is as it should be on an unordered channel.
+        for (rank, packet) in flight::ranked(&state.flight, self.order) {
+            let rest = u64::from(packet.envelope()) | rank << 40 | 1 << 63;
             sum = sum.wrapping_add(mix(memory.nodes.letter_hash(packet.letter), rest));
         }
         sum

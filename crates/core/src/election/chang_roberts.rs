@@ -173,11 +173,15 @@ impl Protocol for ChangRoberts {
                 }
             }
             Input::Command(Notice::Suspect(node)) => self.on_suspect(node, out),
-            Input::Command(Notice::Trust(node)) => self.on_trust(node, out),
+            Input::Command(Notice::Trust(node)) => {
+                if self.circle.trust(node) {
+                    self.begin_next(out);
+                }
+            }
             Input::Deliver { from, message } => {
                 self.circle.known_peer(from)?;
                 let (Msg::Election(epoch) | Msg::Elected(epoch)) = message;
-                self.check(epoch)?;
+                self.circle.known_candidate(epoch, self.epoch)?;
                 match message {
                     Msg::Election(epoch) => self.on_election(epoch, out),
                     Msg::Elected(epoch) => self.on_elected(epoch, out),
@@ -261,14 +265,6 @@ impl ChangRoberts {
         }
     }
 
-    /// Who comes back has missed whatever went past its place, and its neighbour knows.
-    fn on_trust(&mut self, node: NodeId, out: &mut Outbox<Self>) {
-        self.circle.trust(node);
-        if self.circle.neighbour(Way::Right) == Some(node) {
-            self.begin_next(out);
-        }
-    }
-
     /// Within N bounds the highest is a participant, N later its id is back, N later all know.
     fn take_part(&mut self, epoch: Epoch, out: &mut Outbox<Self>) {
         self.epoch = self.epoch.max(epoch);
@@ -286,17 +282,6 @@ impl ChangRoberts {
             out.disarm(Alarm::Elected);
         }
         out.emit(Elected { leader: epoch.by, epoch });
-    }
-
-    /// An epoch is of somebody in the ring, and this node knows its own.
-    fn check(&self, epoch: Epoch) -> Result<(), Refused> {
-        if !self.circle.has(epoch.by) {
-            return Err(Refused::Unexpected("the candidate is no node of this ring"));
-        }
-        if epoch.by == self.circle.me() && epoch > self.epoch {
-            return Err(Refused::Unexpected("this node has never begun that epoch"));
-        }
-        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Epoch;
 use crate::protocol::known_peer;
 use crate::topology::Ring;
 use crate::{NodeId, NodeSet, Refused, Setup};
@@ -76,8 +77,11 @@ impl Circle {
         }
     }
 
-    pub(crate) fn trust(&mut self, node: NodeId) {
+    /// True if `node` is the next one to the right: who comes back has missed whatever went past its
+    /// place, and its neighbour knows.
+    pub(crate) fn trust(&mut self, node: NodeId) -> bool {
         self.suspected.remove(node);
+        self.neighbour(Way::Right) == Some(node)
     }
 
     pub(crate) fn suspects(&self, node: NodeId) -> bool {
@@ -91,6 +95,17 @@ impl Circle {
     /// Refuses a message that cannot have come from another node.
     pub(crate) fn known_peer(&self, from: NodeId) -> Result<(), Refused> {
         known_peer(from, self.me, self.nodes())
+    }
+
+    /// Refuses an epoch of nobody in the ring, or of this node if it has begun none after `newest`.
+    pub(crate) fn known_candidate(&self, epoch: Epoch, newest: Epoch) -> Result<(), Refused> {
+        if !self.has(epoch.by) {
+            return Err(Refused::Unexpected("the candidate is no node of this ring"));
+        }
+        if epoch.by == self.me && epoch > newest {
+            return Err(Refused::Unexpected("this node has never begun that epoch"));
+        }
+        Ok(())
     }
 
     /// The next live node that way for a message that ends at `end`. There is none if `end` is dead and
@@ -131,8 +146,9 @@ mod tests {
         circle.suspect(a);
         circle.suspect(NodeId::new(1 << 30));
         assert_eq!(next(&circle), [None, None]);
-        circle.trust(d);
+        assert!(circle.trust(d), "it is the next one now");
         assert_eq!(next(&circle), [Some(d), Some(d)]);
+        assert!(!circle.trust(b), "P4 stands between");
         assert_eq!(next(&circle.recovered()), [Some(c), Some(b)]);
     }
 }

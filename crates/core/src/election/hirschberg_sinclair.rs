@@ -177,7 +177,11 @@ impl Protocol for HirschbergSinclair {
                 }
             }
             Input::Command(Notice::Suspect(node)) => self.on_suspect(node, out),
-            Input::Command(Notice::Trust(node)) => self.on_trust(node, out),
+            Input::Command(Notice::Trust(node)) => {
+                if self.circle.trust(node) {
+                    self.begin_next(out);
+                }
+            }
             Input::Deliver { from, message } => {
                 self.circle.known_peer(from)?;
                 self.check(&message)?;
@@ -302,14 +306,6 @@ impl HirschbergSinclair {
         }
     }
 
-    /// Who comes back has missed whatever went past its place, and its neighbour knows.
-    fn on_trust(&mut self, node: NodeId, out: &mut Outbox<Self>) {
-        self.circle.trust(node);
-        if self.circle.neighbour(Way::Right) == Some(node) {
-            self.begin_next(out);
-        }
-    }
-
     fn take_part(&mut self, epoch: Epoch, out: &mut Outbox<Self>) {
         self.epoch = epoch;
         self.participant = true;
@@ -339,12 +335,7 @@ impl HirschbergSinclair {
     /// phase says.
     fn check(&self, message: &Msg) -> Result<(), Refused> {
         let (Msg::Probe { epoch, .. } | Msg::Reply { epoch, .. } | Msg::Elected(epoch)) = message;
-        if !self.circle.has(epoch.by) {
-            return Err(Refused::Unexpected("the candidate is no node of this ring"));
-        }
-        if epoch.by == self.circle.me() && *epoch > self.epoch {
-            return Err(Refused::Unexpected("this node has never begun that epoch"));
-        }
+        self.circle.known_candidate(*epoch, self.epoch)?;
         match *message {
             Msg::Probe { phase, hops, .. }
                 if phase > LAST_PHASE || hops == 0 || hops > 1 << phase =>

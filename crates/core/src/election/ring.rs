@@ -163,7 +163,11 @@ impl Protocol for Ring {
                 }
             }
             Input::Command(Notice::Suspect(node)) => self.circle.suspect(node),
-            Input::Command(Notice::Trust(node)) => self.on_trust(node, out),
+            Input::Command(Notice::Trust(node)) => {
+                if self.circle.trust(node) {
+                    self.begin(out);
+                }
+            }
             Input::Deliver { from, message } => {
                 self.circle.known_peer(from)?;
                 let (Msg::Election { epoch, .. } | Msg::Coordinator { epoch, .. }) = message;
@@ -195,14 +199,6 @@ impl Ring {
         };
         self.wait(out);
         self.pass_list(self.epoch, vec![me], out);
-    }
-
-    /// Who comes back has missed whatever went past its place, and its neighbour knows.
-    fn on_trust(&mut self, node: NodeId, out: &mut Outbox<Self>) {
-        self.circle.trust(node);
-        if self.circle.neighbour(Way::Right) == Some(node) {
-            self.begin(out);
-        }
     }
 
     /// Each node appends its id; back at the initiator it becomes COORDINATOR.

@@ -61,10 +61,10 @@ impl Graph {
                 return Err(GraphError::OneWay(of, node));
             }
         }
-        match graph.unreached() {
-            _ if nodes == 0 => Err(GraphError::Empty),
-            Some(node) => Err(GraphError::Apart(NodeId::new(0), node)),
-            None => Ok(graph),
+        match *graph.parts(|_| true) {
+            [] => Err(GraphError::Empty),
+            [_] => Ok(graph),
+            [ref first, ref second, ..] => Err(GraphError::Apart(first[0], second[0])),
         }
     }
 
@@ -88,15 +88,25 @@ impl Graph {
         Graph::new(neighbours)
     }
 
-    fn unreached(&self) -> Option<NodeId> {
-        let mut reached = vec![false; self.nodes()];
-        let mut ahead: Vec<NodeId> = NodeId::all(self.nodes()).take(1).collect();
-        while let Some(node) = ahead.pop() {
-            if !std::mem::replace(&mut reached[node.index()], true) {
-                ahead.extend(self.of(node));
+    /// Who can reach whom by way of nodes that are up: those of each part, in ascending order.
+    #[must_use]
+    pub fn parts(&self, is_up: impl Fn(NodeId) -> bool) -> Vec<Vec<NodeId>> {
+        let mut left: Vec<bool> = NodeId::all(self.nodes()).map(is_up).collect();
+        let mut parts = Vec::new();
+        for first in NodeId::all(self.nodes()) {
+            let (mut part, mut ahead) = (Vec::new(), vec![first]);
+            while let Some(node) = ahead.pop() {
+                if std::mem::replace(&mut left[node.index()], false) {
+                    part.push(node);
+                    ahead.extend(self.of(node));
+                }
+            }
+            if !part.is_empty() {
+                part.sort_unstable();
+                parts.push(part);
             }
         }
-        reached.iter().position(|reached| !reached).map(NodeId::new)
+        parts
     }
 
     /// How many nodes there are.
@@ -151,5 +161,16 @@ mod tests {
         assert_eq!(Graph::new(vec![vec![b], vec![]]).unwrap_err(), GraphError::OneWay(a, b));
         let unknown = GraphError::UnknownNode { of: a, node: c, nodes: 2 };
         assert_eq!(links(2, &[(0, 2)]).unwrap_err(), unknown);
+    }
+
+    #[test]
+    fn whoever_is_down_cuts_a_network_apart() {
+        let ids = |list: &[usize]| list.iter().copied().map(NodeId::new).collect::<Vec<_>>();
+        let line = links(5, &[(0, 1), (1, 2), (2, 3), (3, 4)]).unwrap();
+        let without = |down: &[usize]| line.parts(|node| !down.contains(&node.index()));
+        assert_eq!(without(&[]), [ids(&[0, 1, 2, 3, 4])]);
+        assert_eq!(without(&[2]), [ids(&[0, 1]), ids(&[3, 4])]);
+        assert_eq!(without(&[0, 3]), [ids(&[1, 2]), ids(&[4])]);
+        assert!(without(&[0, 1, 2, 3, 4]).is_empty());
     }
 }

@@ -17,6 +17,9 @@ pub struct Comparison {
     pub recommendations: Vec<Recommendation>,
     /// Why some are missing.
     pub missing: Vec<String>,
+    /// All that is known of the smallest one with conditions 1–4, where there is one.
+    #[serde(skip)]
+    pub best: Option<Report>,
 }
 
 /// What counts when constructions are compared.
@@ -71,82 +74,123 @@ pub struct Recommendation {
     pub why: String,
 }
 
-/// Compares all constructions that exist for `nodes` nodes. `progress` hears what is done next.
-///
-/// # Errors
-/// If there are no nodes, or the question makes no sense.
-pub fn compare(
+/// Every construction for N nodes, built once.
+#[derive(Clone, Debug)]
+pub struct Built {
     nodes: usize,
-    question: &Question,
-    mut progress: impl FnMut(&str),
-) -> Result<Comparison, CompareError> {
-    if nodes == 0 {
-        return Err(QuorumError::NoNodes.into());
-    }
-    let (mut candidates, mut missing) = (Vec::new(), Vec::new());
-    for construction in Construction::of_any_size() {
-        progress(construction.name());
-        match build(&construction, nodes) {
-            Ok(system) => candidates.push(Candidate::of(&system, &analyse(&system, question)?)),
-            Err(error) => missing.push(error.to_string()),
-        }
-    }
-    if candidates.is_empty() {
-        let most = Construction::Cyclic.most_nodes();
-        let construction = Construction::Cyclic;
-        return Err(QuorumError::TooManyNodes { construction, nodes, most }.into());
-    }
-    candidates.sort_by(|a, b| a.asked.total_cmp(&b.asked));
-    let recommendations = Goal::ALL.iter().filter_map(|goal| goal.best_of(&candidates)).collect();
-    Ok(Comparison { nodes, candidates, recommendations, missing })
+    systems: Vec<System>,
+    /// Where the smallest one with conditions 1–4 stands; it has a note that says why.
+    best: Option<usize>,
+    /// What does not exist for so many nodes, and why.
+    missing: Vec<(Construction, QuorumError)>,
 }
 
-/// The smallest construction for N nodes that satisfies conditions 1–4, with a note that says why.
-///
-/// # Errors
-/// If there are no nodes, or too many.
-pub fn best(nodes: usize) -> Result<System, QuorumError> {
-    let is_symmetric = |system: &System| {
-        let sets: Vec<_> = system.assignment().iter().map(<[_]>::to_vec).collect();
-        let met = super::conditions::conditions(&sets, nodes);
-        met.without_self.is_none() && met.equal_size && met.equal_degree
-    };
-    // Where sizes are equal the first one wins.
-    let mut built: Vec<System> = Vec::new();
-    let mut other = Vec::new();
-    let mut refused = None;
-    for construction in Construction::of_any_size() {
-        match build(&construction, nodes) {
-            Ok(system) if is_symmetric(&system) => built.push(system),
-            Ok(system) => other.push(system),
-            Err(error) => {
-                if construction == Construction::Cyclic {
-                    refused = Some(error);
-                }
+impl Built {
+    /// Builds all that exist for `nodes` nodes.
+    #[must_use]
+    pub fn of(nodes: usize) -> Self {
+        let mut built = Built { nodes, systems: Vec::new(), best: None, missing: Vec::new() };
+        for construction in Construction::of_any_size() {
+            match build(&construction, nodes) {
+                Ok(system) => built.systems.push(system),
+                Err(error) => built.missing.push((construction, error)),
+            }
+        }
+        built.choose();
+        built
+    }
+
+    /// The smallest one that satisfies conditions 1–4, with a note that says why.
+    ///
+    /// # Errors
+    /// If there are no nodes, or too many.
+    pub fn best(&self) -> Result<&System, QuorumError> {
+        match self.best {
+            Some(place) => Ok(&self.systems[place]),
+            // What exists for nearly every size says best why nothing does.
+            None => {
+                let cyclic = self.missing.iter().find(|(which, _)| *which == Construction::Cyclic);
+                Err(cyclic.map_or(QuorumError::NoNodes, |(_, error)| error.clone()))
             }
         }
     }
-    let size = |system: &System| system.assignment().mean_size();
-    built.sort_by(|a, b| size(a).total_cmp(&size(b)));
-    other.sort_by(|a, b| size(a).total_cmp(&size(b)));
-    let Some(first) = built.first().cloned() else {
-        return Err(refused.unwrap_or(QuorumError::NoNodes));
-    };
-    let sized = |system: &System| format!("{} {}", system.name(), round(size(system)));
-    let rest: Vec<_> = built[1..].iter().map(sized).collect();
-    let smaller = other.iter().filter(|system| size(system) < size(&first));
-    let smaller: Vec<_> = smaller.map(sized).collect();
-    let mut why = format!(
-        "best: the smallest quorums ({}) of all constructions with conditions 1–4 for {nodes} nodes",
-        round(size(&first))
-    );
-    if !rest.is_empty() {
-        why += &format!("; next are {}", rest.join(", "));
+
+    /// Compares all of them. `progress` hears which one is next.
+    ///
+    /// # Errors
+    /// If there are none, or the question makes no sense.
+    pub fn compare(
+        &self,
+        question: &Question,
+        mut progress: impl FnMut(&str),
+    ) -> Result<Comparison, CompareError> {
+        let nodes = self.nodes;
+        if nodes == 0 {
+            return Err(QuorumError::NoNodes.into());
+        }
+        if self.systems.is_empty() {
+            let construction = Construction::Cyclic;
+            let most = construction.most_nodes();
+            return Err(QuorumError::TooManyNodes { construction, nodes, most }.into());
+        }
+        let (mut candidates, mut best) = (Vec::new(), None);
+        for (place, system) in self.systems.iter().enumerate() {
+            progress(system.kind());
+            let report = analyse(system, question)?;
+            candidates.push(Candidate::of(system, &report));
+            if self.best == Some(place) {
+                best = Some(report);
+            }
+        }
+        candidates.sort_by(|a, b| a.asked.total_cmp(&b.asked));
+        let recommendations =
+            Goal::ALL.iter().filter_map(|goal| goal.best_of(&candidates)).collect();
+        let missing = self.missing.iter().map(|(_, error)| error.to_string()).collect();
+        Ok(Comparison { nodes, candidates, recommendations, missing, best })
     }
-    if !smaller.is_empty() {
-        why += &format!("; smaller, but with unequal work: {}", smaller.join(", "));
+
+    /// Finds the best, and notes why it is.
+    fn choose(&mut self) {
+        let by_size = |a: &usize, b: &usize| self.size(*a).total_cmp(&self.size(*b));
+        let (mut equal, mut other): (Vec<usize>, Vec<usize>) =
+            (0..self.systems.len()).partition(|&place| self.is_symmetric(place));
+        // Where sizes are equal the first one wins.
+        equal.sort_by(by_size);
+        other.sort_by(by_size);
+        let Some((&first, rest)) = equal.split_first() else { return };
+        let size = self.size(first);
+        let smaller: Vec<usize> = other.into_iter().filter(|&one| self.size(one) < size).collect();
+        let nodes = self.nodes;
+        let mut why = format!(
+            "best: the smallest quorums ({}) of all constructions with conditions 1–4 for {nodes} nodes",
+            round(size)
+        );
+        if !rest.is_empty() {
+            why += &format!("; next are {}", self.sized(rest));
+        }
+        if !smaller.is_empty() {
+            why += &format!("; smaller, but with unequal work: {}", self.sized(&smaller));
+        }
+        let system = self.systems.remove(first);
+        self.systems.insert(first, system.with_note(why));
+        self.best = Some(first);
     }
-    Ok(first.with_note(why))
+
+    fn size(&self, place: usize) -> f64 {
+        self.systems[place].assignment().mean_size()
+    }
+
+    fn is_symmetric(&self, place: usize) -> bool {
+        let sets: Vec<_> = self.systems[place].assignment().iter().map(<[_]>::to_vec).collect();
+        let met = super::conditions::conditions(&sets, self.nodes);
+        met.without_self.is_none() && met.equal_size && met.equal_degree
+    }
+
+    fn sized(&self, places: &[usize]) -> String {
+        let one =
+            |&place: &usize| format!("{} {}", self.systems[place].name(), round(self.size(place)));
+        places.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Why nothing could be compared.

@@ -9,7 +9,7 @@ use skeptron_core::{Message as _, NodeId, NodeSet};
 use super::simulation::Simulation;
 use super::{Messages, Outcome, Reign, Report};
 use crate::metrics::units;
-use crate::trace::{Header, TICKS_PER_UNIT, Ticks, Trace, VERSION};
+use crate::trace::{Header, Ticks};
 use crate::troubles::Health;
 
 /// What went on since somebody last called, was told something or fell victim to a fault.
@@ -103,14 +103,11 @@ impl<P: Election> Simulation<'_, P> {
     }
 
     /// Termination, when nothing can happen any more: whoever called has a leader, and without a crash
-    /// in between everybody has the same.
+    /// in between everybody who can be reached has the same.
     pub(super) fn judge_rest(&mut self) {
-        let live = || NodeId::all(self.nodes.len()).filter(|&node| !self.troubles.is_down(node));
-        let awake: Vec<NodeId> =
-            live().filter(|&node| self.troubles.health(node) == Health::Up).collect();
         let dead = |leader: NodeId| self.troubles.is_down(leader);
         let mut findings = Vec::new();
-        for &node in &awake {
+        for node in NodeId::all(self.nodes.len()).filter(|&node| self.is_awake(node)) {
             let member = &self.members[node.index()];
             match member.leader {
                 None if member.called => {
@@ -122,27 +119,39 @@ impl<P: Election> Simulation<'_, P> {
                 _ => {}
             }
         }
-        if findings.is_empty()
-            && self.tally.first_call.is_some()
-            && !self.tally.crashed_since_call
-            && let Some((&first, rest)) = awake.split_first()
-        {
-            let says = |node: NodeId| match self.members[node.index()].leader {
-                Some(leader) => format!("{node} names {leader}"),
-                None => format!("{node} names nobody"),
-            };
-            let leader = self.members[first.index()].leader;
-            let other = rest.iter().find(|node| self.members[node.index()].leader != leader);
-            if let Some(&other) = other {
-                findings.push((other, format!("{}, {}", says(first), says(other))));
-            } else if leader.is_some_and(dead) {
-                findings.push((first, format!("{}, who is down", says(first))));
-            }
+        if findings.is_empty() && !self.tally.crashed_since_call {
+            let parts = self.scenario.setup.parts(|node| !self.troubles.is_down(node));
+            findings.extend(parts.iter().filter_map(|part| self.discord_in(part)));
         }
         for (node, detail) in findings {
             let detail = format!("{detail}, and nothing can happen any more");
             self.violate(node, "termination", detail);
         }
+    }
+
+    fn is_awake(&self, node: NodeId) -> bool {
+        self.troubles.health(node) == Health::Up
+    }
+
+    /// Who does not name the leader of its part, if an election was called there.
+    fn discord_in(&self, part: &[NodeId]) -> Option<(NodeId, String)> {
+        let member = |node: NodeId| &self.members[node.index()];
+        let says = |node: NodeId| match member(node).leader {
+            Some(leader) => format!("{node} names {leader}"),
+            None => format!("{node} names nobody"),
+        };
+        if !part.iter().any(|&node| member(node).called) {
+            return None;
+        }
+        let mut awake = part.iter().copied().filter(|&node| self.is_awake(node));
+        let first = awake.next()?;
+        let leader = member(first).leader;
+        if let Some(other) = awake.find(|&node| member(node).leader != leader) {
+            return Some((other, format!("{}, {}", says(first), says(other))));
+        }
+        let stranger = leader.filter(|leader| !part.contains(leader))?;
+        let state = if self.troubles.is_down(stranger) { "down" } else { "cut off" };
+        Some((first, format!("{}, who is {state}", says(first))))
     }
 
     /// Termination, when there is no rest.
@@ -201,18 +210,10 @@ impl<P: Election> Simulation<'_, P> {
             lost: tally.lost,
             duplicated: tally.duplicated,
             events: tally.events,
-            trace_hash: format!("{:016x}", self.hash),
+            trace_hash: self.hash.to_string(),
         };
-        let header = Header {
-            skeptron: VERSION,
-            algorithm: self.info.name.into(),
-            setup: self.scenario.setup.clone(),
-            order: self.scenario.order,
-            ticks_per_unit: TICKS_PER_UNIT,
-            command: None,
-        };
-        let trace =
-            self.recorder.map(|recorder| Trace { header, records: recorder.into_records() });
+        let header = Header::of(self.info.name, &self.scenario.setup, self.scenario.order);
+        let trace = self.recorder.map(|recorder| recorder.into_trace(header));
         Outcome { report, trace }
     }
 }

@@ -14,10 +14,11 @@ use crate::faults::PlannedFault;
 use crate::metrics::{Violation, units};
 use crate::network::Network;
 use crate::queue::Queue;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, as_json};
 use crate::run::{MOST_VIOLATIONS, size_of_message};
 use crate::scenario::ScenarioError;
 use crate::trace::{Loss, Ticks, What};
+use crate::trace_hash::TraceHash;
 use crate::troubles::{Health, Troubles};
 
 /// What can happen, apart from alarms.
@@ -108,7 +109,7 @@ pub(super) struct Simulation<'a, P: Election> {
     pub(super) quiet: Quiet,
     pub(super) tally: Tally,
     pub(super) violations: Vec<Violation>,
-    pub(super) hash: u64,
+    pub(super) hash: TraceHash,
     pub(super) recorder: Option<Recorder>,
 }
 
@@ -140,7 +141,7 @@ impl<'a, P: Election> Simulation<'a, P> {
             quiet: Quiet::new(n, P::Message::KINDS.len()),
             tally: Tally::new(P::Message::KINDS.len()),
             violations: Vec::new(),
-            hash: seed,
+            hash: TraceHash::new(seed),
             recorder: options.record.then(Recorder::default),
         })
     }
@@ -212,8 +213,7 @@ impl<'a, P: Election> Simulation<'a, P> {
     /// Mixes what happens now into the trace hash.
     fn mix(&mut self, tag: u64, node: usize, detail: u64) {
         let word = self.now.rotate_left(32) ^ (node as u64) << 4 ^ tag;
-        let mixed = (self.hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ detail;
-        self.hash = mixed.rotate_left(29).wrapping_mul(0xD1B5_4A32_D192_ED03);
+        self.hash.mix(word, detail);
     }
 
     fn mix_event(&mut self, event: &Event<P::Message>) {
@@ -432,9 +432,4 @@ impl<'a, P: Election> Simulation<'a, P> {
             recorder.now(self.now, node, what());
         }
     }
-}
-
-/// The name of an alarm. Timers are plain data: they always have a JSON form.
-fn as_json(timer: &impl serde::Serialize) -> serde_json::Value {
-    serde_json::to_value(timer).unwrap_or_default()
 }

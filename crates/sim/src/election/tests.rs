@@ -1,6 +1,7 @@
 //! Runs of elections: figures, who takes over, ties, pauses and detectors.
 
 use skeptron_core::election::Epoch;
+use skeptron_core::topology::Graph;
 use skeptron_core::{NodeId, Setup, catalogue};
 
 use super::{Detector, Initiator, Reign, Report, Scenario, run};
@@ -103,6 +104,27 @@ fn nobody_calls_while_the_leader_is_well() {
     assert_eq!((report.calls, report.messages.total, report.time), (0, 0, None));
     assert_eq!((report.leader, report.suspicions), (Some(node(4)), 3));
     assert!(report.is_fine());
+}
+
+/// Nobody can tell the other part of a network that a crash has cut apart.
+#[test]
+fn each_part_of_a_network_has_its_own_leader() {
+    let line = Graph::of_links(5, (1..5).map(|i| (node(i), node(i + 1)))).unwrap();
+    let setup = Setup::new(5).unwrap().with_graph(line).unwrap();
+    let called = |callers: &[usize], crashed: usize| {
+        let initiators = callers.iter().map(|&i| Initiator { node: node(i), at: Some(unit(1.0)) });
+        let initiators = initiators.collect();
+        let mut scenario = Scenario { initiators, ..Scenario::new(setup.clone()) };
+        crash(&mut scenario, crashed, 0.0, None);
+        report("spanning-tree", &scenario)
+    };
+    let both = called(&[1, 2, 4, 5], 3);
+    assert_eq!(both.violations, []);
+    let leaders: Vec<NodeId> = both.leaders.iter().map(|reign| reign.leader).collect();
+    assert!(leaders.iter().any(|leader| *leader < node(3)), "{leaders:?}");
+    assert!(leaders.iter().any(|leader| *leader > node(3)), "{leaders:?}");
+    let one = called(&[1], 3);
+    assert_eq!((&one.violations[..], one.leader), (&[][..], None), "P4 and P5 were never asked");
 }
 
 /// The answer takes exactly as long as the alarm: it comes first.

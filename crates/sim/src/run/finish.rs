@@ -6,7 +6,7 @@ use skeptron_core::{Message as _, NodeId};
 
 use super::{Outcome, Simulation};
 use crate::metrics::{Fairness, Load, Messages, Multicast, Report, Tally, units};
-use crate::trace::{Header, TICKS_PER_UNIT, Trace};
+use crate::trace::Header;
 
 impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
     pub(super) fn finish(mut self) -> Outcome {
@@ -82,18 +82,10 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             lost: self.lost,
             duplicated: self.duplicated,
             events: self.events,
-            trace_hash: format!("{:016x}", self.hash),
+            trace_hash: self.hash.to_string(),
         };
-        let header = Header {
-            skeptron: 1,
-            algorithm: self.info.name.into(),
-            setup: self.scenario.setup.clone(),
-            order: self.scenario.order,
-            ticks_per_unit: TICKS_PER_UNIT,
-            command: None,
-        };
-        let trace =
-            self.recorder.map(|recorder| Trace { header, records: recorder.into_records() });
+        let header = Header::of(self.info.name, &self.scenario.setup, self.scenario.order);
+        let trace = self.recorder.map(|recorder| recorder.into_trace(header));
         Outcome { report, trace }
     }
 }

@@ -65,6 +65,19 @@ pub struct Header {
 }
 
 impl Header {
+    /// Of a run in the present version and unit of time.
+    #[must_use]
+    pub fn of(algorithm: &str, setup: &Setup, order: Order) -> Self {
+        Header {
+            skeptron: VERSION,
+            algorithm: algorithm.into(),
+            setup: setup.clone(),
+            order,
+            ticks_per_unit: TICKS_PER_UNIT,
+            command: None,
+        }
+    }
+
     /// Whether the algorithm elects a leader.
     fn is_election(&self) -> bool {
         matches!(Algorithm::find(&self.algorithm), Some(Algorithm::Election(_)))

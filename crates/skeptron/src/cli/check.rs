@@ -23,6 +23,7 @@ mod campaign;
 mod diagram;
 mod election;
 mod memory;
+mod post;
 mod print;
 mod progress;
 mod question;

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
 use indicatif::ProgressBar;
 use skeptron_core::NodeId;
-use skeptron_quorum::analysis::best;
+use skeptron_quorum::analysis::best::Built;
 use skeptron_quorum::analysis::failure::Sampling;
 use skeptron_quorum::analysis::report::{self, Question, Report};
 use skeptron_quorum::picture::{self, Picture};
@@ -110,8 +110,7 @@ impl QuorumArgs {
             return self.check(path, out);
         }
         ensure!(self.samples > 0, "--samples is 0; at least one is needed");
-        let source = self.source()?;
-        let system = match &source {
+        let system = match &self.source()? {
             Source::File(path) => {
                 // Read once: it may be a pipe.
                 let family = source::family(path, self.nodes)?;
@@ -121,31 +120,41 @@ impl QuorumArgs {
                 }
                 family.system(path).with_context(|| path.clone())?
             }
+            source @ Source::Best => return self.best(self.nodes_of(source)?, out),
             source => source.system(self.nodes_of(source)?)?,
         };
         // Before long work rather than after it.
         let text = self.draw(&system)?;
         let report = report::analyse(&system, &self.question())?;
-        if source == Source::Best {
-            let comparison = {
-                // Large systems take seconds each.
-                let spinner = ProgressBar::new_spinner();
-                spinner.enable_steady_tick(Duration::from_millis(100));
-                let say = |name: &str| spinner.set_message(name.to_owned());
-                let comparison = best::compare(system.nodes(), &self.question(), say);
-                spinner.finish_and_clear();
-                comparison?
-            };
-            if self.json {
-                writeln!(out, "{}", print::compact(&print::Best::new(&report, &comparison))?)?;
-                return Ok(Verdict::Fine);
-            }
-            print::comparison(&comparison, self.p, out)?;
-            writeln!(out)?;
+        self.print_with(&report, &text, out)
+    }
+
+    /// All constructions, and everything about the best.
+    fn best(&self, nodes: usize, out: &mut impl Write) -> Result<Verdict> {
+        let built = Built::of(nodes);
+        let text = self.draw(built.best()?)?;
+        // Large systems take seconds each.
+        let spinner = ProgressBar::new_spinner();
+        spinner.enable_steady_tick(Duration::from_millis(100));
+        let say = |name: &str| spinner.set_message(name.to_owned());
+        let comparison = built.compare(&self.question(), say);
+        spinner.finish_and_clear();
+        let comparison = comparison?;
+        let report = comparison.best.as_ref().expect("the best is among those compared");
+        if self.json {
+            writeln!(out, "{}", print::compact(&print::Best::new(report, &comparison))?)?;
+            return Ok(Verdict::Fine);
         }
-        self.print(&report, out)?;
-        if !self.json && !text.is_empty() {
-            write!(out, "\n{text}")?;
+        print::comparison(&comparison, self.p, out)?;
+        writeln!(out)?;
+        self.print_with(report, &text, out)
+    }
+
+    /// A report, and below it a picture.
+    fn print_with(&self, report: &Report, picture: &str, out: &mut impl Write) -> Result<Verdict> {
+        self.print(report, out)?;
+        if !self.json && !picture.is_empty() {
+            write!(out, "\n{picture}")?;
         }
         Ok(Verdict::Fine)
     }

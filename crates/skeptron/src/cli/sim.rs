@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
-use indicatif::{ParallelProgressIterator as _, ProgressBar, ProgressStyle};
-use rayon::prelude::*;
+use indicatif::{ProgressBar, ProgressStyle};
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{Algorithm, Info, Layout, Order};
 use skeptron_sim::replay::replay;
 use skeptron_sim::trace::{Format, Ticks, Trace};
-use skeptron_sim::{Options, Outcome, QueueKind, Report, Scenario, run};
+use skeptron_sim::{Options, Outcome, QueueKind, Report, Scenario, Violation, run};
 
 use super::estimate::Estimate;
 use super::system::{Elected, Network, SystemArgs};
-use super::{Verdict, names, traces};
+use super::traces::{self, TraceFile};
+use super::{Verdict, names};
 
 mod election;
 mod faults;
@@ -196,10 +196,10 @@ impl SimArgs {
         if let Algorithm::Election(info) = self.named()? {
             return self.run_election(info, out);
         }
-        let (info, scenario) = self.scenario()?;
+        let (info, scenario, elected) = self.scenario_and_tree()?;
         match &self.seeds {
             Some(range) => self.run_seeds(info, &scenario, parse_seeds(range)?, out),
-            None => self.run_one(info, &scenario, out),
+            None => self.run_one(info, &scenario, elected, out),
         }
     }
 
@@ -226,9 +226,15 @@ impl SimArgs {
     /// # Errors
     /// If something is unknown, malformed, impossible, or for elections only.
     pub fn scenario(&self) -> Result<(&'static Info, Scenario)> {
+        let (info, scenario, _) = self.scenario_and_tree()?;
+        Ok((info, scenario))
+    }
+
+    /// The same, and how its tree was elected, if it was.
+    fn scenario_and_tree(&self) -> Result<(&'static Info, Scenario, Option<Elected>)> {
         let info = names::mutex(self.algorithm.as_deref().unwrap_or_default())?;
         self.refuse_options_of_elections(info)?;
-        let (setup, _) = self.system.setup_in(info, DEFAULT_NODES, &self.network())?;
+        let (setup, elected) = self.system.setup_in(info, DEFAULT_NODES, &self.network())?;
         let nodes = setup.nodes();
         let coordinator =
             (info.layout == Layout::Coordinator && nodes > 1).then(|| setup.coordinator());
@@ -250,17 +256,12 @@ impl SimArgs {
             setup,
         };
         scenario.check(info)?;
-        Ok((info, scenario))
+        Ok((info, scenario, elected))
     }
 
     /// The network, in which a tree may be elected before the run.
     fn network(&self) -> Network<'_> {
         Network { latency: &self.latency, order: self.order.into(), seed: self.seed }
-    }
-
-    /// How the tree was elected, if it was.
-    fn elected(&self, info: &Info) -> Result<Option<Elected>> {
-        Ok(self.system.setup_in(info, DEFAULT_NODES, &self.network())?.1)
     }
 
     /// The same with another seed, by which another tree may be elected.
@@ -316,6 +317,11 @@ impl SimArgs {
         }
         option("--seed", self.seed.to_string(), "");
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The command that makes the run of that seed alone.
+    fn command_of(&self, seed: u64) -> String {
+        SimArgs { seed, seeds: None, ..self.clone() }.command()
     }
 
     fn options(&self, record: bool) -> Options {
@@ -410,20 +416,13 @@ impl SimArgs {
         &self,
         info: &'static Info,
         scenario: &Scenario,
+        elected: Option<Elected>,
         out: &mut impl Write,
     ) -> Result<Verdict> {
         let files = traces::create(&self.trace)?;
         let record = self.timeline || !files.is_empty();
         let Outcome { report, trace } = run(info, scenario, &self.options(record))?;
-        if let Some(mut trace) = trace {
-            trace.header.command = Some(self.command());
-            traces::write(&trace, files)?;
-            if self.timeline {
-                trace.write(Format::Text, &mut *out)?;
-                writeln!(out)?;
-            }
-        }
-        let elected = self.elected(info)?;
+        self.show_run(trace, files, out)?;
         if self.json {
             print::json(&report, elected, out)?;
         } else {
@@ -432,13 +431,43 @@ impl SimArgs {
                 writeln!(out, "tree         {elected}")?;
             }
         }
-        if report.is_fine() {
-            return Ok(Verdict::Fine);
+        self.verdict(report.is_fine(), &report.violations, out)
+    }
+
+    /// Tells what happened in a run, if it was recorded, and how to make it happen again.
+    fn show_run(
+        &self,
+        trace: Option<Trace>,
+        files: Vec<TraceFile>,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        let Some(mut trace) = trace else { return Ok(()) };
+        trace.header.command = Some(self.command());
+        self.show_trace(&trace, files, out)
+    }
+
+    fn show_trace(&self, trace: &Trace, files: Vec<TraceFile>, out: &mut impl Write) -> Result<()> {
+        traces::write(trace, files)?;
+        if self.timeline {
+            trace.write(Format::Text, &mut *out)?;
+            writeln!(out)?;
         }
-        if self.json {
-            print::violations(&report.violations, &self.command(), &mut std::io::stderr())?;
-        } else {
-            print::violations(&report.violations, &self.command(), out)?;
+        Ok(())
+    }
+
+    /// Says what is wrong with a run, if something is; not where JSON is expected.
+    fn verdict(
+        &self,
+        is_fine: bool,
+        violations: &[Violation],
+        out: &mut impl Write,
+    ) -> Result<Verdict> {
+        match (is_fine, self.json) {
+            (true, _) => return Ok(Verdict::Fine),
+            (false, true) => {
+                print::violations(violations, &self.command(), &mut std::io::stderr())?;
+            }
+            (false, false) => print::violations(violations, &self.command(), out)?,
         }
         Ok(Verdict::Violated)
     }
@@ -467,15 +496,10 @@ impl SimArgs {
         seeds: std::ops::RangeInclusive<u64>,
         out: &mut impl Write,
     ) -> Result<Verdict> {
-        let seeds: Vec<u64> = seeds.collect();
         let options = self.options(false);
-        let progress = progress_bar(seeds.len() as u64);
-        let reports: Vec<Report> = seeds
-            .par_iter()
-            .progress_with(progress.clone())
-            .map(|&seed| Ok(run(info, &self.seeded(scenario, seed)?, &options)?.report))
-            .collect::<Result<_>>()?;
-        progress.finish_and_clear();
+        let reports = seeds::reports(seeds, |seed| {
+            Ok(run(info, &self.seeded(scenario, seed)?, &options)?.report)
+        })?;
         let estimate = |figure: fn(&Report) -> f64| {
             Estimate::of(&reports.iter().map(figure).collect::<Vec<_>>())
         };
@@ -486,14 +510,13 @@ impl SimArgs {
             ("throughput", estimate(|r| r.throughput)),
             ("inversions", estimate(|r| r.fairness.inversions.unwrap_or(0) as f64)),
         ];
-        let command = |seed| SimArgs { seed, seeds: None, ..self.clone() }.command();
         let failed = reports.iter().filter(|report| !report.is_fine());
         let failures: Vec<seeds::Failure> = failed
             .map(|report| seeds::Failure {
                 seed: report.seed,
                 violations: &report.violations,
                 stalled: Some(report.stalled),
-                command: command(report.seed),
+                command: self.command_of(report.seed),
             })
             .collect();
         let summary = seeds::Summary {
@@ -511,11 +534,7 @@ impl SimArgs {
         let file = BufReader::new(File::open(path).with_context(name)?);
         let trace = Trace::read(file).with_context(name)?;
         let replayed = replay(&trace).with_context(name)?;
-        traces::write(&trace, traces::create(&self.trace)?)?;
-        if self.timeline {
-            trace.write(Format::Text, &mut *out)?;
-            writeln!(out)?;
-        }
+        self.show_trace(&trace, traces::create(&self.trace)?, out)?;
         print::replayed(&trace, &replayed, self.json, out)
     }
 }

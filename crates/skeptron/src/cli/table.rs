@@ -1,4 +1,4 @@
-//! How tables look.
+//! How tables and numbers look.
 
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 
@@ -25,4 +25,40 @@ pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
 pub(crate) fn number(value: f64) -> String {
     let rounded = (value * 1000.0).round() / 1000.0;
     rounded.to_string()
+}
+
+/// A number with its noun.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", plural(count))
+}
+
+/// A large number with its noun, and with blanks between thousands.
+pub(crate) fn counted_in_thousands(count: u64, noun: &str) -> String {
+    let digits = count.to_string();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).unwrap_or_default())
+        .collect();
+    format!("{} {noun}{}", groups.join(" "), plural(count))
+}
+
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nouns_follow_their_numbers() {
+        assert_eq!(
+            [0, 1, 1234].map(|count| counted(count, "node")),
+            ["0 nodes", "1 node", "1234 nodes"]
+        );
+        assert_eq!(counted_in_thousands(1, "state"), "1 state");
+        assert_eq!(counted_in_thousands(1_234_567, "state"), "1 234 567 states");
+    }
 }

@@ -9,6 +9,7 @@ use skeptron_check::{Counterexample, Property};
 use skeptron_core::NodeId;
 use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, What};
 
+use super::super::table::counted;
 use super::question::Question;
 use super::state::{self, Live, Value};
 use super::trace::{Moment, Story};
@@ -54,9 +55,8 @@ pub(super) fn draw(
         (None, true) => ", and in no fewer",
         (None, false) => ", perhaps in fewer",
     };
-    let steps = counterexample.steps.len();
-    let s = if steps == 1 { "" } else { "s" };
-    writeln!(out, "{property} is violated in {steps} step{s}{shortest}")?;
+    let steps = counted(counterexample.steps.len() as u64, "step");
+    writeln!(out, "{property} is violated in {steps}{shortest}")?;
     let [waiting, inside] = match question {
         Question::Mutex(..) => ["waiting", "inside"],
         Question::Election(..) => ["calling", "leading"],

@@ -9,7 +9,7 @@ use skeptron_check::{
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Order;
 
-use super::super::table::table;
+use super::super::table::{counted_in_thousands, table};
 use super::memory::readable;
 use super::question::Question;
 
@@ -121,7 +121,7 @@ pub(super) fn report(
         out,
         "{} · {} · {} · {order} · {} · {reduction}",
         question.name(),
-        counted(question.setup().nodes() as u64, "node"),
+        counted_in_thousands(question.setup().nodes() as u64, "node"),
         match question {
             Question::Mutex(_, scenario) => requests(&scenario.requests),
             Question::Election(_, scenario) => calls(scenario),
@@ -143,7 +143,9 @@ pub(super) fn report(
     let mut rows = table(["property", "meaning", "verdict"]);
     for verdict in &report.verdicts {
         let said = match (verdict.holds, &verdict.counterexample) {
-            (_, Some(c)) => format!("VIOLATED in {}", counted(c.steps.len() as u64, "step")),
+            (_, Some(c)) => {
+                format!("VIOLATED in {}", counted_in_thousands(c.steps.len() as u64, "step"))
+            }
             (Some(true), None) => "holds".into(),
             _ => "undecided".into(),
         };
@@ -170,11 +172,11 @@ fn figures(report: &Report) -> String {
     let per_state = report.peak_bytes as f64 / states.max(1) as f64;
     format!(
         "{}, {}, depth {depth}, {}: {} states/s, {} per state",
-        counted(states, "state"),
-        counted(transitions, "transition"),
+        counted_in_thousands(states, "state"),
+        counted_in_thousands(transitions, "transition"),
         duration(seconds),
         short(states as f64 / seconds.max(1e-9)),
-        counted(per_state.round() as u64, "byte"),
+        counted_in_thousands(per_state.round() as u64, "byte"),
     )
 }
 
@@ -239,7 +241,7 @@ fn requests(requests: &[u8]) -> String {
     match requests {
         [first, rest @ ..] if rest.iter().all(|other| other == first) => {
             let each = if rest.is_empty() { "" } else { " each" };
-            format!("{}{each}", counted(u64::from(*first), "request"))
+            format!("{}{each}", counted_in_thousands(u64::from(*first), "request"))
         }
         _ => {
             let counts: Vec<String> = requests.iter().map(ToString::to_string).collect();
@@ -313,20 +315,8 @@ fn calls(scenario: &ElectionScenario) -> String {
     let verb = if initiators.len() == 1 || who == "everybody" { "calls" } else { "call" };
     format!(
         "{who} {verb}{unasked} · detectors take up to {}",
-        counted(scenario.detector.into(), "bound")
+        counted_in_thousands(scenario.detector.into(), "bound")
     )
-}
-
-/// A number with its noun, and with blanks between thousands.
-fn counted(count: u64, noun: &str) -> String {
-    let digits = count.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).unwrap_or_default())
-        .collect();
-    format!("{} {noun}{}", groups.join(" "), if count == 1 { "" } else { "s" })
 }
 
 fn duration(seconds: f64) -> String {
@@ -359,8 +349,6 @@ mod tests {
 
     #[test]
     fn numbers_are_readable() {
-        assert_eq!(counted(1, "state"), "1 state");
-        assert_eq!(counted(1_234_567, "state"), "1 234 567 states");
         assert_eq!(
             [999.0, 1234.0, 12_345.0, 999_400.0, 2.5e9].map(short),
             ["999", "1.23 k", "12.3 k", "999 k", "2.50 G"]

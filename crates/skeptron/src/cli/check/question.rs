@@ -7,7 +7,7 @@ use skeptron_check::{
 };
 use skeptron_core::catalogue::{ElectionInfo, Info, Order};
 use skeptron_core::{Setup, SetupError};
-use skeptron_sim::trace::{Header, Record, TICKS_PER_UNIT, Trace, VERSION, What};
+use skeptron_sim::trace::{Header, Record, TICKS_PER_UNIT, Trace, What};
 
 use super::campaign;
 use super::trace::{self, Story};
@@ -102,14 +102,7 @@ impl Question {
                 detail: counterexample.detail.clone(),
             },
         });
-        let header = Header {
-            skeptron: VERSION,
-            algorithm: self.name().into(),
-            setup: self.setup().clone(),
-            order: self.order(),
-            ticks_per_unit: TICKS_PER_UNIT,
-            command,
-        };
+        let header = Header { command, ..Header::of(self.name(), self.setup(), self.order()) };
         Ok(Trace { header, records })
     }
 }

@@ -11,7 +11,7 @@ use skeptron_quorum::analysis::load::Share;
 use skeptron_quorum::analysis::report::{Report, Served, Verdicts};
 use skeptron_quorum::{Family, braced};
 
-use crate::cli::table::{number, table};
+use crate::cli::table::{counted, number, table};
 
 /// How wide lines are beside their titles.
 const WIDTH: usize = 82;
@@ -34,7 +34,7 @@ pub(super) fn report(report: &Report, all: bool, out: &mut impl Write) -> Result
         }
     };
     let (nodes, quorums) =
-        (plural(report.nodes, "node"), if count == "1" { "quorum" } else { "quorums" });
+        (counted(report.nodes as u64, "node"), if count == "1" { "quorum" } else { "quorums" });
     writeln!(out, "{} · {nodes} · {count} {quorums} of {size}", report.name)?;
     let is_uneven = report.size.min < report.size.max;
     verdicts(&report.conditions, is_uneven, out)?;
@@ -183,7 +183,7 @@ pub(super) fn comparison(comparison: &Comparison, p: f64, out: &mut impl Write) 
             format!("{about}{}", probability(candidate.failure_probability)),
         ]);
     }
-    writeln!(out, "All constructions for {}", plural(comparison.nodes, "node"))?;
+    writeln!(out, "All constructions for {}", counted(comparison.nodes as u64, "node"))?;
     writeln!(out, "{rows}")?;
     for recommendation in &comparison.recommendations {
         let (goal, name) = (recommendation.goal.words(), shortened(&recommendation.name));
@@ -224,7 +224,8 @@ impl Checked {
     }
 
     pub(super) fn print(&self, out: &mut impl Write) -> Result<()> {
-        let (nodes, quorums) = (plural(self.nodes, "node"), plural(self.quorums, "quorum"));
+        let (nodes, quorums) =
+            (counted(self.nodes as u64, "node"), counted(self.quorums as u64, "quorum"));
         writeln!(out, "{} · {nodes} · {quorums}", self.file)?;
         verdicts(&self.conditions, false, out)?;
         line(out, "coterie", if self.coterie { "yes: none contains another" } else { "no" })
@@ -303,10 +304,6 @@ fn shortened(name: &str) -> String {
         Some((kind, _)) if name.len() > 24 => kind.to_owned(),
         _ => name.to_owned(),
     }
-}
-
-fn plural(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Six digits after the point, or six that say something.

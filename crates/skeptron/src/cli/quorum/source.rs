@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use skeptron_quorum::analysis::best;
+use skeptron_quorum::analysis::best::Built;
 use skeptron_quorum::{Construction, ConstructionError, Family, System, build, parse_file};
 
 use crate::cli::names;
@@ -59,7 +59,7 @@ impl Source {
     pub(crate) fn system(&self, nodes: usize) -> Result<System> {
         Ok(match self {
             Source::Construction(construction) => build(construction, nodes)?,
-            Source::Best => best::best(nodes)?,
+            Source::Best => Built::of(nodes).best()?.clone(),
             Source::File(path) => {
                 family(path, Some(nodes))?.system(path).with_context(|| path.clone())?
             }

@@ -3,11 +3,10 @@
 use std::io::Write;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use rayon::prelude::*;
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::ElectionInfo;
 use skeptron_sim::election::{Detector, Initiator, Outcome, Report, Scenario, run};
-use skeptron_sim::trace::{Format, Ticks, Trace};
+use skeptron_sim::trace::{Ticks, Trace};
 use skeptron_sim::{Faults, Latency};
 
 use super::super::estimate::Estimate;
@@ -89,28 +88,13 @@ impl SimArgs {
         let files = traces::create(&self.trace)?;
         let record = self.timeline || !files.is_empty();
         let Outcome { report, trace } = run(info, scenario, &self.options(record))?;
-        if let Some(mut trace) = trace {
-            trace.header.command = Some(self.command());
-            traces::write(&trace, files)?;
-            if self.timeline {
-                trace.write(Format::Text, &mut *out)?;
-                writeln!(out)?;
-            }
-        }
+        self.show_run(trace, files, out)?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         } else {
             print::report(info, scenario, &report, out)?;
         }
-        if report.is_fine() {
-            return Ok(Verdict::Fine);
-        }
-        if self.json {
-            super::print::violations(&report.violations, &self.command(), &mut std::io::stderr())?;
-        } else {
-            super::print::violations(&report.violations, &self.command(), out)?;
-        }
-        Ok(Verdict::Violated)
+        self.verdict(report.is_fine(), &report.violations, out)
     }
 
     /// What happens in the election that these options describe.
@@ -127,16 +111,10 @@ impl SimArgs {
         range: std::ops::RangeInclusive<u64>,
         out: &mut impl Write,
     ) -> Result<Verdict> {
-        let seeds: Vec<u64> = range.collect();
         let options = self.options(false);
-        let progress = super::progress_bar(seeds.len() as u64);
-        let one = |&seed: &u64| {
-            let report = run(info, &Scenario { seed, ..scenario.clone() }, &options)?.report;
-            progress.inc(1);
-            Ok(report)
-        };
-        let reports: Vec<Report> = seeds.par_iter().map(one).collect::<Result<_>>()?;
-        progress.finish_and_clear();
+        let reports = seeds::reports(range, |seed| {
+            Ok(run(info, &Scenario { seed, ..scenario.clone() }, &options)?.report)
+        })?;
         let estimate = |figure: fn(&Report) -> Option<f64>| {
             Estimate::of(&reports.iter().filter_map(figure).collect::<Vec<_>>())
         };
@@ -148,13 +126,12 @@ impl SimArgs {
         figures.push(("calls", estimate(|r| Some(r.calls as f64))));
         figures.push(("leaders named", estimate(|r| Some(r.leaders.len() as f64))));
         let failed = reports.iter().filter(|report| !report.is_fine());
-        let command = |seed| SimArgs { seed, seeds: None, ..self.clone() }.command();
         let failures: Vec<seeds::Failure> = failed
             .map(|report| seeds::Failure {
                 seed: report.seed,
                 violations: &report.violations,
                 stalled: None,
-                command: command(report.seed),
+                command: self.command_of(report.seed),
             })
             .collect();
         let summary = seeds::Summary {

@@ -11,7 +11,7 @@ use skeptron_sim::{Report, Scenario, Summary, Violation};
 
 use super::super::Verdict;
 use super::super::system::Elected;
-use super::super::table::{number, table};
+use super::super::table::{counted, number, table};
 
 /// The report of one run as a table.
 pub(super) fn report(
@@ -193,11 +193,6 @@ fn claimed_messages(info: &Info, report: &Report, figures: &Figures) -> String {
         _ => format!("{} when saturated", value(&claims.messages_saturated)),
     };
     format!(", claimed {claimed}")
-}
-
-/// A number with its noun.
-pub(super) fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What a replay came to.

@@ -1,14 +1,30 @@
 //! What many runs with different seeds come to.
 
 use std::io::Write;
+use std::ops::RangeInclusive;
 
 use anyhow::Result;
+use indicatif::ParallelProgressIterator as _;
+use rayon::prelude::*;
 use skeptron_sim::Violation;
 
 use super::super::Verdict;
 use super::super::estimate::Estimate;
 use super::super::table::{number, table};
 use super::print;
+
+/// The reports of all seeds, in their order, made by all cores.
+pub(super) fn reports<R: Send>(
+    seeds: RangeInclusive<u64>,
+    report: impl Fn(u64) -> Result<R> + Send + Sync,
+) -> Result<Vec<R>> {
+    let seeds: Vec<u64> = seeds.collect();
+    let progress = super::progress_bar(seeds.len() as u64);
+    let one = |&seed: &u64| report(seed);
+    let reports = seeds.par_iter().progress_with(progress.clone()).map(one).collect();
+    progress.finish_and_clear();
+    reports
+}
 
 /// A run that failed.
 pub(super) struct Failure<'a> {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use skeptron_core::NodeId;
 
 use super::report::{Delays, Load, Messages, Optimal, Report};
-use crate::cli::table::{number, table};
+use crate::cli::table::{counted, number, table};
 
 /// More rows say nothing more.
 const MOST_ROWS: usize = 16;
@@ -15,9 +15,9 @@ const MOST_ROWS: usize = 16;
 const MOST_MEMBERS: usize = 12;
 
 pub(super) fn report(report: &Report, out: &mut impl Write) -> Result<()> {
-    let plural = if report.nodes == 1 { "" } else { "s" };
     let verdict = if report.valid { "valid" } else { "invalid" };
-    writeln!(out, "{} · {} node{plural} · {verdict}", report.name, report.nodes)?;
+    let size = counted(report.nodes as u64, "node");
+    writeln!(out, "{} · {size} · {verdict}", report.name)?;
     if let Some(violation) = &report.violation {
         writeln!(out, "rule broken: {}", violation.rule)?;
         writeln!(out, "{}", violation.explanation)?;

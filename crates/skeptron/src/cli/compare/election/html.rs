@@ -201,43 +201,22 @@ impl Page<'_> {
     }
 
     fn figures(&self) -> String {
-        let columns: String =
-            self.nodes.iter().map(|n| format!("<th scope=\"col\">N = {n}</th>")).collect();
         let groups: String = self.algorithms.iter().map(|info| self.group(info)).collect();
-        format!(
-            "<section>\n<h2>All figures</h2>\n<p>{} N nodes, H harmonic number.</p>\n\
-             <div class=\"scroll figures\" tabindex=\"0\" role=\"region\" aria-label=\"All figures\">\n\
-             <table>\n<thead><tr><th scope=\"col\">Figure</th><th scope=\"col\" class=\"claim\">Claim</th>{columns}\
-             </tr></thead>\n{groups}</table>\n</div>\n</section>\n",
-            frame::SIGNS
-        )
+        frame::figures("N nodes, H harmonic number.", self.nodes, &groups)
     }
 
     fn group(&self, info: &ElectionInfo) -> String {
-        let width = self.nodes.len() + 2;
-        let mut group = format!(
-            "<tbody>\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{width}\"><span>{} \
-             <code>{}</code></span></th></tr>\n",
-            escaped(info.title),
-            escaped(info.name)
-        );
+        let mut rows = String::new();
         for case in info.claims.cases {
             for figure in Figure::ALL {
                 let found = |&n: &usize| Row::find(self.rows, info.name, case.name, n, figure);
-                if self.nodes.iter().all(|n| found(n).is_none()) {
-                    continue;
+                let found: Vec<Option<&Judged>> = self.nodes.iter().map(found).collect();
+                if found.iter().any(Option::is_some) {
+                    rows += &frame::row(&format!("{}: {}", case.name, figure.title(case)), &found);
                 }
-                let claim = self.nodes.iter().filter_map(found).find_map(|j| j.claim.as_ref());
-                let claim = claim.map_or("–".into(), |claim| escaped(&claim.text));
-                let cells: String = self.nodes.iter().map(|n| frame::cell(found(n))).collect();
-                group += &format!(
-                    "<tr><th scope=\"row\">{}: {}</th><td class=\"claim\">{claim}</td>{cells}</tr>\n",
-                    escaped(case.name),
-                    escaped(&figure.title(case))
-                );
             }
         }
-        group + "</tbody>\n"
+        frame::group(info, self.nodes.len(), &rows)
     }
 }
 

@@ -108,14 +108,14 @@ fn tooltip(what: &str, judged: &Judged) -> String {
 }
 
 /// What the signs in [`cell`] mean.
-pub(in super::super) const SIGNS: &str = "In each cell the measured mean with its 95 % interval, below it the claimed value \
+const SIGNS: &str = "In each cell the measured mean with its 95 % interval, below it the claimed value \
      and how far the measurement is from it. <span class=\"equal\">=</span> equal, \
      <span class=\"near\">≈</span> within 2 % or the interval, \
      <span class=\"within\">✓</span> within the bounds, \
      <span class=\"outside\">✗</span> outside.";
 
 /// A cell of the table of all figures.
-pub(in super::super) fn cell(judged: Option<&Judged>) -> String {
+fn cell(judged: Option<&Judged>) -> String {
     let Some(judged) = judged.filter(|judged| judged.measured.is_some()) else {
         return "<td>–</td>".into();
     };
@@ -135,6 +135,37 @@ pub(in super::super) fn cell(judged: Option<&Judged>) -> String {
         format!("<small>{} <span>· {deviation}</span></small>", claim.values())
     });
     format!("<td class=\"{class}\"><b>{}</b> <i>{sign}</i>{claimed}</td>", judged.mean())
+}
+
+/// The table of all figures; `symbols` says what the letters in claims stand for.
+pub(in super::super) fn figures(symbols: &str, nodes: &[usize], groups: &str) -> String {
+    let columns: String = nodes.iter().map(|n| format!("<th scope=\"col\">N = {n}</th>")).collect();
+    format!(
+        "<section>\n<h2>All figures</h2>\n<p>{SIGNS} {symbols}</p>\n\
+         <div class=\"scroll figures\" tabindex=\"0\" role=\"region\" aria-label=\"All figures\">\n\
+         <table>\n<thead><tr><th scope=\"col\">Figure</th><th scope=\"col\" class=\"claim\">Claim</th>{columns}\
+         </tr></thead>\n{groups}</table>\n</div>\n</section>\n"
+    )
+}
+
+/// The rows of one algorithm in that table, for so many sizes.
+pub(in super::super) fn group<C>(info: &Entry<C>, sizes: usize, rows: &str) -> String {
+    let width = sizes + 2;
+    format!(
+        "<tbody>\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{width}\"><span>{} \
+         <code>{}</code></span></th></tr>\n{rows}</tbody>\n",
+        escaped(info.title),
+        escaped(info.name)
+    )
+}
+
+/// A row of that table: the claim, and what was measured at each size.
+pub(in super::super) fn row(title: &str, judged: &[Option<&Judged>]) -> String {
+    let claim = judged.iter().flatten().find_map(|judged| judged.claim.as_ref());
+    let claim = claim.map_or("–".into(), |claim| escaped(&claim.text));
+    let cells: String = judged.iter().map(|&judged| cell(judged)).collect();
+    let title = escaped(title);
+    format!("<tr><th scope=\"row\">{title}</th><td class=\"claim\">{claim}</td>{cells}</tr>\n")
 }
 
 fn signed(value: f64) -> String {

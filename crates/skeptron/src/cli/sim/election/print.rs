@@ -10,8 +10,7 @@ use skeptron_sim::election::{Detector, Report, Scenario};
 use skeptron_sim::trace::TICKS_PER_UNIT;
 use skeptron_sim::{Fault, PlannedFault};
 
-use super::super::super::table::{number, table};
-use super::super::print::counted;
+use super::super::super::table::{counted, number, table};
 
 /// More leaders than this are only counted.
 const MOST_LEADERS: usize = 20;
@@ -115,6 +114,9 @@ fn leaders(report: &Report, out: &mut impl Write) -> io::Result<()> {
     }
     let alive = format!("all {} that are alive", report.live);
     match report.leader {
+        Some(leader) if report.leaders.is_empty() => {
+            writeln!(out, "leader       {leader} as at the start: nobody named anybody")
+        }
         Some(leader) => writeln!(out, "leader       {leader}, as {alive} say"),
         None if report.live == 0 => writeln!(out, "leader       none: nobody is alive"),
         None => writeln!(out, "leader       none that {alive} agree on"),
