@@ -34,8 +34,8 @@ mod tests;
   skeptron node                                       one node alone, all settings by default
 
 Every setting has a default, and a variable that overrides the file, as SKEPTRON_API_LISTEN does for
-listen in the table [api]; docs/configuration.md describes them all. On TERM or INT the node passes on
-what it has and ends; on a second one it ends at once.")]
+listen in the table [api]; docs/configuration.md describes them all. On TERM or INT the node passes
+on what it has, and ends; on a second one it ends at once.")]
 pub(crate) struct NodeArgs {
     /// The file with the settings, TOML
     #[arg(short, long, value_name = "FILE")]

@@ -16,6 +16,8 @@ use super::runtime::{self, Signals};
 use super::system::SystemArgs;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("nodes", |nodes| nodes.help("How many nodes [default: 3, or as many as the layout has]")))]
+#[command(mut_arg("ring", |ring| ring.hide(true)))]
 #[command(after_help = "Examples:
   skeptron up                                     three nodes on this machine, to try things out
   skeptron up --nodes 7 --algorithm raymond --tree star
