@@ -85,6 +85,8 @@ impl NodeArgs {
         let what = summary(&configured);
         let Configured { node: config, api, grace, filter, format } = configured;
         logs::start(filter, format);
+        let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        settings::misspelt(variables).iter().for_each(|what| tracing::warn!("{what}"));
         let mut signals = Signals::listen(&Signals::ENDING)?;
         let (cluster, listen) = (config.cluster.clone(), config.listen_address().to_string());
         let scheme = if api.identity.is_some() { "https" } else { "http" };

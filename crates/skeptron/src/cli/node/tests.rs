@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::configure::Configured;
 use super::fields::{self, Field, Raw};
 use super::print;
-use super::settings::{Origin, Prefix, Settings};
+use super::settings::{self, Origin, Prefix, Settings};
 
 /// The settings of a file of this text in this folder, in this environment.
 fn load(folder: &TempDir, text: &str, variables: &[(&str, &str)]) -> anyhow::Result<Settings> {
@@ -159,6 +159,14 @@ fn mistakes_are_named_with_their_line_and_what_was_meant() {
         said.starts_with("SKEPTRON_PREFIX: `orders/` is no prefix with its algorithm"),
         "{said}"
     );
+}
+
+#[test]
+fn a_variable_that_is_no_setting_is_noticed() {
+    let names = ["PATH", "SKEPTRON_LOCK", "SKEPTRON_NODE", "SKEPTRON_PREFIX", "SKEPTRON_API_LISTN"];
+    let said = settings::misspelt(names.into_iter().map(str::to_string));
+    let expected = "SKEPTRON_API_LISTN is no setting of a node; did you mean `api.listen`?";
+    assert_eq!(said, [expected]);
 }
 
 #[test]
