@@ -4,6 +4,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::loopback::identities;
 use super::weather::{Chance, for_seeds};
 use super::*;
 use crate::link::handshake::{Answer, Hello, PREAMBLE_BYTES, Refusal, Terms, Verdict, preamble};
@@ -140,7 +141,19 @@ async fn is_closed(stream: &mut TcpStream) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn garbage_is_turned_away() {
-    let stage = Stage::new().await;
+    throw_garbage(&Stage::new().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn garbage_is_turned_away_by_tls() {
+    let identities = identities(3);
+    let secure = |config: &mut Config| {
+        config.security = Security::Tls(identities[config.node.index()].clone());
+    };
+    throw_garbage(&Stage::with(secure, |notebook, _| notebook).await).await;
+}
+
+async fn throw_garbage(stage: &Stage) {
     let mut chance = Chance::new(1);
     for _ in 0..200 {
         let mut stream = stage.dial().await;
@@ -276,7 +289,7 @@ async fn another_version_is_told_ours() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_that_say_nothing_do_not_keep_others_out() {
+async fn many_that_say_nothing_are_given_up() {
     let stage = Stage::impatient().await;
     let mut silent = Vec::new();
     for _ in 0..150 {
@@ -289,6 +302,23 @@ async fn many_that_say_nothing_do_not_keep_others_out() {
         is_closed(stream).await;
     }
     until("all are counted", || stage.rejected() >= 150).await;
+}
+
+/// Long before their time is over, those who have said nothing for longest make room.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_that_say_nothing_do_not_keep_others_out() {
+    let patient = |config: &mut Config| config.limits.silence = 10 * PATIENCE;
+    let stage = Stage::with(patient, |notebook, _| notebook).await;
+    let mut silent = Vec::new();
+    for _ in 0..150 {
+        silent.push(stage.dial().await);
+    }
+    stage.good_peers_go_on().await;
+    for stream in &mut silent[..80] {
+        is_closed(stream).await;
+    }
+    let last = silent[149].try_read(&mut [0]).unwrap_err();
+    assert_eq!(last.kind(), std::io::ErrorKind::WouldBlock, "there is room for some");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
