@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
@@ -215,8 +215,11 @@ pub(super) async fn bind_unix(path: &Path) -> io::Result<(UnixListener, u32)> {
     Ok((listener, std::fs::metadata(path)?.uid()))
 }
 
-/// Whether there is a socket at which nobody listens.
+/// Whether there is a socket at which nobody listens. Any other file is somebody's.
 async fn is_stale(path: &Path) -> bool {
+    if !std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket()) {
+        return false;
+    }
     let refused = UnixStream::connect(path).await.err().map(|error| error.kind());
     refused == Some(io::ErrorKind::ConnectionRefused)
 }
