@@ -18,6 +18,7 @@ use child::Child;
 
 mod child;
 mod inherited;
+pub(crate) mod leash;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -26,10 +27,10 @@ mod inherited;
   skeptron lock nightly --no-wait -- ./report         … or not at all: one is enough
   skeptron lock orders/42 -- sh -c 'write --fence $SKEPTRON_FENCE'
 
-CMD finds the lock's name in SKEPTRON_LOCK and the fence of this entry in SKEPTRON_FENCE: a number that
-rises from holder to holder, so that whatever CMD writes to can refuse one who lost the lock unawares.
-TERM, INT, HUP, QUIT, USR1 and USR2 are passed on to CMD; while the lock is still waited for they end
-the wait. If the lock is lost, CMD gets TERM, and KILL after --kill-after.
+CMD finds the lock's name in SKEPTRON_LOCK and the fence of this entry in SKEPTRON_FENCE: a number
+that rises from holder to holder, so that whatever CMD writes to can refuse one who has lost the
+lock unawares. TERM, INT, HUP, QUIT, USR1 and USR2 are passed on to CMD; while the lock is still
+waited for they end the wait. If the lock is lost, CMD gets TERM, and KILL after --kill-after.
 
 Exit codes: that of CMD, 128+S if signal S ended it, or
    2  bad input, or the node refuses
@@ -124,7 +125,7 @@ impl LockArgs {
     async fn run_holding(&self, guard: Guard, signals: &mut Signals) -> Result<Verdict> {
         let (name, fence) = (&self.name, guard.fence());
         self.tell(|| format!("holding `{name}`, fence {fence}"));
-        let mut child = match Child::start(&self.command, name, fence) {
+        let mut child = match Child::start(&self.command, self.quiet, name, fence) {
             Ok(child) => child,
             Err(failure) => {
                 self.release(guard).await?;

@@ -51,7 +51,7 @@ mod up;
   skeptron quorum best -n 13                      which quorums for 13 nodes?
 
 Exit codes: 0 fine, 1 a property was violated or a claim missed, 2 bad input,
-3 a search ended before everything was explored, 69 no node can be reached; `lock` has more of its own.")]
+3 a search ended before everything was explored, 69 no node can be reached. `lock` has more.")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -87,6 +87,8 @@ enum Command {
     Structure(structure::StructureArgs),
     /// Measure how fast Skeptron itself is
     Bench(bench::BenchArgs),
+    #[command(name = lock::leash::NAME, hide = true)]
+    Leash(lock::leash::LeashArgs),
     /// Write a completion script for your shell
     Completions(CompletionsArgs),
 }
@@ -177,6 +179,7 @@ impl Cli {
             Command::Quorum(args) => args.run(&mut out),
             Command::Structure(args) => args.run(&mut out),
             Command::Bench(args) => args.run(&mut out),
+            Command::Leash(args) => args.run(),
             Command::Completions(args) => {
                 // Into memory first: the generator panics if the reader goes away.
                 let mut script = Vec::new();

@@ -31,9 +31,9 @@ mod systemd;
   SKEPTRON_NODE=2 skeptron node --config cluster.toml the same file for all, but for the number
   skeptron node                                       one node alone, all settings by default
 
-Every setting has a default, and a variable that overrides the file: SKEPTRON_CLUSTER, SKEPTRON_API_LISTEN, …
-docs/configuration.md describes them all. On TERM or INT the node lets go of everything in an orderly way;
-on a second one it ends at once.")]
+Every setting has a default, and a variable that overrides the file, as SKEPTRON_API_LISTEN does for
+listen in the table [api]; docs/configuration.md describes them all. On TERM or INT the node passes on
+what it has and ends; on a second one it ends at once.")]
 pub(crate) struct NodeArgs {
     /// The file with the settings, TOML
     #[arg(short, long, value_name = "FILE")]

@@ -21,7 +21,7 @@ pub(crate) struct TlsArgs {
 enum What {
     /// Make an authority for a cluster, and certificates for its nodes and clients
     #[command(after_help = "Examples:
-  skeptron tls init certs --nodes 3 --host 1=db1.example.org,10.0.0.1 --host 2=10.0.0.2 --host 3=10.0.0.3
+  skeptron tls init certs --nodes 2 --host 1=db1.example.org,10.0.0.1 --host 2=10.0.0.2
   skeptron tls init certs --cluster orders --nodes 3 --client deploy --client alice
 
 Node K needs ca.pem, node-K.pem and node-K.key on its machine, a client ca.pem, client-NAME.pem and

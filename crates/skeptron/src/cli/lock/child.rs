@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt as _;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use tokio::process::{self, Command};
 use tokio::time::{Instant, sleep};
 
 use super::super::failure::Failure;
-use super::inherited;
+use super::{inherited, leash};
 
 /// What is passed on to the command, except what this process was started to ignore: then the
 /// command ignores it, too.
@@ -45,19 +44,19 @@ const LOOK: Duration = Duration::from_millis(20);
 
 impl Child {
     /// Starts the command with the lock's name and fence in its environment.
-    pub(super) fn start(words: &[OsString], lock: &str, fence: u64) -> Result<Self, Failure> {
+    pub(super) fn start(
+        words: &[OsString],
+        quiet: bool,
+        lock: &str,
+        fence: u64,
+    ) -> Result<Self, Failure> {
         let leads_group = foreground().is_none();
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
+        let mut command = Command::from(leash::leashed(words, quiet));
         command.env("SKEPTRON_LOCK", lock).env("SKEPTRON_FENCE", fence.to_string());
         if leads_group {
             command.process_group(0);
         }
-        let name = || words[0].to_string_lossy().into_owned();
-        let process = command.spawn().map_err(|source| match source.kind() {
-            ErrorKind::NotFound => Failure::NoCommand(name()),
-            _ => Failure::NotRunnable { command: name(), source },
-        })?;
+        let process = command.spawn().map_err(|error| leash::not_started(words, error))?;
         let id = process.id().expect("it has not been waited for");
         let pid = Pid::from_raw(id.cast_signed());
         Ok(Child { process, pid, leads_group })

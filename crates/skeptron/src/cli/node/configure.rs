@@ -229,5 +229,6 @@ fn api(settings: &Settings, identity: Option<&Identity>) -> Result<ApiConfig> {
         identity,
         ttl,
         sessions: settings.number("api.sessions")?,
+        connections: settings.number("api.connections")?,
     })
 }

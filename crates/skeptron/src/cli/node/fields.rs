@@ -171,6 +171,7 @@ fn api() -> Vec<Field> {
         field("api.ttl_shortest", Time, written(shortest), "The shortest TTL of a session"),
         field("api.ttl_longest", Time, written(longest), "The longest TTL of a session"),
         field("api.sessions", Number, api.sessions, "Sessions at most"),
+        field("api.connections", Number, api.connections, "Connections of clients at most"),
     ]
 }
 
