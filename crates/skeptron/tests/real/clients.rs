@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use skeptron_net::client::Client;
 use skeptron_net::{Guard, Node};
@@ -44,24 +45,38 @@ pub(crate) async fn clients(nodes: &[Process], count: usize) -> Vec<Asker> {
     clients
 }
 
-/// Lets all of them add one so often each, and judges.
-pub(crate) async fn count_in_memory(askers: Vec<Asker>, times: usize) {
+/// Lets all of them add one so often each, with so long a rest in between, and judges. Who entered, in
+/// order.
+pub(crate) async fn count_in_memory(
+    askers: Vec<Asker>,
+    times: usize,
+    rest: Duration,
+) -> Vec<usize> {
     let (counter, all) = (Arc::new(Counter::default()), askers.len() * times);
     let mut counting = JoinSet::new();
-    for asker in askers {
+    for (number, asker) in askers.into_iter().enumerate() {
         let counter = counter.clone();
         counting.spawn(async move {
             for _ in 0..times {
                 let guard = asker.lock("counter").await;
-                counter.add_one(guard.fence()).await;
+                counter.add_one(number, guard.fence()).await;
                 assert!(guard.is_valid());
                 guard.release().await.unwrap();
+                // Even the shortest sleep takes a millisecond.
+                if !rest.is_zero() {
+                    tokio::time::sleep(rest).await;
+                }
             }
         });
     }
     let counted = tokio::time::timeout(PATIENCE, counting.join_all()).await;
     counted.expect("everybody gets the lock in the end");
-    counter.judge(all as u64);
+    counter.judge(all as u64)
+}
+
+/// How often the lock went from one node to another, if askers are spread over so many.
+pub(crate) fn moves(askers: &[usize], nodes: usize) -> usize {
+    askers.windows(2).filter(|pair| pair[0] % nodes != pair[1] % nodes).count()
 }
 
 /// Lets `clients` shells, spread over the nodes, add one to a file so often each, and judges.

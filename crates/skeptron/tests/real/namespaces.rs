@@ -5,11 +5,12 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
 use crate::CORES;
-use crate::clients::{clients, count_in_a_file, count_in_memory, scaled};
+use crate::clients::{clients, count_in_a_file, count_in_memory, moves, scaled};
 use crate::nodes::{Process, SKEPTRON};
 
 const HOSTS: usize = 3;
@@ -125,10 +126,12 @@ async fn three_hosts_lose_nothing() {
     };
     let folder = TempDir::new().unwrap();
     let nodes = start(folder.path(), &hosts).await;
-    count_in_memory(clients(&nodes, 16).await, scaled(50)).await;
+    count_in_memory(clients(&nodes, 16).await, scaled(50), Duration::ZERO).await;
     if let Err(why) = hosts.slow_down() {
         return notice(&format!("SKIPPED: three hosts with 10 to 50 ms and 1 % loss: {why}"));
     }
-    count_in_memory(clients(&nodes, 16).await, scaled(10)).await;
+    let rest = Duration::from_millis(20);
+    let askers = count_in_memory(clients(&nodes, 9).await, scaled(20), rest).await;
+    assert!(moves(&askers, HOSTS) > scaled(10), "it hardly moved: {askers:?}");
     count_in_a_file(folder.path(), &nodes, 8, scaled(5)).await;
 }

@@ -90,10 +90,10 @@ impl Service {
     fn title(self) -> &'static str {
         match self {
             Bare => "bare TCP",
-            Coordinator => "bare coordinator",
+            Coordinator => "coordinator",
             Embedded => "embedded",
-            Api => "client API",
-            ApiUnix => "client API, Unix",
+            Api => "API on TCP",
+            ApiUnix => "API on Unix",
             Etcd => "etcd × 3",
             Redis => "Redis × 1",
         }

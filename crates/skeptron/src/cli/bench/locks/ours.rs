@@ -21,14 +21,11 @@ impl Embedded {
         Ok(Embedded { cluster: Cluster::start(plan.setup().nodes(), plans).await? })
     }
 
-    /// The client of that number: at the node whose turn it is, or at all of them in turn.
+    /// The client of that number, at one node or at two in turn.
     pub(super) fn client(&self, workload: Workload, number: usize) -> EmbeddedClient {
         let nodes = &self.cluster.nodes;
-        let at = if workload == Workload::Fetch {
-            nodes.clone()
-        } else {
-            vec![nodes[number % nodes.len()].clone()]
-        };
+        let count = if workload == Workload::Fetch { 2 } else { 1 };
+        let at = nodes.iter().cycle().skip(number % nodes.len()).take(count).cloned().collect();
         EmbeddedClient { at, turn: 0, held: None }
     }
 

@@ -1,5 +1,6 @@
 //! What the bench says.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::Duration;
 
@@ -36,8 +37,10 @@ struct Figures {
     /// Over all rounds, in nanoseconds.
     p50_ns: u64,
     p99_ns: u64,
-    /// Time from one cycle to the next over the time of a bare round trip.
+    /// Of one client: median time of a cycle over that of a bare round trip.
     round_trips: Option<f64>,
+    /// Cycles per second over those of the bare coordinator.
+    times_coordinator: Option<f64>,
     /// Cycles per second over those of etcd.
     times_etcd: Option<f64>,
     /// Cycles of the least served client over those of the most served.
@@ -93,6 +96,7 @@ pub(super) fn write_table(out: &mut impl Write, rows: &[Row], bench: &LocksBench
         "p50",
         "p99",
         "round trips",
+        "× coord.",
         "× etcd",
         "passed on",
         "fair",
@@ -106,8 +110,9 @@ pub(super) fn write_table(out: &mut impl Write, rows: &[Row], bench: &LocksBench
         out,
         "{} on {} nodes; {} round(s) of {} s, all rows in turn; medians. A cycle is a lock taken and given back.\n\
          ±: half of what lies between the slowest and the fastest round. p50, p99: of a cycle, over all rounds.\n\
-         Round trips: time per cycle / bare round trip. Passed on: entries by another client than the one before.\n\
-         Fair: cycles of the least / of the most served client. Sent: messages between our nodes per cycle.\n\
+         Round trips: p50 / p50 of a bare round trip. × coord., × etcd: cycles/s over those of the coordinator, of etcd.\n\
+         Passed on: entries by another client than the one before. Fair: cycles of the least / of the most served client.\n\
+         Sent: messages between our nodes per cycle.\n\
          Redis: those who wait try again every 1 to 4 ms; it queues nobody.",
         bench.algorithm, bench.nodes, bench.rounds, bench.seconds,
     )?;
@@ -115,6 +120,11 @@ pub(super) fn write_table(out: &mut impl Write, rows: &[Row], bench: &LocksBench
         let verdict = if aim.is_met { "reached" } else { "missed" };
         let (what, goal, reached) = (aim.what, grouped(aim.aim), grouped(aim.reached));
         writeln!(out, "{what}: {reached} (aim: {goal}, {verdict})")?;
+    }
+    let why_absent =
+        |line: &Line| Some(format!("{}: {}", line.service.title(), line.absent.as_ref()?));
+    for line in lines.iter().filter_map(why_absent).collect::<BTreeSet<String>>() {
+        writeln!(out, "{line}")?;
     }
     for line in &lines {
         if let Some(violation) = &line.violation {
@@ -128,7 +138,7 @@ pub(super) fn write_table(out: &mut impl Write, rows: &[Row], bench: &LocksBench
 fn cells(line: &Line) -> Vec<String> {
     let mut cells = vec![line.workload.title().to_string(), line.service.title().to_string()];
     let Some(figures) = &line.figures else {
-        cells.push(line.absent.clone().unwrap_or_default());
+        cells.push("absent".to_string());
         return cells;
     };
     let [low, high] = figures.cycles_per_second_range;
@@ -144,6 +154,7 @@ fn cells(line: &Line) -> Vec<String> {
         duration(figures.p50_ns),
         duration(figures.p99_ns),
         maybe(figures.round_trips, 2),
+        maybe(figures.times_coordinator, 2),
         maybe(figures.times_etcd, 1),
         if is_shared { format!("{passed_on:.0}%") } else { String::new() },
         maybe(figures.fairness, 2),
@@ -153,33 +164,39 @@ fn cells(line: &Line) -> Vec<String> {
 }
 
 fn lines(rows: &[Row]) -> Vec<Line> {
-    let rate = |workload: Workload, service: Service| {
-        let row = rows.iter().find(|row| row.workload == workload && row.service == service)?;
-        median(row.samples.iter().map(|sample| sample.cycles_per_second))
-    };
-    let round_trips = rate(Workload::RoundTrip, Service::Bare);
     let line = |row: &Row| Line {
         workload: row.workload,
         service: row.service,
         absent: row.absent.clone(),
-        figures: figures(row, round_trips, rate(row.workload, Service::Etcd)),
+        figures: figures(row, rows),
         violation: row.judge.violation(),
     };
     rows.iter().map(line).collect()
 }
 
-fn figures(row: &Row, round_trips: Option<f64>, etcd: Option<f64>) -> Option<Figures> {
+fn figures(row: &Row, rows: &[Row]) -> Option<Figures> {
+    let find = |workload: Workload, service: Service| {
+        rows.iter().find(|row| row.workload == workload && row.service == service)
+    };
+    let rate = |row: &Row| median(row.samples.iter().map(|sample| sample.cycles_per_second));
+    let cycles_per_second = rate(row)?;
+    let times_of = |service: Service| Some(cycles_per_second / rate(find(row.workload, service)?)?);
     let rates = || row.samples.iter().map(|sample| sample.cycles_per_second);
-    let cycles_per_second = median(rates())?;
     let times = row.times();
+    let p50_ns = times.value_at_quantile(0.5);
+    let bare =
+        find(Workload::RoundTrip, Service::Bare).map(|row| row.times().value_at_quantile(0.5));
     Some(Figures {
         cycles_per_second,
         cycles_per_second_range: [rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max)],
         handovers_per_second: median(row.samples.iter().map(|s| s.handovers_per_second))?,
-        p50_ns: times.value_at_quantile(0.5),
+        p50_ns,
         p99_ns: times.value_at_quantile(0.99),
-        round_trips: round_trips.map(|bare| bare / cycles_per_second),
-        times_etcd: etcd.map(|etcd| cycles_per_second / etcd),
+        round_trips: bare
+            .filter(|_| row.workload.clients() == 1)
+            .map(|bare| p50_ns as f64 / bare.max(1) as f64),
+        times_coordinator: times_of(Service::Coordinator),
+        times_etcd: times_of(Service::Etcd),
         fairness: row.fairness(),
         messages: median(row.messages.iter().copied()),
     })
@@ -210,9 +227,9 @@ fn aims(lines: &[Line]) -> Vec<Aim> {
             again.and_then(|figures| figures.messages).map(|messages| messages.max(0.0)),
         ),
         at_most(
-            "Embedded, hand-over between two nodes, bare round trips",
+            "Embedded, from one node to the other and back to the caller, bare round trips",
             2.0,
-            of(Workload::Pair, Service::Embedded).and_then(|figures| figures.round_trips),
+            of(Workload::Fetch, Service::Embedded).and_then(|figures| figures.round_trips),
         ),
         at_least("Client API over etcd, 1 client, times", 10.0, times_etcd(Workload::Alone)),
         at_least(

@@ -30,7 +30,7 @@ pub(super) enum Workload {
     Again,
     /// One client, one lock, every cycle timed.
     Alone,
-    /// One client that takes one lock at one node after the other.
+    /// One client that takes one lock at two nodes in turn: ask there, get it here.
     Fetch,
     /// Two clients at two nodes, one lock.
     Pair,
@@ -47,7 +47,7 @@ impl Workload {
             Workload::RoundTrip => "round trip",
             Workload::Again => "1 client, again",
             Workload::Alone => "1 client",
-            Workload::Fetch => "1 client, node by node",
+            Workload::Fetch => "1 client, 2 nodes in turn",
             Workload::Pair => "2 clients, 1 lock",
             Workload::Eight => "8 clients, 1 lock",
             Workload::Many => "16 clients, 64 locks",
