@@ -39,7 +39,7 @@ pub(crate) struct UpArgs {
     port: u16,
     /// Which logs to write: error, warn, info, debug, trace, or by module as in
     /// info,skeptron_net::link=debug
-    #[arg(long, value_name = "FILTER", default_value = "warn")]
+    #[arg(long, value_name = "FILTER", default_value = "error")]
     log: String,
     /// When ready, write one line of JSON instead of what to try
     #[arg(long)]
