@@ -103,9 +103,7 @@ impl Report {
     pub fn verdict(&self, property: Property) -> Option<&Verdict> {
         self.verdicts.iter().find(|verdict| verdict.property == property)
     }
-}
 
-impl Report {
     pub(crate) fn of<G: Game>(
         found: &Found<'_, G>,
         verdicts: Vec<Verdict>,

@@ -205,3 +205,6 @@ impl Unframer {
         Ok(Some(&self.buffer[body..body + length]))
     }
 }
+
+#[cfg(test)]
+mod tests;

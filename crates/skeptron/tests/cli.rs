@@ -12,10 +12,14 @@ fn sessions_are_as_written() {
 /// Whoever types something wrong reads one line, not a page.
 #[test]
 fn bad_input_gives_one_line() {
-    let sessions = [include_str!("cmd/bad-input.trycmd"), include_str!("cmd/bad-elections.trycmd")];
+    let sessions = [
+        include_str!("cmd/bad-input.trycmd"),
+        include_str!("cmd/bad-elections.trycmd"),
+        include_str!("cmd/bad-locks.trycmd"),
+    ];
     let commands = sessions.iter().flat_map(|session| session.split("\n$ ").skip(1));
     let commands: Vec<&str> = commands.collect();
-    assert!(commands.len() > 140);
+    assert!(commands.len() > 175);
     for command in commands {
         let said: Vec<&str> = command.lines().take_while(|line| !line.is_empty()).collect();
         assert_eq!(said.len(), 3, "command, exit code and one line: {said:#?}");

@@ -97,7 +97,7 @@ impl Circle {
         known_peer(from, self.me, self.nodes())
     }
 
-    /// Refuses an epoch of nobody in the ring, or of this node if it has begun none after `newest`.
+    /// Refuses an epoch of nobody in the ring, or one of this node's own after the `newest` it knows.
     pub(crate) fn known_candidate(&self, epoch: Epoch, newest: Epoch) -> Result<(), Refused> {
         if !self.has(epoch.by) {
             return Err(Refused::Unexpected("the candidate is no node of this ring"));

@@ -152,7 +152,7 @@ impl Links {
         for task in self.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             task.abort();
         }
-        self.shared.links().iter().for_each(Link::close);
+        self.shared.links().iter().for_each(Link::stop);
     }
 
     async fn until(&self, holds: impl Fn(&Shared) -> bool) {

@@ -71,6 +71,8 @@ struct State {
     trouble: Option<String>,
     connects: u64,
     is_congested: bool,
+    /// Whether the node has stopped: no more connections.
+    is_stopped: bool,
 }
 
 /// Why a connection ended.
@@ -215,11 +217,13 @@ impl Shared {
     }
 
     pub(crate) fn flush(&self) {
-        if !self.is_dirty.swap(false, Ordering::AcqRel) {
+        // Looking is cheaper than swapping, and most often there is nothing.
+        if !self.is_dirty.load(Ordering::Acquire) || !self.is_dirty.swap(false, Ordering::AcqRel) {
             return;
         }
         for link in &self.links {
-            if link.is_dirty.swap(false, Ordering::AcqRel) {
+            if link.is_dirty.load(Ordering::Acquire) && link.is_dirty.swap(false, Ordering::AcqRel)
+            {
                 link.flush(&mut link.lock());
             }
         }
@@ -252,6 +256,9 @@ impl Shared {
     /// If its other end is not the one that we have spoken to before.
     pub(crate) fn install(&self, link: &Link, sending: Sending, hello: &Hello) -> Result<(), End> {
         let mut state = link.lock();
+        if state.is_stopped {
+            return Err(End::Stopped);
+        }
         if state.incarnation.is_some_and(|known| known != hello.incarnation) {
             return Err(End::Refused(Refusal::Restarted { you: link.peer }));
         }
@@ -282,15 +289,13 @@ impl Shared {
     }
 
     /// Takes what a frame says of the link itself.
-    pub(crate) fn take(
-        &self,
-        link: &Link,
-        frame: &Frame<'_>,
-        bytes: usize,
-    ) -> Result<Taken, Broken> {
+    pub(crate) fn take(&self, link: &Link, frame: &Frame<'_>, bytes: usize) -> Result<Taken, End> {
         let mut state = link.lock();
+        if state.is_stopped {
+            return Err(End::Stopped);
+        }
         let had = state.session.unacknowledged();
-        let taken = state.session.take(frame, bytes);
+        let taken = state.session.take(frame, bytes)?;
         let has = state.session.unacknowledged();
         if has != had {
             self.weigh(link, &mut state);
@@ -298,7 +303,7 @@ impl Shared {
                 self.changed.notify_waiters();
             }
         }
-        taken
+        Ok(taken)
     }
 }
 
@@ -324,6 +329,7 @@ impl Link {
                 trouble: Some(waiting.to_string()),
                 connects: 0,
                 is_congested: false,
+                is_stopped: false,
             }),
             is_dirty: AtomicBool::new(false),
             wake: Notify::new(),
@@ -482,9 +488,10 @@ impl Link {
         Ok(receiving.decipher(sending.tls())?)
     }
 
-    /// Closes the socket; for when no task is left to do it.
-    pub(crate) fn close(&self) {
+    /// Closes the socket for good: no task is left to do it.
+    pub(crate) fn stop(&self) {
         let mut state = self.lock();
+        state.is_stopped = true;
         state.sending = None;
         state.offered = None;
     }

@@ -20,9 +20,6 @@ use crate::wire::decode;
 /// After so long the peer is told what was taken, if nothing was to be sent meanwhile.
 const ACKNOWLEDGE_DELAY: Duration = Duration::from_millis(20);
 
-/// A handshake that takes longer is given up.
-const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
-
 /// Callers that have not yet said who they are, at most; the one that has taken longest goes first.
 const MOST_STRANGERS: usize = 64;
 
@@ -79,8 +76,9 @@ async fn meet(shared: Arc<Shared>, stream: TcpStream) {
     }
 }
 
+/// A handshake that takes longer is given up.
 fn handshake_limit(shared: &Shared) -> Duration {
-    HANDSHAKE_LIMIT.min(shared.limits.silence)
+    shared.limits.silence / 2
 }
 
 /// Keeps the link to `peer` up, for ever.

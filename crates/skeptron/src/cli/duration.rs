@@ -34,7 +34,7 @@ pub(crate) fn some(text: &str) -> Result<Duration, &'static str> {
 pub(crate) fn written(time: Duration) -> String {
     let ms = time.as_millis();
     let units = [("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
-    let fits = units.into_iter().find(|&(_, size)| ms > 0 && ms % size == 0);
+    let fits = units.into_iter().find(|&(_, size)| ms > 0 && ms.is_multiple_of(size));
     fits.map_or(format!("{ms}ms"), |(unit, size)| format!("{}{unit}", ms / size))
 }
 

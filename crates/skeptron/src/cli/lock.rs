@@ -1,6 +1,7 @@
 //! `skeptron lock`.
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -170,15 +171,20 @@ impl LockArgs {
 
     fn tell(&self, what: impl FnOnce() -> String) {
         if self.verbose {
-            eprintln!("skeptron: {}", what());
+            say(&format!("skeptron: {}", what()));
         }
     }
 
     fn warn(&self, what: &str) {
         if !self.quiet {
-            eprintln!("warning: {what}");
+            say(&format!("warning: {what}"));
         }
     }
+}
+
+/// If nobody listens, the command goes on all the same.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 async fn connect(config: ClientConfig) -> Result<Client> {

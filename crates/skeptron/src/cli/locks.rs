@@ -14,7 +14,7 @@ use super::failure;
 use super::reach::ReachArgs;
 use super::runtime;
 use super::table::table;
-use listing::{Listing, Lock};
+use listing::{Listing, Lock, Queue};
 
 mod listing;
 
@@ -100,7 +100,7 @@ fn print_table(listing: &Listing, out: &mut impl Write) -> Result<()> {
 }
 
 fn row(lock: &Lock) -> [String; 7] {
-    let by_node = |(node, waiters): &(NodeId, u32)| format!("{node} {waiters}");
+    let by_node = |Queue { node, waiters }: &Queue| format!("{node} {waiters}");
     let waiting = match lock.waiting.as_slice() {
         [] => "0".to_string(),
         some => {

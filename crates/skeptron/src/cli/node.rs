@@ -22,6 +22,8 @@ mod file;
 mod print;
 mod settings;
 mod systemd;
+#[cfg(test)]
+mod tests;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -32,8 +34,8 @@ mod systemd;
   skeptron node                                       one node alone, all settings by default
 
 Every setting has a default, and a variable that overrides the file, as SKEPTRON_API_LISTEN does for
-listen in the table [api]; docs/configuration.md describes them all. On TERM or INT the node passes on
-what it has and ends; on a second one it ends at once.")]
+listen in the table [api]; docs/configuration.md describes them all. On TERM or INT the node passes
+on what it has, and ends; on a second one it ends at once.")]
 pub(crate) struct NodeArgs {
     /// The file with the settings, TOML
     #[arg(short, long, value_name = "FILE")]
@@ -83,6 +85,8 @@ impl NodeArgs {
         let what = summary(&configured);
         let Configured { node: config, api, grace, filter, format } = configured;
         logs::start(filter, format);
+        let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        settings::misspelt(variables).iter().for_each(|what| tracing::warn!("{what}"));
         let mut signals = Signals::listen(&Signals::ENDING)?;
         let (cluster, listen) = (config.cluster.clone(), config.listen_address().to_string());
         let scheme = if api.identity.is_some() { "https" } else { "http" };

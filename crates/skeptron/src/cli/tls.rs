@@ -78,6 +78,11 @@ impl TlsArgs {
         let (folder, authority, nodes, more) = match self.what {
             What::Init(InitArgs { folder, cluster, nodes, more }) => {
                 ensure!(nodes > 0, "--nodes is 0; at least one is needed");
+                ensure!(
+                    (1..=100).contains(&cluster.len()),
+                    "--cluster: a cluster's name has 1 to 100 bytes; this one has {}",
+                    cluster.len()
+                );
                 ensure!(nodes <= MOST_NODES, "{nodes} nodes are too many; at most {MOST_NODES}");
                 let nodes: Vec<NodeId> = NodeId::all(nodes).collect();
                 more.hosts_of(&nodes)?;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use serde::Serialize;
 use skeptron_core::NodeId;
@@ -16,6 +16,8 @@ use super::runtime::{self, Signals};
 use super::system::SystemArgs;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("nodes", |nodes| nodes.help("How many nodes [default: 3, or as many as the layout has]")))]
+#[command(mut_arg("ring", |ring| ring.hide(true)))]
 #[command(after_help = "Examples:
   skeptron up                                     three nodes on this machine, to try things out
   skeptron up --nodes 7 --algorithm raymond --tree star
@@ -37,7 +39,7 @@ pub(crate) struct UpArgs {
     port: u16,
     /// Which logs to write: error, warn, info, debug, trace, or by module as in
     /// info,skeptron_net::link=debug
-    #[arg(long, value_name = "FILTER", default_value = "warn")]
+    #[arg(long, value_name = "FILTER", default_value = "error")]
     log: String,
     /// When ready, write one line of JSON instead of what to try
     #[arg(long)]
@@ -76,6 +78,12 @@ impl UpArgs {
             nodes <= MOST_NODES,
             "{nodes} nodes are too many for one process; at most {MOST_NODES} are possible"
         );
+        let last = usize::from(self.port) + nodes - 1;
+        ensure!(
+            self.port == 0 || last <= usize::from(u16::MAX),
+            "--port {}: there are not enough ports from there on for {nodes} nodes",
+            self.port
+        );
         let plans = plans::with_prefixes(Plans::new(plan), &self.prefix, nodes)?;
         logs::start(logs::filter(&self.log)?, logs::Format::Text);
         runtime::on_all_cores(self.serve(plans, nodes, out))
@@ -104,11 +112,8 @@ impl UpArgs {
 
     async fn api(&self, node: &Node) -> Result<Api> {
         let id = node.id();
-        let port = match self.port {
-            0 => 0,
-            first => u16::try_from(usize::from(first) + id.index())
-                .with_context(|| format!("--port {first}: there is no port left for {id}"))?,
-        };
+        let own = usize::from(self.port) + id.index();
+        let port = if self.port == 0 { 0 } else { own };
         let config =
             ApiConfig { listen: vec![format!("127.0.0.1:{port}")], ..ApiConfig::default() };
         match Api::start(node.clone(), config).await {

@@ -5,7 +5,7 @@ use crate::report::LinkState;
 use crate::tls::{Authority, Identity};
 
 /// Makes certificates for all nodes of a system.
-fn identities(nodes: usize) -> Vec<Identity> {
+pub(super) fn identities(nodes: usize) -> Vec<Identity> {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::init(folder.path(), "test", false).unwrap();
     let identity = |node| {

@@ -1,6 +1,12 @@
 //! Tests of the links: pure ones under a hostile network, and real ones on the loopback interface.
 
+mod algorithms;
+mod certificates;
+mod hostile;
 mod loopback;
+mod session;
+mod speed;
+mod weather;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -27,7 +27,16 @@ pub(super) struct Lock {
     /// How many wait for it in all.
     pub(super) waiters: u64,
     /// Where they wait.
-    pub(super) waiting: Vec<(NodeId, u32)>,
+    pub(super) waiting: Vec<Queue>,
+}
+
+/// How many wait at one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Queue {
+    /// At which.
+    pub(super) node: NodeId,
+    /// How many.
+    pub(super) waiters: u32,
 }
 
 /// Whoever holds a lock, and where.
@@ -65,7 +74,7 @@ impl Listing {
             }
             if waiters > 0 {
                 lock.waiters += u64::from(waiters);
-                lock.waiting.push((node, waiters));
+                lock.waiting.push(Queue { node, waiters });
             }
         }
         Listing { locks: locks.into_values().collect(), silent }
@@ -91,7 +100,8 @@ mod tests {
         let listing = Listing::new(all, vec![NodeId::new(3)]);
         let [a, b] = listing.locks.as_slice() else { panic!("{listing:?}") };
         assert_eq!((a.name.as_str(), a.waiters, &a.holder), ("a", 2, &None));
-        assert_eq!(b.waiting, [(NodeId::new(0), 1), (NodeId::new(2), 3)]);
+        let queue = |node, waiters| Queue { node: NodeId::new(node), waiters };
+        assert_eq!(b.waiting, [queue(0, 1), queue(2, 3)]);
         let holder = b.holder.as_ref().unwrap();
         assert_eq!((b.waiters, holder.node, holder.fence), (4, NodeId::new(2), 8));
         assert_eq!(listing.silent, [NodeId::new(3)]);

@@ -98,6 +98,26 @@ impl Prefix {
     }
 }
 
+/// Variables that other commands read, or that `skeptron lock` sets.
+const OTHER_VARIABLES: [&str; 5] =
+    ["SKEPTRON_ENDPOINT", "SKEPTRON_TOKEN", "SKEPTRON_TLS", "SKEPTRON_LOCK", "SKEPTRON_FENCE"];
+
+/// What is to be said of variables that look like settings and are none.
+pub(super) fn misspelt(variables: impl Iterator<Item = String>) -> Vec<String> {
+    let fields = fields::all();
+    let is_known = |name: &str| {
+        name == Prefix::VARIABLE
+            || OTHER_VARIABLES.contains(&name)
+            || fields.iter().any(|field| field.variable() == name)
+    };
+    let say = |name: String| {
+        let key = name.strip_prefix("SKEPTRON_").filter(|_| !is_known(&name))?;
+        let hint = names::did_you_mean(key, fields.iter().map(|field| field.key));
+        Some(format!("{name} is no setting of a node{hint}"))
+    };
+    variables.filter_map(say).collect()
+}
+
 impl Settings {
     /// From a file, if there is one, and the environment.
     ///

@@ -1,38 +1,20 @@
-//! `skeptron bench`.
+//! `skeptron bench sim`.
 
 use std::hint::black_box;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde::Serialize;
 use skeptron_sim::{Distribution, Options, Queue, QueueKind, Scenario, run};
 
-use super::Verdict;
-use super::sim::SimArgs;
-use super::table::table;
+use crate::cli::Verdict;
+use crate::cli::sim::SimArgs;
+use crate::cli::table::table;
 
 #[derive(Debug, Args)]
-pub(crate) struct BenchArgs {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Debug, Subcommand)]
-enum What {
-    /// How fast the simulator is, beside a bare event queue doing the same pops and pushes
-    #[command(after_help = "Examples:
-  skeptron bench sim
-  skeptron bench sim --rounds 9 --json
-
-All columns of a row are measured in turn, round after round, and the best round counts; so the
-ratios mean something on a busy machine, while the absolute figures wobble.")]
-    Sim(SimBench),
-}
-
-#[derive(Debug, Args)]
-struct SimBench {
+pub(super) struct SimBench {
     /// How often to measure; the best round counts
     #[arg(long, default_value_t = 5, value_name = "K")]
     rounds: u32,
@@ -81,9 +63,9 @@ const SYSTEMS: [&str; 14] = [
     "naimi-trehel -n 1000000 --workload sequential --entries 100000",
 ];
 
-impl BenchArgs {
-    pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
-        let What::Sim(SimBench { rounds, json }) = self.what;
+impl SimBench {
+    pub(super) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let SimBench { rounds, json } = self;
         ensure!(rounds > 0, "--rounds is 0; at least one is needed");
         let rows: Vec<Row> =
             SYSTEMS.iter().map(|system| measure(system, rounds)).collect::<Result<_>>()?;

@@ -1,6 +1,7 @@
 //! Real processes for tests: whatever a test starts ends with it, also when it fails.
 
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -91,7 +92,6 @@ impl Process {
             assert!(Instant::now() < deadline, "it does not end");
             std::thread::sleep(Duration::from_millis(5));
         };
-        use std::os::unix::process::ExitStatusExt as _;
         let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap();
         let mut stdout = String::new();
         if let Some(output) = &mut self.output {
@@ -184,5 +184,14 @@ impl Up {
     pub(crate) fn end(self, signal: Signal) -> i32 {
         self.process.signal(signal);
         self.process.end().code
+    }
+}
+
+/// Looks again and again.
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "not so within {PATIENCE:?}: {what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -1,0 +1,177 @@
+//! Our own locks: in this process, and over the client API.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use skeptron_net::client::{Client, ClientConfig, Endpoint};
+use skeptron_net::report::LinkState;
+use skeptron_net::{Cluster, Guard, Node, Plan, Plans};
+
+use super::server::{Server, free_ports};
+use super::workload::{Locker, Workload};
+
+/// Nodes in this process.
+pub(super) struct Embedded {
+    cluster: Cluster,
+}
+
+impl Embedded {
+    pub(super) async fn start(plan: &Plan) -> Result<Self> {
+        let plans = Plans::new(plan.clone());
+        Ok(Embedded { cluster: Cluster::start(plan.setup().nodes(), plans).await? })
+    }
+
+    /// The client of that number, at one node or at two in turn.
+    pub(super) fn client(&self, workload: Workload, number: usize) -> EmbeddedClient {
+        let nodes = &self.cluster.nodes;
+        let count = if workload == Workload::Fetch { 2 } else { 1 };
+        let at = nodes.iter().cycle().skip(number % nodes.len()).take(count).cloned().collect();
+        EmbeddedClient { at, turn: 0, held: None }
+    }
+
+    /// Messages of algorithms that all nodes have sent so far.
+    pub(super) fn messages(&self) -> u64 {
+        let metrics = self.cluster.nodes.iter().map(|node| node.observer().metrics());
+        metrics.map(|text| messages_sent(&text)).sum()
+    }
+
+    pub(super) async fn stop(self) {
+        self.cluster.shutdown().await;
+    }
+}
+
+fn messages_sent(metrics: &str) -> u64 {
+    let lines = metrics.lines().filter(|line| line.starts_with("skeptron_messages_sent_total"));
+    lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+}
+
+/// A task that locks at nodes of its own process.
+pub(super) struct EmbeddedClient {
+    at: Vec<Node>,
+    turn: usize,
+    held: Option<Guard>,
+}
+
+impl Locker for EmbeddedClient {
+    async fn acquire(&mut self, lock: &str) -> Result<Option<u64>> {
+        let node = &self.at[self.turn];
+        self.turn = (self.turn + 1) % self.at.len();
+        let guard = node.lock(lock).await?;
+        let fence = guard.fence();
+        self.held = Some(guard);
+        Ok(Some(fence))
+    }
+
+    async fn release(&mut self) -> Result<()> {
+        self.held = None;
+        Ok(())
+    }
+}
+
+/// Nodes in processes of their own, which clients reach over HTTP.
+pub(super) struct OverHttp {
+    servers: Vec<Server>,
+    ports: Vec<u16>,
+}
+
+/// Which way a client goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Tcp,
+    Unix,
+}
+
+/// The name of the Unix socket in a server's folder.
+const SOCKET: &str = "api.sock";
+
+impl OverHttp {
+    pub(super) async fn start(plan: &Plan) -> Result<Self> {
+        let nodes = plan.setup().nodes();
+        let ports = free_ports(2 * nodes)?;
+        let (peers, clients) = ports.split_at(nodes);
+        let members: Vec<String> = peers.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        let program = std::env::current_exe()?;
+        let mut servers = Vec::new();
+        for (place, port) in clients.iter().enumerate() {
+            servers.push(Server::start("node", &program, |command, folder| {
+                command.args(["node", "--insecure"]);
+                command.env("SKEPTRON_NODE", (place + 1).to_string());
+                command.env("SKEPTRON_MEMBERS", members.join(","));
+                command.env("SKEPTRON_ALGORITHM", plan.info().name);
+                command.env("SKEPTRON_LOG_LEVEL", "warn");
+                command.env("SKEPTRON_API_LISTEN", format!("127.0.0.1:{port}"));
+                command.env("SKEPTRON_API_UNIX", folder.join(SOCKET));
+                Ok(())
+            })?);
+        }
+        let mut nodes = OverHttp { servers, ports: clients.to_vec() };
+        for place in 0..nodes.servers.len() {
+            let config = nodes.config(Way::Tcp, place);
+            nodes.servers[place].until_ready(async || all_links_up(&config).await).await?;
+        }
+        Ok(nodes)
+    }
+
+    pub(super) async fn client(&self, way: Way, number: usize) -> Result<HttpClient> {
+        let client = Client::connect(self.config(way, number)).await?;
+        Ok(HttpClient { client, held: None })
+    }
+
+    fn config(&self, way: Way, number: usize) -> ClientConfig {
+        let place = number % self.servers.len();
+        let endpoint = match way {
+            Way::Tcp => Endpoint::Http(format!("127.0.0.1:{}", self.ports[place])),
+            Way::Unix => Endpoint::Unix(self.servers[place].folder().join(SOCKET)),
+        };
+        ClientConfig {
+            endpoints: vec![endpoint],
+            token: None,
+            identity: None,
+            ttl: Duration::from_secs(30),
+            owner: format!("bench {number}"),
+        }
+    }
+}
+
+async fn all_links_up(config: &ClientConfig) -> Result<()> {
+    let status = Client::status(config).await?;
+    let down = status.members.iter().find(|member| member.link == LinkState::Down);
+    match down {
+        Some(member) => bail!("{} has no link to {}", status.node, member.node),
+        None => Ok(()),
+    }
+}
+
+/// A client of a node's API.
+pub(super) struct HttpClient {
+    client: Client,
+    held: Option<Guard>,
+}
+
+impl Locker for HttpClient {
+    async fn acquire(&mut self, lock: &str) -> Result<Option<u64>> {
+        let guard = self.client.lock(lock).await?;
+        let fence = guard.fence();
+        self.held = Some(guard);
+        Ok(Some(fence))
+    }
+
+    async fn release(&mut self) -> Result<()> {
+        match self.held.take() {
+            Some(guard) => Ok(guard.release().await?),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn messages_are_summed_over_algorithms_and_kinds() {
+        let metrics = "# TYPE skeptron_messages_sent counter\n\
+            skeptron_messages_sent_total{algorithm=\"raymond\",message=\"TOKEN\"} 3\n\
+            skeptron_messages_sent_total{algorithm=\"raymond\",message=\"REQUEST\"} 4\n\
+            skeptron_messages_received_total{algorithm=\"raymond\",message=\"REQUEST\"} 9\n";
+        assert_eq!(super::messages_sent(metrics), 7);
+    }
+}

@@ -1,0 +1,121 @@
+//! All services of one run.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use skeptron_net::Plan;
+
+use super::bare::{Coordinator, Echo};
+use super::etcd::Etcd;
+use super::ours::{Embedded, OverHttp, Way};
+use super::redis::Redis;
+use super::workload::{Locker, Sample, run};
+use super::{Row, Service, server};
+
+/// Those that the rows need.
+pub(super) struct Services {
+    echo: Echo,
+    coordinator: Coordinator,
+    embedded: Option<Embedded>,
+    over_http: Option<OverHttp>,
+    etcd: Option<Etcd>,
+    redis: Option<Redis>,
+}
+
+impl Services {
+    /// Starts what the rows ask for. What is not installed or does not start is noted in its rows.
+    pub(super) async fn start(plan: &Plan, rows: &mut [Row]) -> Result<Self> {
+        let wants = |services: &[Service]| rows.iter().any(|row| services.contains(&row.service));
+        let embedded = match wants(&[Service::Embedded]) {
+            true => Some(Embedded::start(plan).await?),
+            false => None,
+        };
+        let over_http = match wants(&[Service::Api, Service::ApiUnix]) {
+            true => Some(OverHttp::start(plan).await?),
+            false => None,
+        };
+        let etcd = match wants(&[Service::Etcd]) {
+            true => start_etcd().await,
+            false => Err(String::new()),
+        };
+        let redis = match wants(&[Service::Redis]) {
+            true => start_redis().await,
+            false => Err(String::new()),
+        };
+        for row in rows {
+            row.absent = match row.service {
+                Service::Etcd => etcd.as_ref().err().cloned(),
+                Service::Redis => redis.as_ref().err().cloned(),
+                _ => None,
+            };
+        }
+        let (echo, coordinator) = (Echo::start().await?, Coordinator::start().await?);
+        Ok(Services { echo, coordinator, embedded, over_http, etcd: etcd.ok(), redis: redis.ok() })
+    }
+
+    /// Measures one row once.
+    pub(super) async fn sample(&self, row: &Row, span: Duration) -> Result<Sample> {
+        let never = "a service is started if a row wants it";
+        match row.service {
+            Service::Bare => measure(row, span, async |_| self.echo.client().await).await,
+            Service::Coordinator => {
+                measure(row, span, async |_| self.coordinator.client().await).await
+            }
+            Service::Embedded => {
+                let embedded = self.embedded.as_ref().context(never)?;
+                measure(row, span, async |k| Ok(embedded.client(row.workload, k))).await
+            }
+            Service::Api => {
+                let nodes = self.over_http.as_ref().context(never)?;
+                measure(row, span, async |k| nodes.client(Way::Tcp, k).await).await
+            }
+            Service::ApiUnix => {
+                let nodes = self.over_http.as_ref().context(never)?;
+                measure(row, span, async |k| nodes.client(Way::Unix, k).await).await
+            }
+            Service::Etcd => {
+                let etcd = self.etcd.as_ref().context(never)?;
+                measure(row, span, async |k| etcd.client(k).await).await
+            }
+            Service::Redis => {
+                let redis = self.redis.as_ref().context(never)?;
+                measure(row, span, async |k| redis.client(k).await).await
+            }
+        }
+    }
+
+    /// Messages between nodes so far, where they can be counted.
+    pub(super) fn messages(&self, service: Service) -> Option<u64> {
+        let embedded = self.embedded.as_ref().filter(|_| service == Service::Embedded)?;
+        Some(embedded.messages())
+    }
+
+    pub(super) async fn stop(self) {
+        if let Some(nodes) = self.embedded {
+            nodes.stop().await;
+        }
+    }
+}
+
+async fn measure<L: Locker>(
+    row: &Row,
+    span: Duration,
+    client: impl AsyncFn(usize) -> Result<L>,
+) -> Result<Sample> {
+    let mut lockers = Vec::new();
+    for number in 0..row.workload.clients() {
+        lockers.push(client(number).await?);
+    }
+    run(lockers, row.workload, &row.names, &row.judge, span).await
+}
+
+async fn start_etcd() -> Result<Etcd, String> {
+    let program = server::find("etcd").ok_or("not installed: apt-get install etcd-server")?;
+    Etcd::start(&program).await.map_err(|error| format!("{error:#}"))
+}
+
+async fn start_redis() -> Result<Redis, String> {
+    let program =
+        server::find("redis-server").ok_or("not installed: apt-get install redis-server")?;
+    Redis::start(&program).await.map_err(|error| format!("{error:#}"))
+}

@@ -1,0 +1,109 @@
+//! `skeptron bench locks`: what it says, and that it leaves nothing behind.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The bench as short as can be, with nothing to be found but what is in `path`.
+fn bench(path: &Path, services: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skeptron"));
+    command.args(["bench", "locks", "--seconds", "0.05", "--rounds", "2", "--only", services]);
+    command.env("PATH", path).env("TMPDIR", path);
+    command
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A program that does what the lines of shell say.
+fn pretend(folder: &Path, name: &str, lines: &str) {
+    let path = folder.join(name);
+    fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn every_row_is_measured_and_judged() {
+    let folder = TempDir::new().unwrap();
+    let services = "bare,coordinator,embedded,api,api-unix";
+    let document = json(&bench(folder.path(), services).arg("--json").output().unwrap());
+    let rows = document["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 19);
+    for row in rows {
+        let number = |key: &str| row[key].as_f64().unwrap();
+        let [low, high] = [0, 1].map(|k| row["cycles_per_second_range"][k].as_f64().unwrap());
+        let median = number("cycles_per_second");
+        assert!(0.0 < low && low <= median && median <= high, "{row}");
+        assert!(number("p50_ns") <= number("p99_ns"), "{row}");
+        assert_eq!(row.get("violation"), None);
+    }
+    let again = rows.iter().find(|row| row["workload"] == "again").unwrap();
+    assert_eq!(again["messages"], 0.0, "whoever had the lock last asks nobody");
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn what_is_not_installed_is_said_with_the_remedy() {
+    let folder = TempDir::new().unwrap();
+    let output = bench(folder.path(), "bare,etcd,redis").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("\netcd × 3: not installed: apt-get install etcd-server\n"), "{said}");
+    assert!(said.contains("\nRedis × 1: not installed: apt-get install redis-server\n"), "{said}");
+}
+
+#[test]
+fn a_server_that_does_not_start_is_said_with_its_last_words() {
+    let folder = TempDir::new().unwrap();
+    pretend(folder.path(), "etcd", "echo no luck today >&2; exit 3");
+    let document = json(&bench(folder.path(), "bare,etcd").arg("--json").output().unwrap());
+    let row = document["rows"].as_array().unwrap().iter().find(|row| row["service"] == "etcd");
+    let why = row.unwrap()["absent"].as_str().unwrap();
+    assert!(why.contains("exit status: 3") && why.contains("no luck today"), "{why}");
+}
+
+/// The server in question never answers; the bench is told to end while it waits for it.
+#[test]
+fn an_interrupted_bench_stops_what_it_started() {
+    let folder = TempDir::new().unwrap();
+    let noted = folder.path().join("pid");
+    let lines = format!(
+        "echo $$ > '{0}.new'; /bin/mv '{0}.new' '{0}'; exec /bin/sleep 600",
+        noted.display()
+    );
+    pretend(folder.path(), "redis-server", &lines);
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let mut running = bench(folder.path(), "bare,redis").spawn().unwrap();
+        let server = until(|| fs::read_to_string(&noted).ok());
+        let server = Pid::from_raw(server.trim().parse().unwrap());
+        fs::remove_file(&noted).unwrap();
+        assert!(kill(server, None).is_ok(), "it runs");
+        kill(Pid::from_raw(running.id() as i32), signal).unwrap();
+        let status = until(|| running.try_wait().unwrap());
+        assert_eq!(status.code(), Some(2), "{signal}");
+        assert!(kill(server, None).is_err(), "{signal}: the server is stopped");
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 1, "{signal}: its folder is removed");
+    }
+}
+
+fn until<T>(attempt: impl FnMut() -> Option<T>) -> T {
+    let (start, mut attempt) = (Instant::now(), attempt);
+    loop {
+        if let Some(found) = attempt() {
+            return found;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "it never happens");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,5 @@
+//! The commands that deal with real locks, as real processes on this machine.
+
+mod lock;
+mod node;
+mod processes;

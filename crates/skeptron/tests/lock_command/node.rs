@@ -1,0 +1,108 @@
+//! `skeptron node` and `skeptron tls` as real processes.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+
+use nix::sys::signal::Signal;
+
+use crate::processes::{Ended, Process, eventually, skeptron};
+
+/// A node that has said that it is ready, and where it answers.
+fn ready(mut node: Process) -> (Process, String) {
+    let said: serde_json::Value = serde_json::from_str(&node.line()).unwrap();
+    assert_eq!(said["ready"], true);
+    let url = said["api"][0].as_str().unwrap().to_string();
+    (node, url)
+}
+
+fn run(words: &[&str]) -> Ended {
+    let mut command = skeptron();
+    command.args(words);
+    Process::spawn(command).end()
+}
+
+#[test]
+fn a_node_alone_tells_systemd_serves_and_ends_when_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let manager = UnixDatagram::bind(folder.path().join("notify")).unwrap();
+    manager.set_read_timeout(Some(crate::processes::PATIENCE)).unwrap();
+    let mut command = skeptron();
+    command.args(["node", "--json"]).env("NOTIFY_SOCKET", folder.path().join("notify"));
+    command.env("SKEPTRON_MEMBERS", "127.0.0.1:0").env("SKEPTRON_API_LISTEN", "127.0.0.1:0");
+    command.env("SKEPTRON_API_TOKEN", "open sesame").env("SKEPTRON_LOG_FORMAT", "json");
+    let (node, url) = ready(Process::spawn(command));
+    let mut told = [0; 64];
+    let length = manager.recv(&mut told).unwrap();
+    assert_eq!(&told[..length], b"READY=1");
+    let refused = run(&["lock", "a", "--endpoint", &url, "--", "true"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    let token = ["--token", "open sesame", "--endpoint", &url];
+    assert_eq!(run(&[&["lock", "a"], &token[..], &["--", "true"]].concat()).code, 0);
+    let status = run(&[&["status"], &token[..]].concat());
+    assert!(status.stdout.starts_with("P1 of `skeptron`"), "{}", status.stdout);
+    node.signal(Signal::SIGTERM);
+    let ended = node.end();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(!ended.stderr.contains("open sesame"), "{}", ended.stderr);
+    for line in ended.stderr.lines() {
+        let log: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(log["level"].is_string(), "{line}");
+    }
+}
+
+/// Two addresses where nobody listens just now.
+fn free_addresses() -> [String; 2] {
+    let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    listeners.map(|listener| listener.local_addr().unwrap().to_string())
+}
+
+fn write_config(folder: &Path, members: &[String; 2]) -> String {
+    let file = folder.join("cluster.toml");
+    let text = format!(
+        "cluster = \"orders\"\nmembers = {members:?}\ntls.folder = \"certs\"\n[api]\n\
+         listen = [\"127.0.0.1:0\"]\ntls = true\n[[prefix]]\nprefix = \"jobs/\"\nalgorithm = \"raymond\"\n"
+    );
+    fs::write(&file, text).unwrap();
+    file.to_str().unwrap().to_string()
+}
+
+#[test]
+fn two_nodes_with_certificates_share_a_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let certs = folder.path().join("certs");
+    let certs = certs.to_str().unwrap();
+    let made =
+        run(&["tls", "init", certs, "--cluster", "orders", "--nodes", "1", "--client", "alice"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    assert_eq!(run(&["tls", "init", certs, "--nodes", "1"]).code, 2, "nothing is overwritten");
+    let added = run(&["tls", "add", certs, "--node", "2", "--host", "2=localhost"]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    let config = write_config(folder.path(), &free_addresses());
+    let nodes = ["1", "2"].map(|number| {
+        let mut command = skeptron();
+        command.args(["node", "--json", "--config", &config]).env("SKEPTRON_NODE", number);
+        ready(Process::spawn(command))
+    });
+    let reach = |node: usize| ["--endpoint", &nodes[node].1, "--tls", certs];
+    eventually("the link is up", || run(&[&["status"], &reach(0)[..]].concat()).code == 0);
+    for lock in ["a", "jobs/a"] {
+        let mut fences = Vec::new();
+        for node in [0, 1, 0] {
+            let script = "echo $SKEPTRON_FENCE";
+            let words = [&["lock", lock], &reach(node)[..], &["--", "sh", "-c", script]].concat();
+            let ended = run(&words);
+            assert_eq!(ended.code, 0, "{}", ended.stderr);
+            fences.push(ended.stdout.trim().parse::<u64>().unwrap());
+        }
+        assert!(fences.is_sorted_by(|a, b| a < b), "{fences:?}");
+    }
+    let stranger = run(&["status", "--endpoint", &nodes[0].1]);
+    assert_eq!(stranger.code, 2, "{}", stranger.stderr);
+    for (node, _) in nodes {
+        node.signal(Signal::SIGTERM);
+        let ended = node.end();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+    }
+}

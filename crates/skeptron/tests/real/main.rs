@@ -1,0 +1,15 @@
+//! Real programs: nodes in processes of their own, and clients that count. Nothing is lost, nothing
+//! happens twice, and fences rise, also while connections between the nodes break.
+
+use tokio::sync::Mutex;
+
+mod chance;
+mod clients;
+mod counter;
+mod namespaces;
+mod nodes;
+mod processes;
+mod relay;
+
+/// Each of these tests keeps all cores busy: one at a time.
+static CORES: Mutex<()> = Mutex::const_new(());

@@ -1,0 +1,102 @@
+//! Nodes in processes of their own, and what clients do to them.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+use skeptron_net::client::{Client, ClientConfig, Endpoint};
+use skeptron_net::report::{LinkState, Status};
+
+/// Nothing here takes that long unless it is stuck.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
+
+/// The command under test.
+pub(crate) const SKEPTRON: &str = env!("CARGO_BIN_EXE_skeptron");
+
+/// Addresses of the loopback network that nobody else uses: two of their bytes are this process's
+/// number, so that ports need not be drawn and cannot be taken by somebody else meanwhile.
+pub(crate) fn own_addresses(count: usize) -> Vec<SocketAddr> {
+    static NEXT_PORT: AtomicU16 = AtomicU16::new(7000);
+    let port = NEXT_PORT.fetch_add(1, Ordering::Relaxed);
+    let [high, low] = (std::process::id() as u16).to_be_bytes();
+    let address = |place| SocketAddr::from(([127, high, low, 1 + place as u8], port));
+    (0..count).map(address).collect()
+}
+
+/// As a list in a file of settings.
+pub(crate) fn listed(addresses: &[SocketAddr]) -> String {
+    let quoted: Vec<String> = addresses.iter().map(|address| format!("'{address}'")).collect();
+    format!("[{}]", quoted.join(", "))
+}
+
+/// A node in a process of its own. It is killed when this is dropped.
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) socket: PathBuf,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts node `number`, counted from 1, with these settings; `prefix` is a command to run it by.
+    pub(crate) fn start(folder: &Path, number: usize, settings: &str, prefix: &[&str]) -> Self {
+        let file = |ending: &str| folder.join(format!("node-{number}.{ending}"));
+        let (config, socket, log) = (file("toml"), file("sock"), file("log"));
+        let api = format!("[api]\nlisten = []\nunix = '{}'\n", socket.display());
+        std::fs::write(&config, format!("node = {number}\n{settings}\n{api}")).unwrap();
+        let words = [prefix, &[SKEPTRON, "node", "--config"]].concat();
+        let child = Command::new(words[0])
+            .args(&words[1..])
+            .arg(&config)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        Process { child, socket, log }
+    }
+
+    /// How a client reaches it.
+    pub(crate) fn reach(&self, owner: String) -> ClientConfig {
+        ClientConfig {
+            endpoints: vec![Endpoint::Unix(self.socket.clone())],
+            token: None,
+            identity: None,
+            ttl: Duration::from_secs(30),
+            owner,
+        }
+    }
+
+    /// Waits until it answers clients and has links to all members.
+    pub(crate) async fn until_ready(&mut self) {
+        let start = Instant::now();
+        loop {
+            let config = self.reach("test".to_string());
+            let status = Client::status(&config).await;
+            let is_up = |status: &Status| {
+                status.members.iter().all(|member| member.link != LinkState::Down)
+            };
+            if status.as_ref().is_ok_and(is_up) {
+                return;
+            }
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none(), "the node ended with {ended:?}: {}", self.said());
+            assert!(start.elapsed() < PATIENCE, "not ready: {status:?}: {}", self.said());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// What it wrote into its log.
+    pub(crate) fn said(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
