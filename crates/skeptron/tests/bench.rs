@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -83,7 +83,7 @@ fn an_interrupted_bench_stops_what_it_started() {
     );
     pretend(folder.path(), "redis-server", &lines);
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
-        let mut running = bench(folder.path(), "bare,redis").spawn().unwrap();
+        let mut running = bench(folder.path(), "bare,redis").stderr(Stdio::null()).spawn().unwrap();
         let server = until(|| fs::read_to_string(&noted).ok());
         let server = Pid::from_raw(server.trim().parse().unwrap());
         fs::remove_file(&noted).unwrap();

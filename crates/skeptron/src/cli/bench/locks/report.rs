@@ -143,9 +143,7 @@ fn cells(line: &Line) -> Vec<String> {
     };
     let [low, high] = figures.cycles_per_second_range;
     let spread = 50.0 * (high - low) / figures.cycles_per_second.max(1.0);
-    let maybe = |value: Option<f64>, digits: usize| {
-        value.map_or_else(String::new, |value| format!("{value:.digits$}"))
-    };
+    let maybe = |value: Option<f64>| value.map_or_else(String::new, ratio);
     let is_shared = line.workload.clients() > 1;
     let passed_on = 100.0 * figures.handovers_per_second / figures.cycles_per_second.max(1.0);
     cells.extend([
@@ -153,12 +151,12 @@ fn cells(line: &Line) -> Vec<String> {
         format!("{spread:.0}%"),
         duration(figures.p50_ns),
         duration(figures.p99_ns),
-        maybe(figures.round_trips, 2),
-        maybe(figures.times_coordinator, 2),
-        maybe(figures.times_etcd, 1),
+        maybe(figures.round_trips),
+        maybe(figures.times_coordinator),
+        maybe(figures.times_etcd),
         if is_shared { format!("{passed_on:.0}%") } else { String::new() },
-        maybe(figures.fairness, 2),
-        maybe(figures.messages, 2),
+        maybe(figures.fairness),
+        maybe(figures.messages),
     ]);
     cells
 }
@@ -267,6 +265,12 @@ fn grouped(value: f64) -> String {
     text
 }
 
+/// A ratio with no more digits than mean something.
+fn ratio(value: f64) -> String {
+    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.digits$}")
+}
+
 /// A time with two or three digits.
 fn duration(ns: u64) -> String {
     let time = Duration::from_nanos(ns);
@@ -279,7 +283,7 @@ fn duration(ns: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, grouped, median};
+    use super::{duration, grouped, median, ratio};
 
     #[test]
     fn figures_are_written_for_people() {
@@ -288,6 +292,7 @@ mod tests {
         assert_eq!(median([].into_iter()), None);
         let numbers = [0.0, 1.44, 12.0, 999.6, 1234.4, 1_000_000.0].map(grouped);
         assert_eq!(numbers, ["0", "1.4", "12", "1\u{a0}000", "1\u{a0}234", "1\u{a0}000\u{a0}000"]);
+        assert_eq!([0.004, 1.476, 38.67, 369.5].map(ratio), ["0.00", "1.48", "38.7", "370"]);
         let times = [420, 1_530, 85_400, 12_345_678, 1_500_000_000].map(duration);
         assert_eq!(times, ["420ns", "1.5µs", "85.4µs", "12ms", "2s"]);
     }

@@ -47,7 +47,7 @@ impl Workload {
             Workload::RoundTrip => "round trip",
             Workload::Again => "1 client, again",
             Workload::Alone => "1 client",
-            Workload::Fetch => "1 client, 2 nodes in turn",
+            Workload::Fetch => "1 client, 2 nodes",
             Workload::Pair => "2 clients, 1 lock",
             Workload::Eight => "8 clients, 1 lock",
             Workload::Many => "16 clients, 64 locks",
