@@ -5,6 +5,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::Signal;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{self, SignalKind};
@@ -12,8 +13,9 @@ use tokio::signal::unix::{self, SignalKind};
 /// What is left over when the work is done gets so long to end.
 const LEFT_OVER: Duration = Duration::from_millis(200);
 
-/// Does work that has enough to do for all cores.
+/// Does work that has enough to do for all cores, and many connections.
 pub(crate) fn on_all_cores<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    open_many_files();
     run(Builder::new_multi_thread(), work)
 }
 
@@ -27,6 +29,14 @@ fn run<T>(mut builder: Builder, work: impl Future<Output = Result<T>>) -> Result
     let done = runtime.block_on(work);
     runtime.shutdown_timeout(LEFT_OVER);
     done
+}
+
+/// Each connection is an open file, and the usual limit is meant for programs that have few.
+fn open_many_files() {
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        // It then has to do with fewer.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    }
 }
 
 /// Signals that have come for this process.
