@@ -164,6 +164,8 @@ impl Node {
     /// # Errors
     /// See [`LockError`].
     pub async fn lock_as(&self, name: &str, owner: &str) -> Result<Guard, LockError> {
+        // A task that asks again and again gets it at once each time, and must let others run.
+        tokio::task::coop::consume_budget().await;
         if self.parts.links.congested() {
             self.parts.links.relieved().await;
         }
@@ -187,6 +189,7 @@ impl Node {
     /// # Errors
     /// See [`LockError`].
     pub async fn try_lock_as(&self, name: &str, owner: &str) -> Result<Option<Guard>, LockError> {
+        tokio::task::coop::consume_budget().await;
         let mut wait = match self.parts.table.ask(name, owner)? {
             Asked::Granted(guard) => return Ok(Some(guard)),
             Asked::Waiting(wait) => wait,

@@ -132,3 +132,17 @@ async fn waiters_that_give_up_hold_nobody_up() {
     assert_eq!(fences.len(), WAITERS / 2);
     cluster.shutdown().await;
 }
+
+/// On one thread: were it never given away, the other node's request would not even be read.
+#[tokio::test]
+async fn whoever_asks_again_and_again_lets_others_run() {
+    let cluster = cluster().await;
+    let (near, far) = (cluster.nodes[0].clone(), cluster.nodes[1].clone());
+    let others = tokio::spawn(async move { far.lock("busy").await.unwrap().fence() });
+    let start = Instant::now();
+    while !others.is_finished() && start.elapsed() < Duration::from_secs(10) {
+        drop(near.lock("busy").await.unwrap());
+    }
+    assert!(others.is_finished(), "the other node waits as long as this one asks");
+    cluster.shutdown().await;
+}

@@ -1,6 +1,6 @@
 //! What clients do with locks, and how long it takes them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -102,16 +102,18 @@ pub(super) async fn run<L: Locker>(
     span: Duration,
 ) -> Result<Sample> {
     let barrier = Arc::new(Barrier::new(lockers.len()));
+    // The same for all: whoever is kept from starting is late, not measured at another time.
+    let start = Arc::new(OnceLock::new());
     let warm_up = span / 10;
     let (entries, handovers) = (judge.entries(), judge.handovers());
     let mut clients = JoinSet::new();
     for (client, locker) in lockers.into_iter().enumerate() {
         let shift =
             Shift { workload, client, names: names.clone(), judge: judge.clone(), warm_up, span };
-        let barrier = barrier.clone();
+        let (barrier, start) = (barrier.clone(), start.clone());
         clients.spawn(async move {
             barrier.wait().await;
-            shift.work(locker).await
+            shift.work(locker, *start.get_or_init(Instant::now)).await
         });
     }
     let all = async {
@@ -169,14 +171,13 @@ struct Tally {
 }
 
 impl Shift {
-    async fn work<L: Locker>(self, mut locker: L) -> Result<Tally> {
+    async fn work<L: Locker>(self, mut locker: L, start: Instant) -> Result<Tally> {
         let mut tally =
             Tally { client: self.client, entries: 0, measured: 0, times: new_histogram() };
         let mut draw = Draw::new(self.client);
-        let start = Instant::now();
         let (counts_from, ends) = (start + self.warm_up, start + self.warm_up + self.span);
         let batch = self.workload.batch();
-        let mut before = start;
+        let mut before = Instant::now();
         loop {
             for _ in 0..batch {
                 let lock = draw.below(self.names.len());
