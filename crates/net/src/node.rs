@@ -109,7 +109,7 @@ impl Node {
     const TRY: Duration = Duration::from_millis(100);
 
     /// Starts a member of a cluster whose membership is fixed. Returns at once: links come up in the
-    /// background, and requests wait for them.
+    /// background, and requests wait until all members have met once.
     ///
     /// # Errors
     /// If the configuration is wrong or its address cannot be listened at.
@@ -141,6 +141,7 @@ impl Node {
         let links = Links::new(&config, view, listener, Arc::clone(&observer))?;
         let table = Table::new(&config, service, Arc::clone(&links) as _, observer)?;
         links.start(table.reception());
+        table.open();
         follow(views, &table, &links);
         Ok(Node { parts: Arc::new(Parts { config, table, links }) })
     }
@@ -248,6 +249,7 @@ impl Node {
             known_locks: count(observer.locks.get()),
             held_locks: count(observer.held.get()),
             waiters: count(observer.waiting.get()),
+            awaited: table.awaited(),
             leaving: table.is_leaving(),
         }
     }
@@ -269,14 +271,25 @@ impl Node {
         &self.parts.table.observer
     }
 
-    /// Waits until all links are up.
-    pub async fn linked(&self) {
+    /// Waits until all members have met and all links are up.
+    pub async fn ready(&self) {
+        self.parts.table.begun().await;
         self.parts.links.all_up().await;
     }
 
     /// Cuts the connection to a peer, which is connected anew: for trying out what that does.
     pub fn cut(&self, peer: NodeId) {
         self.parts.links.cut(peer);
+    }
+
+    /// Takes no more requests, and tells whoever waits.
+    pub fn leave(&self) {
+        self.parts.table.leave();
+    }
+
+    /// Waits until nothing is held here, but no longer than that.
+    pub async fn idle_within(&self, grace: Duration) {
+        self.parts.table.idle_within(grace).await;
     }
 
     /// Takes no more requests, waits up to `grace` for what is held, passes resting tokens on, and
@@ -365,7 +378,7 @@ impl Cluster {
             started.push(Node::start_on(config, listener, service(members.clone())).await?);
         }
         for node in &started {
-            node.linked().await;
+            node.ready().await;
         }
         Ok(Cluster { nodes: started })
     }

@@ -55,6 +55,8 @@ pub struct Status {
     pub held_locks: u64,
     /// Requests waiting at it.
     pub waiters: u64,
+    /// The members that it has not heard of in this view: until then nothing is granted here.
+    pub awaited: Vec<NodeId>,
     /// Whether it is leaving and takes no more requests.
     pub leaving: bool,
 }

@@ -189,6 +189,13 @@ impl Api {
         &self.addresses
     }
 
+    /// Lets every client know at its next sign of life that its session is over, and waits until each
+    /// has given back what it held, or must have noticed by its own clock that it lost it. To be called
+    /// before the node hands on what is held.
+    pub async fn drain(&self) {
+        self.sessions.drain().await;
+    }
+
     /// Ends all sessions, whose locks are given back, and stops answering.
     pub async fn shutdown(self) {
         self.sessions.close();

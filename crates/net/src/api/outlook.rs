@@ -66,6 +66,9 @@ fn trouble(status: &Status) -> Option<String> {
     if status.leaving {
         return Some(format!("{node} is shutting down"));
     }
+    if let Some(awaited) = status.awaited.first() {
+        return Some(format!("{node} has not met {awaited} yet, and grants nothing before"));
+    }
     let mut others =
         status.members.iter().filter(|member| member.link != LinkState::Own).peekable();
     let alone = others.peek().is_some() && !others.any(|member| member.link == LinkState::Up);

@@ -139,7 +139,7 @@ async fn release(
     State(desk): State<Arc<Desk>>,
     Asked(asked): Asked<Release>,
 ) -> Result<Json<Released>, Refusal> {
-    let session = desk.sessions.find(asked.session)?;
+    let session = desk.sessions.find_to_release(asked.session)?;
     let lock = asked.lock;
     let guard = match (asked.fence, asked.request) {
         (Some(fence), None) => Some(session.let_go(&lock, fence)?),

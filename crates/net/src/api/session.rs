@@ -20,6 +20,9 @@ use crate::observe::Observer;
 /// How many withdrawn acquires a session remembers, in case one of them arrives late.
 const MOST_WITHDRAWN: usize = 1024;
 
+/// How often it is looked whether a session has given everything back.
+const DRAIN_LOOK: Duration = Duration::from_millis(10);
+
 /// All sessions of a node.
 #[derive(Debug)]
 pub(super) struct Sessions {
@@ -34,6 +37,8 @@ struct Open {
     by_id: FxHashMap<SessionId, Arc<Session>>,
     /// No more are opened.
     closed: bool,
+    /// Nothing but releases is answered: the node leaves.
+    ending: bool,
 }
 
 impl Sessions {
@@ -67,10 +72,36 @@ impl Sessions {
     /// The session, which has given a sign of life by this.
     pub(super) fn find(&self, id: SessionId) -> Result<Arc<Session>, Refusal> {
         let open = self.open.read().expect(UNPOISONED);
+        if open.ending {
+            return Err(Refusal::SessionOver);
+        }
         let session = open.by_id.get(&id).cloned().ok_or(Refusal::SessionOver)?;
-        drop(open);
         session.living()?.heard = Instant::now();
         Ok(session)
+    }
+
+    /// The session that gives something back, which it may also while the node leaves.
+    pub(super) fn find_to_release(&self, id: SessionId) -> Result<Arc<Session>, Refusal> {
+        let open = self.open.read().expect(UNPOISONED);
+        let session = open.by_id.get(&id).cloned().ok_or(Refusal::SessionOver)?;
+        if !open.ending {
+            session.living()?.heard = Instant::now();
+        }
+        Ok(session)
+    }
+
+    /// Tells every session at its next sign of life that it is over, and waits until each has given
+    /// back what it held or counts as over by its own clock: only then may others enter.
+    pub(super) async fn drain(&self) {
+        let mut open = self.open.write().expect(UNPOISONED);
+        (open.closed, open.ending) = (true, true);
+        let sessions: Vec<Arc<Session>> = open.by_id.values().cloned().collect();
+        drop(open);
+        for session in sessions {
+            while session.holds_until().is_some_and(|end| Instant::now() < end) {
+                tokio::time::sleep(DRAIN_LOOK).await;
+            }
+        }
     }
 
     /// Ends a session: what it holds is given back, what it waits for is called off.
@@ -273,6 +304,12 @@ impl Session {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Until when its client may believe that it holds something; none if it holds nothing.
+    fn holds_until(&self) -> Option<Instant> {
+        let state = self.state();
+        (!state.over && !state.held.is_empty()).then(|| state.heard + self.ttl)
     }
 
     /// Until when it lives if nothing more is heard; none if it is over, or over by now.

@@ -45,6 +45,9 @@ fn token(epoch: u64, counter: u64) -> u64 {
     (epoch << 40) | (counter & ((1 << 40) - 1))
 }
 
+/// No lock is entered more often in one view: at a million entries a second it would take six days.
+const MOST_COUNTED: u64 = 1 << 39;
+
 /// Names are spread over so many maps, so that looking one up seldom waits.
 const SHARDS: usize = 64;
 
@@ -62,6 +65,8 @@ pub(crate) struct Table {
     limits: Limits,
     shards: Vec<Shard>,
     views: RwLock<Views>,
+    /// Wakes whoever waits for a view to begin.
+    begins: Notify,
     service: Arc<dyn ViewService>,
     queries: Queries,
     post: Arc<dyn Post>,
@@ -143,7 +148,8 @@ impl Table {
             pace: config.pace,
             limits: config.limits,
             shards: std::iter::repeat_with(Shard::default).take(SHARDS).collect(),
-            views: RwLock::new(Views::begun(view.epoch)),
+            views: RwLock::new(Views::first(view.epoch, view.others(me).collect())),
+            begins: Notify::new(),
             service,
             queries: Queries::default(),
             post,
@@ -240,15 +246,24 @@ impl Table {
         shard.get(name).cloned()
     }
 
-    /// The lock of that name, created on first use.
+    /// The lock of that name for somebody at this node, created on first use.
     fn cell(&self, name: &str) -> Result<Arc<Cell>, LockError> {
+        self.cell_within(name, self.limits.locks)
+    }
+
+    /// The lock of that name for a member. Each has a limit of its own, and dropping what one of them
+    /// says would leave others waiting for ever; so there is room for the names of all.
+    fn members_cell(&self, name: &str) -> Result<Arc<Cell>, LockError> {
+        self.cell_within(name, self.limits.locks.saturating_mul(self.nodes))
+    }
+
+    fn cell_within(&self, name: &str, most: usize) -> Result<Arc<Cell>, LockError> {
         if let Some(cell) = self.known(name) {
             return Ok(cell);
         }
         if name.is_empty() || name.len() > 255 || name.chars().any(char::is_control) {
             return Err(LockError::Name(name.escape_debug().to_string()));
         }
-        let most = self.limits.locks;
         if self.observer.locks.get() >= i64::try_from(most).unwrap_or(i64::MAX) {
             return Err(LockError::TooManyLocks { node: self.me, most });
         }
@@ -306,7 +321,7 @@ impl Table {
             | Payload::Freed { lock, .. } => lock,
             Payload::Announce { .. } | Payload::Query { .. } | Payload::Answer { .. } => return,
         };
-        let cell = match self.cell(lock) {
+        let cell = match self.members_cell(lock) {
             Ok(cell) => cell,
             Err(error) => {
                 self.observer.refused.inc();

@@ -90,14 +90,17 @@ impl Table {
         let mut missing: BTreeSet<NodeId> = self.others().collect();
         let mut open = self.queries.ask(self.nodes);
         let epoch = self.view().epoch();
-        for to in self.others().filter(|&to| self.post.is_up(to)) {
+        // Whoever is far behind would only be asked more and more; it counts as silent.
+        let asked = |to: &NodeId| self.post.is_up(*to) && !self.post.congested();
+        let asked: Vec<NodeId> = self.others().filter(asked).collect();
+        for &to in &asked {
             let payload = Payload::Query { id: open.id, prefix, exact };
             self.post.send(to, &Envelope { epoch, payload });
         }
         self.post.flush();
         let mut locks = self.local_locks(prefix, exact);
         let deadline = tokio::time::Instant::now() + Self::PATIENCE;
-        while missing.iter().any(|&node| self.post.is_up(node)) {
+        while missing.iter().any(|node| asked.contains(node) && self.post.is_up(*node)) {
             let Ok(Some((from, theirs))) =
                 tokio::time::timeout_at(deadline, open.answers.recv()).await
             else {

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::cell::{Cell, Hold, Parked, State, Waiter};
 use super::instance::{Effects, Factory, Turn};
-use super::{Table, token};
+use super::{MOST_COUNTED, Table, token};
 use crate::guard::Guard;
 use crate::observe::What;
 use crate::wire::{Envelope, Payload};
@@ -189,6 +189,10 @@ impl Act<'_> {
                 return;
             }
             None => {}
+        }
+        if fence > MOST_COUNTED {
+            self.refuse(from, Refused::Unexpected("a fence that no number of entries leads to"));
+            return;
         }
         self.begin();
         self.state.fence.receive(fence);

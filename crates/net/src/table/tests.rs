@@ -104,7 +104,10 @@ impl System {
         let tables: Vec<_> = (0..nodes).map(table).collect();
         let inboxes = tables.iter().map(|table| Arc::clone(table.reception())).collect();
         network.inboxes.set(inboxes).unwrap_or_else(|_| unreachable!("set once"));
-        System { network, tables, service, dice: 1 }
+        let mut system = System { network, tables, service, dice: 1 };
+        system.tables.iter().for_each(|table| table.open());
+        system.settle();
+        system
     }
 
     fn roll(&mut self, sides: usize) -> usize {
@@ -395,6 +398,34 @@ async fn a_message_of_an_old_view_is_dropped() {
     let one = system.ask(1, "a");
     system.settle();
     drop(one.must());
+}
+
+#[tokio::test]
+async fn nothing_is_granted_before_all_members_have_met() {
+    for algorithm in resting() {
+        let mut system = System::new(3, algorithm, |_| {});
+        // The first node begins another life; those who knew the one before say nothing to it.
+        let again = System::new(3, algorithm, |_| {});
+        let reborn = Table::new(
+            &Config::new(
+                NodeId::new(0),
+                vec!["127.0.0.1:1".into(), "127.0.0.1:2".into(), "127.0.0.1:3".into()],
+                Plans::new(Plan::named(algorithm, 3).unwrap()),
+            ),
+            again.service.clone(),
+            Arc::new(Exit { network: Arc::downgrade(&system.network), from: 0 }),
+            Arc::new(Observer::new(NodeId::new(0))),
+        )
+        .unwrap();
+        reborn.open();
+        let held = system.ask(1, "a");
+        system.settle();
+        let _held = held.must();
+        match reborn.ask("a", "").unwrap() {
+            Asked::Granted(guard) => panic!("{algorithm}: {guard:?} beside another holder"),
+            Asked::Waiting(_) => assert!(!reborn.view().has_begun()),
+        }
+    }
 }
 
 #[tokio::test]

@@ -40,9 +40,13 @@ impl Views {
     /// Envelopes kept for later take so many bytes at most.
     const MOST_BYTES: usize = 16 << 20;
 
-    /// The first view: nobody can hold anything from before.
-    pub(super) fn begun(epoch: u64) -> Self {
-        Views { epoch, gathering: None, later: VecDeque::new(), later_bytes: 0 }
+    /// The first view begins like every other, when all `others` have been heard: nobody holds
+    /// anything yet, but a member that was restarted, or is there twice, is refused by those who have
+    /// met its other life, so it never begins and grants nothing.
+    pub(super) fn first(epoch: u64, others: BTreeSet<NodeId>) -> Self {
+        let alone = others.is_empty();
+        let gathering = (!alone).then(|| Gathering { missing: others, carried: Vec::new() });
+        Views { epoch, gathering, later: VecDeque::new(), later_bytes: 0 }
     }
 
     pub(super) fn epoch(&self) -> u64 {
@@ -115,6 +119,33 @@ impl Table {
         views.later_bytes += bytes.len();
         views.later.push_back((from, bytes));
         true
+    }
+
+    /// Tells the others that this node is there and holds nothing. To be called once.
+    pub(crate) fn open(&self) {
+        let epoch = self.epoch();
+        for to in self.others() {
+            self.announce(to, epoch, &[]);
+        }
+        self.post.flush();
+    }
+
+    /// Waits until a view has begun here.
+    pub(crate) async fn begun(&self) {
+        loop {
+            let begins = self.begins.notified();
+            if self.view().has_begun() {
+                return;
+            }
+            begins.await;
+        }
+    }
+
+    /// The members that have not been heard of in this view.
+    pub(crate) fn awaited(&self) -> Vec<NodeId> {
+        let views = self.view();
+        let missing = views.gathering.as_ref().map(|gathering| &gathering.missing);
+        missing.into_iter().flatten().copied().collect()
     }
 
     /// A new view has been decided.
@@ -195,7 +226,7 @@ impl Table {
             return;
         }
         for (name, holder) in std::mem::take(&mut gathering.carried) {
-            match self.cell(&name) {
+            match self.members_cell(&name) {
                 Ok(cell) => cell.state().carried = Some(holder),
                 Err(error) => tracing::error!(%error, "a held lock that was announced"),
             }
@@ -209,6 +240,7 @@ impl Table {
     /// The view has begun here: whoever waits is asked for again, in the old order.
     fn began(self: &Arc<Self>, epoch: u64) {
         tracing::info!(epoch, "the view begins");
+        self.begins.notify_waiters();
         self.observer.tell(|| What::View { epoch });
         for cell in self.cells() {
             self.act(&cell, |act| act.serve());

@@ -126,6 +126,10 @@ impl LockArgs {
     async fn run_holding(&self, guard: Guard, signals: &mut Signals) -> Result<Verdict> {
         let (name, fence) = (&self.name, guard.fence());
         self.tell(|| format!("holding `{name}`, fence {fence}"));
+        // This process may have stood still since the grant.
+        if !guard.is_valid() {
+            return Err(self.lost(fence, "it was not started").into());
+        }
         let mut child = match Child::start(&self.command, self.quiet, name, fence) {
             Ok(child) => child,
             Err(failure) => {

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
@@ -110,8 +111,11 @@ impl NodeArgs {
         tracing::info!(%signal, grace_ms = grace.as_millis() as u64, "leaving");
         systemd::notify("STOPPING=1");
         let leaving = async {
-            // The API last: whoever holds something lets go of it through the API.
-            node.shutdown(grace).await;
+            node.leave();
+            node.idle_within(grace).await;
+            // Nobody gets a lock whose holder may still believe that it has it.
+            api.drain().await;
+            node.shutdown(Duration::ZERO).await;
             api.shutdown().await;
         };
         Ok(match signals.unless(leaving).await {

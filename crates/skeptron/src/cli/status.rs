@@ -55,6 +55,9 @@ fn print(status: &Status, out: &mut impl Write) -> Result<()> {
     }
     let Status { known_locks, held_locks, waiters, .. } = status;
     writeln!(out, "\nhere {known_locks} known, {held_locks} held, {waiters} waiting")?;
+    for awaited in &status.awaited {
+        writeln!(out, "{awaited} has not been met yet: nothing is granted before")?;
+    }
     let mut rows = table(["member", "address", "link", "connected", "on the way", "trouble"]);
     for member in &status.members {
         let link = match member.link {

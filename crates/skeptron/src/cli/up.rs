@@ -99,6 +99,8 @@ impl UpArgs {
         self.announce(&apis, out)?;
         signals.next().await;
         let ending = async {
+            // Nobody gets a lock on the way out, whose holder may still believe that it has it.
+            cluster.nodes.iter().for_each(Node::leave);
             for api in apis {
                 api.shutdown().await;
             }
