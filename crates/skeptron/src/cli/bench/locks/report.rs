@@ -5,6 +5,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Result;
+use comfy_table::ColumnConstraint;
 use serde::Serialize;
 
 use super::workload::Workload;
@@ -96,22 +97,26 @@ pub(super) fn write_table(out: &mut impl Write, rows: &[Row], bench: &LocksBench
         "p50",
         "p99",
         "round trips",
-        "× coord.",
+        "× bare",
         "× etcd",
-        "passed on",
+        "moved",
         "fair",
         "sent",
     ]);
     for line in &lines {
         shown.add_row(cells(line));
     }
+    // Names and rates stay on one line; headers may take two.
+    for column in shown.column_iter_mut().take(6) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
     writeln!(out, "{shown}")?;
     writeln!(
         out,
         "{} on {} nodes; {} round(s) of {} s, all rows in turn; medians. A cycle is a lock taken and given back.\n\
          ±: half of what lies between the slowest and the fastest round. p50, p99: of a cycle, over all rounds.\n\
-         Round trips: p50 / p50 of a bare round trip. × coord., × etcd: cycles/s over those of the coordinator, of etcd.\n\
-         Passed on: entries by another client than the one before. Fair: cycles of the least / of the most served client.\n\
+         Round trips: p50 / p50 of a bare round trip. × bare, × etcd: cycles/s over those of the coordinator, of etcd.\n\
+         Moved: entries by another client than the one before. Fair: cycles of the least / of the most served client.\n\
          Sent: messages between our nodes per cycle.\n\
          Redis: those who wait try again every 1 to 4 ms; it queues nobody.",
         bench.algorithm, bench.nodes, bench.rounds, bench.seconds,
@@ -145,7 +150,7 @@ fn cells(line: &Line) -> Vec<String> {
     let spread = 50.0 * (high - low) / figures.cycles_per_second.max(1.0);
     let maybe = |value: Option<f64>| value.map_or_else(String::new, ratio);
     let is_shared = line.workload.clients() > 1;
-    let passed_on = 100.0 * figures.handovers_per_second / figures.cycles_per_second.max(1.0);
+    let moved = 100.0 * figures.handovers_per_second / figures.cycles_per_second.max(1.0);
     cells.extend([
         grouped(figures.cycles_per_second),
         format!("{spread:.0}%"),
@@ -154,7 +159,7 @@ fn cells(line: &Line) -> Vec<String> {
         maybe(figures.round_trips),
         maybe(figures.times_coordinator),
         maybe(figures.times_etcd),
-        if is_shared { format!("{passed_on:.0}%") } else { String::new() },
+        if is_shared { format!("{moved:.0}%") } else { String::new() },
         maybe(figures.fairness),
         maybe(figures.messages),
     ]);
