@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use skeptron_core::NodeId;
-use skeptron_net::{Cluster, LockError, Plan, Plans};
+use skeptron_net::api::{Api, ApiConfig};
+use skeptron_net::client::{Client, ClientConfig};
+use skeptron_net::{Cluster, Config, LockError, Node, Plan, Plans};
 
 fn plans(algorithm: &str, nodes: usize) -> Plans {
     Plans::new(Plan::named(algorithm, nodes).unwrap())
@@ -228,4 +230,52 @@ async fn a_node_that_is_dropped_ends() {
         }
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_lost_its_memory_grants_nothing() {
+    for algorithm in ["naimi-trehel", "central", "raymond", "maekawa"] {
+        let cluster = Cluster::start(3, plans(algorithm, 3)).await.unwrap();
+        let members: Vec<String> =
+            cluster.nodes[0].status().members.into_iter().map(|member| member.address).collect();
+        let mut nodes = cluster.nodes;
+        let held = soon(nodes[1].lock("a")).await.unwrap();
+        nodes.remove(0).shutdown(Duration::ZERO).await;
+        let config = Config::new(NodeId::new(0), members, plans(algorithm, 3));
+        let again = soon(async {
+            loop {
+                // The port may be busy for a moment.
+                match Node::start(config.clone()).await {
+                    Ok(node) => return node,
+                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+        })
+        .await;
+        let beside = again.lock_within("a", Duration::from_millis(300)).await.unwrap();
+        assert!(beside.is_none(), "{algorithm}: {beside:?} beside {held:?}");
+        assert_eq!(again.status().awaited.len(), 2, "{algorithm}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_client_holds_is_not_handed_on_before_it_must_know() {
+    let cluster = Cluster::start(3, plans("suzuki-kasami", 3)).await.unwrap();
+    let leaving = &cluster.nodes[0];
+    let config = ApiConfig { listen: vec!["127.0.0.1:0".to_string()], ..ApiConfig::default() };
+    let api = Api::start(leaving.clone(), config).await.unwrap();
+    let endpoint = format!("http://{}", api.addresses()[0]).parse().unwrap();
+    let config = ClientConfig { ttl: Duration::from_secs(1), ..ClientConfig::new(endpoint) };
+    let client = soon(Client::connect(config)).await.unwrap();
+    let guard = soon(client.lock("a")).await.unwrap();
+    let other = cluster.nodes[1].clone();
+    let waiting = tokio::spawn(async move { other.lock("a").await.unwrap() });
+    leaving.leave();
+    soon(api.drain()).await;
+    assert!(!waiting.is_finished(), "handed on though nobody let go of it");
+    assert!(!guard.is_valid(), "its client still believes that it holds it");
+    leaving.shutdown(Duration::ZERO).await;
+    drop(soon(waiting).await.unwrap());
+    api.shutdown().await;
+    cluster.shutdown().await;
 }
