@@ -90,14 +90,16 @@ impl Sessions {
         Ok(session)
     }
 
+    fn begin_to_end(&self) -> Vec<Arc<Session>> {
+        let mut open = self.open.write().expect(UNPOISONED);
+        (open.closed, open.ending) = (true, true);
+        open.by_id.values().cloned().collect()
+    }
+
     /// Tells every session at its next sign of life that it is over, and waits until each has given
     /// back what it held or counts as over by its own clock: only then may others enter.
     pub(super) async fn drain(&self) {
-        let mut open = self.open.write().expect(UNPOISONED);
-        (open.closed, open.ending) = (true, true);
-        let sessions: Vec<Arc<Session>> = open.by_id.values().cloned().collect();
-        drop(open);
-        for session in sessions {
+        for session in self.begin_to_end() {
             while session.holds_until().is_some_and(|end| Instant::now() < end) {
                 tokio::time::sleep(DRAIN_LOOK).await;
             }
