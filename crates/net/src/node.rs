@@ -4,6 +4,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use skeptron_core::{NodeId, SetupError};
 use thiserror::Error;
 
@@ -203,7 +204,8 @@ impl Node {
                 known = self.parts.table.all_locks(name, true) => known,
             };
             if locks.iter().any(|lock| lock.holder.is_some()) {
-                return Ok(None);
+                // It may be ours, granted while the members were asked.
+                return tokio::task::unconstrained(&mut wait).now_or_never().transpose();
             }
             if let Ok(guard) = tokio::time::timeout(Self::TRY, &mut wait).await {
                 return guard.map(Some);

@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal as _};
 use anyhow::{Result, anyhow};
 use tracing_subscriber::EnvFilter;
 
+use super::names;
+
 /// How lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -14,8 +16,21 @@ pub(crate) enum Format {
     Json,
 }
 
+/// How much is told.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
 /// Reads a filter as in `info` or `warn,skeptron_net::link=debug`.
 pub(crate) fn filter(text: &str) -> Result<EnvFilter> {
+    // A lone word that is no level would be taken for a module, and silence everything else.
+    let is_level = |word: &str| LEVELS.contains(&word.trim().to_lowercase().as_str());
+    let words = text.split(',').filter(|word| !word.contains(['=', ':']));
+    if let Some(unknown) = words.into_iter().find(|word| !is_level(word)) {
+        let hint = names::did_you_mean(unknown, LEVELS.into_iter());
+        return Err(anyhow!(
+            "`{unknown}` is no level of logs; there are {}{hint}",
+            LEVELS.join(", ")
+        ));
+    }
     EnvFilter::try_new(text).map_err(|error| {
         anyhow!(
             "`{text}` is no filter of logs ({error}); write error, warn, info, debug, trace, or \

@@ -125,6 +125,7 @@ fn mistakes_are_named_with_their_line_and_what_was_meant() {
             "log.format = \"jsn\"",
             "node.toml: line 1: log.format: `jsn` is none of text, json; did you mean `json`?",
         ),
+        ("log.level = \"loud\"", "node.toml: line 1: log.level: `loud` is no level of logs"),
         ("log.level = \"a=b=c\"", "node.toml: line 1: log.level: `a=b=c` is no filter of logs"),
         ("[pace]\nfirst = \"1s\"", "node.toml: line 2: pace.first: it is above pace.longest"),
         (
