@@ -302,7 +302,8 @@ fn ctrl_c_at_a_terminal_reaches_the_command_once() {
     let words: Vec<_> = [lock.get_program()].into_iter().chain(lock.get_args()).collect();
     let words: Vec<_> = words.into_iter().map(|word| word.to_str().unwrap()).collect();
     let mut command = Command::new("script");
-    command.args(["-qefc", &format!("{} '{counting}'", words.join(" ")), "/dev/null"]);
+    // `exec`: a shell of script's own between the two would take the key for itself.
+    command.args(["-qefc", &format!("exec {} '{counting}'", words.join(" ")), "/dev/null"]);
     let mut terminal = Process::spawn(command);
     assert_eq!(terminal.line(), "ready");
     terminal.input().write_all(b"\x03").unwrap();
