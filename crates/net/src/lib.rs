@@ -26,3 +26,6 @@ pub use config::{Config, ConfigError, Limits, Pace, Security, is_loopback};
 pub use guard::{Guard, ReleaseError};
 pub use node::{Cluster, LockError, Node, StartError};
 pub use plan::{Plan, PlanError, Plans};
+
+/// A mutex is poisoned by a panic under it; where this is said nothing under it can panic.
+pub(crate) const UNPOISONED: &str = "nothing panics under this lock";

@@ -13,7 +13,7 @@ use crate::guard::Guard;
 use crate::link::{Links, Post as _};
 use crate::observe::Observer;
 use crate::plan::Plans;
-use crate::report::{LockStatus, Status};
+use crate::report::{LockStatus, Status, milliseconds};
 use crate::table::{Asked, Table};
 use crate::view::{Fixed, ViewService};
 
@@ -223,7 +223,20 @@ impl Node {
         name: &str,
         timeout: Duration,
     ) -> Result<Option<Guard>, LockError> {
-        match tokio::time::timeout(timeout, self.lock(name)).await {
+        self.lock_within_as(name, "", timeout).await
+    }
+
+    /// As [`Node::lock_within`], telling those who look who it is.
+    ///
+    /// # Errors
+    /// See [`LockError`].
+    pub async fn lock_within_as(
+        &self,
+        name: &str,
+        owner: &str,
+        timeout: Duration,
+    ) -> Result<Option<Guard>, LockError> {
+        match tokio::time::timeout(timeout, self.lock_as(name, owner)).await {
             Ok(guard) => guard.map(Some),
             Err(_) => Ok(None),
         }
@@ -247,7 +260,7 @@ impl Node {
                 .map(|(prefix, algorithm)| (prefix.to_string(), algorithm.to_string()))
                 .collect(),
             members: links.members(),
-            up_ms: u64::try_from(observer.up().as_millis()).unwrap_or(u64::MAX),
+            up_ms: milliseconds(observer.up()),
             known_locks: count(observer.locks.get()),
             held_locks: count(observer.held.get()),
             waiters: count(observer.waiting.get()),

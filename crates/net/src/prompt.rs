@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
+use crate::UNPOISONED;
+
 /// Polls a future again at once when it was woken from inside its own poll, as HTTP connections are
 /// whose two halves talk to each other. Left to the scheduler, each such wake rouses another thread
 /// that then finds nothing to do.
@@ -71,9 +73,6 @@ impl Wake for Bell {
         }
     }
 }
-
-/// A mutex is poisoned by a panic under it, and nothing under this one can panic.
-const UNPOISONED: &str = "nothing panics under this lock";
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,8 @@
 //! What a node says of itself and its locks: the same types for the library, the client API and the
 //! command line.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 
@@ -88,4 +90,9 @@ pub enum LinkState {
     Up,
     /// Not connected; being tried again.
     Down,
+}
+
+/// Whole milliseconds, as times are told.
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

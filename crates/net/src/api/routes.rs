@@ -18,9 +18,10 @@ use super::messages::{
 };
 use super::outlook;
 use super::refusal::Refusal;
-use super::session::{Begun, Claim, Session, Sessions, milliseconds};
+use super::session::{Begun, Claim, Session, Sessions};
 use crate::guard::Guard;
 use crate::node::Node;
+use crate::report::milliseconds;
 
 /// The largest body that is read.
 const MOST_BODY_BYTES: usize = 64 << 10;
@@ -126,11 +127,7 @@ async fn grant(
         None => Ok(Some(node.lock_as(lock, owner).await?)),
         Some(0) => Ok(node.try_lock_as(lock, owner).await?),
         Some(wait_ms) => {
-            let wait = Duration::from_millis(wait_ms);
-            match tokio::time::timeout(wait, node.lock_as(lock, owner)).await {
-                Ok(guard) => Ok(Some(guard?)),
-                Err(_) => Ok(None),
-            }
+            Ok(node.lock_within_as(lock, owner, Duration::from_millis(wait_ms)).await?)
         }
     }
 }

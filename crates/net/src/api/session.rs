@@ -14,8 +14,10 @@ use tokio::time::Instant;
 
 use super::messages::{Held, SessionId, SessionStatus};
 use super::refusal::Refusal;
+use crate::UNPOISONED;
 use crate::guard::Guard;
 use crate::observe::Observer;
+use crate::report::milliseconds;
 
 /// How many withdrawn acquires a session remembers, in case one of them arrives late.
 const MOST_WITHDRAWN: usize = 1024;
@@ -39,6 +41,17 @@ struct Open {
     closed: bool,
     /// Nothing but releases is answered: the node leaves.
     ending: bool,
+}
+
+impl Open {
+    /// The session, which has given a sign of life by this, unless all of them end.
+    fn find(&self, id: SessionId) -> Result<Arc<Session>, Refusal> {
+        let session = self.by_id.get(&id).cloned().ok_or(Refusal::SessionOver)?;
+        if !self.ending {
+            session.living()?.heard = Instant::now();
+        }
+        Ok(session)
+    }
 }
 
 impl Sessions {
@@ -72,22 +85,12 @@ impl Sessions {
     /// The session, which has given a sign of life by this.
     pub(super) fn find(&self, id: SessionId) -> Result<Arc<Session>, Refusal> {
         let open = self.open.read().expect(UNPOISONED);
-        if open.ending {
-            return Err(Refusal::SessionOver);
-        }
-        let session = open.by_id.get(&id).cloned().ok_or(Refusal::SessionOver)?;
-        session.living()?.heard = Instant::now();
-        Ok(session)
+        if open.ending { Err(Refusal::SessionOver) } else { open.find(id) }
     }
 
     /// The session that gives something back, which it may also while the node leaves.
     pub(super) fn find_to_release(&self, id: SessionId) -> Result<Arc<Session>, Refusal> {
-        let open = self.open.read().expect(UNPOISONED);
-        let session = open.by_id.get(&id).cloned().ok_or(Refusal::SessionOver)?;
-        if !open.ending {
-            session.living()?.heard = Instant::now();
-        }
-        Ok(session)
+        self.open.read().expect(UNPOISONED).find(id)
     }
 
     fn begin_to_end(&self) -> Vec<Arc<Session>> {
@@ -423,12 +426,4 @@ impl Drop for Waiting {
             state.heard = Instant::now();
         }
     }
-}
-
-/// A mutex is poisoned by a panic under it, and nothing under these can panic.
-const UNPOISONED: &str = "nothing panics under this lock";
-
-/// Whole milliseconds, which every TTL has.
-pub(super) fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -19,6 +19,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
 use super::{ClientConfig, ClientError, Endpoint};
+use crate::UNPOISONED;
 use crate::api::messages::Problem;
 use crate::prompt::Prompt;
 use crate::socket::tune;
@@ -275,6 +276,3 @@ fn told(error: impl std::error::Error) -> String {
         None => error.to_string(),
     }
 }
-
-/// A mutex is poisoned by a panic under it, and nothing under these can panic.
-const UNPOISONED: &str = "nothing panics under this lock";

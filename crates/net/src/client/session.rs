@@ -12,6 +12,7 @@ use super::clock::Moment;
 use super::connection::{Caller, Trouble};
 use super::{ClientConfig, ClientError};
 use crate::api::messages::{Held, KeptAlive, OpenSession, SessionId, SessionOpened, SessionStatus};
+use crate::report::milliseconds;
 
 /// How long a node may take to open or end a session.
 pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -41,7 +42,7 @@ struct Standing {
 impl Session {
     /// Opens a session, and keeps it alive.
     pub(super) async fn open(caller: Caller, config: &ClientConfig) -> Result<Arc<Self>, Trouble> {
-        let ttl_ms = u64::try_from(config.ttl.as_millis()).unwrap_or(u64::MAX);
+        let ttl_ms = milliseconds(config.ttl);
         let question = OpenSession { ttl_ms, owner: config.owner.clone() };
         let sent = Moment::now();
         let asked = caller.post("/v1/sessions", &question);

@@ -10,6 +10,8 @@ mod transport;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::{Chance, for_seeds};
 
 use std::sync::{Arc, Mutex, PoisonError};
 

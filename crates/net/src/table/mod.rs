@@ -330,6 +330,8 @@ impl Table {
             }
         };
         self.act_in(views, &cell, |act| match *payload {
+            Payload::Message { fence, .. } | Payload::Freed { fence, .. }
+                if !act.believes(from, fence) => {}
             Payload::Message { fence, message, .. } => act.deliver(from, fence, message),
             Payload::Wake { .. } => act.wake(),
             Payload::Take { .. } if !self.is_leaving() => act.fetch(),

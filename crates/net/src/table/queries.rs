@@ -9,7 +9,7 @@ use skeptron_core::NodeId;
 use tokio::sync::mpsc;
 
 use super::Table;
-use crate::report::{Holder, LockStatus};
+use crate::report::{Holder, LockStatus, milliseconds};
 use crate::wire::{Envelope, Payload};
 
 type Answers = mpsc::Sender<(NodeId, Vec<LockStatus>)>;
@@ -65,7 +65,7 @@ impl Table {
                 let state = cell.state();
                 let holder = state.holder.as_ref().map(|hold| Holder {
                     fence: hold.fence,
-                    held_ms: u64::try_from(hold.since.elapsed().as_millis()).unwrap_or(u64::MAX),
+                    held_ms: milliseconds(hold.since.elapsed()),
                     owner: hold.owner.to_string(),
                 });
                 state.in_use().then(|| LockStatus {

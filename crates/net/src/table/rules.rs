@@ -190,10 +190,6 @@ impl Act<'_> {
             }
             None => {}
         }
-        if fence > MOST_COUNTED {
-            self.refuse(from, Refused::Unexpected("a fence that no number of entries leads to"));
-            return;
-        }
         self.begin();
         self.state.fence.receive(fence);
         if self.should_park() {
@@ -260,6 +256,14 @@ impl Act<'_> {
         if let Err(refused) = self.step(Turn::Deliver { from, message: &message }) {
             self.refuse(from, refused);
         }
+    }
+
+    /// Whether a member may have counted that far.
+    pub(super) fn believes(&self, from: NodeId, fence: u64) -> bool {
+        if fence > MOST_COUNTED {
+            self.refuse(from, Refused::Unexpected("a fence that no number of entries leads to"));
+        }
+        fence <= MOST_COUNTED
     }
 
     fn refuse(&self, from: NodeId, refused: Refused) {

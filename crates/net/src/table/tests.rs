@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::{Asked, Table, Wait, token};
 use crate::config::Config;
 use crate::guard::Guard;
-use crate::link::{Inbox, Post};
+use crate::link::{Chance, Inbox, Post, for_seeds};
 use crate::observe::Observer;
 use crate::plan::{Plan, Plans};
 use crate::view::{Lease, Member, View, ViewService};
@@ -74,7 +74,7 @@ struct System {
     network: Arc<Network>,
     tables: Vec<Arc<Table>>,
     service: Arc<Decided>,
-    dice: u64,
+    chance: Chance,
 }
 
 impl System {
@@ -104,17 +104,14 @@ impl System {
         let tables: Vec<_> = (0..nodes).map(table).collect();
         let inboxes = tables.iter().map(|table| Arc::clone(table.reception())).collect();
         network.inboxes.set(inboxes).unwrap_or_else(|_| unreachable!("set once"));
-        let mut system = System { network, tables, service, dice: 1 };
+        let mut system = System { network, tables, service, chance: Chance::new(1) };
         system.tables.iter().for_each(|table| table.open());
         system.settle();
         system
     }
 
     fn roll(&mut self, sides: usize) -> usize {
-        self.dice ^= self.dice << 13;
-        self.dice ^= self.dice >> 7;
-        self.dice ^= self.dice << 17;
-        usize::try_from(self.dice % sides as u64).unwrap()
+        self.chance.below(sides)
     }
 
     /// Delivers one message of a random link; whether there was one.
@@ -206,27 +203,17 @@ fn resting() -> impl Iterator<Item = &'static str> {
     catalogue::sound().map(|info| info.name).filter(|&name| name != "token-ring")
 }
 
-fn seed_from_environment(default: std::ops::Range<u64>) -> std::ops::Range<u64> {
-    match std::env::var("SKEPTRON_SEED").ok().and_then(|seed| seed.parse().ok()) {
-        Some(seed) => seed..seed + 1,
-        None => default,
-    }
-}
-
 #[tokio::test]
 async fn random_schedules_with_cancellations_and_views_keep_exclusion_and_fences() {
     for algorithm in resting() {
-        for seed in seed_from_environment(1..300) {
-            eprintln!("SKEPTRON_SEED={seed} (replays this one), {algorithm}");
-            storm(algorithm, seed);
-        }
+        for_seeds(300, |seed| storm(algorithm, seed));
     }
 }
 
 fn storm(algorithm: &str, seed: u64) {
     let handovers = (seed % 3) as u32;
     let mut system = System::new(3, algorithm, |config| config.handovers = handovers);
-    system.dice = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    system.chance = Chance::new(seed);
     let (mut exclusion, mut fences) = (Exclusion::default(), FenceMonitor::default());
     let mut waiting: Vec<(usize, Waiting)> = Vec::new();
     let mut inside: Option<(usize, Guard)> = None;

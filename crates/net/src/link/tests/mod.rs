@@ -8,6 +8,8 @@ mod session;
 mod speed;
 mod weather;
 
+pub(crate) use weather::{Chance, for_seeds};
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

@@ -9,10 +9,10 @@ use crate::link::session::{Broken, Frame, Session, SessionLimits, Taken};
 use crate::wire::{Unframer, append_frame, decode};
 
 /// All chance of a test, from its seed.
-pub(super) struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Chance(seed)
     }
 
@@ -25,7 +25,7 @@ impl Chance {
     }
 
     /// Uniform in `0 … n−1`.
-    pub(super) fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.bits() % n as u64) as usize
     }
 
@@ -36,7 +36,7 @@ impl Chance {
 }
 
 /// Runs `test` with many seeds, or with the one in `SKEPTRON_SEED`; a panic is preceded by its seed.
-pub(super) fn for_seeds(seeds: u64, mut test: impl FnMut(u64)) {
+pub(crate) fn for_seeds(seeds: u64, mut test: impl FnMut(u64)) {
     let chosen = std::env::var("SKEPTRON_SEED").ok().and_then(|seed| seed.parse().ok());
     let range = chosen.map_or(0..seeds, |seed: u64| seed..seed + 1);
     for seed in range {
