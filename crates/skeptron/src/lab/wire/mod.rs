@@ -1,0 +1,26 @@
+//! What goes between the page and its server: each subject is one file. Nodes are counted from 1, times
+//! are ticks. `ui/wire.d.ts` is generated from these types.
+
+mod catalogue;
+mod jobs;
+mod run;
+
+pub use catalogue::{
+    About, AlgorithmInfo, BrokenInfo, ClaimInfo, GalleryItem, Limits, Note, VariableInfo,
+};
+pub use jobs::{
+    AssumptionsRequest, CheckProgress, CheckRequest, CheckResult, CheckedProperty, CompareRequest,
+    OptimiseRequest, Progress, QuorumRequest, StructureRequest,
+};
+pub use run::{
+    Act, Acts, AlgorithmKind, Cut, Deed, Figure, Lamp, NodeState, RecordBatch, RecordKind, RunEnd,
+    RunHeader, RunMade, RunReason, RunRecord, RunRequest, SimOptions, StateChange, StateChunk,
+    Topology, Variable,
+};
+
+/// Why something cannot be done.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize, ts_rs::TS)]
+pub struct Failure {
+    /// A sentence that names the cause and the remedy.
+    pub error: String,
+}
