@@ -27,7 +27,6 @@ mod post;
 mod print;
 mod progress;
 mod question;
-mod state;
 mod trace;
 
 /// How many nodes if nothing says otherwise: with two there is no third who interferes.

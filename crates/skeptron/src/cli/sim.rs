@@ -18,9 +18,9 @@ use super::system::{Elected, Network, SystemArgs};
 use super::traces::{self, TraceFile};
 use super::{Verdict, names};
 
-mod election;
+pub(crate) mod election;
 mod faults;
-mod print;
+pub(crate) mod print;
 mod seeds;
 mod workload;
 
