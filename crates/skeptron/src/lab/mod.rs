@@ -1,12 +1,18 @@
 //! The lab: one web page, served from this binary, that runs, checks and shows the algorithms.
 
 mod assets;
+mod assumptions;
 mod body;
 mod catalogue;
+mod check;
+mod compare;
 mod files;
 mod gallery;
+mod job;
+mod quorum;
 mod refusal;
 mod runs;
+mod structure;
 pub mod wire;
 
 use std::sync::Arc;
@@ -37,7 +43,7 @@ pub struct Lab {
 pub fn router(lab: Lab) -> Router {
     let mut router = assets::router(lab.page.clone());
     if lab.runs {
-        router = router.merge(runs::router(lab.page.clone()));
+        router = router.merge(runs::router(lab.page.clone())).merge(job::router());
     }
     let own = Router::new()
         .route("/lab/about", get(about))
