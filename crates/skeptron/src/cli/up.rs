@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Result, bail, ensure};
+use axum::Router;
 use clap::Args;
 use serde::Serialize;
 use skeptron_core::NodeId;
@@ -14,6 +15,7 @@ use super::logs;
 use super::plans;
 use super::runtime::{self, Signals};
 use super::system::SystemArgs;
+use crate::lab::{self, Lab, Page};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("nodes", |nodes| nodes.help("How many nodes [default: 3, or as many as the layout has]")))]
@@ -92,9 +94,10 @@ impl UpArgs {
     async fn serve(self, plans: Plans, nodes: usize, out: &mut impl Write) -> Result<Verdict> {
         let mut signals = Signals::listen(&Signals::ENDING)?;
         let cluster = Cluster::start(nodes, plans).await?;
+        let lab = lab::router(Lab { page: Page::Embedded, runs: true });
         let mut apis = Vec::new();
         for node in &cluster.nodes {
-            apis.push(self.api(node).await?);
+            apis.push(self.api(node, lab.clone()).await?);
         }
         self.announce(&apis, out)?;
         signals.next().await;
@@ -112,13 +115,13 @@ impl UpArgs {
         })
     }
 
-    async fn api(&self, node: &Node) -> Result<Api> {
+    async fn api(&self, node: &Node, lab: Router) -> Result<Api> {
         let id = node.id();
         let own = usize::from(self.port) + id.index();
         let port = if self.port == 0 { 0 } else { own };
         let config =
             ApiConfig { listen: vec![format!("127.0.0.1:{port}")], ..ApiConfig::default() };
-        match Api::start(node.clone(), config).await {
+        match Api::start_with(node.clone(), config, lab).await {
             Ok(api) => Ok(api),
             Err(ApiError::Listen { address, source }) => bail!(
                 "{id} cannot answer at {address}: {source}; choose other ports with --port, or let \
@@ -159,13 +162,16 @@ impl UpArgs {
             _ => String::new(),
         };
         let (first, second) = (at(0), at(1));
+        let page = urls.first().map_or("", String::as_str);
         writeln!(
             out,
             "\nTry, in other terminals:\n  \
              skeptron lock demo{first} -- sh -c 'echo fence $SKEPTRON_FENCE; sleep 20'\n  \
              skeptron lock demo{second} -- echo 'now it is my turn'\n  \
              skeptron locks{first}\n\
-             The second waits for the first, at another node. Ctrl-C ends the cluster."
+             The second waits for the first, at another node.\n  \
+             The lab: {page}/\n\
+             It shows this cluster at work, in a browser. Ctrl-C ends the cluster."
         )?;
         Ok(())
     }

@@ -17,9 +17,15 @@ pub mod wire;
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::middleware::Next;
+use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router, middleware};
+use futures_util::StreamExt as _;
+use skeptron_net::api::Closing;
 
 pub use assets::Page;
 use refusal::Refusal;
@@ -50,7 +56,25 @@ pub fn router(lab: Lab) -> Router {
         .route("/lab/algorithms", get(algorithms))
         .route("/lab/scenarios", get(scenarios))
         .with_state(Arc::new(lab));
-    router.merge(own).layer(middleware::map_response(assets::guarded))
+    router
+        .merge(own)
+        .layer(middleware::map_response(assets::guarded))
+        .layer(middleware::from_fn(end_with_the_site))
+}
+
+/// Streams have no end of their own: they end when the site closes.
+async fn end_with_the_site(request: Request, next: Next) -> Response {
+    let closing = request.extensions().get::<Closing>().cloned();
+    let response = next.run(request).await;
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    match closing {
+        Some(closing) if kind.is_some_and(|kind| kind == "text/event-stream") => {
+            response.map(|body| {
+                Body::from_stream(body.into_data_stream().take_until(Box::pin(closing.begun())))
+            })
+        }
+        _ => response,
+    }
 }
 
 /// All paths, where there are no others.

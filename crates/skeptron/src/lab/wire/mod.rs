@@ -2,6 +2,8 @@
 //! are ticks. `ui/wire.d.ts` is generated from these types.
 
 mod catalogue;
+#[cfg(test)]
+mod declarations;
 mod jobs;
 mod reports;
 mod run;
