@@ -13,7 +13,7 @@ use crate::guard::Guard;
 use crate::link::{Links, Post as _};
 use crate::observe::Observer;
 use crate::plan::Plans;
-use crate::report::{LockStatus, Status, milliseconds};
+use crate::report::{LockStatus, MessageCount, Status, milliseconds};
 use crate::table::{Asked, Table};
 use crate::view::{Fixed, ViewService};
 
@@ -278,6 +278,12 @@ impl Node {
     /// The same of all members, by name and node, and the members that did not answer in time.
     pub async fn locks(&self, prefix: &str) -> (Vec<LockStatus>, Vec<NodeId>) {
         self.parts.table.all_locks(prefix, false).await
+    }
+
+    /// How many messages of each kind it has sent and taken.
+    #[must_use]
+    pub fn messages(&self) -> Vec<MessageCount> {
+        self.parts.table.messages()
     }
 
     /// What can be seen from outside: events and metrics.

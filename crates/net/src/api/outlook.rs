@@ -145,6 +145,7 @@ fn lock_of(what: &What) -> Option<&str> {
         What::Requested { lock }
         | What::Entered { lock, .. }
         | What::Released { lock, .. }
+        | What::Withdrawn { lock }
         | What::Lost { lock, .. }
         | What::Sent { lock, .. }
         | What::Received { lock, .. } => Some(lock),
