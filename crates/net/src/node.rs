@@ -308,6 +308,12 @@ impl Node {
         self.parts.table.leave();
     }
 
+    /// Whether it takes no more requests.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.parts.table.is_leaving()
+    }
+
     /// Waits until nothing is held here, but no longer than that.
     pub async fn idle_within(&self, grace: Duration) {
         self.parts.table.idle_within(grace).await;

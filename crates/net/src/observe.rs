@@ -104,6 +104,23 @@ pub enum What {
     },
 }
 
+impl What {
+    /// Which lock it is about, if any.
+    #[must_use]
+    pub fn lock(&self) -> Option<&str> {
+        match self {
+            What::Requested { lock }
+            | What::Entered { lock, .. }
+            | What::Released { lock, .. }
+            | What::Withdrawn { lock }
+            | What::Lost { lock, .. }
+            | What::Sent { lock, .. }
+            | What::Received { lock, .. } => Some(lock),
+            What::LinkUp { .. } | What::LinkDown { .. } | What::View { .. } => None,
+        }
+    }
+}
+
 /// Labels of messages counted by algorithm and kind.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct MessageLabels {
