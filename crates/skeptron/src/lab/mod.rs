@@ -5,6 +5,7 @@ mod assumptions;
 mod body;
 mod catalogue;
 mod check;
+mod cluster;
 mod compare;
 mod files;
 mod gallery;
@@ -28,6 +29,7 @@ use futures_util::StreamExt as _;
 use skeptron_net::api::Closing;
 
 pub use assets::Page;
+pub use cluster::Live;
 use refusal::Refusal;
 use wire::{About, AlgorithmInfo, GalleryItem, Limits};
 
@@ -42,6 +44,8 @@ pub struct Lab {
     pub page: Page,
     /// Whether it may simulate and check: not on a machine that has other work to do.
     pub runs: bool,
+    /// The cluster that it shows, if there is one.
+    pub cluster: Option<Arc<Live>>,
 }
 
 /// All paths of the lab. What is at no path is left to whoever serves it.
@@ -50,6 +54,9 @@ pub fn router(lab: Lab) -> Router {
     let mut router = assets::router(lab.page.clone());
     if lab.runs {
         router = router.merge(runs::router(lab.page.clone())).merge(job::router());
+    }
+    if let Some(live) = &lab.cluster {
+        router = router.merge(cluster::router(Arc::clone(live)));
     }
     let own = Router::new()
         .route("/lab/about", get(about))
@@ -87,7 +94,7 @@ pub fn site(lab: Lab) -> Router {
 
 async fn about(State(lab): State<Arc<Lab>>) -> Json<About> {
     let version = env!("CARGO_PKG_VERSION").into();
-    Json(About { version, runs: lab.runs, cluster: false, limits: LIMITS })
+    Json(About { version, runs: lab.runs, cluster: lab.cluster.is_some(), limits: LIMITS })
 }
 
 async fn algorithms() -> Json<Vec<AlgorithmInfo>> {
