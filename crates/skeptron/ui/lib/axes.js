@@ -83,6 +83,7 @@ function decades(values) {
   const positive = values.filter((value) => value > 0);
   const ticks = values.length > positive.length ? [0] : [];
   if (positive.length === 0) return ticks;
+  if (Math.max(...positive) < 8 * Math.min(...positive)) return [...ticks, ...even(positive).filter((tick) => tick > 0)];
   const low = Math.floor(Math.log10(Math.min(...positive)));
   const high = Math.ceil(Math.log10(Math.max(...positive)));
   const factors = high - low <= 3 ? [1, 2, 5] : [1];
