@@ -143,7 +143,7 @@ function contents(cell) {
 function ending(frame, surprises) {
   const agreement = surprises === null ? null : h("p", { class: surprises === 0 ? "notice good" : "notice bad", role: "status", "data-test": "assumptions-done" },
     surprises === 0 ? "✓ Where the papers say something, every cell agrees with them." : `✗ ${surprises} cells are not as the papers say.`);
-  const legend = h("dl", { class: "legend small" },
+  const legend = h("dl", { class: "meanings small" },
     h("dt", {}, h("span", { class: "cell good" }, "✓ holds")),
     h("dd", {}, "proved for this system: no interleaving violates anything that is promised"),
     h("dt", {}, h("span", { class: "cell bad" }, "✗ two inside 7")),

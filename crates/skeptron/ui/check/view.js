@@ -3,6 +3,7 @@ import { h, clear, complaint } from "../lib/dom.js";
 import { note, href } from "../lib/address.js";
 import { algorithms } from "../lib/form.js";
 import { job } from "../lib/job.js";
+import { sheet } from "../lib/sheet.js";
 import { fromParams, toParams } from "./question.js";
 import { questionForm } from "./form.js";
 import { livePlot, short } from "./live.js";
@@ -31,8 +32,8 @@ const MOST_ANSWERS = 12;
  * @returns {() => void}
  */
 export function show(root, address) {
+  sheet("/ui/check/view.css");
   const page = h("div", { class: "page check" },
-    h("link", { rel: "stylesheet", href: "/ui/check/view.css" }),
     h("header", {}, h("h1", {}, "Check"),
       h("p", {}, "A simulation shows one run. The checker explores every run of a small system: every order in which ",
         "requests, messages and faults can come. What holds then is proved for that system; what does not is shown by a shortest run."),
