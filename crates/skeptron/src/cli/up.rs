@@ -66,7 +66,7 @@ struct Endpoint {
 const MOST_NODES: usize = 64;
 
 /// A port, for clap.
-fn port(text: &str) -> Result<u16, &'static str> {
+pub(crate) fn port(text: &str) -> Result<u16, &'static str> {
     text.parse().map_err(|_| "a port is a whole number from 0 to 65535")
 }
 
