@@ -97,6 +97,7 @@ export async function getText(path) {
  * @returns {Promise<void>}
  */
 export async function stream(path, { body, signal, on }) {
+  /** @type {RequestInit} */
   const init = body === undefined
     ? { signal, headers: { Accept: "text/event-stream" } }
     : { signal, method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
@@ -119,12 +120,13 @@ export async function stream(path, { body, signal, on }) {
  * @returns {AsyncGenerator<{ event: string, data: string }>}
  */
 async function* events(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
   let rest = "";
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    rest += value;
+    rest += decoder.decode(value, { stream: true });
     let end;
     while ((end = rest.indexOf("\n\n")) >= 0) {
       const event = parsed(rest.slice(0, end));
