@@ -158,7 +158,7 @@ class Marks {
     else if (kind === "crash") this.#crashes(node, t);
     else if (kind === "send" && message !== undefined) this.#flying.set(message, record);
     else if (kind === "deliver" && message !== undefined) this.#arrives(message, t, node);
-    else if (kind === "lose" && message !== undefined) this.#flying.delete(message);
+    else if (kind === "lose" && message !== undefined) this.#isLost(message);
     else if (kind === "violation") this.#cross("violated", node, t);
     else if (kind === "elect" && record.leader === node) {
       this.#points.push(s("circle", { class: "leads", cx: this.#x(t), cy: this.#y(node), r: 4 }));
@@ -168,10 +168,7 @@ class Marks {
   /** Everything in the order of painting. @returns {SVGElement[]} */
   finished() {
     for (const node of [...this.#since.keys()]) this.#becomes(node, this.#last, null);
-    for (const { node, to, t, label } of this.#flying.values()) {
-      if (to !== undefined) this.#arrow(label, t, node, this.#last, (node + to) / 2);
-    }
-    this.#flying.clear();
+    for (const message of [...this.#flying.keys()]) this.#isLost(message);
     return [...this.#arrows, ...this.#bars, ...this.#points];
   }
 
@@ -204,14 +201,22 @@ class Marks {
     const sent = this.#flying.get(message);
     if (!sent) return;
     this.#flying.delete(message);
-    this.#arrow(sent.label, sent.t, sent.node, t, node);
+    this.#line(sent, this.#x(t), this.#y(node), "message");
   }
 
-  /** @param {string | undefined} label @param {number} t1 @param {number} from @param {number} t2 @param {number} to */
-  #arrow(label, t1, from, t2, to) {
-    const name = label ?? "";
-    if (!this.#labels.includes(name)) this.#labels.push(name);
-    const series = (this.#labels.indexOf(name) % 8) + 1;
-    this.#arrows.push(s("line", { class: `message series-${series}`, x1: this.#x(t1), y1: this.#y(from), x2: this.#x(t2), y2: this.#y(to) }));
+  /** What never arrives ends midway. @param {number} message */
+  #isLost(message) {
+    const sent = this.#flying.get(message);
+    if (!sent || sent.to === undefined) return;
+    this.#flying.delete(message);
+    this.#line(sent, this.#x(sent.t) + 6, (this.#y(sent.node) + this.#y(sent.to)) / 2, "message lost");
+  }
+
+  /** @param {RunRecord} sent @param {number} x2 @param {number} y2 @param {string} what */
+  #line(sent, x2, y2, what) {
+    const label = sent.label ?? "";
+    if (!this.#labels.includes(label)) this.#labels.push(label);
+    const series = (this.#labels.indexOf(label) % 8) + 1;
+    this.#arrows.push(s("line", { class: `${what} series-${series}`, x1: this.#x(sent.t), y1: this.#y(sent.node), x2, y2 }));
   }
 }

@@ -12,6 +12,8 @@ import { glimpses } from "./glimpse.js";
 
 /** The group that the server fills. */
 const COUNTEREXAMPLES = "counterexamples";
+/** From left to right through a lecture. */
+const GROUPS = ["permissions", "quorums", "tokens", "elections", "assumptions dropped", COUNTEREXAMPLES];
 
 /**
  * @param {HTMLElement} root
@@ -88,7 +90,7 @@ function toolbar(filter, cards, known, count, apply) {
     apply();
     note("scenarios", Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== "")));
   };
-  const search = entry(filter.words, () => {}, { type: "search", class: "search", placeholder: "deadlock, token, crash …" });
+  const search = entry(filter.words, () => {}, { class: "search", placeholder: "deadlock, token, crash …" });
   search.addEventListener("input", () => {
     filter.words = search.value;
     changed();
@@ -110,7 +112,7 @@ function fits(card, filter) {
 }
 
 /**
- * The sections of the gallery, in the order in which their groups first occur.
+ * The sections of the gallery; a group that is not among `GROUPS` comes first.
  * @param {Card[]} cards
  * @returns {HTMLElement[]}
  */
@@ -118,7 +120,8 @@ function grouped(cards) {
   /** @type {Map<string, Card[]>} */
   const groups = new Map();
   for (const card of cards) groups.set(card.item.group, [...(groups.get(card.item.group) ?? []), card]);
-  return [...groups].map(([group, cards]) => h("section", { "aria-label": heading(group) },
+  const inOrder = [...groups].sort(([a], [b]) => GROUPS.indexOf(a) - GROUPS.indexOf(b));
+  return inOrder.map(([group, cards]) => h("section", { "aria-label": heading(group) },
     h("h2", {}, heading(group)),
     group === COUNTEREXAMPLES && h("p", { class: "muted" }, "One rule of each is wrong, as in much lecture code. The "
       + "checker explores every interleaving of a small system; this is the shortest that goes wrong."),
