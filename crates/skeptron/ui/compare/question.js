@@ -87,8 +87,10 @@ export function sizesOf(text) {
 }
 
 /**
+ * A whole number above 0, or a complaint that names the field.
  * @param {string} text
  * @param {string} name
+ * @returns {number}
  */
 export function whole(text, name) {
   const number = Number(text);

@@ -135,7 +135,7 @@ function electionForm(infos, set) {
     { element: network, show: (/** @type {Question} */ question) => { graph.value = question.graph; } },
     text("detector", "Failure detector", DETECTORS, "perfect:DELAY, or imperfect:DELAY,RATE,LASTING"),
     text("latency", "Latency", LATENCIES, "How long a message takes: a distribution, or three-dc"),
-    time("call", "Call at", "suspicion", "When the initiators call; empty: when they suspect the leader, or at 0 if nobody can be suspected"),
+    time("call", "Call at", "auto", "When the initiators call; empty: when they suspect the leader, or at 0 if nobody can be suspected"),
     time("crashAt", "Crash at", "0", "When the crossed nodes stop"),
     time("back", "Back at", "never", "When they restart; empty for never"),
     time("seed", "Seed", "1", "Determines all chance"),
