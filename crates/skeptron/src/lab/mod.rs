@@ -3,6 +3,7 @@
 mod assets;
 mod body;
 mod catalogue;
+mod counterexamples;
 mod files;
 mod gallery;
 mod refusal;
@@ -89,5 +90,7 @@ async fn algorithms() -> Json<Vec<AlgorithmInfo>> {
 }
 
 async fn scenarios(State(lab): State<Arc<Lab>>) -> Result<Json<Vec<GalleryItem>>, Refusal> {
-    Ok(Json(gallery::items(&lab.page)?))
+    let mut items = gallery::items(&lab.page)?;
+    items.extend(counterexamples::items());
+    Ok(Json(items))
 }

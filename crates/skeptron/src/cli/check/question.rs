@@ -87,7 +87,7 @@ impl Question {
 
     /// The run in which `property` is violated. One step takes one unit of time; what the nodes do when
     /// they start happens at 0.
-    pub(super) fn trace(
+    pub(crate) fn trace(
         &self,
         property: Property,
         counterexample: &Counterexample,
