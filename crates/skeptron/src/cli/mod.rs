@@ -9,7 +9,7 @@ use clap_complete::Shell;
 
 mod bench;
 pub mod check;
-mod compare;
+pub(crate) mod compare;
 mod duration;
 mod estimate;
 pub mod explain;
@@ -27,7 +27,7 @@ mod reach;
 mod runtime;
 pub mod sim;
 mod status;
-mod structure;
+pub(crate) mod structure;
 pub mod system;
 pub(crate) mod table;
 pub mod textbook;

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -15,7 +16,7 @@ use skeptron_net::{Node, Security};
 use super::Verdict;
 use super::logs;
 use super::runtime::{self, Signals};
-use crate::lab::{self, Lab, Page};
+use crate::lab::{self, Lab, Live, Page};
 use configure::Configured;
 use settings::Settings;
 
@@ -95,15 +96,21 @@ impl NodeArgs {
         let scheme = if api.identity.is_some() { "https" } else { "http" };
         let unix = api.unix.clone();
         let node = Node::start(config).await?;
+        let live = Live::alone(node.clone());
         let page = match lab {
             // Those who wait for locks need the machine more than simulations do.
-            true => lab::router(Lab { page: Page::Embedded, runs: false }),
+            true => lab::router(Lab {
+                page: Page::Embedded,
+                runs: false,
+                cluster: Some(Arc::clone(&live)),
+            }),
             false => Router::new(),
         };
         let api = Api::start_with(node.clone(), api, page).await?;
         let urls = api.addresses().iter().map(|address| format!("{scheme}://{address}"));
         let sockets = unix.iter().map(|path| format!("unix:{}", path.display()));
         let urls: Vec<String> = urls.chain(sockets).collect();
+        live.answers_at(vec![urls.clone()]);
         if self.json {
             let node = node.id();
             let ready = Ready { ready: true, cluster: &cluster, node, listen: &listen, api: urls };

@@ -156,9 +156,10 @@ pub struct SimArgs {
 }
 
 /// The order of a channel, as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ChannelOrder {
     /// As sent.
+    #[default]
     Fifo,
     /// Messages may overtake each other.
     Any,

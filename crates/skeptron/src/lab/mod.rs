@@ -1,13 +1,20 @@
 //! The lab: one web page, served from this binary, that runs, checks and shows the algorithms.
 
 mod assets;
+mod assumptions;
 mod body;
 mod catalogue;
+mod check;
+mod cluster;
+mod compare;
 mod counterexamples;
 mod files;
 mod gallery;
+mod job;
+mod quorum;
 mod refusal;
 mod runs;
+mod structure;
 pub mod wire;
 
 use std::sync::Arc;
@@ -23,6 +30,7 @@ use futures_util::StreamExt as _;
 use skeptron_net::api::Closing;
 
 pub use assets::Page;
+pub use cluster::Live;
 use refusal::Refusal;
 use wire::{About, AlgorithmInfo, GalleryItem, Limits};
 
@@ -37,6 +45,8 @@ pub struct Lab {
     pub page: Page,
     /// Whether it may simulate and check: not on a machine that has other work to do.
     pub runs: bool,
+    /// The cluster that it shows, if there is one.
+    pub cluster: Option<Arc<Live>>,
 }
 
 /// All paths of the lab. What is at no path is left to whoever serves it.
@@ -44,7 +54,10 @@ pub struct Lab {
 pub fn router(lab: Lab) -> Router {
     let mut router = assets::router(lab.page.clone());
     if lab.runs {
-        router = router.merge(runs::router(lab.page.clone()));
+        router = router.merge(runs::router(lab.page.clone())).merge(job::router());
+    }
+    if let Some(live) = &lab.cluster {
+        router = router.merge(cluster::router(Arc::clone(live)));
     }
     let own = Router::new()
         .route("/lab/about", get(about))
@@ -82,7 +95,7 @@ pub fn site(lab: Lab) -> Router {
 
 async fn about(State(lab): State<Arc<Lab>>) -> Json<About> {
     let version = env!("CARGO_PKG_VERSION").into();
-    Json(About { version, runs: lab.runs, cluster: false, limits: LIMITS })
+    Json(About { version, runs: lab.runs, cluster: lab.cluster.is_some(), limits: LIMITS })
 }
 
 async fn algorithms() -> Json<Vec<AlgorithmInfo>> {
