@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use skeptron_core::Claim;
 use skeptron_core::catalogue::{
-    Algorithm, Breaks, Claims, ElectionInfo, Entry, Info, Layout, Order,
+    Algorithm, Breaks, Claims, ElectionInfo, Entry, Info, Layout, Order, Variable,
 };
 
 use super::list;
@@ -109,6 +109,11 @@ impl Page {
         page.line("## Rules\n");
         for (number, rule) in info.rules.iter().enumerate() {
             page.line(&format!("{}. {rule}", number + 1));
+        }
+        page.line("\n## Variables\n");
+        page.line("| in the paper | says |\n|---|---|");
+        for Variable { symbol, meaning, .. } in info.variables {
+            page.line(&format!("| {symbol} | {meaning} |"));
         }
         page
     }
