@@ -70,10 +70,18 @@ export class Controls {
     const nodes = entry(String(this.sim.nodes ?? this.nodes), (value) => this.#number("nodes", value), { type: "number", min: 1, max: 1000, "data-test": "play-nodes" });
     nodes.classList.add("play-narrow");
     const parts = [field("Algorithm", algorithm, info?.idea), field("Nodes", nodes)];
-    for (const layout of layoutsOf(info)) parts.push(this.#presets(layout, layout.option));
+    for (const layout of this.#layouts(info)) parts.push(this.#presets(layout, layout.option));
     if (info?.kind !== "election") parts.push(this.#presets(WORKLOAD, "workload"), this.#presets(SECTION, "section"));
     parts.push(this.#presets(LATENCY, "latency"));
     return parts;
+  }
+
+  /** @param {AlgorithmInfo | undefined} info */
+  #layouts(info) {
+    const layout = info && LAYOUTS[info.layout];
+    if (!layout) return [];
+    // Of Sanders' structures only Maekawa's is made of quorums.
+    return info.layout === "structure" && !this.sim.structure ? [layout, LAYOUTS.quorums] : [layout];
   }
 
   #requests() {
@@ -204,11 +212,4 @@ export class Controls {
     const empty = value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
     this.wanted({ ...this.sim, [option]: empty ? undefined : value });
   }
-}
-
-/** @param {AlgorithmInfo | undefined} info */
-function layoutsOf(info) {
-  const layout = info && LAYOUTS[info.layout];
-  if (!layout) return [];
-  return info.layout === "structure" ? [layout, LAYOUTS.quorums] : [layout];
 }

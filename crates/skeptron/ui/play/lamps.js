@@ -35,11 +35,11 @@ export class Lamps {
    */
   #lamp(lamp, position) {
     const properties = { "data-test": `lamp-${lamp.property}`, title: lamp.detail };
-    if (lamp.holds === null) return h("span", { ...properties, class: "chip", "data-state": "unclaimed" }, "–", lamp.property);
+    if (lamp.holds === null) return h("span", { ...properties, class: "chip", "data-state": "unclaimed" }, h("span", {}, "–"), lamp.property);
     const at = lamp.at;
-    if (lamp.holds || (at !== null && at >= position)) return h("span", { ...properties, class: "chip good", "data-state": "good" }, "✓", lamp.property);
-    if (at === null) return h("span", { ...properties, class: "chip bad", "data-state": "bad" }, "✕", `${lamp.property} violated`);
-    return h("button", { ...properties, type: "button", class: "chip bad", "data-state": "bad", onclick: () => this.jump(at + 1) }, "✕", `${lamp.property} violated`);
+    if (lamp.holds || (at !== null && at >= position)) return h("span", { ...properties, class: "chip good", "data-state": "good" }, h("span", {}, "✓"), lamp.property);
+    if (at === null) return h("span", { ...properties, class: "chip bad", "data-state": "bad" }, h("span", {}, "✕"), `${lamp.property} violated`);
+    return h("button", { ...properties, type: "button", class: "chip bad", "data-state": "bad", onclick: () => this.jump(at + 1) }, h("span", {}, "✕"), `${lamp.property} violated`);
   }
 
   /**

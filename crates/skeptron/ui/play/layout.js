@@ -10,7 +10,11 @@
  * @property {string} name what is shown, in words
  */
 
+/** With more nodes than this, links between all of them would hide everything. */
+const MOST_COMPLETE = 9;
+
 /**
+ * Where the nodes of a run stand.
  * @param {import("../wire.js").RunHeader} header
  * @returns {Layout}
  */
@@ -21,7 +25,15 @@ export function layoutOf({ nodes, topology }) {
   if (topology.coordinator !== null && !topology.quorums && !topology.request) return star(topology.coordinator - 1, nodes);
   const plane = topology.quorums && linesOfPlane(topology.quorums, nodes);
   if (plane) return plane[0].length === 3 ? fano(plane) : affine(plane, nodes);
-  return { ...plain(circle(nodes)), name: topology.request ? "Whom a node asks and informs: select one" : topology.quorums ? "Quorums: select a node to see its own" : "Every node reaches every other" };
+  const edges = topology.request || topology.quorums || nodes > MOST_COMPLETE ? [] : complete(nodes);
+  return { ...plain(circle(nodes)), edges, name: topology.request ? "Whom a node asks and informs: select one" : topology.quorums ? "Quorums: select a node to see its own" : "Every node reaches every other" };
+}
+
+/** @param {number} nodes */
+function complete(nodes) {
+  const edges = [];
+  for (let from = 0; from < nodes; from++) for (let to = from + 1; to < nodes; to++) edges.push({ from, to, directed: false });
+  return edges;
 }
 
 /** @param {Place[]} places @returns {Layout} */

@@ -31,13 +31,14 @@ const ENTRIES = 20;
  * What an address asks for.
  * @param {URLSearchParams} params
  * @param {GalleryItem[]} gallery
+ * @param {import("../wire.js").AlgorithmInfo[]} infos
  * @returns {Promise<Wish>}
  */
-export async function wished(params, gallery) {
+export async function wished(params, gallery, infos) {
   const at = params.get("at");
   const selected = Number(params.get("select"));
   return {
-    source: await sourceOf(params, gallery),
+    source: await sourceOf(params, gallery, infos),
     acts: actsOf(params.get("acts")),
     at: at !== null && Number.isFinite(Number(at)) ? Number(at) : null,
     selected: Number.isInteger(selected) && selected > 0 ? selected - 1 : -1,
@@ -48,24 +49,27 @@ export async function wished(params, gallery) {
 /**
  * @param {URLSearchParams} params
  * @param {GalleryItem[]} gallery
+ * @param {import("../wire.js").AlgorithmInfo[]} infos
  * @returns {Promise<Source>}
  */
-async function sourceOf(params, gallery) {
+async function sourceOf(params, gallery, infos) {
   const packed = params.get("trace");
   if (packed) return { trace: await unpack(packed), packed };
   const scenario = params.get("scenario");
   if (scenario) return { scenario };
-  if (params.has("algorithm")) return { sim: withEntries(fromParams(params)) };
+  if (params.has("algorithm")) return { sim: withEntries(fromParams(params), infos) };
   return gallery.some((item) => item.name === WELCOME) ? { scenario: WELCOME } : { sim: WELCOME_RUN };
 }
 
 /**
- * A run for the page is short unless the user wants a long one.
+ * A run for the page is short unless the user wants a long one. Elections have no entries.
  * @param {import("../wire.js").SimOptions} sim
+ * @param {import("../wire.js").AlgorithmInfo[]} infos
  * @returns {import("../wire.js").SimOptions}
  */
-export function withEntries(sim) {
-  return sim.entries === undefined ? { ...sim, entries: ENTRIES } : sim;
+export function withEntries(sim, infos) {
+  const elects = infos.some((info) => info.name === sim.algorithm && info.kind === "election");
+  return sim.entries === undefined && !elects ? { ...sim, entries: ENTRIES } : sim;
 }
 
 /** @param {string | null} text @returns {Act[] | undefined} */

@@ -32,6 +32,8 @@ class Messages {
     /** Which kind of message, an index of `labels`. @type {number[]} */ this.label = [];
     /** @type {string[]} */ this.content = [];
     /** @type {boolean[]} */ this.copy = [];
+    /** How many messages take the same way from the same moment before it. @type {number[]} */ this.twin = [];
+    /** The last message of each way, by `from to`. @type {Map<string, number>} */ this.lastOnWay = new Map();
     /** @type {string[]} */ this.labels = [];
     /** @type {Map<number, number>} */ this.byId = new Map();
     /** The longest that any message took, in ticks. */ this.longest = 0;
@@ -99,6 +101,10 @@ class Messages {
     this.label.push(label);
     this.content.push(content);
     this.copy.push(copy);
+    const way = `${from} ${to}`;
+    const before = this.lastOnWay.get(way);
+    this.twin.push(before !== undefined && this.sentT[before] === t ? this.twin[before] + 1 : 0);
+    this.lastOnWay.set(way, this.count - 1);
   }
 }
 

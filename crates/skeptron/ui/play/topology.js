@@ -7,6 +7,8 @@ const SIZE = 100;
 /** More messages than this are not shown flying. */
 const MOST_FLYING = 80;
 const MOST_NAMED = 5;
+/** With more nodes than this, what they are is told by their discs alone. */
+const MOST_SIGNED = 9;
 /** Values that say that the token is elsewhere. */
 const ABSENT = new Set(["", "no", "none", "false", "–", "-", "∅", "0"]);
 
@@ -19,8 +21,8 @@ export class Topology {
     this.chosen = s("g", { class: "topo-chosen" });
     this.flying = s("g", { class: "topo-flying" });
     this.points = s("g", { class: "topo-points" });
-    this.svg = s("svg", { viewBox: "-126 -122 252 244", class: "play-topology-svg", role: "group", "aria-label": "Topology" },
-      s("defs", {}, tip("topo-tip"), tip("topo-tip-strong")), this.edges, this.chosen, this.flying, this.points);
+    this.svg = s("svg", { viewBox: "-126 -118 252 246", class: "play-topology-svg", role: "group", "aria-label": "Topology" },
+      s("defs", {}, tip("topo-tip"), tip("topo-tip-strong")), this.edges, this.chosen, this.points, this.flying);
     this.caption = h("figcaption", { class: "small muted" });
     this.element = h("figure", { class: "play-topology", "data-test": "play-topology" }, this.svg, this.caption);
     /** @type {import("./layout.js").Layout | null} */
@@ -76,7 +78,7 @@ export class Topology {
         event.preventDefault();
         this.wanted.menu(row, { x: event.clientX, y: event.clientY });
       } },
-    s("title", {}, `P${row + 1}`), s("circle", { class: "topo-disc", r: radius }), named ? s("text", { class: "topo-name", dy: "0.35em" }, `P${row + 1}`) : null, named ? sign : null, token);
+    s("title", {}, `P${row + 1}`), s("circle", { class: "topo-disc", r: radius }), named ? s("text", { class: "topo-name", dy: "0.35em" }, `P${row + 1}`) : null, nodes <= MOST_SIGNED ? sign : null, token);
     this.points.append(group);
     return { group, token, sign };
   }
@@ -87,8 +89,18 @@ export class Topology {
    * @param {string | null} head
    */
   #edge(from, to, head) {
+    return s("line", { ...this.#ends(from, to, head ? 2 : 0), "marker-end": head ? `url(#${head})` : undefined });
+  }
+
+  /**
+   * Where an edge begins and ends: at the rims of the nodes.
+   * @param {number} from
+   * @param {number} to
+   * @param {number} spare
+   */
+  #ends(from, to, spare) {
     const { places } = /** @type {import("./layout.js").Layout} */ (this.layout);
-    const radius = this.#radius(places.length) + (head ? 2 : 0);
+    const radius = this.#radius(places.length) + spare;
     const a = places[from];
     const b = places[to];
     const dx = (b.x - a.x) * SIZE;
@@ -96,7 +108,7 @@ export class Topology {
     const length = Math.hypot(dx, dy) || 1;
     const ux = dx / length;
     const uy = dy / length;
-    return s("line", { x1: a.x * SIZE + ux * radius, y1: a.y * SIZE + uy * radius, x2: b.x * SIZE - ux * radius, y2: b.y * SIZE - uy * radius, "marker-end": head ? `url(#${head})` : undefined });
+    return { x1: a.x * SIZE + ux * radius, y1: a.y * SIZE + uy * radius, x2: b.x * SIZE - ux * radius, y2: b.y * SIZE - uy * radius };
   }
 
   /** @param {number} line */
@@ -143,8 +155,10 @@ export class Topology {
   /** @param {number} selected */
   #choose(selected) {
     clear(this.chosen);
-    if (!this.header || !this.layout || selected < 0) return;
+    if (!this.header || !this.layout) return;
     const { quorums, request, inform } = this.header.topology;
+    this.caption.textContent = selected < 0 ? this.layout.name : ofSelected(selected, this.header.topology) || this.layout.name;
+    if (selected < 0) return;
     if (this.layout.lines && quorums) {
       this.layout.lines.forEach((points, line) => {
         if (!points.includes(selected) && line !== selected) return;
@@ -174,24 +188,34 @@ export class Topology {
    * @param {number} now
    */
   fly(model, position, now) {
-    const { layout } = this;
-    if (!layout) return;
+    if (!this.layout) return;
     const flying = model.inFlight(position, MOST_FLYING);
     while (this.flying.children.length < flying.length) this.flying.append(s("g", {}, s("circle", { r: 4 }), s("text", { x: 6, y: 3 })));
     while (this.flying.children.length > flying.length) this.flying.lastElementChild?.remove();
     const { messages } = model;
     flying.forEach((message, k) => {
       const part = model.progress(message, now);
-      const a = layout.places[messages.from[message]];
-      const b = layout.places[messages.to[message]];
+      const { x1, y1, x2, y2 } = this.#ends(messages.from[message], messages.to[message], 4);
       const group = /** @type {SVGGElement} */ (this.flying.children[k]);
-      group.setAttribute("transform", `translate(${(a.x + (b.x - a.x) * part) * SIZE} ${(a.y + (b.y - a.y) * part) * SIZE})`);
+      group.setAttribute("transform", `translate(${x1 + (x2 - x1) * part} ${y1 + (y2 - y1) * part})`);
       group.style.fill = `var(--series-${(messages.label[message] % 8) + 1})`;
       const name = flying.length <= MOST_NAMED ? messages.labels[messages.label[message]] : "";
       const text = /** @type {SVGTextElement} */ (group.lastElementChild);
       if (text.textContent !== name) text.textContent = name;
     });
   }
+}
+
+/**
+ * What belongs to a node, in words.
+ * @param {number} row
+ * @param {import("../wire.js").Topology} topology
+ */
+function ofSelected(row, { quorums, request, inform }) {
+  const list = (/** @type {number[]} */ nodes) => nodes.map((node) => `P${node}`).join(", ") || "nobody";
+  if (quorums) return `The quorum of P${row + 1}: ${list(quorums[row])}`;
+  if (request && inform) return `P${row + 1} asks ${list(request[row])}, informs (dashed) ${list(inform[row])}`;
+  return "";
 }
 
 /** @param {string} id */

@@ -15,11 +15,11 @@ export class Transport {
     this.playhead = playhead;
     const button = (/** @type {string} */ test, /** @type {string} */ sign, /** @type {string} */ title, /** @type {() => void} */ onclick) =>
       h("button", { type: "button", class: "icon", "data-test": test, title, "aria-label": title, onclick }, sign);
-    this.first = button("play-first", "⏮", "To the beginning (Home)", () => { playhead.pause(); playhead.jump(0); });
-    this.back = button("play-back", "◀", "One step back (←)", () => playhead.step(-1));
+    this.first = button("play-first", "|◀", "To the beginning (Home)", () => { playhead.pause(); playhead.jump(0); });
+    this.back = button("play-back", "◂", "One step back (←)", () => playhead.step(-1));
     this.play = h("button", { type: "button", class: "primary play-toggle", "data-test": "play-toggle", onclick: () => this.toggle() });
-    this.forward = button("play-forward", "▶", "One step forward (→)", () => playhead.step(1));
-    this.last = button("play-last", "⏭", "To the end (End)", () => { playhead.pause(); playhead.jump(Infinity); });
+    this.forward = button("play-forward", "▸", "One step forward (→)", () => playhead.step(1));
+    this.last = button("play-last", "▶|", "To the end (End)", () => { playhead.pause(); playhead.jump(Infinity); });
     this.slider = h("input", { type: "range", min: 0, max: 0, value: 0, class: "grow", "aria-label": "Step", "data-test": "play-slider",
       oninput: () => { playhead.pause(); if (playhead.model) playhead.jump(playhead.model.positionAfter(Number(this.slider.value))); } });
     this.where = h("output", { class: "play-where mono", "data-test": "play-where" });

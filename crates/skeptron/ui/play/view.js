@@ -121,7 +121,7 @@ class PlayView {
       { name: "figures", title: "Figures", panel: this.lamps.figures }, { name: "hand", title: "By hand", panel: this.hand.element }, { name: "about", title: "About", panel: this.about },
     ], () => this.panels());
     this.files = exportsAndImports({ session: () => this.session, take: (text) => this.import(text), failed: (error) => this.complain(error) });
-    this.controls = new Controls((sim) => this.run({ sim: withEntries(sim) }));
+    this.controls = new Controls((sim) => this.run({ sim: withEntries(sim, this.infos) }));
     this.stage = h("div", { class: "play-stage" }, this.canvas, this.pointer.tip);
     this.bar.append(this.controls.element, this.files.element);
     this.#place();
@@ -154,7 +154,7 @@ class PlayView {
     try {
       [this.infos, this.gallery] = await Promise.all([algorithms(), getJson("/lab/scenarios", this.ended.signal)]);
       this.controls.infos = this.infos;
-      const wish = await wished(params, this.gallery);
+      const wish = await wished(params, this.gallery, this.infos);
       this.scene.selected = wish.selected;
       this.scene.future = this.transport.future.checked = wish.future;
       this.run(wish.source, wish.acts, wish.at);

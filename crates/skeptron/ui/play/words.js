@@ -15,6 +15,7 @@ export function told(model, position) {
   const records = model.records.slice(model.steps[step], position);
   const parts = [];
   for (let k = 0; k < records.length; k++) {
+    if (records[k].kind === "violation") continue;
     if (records[k].kind !== "send") {
       parts.push(inWords(model, records[k], records[k].node !== records[0].node));
       continue;
@@ -23,7 +24,8 @@ export function told(model, position) {
     while (k + 1 < records.length && sameSend(records[first], records[k + 1])) k++;
     parts.push(sends(records.slice(first, k + 1)));
   }
-  return `P${records[0].node} ${parts.join(", ")}.`;
+  const found = records.filter((record) => record.kind === "violation").map((record) => ` ⚠ P${record.node} ${record.text}.`);
+  return `P${records[0].node} ${parts.join(", ")}.${found.join("")}`;
 }
 
 /**
