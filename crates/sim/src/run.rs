@@ -1,5 +1,8 @@
 //! The event loop.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use skeptron_core::catalogue::Info;
 use skeptron_core::monitor::{
     Exclusion, Fence, FenceMonitor, Knowledge, OrderMonitor, Progress, Stall,
@@ -34,6 +37,8 @@ pub struct Options {
     pub skip_order: bool,
     /// Which queue to use.
     pub queue: QueueKind,
+    /// Ends the run soon after it becomes true, without an outcome: [`ScenarioError::Stopped`].
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 /// What came of a run.
@@ -151,6 +156,9 @@ fn most_barren(nodes: usize) -> u64 {
     10_000_000 + 64 * (nodes as u64).pow(2)
 }
 
+/// After so many events it is time to look whether the run is to end: some milliseconds.
+const LOOK_AFTER: u64 = 1 << 16;
+
 struct Simulation<'a, P: Mutex, const W: usize> {
     info: &'static Info,
     scenario: &'a Scenario,
@@ -189,6 +197,7 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     events: u64,
     hash: TraceHash,
     recorder: Option<Recorder>,
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
@@ -227,6 +236,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             events: 0,
             hash: TraceHash::new(seed),
             recorder: options.record.then(Recorder::default),
+            stop: options.stop.clone(),
         })
     }
 
@@ -242,6 +252,9 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             self.mix(&event);
             self.barren += 1;
             self.handle(event);
+            if self.events.is_multiple_of(LOOK_AFTER) && self.is_stopped() {
+                return Err(ScenarioError::Stopped);
+            }
             if self.barren > most_barren {
                 self.stall = Some(Stall::Barren(self.progress.who_waits()));
             }
@@ -255,6 +268,11 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             self.stall = self.progress.at_rest();
         }
         Ok(self.finish())
+    }
+
+    #[cold]
+    fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// Plans what the applications do and what goes wrong.

@@ -36,6 +36,103 @@ pub struct CompareRequest {
     pub seeds: Option<u64>,
 }
 
+/// One figure at one size, as `skeptron compare --json` prints it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+#[ts(optional_fields)]
+pub struct CompareRow {
+    /// Whose.
+    pub algorithm: String,
+    /// Of an election: in which situation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
+    /// How many nodes.
+    pub nodes: usize,
+    /// What was measured: `messages_saturated`, `jain` …
+    pub figure: String,
+    /// What was published.
+    #[ts(optional = false)]
+    pub claim: Option<ClaimedValues>,
+    /// What was measured, if there was anything.
+    #[ts(optional = false)]
+    pub measured: Option<Measured>,
+    /// Measured minus claimed.
+    #[ts(optional = false)]
+    pub deviation: Option<f64>,
+    /// Whether the claim holds, where it applies.
+    #[ts(optional = false)]
+    pub holds: Option<bool>,
+}
+
+/// A claim and its values in one system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimedValues {
+    /// The formula.
+    pub text: String,
+    /// At least so much.
+    pub low: f64,
+    /// So much as a rule.
+    pub typical: Option<f64>,
+    /// At most so much.
+    pub high: f64,
+}
+
+/// The mean of independent runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of its 95 % interval.
+    pub half_width: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+/// A claim over N, to be drawn as a line.
+#[derive(Clone, Debug, Serialize, TS)]
+#[ts(optional_fields)]
+pub struct CompareCurve {
+    /// Whose.
+    pub algorithm: String,
+    /// Of an election: in which situation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
+    /// Of which figure.
+    pub figure: String,
+    /// The formula.
+    pub text: String,
+    /// N rises from the smallest that was asked for to the largest.
+    pub points: Vec<CurvePoint>,
+}
+
+/// A claim at one size.
+#[derive(Clone, Copy, Debug, Serialize, TS)]
+pub struct CurvePoint {
+    /// How many nodes.
+    pub nodes: usize,
+    /// At least so much.
+    pub low: f64,
+    /// So much as a rule.
+    pub typical: Option<f64>,
+    /// At most so much.
+    pub high: f64,
+}
+
+/// What a comparison came to.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct CompareResult {
+    /// All rows, in the order of the algorithms and sizes.
+    pub rows: Vec<CompareRow>,
+    /// What is claimed between the sizes.
+    pub curves: Vec<CompareCurve>,
+    /// The command that makes the same comparison.
+    pub command: String,
+}
+
 /// What `skeptron check` is asked.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, TS)]
 #[serde(default, deny_unknown_fields)]
@@ -100,6 +197,8 @@ pub struct CheckProgress {
     pub depth: usize,
     /// For how long.
     pub seconds: f64,
+    /// What it waits for, before it begins.
+    pub label: Option<String>,
 }
 
 /// What a search found.
@@ -144,6 +243,68 @@ pub struct AssumptionsRequest {
     pub elections: bool,
 }
 
+/// The frame of a table of assumptions, told before its cells.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct AssumptionTable {
+    /// The system in words.
+    pub system: String,
+    /// The columns: what may happen.
+    pub conditions: Vec<String>,
+    /// The rows.
+    pub lines: Vec<AssumptionLine>,
+    /// The command that makes the same table.
+    pub command: String,
+}
+
+/// A row of that table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
+pub struct AssumptionLine {
+    /// Which algorithm.
+    pub algorithm: String,
+    /// Who stops, where one node is not like the others.
+    pub who: Option<String>,
+}
+
+/// What comes of an algorithm without an assumption.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct AssumptionCell {
+    /// Which algorithm.
+    pub algorithm: String,
+    /// Who stops, where one node is not like the others.
+    pub who: Option<String>,
+    /// What may happen.
+    pub condition: String,
+    /// Whether everything holds, if that is known.
+    pub holds: Option<bool>,
+    /// Whether everything should hold, if the papers say it.
+    pub claimed: Option<bool>,
+    /// Whether the two agree.
+    pub agrees: bool,
+    /// Whether everything was explored.
+    pub complete: bool,
+    /// How many states there are.
+    pub states: u64,
+    /// What breaks after how many steps, or `holds`; a line each.
+    pub text: String,
+    /// What was judged; the one that breaks soonest comes with its run.
+    pub properties: Vec<CheckedProperty>,
+    /// The command that asks for this cell.
+    pub command: String,
+    /// The request that does.
+    pub request: CheckRequest,
+}
+
+/// The end of a table of assumptions.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct AssumptionsResult {
+    /// How many cells there are.
+    pub cells: usize,
+    /// How many of them are not as the papers say.
+    pub surprises: usize,
+    /// The command that makes the same table.
+    pub command: String,
+}
+
 /// What `skeptron quorum` is asked.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, TS)]
 #[serde(default, deny_unknown_fields)]
@@ -175,6 +336,21 @@ pub struct QuorumRequest {
     pub of: Option<String>,
 }
 
+/// What is known of a quorum system.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct QuorumResult {
+    /// What `skeptron quorum --json` prints.
+    #[ts(type = "QuorumReport")]
+    pub report: serde_json::Value,
+    /// The picture, if there is one.
+    pub svg: Option<String>,
+    /// The command that asks the same.
+    pub command: String,
+    /// Of `best`: all constructions side by side.
+    #[ts(type = "QuorumCandidate[] | null")]
+    pub compared: Option<serde_json::Value>,
+}
+
 /// What `skeptron structure` is asked.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, TS)]
 #[serde(default, deny_unknown_fields)]
@@ -203,4 +379,14 @@ pub struct OptimiseRequest {
     pub busiest: Option<f64>,
     /// How long the delay may be.
     pub delay: Option<f64>,
+}
+
+/// What is known of an information structure.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct StructureResult {
+    /// What `skeptron structure --json` prints.
+    #[ts(type = "StructureReport")]
+    pub report: serde_json::Value,
+    /// The command that asks the same.
+    pub command: String,
 }

@@ -2,15 +2,31 @@
 //! are ticks. `ui/wire.d.ts` is generated from these types.
 
 mod catalogue;
+mod cluster;
+#[cfg(test)]
+mod declarations;
 mod jobs;
+mod reports;
 mod run;
 
 pub use catalogue::{
     About, AlgorithmInfo, BrokenInfo, ClaimInfo, GalleryItem, Limits, Note, VariableInfo,
 };
+pub use cluster::{
+    ClusterLink, ClusterLock, ClusterLocks, ClusterNode, ClusterStatus, ClusterTry, ClusterView,
+    Lagged, LockChange, LockEvent, LockHolder, LockQueue, MessageEvent, MessageTally, OwnStatus,
+    TryAcquire, TryRelease,
+};
 pub use jobs::{
-    AssumptionsRequest, CheckProgress, CheckRequest, CheckResult, CheckedProperty, CompareRequest,
-    OptimiseRequest, Progress, QuorumRequest, StructureRequest,
+    AssumptionCell, AssumptionLine, AssumptionTable, AssumptionsRequest, AssumptionsResult,
+    CheckProgress, CheckRequest, CheckResult, CheckedProperty, ClaimedValues, CompareCurve,
+    CompareRequest, CompareResult, CompareRow, CurvePoint, Measured, OptimiseRequest, Progress,
+    QuorumRequest, QuorumResult, StructureRequest, StructureResult,
+};
+pub use reports::{
+    QuorumCandidate, QuorumConditions, QuorumFailure, QuorumPerformance, QuorumRecommendation,
+    QuorumReport, QuorumShare, QuorumSizes, StructureDelay, StructureDelays, StructureLoad,
+    StructureMessages, StructureOptimal, StructureReport, StructureViolation,
 };
 pub use run::{
     Act, Acts, AlgorithmKind, Cut, Deed, Figure, Lamp, NodeState, RecordBatch, RecordKind, RunEnd,

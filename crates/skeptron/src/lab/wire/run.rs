@@ -260,7 +260,7 @@ pub struct RunRecord {
     pub node: u32,
     /// What.
     pub kind: RecordKind,
-    /// The same in words.
+    /// The same in words, without the node: `requests`, `REPLY → P2`.
     pub text: String,
     /// Which message.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -294,6 +294,10 @@ pub struct RunRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub leader: Option<u32>,
+    /// Since which election.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub epoch: Option<String>,
     /// Why a message is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// A value as `Debug` writes it. Wrappers of one value are the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// A number, a name.
     Atom(String),
     /// `Some(value)`
@@ -18,7 +18,7 @@ pub(super) enum Value {
 
 impl Value {
     /// Reads what `Debug` wrote; whatever it may be, nothing is an error.
-    pub(super) fn read(text: &str) -> Value {
+    pub(crate) fn read(text: &str) -> Value {
         Reader { rest: text }.value()
     }
 
@@ -93,7 +93,7 @@ fn told(fields: &[(String, Value)], live: &Live, path: &str) -> Vec<String> {
 
 /// Which fields change in the course of a run: only those are worth reading.
 #[derive(Default)]
-pub(super) struct Live {
+pub(crate) struct Live {
     changed: BTreeSet<String>,
     /// Whether a zero is worth reading, too.
     zeros: bool,
@@ -106,7 +106,7 @@ impl Live {
     }
 
     /// Notes what changes from one state of a node to another.
-    pub(super) fn note(&mut self, before: &Value, after: &Value) {
+    pub(crate) fn note(&mut self, before: &Value, after: &Value) {
         self.compare(before, after, "");
     }
 
@@ -135,12 +135,12 @@ impl Live {
 }
 
 /// A node's state on one line.
-pub(super) fn state(node: &Value, live: &Live) -> String {
+pub(crate) fn state(node: &Value, live: &Live) -> String {
     node.words(live, "")
 }
 
 /// What a message says apart from its kind: `(t=1)`, or nothing.
-pub(super) fn content(message: &Value, label: &str) -> String {
+pub(crate) fn content(message: &Value, label: &str) -> String {
     let live = Live::all();
     let message = match message {
         // All that it carries is one record.
