@@ -1,7 +1,7 @@
 // What holds for every view: nothing overlaps in any size or colour, every control has a name, the keyboard
 // reaches all of it, and leaving it leaves nothing behind.
 import assert from "node:assert/strict";
-import { site } from "./harness.js";
+import { settled, shown, site } from "./harness.js";
 import { faults, nameless, SIZES } from "./layout.js";
 
 const VIEWS = ["play", "scenarios", "compare", "check", "quorums", "elections", "cluster"];
@@ -11,8 +11,8 @@ const lab = site("lab");
 for (const view of VIEWS) {
   lab.test(`${view} is laid out well in every size, light and dark`, async (open) => {
     const page = await open(`#/${view}`, { still: true });
-    await page.locator(`main.view-${view} > *`).first().waitFor();
-    await page.waitForLoadState("networkidle");
+    await shown(page, view);
+    await settled(page);
     for (const size of SIZES) {
       await page.setViewportSize(size);
       for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
@@ -43,7 +43,7 @@ lab.test("the views are reached by the keyboard alone", async (open) => {
 
 lab.test("an address that names no view shows the first one", async (open) => {
   const page = await open("#/nowhere?at=17", { still: true });
-  await page.locator("main.view-play > *").first().waitFor();
+  await shown(page, "play");
 });
 
 lab.test("the theme can be chosen, and stays", async (open) => {
@@ -64,7 +64,7 @@ lab.test("going through the views many times leaves no error behind", async (ope
   const page = await open("", { still: true });
   for (const view of [...VIEWS, ...VIEWS]) {
     await page.evaluate((view) => { location.hash = `#/${view}`; }, view);
-    await page.locator(`main.view-${view} > *`).first().waitFor();
+    await shown(page, view);
   }
 });
 

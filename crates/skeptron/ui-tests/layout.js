@@ -52,10 +52,19 @@ export function faults(page) {
         const [x, y] = [left + width / 2, top + height / 2];
         if (!isShown(control) || width < 2 || !isInSight(control, x, y)) continue;
         const above = document.elementFromPoint(x, y);
+        // What stays in place while the rest scrolls covers nothing for good.
+        if (above && isSticky(above)) continue;
         const mine = above && (control.contains(above) || above.contains(control) || above.closest("label")?.contains(control));
         if (!mine) found.push(`${name(control)} is covered by ${above ? name(above) : "nothing"}`);
       }
       return found;
+    };
+
+    const isSticky = (/** @type {Element} */ element) => {
+      for (let box = /** @type {Element | null} */ (element); box; box = box.parentElement) {
+        if (getComputedStyle(box).position === "sticky") return true;
+      }
+      return false;
     };
 
     /** Not scrolled away, in the window or in any box around it. */

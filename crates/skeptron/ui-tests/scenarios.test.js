@@ -1,6 +1,6 @@
 // The gallery.
 import assert from "node:assert/strict";
-import { site } from "./harness.js";
+import { shown, site } from "./harness.js";
 
 const lab = site("lab");
 
@@ -62,5 +62,5 @@ lab.test("a card opens its run in Play, by the keyboard alone", async (open) => 
   await page.getByRole("link", { name: "Play: Ricart–Agrawala: 41 against 34" }).focus();
   await page.keyboard.press("Enter");
   await page.waitForURL(/#\/play\?.*scenario=ricart-agrawala-41-34/);
-  await page.locator("main.view-play > *").first().waitFor();
+  await shown(page, "play");
 });
