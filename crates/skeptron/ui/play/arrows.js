@@ -2,10 +2,15 @@
 import { DELIVERED, LOST, lowerBound } from "./model.js";
 
 /** More arrows than this are thinned out; more than the second have no heads, than the third no labels. */
-const MOST_ARROWS = 4000;
-const MOST_HEADS = 2500;
+const MOST_ARROWS = 3000;
+const MOST_HEADS = 2000;
 const MOST_LABELS = 700;
 const HEAD = 8;
+/** How far apart messages are drawn that take the same way at the same time. */
+const TWIN = 7;
+const MOST_TWINS = 4;
+/** With more messages than this, labels do not say what the messages say. */
+const MOST_CONTENTS = 70;
 const CELL_X = 12;
 const CELL_Y = 12;
 
@@ -49,9 +54,11 @@ export class Arrows {
       if (this.scene.future) {
         ink.globalAlpha = 0.22;
         this.#lines(ink, label, true);
-        ink.globalAlpha = 1;
       }
+      // Where arrows lie close together, the bars below them must still be seen.
+      ink.globalAlpha = count > MOST_HEADS ? 0.45 : 1;
       this.#lines(ink, label, false);
+      ink.globalAlpha = 1;
       if (count <= MOST_HEADS) this.#heads(ink, label);
     }
     if (count <= MOST_LABELS) this.#labels(ink);
@@ -148,9 +155,10 @@ export class Arrows {
       else t1 = Math.max(t1, t0 + unit * 0.2);
     }
     const { way } = this;
-    way.x1 = camera.x(t0);
+    // Messages on the same way at the same time would hide each other.
+    way.x1 = camera.x(t0) + Math.min(messages.twin[message], MOST_TWINS) * TWIN;
     way.y1 = camera.y(messages.from[message]);
-    way.x2 = way.x1 + (camera.x(t1) - way.x1) * part;
+    way.x2 = way.x1 + (t1 - t0) * camera.scale * part;
     way.y2 = way.y1 + (camera.y(messages.to[message]) - way.y1) * reach * part;
   }
 
@@ -166,7 +174,7 @@ export class Arrows {
       if (!this.#past(message)) continue;
       const { label, labels, content } = this.scene.model.messages;
       const short = labels[label[message]];
-      const long = content[message] ? `${short} ${content[message]}` : short;
+      const long = content[message] && this.last - this.first <= MOST_CONTENTS ? `${short} ${content[message]}` : short;
       if (!this.#label(ink, long, label[message]) && long !== short) this.#label(ink, short, label[message]);
     }
     ink.textBaseline = "alphabetic";

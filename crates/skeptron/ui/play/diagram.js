@@ -169,7 +169,7 @@ export class Diagram {
     const y = camera.y(row);
     const width = Math.max(1, x2 - x1);
     const room = camera.rowHeight;
-    if (bar.kind === "down") return this.#gap(x1, width, y, room);
+    if (bar.kind === "down") return this.#gap(x1, width, y);
     if (bar.kind === "paused") return this.#hatch(x1, width, y, room);
     const height = Math.min(bar.kind === "inside" ? 16 : 8, room * (bar.kind === "inside" ? 0.62 : 0.36));
     ink.fillStyle = colour(bar.kind);
@@ -201,12 +201,11 @@ export class Diagram {
    * @param {number} x
    * @param {number} width
    * @param {number} y
-   * @param {number} room
    */
-  #gap(x, width, y, room) {
+  #gap(x, width, y) {
     const { ink } = this;
     ink.fillStyle = this.scene.colour("panel");
-    ink.fillRect(x, y - room * 0.2, width, room * 0.4);
+    ink.fillRect(x, y - 3, width, 6);
     ink.strokeStyle = this.scene.colour("crash");
     ink.setLineDash([2, 6]);
     ink.beginPath();
@@ -277,7 +276,7 @@ export class Diagram {
       if (y < AXIS + 4) continue;
       ink.font = font(size, row === selected || related.has(row) ? "700" : "500");
       ink.fillStyle = colour(row === selected ? "accent" : "ink");
-      ink.fillText(`${related.has(row) ? "∈ " : ""}P${row + 1}`, GUTTER - 12, y + size * 0.36);
+      ink.fillText(`${related.has(row) ? "• " : ""}P${row + 1}`, GUTTER - 12, y + size * 0.36);
     }
   }
 }
