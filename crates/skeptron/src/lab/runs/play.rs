@@ -5,9 +5,10 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
 use skeptron_core::catalogue::{Algorithm, ElectionInfo};
 use skeptron_sim::replay::replay;
-use skeptron_sim::trace::{Record, Trace};
+use skeptron_sim::trace::{Record, Trace, What};
 use skeptron_sim::{Hand, Options, Scenario, election, run};
 
 use super::super::LIMITS;
@@ -90,6 +91,7 @@ const MOST_ACTS: usize = 1000;
 pub(super) struct Played {
     pub(super) trace: Arc<Trace>,
     letters: Letters,
+    bytes: usize,
     hand: Option<ByHand>,
     reason: RunReason,
     lamps: Vec<Lamp>,
@@ -108,6 +110,11 @@ struct ByHand {
 impl Played {
     pub(super) fn records(&self) -> &[Record] {
         &self.trace.records
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub(super) fn header(&self) -> RunHeader {
@@ -161,6 +168,7 @@ fn simulated(args: &SimArgs, holds: bool, acts: Vec<Act>) -> Result<Played> {
     let records = acted.into_iter().filter(|&at| at < trace.records.len()).collect();
     Ok(Played {
         letters: Letters::of(&trace),
+        bytes: bytes(&trace),
         hand: Some(ByHand { holds, acts, records }),
         reason: if watched.to_the_end { RunReason::Over } else { RunReason::Limit },
         lamps: lamps::of(&trace.records, &[], watched),
@@ -213,12 +221,29 @@ fn elected(args: &SimArgs, info: &'static ElectionInfo, hand: Hand) -> Result<Si
     Ok((outcome.trace, watched, figures, outcome.acted))
 }
 
+/// About how many bytes a run takes: a message may carry a counter for each node.
+fn bytes(trace: &Trace) -> usize {
+    fn parts(value: &Value) -> usize {
+        match value {
+            Value::Array(items) => 1 + items.iter().map(parts).sum::<usize>(),
+            Value::Object(fields) => 1 + fields.values().map(parts).sum::<usize>(),
+            _ => 1,
+        }
+    }
+    let of_record = |record: &Record| match &record.what {
+        What::Send { message, .. } => 400 + 64 * parts(message),
+        _ => 200,
+    };
+    trace.records.iter().map(of_record).sum()
+}
+
 fn recorded(trace: &Arc<Trace>) -> Result<Played> {
     let replayed = replay(trace).context("the trace is not what the nodes do")?;
     let kind = told::kind(&trace.header.algorithm);
     let watched = Watched { kind, order_claimed: false, to_the_end: false, simulated: false };
     Ok(Played {
         letters: Letters::of(trace),
+        bytes: bytes(trace),
         hand: None,
         reason: RunReason::Over,
         lamps: lamps::of(&trace.records, &replayed.violations, watched),

@@ -9,8 +9,8 @@ use crate::lab::refusal::Refusal;
 
 /// So many runs are kept.
 const MOST_RUNS: usize = 500;
-/// So many records are kept, of all runs together; one takes about half a kilobyte.
-const MOST_RECORDS: usize = 2_000_000;
+/// All of them together take about so many bytes.
+const MOST_BYTES: usize = 1 << 30;
 
 /// All runs by their names, which nobody can guess.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl Store {
         let id = skeptron_net::api::unguessable().ok_or(Refusal::NoRandomness)?;
         let id = format!("{id:032x}");
         let mut kept = self.lock();
-        kept.make_room(run.played().records().len(), MOST_RUNS, MOST_RECORDS)?;
+        kept.make_room(run.played().bytes(), MOST_RUNS, MOST_BYTES)?;
         let asked_at = kept.tick();
         kept.runs.insert(id.clone(), Place { run: Arc::new(run), asked_at });
         Ok(id)
@@ -63,9 +63,9 @@ impl Kept {
         self.now
     }
 
-    /// Lets runs go until one more of so many records fits.
-    fn make_room(&mut self, more: usize, runs: usize, records: usize) -> Result<(), Refusal> {
-        while self.runs.len() >= runs || self.records() + more > records {
+    /// Lets runs go until one more of so many bytes fits.
+    fn make_room(&mut self, more: usize, runs: usize, bytes: usize) -> Result<(), Refusal> {
+        while self.runs.len() >= runs || self.bytes() + more > bytes {
             let unseen = self.runs.iter().filter(|(_, place)| Arc::strong_count(&place.run) == 1);
             let Some((oldest, _)) = unseen.min_by_key(|(_, place)| place.asked_at) else {
                 return Err(Refusal::TooManyRuns(self.runs.len()));
@@ -76,8 +76,8 @@ impl Kept {
         Ok(())
     }
 
-    fn records(&self) -> usize {
-        self.runs.values().map(|place| place.run.played().records().len()).sum()
+    fn bytes(&self) -> usize {
+        self.runs.values().map(|place| place.run.played().bytes()).sum()
     }
 }
 
@@ -105,22 +105,22 @@ mod tests {
         let ids: Vec<String> = (0..3).map(|_| store.keep(run()).unwrap()).collect();
         store.find(&ids[0]).unwrap();
         let seen = store.find(&ids[1]).unwrap();
-        store.lock().make_room(1, 3, MOST_RECORDS).unwrap();
+        store.lock().make_room(1, 3, MOST_BYTES).unwrap();
         assert!(store.find(&ids[2]).is_err());
-        store.lock().make_room(1, 2, MOST_RECORDS).unwrap();
+        store.lock().make_room(1, 2, MOST_BYTES).unwrap();
         assert!(store.find(&ids[0]).is_err());
         // Whatever is looked at stays, and then there is no room for more.
-        assert!(store.lock().make_room(1, 1, MOST_RECORDS).is_err());
+        assert!(store.lock().make_room(1, 1, MOST_BYTES).is_err());
         drop(seen);
-        store.lock().make_room(1, 1, MOST_RECORDS).unwrap();
+        store.lock().make_room(1, 1, MOST_BYTES).unwrap();
         assert!(store.find(&ids[1]).is_err());
     }
 
     #[test]
-    fn records_are_bounded_too() {
+    fn bytes_are_bounded_too() {
         let store = Store::default();
         let ids: Vec<String> = (0..3).map(|_| store.keep(run()).unwrap()).collect();
-        let each = run().played().records().len();
+        let each = run().played().bytes();
         store.lock().make_room(each, 100, 3 * each).unwrap();
         assert!(store.find(&ids[0]).is_err() && store.find(&ids[1]).is_ok());
     }
