@@ -41,6 +41,29 @@ export function site(...command) {
   };
 }
 
+/**
+ * Until a view is there.
+ * @param {Page} page
+ * @param {string} view
+ */
+export async function shown(page, view) {
+  await page.locator(`main.view-${view} > :not(link)`).first().waitFor();
+}
+
+/**
+ * Until nothing comes any more: the text of the page has been the same for a while.
+ * @param {Page} page
+ */
+export async function settled(page) {
+  let before = "";
+  for (let same = 0; same < 4;) {
+    const now = await page.evaluate(() => document.body.innerHTML);
+    same = now === before ? same + 1 : 0;
+    before = now;
+    await page.waitForTimeout(120);
+  }
+}
+
 /** @param {string[]} command */
 async function serve(command) {
   const binary = process.env.SKEPTRON_BIN;

@@ -41,7 +41,7 @@ export function questionForm(infos, first, does) {
   const element = h("form", { class: "panel question", "data-test": "check-form", onsubmit: (/** @type {Event} */ event) => {
     event.preventDefault();
     does.run(request);
-  } }, h("h2", {}, "Question"), fields, about, h("div", { class: "toolbar" }, button));
+  } }, h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Question"), button), fields, about);
 
   /** @param {CheckRequest} changed */
   const set = (changed) => {

@@ -37,7 +37,7 @@ export function show(root, address) {
     h("header", {}, h("h1", {}, "Check"),
       h("p", {}, "A simulation shows one run. The checker explores every run of a small system: every order in which ",
         "requests, messages and faults can come. What holds then is proved for that system; what does not is shown by a shortest run."),
-      h("p", { class: "toolbar small", "aria-label": "Examples" }, "Try: ",
+      h("div", { class: "toolbar small examples", role: "group", "aria-label": "Examples" }, "Try: ",
         EXAMPLES.map(({ title, query }) => h("a", { class: "chip", href: href("check", new URLSearchParams(`${query}&run=1`)) }, title)))));
   root.append(page);
   let ended = false;

@@ -131,7 +131,7 @@ export function electionComparison(comparison, infos, changed) {
   } },
   h("div", { class: "fields" },
     algorithmTicks(comparison, infos, look),
-    withPresets("Nodes N", SIZES, comparison.sizes, (sizes) => { comparison.sizes = sizes; }, "Sizes to run, separated by commas", "sizes"),
+    withPresets("Nodes N", SIZES, comparison.sizes, (sizes) => { comparison.sizes = sizes; }, "Sizes to run, separated by commas", "sizes").element,
     field("Seeds", entry(comparison.seeds, (seeds) => { comparison.seeds = seeds; }, { size: 5, inputmode: "numeric", "data-test": "compare-seeds" }), "Random rings where the figure is a mean"),
     axisControls(comparison, () => {
       draw();

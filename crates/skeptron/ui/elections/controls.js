@@ -1,8 +1,8 @@
 // The controls of one election.
-import { h, clear } from "../lib/dom.js";
+import { h } from "../lib/dom.js";
 import { field, choice, entry, algorithmChoices } from "../lib/form.js";
 import { withPresets } from "../compare/question.js";
-import { MOST_NODES, setUp, situationsOf, within } from "./question.js";
+import { MOST_NODES, paramsOf, setUp, situationsOf, within } from "./question.js";
 import { topology } from "./topology.js";
 
 /** @typedef {import("./question.js").Question} Question */
@@ -44,10 +44,13 @@ export function controls(infos, changed) {
     const now = question[name];
     set({ [name]: now.includes(node) ? now.filter((other) => other !== node) : [...now, node].sort((a, b) => a - b) });
   } });
-  const form = h("div", { class: "fields" });
+  const form = electionForm(infos, set);
   const legend = h("p", { class: "small muted" });
-  const situations = h("div", { class: "scroll" });
-  element.append(form, deedChoice((what) => { deed = what; }), nodes.element, legend, situations);
+  const situations = situationTable((name) => {
+    const made = setUp(question, infoOf(), name);
+    if (made) changed(made);
+  });
+  element.append(form.element, deedChoice((what) => { deed = what; }), nodes.element, legend, situations.element);
 
   const infoOf = () => infos.find((info) => info.name === question.algorithm) ?? infos[0];
   const drawNodes = () => {
@@ -69,12 +72,8 @@ export function controls(infos, changed) {
       question = next;
       leader = null;
       if (!same) known = undefined;
-      // What the user is typing in stays as it is.
-      const focus = form.contains(document.activeElement) ? document.activeElement?.getAttribute("data-test") : null;
-      clear(form);
-      form.append(...formOf(question, infos, infoOf(), set));
-      if (focus) /** @type {HTMLElement | null} */ (form.querySelector(`[data-test="${focus}"]`))?.focus();
-      situationTable(situations, question, infoOf(), changed);
+      form.show(question, infoOf());
+      situations.show(question, infoOf());
       drawNodes();
     },
     /** What the server says of the nodes. @param {Topology} topology @param {number | null} who leads */
@@ -111,51 +110,82 @@ function deedChoice(chosen) {
 }
 
 /**
- * @param {Question} question
+ * The fields; they stay while the question changes, so that whoever types in one keeps it.
  * @param {Info[]} infos
- * @param {Info} info
  * @param {(part: Partial<Question>) => void} set
- * @returns {HTMLElement[]}
  */
-function formOf(question, infos, info, set) {
+function electionForm(infos, set) {
+  const time = (/** @type {"call" | "crashAt" | "back" | "seed"} */ name, /** @type {string} */ label, /** @type {string} */ placeholder, /** @type {string} */ hint) => {
+    const input = entry("", (value) => set({ [name]: value }), { size: 5, inputmode: "decimal", placeholder, "data-test": name });
+    return { element: field(label, input, hint), show: (/** @type {Question} */ question) => { input.value = question[name]; } };
+  };
+  const text = (/** @type {"ring" | "detector" | "latency"} */ name, /** @type {string} */ label, /** @type {{ value: string, title: string }[]} */ presets, /** @type {string} */ hint) => {
+    const both = withPresets(label, presets, "", (value) => set({ [name]: value }), hint, name);
+    return { element: both.element, show: (/** @type {Question} */ question) => both.set(question[name]) };
+  };
   const count = h("input", { type: "number", min: 2, max: MOST_NODES, step: 1, "data-test": "nodes", onchange: () => set({ nodes: Number(count.value) }) });
-  count.value = String(question.nodes);
-  const times = { size: 5, inputmode: "decimal" };
-  return [
-    field("Algorithm", choice(algorithmChoices(infos), question.algorithm, (algorithm) => set({ algorithm }), { "data-test": "algorithm" })),
-    field("Nodes N", count),
-    ...(info.layout === "ring" ? [withPresets("Ring", RINGS, question.ring, (ring) => set({ ring }), "Order of the ring: ascending, descending, random:SEED, or a list like P3,P1,P2", "ring")] : []),
-    ...(info.layout === "graph" ? [field("Network", choice(GRAPHS, question.graph, (graph) => set({ graph }), { "data-test": "graph" }))] : []),
-    field("Initiators call at", entry(question.call, (call) => set({ call }), { ...times, placeholder: "suspicion", "data-test": "call", size: 9 }), "A time; empty: when they suspect the leader, or the first at 0 if nobody can be suspected"),
-    field("Crash at", entry(question.crashAt, (crashAt) => set({ crashAt }), { ...times, placeholder: "0", "data-test": "crash-at" }), "When the crossed nodes stop"),
-    field("Back at", entry(question.back, (back) => set({ back }), { ...times, placeholder: "never", "data-test": "back" }), "When they restart; empty for never"),
-    withPresets("Failure detector", DETECTORS, question.detector, (detector) => set({ detector }), "perfect:DELAY, or imperfect:DELAY,RATE,LASTING", "detector"),
-    withPresets("Latency of a message", LATENCIES, question.latency, (latency) => set({ latency }), "A distribution, or three-dc", "latency"),
-    field("Seed", entry(question.seed, (seed) => set({ seed: /^\d+$/.test(seed) ? seed : "1" }), { ...times, "data-test": "seed" }), "Determines all chance"),
+  const algorithm = choice(algorithmChoices(infos), "", (value) => set({ algorithm: value }), { "data-test": "algorithm" });
+  const graph = choice(GRAPHS, "", (value) => set({ graph: value }), { "data-test": "graph" });
+  const ring = text("ring", "Ring", RINGS, "Order of the ring: ascending, descending, random:SEED, or a list like P3,P1,P2");
+  const network = field("Network", graph);
+  const parts = [
+    { element: field("Algorithm", algorithm), show: (/** @type {Question} */ question) => { algorithm.value = question.algorithm; } },
+    { element: field("Nodes N", count), show: (/** @type {Question} */ question) => { count.value = String(question.nodes); } },
+    ring,
+    { element: network, show: (/** @type {Question} */ question) => { graph.value = question.graph; } },
+    text("detector", "Failure detector", DETECTORS, "perfect:DELAY, or imperfect:DELAY,RATE,LASTING"),
+    text("latency", "Latency of a message", LATENCIES, "A distribution, or three-dc"),
+    time("call", "Call at", "suspicion", "When the initiators call; empty: when they suspect the leader, or at 0 if nobody can be suspected"),
+    time("crashAt", "Crash at", "0", "When the crossed nodes stop"),
+    time("back", "Back at", "never", "When they restart; empty for never"),
+    time("seed", "Seed", "1", "Determines all chance"),
   ];
+  return {
+    element: h("div", { class: "fields" }, parts.map((part) => part.element)),
+    /** @param {Question} question @param {Info} info */
+    show(question, info) {
+      for (const part of parts) part.show(question);
+      ring.element.hidden = info.layout !== "ring";
+      network.hidden = info.layout !== "graph";
+    },
+  };
 }
 
 /**
  * The situations of which figures are published, each with a button that makes it.
- * @param {HTMLElement} place
- * @param {Question} question
- * @param {Info} info
- * @param {(question: Question) => void} changed
+ * @param {(situation: string) => void} chosen
  */
-function situationTable(place, question, info, changed) {
-  clear(place);
-  const rows = situationsOf(info).map(({ name, when, messages, time }) => {
-    const made = setUp(question, name);
-    const now = made !== null && JSON.stringify(made) === JSON.stringify(question);
-    return h("tr", {},
-      h("td", {}, made
-        ? h("button", { type: "button", class: "small", "aria-pressed": String(now), onclick: () => changed(made), "data-test": `situation-${name}` }, name)
-        : name),
+function situationTable(chosen) {
+  const element = h("div", { class: "scroll" });
+  let shown = "";
+  const fill = (/** @type {Info} */ info) => {
+    shown = info.name;
+    const row = (/** @type {import("./question.js").Situation} */ { name, when, messages, time }) => h("tr", {},
+      h("td", {}, h("button", { type: "button", class: "small", "data-situation": name, onclick: () => chosen(name), "data-test": `situation-${name}` }, name)),
       h("td", {}, when), h("td", {}, messages), h("td", {}, time));
-  });
-  if (rows.length === 0) return;
-  place.append(h("table", { class: "data situations" },
-    h("caption", {}, "Published figures: press a situation to see it"),
-    h("thead", {}, h("tr", {}, ["Situation", "When", "Messages", "Time"].map((title) => h("th", { scope: "col" }, title)))),
-    h("tbody", {}, rows)));
+    element.replaceChildren(h("table", { class: "data situations" },
+      h("caption", {}, "Published figures: press a situation to see it"),
+      h("thead", {}, h("tr", {}, ["Situation", "When", "Messages", "Time"].map((title) => h("th", { scope: "col" }, title)))),
+      h("tbody", {}, situationsOf(info).map(row))));
+  };
+  return {
+    element,
+    /** @param {Question} question @param {Info} info */
+    show(question, info) {
+      if (shown !== info.name) fill(info);
+      for (const button of element.querySelectorAll("button")) {
+        const made = setUp(question, info, button.dataset.situation ?? "");
+        button.disabled = made === null;
+        button.setAttribute("aria-pressed", String(made !== null && isSame(made, question)));
+      }
+    },
+  };
+}
+
+/**
+ * @param {Question} a
+ * @param {Question} b
+ */
+function isSame(a, b) {
+  return JSON.stringify(paramsOf(a)) === JSON.stringify(paramsOf(b));
 }

@@ -110,15 +110,18 @@ function leaderOf(end) {
  */
 function summaryOf(end) {
   const leader = leaderOf(end);
-  const tiles = [tile("Leader", leader === null ? "nobody" : `★ P${leader}`, "")];
-  for (const { name, measured, claimed, holds } of end.figures) {
-    if (name === "messages" || name === "time") tiles.push(tile(name === "time" ? "Time, in T" : "Messages", String(measured), claimSaid(claimed, holds)));
-    else if (name === "calls" || name === "alarms" || name === "suspicions") tiles.push(tile(name[0].toUpperCase() + name.slice(1), String(measured), ""));
-  }
+  const figure = (/** @type {string} */ name) => end.figures.find((one) => one.name === name);
+  const judged = (/** @type {string} */ name, /** @type {string} */ title) => {
+    const found = figure(name);
+    return found ? tile(title, String(found.measured), claimSaid(found.claimed, found.holds)) : null;
+  };
+  const tiles = [tile("Leader", leader === null ? "nobody" : `★ P${leader}`, ""), judged("messages", "Messages"), judged("time", "Time, in T")];
   const lamps = end.lamps.filter((lamp) => lamp.holds !== null).map(({ property, holds, detail }) =>
     h("span", { class: `chip ${holds ? "good" : "bad"}`, title: detail }, `${holds ? "✓" : "✗"} ${property}${holds ? "" : " violated"}`));
+  const causes = ["calls", "alarms", "suspicions", "false suspicions"].map((name) => `${name} ${figure(name)?.measured ?? 0}`).join(" · ");
   const why = { over: "", limit: "The run was ended at the lab’s limit.", time: "The run was ended at its time limit." }[end.reason];
-  return [h("dl", { class: "tiles" }, tiles), h("div", { class: "toolbar" }, lamps, why ? h("span", { class: "muted small" }, why) : null)];
+  return [h("dl", { class: "tiles" }, tiles),
+    h("div", { class: "toolbar" }, lamps, h("span", { class: "muted small" }, causes), why ? h("span", { class: "muted small" }, why) : null)];
 }
 
 /**

@@ -15,34 +15,28 @@ import { h, s, clear } from "../lib/dom.js";
 export function topology({ deed, act }) {
   const element = h("div", { class: "topology", role: "group", "aria-label": "Nodes: press one to crash it or to let it call", "data-test": "topology" });
 
-  const show = (/** @type {Shape} */ shape, /** @type {Marks} */ marks) => {
-    const focused = element.contains(document.activeElement) ? document.activeElement?.getAttribute("data-node") : null;
-    const places = placesOf(shape);
-    clear(element);
-    element.append(linesOf(shape, places));
-    places.forEach((place, i) => element.append(nodeButton(i + 1, place, marks)));
-    if (focused) buttonOf(Number(focused))?.focus();
-  };
-  const buttonOf = (/** @type {number} */ node) => /** @type {HTMLElement | null} */ (element.querySelector(`[data-node="${node}"]`));
+  // Buttons stay while their number does: one that is pressed must not vanish under the pointer.
+  /** @type {HTMLButtonElement[]} */
+  let buttons = [];
 
-  const nodeButton = (/** @type {number} */ node, /** @type {Place} */ place, /** @type {Marks} */ marks) => {
-    const crashed = marks.crashed.includes(node);
-    const calls = marks.initiators.includes(node);
-    const said = [crashed ? "crashes" : null, calls ? "calls" : null, marks.leader === node ? "leads at the end" : null].filter(Boolean);
-    const button = h("button", {
-      type: "button", class: `topology-node${crashed ? " crashed" : ""}${calls ? " calls" : ""}${marks.leader === node ? " leads" : ""}`,
-      "data-node": node, "data-test": `node-${node}`, "aria-label": `P${node}: ${said.join(", ") || "alive"}`,
-      onclick: () => act(node, deed()), onkeydown: (/** @type {KeyboardEvent} */ event) => pressed(event, node),
-    }, h("span", { class: "topology-name" }, `P${node}`),
-    h("span", { class: "topology-signs", "aria-hidden": "true" }, crashed ? "✕" : "", calls ? "⚑" : "", marks.leader === node ? "★" : ""));
-    button.style.left = `${place.x}%`;
-    button.style.top = `${place.y}%`;
-    return button;
+  const show = (/** @type {Shape} */ shape, /** @type {Marks} */ marks) => {
+    const places = placesOf(shape);
+    if (buttons.length !== shape.nodes) {
+      buttons = places.map((_, i) => nodeButton(i + 1));
+      clear(element);
+      element.append(...buttons);
+    }
+    element.querySelector("svg")?.remove();
+    element.prepend(linesOf(shape, places));
+    buttons.forEach((button, i) => mark(button, i + 1, places[i], marks));
   };
+  const nodeButton = (/** @type {number} */ node) => h("button", {
+    type: "button", "data-test": `node-${node}`,
+    onclick: () => act(node, deed()), onkeydown: (/** @type {KeyboardEvent} */ event) => pressed(event, node),
+  });
   const pressed = (/** @type {KeyboardEvent} */ event, /** @type {number} */ node) => {
-    const count = element.querySelectorAll("[data-node]").length;
-    const next = { ArrowRight: node % count + 1, ArrowDown: node % count + 1, ArrowLeft: (node + count - 2) % count + 1, ArrowUp: (node + count - 2) % count + 1 }[event.key];
-    if (next) buttonOf(next)?.focus();
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (step) buttons.at((node - 1 + step) % buttons.length)?.focus();
     else if (event.key === "c" || event.key === "C") act(node, "crash");
     else if (event.key === "i" || event.key === "I") act(node, "call");
     else return;
@@ -50,6 +44,27 @@ export function topology({ deed, act }) {
   };
 
   return { element, show };
+}
+
+/**
+ * Shows what becomes of a node, in signs and in words.
+ * @param {HTMLButtonElement} button
+ * @param {number} node
+ * @param {Place} place
+ * @param {Marks} marks
+ */
+function mark(button, node, place, { crashed, initiators, leader }) {
+  const states = [
+    { is: crashed.includes(node), name: "crashed", sign: "✕", said: "crashes" },
+    { is: initiators.includes(node), name: "calls", sign: "⚑", said: "calls" },
+    { is: leader === node, name: "leads", sign: "★", said: "leads at the end" },
+  ].filter((state) => state.is);
+  button.className = ["topology-node", ...states.map((state) => state.name)].join(" ");
+  button.setAttribute("aria-label", `P${node}: ${states.map((state) => state.said).join(", ") || "alive"}`);
+  button.replaceChildren(h("span", { class: "topology-name" }, `P${node}`),
+    h("span", { class: "topology-signs", "aria-hidden": "true" }, states.map((state) => state.sign).join("")));
+  button.style.left = `${place.x}%`;
+  button.style.top = `${place.y}%`;
 }
 
 /**

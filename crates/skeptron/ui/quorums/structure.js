@@ -11,11 +11,11 @@ import { structureReport } from "./structure-report.js";
 
 /** @type {{ value: string, title: string, group: string, says: string }[]} */
 const STRUCTURES = [
-  { value: "sanders-4", title: "Sanders’ four nodes", group: "Published", says: "Her own example: P3 and P4 tell, P1 and P2 are asked." },
-  { value: "lamport", title: "Lamport", group: "Published", says: "Everybody tells everybody, so nobody needs to grant: everybody knows every request." },
-  { value: "ricart-agrawala", title: "Ricart–Agrawala", group: "Published", says: "Everybody asks everybody and tells only itself." },
+  { value: "sanders-4", title: "Sanders’ four nodes", group: "Published", says: "Her own example: neither Maekawa’s nor Ricart and Agrawala’s, but a mixture. P1 and P2 ask each other, P3 and P4 go through both." },
+  { value: "lamport", title: "Lamport", group: "Published", says: "Everybody asks everybody, and tells everybody when it leaves." },
+  { value: "ricart-agrawala", title: "Ricart–Agrawala", group: "Published", says: "Everybody asks everybody, and tells nobody else when it leaves: who was deferred is granted then." },
   { value: "maekawa", title: "Maekawa, from quorums", group: "Published", says: "Everybody asks and tells its quorum." },
-  { value: "star", title: "star", group: "Published", says: "Everybody asks and tells one centre, a coordinator; write star:P2 in a command for another centre." },
+  { value: "star", title: "star", group: "Published", says: "Everybody asks and tells one centre, which is a coordinator." },
   { value: "optimise", title: "the best for given rates (search)", group: "Your own", says: "The structure with the fewest expected messages at low load, if some nodes ask more often than others; with demands on the busiest node and on the delay." },
   { value: "file", title: "your own (paste)", group: "Your own", says: "JSON with a list of nodes for each node, as below; whatever is wrong with it is named." },
 ];
