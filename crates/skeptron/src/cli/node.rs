@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use axum::Router;
 use clap::Args;
 use serde::Serialize;
 use skeptron_core::NodeId;
@@ -14,6 +16,11 @@ use skeptron_net::{Node, Security};
 use super::Verdict;
 use super::logs;
 use super::runtime::{self, Signals};
+<<<<<<< HEAD
+use crate::lab::{self, Lab, Page};
+=======
+use crate::lab::{self, Lab, Live, Page};
+>>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
 use configure::Configured;
 use settings::Settings;
 
@@ -84,7 +91,7 @@ impl NodeArgs {
 
     async fn serve(self, configured: Configured, out: &mut impl Write) -> Result<Verdict> {
         let what = summary(&configured);
-        let Configured { node: config, api, grace, filter, format } = configured;
+        let Configured { node: config, api, lab, grace, filter, format } = configured;
         logs::start(filter, format);
         let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         settings::misspelt(variables).iter().for_each(|what| tracing::warn!("{what}"));
@@ -93,10 +100,22 @@ impl NodeArgs {
         let scheme = if api.identity.is_some() { "https" } else { "http" };
         let unix = api.unix.clone();
         let node = Node::start(config).await?;
-        let api = Api::start(node.clone(), api).await?;
+<<<<<<< HEAD
+        let page = match lab {
+            // Those who wait for locks need the machine more than simulations do.
+            true => lab::router(Lab { page: Page::Embedded, runs: false }),
+            false => Router::new(),
+        };
+        let api = Api::start_with(node.clone(), api, page).await?;
+=======
+        let live = Live::alone(node.clone());
+        let shown = Lab { page: Page::Embedded, runs: false, cluster: Some(Arc::clone(&live)) };
+        let api = Api::start_with(node.clone(), api, lab::router(shown)).await?;
+>>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
         let urls = api.addresses().iter().map(|address| format!("{scheme}://{address}"));
         let sockets = unix.iter().map(|path| format!("unix:{}", path.display()));
         let urls: Vec<String> = urls.chain(sockets).collect();
+        live.answers_at(vec![urls.clone()]);
         if self.json {
             let node = node.id();
             let ready = Ready { ready: true, cluster: &cluster, node, listen: &listen, api: urls };

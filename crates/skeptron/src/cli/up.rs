@@ -1,8 +1,10 @@
 //! `skeptron up`.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
+use axum::Router;
 use clap::Args;
 use serde::Serialize;
 use skeptron_core::NodeId;
@@ -14,6 +16,11 @@ use super::logs;
 use super::plans;
 use super::runtime::{self, Signals};
 use super::system::SystemArgs;
+<<<<<<< HEAD
+use crate::lab::{self, Lab, Page};
+=======
+use crate::lab::{self, Lab, Live, Page};
+>>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
 
 #[derive(Debug, Args)]
 #[command(mut_arg("nodes", |nodes| nodes.help("How many nodes [default: 3, or as many as the layout has]")))]
@@ -70,6 +77,11 @@ pub(crate) fn port(text: &str) -> Result<u16, &'static str> {
     text.parse().map_err(|_| "a port is a whole number from 0 to 65535")
 }
 
+/// Where an API answers.
+fn urls(api: &Api) -> Vec<String> {
+    api.addresses().iter().map(|address| format!("http://{address}")).collect()
+}
+
 impl UpArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         let plan = plans::plan(&self.algorithm, &self.system, 3)?;
@@ -92,10 +104,21 @@ impl UpArgs {
     async fn serve(self, plans: Plans, nodes: usize, out: &mut impl Write) -> Result<Verdict> {
         let mut signals = Signals::listen(&Signals::ENDING)?;
         let cluster = Cluster::start(nodes, plans).await?;
+<<<<<<< HEAD
+        let lab = lab::router(Lab { page: Page::Embedded, runs: true });
         let mut apis = Vec::new();
         for node in &cluster.nodes {
-            apis.push(self.api(node).await?);
+            apis.push(self.api(node, lab.clone()).await?);
+=======
+        let live = Live::whole(cluster.nodes.clone());
+        let page =
+            lab::router(Lab { page: Page::Embedded, runs: true, cluster: Some(Arc::clone(&live)) });
+        let mut apis = Vec::new();
+        for node in &cluster.nodes {
+            apis.push(self.api(node, page.clone()).await?);
+>>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
         }
+        live.answers_at(apis.iter().map(urls).collect());
         self.announce(&apis, out)?;
         signals.next().await;
         let ending = async {
@@ -112,13 +135,21 @@ impl UpArgs {
         })
     }
 
-    async fn api(&self, node: &Node) -> Result<Api> {
+<<<<<<< HEAD
+    async fn api(&self, node: &Node, lab: Router) -> Result<Api> {
+=======
+    async fn api(&self, node: &Node, page: Router) -> Result<Api> {
+>>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
         let id = node.id();
         let own = usize::from(self.port) + id.index();
         let port = if self.port == 0 { 0 } else { own };
         let config =
             ApiConfig { listen: vec![format!("127.0.0.1:{port}")], ..ApiConfig::default() };
-        match Api::start(node.clone(), config).await {
+<<<<<<< HEAD
+        match Api::start_with(node.clone(), config, lab).await {
+=======
+        match Api::start_with(node.clone(), config, page).await {
+>>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
             Ok(api) => Ok(api),
             Err(ApiError::Listen { address, source }) => bail!(
                 "{id} cannot answer at {address}: {source}; choose other ports with --port, or let \
@@ -129,8 +160,7 @@ impl UpArgs {
     }
 
     fn announce(&self, apis: &[Api], out: &mut impl Write) -> Result<()> {
-        let addresses = apis.iter().filter_map(|api| api.addresses().first());
-        let urls: Vec<String> = addresses.map(|address| format!("http://{address}")).collect();
+        let urls: Vec<String> = apis.iter().flat_map(urls).collect();
         if self.json {
             let endpoint = |(place, api): (usize, &String)| Endpoint {
                 node: NodeId::new(place),
@@ -159,13 +189,22 @@ impl UpArgs {
             _ => String::new(),
         };
         let (first, second) = (at(0), at(1));
+<<<<<<< HEAD
+        let page = urls.first().map_or("", String::as_str);
+=======
+        if let Some(url) = urls.first() {
+            writeln!(out, "The lab, with this cluster in it: {url}/#/cluster")?;
+        }
+>>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
         writeln!(
             out,
             "\nTry, in other terminals:\n  \
              skeptron lock demo{first} -- sh -c 'echo fence $SKEPTRON_FENCE; sleep 20'\n  \
              skeptron lock demo{second} -- echo 'now it is my turn'\n  \
              skeptron locks{first}\n\
-             The second waits for the first, at another node. Ctrl-C ends the cluster."
+             The second waits for the first, at another node.\n  \
+             The lab: {page}/\n\
+             It shows this cluster at work, in a browser. Ctrl-C ends the cluster."
         )?;
         Ok(())
     }

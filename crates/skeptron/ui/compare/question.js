@@ -112,10 +112,10 @@ export function questionForm(question, infos, looks, changed) {
   return h("div", { class: "question" },
     algorithmTicks(question, infos, looks, changed),
     h("div", { class: "fields" },
-      withPresets("Nodes N", SIZES, question.nodes, set("nodes"), "Sizes to run, separated by commas", "nodes"),
+      withPresets("Nodes N", SIZES, question.nodes, set("nodes"), "Sizes to run, separated by commas", "nodes").element,
       withPresets("Latency of a message", LATENCIES, question.latency, set("latency"),
-        "1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5 or three-dc. The claims are for the constant 1.", "latency"),
-      withPresets("Time inside", SECTIONS, question.section, set("section"), "A distribution, as for the latency", "section"),
+        "1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5 or three-dc. The claims are for the constant 1.", "latency").element,
+      withPresets("Time inside", SECTIONS, question.section, set("section"), "A distribution, as for the latency", "section").element,
       field("Seeds", entry(question.seeds, set("seeds"), { inputmode: "numeric", placeholder: "10", "data-test": "seeds", size: 5 }),
         "Independent runs where there is chance; their spread makes the intervals"),
       field("Entries", entry(question.entries, set("entries"), { inputmode: "numeric", placeholder: "20 per node", "data-test": "entries", size: 9 }),
@@ -123,22 +123,20 @@ export function questionForm(question, infos, looks, changed) {
 }
 
 /**
- * A line of text beside a choice that fills it.
+ * A choice of presets, with a line of text for who wants something else; `set` shows another value.
  * @param {string} label
  * @param {{ value: string, title: string }[]} presets
  * @param {string} value
  * @param {(value: string) => void} changed
  * @param {string} hint
  * @param {string} test
+ * @returns {{ element: HTMLElement, set: (value: string) => void }}
  */
 export function withPresets(label, presets, value, changed, hint, test) {
-  const own = { value: "", title: "own …" };
-  const known = (/** @type {string} */ text) => (presets.some((preset) => preset.value === text) ? text : "");
-  const text = entry(value, (now) => {
-    select.value = known(now);
-    changed(now);
-  }, { "data-test": test, "aria-label": label });
-  const select = choice([...presets, own], known(value), (now) => {
+  const isPreset = (/** @type {string} */ text) => presets.some((preset) => preset.value === text);
+  const text = entry(value, changed, { "data-test": test, "aria-label": `${label}: own` });
+  const select = choice([...presets, { value: "", title: "own …" }], "", (now) => {
+    text.hidden = now !== "";
     if (now === "") {
       text.focus();
       text.select();
@@ -146,8 +144,16 @@ export function withPresets(label, presets, value, changed, hint, test) {
     }
     text.value = now;
     changed(now);
-  }, { "aria-label": `${label}: presets`, "data-test": `${test}-preset` });
-  return h("div", { class: "field with-presets", role: "group", "aria-label": label, title: hint }, h("span", {}, label), h("div", {}, select, text));
+  }, { "aria-label": label, "data-test": `${test}-preset` });
+  const set = (/** @type {string} */ now) => {
+    text.value = now;
+    // Who is typing keeps the line, even if a preset says the same.
+    if (document.activeElement === text) return;
+    text.hidden = isPreset(now);
+    select.value = isPreset(now) ? now : "";
+  };
+  set(value);
+  return { element: h("div", { class: "field with-presets", title: hint }, h("span", {}, label), h("div", {}, select, text)), set };
 }
 
 /**

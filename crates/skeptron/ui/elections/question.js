@@ -49,14 +49,16 @@ function nodesOf(text) {
 }
 
 /**
- * The question with as many nodes as can be drawn, and only those crashed and calling that there are.
+ * The question with as many nodes as can be drawn, only those crashed and calling that there are, and a
+ * seed that is a number.
  * @param {Question} question
  * @returns {Question}
  */
 export function within(question) {
   const nodes = Math.min(MOST_NODES, Math.max(2, Math.round(question.nodes) || 2));
   const exists = (/** @type {number} */ node) => node <= nodes;
-  return { ...question, nodes, crashed: question.crashed.filter(exists), initiators: question.initiators.filter(exists) };
+  const seed = /^\d{1,15}$/.test(question.seed) ? question.seed : FIRST.seed;
+  return { ...question, nodes, seed, crashed: question.crashed.filter(exists), initiators: question.initiators.filter(exists) };
 }
 
 /**
@@ -197,11 +199,12 @@ const SET_UPS = {
 /**
  * The question in one of the situations; `null` where the page does not know how to make it.
  * @param {Question} question
+ * @param {Info} info the algorithm
  * @param {string} situation
  * @returns {Question | null}
  */
-export function setUp(question, situation) {
-  const make = SET_UPS[question.algorithm]?.[situation];
+export function setUp(question, info, situation) {
+  const make = SET_UPS[info.broken?.of ?? info.name]?.[situation];
   if (!make) return null;
   const plain = { ring: FIRST.ring, graph: FIRST.graph, detector: FIRST.detector, latency: FIRST.latency, crashAt: "0", back: "" };
   return { ...question, ...plain, ...make(question.nodes) };
