@@ -41,6 +41,64 @@ export function site(...command) {
   };
 }
 
+/**
+ * Something of a view by the name that it gives to tests.
+ * @param {Page} page
+ * @param {string} name
+ */
+export function part(page, name) {
+  return page.locator(`[data-test="${name}"]`);
+}
+
+/**
+ * The file that something offers.
+ * @param {Page} page
+ * @param {() => Promise<void>} deed
+ * @returns {Promise<{ name: string, text: string }>}
+ */
+export async function downloaded(page, deed) {
+  const [file] = await Promise.all([page.waitForEvent("download"), deed()]);
+  const chunks = [];
+  for await (const chunk of await file.createReadStream()) chunks.push(chunk);
+  return { name: file.suggestedFilename(), text: Buffer.concat(chunks).toString() };
+}
+
+/**
+ * The part of a page's address that makes its view, once the page has noted what the pattern says.
+ * @param {Page} page
+ * @param {RegExp} pattern
+ * @returns {Promise<string>}
+ */
+export async function link(page, pattern) {
+  await page.waitForURL(pattern);
+  // What is shown is noted a few times a second: what comes last must be in it, too.
+  await page.waitForTimeout(400);
+  return new URL(page.url()).hash;
+}
+
+/**
+ * Until a view is there.
+ * @param {Page} page
+ * @param {string} view
+ */
+export async function shown(page, view) {
+  await page.locator(`main.view-${view} > :not(link)`).first().waitFor();
+}
+
+/**
+ * Until nothing comes any more: the text of the page has been the same for a while.
+ * @param {Page} page
+ */
+export async function settled(page) {
+  let before = "";
+  for (let same = 0; same < 4;) {
+    const now = await page.evaluate(() => document.body.innerHTML);
+    same = now === before ? same + 1 : 0;
+    before = now;
+    await page.waitForTimeout(120);
+  }
+}
+
 /** @param {string[]} command */
 async function serve(command) {
   const binary = process.env.SKEPTRON_BIN;

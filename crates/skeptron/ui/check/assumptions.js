@@ -4,7 +4,7 @@ import { h, clear } from "../lib/dom.js";
 import { href } from "../lib/address.js";
 import { job } from "../lib/job.js";
 import { playing } from "./counterexample.js";
-import { property, inSteps } from "./properties.js";
+import { property, steps } from "./properties.js";
 import { toParams } from "./question.js";
 import { commandLine } from "./verdicts.js";
 
@@ -61,7 +61,7 @@ export function assumptions(first) {
     for (const tab of tabs) tab.setAttribute("aria-pressed", String(tab.dataset.kind === kind));
     begin.textContent = cells.size > 0 ? "Find it out again" : "Fill in the table";
     clear(place);
-    if (frame) place.append(table(frame, cells));
+    if (frame) place.append(table(frame, cells, surprises !== null));
     verdict.replaceChildren(...(frame ? ending(frame, surprises) : []));
   };
   const run = async () => {
@@ -91,15 +91,19 @@ function key({ algorithm, who, condition }) {
 /**
  * @param {AssumptionTable} frame
  * @param {Map<string, AssumptionCell>} cells
+ * @param {boolean} isComplete
  */
-function table(frame, cells) {
+function table(frame, cells, isComplete) {
+  const empty = () => (isComplete
+    ? h("span", { class: "muted small", title: "This row tells only what the crash of this node does" }, "as above")
+    : h("span", { class: "muted" }, "·"));
   const head = frame.conditions.map((condition) => h("th", { scope: "col", title: CONDITIONS[condition] }, condition));
   const rows = frame.lines.map(({ algorithm, who }) => h("tr", {},
     h("th", { scope: "row" }, who ? `${algorithm}, ${who}` : algorithm),
     frame.conditions.map((condition) => {
       const name = key({ algorithm, who, condition });
       const cell = cells.get(name);
-      return h("td", { "data-cell": name }, ...(cell ? contents(cell) : [h("span", { class: "muted" }, "·")]));
+      return h("td", { "data-cell": name }, ...(cell ? contents(cell) : [empty()]));
     })));
   return h("table", { class: "data assumption-table", "data-test": "assumption-table" },
     h("caption", { class: "small muted" }, frame.system),
@@ -130,7 +134,7 @@ function contents(cell) {
     return [h("a", { class: cell.holds ? "cell good" : "cell unsure", href: question, title }, text), surprise];
   }
   const shown = cell.properties.find((judged) => judged.trace) ?? cell.properties.find((judged) => judged.holds === false);
-  const title = shown ? `${sentence(property(shown.name).broken)}${inSteps(shown.trace_length)}. Opens that run in Play.` : "";
+  const title = shown ? `${sentence(property(shown.name).broken)}${steps("after", shown.trace_length)}. Opens that run in Play.` : "";
   const link = h("a", { class: "cell bad", href: question, title }, cell.text.split("\n").map((line) => h("span", {}, `✗ ${line}`)));
   if (shown?.trace) playing(shown.trace).then((address) => link.setAttribute("href", address));
   return [link, surprise];

@@ -19,7 +19,7 @@ export async function playing(trace) {
  * @returns {HTMLElement}
  */
 export function counterexample(trace, name) {
-  const open = h("a", { class: "button primary", "data-test": "open-in-play" }, "Open in Play");
+  const open = h("a", { class: "button", "data-test": "open-in-play" }, "Open in Play");
   playing(trace).then((address) => open.setAttribute("href", address));
   const save = h("button", {
     type: "button", "data-test": "download-trace",

@@ -8,7 +8,7 @@ const PROPERTIES = {
   fence: { title: "Fence", meaning: "fences rise from entry to entry", broken: "a fence does not rise" },
   messages: { title: "Messages", meaning: "no more messages per entry than published", broken: "an entry takes more messages than published" },
   rest: { title: "Rest", meaning: "at the end channels are empty and nodes idle", broken: "the system does not come to rest" },
-  refused: { title: "Understanding", meaning: "no correct peer’s message is refused", broken: "a message is refused" },
+  refused: { title: "Nothing refused", meaning: "no correct peer’s message is refused", broken: "a message is refused" },
   agreement: { title: "Agreement", meaning: "one leader in one epoch", broken: "two leaders in one epoch" },
   validity: { title: "Validity", meaning: "the leader was alive, and the highest where that is claimed", broken: "the wrong leader is elected" },
   termination: { title: "Termination", meaning: "every election ends with a live leader", broken: "an election ends without a leader, or never" },
@@ -39,10 +39,11 @@ export function unjudged(kind, judged) {
 }
 
 /**
- * A number of steps in words.
+ * A number of steps in words, as in “ after 7 steps”.
+ * @param {"in" | "after"} word
  * @param {number | null} steps
  * @returns {string}
  */
-export function inSteps(steps) {
-  return steps === null ? "" : ` in ${steps} ${steps === 1 ? "step" : "steps"}`;
+export function steps(word, steps) {
+  return steps === null ? "" : ` ${word} ${steps} ${steps === 1 ? "step" : "steps"}`;
 }

@@ -1,6 +1,6 @@
 // What a search found, in words that say what was proved and for which system.
 import { h, toast } from "../lib/dom.js";
-import { property, unjudged, inSteps } from "./properties.js";
+import { property, unjudged, steps } from "./properties.js";
 import { counterexample } from "./counterexample.js";
 import { inWords } from "./question.js";
 import { short } from "./live.js";
@@ -60,7 +60,7 @@ function conclusion(request, result, info) {
     const shortest = broken.reduce((a, b) => ((b.trace_length ?? Infinity) < (a.trace_length ?? Infinity) ? b : a));
     const rest = isUndecided ? " The search ended there; tick “Decide every property” for the rest." : "";
     return box("bad", "✗ Not correct here.",
-      `With ${system}, ${property(shortest.name).broken}${inSteps(shortest.trace_length)}; no run is shorter.${rest}`);
+      `With ${system}, ${property(shortest.name).broken}${steps("after", shortest.trace_length)}; no run that shows it is shorter.${rest}`);
   }
   if (result.complete && !isUndecided) {
     const limit = info.kind === "election" ? ", unless more than two new rounds begin within one bound" : "";
@@ -97,7 +97,7 @@ function verdict(judged, request) {
 /** @param {CheckedProperty} judged */
 function chip(judged) {
   if (judged.holds === true) return h("span", { class: "chip good" }, "✓ holds");
-  if (judged.holds === false) return h("span", { class: "chip bad" }, `✗ violated${inSteps(judged.trace_length)}`);
+  if (judged.holds === false) return h("span", { class: "chip bad" }, `✗ violated${steps("in", judged.trace_length)}`);
   return h("span", { class: "chip unsure" }, "? not decided");
 }
 

@@ -37,7 +37,7 @@ import { sheet } from "./sheet.js";
  * @property {(name: string) => void} save downloads what is shown as a self-contained SVG
  */
 
-const MARGIN = { left: 52, right: 16, top: 12, bottom: 42 };
+const MARGIN = { left: 62, right: 16, top: 12, bottom: 42 };
 /** From so near the pointer takes a point. */
 const REACH = 40;
 /** Marks so near to each other are told of together. */
@@ -200,7 +200,7 @@ function grid({ xLabel, yLabel, xLog, yLog }, { x, y }, width, height, colour) {
       s("text", { x: tick.at, y: bottom + 18, "text-anchor": "middle", fill: muted }, tick.text))),
     s("line", { x1: left, x2: right, y1: bottom, y2: bottom, stroke: colour("strong-line") }),
     s("text", { x: (left + right) / 2, y: height - 7, "text-anchor": "middle", fill: muted }, xLabel + (xLog ? " (log)" : "")),
-    s("text", { x: 13, y: middle, "text-anchor": "middle", fill: muted, transform: `rotate(-90 13 ${middle})` }, yLabel + (yLog ? " (log)" : "")));
+    s("text", { x: 11, y: middle, "text-anchor": "middle", fill: muted, transform: `rotate(-90 11 ${middle})` }, yLabel + (yLog ? " (log)" : "")));
 }
 
 /**

@@ -2,10 +2,15 @@
 import { DELIVERED, LOST, lowerBound } from "./model.js";
 
 /** More arrows than this are thinned out; more than the second have no heads, than the third no labels. */
-const MOST_ARROWS = 4000;
-const MOST_HEADS = 2500;
+const MOST_ARROWS = 3000;
+const MOST_HEADS = 2000;
 const MOST_LABELS = 700;
 const HEAD = 8;
+/** How far apart messages are drawn that take the same way at the same time. */
+const TWIN = 7;
+const MOST_TWINS = 4;
+/** With more messages than this, labels do not say what the messages say. */
+const MOST_CONTENTS = 70;
 const CELL_X = 12;
 const CELL_Y = 12;
 
@@ -24,24 +29,48 @@ export class Arrows {
     this.first = 0;
     this.last = 0;
     this.stride = 1;
+    /** How many messages are in sight. */
+    this.count = 0;
   }
 
-  /** Finds out which messages are in sight. */
+  /** Finds out which messages are in sight, and how many of them can be drawn. */
   look() {
-    const { model, camera, position, future } = this.scene;
-    const { messages } = model;
-    const earliest = camera.t0 - Math.max(messages.longest, model.header.ticks_per_unit);
-    this.first = lowerBound(messages.sent, model.positionAt(earliest - 1));
-    const latest = model.positionAt(camera.t(camera.width));
-    this.last = lowerBound(messages.sent, future ? latest : Math.min(latest, position));
+    const { camera } = this.scene;
+    this.#between(camera.t(0), camera.t(camera.width));
+    this.count = this.last - this.first;
     this.stride = 1;
-    while ((this.last - this.first) / this.stride > MOST_ARROWS) this.stride *= 2;
+    while (this.count / this.stride > MOST_ARROWS) this.stride *= 2;
   }
 
-  /** @param {CanvasRenderingContext2D} ink */
-  draw(ink) {
-    const { model, colour } = this.scene;
-    const count = this.last - this.first;
+  /** Whether there are so many that scrolling should draw only what is new. */
+  get dense() {
+    return this.count > MOST_LABELS;
+  }
+
+  /**
+   * Finds the messages that are on their way between two times.
+   * @param {number} from
+   * @param {number} to
+   */
+  #between(from, to) {
+    const { model, position, future } = this.scene;
+    const { messages } = model;
+    const earliest = from - Math.max(messages.longest, model.header.ticks_per_unit);
+    this.first = lowerBound(messages.sent, model.positionAt(earliest - 1));
+    const latest = model.positionAt(to);
+    this.last = lowerBound(messages.sent, future ? latest : Math.min(latest, position));
+  }
+
+  /**
+   * Draws the messages between two places of the diagram.
+   * @param {CanvasRenderingContext2D} ink
+   * @param {number} left
+   * @param {number} right
+   */
+  draw(ink, left, right) {
+    const { model, colour, camera } = this.scene;
+    const { count } = this;
+    this.#between(camera.t(left), camera.t(right));
     for (let label = 0; label < model.messages.labels.length; label++) {
       ink.strokeStyle = colour(`series-${(label % 8) + 1}`);
       ink.fillStyle = ink.strokeStyle;
@@ -49,12 +78,15 @@ export class Arrows {
       if (this.scene.future) {
         ink.globalAlpha = 0.22;
         this.#lines(ink, label, true);
-        ink.globalAlpha = 1;
       }
+      // Where arrows lie close together, the bars below them must still be seen.
+      ink.globalAlpha = count > MOST_HEADS ? 0.45 : 1;
       this.#lines(ink, label, false);
+      ink.globalAlpha = 1;
       if (count <= MOST_HEADS) this.#heads(ink, label);
     }
-    if (count <= MOST_LABELS) this.#labels(ink);
+    if (!this.dense) this.#labels(ink);
+    this.#between(camera.t(0), camera.t(camera.width));
   }
 
   /**
@@ -148,9 +180,10 @@ export class Arrows {
       else t1 = Math.max(t1, t0 + unit * 0.2);
     }
     const { way } = this;
-    way.x1 = camera.x(t0);
+    // Messages on the same way at the same time would hide each other.
+    way.x1 = camera.x(t0) + Math.min(messages.twin[message], MOST_TWINS) * TWIN;
     way.y1 = camera.y(messages.from[message]);
-    way.x2 = way.x1 + (camera.x(t1) - way.x1) * part;
+    way.x2 = way.x1 + (t1 - t0) * camera.scale * part;
     way.y2 = way.y1 + (camera.y(messages.to[message]) - way.y1) * reach * part;
   }
 
@@ -166,7 +199,7 @@ export class Arrows {
       if (!this.#past(message)) continue;
       const { label, labels, content } = this.scene.model.messages;
       const short = labels[label[message]];
-      const long = content[message] ? `${short} ${content[message]}` : short;
+      const long = content[message] && this.last - this.first <= MOST_CONTENTS ? `${short} ${content[message]}` : short;
       if (!this.#label(ink, long, label[message]) && long !== short) this.#label(ink, short, label[message]);
     }
     ink.textBaseline = "alphabetic";

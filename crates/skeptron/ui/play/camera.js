@@ -5,7 +5,7 @@ export const GUTTER = 46;
 export const AXIS = 26;
 const MARGIN = 26;
 const LOWEST_ROW = 15;
-const HIGHEST_ROW = 92;
+const HIGHEST_ROW = 170;
 /** Pixels per tick, at most. */
 const CLOSEST = 4;
 

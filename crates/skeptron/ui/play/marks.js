@@ -33,7 +33,6 @@ export class Marks {
       this.#mark(ink, model.records[at], wordy);
     }
     ink.globalAlpha = 1;
-    this.#present(ink);
   }
 
   /**
@@ -48,8 +47,10 @@ export class Marks {
     switch (record.kind) {
       case "request":
       case "call":
+        // A bar begins there anyway.
+        if (!wordy) return;
         ring(ink, x, y, colour("ink"), colour("panel"));
-        if (record.kind === "call" && wordy) this.#words(ink, "calls", record, "ink");
+        if (record.kind === "call") this.#words(ink, "calls", record, "ink");
         return;
       case "crash":
         return cross(ink, x, y, colour("crash"));
@@ -75,9 +76,10 @@ export class Marks {
     if (camera.rowHeight < 22) return;
     ink.font = font(11, "600");
     const width = ink.measureText(words).width;
-    const begin = Math.max(x + 3, this.ends[row] + 8);
+    let begin = Math.max(x + 3, this.ends[row] + 8);
     // Words that would stand far from their moment say less than none.
     if (begin > x + 90) return;
+    if (begin + width > camera.width) begin = Math.min(begin, x - width - 14);
     this.ends[row] = begin + width;
     ink.textAlign = "left";
     ink.lineWidth = 3;
@@ -119,7 +121,7 @@ export class Marks {
   }
 
   /** A ring around where the last step happened. @param {CanvasRenderingContext2D} ink */
-  #present(ink) {
+  drawPresent(ink) {
     const { model, camera, position, colour } = this.scene;
     const step = model.stepsBefore(position) - 1;
     if (step < 0) return;

@@ -32,6 +32,8 @@ class Messages {
     /** Which kind of message, an index of `labels`. @type {number[]} */ this.label = [];
     /** @type {string[]} */ this.content = [];
     /** @type {boolean[]} */ this.copy = [];
+    /** How many messages take the same way from the same moment before it. @type {number[]} */ this.twin = [];
+    /** The last message of each way, by `from to`. @type {Map<string, number>} */ this.lastOnWay = new Map();
     /** @type {string[]} */ this.labels = [];
     /** @type {Map<number, number>} */ this.byId = new Map();
     /** The longest that any message took, in ticks. */ this.longest = 0;
@@ -99,11 +101,31 @@ class Messages {
     this.label.push(label);
     this.content.push(content);
     this.copy.push(copy);
+    const way = `${from} ${to}`;
+    const before = this.lastOnWay.get(way);
+    this.twin.push(before !== undefined && this.sentT[before] === t ? this.twin[before] + 1 : 0);
+    this.lastOnWay.set(way, this.count - 1);
   }
 }
 
 /** A run, as far as it is known. */
 export class RunModel {
+  /** @type {RunRecord[]} */
+  records = [];
+  /** Where each step begins. @type {number[]} */
+  steps = [];
+  messages = new Messages();
+  /** What each node was when. @type {Bar[][]} */
+  bars = [];
+  /** When each node was paused. @type {Bar[][]} */
+  pauses = [];
+  /** Records that are marks. @type {number[]} */
+  marks = [];
+  /** Records that enter or name a leader. @type {number[]} */
+  entries = [];
+  /** What the server says at the end; null while it is still telling. @type {import("../wire.js").RunEnd | null} */
+  end = null;
+
   /** @param {import("../wire.js").RunHeader} header */
   constructor(header) {
     this.header = header;
@@ -111,14 +133,14 @@ export class RunModel {
   }
 
   #begin() {
-    /** @type {RunRecord[]} */ this.records = [];
-    /** Where each step begins. @type {number[]} */ this.steps = [];
+    this.records = [];
+    this.steps = [];
     this.messages = new Messages();
-    /** @type {Bar[][]} */ this.bars = Array.from({ length: this.header.nodes }, () => []);
-    /** @type {Bar[][]} */ this.pauses = Array.from({ length: this.header.nodes }, () => []);
-    /** Records that are marks. @type {number[]} */ this.marks = [];
-    /** Records that enter or name a leader. @type {number[]} */ this.entries = [];
-    /** @type {import("../wire.js").RunEnd | null} */ this.end = null;
+    this.bars = Array.from({ length: this.header.nodes }, () => []);
+    this.pauses = Array.from({ length: this.header.nodes }, () => []);
+    this.marks = [];
+    this.entries = [];
+    this.end = null;
   }
 
   /** How many records there are. */
@@ -321,17 +343,6 @@ export class RunModel {
     const t0 = sentT[message];
     const t1 = end[message] < 0 ? t0 + this.header.ticks_per_unit : endT[message];
     return t1 <= t0 ? 1 : Math.min(1, Math.max(0, (now - t0) / (t1 - t0)));
-  }
-
-  /**
-   * What happened in the step that ends at a position, in words.
-   * @param {number} position
-   * @returns {string}
-   */
-  told(position) {
-    const count = this.stepsBefore(position);
-    if (count === 0) return "Nothing has happened yet.";
-    return this.records.slice(this.steps[count - 1], position).map((record) => record.text).join(" · ");
   }
 }
 

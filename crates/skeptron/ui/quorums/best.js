@@ -2,7 +2,7 @@
 import { h, clear } from "../lib/dom.js";
 import { href } from "../lib/address.js";
 import { choice, field } from "../lib/form.js";
-import { plot, SHAPES } from "../lib/plot.js";
+import { plot, symbol, SHAPES } from "../lib/plot.js";
 import { figure, probability } from "./numbers.js";
 
 /** @typedef {import("../wire.js").QuorumCandidate} QuorumCandidate */
@@ -66,7 +66,7 @@ function sortable(candidates, nodes) {
     const order = [...candidates].sort((a, b) => compare(by.value(a), by.value(b)) * (falls ? -1 : 1));
     clear(body);
     body.append(...order.map((candidate) => h("tr", { "data-construction": candidate.name },
-      h("th", { scope: "row" }, h("a", { href: address(candidate.name, nodes) }, candidate.name)),
+      h("th", { scope: "row" }, symbol(look(candidates.indexOf(candidate))), " ", h("a", { href: address(candidate.name, nodes) }, candidate.name)),
       COLUMNS.slice(1).map((column) => h("td", {}, column.shown(candidate))))));
   };
   draw();
@@ -96,13 +96,21 @@ function scatter(candidates) {
   const draw = (/** @type {typeof AXES[number]} */ axis) => drawn.show({
     title: `Load against ${axis.title}`, xLabel: "load", yLabel: axis.title, xLog: false, yLog: axis.log,
     series: candidates.map((candidate, i) => ({
-      name: candidate.name, colour: `series-${(i % 8) + 1}`, shape: SHAPES[i % SHAPES.length],
+      name: candidate.name, ...look(i),
       points: [{ x: candidate.load, y: axis.of(candidate), text: `${candidate.name}: load ${figure(candidate.load)}, ${axis.title} ${probability(axis.of(candidate))}` }],
     })),
   });
   const chosen = choice(AXES, "resilience", (value) => draw(AXES.find((axis) => axis.value === value) ?? AXES[0]));
   draw(AXES[0]);
-  return h("div", {}, field("Load against", chosen), drawn.element);
+  return h("div", {}, h("div", { class: "fields" }, field("Load against", chosen)), drawn.element);
+}
+
+/**
+ * The mark of a construction.
+ * @param {number} i
+ */
+function look(i) {
+  return { colour: `series-${(i % 8) + 1}`, shape: SHAPES[i % SHAPES.length] };
 }
 
 /** @param {QuorumReport} report */

@@ -9,7 +9,7 @@ import { braced, figure, probability } from "./numbers.js";
  * @returns {HTMLElement}
  */
 export function facts(report) {
-  const rows = [...conditions(report)];
+  const rows = conditions(report);
   if (report.load !== null) {
     rows.push(...form(report), load(report, report.load), resilience(report), ...failure(report), ...performance(report));
   }
@@ -36,24 +36,23 @@ function mark(holds, instead = "no") {
 
 /** @param {QuorumReport} report */
 function conditions({ conditions: { intersecting, contains_self, equal_size, equal_degree, violation }, size, assignment }) {
-  const asked = equal_size && size.min < size.max ? " Those that the nodes ask are; others differ." : "";
-  const degrees = degreesOf(assignment);
+  const sizes = !equal_size ? "Some ask more nodes than others: their entries cost more."
+    : `Everybody pays the same for an entry.${size.min < size.max ? " Those that the nodes ask are equal; others differ." : ""}`;
   return [
     fact("1 · Any two meet", mark(intersecting), violation ?? "Whoever two nodes ask, somebody is asked by both and lets in only one: this alone makes it safe."),
-    fact("2 · Own node in it", mark(contains_self), "A node is asked by itself for free: one message saved."),
-    fact("3 · Equal sizes", mark(equal_size), `Everybody pays the same for an entry.${asked}`),
-    fact("4 · Equal degrees", mark(equal_degree), `Everybody is asked by as many others${degrees}.`),
+    fact("2 · Own node in it", mark(contains_self), contains_self ? "Asking oneself is free: one message less." : "Some nodes are not in their own quorum: they ask only others."),
+    fact("3 · Equal sizes", mark(equal_size), sizes),
+    fact("4 · Equal degrees", mark(equal_degree), degrees(assignment)),
   ];
 }
 
 /** @param {number[][]} assignment */
-function degreesOf(assignment) {
+function degrees(assignment) {
   if (assignment.length === 0) return "";
-  const degrees = new Map();
-  for (const node of assignment.flat()) degrees.set(node, (degrees.get(node) ?? 0) + 1);
-  const counts = assignment.map((_, i) => degrees.get(i + 1) ?? 0);
+  const counts = assignment.map(() => 0);
+  for (const node of assignment.flat()) counts[node - 1] += 1;
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
-  return least === most ? `: ${least}` : `: from ${least} to ${most}`;
+  return least === most ? `Each node is in the quorums of ${least} nodes: everybody works the same.` : `Nodes are in the quorums of ${least} to ${most} nodes: some work more than others.`;
 }
 
 /** @param {QuorumReport} report */
@@ -96,7 +95,7 @@ function failure({ failure_probability: failure }) {
   if (!failure) return [];
   const interval = failure.interval ? `, between ${probability(failure.interval[0])} and ${probability(failure.interval[1])}` : "";
   return [fact("Failure", `${probability(failure.value)}${interval}`,
-    `The probability that no quorum is left if each node has failed with p = ${figure(failure.p)}. Found ${failure.method}.`)];
+    `The probability that no quorum is left if each node has failed with p = ${figure(failure.p)}. (${failure.method})`)];
 }
 
 /** @param {QuorumReport} report */
@@ -104,5 +103,5 @@ function performance({ performance }) {
   if (!performance) return [];
   const latency = performance.latency === null ? [] : [fact("Latency", figure(performance.latency),
     `Until a quorum has answered, in the mean at that capacity${performance.latency_is_least ? "; nothing is faster there" : ""}. The fastest is ${braced(performance.fastest_quorum)}: ${figure(performance.fastest)}.`)];
-  return [fact("Capacity", figure(performance.capacity), `Entries in a unit of time that nodes of these capacities can serve. ${performance.method}.`), ...latency];
+  return [fact("Capacity", figure(performance.capacity), `Entries in a unit of time that nodes of these capacities can serve (${performance.method}).`), ...latency];
 }

@@ -16,20 +16,39 @@ const MOST_LISTED = 200;
 export function loadPanel(report, chosen) {
   const asked = loads(report.strategy, report.nodes);
   const most = Math.max(...asked, 1e-9);
+  // Some room above, for what is written there.
+  const full = 1.2 * most;
   const numbered = report.nodes <= 40;
   const bars = asked.map((load, i) => {
     const bar = h("span", { class: "bar" });
-    bar.style.height = `${(100 * load) / most}%`;
+    bar.style.height = `${(100 * load) / full}%`;
     const column = h("button", { type: "button", class: "bar-column", title: `P${i + 1} is asked for ${figure(load)} of the entries`, onclick: () => chosen(i + 1), tabindex: numbered ? 0 : -1 },
       h("span", { class: "bar-room" }, bar), numbered ? h("span", { class: "small" }, i + 1) : null);
     return column;
   });
   return h("section", { class: "panel load", "data-test": "load" },
     h("h2", {}, "Load of each node"),
-    h("p", { class: "small muted" }, `With the best strategy. The highest bar is the load, ${figure(most)}; ${report.load_method ?? ""}`),
-    h("div", { class: numbered ? "bars" : "bars many", role: "group", "aria-label": `Loads of ${report.nodes} nodes` }, bars),
+    h("p", { class: "small muted" }, `The share of all entries for which each node is asked, with the best strategy (${report.load_method ?? ""}).`),
+    h("div", { class: numbered ? "bars" : "bars many", role: "group", "aria-label": `Loads of ${report.nodes} nodes` }, bars, ...limits(report, most, full)),
     strategy("Strategy: how often to ask which quorum", report.strategy),
     report.performance ? strategy("Strategy for these capacities", report.performance.strategy) : null);
+}
+
+/**
+ * The load, and what no system with quorums of this size is below.
+ * @param {QuorumReport} report
+ * @param {number} most
+ * @param {number} full
+ */
+function limits({ load_bounds }, most, full) {
+  const least = load_bounds ? Math.max(...load_bounds) : 0;
+  const line = (/** @type {string} */ kind, /** @type {number} */ value, /** @type {string} */ text) => {
+    const drawn = h("span", { class: `limit ${kind}` }, h("span", { class: "small" }, text));
+    drawn.style.bottom = `calc(var(--foot) + (100% - var(--foot)) * ${value / full})`;
+    return drawn;
+  };
+  if (least > 0 && Math.abs(least - most) < 1e-9) return [line("load", most, `load ${figure(most)}: as low as quorums of this size allow`)];
+  return [line("load", most, `load ${figure(most)}`), ...(least > 0 ? [line("bound", least, `quorums of this size allow ${figure(least)}`)] : [])];
 }
 
 /**

@@ -30,10 +30,12 @@ export function structureReport({ report, command }, of, chosen) {
   draw(Math.min(of, report.nodes));
   return [
     judgement(report),
-    h("div", { class: "picture-facts" },
-      h("section", { class: "panel" }, h("h2", {}, "Who asks and tells whom"), drawn, h("p", { class: "toolbar" }, ...uses(report))),
-      h("section", { class: "panel" }, h("h2", {}, `${report.name}, ${report.nodes} nodes`), ...totals(report), h("div", { class: "scroll tall" }, rows.element), commandLine(command))),
-    ...delays(report),
+    h("div", { class: "columns" },
+      h("div", { class: "column" },
+        h("section", { class: "panel" }, h("h2", {}, "Who asks and tells whom"), drawn, h("p", { class: "toolbar" }, ...uses(report)))),
+      h("div", { class: "column" },
+        h("section", { class: "panel" }, h("h2", {}, `${report.name}, ${report.nodes} nodes`), ...totals(report), h("div", { class: "scroll tall" }, rows.element), commandLine(command)),
+        ...delays(report))),
   ];
 }
 
@@ -94,7 +96,7 @@ function bar(share) {
  */
 function sentence({ request, inform }, node) {
   const asking = request.flatMap((asked, i) => (asked.includes(node) && i + 1 !== node ? [i + 1] : []));
-  return `P${node} asks ${braced(request[node - 1] ?? [])} before it enters and tells ${braced(inform[node - 1] ?? [])}; it is asked by ${asking.length === 0 ? "nobody else" : braced(asking)}.`;
+  return `P${node} asks ${braced(request[node - 1] ?? [])} before it enters and tells ${braced(inform[node - 1] ?? [])} when it leaves; it is asked by ${asking.length === 0 ? "nobody else" : braced(asking)}.`;
 }
 
 /** @param {StructureReport} report */
@@ -113,7 +115,7 @@ function uses(report) {
 function delays({ delay }) {
   if (!delay || (!delay.exact.matrix && !delay.published.matrix)) return [];
   return [h("section", { class: "panel", "data-test": "delays" }, h("h2", {}, "Synchronisation delays"),
-    h("p", { class: "small muted" }, "In latencies T, from the exit of the row’s node to the entry of the column’s: 1 if the leaver tells the next one directly, 2 if somebody in between has to grant."),
+    h("p", { class: "small muted" }, "In latencies T, from the exit of the row’s node to the entry of the column’s. Published: 2 if both tell somebody in common, else 1. Exactly, it is 1 where that one is one of the two, since a word to oneself is free."),
     h("div", { class: "delays" }, matrix("exact", delay.exact), matrix("as published", delay.published)))];
 }
 

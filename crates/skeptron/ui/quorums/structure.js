@@ -11,13 +11,13 @@ import { structureReport } from "./structure-report.js";
 
 /** @type {{ value: string, title: string, group: string, says: string }[]} */
 const STRUCTURES = [
-  { value: "sanders-4", title: "Sanders’ four nodes", group: "Published", says: "Her own example: P3 and P4 tell, P1 and P2 are asked." },
-  { value: "lamport", title: "Lamport", group: "Published", says: "Everybody tells everybody, so nobody needs to grant: everybody knows every request." },
-  { value: "ricart-agrawala", title: "Ricart–Agrawala", group: "Published", says: "Everybody asks everybody and tells only itself." },
+  { value: "sanders-4", title: "Sanders’ four nodes", group: "Published", says: "Her own example: neither Maekawa’s nor Ricart and Agrawala’s, but a mixture. P1 and P2 ask each other, P3 and P4 go through both." },
+  { value: "lamport", title: "Lamport", group: "Published", says: "Everybody asks everybody, and tells everybody when it leaves." },
+  { value: "ricart-agrawala", title: "Ricart–Agrawala", group: "Published", says: "Everybody asks everybody, and tells nobody else when it leaves: who was deferred is granted then." },
   { value: "maekawa", title: "Maekawa, from quorums", group: "Published", says: "Everybody asks and tells its quorum." },
-  { value: "star", title: "star", group: "Published", says: "Everybody asks and tells one centre, a coordinator; write star:P2 in a command for another centre." },
+  { value: "star", title: "star", group: "Published", says: "Everybody asks and tells one centre, which is a coordinator." },
   { value: "optimise", title: "the best for given rates (search)", group: "Your own", says: "The structure with the fewest expected messages at low load, if some nodes ask more often than others; with demands on the busiest node and on the delay." },
-  { value: "file", title: "your own (paste)", group: "Your own", says: "JSON with a list of nodes for each node, as below; whatever is wrong with it is named." },
+  { value: "file", title: "your own (paste)", group: "Your own", says: "JSON with a list of nodes for each node, counted from 1; whatever is wrong with it is named." },
 ];
 const EXAMPLE = "{\"request\": [[1,2],[1,2],[3]],\n \"inform\": [[1],[2],[3]]}";
 /** @type {Question} */
@@ -38,12 +38,13 @@ export function showStructure(page, params) {
 
   const run = async () => {
     const asked = question;
-    await work.run("/lab/structure", { body: toRequest(asked), result: (result) => {
+    const outcome = await work.run("/lab/structure", { body: toRequest(asked), result: (result) => {
       found.replaceChildren(...structureReport(result, Number(asked.of) || 1, (node) => {
         question = { ...question, of: String(node) };
         note("quorums", toParams(question));
       }));
     } });
+    found.classList.toggle("stale", outcome === "failed");
   };
   const set = (/** @type {Partial<Question>} */ part) => {
     question = { ...question, ...part };
@@ -61,8 +62,9 @@ export function showStructure(page, params) {
     build();
   }, { "data-test": "structure" });
   build();
-  page.append(h("form", { class: "panel", "data-test": "structure-form", onsubmit: (/** @type {Event} */ event) => event.preventDefault() },
-    h("div", { class: "fields" }, field("Structure", what), fields), says), work.element, found);
+  const form = h("form", { class: "panel", "data-test": "structure-form", onsubmit: (/** @type {Event} */ event) => event.preventDefault() },
+    h("div", { class: "fields" }, field("Structure", what), fields), says);
+  page.append(h("div", { class: "asking" }, form, h("div", { class: "work" }, work.element)), found);
   run();
   return work.cancel;
 }

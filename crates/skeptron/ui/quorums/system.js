@@ -20,6 +20,9 @@ import { commandLine } from "../check/verdicts.js";
 
 /** A system that was computed within this time is computed for other p, too. */
 const QUICK_MS = 700;
+const MOST_AT_ONCE = 100;
+/** Matrices that fit into half a page. */
+const MOST_BESIDE = 17;
 /** Systems that the checker can explore. */
 const MOST_CHECKED = 5;
 
@@ -34,37 +37,43 @@ export function showSystem(page, params) {
   const curve = curvePanel();
   const picture = h("section", { class: "panel picture" });
   const known = h("section", { class: "panel known" });
-  const more = h("div", { class: "more" });
+  const compared = h("div", { class: "column" });
+  const [left, right] = [h("div", { class: "column" }, picture), h("div", { class: "column" }, known)];
+  const below = h("div", { class: "column" });
   const form = quorumForm(fromParams(params), (question) => {
     note("quorums", toParams(question));
     later();
   });
-  page.append(form.element, work.element, h("div", { class: "picture-facts" }, picture, known), more);
+  const found = h("div", { class: "column" }, compared, h("div", { class: "columns" }, left, right), below);
+  page.append(h("div", { class: "asking" }, form.element, h("div", { class: "work" }, work.element)), found);
 
   const choose = (/** @type {number} */ node) => form.set({ of: String(node) });
   const tell = (/** @type {QuorumResult} */ result, /** @type {Question} */ question, /** @type {boolean} */ isQuick) => {
-    const { report, svg, command, compared } = result;
+    const { report, svg, command } = result;
     sketch.show(svg);
-    picture.replaceChildren(pictureTools(form, report.nodes), sketch.element, h("p", { class: "toolbar" }, ...links(result), svg === null ? "" : saving(svg, report.name)));
+    picture.hidden = svg === null;
+    picture.replaceChildren(pictureTools(form, report.nodes), sketch.element, h("p", { class: "toolbar" }, ...links(result), ...(svg === null ? [] : [saving(svg, report.name)])));
     known.replaceChildren(h("h2", {}, `${report.name}, ${report.nodes} nodes`), facts(report), commandLine(command));
     const of = question.of === "" ? null : Number(question.of);
-    more.replaceChildren(...[
-      compared && bestPanel(compared, report),
-      report.load !== null && loadPanel(report, choose),
-      report.load !== null && curve.element,
-      matrixPanel(report.assignment, of, choose),
-    ].filter((part) => part instanceof HTMLElement));
-    if (report.load !== null) {
-      // Of the one that is shown, where all were compared.
-      const asked = compared ? { kind: report.name, nodes: report.name.includes(":") ? undefined : report.nodes } : toRequest(question);
-      curve.offer(asked, report.name, isQuick && report.nodes <= 100);
-    }
+    const isSystem = report.load !== null;
+    const matrix = matrixPanel(report.assignment, of, choose);
+    const isNarrow = report.nodes <= MOST_BESIDE;
+    compared.replaceChildren(...(result.compared ? [bestPanel(result.compared, report)] : []));
+    left.replaceChildren(picture, ...(isSystem ? [loadPanel(report, choose)] : []), ...(isNarrow ? [matrix] : []));
+    right.replaceChildren(known, ...(isSystem ? [curve.element] : []));
+    below.replaceChildren(...(isNarrow ? [] : [matrix]));
+    if (!isSystem) return;
+    // Of the one that is shown, where all were compared.
+    const asked = result.compared ? { kind: report.name, nodes: report.name.includes(":") ? undefined : report.nodes } : toRequest(question);
+    curve.offer(asked, report.name, isQuick && report.nodes <= MOST_AT_ONCE);
   };
   const run = async () => {
     const question = form.question();
     const began = performance.now();
     curve.end();
-    await work.run("/lab/quorum", { body: toRequest(question), result: (result) => tell(result, question, performance.now() - began < QUICK_MS) });
+    const outcome = await work.run("/lab/quorum", { body: toRequest(question), result: (result) => tell(result, question, performance.now() - began < QUICK_MS) });
+    // What is shown then is the answer to another question.
+    found.classList.toggle("stale", outcome === "failed");
   };
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting;

@@ -19,7 +19,7 @@ export function show(root, address) {
     h("header", { class: "quorums-head" },
       h("div", {}, h("h1", {}, isStructure ? "Information structures" : "Quorums"),
         h("p", {}, isStructure
-          ? "Sanders’ generalisation: each node asks its request set R and tells its inform set I when it enters and leaves. Two nodes exclude each other if they tell somebody in common, or ask each other."
+          ? "Sanders’ generalisation: each node asks its request set R before it enters and tells its inform set I when it leaves. Two nodes exclude each other if they tell somebody in common, or ask each other."
           : "Each node asks only a part of the others, its quorum, before it enters. If any two quorums meet, two nodes never get in together; the construction decides what that costs and how many crashes it survives.")),
       h("nav", { class: "toolbar", "aria-label": "Quorums or structures" },
         tab("Quorum systems", {}, !isStructure), tab("Information structures", { show: "structures" }, isStructure))));

@@ -2,6 +2,7 @@
 import { h, clear, complaint } from "../lib/dom.js";
 import { getJson } from "../lib/api.js";
 import { href, note } from "../lib/address.js";
+import { sheet } from "../lib/sheet.js";
 import { algorithms, choice, entry, field } from "../lib/form.js";
 import { glimpses } from "./glimpse.js";
 
@@ -21,9 +22,10 @@ const GROUPS = ["permissions", "quorums", "tokens", "elections", "assumptions dr
  * @returns {() => void}
  */
 export function show(root, address) {
+  sheet("/ui/scenarios/view.css");
   const drawer = glimpses();
   const place = h("div", { class: "gallery" }, h("p", { class: "muted" }, "The examples are on their way …"));
-  root.append(styleSheet(), h("div", { class: "page" }, introduction(), place));
+  root.append(h("div", { class: "page" }, introduction(), place));
   let ended = false;
   fill(place, address, drawer, () => ended).catch((error) => {
     if (!ended) place.replaceChildren(complaint(error));
@@ -32,10 +34,6 @@ export function show(root, address) {
     ended = true;
     drawer.end();
   };
-}
-
-function styleSheet() {
-  return h("link", { rel: "stylesheet", href: "/ui/scenarios/view.css" });
 }
 
 function introduction() {
