@@ -188,5 +188,5 @@ function algorithmTicks(question, infos, looks, changed) {
     h("div", { class: "toolbar" },
       h("button", { type: "button", class: "small", onclick: () => setAll(true), "data-test": "all" }, "All"),
       h("button", { type: "button", class: "small", onclick: () => setAll(false), "data-test": "none" }, "None")),
-    families);
+    h("div", { class: "families" }, families));
 }
