@@ -169,9 +169,12 @@ function visibleFigures({ loads, kinds }) {
  * @returns {HTMLElement}
  */
 export function plotPanel({ name, title, text }, drawn) {
+  const save = h("button", {
+    type: "button", class: "quiet small", title: "Download this plot as SVG", "aria-label": `Download “${title}” as SVG`, "data-test": "svg",
+    onclick: () => drawn?.save(`${name.replaceAll("_", "-")}.svg`),
+  }, "SVG");
   return h("figure", { class: "panel plot-panel", "data-figure": name },
-    h("div", { class: "toolbar" }, h("h2", {}, title), h("span", { class: "grow" }),
-      h("button", { type: "button", class: "quiet small", title: "Download this plot as SVG", "data-test": "svg", "aria-label": `Download “${title}” as SVG`, onclick: () => drawn?.save(`${name.replaceAll("_", "-")}.svg`) }, "SVG")),
+    h("div", { class: "toolbar" }, h("h2", {}, title), h("span", { class: "grow" }), save),
     drawn?.element, h("figcaption", { class: "small muted" }, text));
 }
 
@@ -277,7 +280,8 @@ export function axisControls(sight, changed) {
   };
   return h("fieldset", { class: "ticks" }, h("legend", {}, "Axes"),
     h("label", { class: "tick" }, "N", choice(scales, sight.x, set("x"), { "data-test": "x-axis" })),
-    h("label", { class: "tick" }, "figure", choice([{ value: "auto", title: "auto" }, ...scales], sight.y, set("y"), { "data-test": "y-axis", title: "auto: logarithmic where values range far" })));
+    h("label", { class: "tick", title: "auto: logarithmic where values range far" }, "figure",
+      choice([{ value: "auto", title: "auto" }, ...scales], sight.y, set("y"), { "data-test": "y-axis" })));
 }
 
 /**

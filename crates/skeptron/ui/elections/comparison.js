@@ -135,7 +135,8 @@ export function electionComparison(comparison, infos, changed) {
   h("div", { class: "fields" },
     algorithmTicks(comparison, infos, look),
     withPresets("Nodes N", SIZES, comparison.sizes, (sizes) => { comparison.sizes = sizes; }, "Sizes to run, separated by commas", "sizes").element,
-    field("Seeds", entry(comparison.seeds, (seeds) => { comparison.seeds = seeds; }, { size: 5, inputmode: "numeric", "data-test": "compare-seeds" }), "Random rings where the figure is a mean"),
+    field("Seeds", entry(comparison.seeds, (seeds) => { comparison.seeds = seeds; }, { size: 5, inputmode: "numeric", "data-test": "compare-seeds" }),
+      "Random rings where the figure is a mean"),
     axisControls(comparison, () => {
       draw();
       changed();
@@ -146,7 +147,8 @@ export function electionComparison(comparison, infos, changed) {
   return {
     element: h("section", { class: "election-comparison", "aria-label": "Elections compared" },
       h("header", {}, h("h2", {}, "All of them: best, average, worst"),
-        h("p", { class: "muted" }, "Each election in each situation for which figures are published. Marks are measured, thin lines are the formulas; bands lie between bounds.")),
+        h("p", { class: "muted" }, "Each election in each situation for which figures are published. "
+          + "Marks are measured, thin lines are the formulas; bands lie between bounds.")),
       form, h("div", { class: "legend-bar" }, names.element),
       h("div", { class: "plot-grid", "data-test": "plots" },
         overviews.map(({ overview, drawn }) => plotPanel({ ...overview, load: "", kind: "" }, drawn)), details.map((one) => one.element)),
@@ -215,7 +217,9 @@ function casePlot(info) {
       const series = cases.map((name, i) => seriesOf(name, nthLook(i), own.filter((row) => row.case === name),
         curves.find((curve) => curve.algorithm === info.name && curve.case === name && curve.figure === "messages"), "messages"));
       drawn.show({ title: `${info.title}: messages`, yLabel: "messages", yLog: logOf(comparison.y, series), series, ...axes });
-      key.replaceChildren(...series.map((one) => h("li", { onpointerenter: () => drawn.light(one.name), onpointerleave: () => drawn.light(null) }, symbol(one), h("span", {}, one.name))));
+      key.replaceChildren(...series.map((one) => h("li", {
+        onpointerenter: () => drawn.light(one.name), onpointerleave: () => drawn.light(null),
+      }, symbol(one), h("span", {}, one.name))));
     },
   };
 }
