@@ -1,5 +1,6 @@
 //! From a question to its answer: which searches are needed, and what they prove.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rustc_hash::FxHashSet;
@@ -10,6 +11,7 @@ use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 use crate::cycles::unfair_run;
 use crate::explorer::{Found, Limits, Progress, explore};
 use crate::game::Game;
+use crate::graph::Unfinished;
 use crate::local::{CellId, Event, Memory};
 use crate::property::{Properties, Property};
 use crate::reduction::certify;
@@ -30,6 +32,18 @@ pub struct Options<'a> {
     pub keep_going: bool,
     /// Is told now and then how far the search is.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Ends the search soon after it becomes true; what is not known by then stays undecided.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+impl Options<'_> {
+    pub(crate) fn is_stopped(&self) -> bool {
+        is_set(self.stop)
+    }
+}
+
+pub(crate) fn is_set(stop: Option<&AtomicBool>) -> bool {
+    stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
 }
 
 impl Default for Options<'_> {
@@ -41,6 +55,7 @@ impl Default for Options<'_> {
             reduction: true,
             keep_going: false,
             progress: None,
+            stop: None,
         }
     }
 }
@@ -170,7 +185,7 @@ impl Visitor for Check<'_> {
         let mut answer = Answer { world: &world, found: &found, verdicts: Vec::new() };
         answer.judge();
         if !world.counts_messages {
-            answer.judge_cycles(self.options.max_memory);
+            answer.judge_cycles(self.options);
         }
         let mut verdicts = answer.verdicts;
         let fence = self.fence(&found)?;
@@ -182,8 +197,8 @@ impl Visitor for Check<'_> {
 
 impl Check<'_> {
     fn limits(&self, reduction: bool) -> Limits<'_> {
-        let Options { threads, max_memory, keep_going, progress, .. } = *self.options;
-        Limits { threads, reduction, max_memory, keep_going, progress }
+        let Options { threads, max_memory, keep_going, progress, stop, .. } = *self.options;
+        Limits { threads, reduction, max_memory, keep_going, progress, stop }
     }
 
     /// Searches, reduced if that is wanted and proves right. What a reduced search finds is real but
@@ -194,19 +209,18 @@ impl Check<'_> {
             let mut reduced = explore(world, &self.limits(true));
             if !reduced.violated().is_empty() {
                 fallback = Some(reduced);
-            } else if !reduced.out_of_memory {
+            } else if reduced.complete {
                 let memories = std::mem::take(&mut reduced.memories).into_iter();
                 let taken: FxHashSet<(CellId, Event)> =
                     memories.flat_map(Memory::into_taken).collect();
-                let max_memory = self.options.max_memory;
                 let mut memory = world.memory(false);
-                if certify(world, &mut memory, &taken, reduced.states, max_memory) {
+                if certify(world, &mut memory, &taken, reduced.states, self.options) {
                     return reduced;
                 }
             }
         }
         let full = explore(world, &self.limits(false));
-        let missed = full.out_of_memory && full.violated().is_empty();
+        let missed = !full.complete && full.violated().is_empty();
         fallback.filter(|_| missed).unwrap_or(full)
     }
 
@@ -245,7 +259,7 @@ impl<P: Mutex> Answer<'_, P> {
     }
 
     /// Where messages never end, progress is a matter of fair cycles.
-    fn judge_cycles(&mut self, max_memory: usize) {
+    fn judge_cycles(&mut self, options: &Options<'_>) {
         let Some(verdict) =
             self.verdicts.iter_mut().find(|verdict| verdict.property == Property::Progress)
         else {
@@ -256,7 +270,8 @@ impl<P: Mutex> Answer<'_, P> {
         }
         // About what a state takes: a row, its number by fingerprint, the way to it and from it.
         let bytes = 16 * self.world.nodes + 200;
-        match unfair_run(self.world, max_memory / bytes) {
+        let stop = options.stop;
+        match unfair_run(self.world, options.max_memory / bytes, stop) {
             Ok(None) => {}
             Ok(Some((moves, begins))) => {
                 let told = tell(self.world, Property::Progress, &moves, Some(begins));
@@ -268,7 +283,7 @@ impl<P: Mutex> Answer<'_, P> {
                     counterexample: Some(told),
                 };
             }
-            Err(_too_many) => verdict.holds = None,
+            Err(Unfinished) => verdict.holds = None,
         }
     }
 }

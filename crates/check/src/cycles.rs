@@ -8,25 +8,28 @@
 //! component of deliveries in which somebody waits, nobody is inside, and every message that can be
 //! delivered in all its states is delivered in one.
 
+use std::sync::atomic::AtomicBool;
+
 use rustc_hash::FxHashSet;
 
-use crate::graph::{Graph, TooMany};
+use crate::graph::{Graph, Unfinished};
 use crate::state::{Move, Packet, State, User};
 use crate::world::{Lockable, World, waiting};
 
 /// A run in which somebody waits for ever: the moves, and from which one on they repeat. `Err` if there
-/// are more than `most` states.
+/// are more than `most` states, or the search is stopped.
 pub(crate) fn unfair_run<P: Lockable>(
     world: &World<P>,
     most: usize,
-) -> Result<Option<(Vec<Move>, usize)>, TooMany> {
+    stop: Option<&AtomicBool>,
+) -> Result<Option<(Vec<Move>, usize)>, Unfinished> {
     // On a round there are only deliveries, while somebody waits and nobody is inside.
     let may_recur = |state: &State, step: Move| {
         matches!(step, Move::Deliver(_))
             && waiting(state, world.nodes) != 0
             && state.sites[..world.nodes].iter().all(|site| site.user != User::Inside)
     };
-    let graph = Graph::build(world, most, may_recur)?;
+    let graph = Graph::build(world, most, stop, may_recur)?;
     Ok(graph.components().iter().find_map(|component| endless_wait(&graph, component)))
 }
 

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use rustc_hash::FxHashSet;
 
+use crate::check::is_set;
 use crate::game::{Game, Outlook};
 use crate::level::{Links, Numbering, Origin, Rows, Table};
 use crate::property::{Properties, Property};
@@ -19,6 +20,8 @@ pub(crate) struct Limits<'a> {
     /// Whether to go on after the first violation, until every property is decided.
     pub(crate) keep_going: bool,
     pub(crate) progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Ends the search soon after it becomes true.
+    pub(crate) stop: Option<&'a AtomicBool>,
 }
 
 /// How far a search is.
@@ -165,11 +168,12 @@ pub(crate) fn explore<'a, G: Game>(game: &'a G, limits: &Limits<'_>) -> Found<'a
         let Level { next, .. } = level;
         let (new_numbering, links, fingerprints) = next.close();
         let is_last = all_taken && links.parents.is_empty();
-        let stopped = shared.full.load(Ordering::Relaxed) && !is_last;
+        let is_full = shared.full.load(Ordering::Relaxed);
+        let stopped = (is_full || is_set(limits.stop)) && !is_last;
         if all_taken {
             found.depth = depth;
         }
-        found.out_of_memory = stopped;
+        found.out_of_memory = stopped && is_full;
         found.complete = !stopped && links.parents.is_empty();
         let enough =
             !limits.keep_going && !found.violated().is_empty() || found.violated() == game.judged();
@@ -270,7 +274,7 @@ impl<'a, G: Game> Worker<'a, G> {
             if chunks.is_multiple_of(64) {
                 self.watch(shared, level, speaks);
             }
-            if shared.full.load(Ordering::Relaxed) {
+            if shared.full.load(Ordering::Relaxed) || is_set(shared.limits.stop) {
                 break;
             }
         }

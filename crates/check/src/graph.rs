@@ -2,14 +2,19 @@
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
+use std::sync::atomic::AtomicBool;
 
 use rustc_hash::FxHashMap;
 
+use crate::check::is_set;
 use crate::game::Game;
 
-/// There are more states than fit.
+/// There are more states than fit, or there was no time for all.
 #[derive(Debug)]
-pub(crate) struct TooMany;
+pub(crate) struct Unfinished;
+
+/// After so many states it is time to look whether the search is to end.
+const LOOK_AFTER: usize = 1024;
 
 /// The states, numbered by distance from the start.
 pub(crate) struct Graph<'a, G: Game> {
@@ -30,8 +35,9 @@ impl<'a, G: Game> Graph<'a, G> {
     pub(crate) fn build(
         game: &'a G,
         most: usize,
+        stop: Option<&AtomicBool>,
         may_recur: impl Fn(&G::State, G::Move) -> bool,
-    ) -> Result<Self, TooMany> {
+    ) -> Result<Self, Unfinished> {
         let mut memory = game.memory(false);
         let mut graph = Graph {
             game,
@@ -48,8 +54,8 @@ impl<'a, G: Game> Graph<'a, G> {
         let mut moves = Vec::new();
         let mut at = 0;
         while at < graph.origins.len() {
-            if graph.origins.len() > most {
-                return Err(TooMany);
+            if graph.origins.len() > most || at.is_multiple_of(LOOK_AFTER) && is_set(stop) {
+                return Err(Unfinished);
             }
             game.decode(&mut state, graph.row(at));
             game.moves(&mut memory, &state, &mut moves);

@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use skeptron_core::catalogue::Order;
 use skeptron_core::mutex::Entered;
 
+use crate::check::Options;
 use crate::local::{CellId, Deed, Event, LetterId, Memory, RELEASE, REQUEST};
 use crate::state::{Move, State};
 use crate::world::{Lockable, World};
@@ -98,7 +99,7 @@ impl Pending {
 }
 
 /// Proves that every message that was absorbed could have been taken at any later time with the same
-/// result, whatever else the node took meanwhile. False if that is not so.
+/// result, whatever else the node took meanwhile. False if that is not so, or there is no time for it.
 ///
 /// Pairs start apart where a message was absorbed. They stay in step with everything that happened to
 /// the eager node anywhere in the search: both must do the same, except that the lazy one may enter
@@ -108,10 +109,10 @@ pub(crate) fn certify<P: Lockable>(
     memory: &mut Memory<'_, P>,
     taken: &FxHashSet<(CellId, Event)>,
     states: u64,
-    max_memory: usize,
+    options: &Options<'_>,
 ) -> bool {
     // A pair stands in a table, which doubles as it grows, and in a list.
-    let fitting = max_memory / (4 * size_of::<Pair>());
+    let fitting = options.max_memory / (4 * size_of::<Pair>());
     let most = (states as usize).clamp(*PAIRS.start(), *PAIRS.end()).min(fitting);
     let mut events: FxHashMap<CellId, Vec<Event>> = FxHashMap::default();
     for &(cell, event) in taken {
@@ -138,7 +139,7 @@ pub(crate) fn certify<P: Lockable>(
         let together = events.get(&pair.eager).map_or(&[][..], Vec::as_slice);
         let holds = proof.lazy_catches_up(&pair).is_some()
             && together.iter().all(|&event| proof.both_take(&pair, event).is_some());
-        if !holds || proof.known.len() > most {
+        if !holds || proof.known.len() > most || options.is_stopped() {
             return false;
         }
     }

@@ -28,6 +28,7 @@ fn search<P: Lockable>(world: &World<P>) -> Found<'_, World<P>> {
         max_memory: 1 << 28,
         keep_going: true,
         progress: None,
+        stop: None,
     };
     explore(world, &limits)
 }
@@ -86,7 +87,7 @@ fn players(stingy: bool) -> Vec<Player> {
 fn a_message_that_is_never_delivered_is_no_excuse() {
     let world = world(players(false), &scenario(&[0, 0, 1], Faults::default()), None);
     assert!(search(&world).complete);
-    assert!(unfair_run(&world, 1000).unwrap().is_none());
+    assert!(unfair_run(&world, 1000, None).unwrap().is_none());
 }
 
 #[test]
@@ -94,14 +95,14 @@ fn who_waits_while_messages_go_round_for_ever_is_found() {
     let world = world(players(true), &scenario(&[0, 0, 1], Faults::default()), None);
     let found = search(&world);
     assert!(found.complete && found.violated().is_empty(), "there is no end at which to see it");
-    let (moves, begins) = unfair_run(&world, 1000).unwrap().unwrap();
+    let (moves, begins) = unfair_run(&world, 1000, None).unwrap().unwrap();
     assert_eq!((moves.len(), begins), (4, 2), "ask, refuse; then to and fro");
 }
 
 #[test]
 fn too_many_states_for_cycles_are_too_many() {
     let world = world(players(true), &scenario(&[0, 0, 1], Faults::default()), None);
-    assert!(unfair_run(&world, 3).is_err());
+    assert!(unfair_run(&world, 3, None).is_err());
 }
 
 /// The number of threads changes nothing, the trace included.

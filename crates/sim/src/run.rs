@@ -1,5 +1,8 @@
 //! The event loop.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use skeptron_core::catalogue::Info;
 use skeptron_core::monitor::{
     Exclusion, Fence, FenceMonitor, Knowledge, OrderMonitor, Progress, Stall,
@@ -36,6 +39,8 @@ pub struct Options {
     pub skip_order: bool,
     /// Which queue to use.
     pub queue: QueueKind,
+    /// Ends the run soon after it becomes true, without an outcome: [`ScenarioError::Stopped`].
+    pub stop: Option<Arc<AtomicBool>>,
     /// A run that is recorded ends with the event that brings it to so many records.
     pub most_records: Option<usize>,
 }
@@ -162,6 +167,9 @@ fn most_barren(nodes: usize) -> u64 {
     10_000_000 + 64 * (nodes as u64).pow(2)
 }
 
+/// After so many events it is time to look whether the run is to end: some milliseconds.
+const LOOK_AFTER: u64 = 1 << 16;
+
 /// After so many events without an entry it is looked whether a run that a hand plays, or in which
 /// nobody asks of its own accord, rests. Everybody asking everybody is below.
 fn most_idle(nodes: usize) -> u64 {
@@ -211,6 +219,7 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     events: u64,
     hash: TraceHash,
     recorder: Option<Recorder>,
+    stop: Option<Arc<AtomicBool>>,
     most_records: usize,
     cut_short: bool,
 }
@@ -254,6 +263,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             events: 0,
             hash: TraceHash::new(seed),
             recorder: options.record.then(Recorder::default),
+            stop: options.stop.clone(),
             most_records: options.most_records.unwrap_or(usize::MAX),
             cut_short: false,
         })
@@ -276,6 +286,9 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             self.mix(&event);
             self.barren += 1;
             self.handle(event);
+            if self.events.is_multiple_of(LOOK_AFTER) && self.is_stopped() {
+                return Err(ScenarioError::Stopped);
+            }
             if self.barren > patience && self.lose_patience(patience) {
                 break;
             }
@@ -303,6 +316,11 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
     /// Whether the run has gone so wrong that it ends.
     fn is_stuck(&self) -> bool {
         self.stall.is_some() || self.violations.len() >= MOST_VIOLATIONS
+    }
+
+    #[cold]
+    fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// Plans what the applications do and what goes wrong.

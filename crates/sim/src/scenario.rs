@@ -41,6 +41,9 @@ pub struct Scenario {
 /// Why a scenario cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScenarioError {
+    /// Whoever wanted the run wants it no more.
+    #[error("the run was stopped before its end")]
+    Stopped,
     /// The system cannot be built.
     #[error(transparent)]
     Setup(#[from] SetupError),

@@ -1,3 +1,5 @@
-//! The command line of Skeptron, as a library so that tests can use it as a user would.
+//! The command line of Skeptron and its lab, as a library so that tests can use them as a user would.
 
 pub mod cli;
+pub mod lab;
+mod state;

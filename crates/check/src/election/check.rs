@@ -1,5 +1,6 @@
 //! From a question to its answer.
 
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use skeptron_core::catalogue::ElectionInfo;
@@ -12,7 +13,7 @@ use super::world::World;
 use crate::check::{Options, Report, verdicts};
 use crate::explorer::{Limits, explore};
 use crate::game::Game as _;
-use crate::graph::{Graph, TooMany};
+use crate::graph::{Graph, Unfinished};
 use crate::property::Property;
 use crate::scenario::ScenarioError;
 
@@ -46,8 +47,8 @@ impl Visitor for Check<'_> {
 /// Explores a world.
 pub(super) fn judge<P: Election>(world: &World<P>, options: &Options<'_>) -> Report {
     let began = Instant::now();
-    let Options { threads, max_memory, keep_going, progress, .. } = *options;
-    let limits = Limits { threads, reduction: false, max_memory, keep_going, progress };
+    let Options { threads, max_memory, keep_going, progress, stop, .. } = *options;
+    let limits = Limits { threads, reduction: false, max_memory, keep_going, progress, stop };
     let mut found = explore(world, &limits);
     found.memories.clear();
     let tell = |property, moves: &[Move]| story::tell(world, property, moves, None);
@@ -59,30 +60,32 @@ pub(super) fn judge<P: Election>(world: &World<P>, options: &Options<'_>) -> Rep
     {
         // About what a state takes: a row, its number by fingerprint, the way to it and from it.
         let bytes = 16 * world.nodes + 250;
-        match endless_run(world, max_memory / bytes) {
+        match endless_run(world, max_memory / bytes, stop) {
             Ok(None) => {}
             Ok(Some((moves, begins))) => {
                 verdict.holds = Some(false);
                 let told = story::tell(world, Property::Termination, &moves, Some(begins));
                 verdict.counterexample = Some(told);
             }
-            Err(TooMany) => verdict.holds = None,
+            Err(Unfinished) => verdict.holds = None,
         }
     }
     Report::of(&found, verdicts, began)
 }
 
 /// A run that never ends: the moves, and from which one on they repeat. Time passes in it, so whatever
-/// has to happen happens: it is fair. `Err` if there are more than `most` states.
+/// has to happen happens: it is fair. `Err` if there are more than `most` states, or the search is
+/// stopped.
 pub(super) fn endless_run<P: Election>(
     world: &World<P>,
     most: usize,
-) -> Result<Option<(Vec<Move>, usize)>, TooMany> {
+    stop: Option<&AtomicBool>,
+) -> Result<Option<(Vec<Move>, usize)>, Unfinished> {
     // What is done once, or so many times, is not done for ever.
     let may_recur = |_: &State, step: Move| {
         matches!(step, Move::Deliver(_) | Move::Expire { .. } | Move::Tell { .. } | Move::Tick)
     };
-    let graph = Graph::build(world, most, may_recur)?;
+    let graph = Graph::build(world, most, stop, may_recur)?;
     Ok(graph.components().iter().find_map(|component| {
         let members = rustc_hash::FxHashSet::from_iter(component.iter().copied());
         let inside = |v: usize| members.contains(&v);

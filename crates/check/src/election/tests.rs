@@ -144,7 +144,7 @@ fn elections_that_never_end_are_found() {
     let begins = found.cycle.expect("it goes round");
     assert!(found.steps[begins..].contains(&crate::Step::Tick), "time passes: {found:?}");
 
-    assert!(endless_run(&world(2, true, crash), 3).is_err(), "too many states are too many");
+    assert!(endless_run(&world(2, true, crash), 3, None).is_err(), "too many states are too many");
 }
 
 /// A message of a sender that crashed may never have been sent; of others none is lost for free.

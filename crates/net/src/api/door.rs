@@ -5,8 +5,11 @@ use subtle::ConstantTimeEq;
 
 use super::refusal::Refusal;
 
-/// The one path that is open to all.
-const OPEN_PATH: &str = "/health";
+/// Whether anybody may see it: whether the node is well, and the page with its files, which say
+/// nothing of this machine.
+fn is_open(path: &str) -> bool {
+    path == "/health" || path == "/" || path.starts_with("/ui/")
+}
 
 /// How a connection came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +37,7 @@ impl Door {
 
     /// Whether the request may be answered.
     pub(super) fn admit<B>(&self, caller: Caller, request: &Request<B>) -> Result<(), Refusal> {
-        if request.uri().path() == OPEN_PATH {
+        if is_open(request.uri().path()) {
             return Ok(());
         }
         let headers = request.headers();
@@ -150,9 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn health_is_open_to_all() {
+    fn health_and_the_page_are_open_to_all() {
         let door = Door::new(Some("t".into()));
-        assert!(door.admit(Caller::Stranger, &asked("/health", &[])).is_ok());
-        assert!(door.admit(Caller::Stranger, &asked("/health/", &[])).is_err());
+        for path in ["/health", "/", "/ui/main.js", "/ui/lib/dom.js"] {
+            assert!(door.admit(Caller::Stranger, &asked(path, &[])).is_ok(), "{path}");
+        }
+        for path in ["/health/", "/ui", "/lab/about", "/lab/runs", "/v1/ui/main.js"] {
+            assert!(door.admit(Caller::Stranger, &asked(path, &[])).is_err(), "{path}");
+        }
     }
 }

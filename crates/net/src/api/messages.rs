@@ -19,11 +19,17 @@ pub(crate) struct SessionId(u128);
 impl SessionId {
     /// A new one that nobody can guess; none if the system gives no randomness.
     pub(crate) fn draw() -> Option<Self> {
-        let mut bytes = [0; 16];
-        let provider = rustls::crypto::ring::default_provider();
-        provider.secure_random.fill(&mut bytes).ok()?;
-        Some(SessionId(u128::from_be_bytes(bytes)))
+        unguessable().map(SessionId)
     }
+}
+
+/// 128 bits that nobody can guess; none if the system gives no randomness.
+#[must_use]
+pub fn unguessable() -> Option<u128> {
+    let mut bytes = [0; 16];
+    let provider = rustls::crypto::ring::default_provider();
+    provider.secure_random.fill(&mut bytes).ok()?;
+    Some(u128::from_be_bytes(bytes))
 }
 
 impl fmt::Display for SessionId {

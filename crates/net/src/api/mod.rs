@@ -9,6 +9,7 @@ mod outlook;
 mod refusal;
 mod routes;
 mod session;
+mod site;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,18 +18,17 @@ use std::time::Duration;
 
 use axum::Router;
 use thiserror::Error;
-use tokio::sync::{Semaphore, watch};
-use tokio_rustls::TlsAcceptor;
+use tokio::sync::watch;
 
 use crate::node::Node;
-use crate::tls::{Callers, Identity};
-use door::{Caller, Door};
-use listen::{Reception, Stage};
+use crate::tls::Identity;
+use listen::Stage;
 use routes::Desk;
 use session::Sessions;
 
-/// How long a request that is being answered may take when the API closes.
-const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+pub use listen::Closing;
+pub use messages::unguessable;
+pub use site::Site;
 
 /// Where and to whom the API answers.
 #[derive(Clone, Debug)]
@@ -53,12 +53,8 @@ pub struct ApiConfig {
 /// The running API. Dropping it ends all sessions and cuts all connections.
 #[derive(Debug)]
 pub struct Api {
-    addresses: Vec<SocketAddr>,
-    unix: Option<PathBuf>,
     sessions: Arc<Sessions>,
-    places: Arc<Semaphore>,
-    connections: u32,
-    stage: watch::Sender<Stage>,
+    site: Site,
 }
 
 /// Why the API does not start.
@@ -109,7 +105,8 @@ impl Api {
         Self::start_with(node, config, Router::new()).await
     }
 
-    /// The same, with further paths, which only those may use who may use the others.
+    /// The same, with further paths, which only those may use who may use the others; `/` and `/ui/…`
+    /// are open to all.
     ///
     /// # Errors
     /// If it cannot listen, or anybody on the network could use it.
@@ -121,12 +118,6 @@ impl Api {
         config: ApiConfig,
         extra: Router,
     ) -> Result<Self, ApiError> {
-        if config.token.as_ref().is_some_and(String::is_empty) {
-            return Err(ApiError::EmptyToken);
-        }
-        let tls = config.identity.as_ref().map(acceptor).transpose()?;
-        let connections = listen::affordable(config.connections).min(1 << 28);
-        let places = Arc::new(Semaphore::new(connections));
         let stage = watch::Sender::new(Stage::Open);
         let observer = Arc::clone(node.observer());
         let sessions = Arc::new(Sessions::new(config.sessions, node.id(), observer));
@@ -137,56 +128,14 @@ impl Api {
             stage: stage.subscribe(),
         };
         let router = routes::router(Arc::new(desk), extra);
-        let door = Door::new(config.token.clone());
-        let reception = Reception::new(router, door, Arc::clone(&places), stage.subscribe());
-        let connections = connections.try_into().expect("it was made to fit");
-        let mut api =
-            Api { addresses: Vec::new(), unix: None, sessions, places, connections, stage };
-        api.listen(&config, tls, &Arc::new(reception)).await?;
-        Ok(api)
-    }
-
-    /// Listens everywhere before anybody is answered anywhere.
-    async fn listen(
-        &mut self,
-        config: &ApiConfig,
-        tls: Option<TlsAcceptor>,
-        reception: &Arc<Reception>,
-    ) -> Result<(), ApiError> {
-        let mut listeners = Vec::new();
-        for address in &config.listen {
-            let bound = listen::bind_tcp(address).await;
-            let (listener, at) =
-                bound.map_err(|source| ApiError::Listen { address: address.clone(), source })?;
-            let near = at.ip().is_loopback();
-            if !near && tls.is_none() && config.token.is_none() {
-                return Err(ApiError::Open(address.clone()));
-            }
-            if !near && tls.is_none() {
-                tracing::warn!(%at, "the API's token crosses the network unencrypted; use TLS");
-            }
-            listeners.push((listener, if near { Caller::Neighbour } else { Caller::Stranger }));
-            self.addresses.push(at);
-        }
-        if let Some(path) = &config.unix {
-            let bound = listen::bind_unix(path).await;
-            let (listener, owner) = bound.map_err(|source| ApiError::Listen {
-                address: path.display().to_string(),
-                source,
-            })?;
-            self.unix = Some(path.clone());
-            tokio::spawn(Arc::clone(reception).receive_unix(listener, owner));
-        }
-        for (listener, caller) in listeners {
-            tokio::spawn(Arc::clone(reception).receive_tcp(listener, caller, tls.clone()));
-        }
-        Ok(())
+        let site = Site::open(&config, router, stage).await?;
+        Ok(Api { sessions, site })
     }
 
     /// Where it listens; ports that the system chose are filled in.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
-        &self.addresses
+        self.site.addresses()
     }
 
     /// Lets every client know at its next sign of life that its session is over, and waits until each
@@ -199,26 +148,12 @@ impl Api {
     /// Ends all sessions, whose locks are given back, and stops answering.
     pub async fn shutdown(self) {
         self.sessions.close();
-        self.stage.send_replace(Stage::Closing);
-        // When every place is free, every connection has ended; those that do not are cut by the drop.
-        let all = self.places.acquire_many(self.connections);
-        let _ = tokio::time::timeout(CLOSE_WITHIN, all).await;
+        self.site.close().await;
     }
 }
 
 impl Drop for Api {
     fn drop(&mut self) {
         self.sessions.close();
-        self.stage.send_replace(Stage::Gone);
-        if let Some(path) = &self.unix {
-            // Another node finds out by itself that nobody listens there.
-            let _ = std::fs::remove_file(path);
-        }
     }
-}
-
-/// Takes TLS connections, with or without a certificate of the client: what it may do without one is
-/// decided at each request.
-fn acceptor(identity: &Identity) -> Result<TlsAcceptor, ApiError> {
-    Ok(TlsAcceptor::from(identity.server_config(Callers::Anybody)?))
 }

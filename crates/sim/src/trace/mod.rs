@@ -26,6 +26,7 @@ use thiserror::Error;
 pub use consistency::Inconsistent;
 pub(crate) use consistency::{Flight, Flights};
 pub use json_lines::{Cause, ReadError};
+pub use wording::words;
 
 /// The version of the format that [`Trace::read`] reads.
 pub const VERSION: u32 = 1;

@@ -1,6 +1,7 @@
 //! How the forms that people read put things.
 
 use serde_json::Value;
+use skeptron_core::NodeId;
 use skeptron_core::catalogue::{self, Algorithm};
 
 use super::timeline::Timeline;
@@ -25,15 +26,22 @@ pub(super) fn title(header: &Header) -> String {
 
 /// What happens, in a few words.
 pub(super) fn event(what: &What, timeline: &Timeline) -> String {
-    let towards = |id: u64| match timeline.arrow(id) {
-        Some(arrow) => format!("{} → {}", arrow.label, arrow.to),
+    let ends = |id| timeline.arrow(id).map(|arrow| (arrow.from, arrow.to, arrow.label));
+    words(what, ends)
+}
+
+/// What happens, in a few words that do not say where: `requests`, `REPLY → P2`. `ends` knows from whom
+/// and to whom a message goes, and the name of its kind.
+pub fn words<'a>(what: &What, ends: impl Fn(u64) -> Option<(NodeId, NodeId, &'a str)>) -> String {
+    let towards = |id: u64| match ends(id) {
+        Some((_, to, label)) => format!("{label} → {to}"),
         None => format!("message {id}"),
     };
     match what {
         What::Request => "requests".into(),
         What::Release => "leaves".into(),
-        What::Deliver { id } => match timeline.arrow(*id) {
-            Some(arrow) => format!("{} ← {}", arrow.label, arrow.from),
+        What::Deliver { id } => match ends(*id) {
+            Some((from, _, label)) => format!("{label} ← {from}"),
             None => format!("message {id} arrives"),
         },
         What::Crash => "crashes".into(),

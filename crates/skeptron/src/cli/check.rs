@@ -18,16 +18,15 @@ use super::sim::{ChannelOrder, quoted, requesters};
 use super::system::SystemArgs;
 use super::{Verdict, names, traces};
 
-mod assumptions;
+pub(crate) mod assumptions;
 mod campaign;
 mod diagram;
 mod election;
-mod memory;
+pub(crate) mod memory;
 mod post;
 mod print;
 mod progress;
 mod question;
-mod state;
 mod trace;
 
 /// How many nodes if nothing says otherwise: with two there is no third who interferes.
@@ -35,7 +34,7 @@ const DEFAULT_NODES: usize = 3;
 /// More threads than any machine has.
 const MOST_THREADS: usize = 1024;
 
-#[derive(Args, Clone, Debug, PartialEq)]
+#[derive(Args, Clone, Debug, Default, PartialEq)]
 #[command(mut_arg("nodes", |nodes| {
     nodes.help("How many nodes [default: 3, or as many as the layout or the requests have]")
 }))]
@@ -333,6 +332,7 @@ impl CheckArgs {
             reduction: !self.no_reduction,
             keep_going: self.keep_going,
             progress: bar.is_seen().then_some(&show),
+            stop: None,
         };
         let report = question.answer(&options);
         bar.clear();

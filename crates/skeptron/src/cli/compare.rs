@@ -6,23 +6,28 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use indicatif::ParallelProgressIterator as _;
 use rayon::prelude::*;
 use skeptron_core::catalogue::{self, Algorithm, Entry, Info};
 
-use super::sim::{SimArgs, progress_bar, quoted};
+use super::sim::{SimArgs, quoted};
 use super::system::SystemArgs;
 use super::{Verdict, names, textbook};
-use measure::{Job, Row};
+pub(crate) use audience::Audience;
+use audience::at_terminal;
+pub(crate) use curve::Curve;
+pub(crate) use judged::{Claimed, Judged};
+pub(crate) use measure::{Job, Row};
 
-mod election;
+mod audience;
+mod curve;
+pub(crate) mod election;
 mod html;
 mod judged;
 mod measure;
 mod plot;
 mod print;
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   skeptron compare
   skeptron compare raymond naimi-trehel -n 10,100,1000
@@ -39,43 +44,40 @@ the figure is a mean.
 Exit codes: 0 every claim holds, 1 one does not, 2 bad input.")]
 pub(crate) struct CompareArgs {
     /// Which algorithms [default: all correct ones]
-    algorithms: Vec<String>,
+    pub(crate) algorithms: Vec<String>,
     /// Compare elections
     #[arg(long, conflicts_with_all = ["latency", "section", "entries"])]
-    elections: bool,
+    pub(crate) elections: bool,
     /// How many nodes, several separated by commas
     /// [default: 4,16,64; of elections 4,8,16; with --html 2,4,8,16,32,64,128]
     #[arg(short = 'n', long, value_delimiter = ',', value_name = "N,…")]
-    nodes: Vec<usize>,
+    pub(crate) nodes: Vec<usize>,
     /// How long a message takes, as in `sim`; the claims are for the constant 1
     #[arg(long, default_value = "1", value_name = "DIST")]
-    latency: String,
+    pub(crate) latency: String,
     /// How long a node stays inside
     #[arg(long, default_value = "1", value_name = "DIST")]
-    section: String,
+    pub(crate) section: String,
     /// How many entries to measure where figures converge [default: 20 per node, 400 … 4000]
     #[arg(long, value_name = "M")]
-    entries: Option<u64>,
+    pub(crate) entries: Option<u64>,
     /// How many independent seeds where there is chance [default: 10; of elections 1000]
     #[arg(long, value_name = "K")]
-    seeds: Option<u64>,
+    pub(crate) seeds: Option<u64>,
     /// As JSON
     #[arg(long, conflicts_with = "csv")]
-    json: bool,
+    pub(crate) json: bool,
     /// As comma-separated values
     #[arg(long)]
-    csv: bool,
+    pub(crate) csv: bool,
     /// Also write a self-contained report with plots and diagrams
     #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
 }
 
 impl CompareArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
-        if let Some(nodes) = self.nodes.iter().find(|&&nodes| nodes < 2) {
-            bail!("-n {nodes}: comparing needs at least 2 nodes");
-        }
-        ensure!(self.seeds() > 0, "--seeds is 0; at least one run is needed");
+        self.check()?;
         if self.elections { election::run(&self, out) } else { self.run_mutexes(out) }
     }
 
@@ -84,19 +86,8 @@ impl CompareArgs {
         let nodes = self.node_counts();
         // Made before a long run rather than missed after it.
         let page_file = self.html.as_ref().map(create).transpose()?;
-        let jobs: Vec<Job> = algorithms
-            .iter()
-            .flat_map(|&info| nodes.iter().map(move |&nodes| (info, nodes)))
-            .flat_map(|(info, nodes)| Job::all(info, nodes))
-            .collect();
-        let progress = progress_bar(jobs.len() as u64);
-        let rows: Vec<Vec<Row>> = jobs
-            .par_iter()
-            .progress_with(progress.clone())
-            .map(|job| job.measure(self))
-            .collect::<Result<_>>()?;
-        progress.finish_and_clear();
-        let rows: Vec<Row> = rows.into_iter().flatten().collect();
+        let jobs = self.jobs()?;
+        let rows = at_terminal(jobs.len(), |audience| self.measure(&jobs, audience))?;
         // Before the table: who reads that may stop early.
         if let Some((name, mut file)) = page_file {
             let diagrams =
@@ -122,6 +113,60 @@ impl CompareArgs {
         Ok(if missed { Verdict::Violated } else { Verdict::Fine })
     }
 
+    /// Whether the numbers make sense.
+    ///
+    /// # Errors
+    /// If there is nothing to compare.
+    pub(crate) fn check(&self) -> Result<()> {
+        if let Some(nodes) = self.nodes.iter().find(|&&nodes| nodes < 2) {
+            bail!("-n {nodes}: comparing needs at least 2 nodes");
+        }
+        ensure!(self.seeds() > 0, "--seeds is 0; at least one run is needed");
+        Ok(())
+    }
+
+    /// The scenarios to run, of mutual exclusion.
+    ///
+    /// # Errors
+    /// If an algorithm is unknown, broken, or elects.
+    pub(crate) fn jobs(&self) -> Result<Vec<Job>> {
+        let nodes = self.node_counts();
+        let algorithms = self.algorithms()?.into_iter();
+        let pairs = algorithms.flat_map(|info| nodes.iter().map(move |&nodes| (info, nodes)));
+        Ok(pairs.flat_map(|(info, nodes)| Job::all(info, nodes)).collect())
+    }
+
+    /// Runs them.
+    ///
+    /// # Errors
+    /// If a setting is malformed, or the audience ends it.
+    pub(crate) fn measure(&self, jobs: &[Job], audience: &Audience<'_, Row>) -> Result<Vec<Row>> {
+        audience.attend(jobs, |job| job.measure(self, audience.stop))
+    }
+
+    /// What is claimed between the sizes that are measured.
+    ///
+    /// # Errors
+    /// As [`CompareArgs::jobs`].
+    pub(crate) fn curves(&self) -> Result<Vec<Curve>> {
+        let sizes = curve::sizes(&self.node_counts());
+        let curves = |info: &'static Info| {
+            let mut curves = Vec::new();
+            for &nodes in &sizes {
+                for job in Job::all(info, nodes) {
+                    for (figure, claimed) in job.claims(self)? {
+                        let point = (nodes, claimed);
+                        Curve::add(&mut curves, (info.name, None), figure.name(), point);
+                    }
+                }
+            }
+            Ok(curves)
+        };
+        let all: Vec<Vec<Curve>> =
+            self.algorithms()?.into_par_iter().map(curves).collect::<Result<_>>()?;
+        Ok(all.into_iter().flatten().collect())
+    }
+
     fn algorithms(&self) -> Result<Vec<&'static Info>> {
         if self.algorithms.is_empty() {
             return Ok(catalogue::sound().collect());
@@ -135,7 +180,7 @@ impl CompareArgs {
         self.algorithms.iter().map(known).collect()
     }
 
-    fn node_counts(&self) -> Vec<usize> {
+    pub(crate) fn node_counts(&self) -> Vec<usize> {
         match (&self.nodes[..], &self.html, self.elections) {
             ([], Some(_), _) => vec![2, 4, 8, 16, 32, 64, 128],
             ([], None, false) => vec![4, 16, 64],
@@ -146,7 +191,7 @@ impl CompareArgs {
 
     /// How many seeds where there is chance: an election is short, and its mean has to be told from
     /// others.
-    fn seeds(&self) -> u64 {
+    pub(crate) fn seeds(&self) -> u64 {
         self.seeds.unwrap_or(if self.elections { 1000 } else { 10 })
     }
 
@@ -160,8 +205,8 @@ impl CompareArgs {
         )
     }
 
-    /// The command that makes the same page again.
-    fn command(&self, nodes: &[usize]) -> String {
+    /// The command that makes the same comparison again.
+    pub(crate) fn command(&self, nodes: &[usize]) -> String {
         let nodes: Vec<String> = nodes.iter().map(usize::to_string).collect();
         let mut words = vec!["skeptron".to_string(), "compare".into()];
         words.extend(self.elections.then(|| "--elections".into()));

@@ -9,26 +9,27 @@ use clap_complete::Shell;
 
 mod bench;
 pub mod check;
-mod compare;
+pub(crate) mod compare;
 mod duration;
 mod estimate;
 pub mod explain;
 mod failure;
-mod list;
+mod lab;
+pub(crate) mod list;
 mod lock;
 mod locks;
 mod logs;
-mod names;
+pub(crate) mod names;
 mod node;
 mod plans;
-mod quorum;
+pub(crate) mod quorum;
 mod reach;
 mod runtime;
 pub mod sim;
 mod status;
-mod structure;
+pub(crate) mod structure;
 pub mod system;
-mod table;
+pub(crate) mod table;
 pub mod textbook;
 mod tls;
 mod traces;
@@ -39,6 +40,7 @@ mod up;
 #[command(name = "skeptron", version, about, long_about = None, max_term_width = 100)]
 #[command(after_help = "Examples:
   skeptron up                                     a cluster on this machine, to try things out
+  skeptron lab                                    see every algorithm think, in a browser
   skeptron lock deploy -- ./deploy.sh             run it while nobody else runs it
   skeptron locks                                  who holds what, who waits
   skeptron list                                   what algorithms there are
@@ -61,6 +63,8 @@ pub struct Cli {
 enum Command {
     /// Start a cluster on this machine, in one process, to try things out
     Up(Box<up::UpArgs>),
+    /// Serve the lab: a web page on which to run, check and see the algorithms
+    Lab(lab::LabArgs),
     /// Run a command while holding a lock
     Lock(Box<lock::LockArgs>),
     /// List the locks that are held or waited for: holder, fence, waiters, since when
@@ -166,6 +170,7 @@ impl Cli {
         let mut out = io::stdout().lock();
         match self.command {
             Command::Up(args) => args.run(&mut out),
+            Command::Lab(args) => args.run(&mut out),
             Command::Lock(args) => args.run(),
             Command::Locks(args) => args.run(&mut out),
             Command::Status(args) => args.run(&mut out),

@@ -11,17 +11,23 @@ use indicatif::ProgressBar;
 use skeptron_core::NodeId;
 use skeptron_quorum::analysis::best::Built;
 use skeptron_quorum::analysis::failure::Sampling;
-use skeptron_quorum::analysis::report::{self, Question, Report};
+use skeptron_quorum::analysis::report::Question;
 use skeptron_quorum::picture::{self, Picture};
 use skeptron_quorum::{Construction, System};
 
+use super::sim::quoted;
 use super::{Verdict, names};
+pub(crate) use answer::{Answer, Subject};
 use source::Source;
 
+mod answer;
 mod print;
 pub(crate) mod source;
 
-#[derive(Args, Clone, Debug)]
+/// With which probability a node has failed if nothing else is said.
+pub(crate) const DEFAULT_P: f64 = 0.1;
+
+#[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   skeptron quorum projective -n 13           Maekawa's planes; folded where N has none
   skeptron quorum projective --order 4       exactly the plane of order 4: 21 nodes
@@ -42,66 +48,66 @@ Exit codes: 0 fine, 1 two quorums do not meet, 2 bad input.")]
 pub(crate) struct QuorumArgs {
     /// A construction (see below), `best`, or a file
     #[arg(value_name = "KIND|FILE", required_unless_present = "check")]
-    kind: Option<String>,
+    pub(crate) kind: Option<String>,
     /// How many nodes, where the rest does not say it
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = names::whole::<usize>)]
-    nodes: Option<usize>,
+    pub(crate) nodes: Option<usize>,
     /// Widths of the rows of a `wall`, from the top
     #[arg(long, value_name = "W,…", value_delimiter = ',', allow_negative_numbers = true)]
     #[arg(value_parser = names::whole::<usize>, help_heading = "Construction")]
-    rows: Option<Vec<usize>>,
+    pub(crate) rows: Option<Vec<usize>>,
     /// Weights of the nodes in `weighted`
     #[arg(long, value_name = "W,…", value_delimiter = ',', allow_negative_numbers = true)]
     #[arg(value_parser = names::whole::<u64>, help_heading = "Construction")]
-    weights: Option<Vec<u64>>,
+    pub(crate) weights: Option<Vec<u64>>,
     /// Height of a `tree` or of `hierarchical`
     #[arg(long, value_name = "H", allow_negative_numbers = true)]
     #[arg(value_parser = names::whole::<u32>, help_heading = "Construction")]
-    height: Option<u32>,
+    pub(crate) height: Option<u32>,
     /// Order of the plane in `projective`: a prime power
     #[arg(long, value_name = "Q", allow_negative_numbers = true)]
     #[arg(value_parser = names::whole::<usize>, help_heading = "Construction")]
-    order: Option<usize>,
+    pub(crate) order: Option<usize>,
     /// Only check whether the quorums of this file meet, and conditions 2–4
     #[arg(long, value_name = "FILE", conflicts_with_all = ["kind", "rows", "weights", "height", "order"])]
-    check: Option<String>,
+    pub(crate) check: Option<String>,
     /// With which probability each node has failed, for the failure probability
-    #[arg(long, value_name = "P", default_value = "0.1", allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", default_value_t = DEFAULT_P, allow_negative_numbers = true)]
     #[arg(value_parser = names::real, help_heading = "Analysis")]
-    p: f64,
+    pub(crate) p: f64,
     /// How many requests each node can serve in a unit of time: gives the capacity
     #[arg(long, value_name = "C,…", value_delimiter = ',', allow_negative_numbers = true)]
     #[arg(value_parser = names::real, help_heading = "Analysis")]
-    capacities: Option<Vec<f64>>,
+    pub(crate) capacities: Option<Vec<f64>>,
     /// How long each node takes to answer: gives the expected latency
     #[arg(long, value_name = "T,…", value_delimiter = ',', allow_negative_numbers = true)]
     #[arg(value_parser = names::real, help_heading = "Analysis")]
-    latencies: Option<Vec<f64>>,
+    pub(crate) latencies: Option<Vec<f64>>,
     /// How many samples where the failure probability cannot be computed
     #[arg(long, value_name = "M", default_value_t = Sampling::default().samples)]
     #[arg(value_parser = names::whole::<u64>, help_heading = "Analysis")]
-    samples: u64,
+    pub(crate) samples: u64,
     /// Seed of these samples
     #[arg(long, value_name = "S", default_value_t = Sampling::default().seed)]
     #[arg(value_parser = names::whole::<u64>, help_heading = "Analysis")]
-    seed: u64,
+    pub(crate) seed: u64,
     /// Which picture: matrix, grid, wall, tree, hierarchy, triangle, plane, circle, votes, or none
     /// [default: what suits the system]
     #[arg(long, value_name = "PICTURE", help_heading = "Output")]
-    picture: Option<String>,
+    pub(crate) picture: Option<String>,
     /// Whose quorum the picture shows [default: one that shows it well]
     #[arg(long, value_name = "NODE", help_heading = "Output")]
-    of: Option<String>,
+    pub(crate) of: Option<String>,
     /// Write the picture to a file, as SVG
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    svg: Option<PathBuf>,
+    pub(crate) svg: Option<PathBuf>,
     /// All quorums and the whole strategy, however long
     #[arg(long, help_heading = "Output")]
-    all: bool,
+    pub(crate) all: bool,
     /// As JSON
     #[arg(long, help_heading = "Output")]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 impl QuorumArgs {
@@ -110,53 +116,58 @@ impl QuorumArgs {
             return self.check(path, out);
         }
         ensure!(self.samples > 0, "--samples is 0; at least one is needed");
-        let system = match &self.source()? {
-            Source::File(path) => {
-                // Read once: it may be a pipe.
-                let family = source::family(path, self.nodes)?;
-                if let Some(disjoint) = family.disjoint() {
-                    self.print(&report::reject(path, &family, &disjoint), out)?;
-                    return Ok(Verdict::Violated);
-                }
-                family.system(path).with_context(|| path.clone())?
-            }
-            source @ Source::Best => return self.best(self.nodes_of(source)?, out),
-            source => source.system(self.nodes_of(source)?)?,
-        };
+        let subject = self.subject()?;
+        let system = subject.system()?;
         // Before long work rather than after it.
-        let text = self.draw(&system)?;
-        let report = report::analyse(&system, &self.question())?;
-        self.print_with(&report, &text, out)
-    }
-
-    /// All constructions, and everything about the best.
-    fn best(&self, nodes: usize, out: &mut impl Write) -> Result<Verdict> {
-        let built = Built::of(nodes);
-        let text = self.draw(built.best()?)?;
+        let text = system.map_or(Ok(String::new()), |system| self.draw(system))?;
         // Large systems take seconds each.
         let spinner = ProgressBar::new_spinner();
         spinner.enable_steady_tick(Duration::from_millis(100));
         let say = |name: &str| spinner.set_message(name.to_owned());
-        let comparison = built.compare(&self.question(), say);
+        let answer = subject.analyse(&self.question(), say);
         spinner.finish_and_clear();
-        let comparison = comparison?;
-        let report = comparison.best.as_ref().expect("the best is among those compared");
-        if self.json {
-            writeln!(out, "{}", print::compact(&print::Best::new(report, &comparison))?)?;
-            return Ok(Verdict::Fine);
-        }
-        print::comparison(&comparison, self.p, out)?;
-        writeln!(out)?;
-        self.print_with(report, &text, out)
+        self.say(&answer?, &text, out)
     }
 
-    /// A report, and below it a picture.
-    fn print_with(&self, report: &Report, picture: &str, out: &mut impl Write) -> Result<Verdict> {
-        self.print(report, out)?;
-        if !self.json && !picture.is_empty() {
+    /// What is asked about.
+    ///
+    /// # Errors
+    /// If there is no such system.
+    pub(crate) fn subject(&self) -> Result<Subject> {
+        match &self.source()? {
+            // Read once: it may be a pipe.
+            Source::File(path) => Subject::of_file(path, source::family(path, self.nodes)?),
+            source @ Source::Best => Ok(Subject::All(Built::of(self.nodes_of(source)?))),
+            source => Ok(Subject::System(source.system(self.nodes_of(source)?)?)),
+        }
+    }
+
+    fn say(&self, answer: &Answer, picture: &str, out: &mut impl Write) -> Result<Verdict> {
+        let verdict = match answer.report.conditions.violation {
+            Some(_) => Verdict::Violated,
+            None => Verdict::Fine,
+        };
+        if self.json {
+            writeln!(out, "{}", print::compact(answer)?)?;
+            return Ok(verdict);
+        }
+        if let Some(compared) = &answer.compared {
+            print::comparison(answer.report.nodes, compared, self.p, out)?;
+            writeln!(out)?;
+        }
+        print::report(&answer.report, self.all, out)?;
+        if !picture.is_empty() {
             write!(out, "\n{picture}")?;
         }
-        Ok(Verdict::Fine)
+        Ok(verdict)
+    }
+
+    /// How many nodes are asked about.
+    ///
+    /// # Errors
+    /// If nothing says it.
+    pub(crate) fn size(&self) -> Result<usize> {
+        self.nodes_of(&self.source()?)
     }
 
     fn nodes_of(&self, source: &Source) -> Result<usize> {
@@ -166,44 +177,43 @@ impl QuorumArgs {
         })
     }
 
-    fn print(&self, report: &Report, out: &mut impl Write) -> Result<()> {
-        if self.json {
-            writeln!(out, "{}", print::compact(report)?)?;
-            return Ok(());
-        }
-        print::report(report, self.all, out)
-    }
-
     /// Writes the picture to its file, and returns it as text. What does not fit a terminal is left out
     /// unless that is what was asked for.
     fn draw(&self, system: &System) -> Result<String> {
-        let highlight = self.highlight(system.nodes())?;
-        let chosen = match self.picture.as_deref() {
-            Some("none") => {
-                ensure!(self.svg.is_none(), "--svg needs a picture; leave out --picture none");
-                return Ok(String::new());
-            }
-            Some(name) => Some(name.parse::<Picture>().map_err(|unknown| {
-                let known = Picture::ALL.into_iter().map(Picture::name);
-                anyhow!("{unknown}{}", names::did_you_mean(name, known))
-            })?),
-            None => None,
+        let Some((picture, highlight)) = self.picture(system)? else {
+            ensure!(self.svg.is_none(), "--svg needs a picture; leave out --picture none");
+            return Ok(String::new());
         };
-        let picture = chosen.unwrap_or_else(|| picture::best_for(system));
-        picture::fits(system, picture)?;
+        let chosen = self.picture.is_some();
         if let Some(path) = &self.svg {
             let svg = picture::svg(system, picture, highlight)?;
             fs::write(path, svg).with_context(|| path.display().to_string())?;
         }
         match picture::text(system, picture, highlight) {
             // Long ones would push the figures off the screen.
-            Ok(text) if chosen.is_none() && text.lines().count() > 24 => Ok(String::new()),
+            Ok(text) if !chosen && text.lines().count() > 24 => Ok(String::new()),
             Ok(text) => Ok(text),
-            Err(error) if chosen.is_some() && self.svg.is_none() => {
-                Err(anyhow!("{error}, with --svg FILE"))
-            }
+            Err(error) if chosen && self.svg.is_none() => Err(anyhow!("{error}, with --svg FILE")),
             Err(_) => Ok(String::new()),
         }
+    }
+
+    /// Which picture to draw, and whose quorum to show in it; `None` if none is wanted.
+    ///
+    /// # Errors
+    /// If it is unknown, or does not fit the system.
+    pub(crate) fn picture(&self, system: &System) -> Result<Option<(Picture, Option<NodeId>)>> {
+        let highlight = self.highlight(system.nodes())?;
+        let picture = match self.picture.as_deref() {
+            Some("none") => return Ok(None),
+            Some(name) => name.parse::<Picture>().map_err(|unknown| {
+                let known = Picture::ALL.into_iter().map(Picture::name);
+                anyhow!("{unknown}{}", names::did_you_mean(name, known))
+            })?,
+            None => picture::best_for(system),
+        };
+        picture::fits(system, picture)?;
+        Ok(Some((picture, highlight)))
     }
 
     fn check(&self, path: &str, out: &mut impl Write) -> Result<Verdict> {
@@ -215,6 +225,32 @@ impl QuorumArgs {
             checked.print(out)?;
         }
         Ok(if checked.conditions.intersecting { Verdict::Fine } else { Verdict::Violated })
+    }
+
+    /// The command that asks the same; what a file says is taken from `my.quorums`.
+    pub(crate) fn command(&self) -> String {
+        fn list<T: ToString>(values: &Option<Vec<T>>) -> Option<String> {
+            let words = |values: &Vec<T>| values.iter().map(T::to_string).collect::<Vec<_>>();
+            values.as_ref().map(|values| words(values).join(","))
+        }
+        let given = [
+            ("-n", self.nodes.map(|nodes| nodes.to_string())),
+            ("--rows", list(&self.rows)),
+            ("--weights", list(&self.weights)),
+            ("--height", self.height.map(|height| height.to_string())),
+            ("--order", self.order.map(|order| order.to_string())),
+            ("--p", (self.p != DEFAULT_P).then(|| self.p.to_string())),
+            ("--capacities", list(&self.capacities)),
+            ("--latencies", list(&self.latencies)),
+            ("--picture", self.picture.clone()),
+            ("--of", self.of.clone()),
+        ];
+        let kind = self.kind.as_deref().unwrap_or("my.quorums");
+        let mut words = vec!["skeptron".to_string(), "quorum".into(), quoted(kind)];
+        for (option, value) in given {
+            words.extend(value.map(|value| format!("{option} {}", quoted(&value))));
+        }
+        words.join(" ")
     }
 
     fn typed(&self) -> &str {
@@ -272,7 +308,8 @@ impl QuorumArgs {
         Ok(source)
     }
 
-    fn question(&self) -> Question {
+    /// What to find out.
+    pub(crate) fn question(&self) -> Question {
         Question {
             p: self.p,
             sampling: Sampling { samples: self.samples, seed: self.seed },

@@ -18,9 +18,9 @@ use super::system::{Elected, Network, SystemArgs};
 use super::traces::{self, TraceFile};
 use super::{Verdict, names};
 
-mod election;
+pub(crate) mod election;
 mod faults;
-mod print;
+pub(crate) mod print;
 mod seeds;
 mod workload;
 
@@ -156,9 +156,10 @@ pub struct SimArgs {
 }
 
 /// The order of a channel, as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ChannelOrder {
     /// As sent.
+    #[default]
     Fifo,
     /// Messages may overtake each other.
     Any,

@@ -11,6 +11,7 @@ use skeptron_core::NodeId;
 use skeptron_core::topology::{Structure, StructureError};
 use skeptron_quorum::structure::Rates;
 
+use super::sim::quoted;
 use super::system::{MOST_STRUCTURED, STRUCTURES, SystemArgs};
 use super::{Verdict, names};
 
@@ -18,12 +19,14 @@ mod optimise;
 mod print;
 mod report;
 
-use report::{Report, Violation};
+pub(crate) use optimise::OptimiseArgs;
+pub(crate) use report::Report;
+use report::Violation;
 
 /// How many nodes if nothing says otherwise.
 const DEFAULT_NODES: usize = 5;
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
   skeptron structure sanders-4                             the published one of four nodes
@@ -42,26 +45,26 @@ pub(crate) struct StructureArgs {
     /// lamport, ricart-agrawala, maekawa, sanders-4, star or star:NODE, or a JSON file with `request`
     /// and `inform` lists [default with --quorum: maekawa]
     #[arg(value_name = "PRESET|FILE")]
-    what: Option<String>,
+    pub(crate) what: Option<String>,
     /// How many nodes [default: as many as the layout or the rates have, or 5]
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = names::whole::<usize>)]
-    nodes: Option<usize>,
+    pub(crate) nodes: Option<usize>,
     /// The quorums of `maekawa`, as for `skeptron sim maekawa`: a kind or a file [default: cyclic]
     #[arg(long, value_name = "KIND|FILE")]
-    quorum: Option<String>,
+    pub(crate) quorum: Option<String>,
     /// How often each node asks, as in 5,1,1,1; only the ratios matter [default: all equally]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    rates: Option<String>,
+    pub(crate) rates: Option<String>,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: OutputArgs,
     #[command(subcommand)]
-    task: Option<Task>,
+    pub(crate) task: Option<Task>,
 }
 
 /// How to say what was found, and where to keep it.
-#[derive(Args, Debug)]
-struct OutputArgs {
+#[derive(Args, Debug, Default)]
+pub(crate) struct OutputArgs {
     /// Print the delay of every pair, however many there are
     #[arg(long)]
     delays: bool,
@@ -90,7 +93,7 @@ impl OutputArgs {
 }
 
 #[derive(Debug, Subcommand)]
-enum Task {
+pub(crate) enum Task {
     /// Search the structure with the fewest expected messages for given request rates
     #[command(visible_alias = "optimize")]
     Optimise(optimise::OptimiseArgs),
@@ -109,6 +112,22 @@ struct Lists {
     inform: Vec<Vec<NodeId>>,
 }
 
+impl Found {
+    fn report(self, name: &str, rates: Option<Rates>, all_delays: bool) -> Result<Report> {
+        match self {
+            Found::Valid(structure) => {
+                let rates = matching(rates, structure.nodes())?;
+                Ok(Report::of(name, &structure, &rates, all_delays))
+            }
+            Found::Invalid(lists, error) => {
+                matching(rates, lists.request.len())?;
+                let violation = Violation::of(&error, &lists);
+                Ok(Report::of_invalid(name, lists, violation))
+            }
+        }
+    }
+}
+
 impl StructureArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         if let Some(Task::Optimise(args)) = self.task {
@@ -116,21 +135,47 @@ impl StructureArgs {
         }
         let rates = self.rates.as_deref().map(rates).transpose()?;
         let name = self.name()?;
-        match self.find(name, rates.as_ref())? {
-            Found::Valid(structure) => {
-                let rates = matching(rates, structure.nodes())?;
-                self.output.save(&structure)?;
-                self.output.say(&Report::of(name, &structure, &rates, self.output.delays), out)?;
-                Ok(Verdict::Fine)
-            }
-            Found::Invalid(lists, error) => {
+        let found = self.find(name, rates.as_ref())?;
+        match &found {
+            Found::Valid(structure) => self.output.save(structure)?,
+            Found::Invalid(_, error) => {
                 ensure!(self.output.save.is_none(), "an invalid structure is not saved: {error}");
-                matching(rates, lists.request.len())?;
-                let violation = Violation::of(&error, &lists);
-                self.output.say(&Report::of_invalid(name, lists, violation), out)?;
-                Ok(Verdict::Violated)
             }
         }
+        let report = found.report(name, rates, self.output.delays)?;
+        self.output.say(&report, out)?;
+        Ok(if report.valid { Verdict::Fine } else { Verdict::Violated })
+    }
+
+    /// What there is to say, of a file with that text if there is one.
+    ///
+    /// # Errors
+    /// If something is unknown, malformed or impossible.
+    pub(crate) fn report(&self, text: Option<&str>) -> Result<Report> {
+        let rates = self.rates.as_deref().map(rates).transpose()?;
+        match text {
+            Some(text) => self.read("text", text)?.report("text", rates, false),
+            None => {
+                let name = self.name()?;
+                self.find(name, rates.as_ref())?.report(name, rates, false)
+            }
+        }
+    }
+
+    /// The command that asks the same; what a file says is taken from `mine.json`.
+    pub(crate) fn command(&self, is_file: bool) -> String {
+        let what = if is_file { Some("mine.json") } else { self.what.as_deref() };
+        let given = [
+            ("", what.map(str::to_string)),
+            ("-n", self.nodes.map(|nodes| nodes.to_string())),
+            ("--quorum", self.quorum.clone()),
+            ("--rates", self.rates.clone()),
+        ];
+        let word = |(option, value): (&str, Option<String>)| {
+            Some(format!("{option} {}", quoted(&value?)).trim_start().to_string())
+        };
+        let words = ["skeptron structure".to_string()];
+        words.into_iter().chain(given.into_iter().filter_map(word)).collect::<Vec<_>>().join(" ")
     }
 
     fn name(&self) -> Result<&str> {
@@ -150,7 +195,8 @@ impl StructureArgs {
         let is_preset = STRUCTURES.contains(&name) || name.starts_with("star:");
         if !is_preset && Path::new(name).exists() {
             ensure!(self.quorum.is_none(), "--quorum goes with maekawa, not with a file");
-            return self.read(name);
+            let text = fs::read_to_string(name).with_context(|| name.to_string())?;
+            return self.read(name, &text);
         }
         ensure!(
             is_preset,
@@ -172,9 +218,8 @@ impl StructureArgs {
     }
 
     /// A file that is no structure is bad input; one that breaks a rule is judged.
-    fn read(&self, path: &str) -> Result<Found> {
-        let text = fs::read_to_string(path).with_context(|| path.to_string())?;
-        let lists: Lists = serde_json::from_str(&text).with_context(|| path.to_string())?;
+    fn read(&self, path: &str, text: &str) -> Result<Found> {
+        let lists: Lists = serde_json::from_str(text).with_context(|| path.to_string())?;
         let nodes = lists.request.len();
         ensure!(
             nodes > 0 || !lists.inform.is_empty(),

@@ -186,7 +186,10 @@ impl SystemArgs {
     }
 
     /// Presets and files know how many nodes they are for.
-    fn nodes_of_layout(&self) -> Result<Option<usize>> {
+    ///
+    /// # Errors
+    /// If a layout is unknown, or a file cannot be read.
+    pub(crate) fn nodes_of_layout(&self) -> Result<Option<usize>> {
         Ok(match (self.quorum.as_deref(), self.structure.as_deref(), self.tree.as_deref()) {
             (Some(quorum), ..) => Source::parse(quorum)?.nodes()?,
             (_, Some("sanders-4"), _) => Some(4),

@@ -11,13 +11,13 @@ use skeptron_sim::trace::Trace;
 
 use super::super::Verdict;
 use super::super::sim::progress_bar;
-use super::{CheckArgs, memory};
+use super::{CheckArgs, Question, memory};
 
 mod html;
 
 /// What may happen to a system.
-struct Condition {
-    heading: &'static str,
+pub(crate) struct Condition {
+    pub(crate) heading: &'static str,
     /// Its options.
     words: &'static str,
     /// Whether nodes stop.
@@ -55,8 +55,8 @@ const OF_ELECTIONS: [Condition; 7] = [
 ];
 
 /// Which algorithms of which kind, and what may happen to them.
-struct Table {
-    conditions: &'static [Condition; 7],
+pub(crate) struct Table {
+    pub(crate) conditions: &'static [Condition; 7],
     lines: Vec<Line>,
     nodes: usize,
     /// The options that say what users do.
@@ -64,27 +64,31 @@ struct Table {
 }
 
 /// A line of the table. Where one node is not like the others, it has a line of its own.
-struct Line {
-    name: &'static str,
+pub(crate) struct Line {
+    pub(crate) name: &'static str,
     channel: Order,
-    who: &'static str,
+    pub(crate) who: &'static str,
     victims: Option<String>,
     /// Whether it says only what crashes do.
     only_crashes: bool,
 }
 
 /// What came of one algorithm under one condition.
-struct Cell {
-    command: String,
-    report: Report,
+pub(crate) struct Cell {
+    /// The question on its own.
+    pub(crate) args: CheckArgs,
+    pub(crate) report: Report,
     /// What the spec says: whether everything holds.
-    claimed: Option<bool>,
+    pub(crate) claimed: Option<bool>,
     /// The shortest way to each violation.
-    traces: Vec<(Property, Trace)>,
+    pub(crate) traces: Vec<(Property, Trace)>,
 }
 
+/// Searches what one cell asks.
+pub(crate) type Search<'a> = dyn Fn(&CheckArgs, &Question) -> Result<Report> + 'a;
+
 impl Cell {
-    fn holds(&self) -> Option<bool> {
+    pub(crate) fn holds(&self) -> Option<bool> {
         match self.report.holds() {
             false => Some(false),
             true => self.report.complete.then_some(true),
@@ -92,7 +96,7 @@ impl Cell {
     }
 
     /// Whether it is as the spec says, where that says anything.
-    fn agrees(&self) -> bool {
+    pub(crate) fn agrees(&self) -> bool {
         self.claimed.is_none() || self.holds().is_none() || self.claimed == self.holds()
     }
 
@@ -104,7 +108,7 @@ impl Cell {
 
     /// What breaks, with the length of the shortest trace. Fences that do not rise are worth a word
     /// only where exclusion holds, which is never.
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let broken: Vec<String> = self
             .report
             .verdicts
@@ -152,8 +156,15 @@ fn claimed(line: &Line, condition: &Condition) -> Option<bool> {
     }
 }
 
+impl Line {
+    fn has(&self, condition: &Condition) -> bool {
+        condition.crashes || !self.only_crashes
+    }
+}
+
 impl Table {
-    fn new(args: &CheckArgs) -> Self {
+    /// The table that `--all` asks for.
+    pub(crate) fn new(args: &CheckArgs) -> Self {
         if args.elections { Self::of_elections(args) } else { Self::of_mutexes(args) }
     }
 
@@ -203,8 +214,44 @@ impl Table {
         }
     }
 
+    /// Its cells; where a line says only what crashes do, the others are empty.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (&Line, &'static Condition)> {
+        let of_line = |line| self.conditions.iter().map(move |condition| (line, condition));
+        self.lines.iter().flat_map(of_line).filter(|(line, condition)| line.has(condition))
+    }
+
+    /// What comes of a line under a condition.
+    ///
+    /// # Errors
+    /// If the table is for a system that cannot be.
+    pub(crate) fn cell(
+        &self,
+        line: &Line,
+        condition: &Condition,
+        search: &Search<'_>,
+    ) -> Result<Cell> {
+        let Table { nodes, workload, .. } = self;
+        let mut options =
+            format!("{} -n {nodes} {workload} --keep-going {}", line.name, condition.words);
+        if let (true, Some(victims)) = (condition.crashes, &line.victims) {
+            options.push_str(&format!(" --victims {victims}"));
+        }
+        let args = CheckArgs::parse(&options)?;
+        let question = args.question()?;
+        let report = search(&args, &question)?;
+        let mut traces = Vec::new();
+        for verdict in &report.verdicts {
+            if let Some(counterexample) = &verdict.counterexample {
+                let command = Some(args.command());
+                let trace = question.trace(verdict.property, counterexample, command)?;
+                traces.push((verdict.property, trace));
+            }
+        }
+        Ok(Cell { args, report, claimed: claimed(line, condition), traces })
+    }
+
     /// The system in words: `3 nodes, requests 1,1,2`.
-    fn system(&self) -> String {
+    pub(crate) fn system(&self) -> String {
         match self.workload.strip_prefix("--") {
             Some(workload) => format!("{} nodes, {workload}", self.nodes),
             None => format!("{} nodes", self.nodes),
@@ -225,13 +272,18 @@ pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
         fs::File::create(path).with_context(|| name.clone()).map(|file| (file, name))
     });
     let page = page.transpose()?;
+    let threads = args.threads()?;
+    let search = |one: &CheckArgs, question: &Question| {
+        let max_memory = args.max_memory.unwrap_or_else(memory::most_of_what_is_free);
+        one.search(question, threads, max_memory)
+    };
     let bar = progress_bar((table.lines.len() * table.conditions.len()) as u64);
     let mut rows: Vec<(&Line, Vec<Option<Cell>>)> = Vec::new();
     for line in &table.lines {
         let mut cells = Vec::new();
         for condition in table.conditions {
-            let skipped = line.only_crashes && !condition.crashes;
-            cells.push(if skipped { None } else { Some(cell(args, &table, line, condition)?) });
+            let asked = line.has(condition);
+            cells.push(asked.then(|| table.cell(line, condition, &search)).transpose()?);
             bar.inc(1);
         }
         rows.push((line, cells));
@@ -254,7 +306,8 @@ pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
     Ok(if agrees { Verdict::Fine } else { Verdict::Violated })
 }
 
-fn command(args: &CheckArgs) -> String {
+/// The command that makes the same table again.
+pub(crate) fn command(args: &CheckArgs) -> String {
     let mut words = vec!["skeptron check --all".to_string()];
     if args.elections {
         words.push("--elections".into());
@@ -266,27 +319,6 @@ fn command(args: &CheckArgs) -> String {
         words.push(format!("--requests {requests}"));
     }
     words.join(" ")
-}
-
-fn cell(args: &CheckArgs, table: &Table, line: &Line, condition: &Condition) -> Result<Cell> {
-    let Table { nodes, workload, .. } = table;
-    let mut options =
-        format!("{} -n {nodes} {workload} --keep-going {}", line.name, condition.words);
-    if let (true, Some(victims)) = (condition.crashes, &line.victims) {
-        options.push_str(&format!(" --victims {victims}"));
-    }
-    let one = CheckArgs::parse(&options)?;
-    let question = one.question()?;
-    let max_memory = args.max_memory.unwrap_or_else(memory::most_of_what_is_free);
-    let report = one.search(&question, args.threads()?, max_memory)?;
-    let mut traces = Vec::new();
-    for verdict in &report.verdicts {
-        if let Some(counterexample) = &verdict.counterexample {
-            let trace = question.trace(verdict.property, counterexample, Some(one.command()))?;
-            traces.push((verdict.property, trace));
-        }
-    }
-    Ok(Cell { command: one.command(), report, claimed: claimed(line, condition), traces })
 }
 
 fn name(line: &Line) -> String {
@@ -319,10 +351,10 @@ fn print(table: &Table, rows: &[(&Line, Vec<Option<Cell>>)], out: &mut impl Writ
     for (line, cell) in all().filter(|(_, cell)| !cell.agrees()) {
         let claim =
             if cell.claimed == Some(true) { "everything holds" } else { "something breaks" };
-        writeln!(out, "(!) {}: the spec says that {claim}: {}", name(line), cell.command)?;
+        writeln!(out, "(!) {}: the spec says that {claim}: {}", name(line), cell.args.command())?;
     }
     if let Some((_, shortest)) = all().find(|(_, cell)| !cell.traces.is_empty()) {
-        writeln!(out, "one of them in full: {}", shortest.command)?;
+        writeln!(out, "one of them in full: {}", shortest.args.command())?;
     }
     Ok(())
 }
@@ -347,7 +379,7 @@ fn as_json(conditions: &[Condition], line: &Line, cells: &[Option<Cell>]) -> Vec
                     "holds": verdict.holds,
                     "trace_length": verdict.counterexample.as_ref().map(|c| c.steps.len()),
                 })).collect::<Vec<_>>(),
-                "command": cell.command,
+                "command": cell.args.command(),
             })
         })
         .collect()

@@ -11,8 +11,8 @@ use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, What};
 
 use super::super::table::counted;
 use super::question::Question;
-use super::state::{self, Live, Value};
 use super::trace::{Moment, Story};
+use crate::state::{self, Live, Value};
 
 /// How wide a row may be.
 const WIDTH: usize = 120;

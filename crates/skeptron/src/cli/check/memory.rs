@@ -26,7 +26,7 @@ pub(super) fn parse(text: &str) -> Result<usize, &'static str> {
 const LEAST: usize = 1 << 20;
 
 /// 60 % of the memory that is free, where the system tells; else 4 GiB.
-pub(super) fn most_of_what_is_free() -> usize {
+pub(crate) fn most_of_what_is_free() -> usize {
     let free = fs::read_to_string("/proc/meminfo").ok().and_then(|text| free(&text));
     free.map_or(4 << 30, |free| (free / 5 * 3).max(LEAST))
 }

@@ -87,7 +87,10 @@ impl Question {
 
     /// The run in which `property` is violated. One step takes one unit of time; what the nodes do when
     /// they start happens at 0.
-    pub(super) fn trace(
+    ///
+    /// # Errors
+    /// If the nodes cannot be built.
+    pub fn trace(
         &self,
         property: Property,
         counterexample: &Counterexample,

@@ -3,14 +3,13 @@
 use std::io::Write;
 
 use anyhow::{Context as _, Result, bail};
-use indicatif::ParallelProgressIterator as _;
-use rayon::prelude::*;
 use skeptron_core::catalogue::{self, Algorithm, ElectionInfo};
 
-use super::super::sim::progress_bar;
 use super::super::{Verdict, names, textbook};
+use super::audience::{Audience, at_terminal};
+use super::curve::{Curve, sizes};
 use super::{CompareArgs, create, drawn, sound};
-use measure::{Job, Row};
+pub(crate) use measure::{Job, Row};
 
 mod html;
 mod measure;
@@ -23,14 +22,7 @@ pub(super) fn run(args: &CompareArgs, out: &mut impl Write) -> Result<Verdict> {
     // Made before a long run rather than missed after it.
     let page_file = args.html.as_ref().map(create).transpose()?;
     let jobs = Job::all(&algorithms, &nodes);
-    let progress = progress_bar(jobs.len() as u64);
-    let rows: Vec<Vec<Row>> = jobs
-        .par_iter()
-        .progress_with(progress.clone())
-        .map(|job| job.measure(args.seeds()))
-        .collect::<Result<_>>()?;
-    progress.finish_and_clear();
-    let rows: Vec<Row> = rows.into_iter().flatten().collect();
+    let rows = at_terminal(jobs.len(), |audience| measure(args, &jobs, audience))?;
     // Before the table: who reads that may stop early.
     if let Some((name, mut file)) = page_file {
         let diagram = |info: &&'static ElectionInfo| drawn(info, textbook::election_of(info)?);
@@ -53,6 +45,42 @@ pub(super) fn run(args: &CompareArgs, out: &mut impl Write) -> Result<Verdict> {
     }
     let missed = rows.iter().any(|row| row.judged.holds == Some(false));
     Ok(if missed { Verdict::Violated } else { Verdict::Fine })
+}
+
+/// The situations to run.
+///
+/// # Errors
+/// If an algorithm is unknown, broken, or elects nobody.
+pub(crate) fn jobs(args: &CompareArgs) -> Result<Vec<Job>> {
+    Ok(Job::all(&algorithms(&args.algorithms)?, &args.node_counts()))
+}
+
+/// Runs them.
+///
+/// # Errors
+/// If an election goes wrong, or the audience ends it.
+pub(crate) fn measure(
+    args: &CompareArgs,
+    jobs: &[Job],
+    audience: &Audience<'_, Row>,
+) -> Result<Vec<Row>> {
+    audience.attend(jobs, |job| job.measure(args.seeds(), audience.stop))
+}
+
+/// What is claimed between the sizes that are measured.
+///
+/// # Errors
+/// As [`jobs`].
+pub(crate) fn curves(args: &CompareArgs) -> Result<Vec<Curve>> {
+    let mut curves = Vec::new();
+    for job in Job::all(&algorithms(&args.algorithms)?, &sizes(&args.node_counts())) {
+        let (algorithm, case) = job.subject();
+        for (figure, claimed) in job.claims() {
+            let point = (job.nodes(), claimed);
+            Curve::add(&mut curves, (algorithm, Some(case)), figure.name(), point);
+        }
+    }
+    Ok(curves)
 }
 
 fn algorithms(names: &[String]) -> Result<Vec<&'static ElectionInfo>> {

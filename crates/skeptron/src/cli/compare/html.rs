@@ -36,7 +36,7 @@ struct View {
     text: &'static str,
 }
 
-const VIEWS: [View; 6] = [
+const VIEWS: [View; 8] = [
     View {
         figure: Figure::MessagesSaturated,
         heading: "Messages per entry, saturated",
@@ -84,6 +84,22 @@ const VIEWS: [View; 6] = [
         y_label: "entries per unit of time",
         log_y: LogY::IfFar,
         text: "The law is 1 / (synchronisation delay + E), with E the time inside.",
+    },
+    View {
+        figure: Figure::LongestBypass,
+        heading: "Longest bypass, saturated",
+        y_label: "entries of others during one wait",
+        log_y: LogY::IfFar,
+        text: "How many entries of others one node had to watch while it waited. Whoever serves in turn \
+               lets N − 1 others pass; more means that somebody was overtaken.",
+    },
+    View {
+        figure: Figure::LoadBalance,
+        heading: "Load balance, saturated",
+        y_label: "busiest node over the mean",
+        log_y: LogY::IfFar,
+        text: "Messages that the busiest node sent and received, over the mean of all nodes: 1 is even, \
+               N/2 is one node that has a part in everything.",
     },
 ];
 

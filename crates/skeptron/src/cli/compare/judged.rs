@@ -19,23 +19,23 @@ pub(super) enum Standard {
 
 /// One figure: claimed and measured.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Judged {
-    pub(super) claim: Option<Claimed>,
+pub(crate) struct Judged {
+    pub(crate) claim: Option<Claimed>,
     /// `None` where there is nothing to measure, such as a hand-over with a single requester.
-    pub(super) measured: Option<Estimate>,
+    pub(crate) measured: Option<Estimate>,
     /// Measured minus claimed: the typical value, else the nearer bound.
-    pub(super) deviation: Option<f64>,
+    pub(crate) deviation: Option<f64>,
     /// Whether the claim holds; `None` where it does not apply to these settings.
-    pub(super) holds: Option<bool>,
+    pub(crate) holds: Option<bool>,
 }
 
 /// A claim with its values in one system.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Claimed {
-    pub(super) text: String,
-    pub(super) low: f64,
-    pub(super) typical: Option<f64>,
-    pub(super) high: f64,
+pub(crate) struct Claimed {
+    pub(crate) text: String,
+    pub(crate) low: f64,
+    pub(crate) typical: Option<f64>,
+    pub(crate) high: f64,
 }
 
 impl Claimed {

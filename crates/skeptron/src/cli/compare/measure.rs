@@ -1,10 +1,13 @@
 //! The runs behind a comparison, and what they are held against.
 
-use anyhow::Result;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Result, ensure};
 use serde::Serialize;
-use skeptron_core::Claim;
-use skeptron_core::catalogue::{Claims, Info};
-use skeptron_sim::{Options, Report, Scenario, run};
+use skeptron_core::catalogue::Info;
+use skeptron_core::{Claim, Figures};
+use skeptron_sim::{Options, Report, Scenario, ScenarioError, run};
 
 use super::super::estimate::Estimate;
 use super::CompareArgs;
@@ -23,9 +26,30 @@ enum Load {
     Saturated,
 }
 
+impl Load {
+    const ALL: [Load; 4] = [Load::First, Load::Again, Load::Uniform, Load::Saturated];
+
+    /// What is measured under it.
+    fn figures(self) -> &'static [Figure] {
+        match self {
+            Load::First => &[Figure::MessagesFirst, Figure::ClientDelayFirst],
+            Load::Again => &[Figure::MessagesAgain, Figure::ClientDelayAgain],
+            Load::Uniform => &[Figure::MessagesUniform],
+            Load::Saturated => &[
+                Figure::MessagesSaturated,
+                Figure::SyncDelay,
+                Figure::Throughput,
+                Figure::Jain,
+                Figure::LongestBypass,
+                Figure::LoadBalance,
+            ],
+        }
+    }
+}
+
 /// One scenario to run, with as many seeds as are needed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
+pub(crate) struct Job {
     info: &'static Info,
     nodes: usize,
     load: Load,
@@ -34,7 +58,7 @@ pub(super) struct Job {
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Figure {
+pub(crate) enum Figure {
     /// Messages of the first entry of a lone requester.
     MessagesFirst,
     /// Messages of its further entries.
@@ -51,10 +75,16 @@ pub(super) enum Figure {
     SyncDelay,
     /// Entries per unit of time, saturated.
     Throughput,
+    /// Jain's index over the entries of each node, saturated: 1 is even.
+    Jain,
+    /// The most entries of others during one wait, saturated.
+    LongestBypass,
+    /// Messages of the busiest node over the mean of all nodes, saturated.
+    LoadBalance,
 }
 
 impl Figure {
-    pub(super) const ALL: [Figure; 8] = [
+    pub(super) const ALL: [Figure; 11] = [
         Figure::MessagesFirst,
         Figure::MessagesAgain,
         Figure::MessagesUniform,
@@ -63,7 +93,27 @@ impl Figure {
         Figure::ClientDelayAgain,
         Figure::SyncDelay,
         Figure::Throughput,
+        Figure::Jain,
+        Figure::LongestBypass,
+        Figure::LoadBalance,
     ];
+
+    /// What it is called in CSV and JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Figure::MessagesFirst => "messages_first",
+            Figure::MessagesAgain => "messages_again",
+            Figure::MessagesUniform => "messages_uniform",
+            Figure::MessagesSaturated => "messages_saturated",
+            Figure::ClientDelayFirst => "client_delay_first",
+            Figure::ClientDelayAgain => "client_delay_again",
+            Figure::SyncDelay => "sync_delay",
+            Figure::Throughput => "throughput",
+            Figure::Jain => "jain",
+            Figure::LongestBypass => "longest_bypass",
+            Figure::LoadBalance => "load_balance",
+        }
+    }
 
     /// What an algorithm claims of it. Throughput follows from the synchronisation delay.
     pub(super) fn claim(self, info: &Info) -> Option<Claim> {
@@ -76,7 +126,32 @@ impl Figure {
             Figure::ClientDelayFirst => Some(claims.client_first),
             Figure::ClientDelayAgain => Some(claims.client_again),
             Figure::SyncDelay => Some(claims.sync_delay),
-            Figure::Throughput => None,
+            Figure::Throughput | Figure::Jain | Figure::LongestBypass | Figure::LoadBalance => None,
+        }
+    }
+
+    /// The claim in one system, or what follows from one.
+    fn claimed(self, info: &Info, symbols: &Figures) -> Option<Claimed> {
+        match self {
+            Figure::Throughput => Some(Claimed::throughput(&info.claims.sync_delay, symbols)),
+            _ => self.claim(info).map(|claim| Claimed::new(&claim, symbols)),
+        }
+    }
+
+    /// Its value in one run; `None` where there is nothing to measure.
+    fn measured(self, report: &Report) -> Option<f64> {
+        let handed_over = report.sync_delay.count > 0;
+        match self {
+            Figure::MessagesFirst
+            | Figure::MessagesAgain
+            | Figure::MessagesUniform
+            | Figure::MessagesSaturated => Some(report.messages.per_entry),
+            Figure::ClientDelayFirst | Figure::ClientDelayAgain => Some(report.client_delay.mean),
+            Figure::SyncDelay => handed_over.then_some(report.sync_delay.mean),
+            Figure::Throughput => handed_over.then_some(report.throughput),
+            Figure::Jain => Some(report.fairness.jain),
+            Figure::LongestBypass => Some(report.fairness.longest_bypass as f64),
+            Figure::LoadBalance => Some(report.load.max_over_mean),
         }
     }
 
@@ -91,84 +166,63 @@ impl Figure {
             Figure::ClientDelayAgain => "Client delay, again",
             Figure::SyncDelay => "Synchronisation delay, saturated",
             Figure::Throughput => "Throughput, saturated",
+            Figure::Jain => "Fairness (Jain’s index), saturated",
+            Figure::LongestBypass => "Longest bypass, saturated",
+            Figure::LoadBalance => "Load balance, saturated",
         }
     }
 }
 
 /// One figure of one algorithm at one N.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Row {
-    pub(super) algorithm: &'static str,
-    pub(super) nodes: usize,
-    pub(super) figure: Figure,
+pub(crate) struct Row {
+    pub(crate) algorithm: &'static str,
+    pub(crate) nodes: usize,
+    pub(crate) figure: Figure,
     #[serde(flatten)]
-    pub(super) judged: Judged,
+    pub(crate) judged: Judged,
 }
 
 impl Job {
     /// The jobs for one algorithm at one N.
     pub(super) fn all(info: &'static Info, nodes: usize) -> Vec<Job> {
-        [Load::First, Load::Again, Load::Uniform, Load::Saturated]
-            .map(|load| Job { info, nodes, load })
-            .into()
+        Load::ALL.map(|load| Job { info, nodes, load }).into()
     }
 
-    pub(super) fn measure(&self, args: &CompareArgs) -> Result<Vec<Row>> {
+    /// Runs it, with as many seeds as are needed; `stop` ends it between two runs, or in one.
+    pub(super) fn measure(&self, args: &CompareArgs, stop: &Arc<AtomicBool>) -> Result<Vec<Row>> {
         let scenario = self.scenario(args)?;
         let has_chance = self.load == Load::Uniform
             || scenario.latency.as_constant().is_none()
             || scenario.section.as_constant().is_none();
         let seeds = if has_chance { args.seeds() } else { 1 };
+        let options = Options { stop: Some(stop.clone()), ..Options::default() };
         let runs = (1..=seeds).map(|seed| {
-            let outcome =
-                run(self.info, &Scenario { seed, ..scenario.clone() }, &Options::default())?;
-            Ok(outcome.report)
+            ensure!(!stop.load(Ordering::Relaxed), ScenarioError::Stopped);
+            Ok(run(self.info, &Scenario { seed, ..scenario.clone() }, &options)?.report)
         });
         let reports: Vec<Report> = runs.collect::<Result<_>>()?;
-        let figures = scenario.setup.figures(&scenario.requesters);
+        let symbols = scenario.setup.figures(&scenario.requesters);
         let plain = scenario.latency.as_constant() == Some(skeptron_sim::trace::TICKS_PER_UNIT)
             && scenario.section.as_constant() == Some(skeptron_sim::trace::TICKS_PER_UNIT);
         // One run of chance has no interval to judge by.
         let certain = !has_chance || seeds > 1;
         let standard = if plain && certain { Standard::Bounds } else { Standard::None };
-        let row = |figure, claim: Option<Claimed>, value: fn(&Report) -> Option<f64>| {
-            let values: Option<Vec<f64>> = reports.iter().map(value).collect();
+        let row = |&figure: &Figure| {
+            let values: Option<Vec<f64>> = reports.iter().map(|r| figure.measured(r)).collect();
             let measured = values.map(|values| Estimate::of(&values));
-            let judged = Judged::new(claim, measured, standard);
+            let judged = Judged::new(figure.claimed(self.info, &symbols), measured, standard);
             Row { algorithm: self.info.name, nodes: self.nodes, figure, judged }
         };
-        let claimed = |claim: &Claim| Some(Claimed::new(claim, &figures));
-        let messages: fn(&Report) -> Option<f64> = |report| Some(report.messages.per_entry);
-        let client: fn(&Report) -> Option<f64> = |report| Some(report.client_delay.mean);
-        let sync: fn(&Report) -> Option<f64> =
-            |report| (report.sync_delay.count > 0).then_some(report.sync_delay.mean);
-        let Claims { messages_first, messages_again, client_first, client_again, .. } =
-            &self.info.claims;
-        Ok(match self.load {
-            Load::First => vec![
-                row(Figure::MessagesFirst, claimed(messages_first), messages),
-                row(Figure::ClientDelayFirst, claimed(client_first), client),
-            ],
-            Load::Again => vec![
-                row(Figure::MessagesAgain, claimed(messages_again), messages),
-                row(Figure::ClientDelayAgain, claimed(client_again), client),
-            ],
-            Load::Uniform => {
-                let claim = self.info.claims.messages_uniform.as_ref().and_then(claimed);
-                vec![row(Figure::MessagesUniform, claim, messages)]
-            }
-            Load::Saturated => {
-                let claims = &self.info.claims;
-                let law = Claimed::throughput(&claims.sync_delay, &figures);
-                let throughput: fn(&Report) -> Option<f64> =
-                    |report| (report.sync_delay.count > 0).then_some(report.throughput);
-                vec![
-                    row(Figure::MessagesSaturated, claimed(&claims.messages_saturated), messages),
-                    row(Figure::SyncDelay, claimed(&claims.sync_delay), sync),
-                    row(Figure::Throughput, Some(law), throughput),
-                ]
-            }
-        })
+        Ok(self.load.figures().iter().map(row).collect())
+    }
+
+    /// What is claimed of everything that it measures.
+    pub(super) fn claims(&self, args: &CompareArgs) -> Result<Vec<(Figure, Claimed)>> {
+        let scenario = self.scenario(args)?;
+        let symbols = scenario.setup.figures(&scenario.requesters);
+        let claimed = |&figure: &Figure| Some((figure, figure.claimed(self.info, &symbols)?));
+        Ok(self.load.figures().iter().filter_map(claimed).collect())
     }
 
     fn scenario(&self, args: &CompareArgs) -> Result<Scenario> {

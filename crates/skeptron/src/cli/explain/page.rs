@@ -150,7 +150,7 @@ impl Page {
 }
 
 /// What can happen if that property is violated.
-fn cost(breaks: Breaks) -> &'static str {
+pub(crate) fn cost(breaks: Breaks) -> &'static str {
     match breaks {
         Breaks::Safety => "two nodes can be inside at once",
         Breaks::Liveness => "somebody can wait for ever",

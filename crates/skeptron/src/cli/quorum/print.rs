@@ -5,12 +5,12 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 use skeptron_core::NodeId;
-use skeptron_quorum::analysis::best::{Candidate, Comparison, Recommendation};
 use skeptron_quorum::analysis::conditions::contained;
 use skeptron_quorum::analysis::load::Share;
 use skeptron_quorum::analysis::report::{Report, Served, Verdicts};
 use skeptron_quorum::{Family, braced};
 
+use super::answer::Compared;
 use crate::cli::table::{counted, number, table};
 
 /// How wide lines are beside their titles.
@@ -167,10 +167,15 @@ fn more(count: usize, what: &str, out: &mut impl Write) -> Result<()> {
 }
 
 /// All constructions side by side, and what to take.
-pub(super) fn comparison(comparison: &Comparison, p: f64, out: &mut impl Write) -> Result<()> {
+pub(super) fn comparison(
+    nodes: usize,
+    compared: &Compared,
+    p: f64,
+    out: &mut impl Write,
+) -> Result<()> {
     let failure = format!("failure at p = {p}");
     let mut rows = table(["construction", "K", "1–4", "load", "", "resilience", failure.as_str()]);
-    for candidate in &comparison.candidates {
+    for candidate in &compared.candidates {
         let more = if candidate.resilience_is_exact { "" } else { " or more" };
         let about = if candidate.failure_is_exact { "" } else { "≈ " };
         rows.add_row([
@@ -183,20 +188,19 @@ pub(super) fn comparison(comparison: &Comparison, p: f64, out: &mut impl Write) 
             format!("{about}{}", probability(candidate.failure_probability)),
         ]);
     }
-    writeln!(out, "All constructions for {}", counted(comparison.nodes as u64, "node"))?;
+    writeln!(out, "All constructions for {}", counted(nodes as u64, "node"))?;
     writeln!(out, "{rows}")?;
-    for recommendation in &comparison.recommendations {
+    for recommendation in &compared.recommendations {
         let (goal, name) = (recommendation.goal.words(), shortened(&recommendation.name));
         writeln!(out, "{:<26} {name}: {}", format!("for {goal}"), recommendation.why)?;
     }
-    for missing in &comparison.missing {
+    for missing in &compared.missing {
         writeln!(out, "left out: {missing}")?;
     }
     writeln!(
         out,
         "K is how many nodes a node asks in the mean; 1–4 are Maekawa's conditions. `skeptron quorum NAME \
-         -n {}` tells all about one.",
-        comparison.nodes
+         -n {nodes}` tells all about one."
     )?;
     Ok(())
 }
@@ -229,23 +233,6 @@ impl Checked {
         writeln!(out, "{} · {nodes} · {quorums}", self.file)?;
         verdicts(&self.conditions, false, out)?;
         line(out, "coterie", if self.coterie { "yes: none contains another" } else { "no" })
-    }
-}
-
-/// A report with the comparison that led to it.
-#[derive(Serialize)]
-pub(super) struct Best<'a> {
-    #[serde(flatten)]
-    report: &'a Report,
-    candidates: &'a [Candidate],
-    recommendations: &'a [Recommendation],
-    missing: &'a [String],
-}
-
-impl<'a> Best<'a> {
-    pub(super) fn new(report: &'a Report, comparison: &'a Comparison) -> Self {
-        let Comparison { candidates, recommendations, missing, .. } = comparison;
-        Best { report, candidates, recommendations, missing }
     }
 }
 

@@ -13,7 +13,7 @@ use super::super::estimate::Estimate;
 use super::super::{Verdict, names, traces};
 use super::{DEFAULT_NODES, SimArgs, faults, seeds};
 
-mod print;
+pub(crate) mod print;
 
 /// What the options mean if they are left out.
 const DETECTOR: &str = "perfect:2";

@@ -45,7 +45,8 @@ pub(super) fn report(
         let [mean, p50, p99, max] = cells;
         rows.add_row([name.to_string(), mean, p50, p99, max, claim]);
     };
-    delay("client delay", &report.client_delay, claimed_client(info, report));
+    let client = claimed_client(info, report).unwrap_or_default();
+    delay("client delay", &report.client_delay, client);
     delay("response time", &report.response_time, String::new());
     let sync =
         if report.nodes > 1 { format!("{} T", info.claims.sync_delay) } else { String::new() };
@@ -78,7 +79,8 @@ pub(super) fn report(
         out,
         "messages     {} per entry{}; {} in all{kinds}, {}",
         number(report.messages.per_entry),
-        claimed_messages(info, report, &figures),
+        claimed_messages(info, report, &figures)
+            .map_or_else(String::new, |claim| format!(", claimed {claim}")),
         report.messages.total,
         counted(report.messages.bytes, "byte")
     )?;
@@ -150,18 +152,22 @@ pub(super) fn violations(
     writeln!(out, "replay it    {command} --timeline")
 }
 
-fn claimed_client(info: &Info, report: &Report) -> String {
+/// What is claimed of the client delay, where the run is one that it is claimed for.
+pub(crate) fn claimed_client(info: &Info, report: &Report) -> Option<String> {
     let Claims { client_first, client_again, .. } = &info.claims;
     match (report.requesters, report.entries) {
         // The claims are for two nodes or more.
-        _ if report.nodes < 2 => String::new(),
-        (1, entries) if entries == 1 || client_first == client_again => format!("{client_first} T"),
-        (1, _) => format!("{client_first} T, then {client_again} T"),
-        _ => String::new(),
+        _ if report.nodes < 2 => None,
+        (1, entries) if entries == 1 || client_first == client_again => {
+            Some(format!("{client_first} T"))
+        }
+        (1, _) => Some(format!("{client_first} T, then {client_again} T")),
+        _ => None,
     }
 }
 
-fn claimed_messages(info: &Info, report: &Report, figures: &Figures) -> String {
+/// What is claimed of the messages per entry.
+pub(crate) fn claimed_messages(info: &Info, report: &Report, figures: &Figures) -> Option<String> {
     let claims = &info.claims;
     let value = |claim: &skeptron_core::Claim| {
         let (low, high) = (number(claim.low.value(figures)), number(claim.high.value(figures)));
@@ -180,19 +186,15 @@ fn claimed_messages(info: &Info, report: &Report, figures: &Figures) -> String {
             }
         }
     };
-    let claimed = match report.requesters {
-        _ if report.nodes < 2 => return String::new(),
+    match report.requesters {
+        _ if report.nodes < 2 => None,
         1 if claims.messages_first != claims.messages_again => {
-            format!(
-                "{} first, then {}",
-                value(&claims.messages_first),
-                value(&claims.messages_again)
-            )
+            let [first, again] = [claims.messages_first, claims.messages_again];
+            Some(format!("{} first, then {}", value(&first), value(&again)))
         }
-        1 => value(&claims.messages_first),
-        _ => format!("{} when saturated", value(&claims.messages_saturated)),
-    };
-    format!(", claimed {claimed}")
+        1 => Some(value(&claims.messages_first)),
+        _ => Some(format!("{} when saturated", value(&claims.messages_saturated))),
+    }
 }
 
 /// What a replay came to.

@@ -10,8 +10,9 @@ use super::Lists;
 /// Matrices of more nodes are given only on demand.
 const MATRIX_UP_TO: usize = 16;
 
+/// What there is to say about a structure.
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(crate) struct Report {
     pub(super) name: String,
     pub(super) nodes: usize,
     pub(super) valid: bool,
@@ -78,6 +79,11 @@ pub(super) struct Optimal {
 }
 
 impl Report {
+    /// How many nodes it is about.
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes
+    }
+
     pub(super) fn of(name: &str, structure: &Structure, rates: &Rates, all_delays: bool) -> Self {
         let nodes = structure.nodes();
         let expected = Expected::of(structure, rates);

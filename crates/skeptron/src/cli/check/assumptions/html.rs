@@ -93,7 +93,7 @@ fn diagrams(cell: &Cell, id: &str, condition: &str) -> String {
              <p class=\"soft\"{anchor}><code>{}</code></p><div>{}</div></details>\n",
             word(*property),
             cell.steps(*property),
-            escaped(&cell.command),
+            escaped(&cell.args.command()),
             svg::draw(trace, &options)
         ));
     }

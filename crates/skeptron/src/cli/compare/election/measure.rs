@@ -1,19 +1,21 @@
 //! The runs behind a comparison of elections, and what they are held against.
 
-use anyhow::{Context as _, Result, bail};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context as _, Result, bail, ensure};
 use serde::Serialize;
 use skeptron_core::catalogue::ElectionInfo;
 use skeptron_core::election::{Case, RingOrder};
 use skeptron_core::{Claim, Figures};
-use skeptron_sim::Options;
 use skeptron_sim::election::{Report, Scenario, run};
+use skeptron_sim::{Options, ScenarioError};
 
 use super::super::super::estimate::Estimate;
 use super::super::judged::{Claimed, Judged, Standard};
 
 /// One situation to run, with as many seeds as are needed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
+pub(crate) struct Job {
     info: &'static ElectionInfo,
     case: &'static Case,
     nodes: usize,
@@ -22,7 +24,7 @@ pub(super) struct Job {
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Figure {
+pub(crate) enum Figure {
     /// Messages of the kinds that the claim counts.
     Messages,
     /// Messages of all kinds, where the claim does not count all.
@@ -32,10 +34,10 @@ pub(super) enum Figure {
 }
 
 impl Figure {
-    pub(super) const ALL: [Figure; 3] = [Figure::Messages, Figure::AllMessages, Figure::Time];
+    pub(crate) const ALL: [Figure; 3] = [Figure::Messages, Figure::AllMessages, Figure::Time];
 
     /// What it is called in CSV and JSON.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Figure::Messages => "messages",
             Figure::AllMessages => "all_messages",
@@ -44,7 +46,7 @@ impl Figure {
     }
 
     /// What it is called in prose, in this case.
-    pub(super) fn title(self, case: &Case) -> String {
+    pub(crate) fn title(self, case: &Case) -> String {
         match self {
             Figure::Messages if case.counted.is_empty() => "messages".into(),
             Figure::Messages => format!("{} messages", case.counted.join(" and ")),
@@ -56,18 +58,18 @@ impl Figure {
 
 /// One figure of one algorithm in one situation at one N.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Row {
-    pub(super) algorithm: &'static str,
-    pub(super) case: &'static str,
-    pub(super) nodes: usize,
-    pub(super) figure: Figure,
+pub(crate) struct Row {
+    pub(crate) algorithm: &'static str,
+    pub(crate) case: &'static str,
+    pub(crate) nodes: usize,
+    pub(crate) figure: Figure,
     #[serde(flatten)]
-    pub(super) judged: Judged,
+    pub(crate) judged: Judged,
 }
 
 impl Row {
     /// The one about this.
-    pub(super) fn find<'a>(
+    pub(crate) fn find<'a>(
         rows: &'a [Row],
         algorithm: &str,
         case: &str,
@@ -86,7 +88,7 @@ impl Row {
 
 impl Job {
     /// All situations of these algorithms at these sizes that can be.
-    pub(super) fn all(algorithms: &[&'static ElectionInfo], nodes: &[usize]) -> Vec<Job> {
+    pub(crate) fn all(algorithms: &[&'static ElectionInfo], nodes: &[usize]) -> Vec<Job> {
         let mut jobs = Vec::new();
         for &info in algorithms {
             for case in info.claims.cases {
@@ -97,11 +99,16 @@ impl Job {
         jobs
     }
 
-    pub(super) fn measure(&self, seeds: u64) -> Result<Vec<Row>> {
+    /// Runs it, with as many seeds as are needed; `stop` ends it between two runs.
+    pub(crate) fn measure(&self, seeds: u64, stop: &AtomicBool) -> Result<Vec<Row>> {
         let Job { info, case, nodes } = *self;
         let has_chance = case.ring == RingOrder::Random;
         let seeds = if has_chance { seeds } else { 1 };
-        let reports: Vec<Report> = (1..=seeds).map(|seed| self.run(seed)).collect::<Result<_>>()?;
+        let runs = (1..=seeds).map(|seed| {
+            ensure!(!stop.load(Ordering::Relaxed), ScenarioError::Stopped);
+            self.run(seed)
+        });
+        let reports: Vec<Report> = runs.collect::<Result<_>>()?;
         let standard = match has_chance {
             false => Standard::Bounds,
             // One run of chance has no interval to judge by.
@@ -124,6 +131,25 @@ impl Job {
         }
         rows.push(row(Figure::Time, case.time, &|report| report.time));
         Ok(rows)
+    }
+
+    /// What is claimed of everything that it measures.
+    pub(crate) fn claims(&self) -> Vec<(Figure, Claimed)> {
+        let symbols = Figures { n: self.nodes as f64, ..Figures::default() };
+        let claims = [(Figure::Messages, Some(self.case.messages)), (Figure::Time, self.case.time)];
+        let claimed =
+            |(figure, claim): (_, Option<Claim>)| Some((figure, Claimed::new(&claim?, &symbols)));
+        claims.into_iter().filter_map(claimed).collect()
+    }
+
+    /// How many nodes there are.
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Whose figures it measures, and in which case.
+    pub(crate) fn subject(&self) -> (&'static str, &'static str) {
+        (self.info.name, self.case.name)
     }
 
     fn run(&self, seed: u64) -> Result<Report> {

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use skeptron_core::catalogue;
 
@@ -20,7 +21,7 @@ fn page() -> String {
     let rows: Vec<Row> = algorithms
         .iter()
         .flat_map(|&info| [2, 4].into_iter().flat_map(move |n| Job::all(info, n)))
-        .flat_map(|job| job.measure(&args).expect("it runs"))
+        .flat_map(|job| job.measure(&args, &Arc::default()).expect("it runs"))
         .collect();
     let diagrams: Vec<_> =
         algorithms.iter().map(|info| super::super::diagram(info).expect("it runs")).collect();
@@ -85,7 +86,8 @@ fn a_single_size_is_no_trouble() {
     let words = ["compare", "-n", "3", "--entries", "40", "--seeds", "1"];
     let Compare { args } = <Compare as clap::Parser>::parse_from(words);
     let jobs = Job::all(info, 3);
-    let rows: Vec<Row> = jobs.iter().flat_map(|job| job.measure(&args).expect("it runs")).collect();
+    let measure = |job: &Job| job.measure(&args, &Arc::default()).expect("it runs");
+    let rows: Vec<Row> = jobs.iter().flat_map(measure).collect();
     let uniform = Row::find(&rows, info.name, 3, Figure::MessagesUniform).unwrap();
     assert_eq!(uniform.holds, None, "a single run of chance is not judged");
     let (settings, command) = ("", "");

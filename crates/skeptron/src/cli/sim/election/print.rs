@@ -49,7 +49,7 @@ pub(super) fn report(
         writeln!(out, "It is correct on FIFO channels only: these are worse than it needs.")?;
     }
     leaders(report, out)?;
-    let case = info.claims.cases.iter().find(|case| is_case(case, info, scenario));
+    let case = case(info, scenario);
     messages(report, case, out)?;
     let of_latency = scenario.latency.as_constant().filter(|&latency| latency > 0);
     let time = match (report.time, of_latency) {
@@ -134,12 +134,7 @@ fn messages(report: &Report, case: Option<&Case>, out: &mut impl Write) -> io::R
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     let claim = match case {
         None => String::new(),
-        Some(case) => {
-            let what = if case.counted.is_empty() { "" } else { " " };
-            let counted = case.counted.join(" and ");
-            let value = valued(&case.messages, report.nodes);
-            format!(", claimed {value}{what}{counted} when {}", case.when)
-        }
+        Some(case) => format!(", claimed {}", claimed_messages(case, report.nodes)),
     };
     let bytes = counted(messages.bytes, "byte");
     writeln!(out, "messages     {}{kinds}, {bytes}{claim}", messages.total)?;
@@ -149,8 +144,20 @@ fn messages(report: &Report, case: Option<&Case>, out: &mut impl Write) -> io::R
     Ok(())
 }
 
+/// What is claimed of the messages among `n` nodes, and when.
+pub(crate) fn claimed_messages(case: &Case, n: usize) -> String {
+    let what = if case.counted.is_empty() { "" } else { " " };
+    let (value, counted) = (valued(&case.messages, n), case.counted.join(" and "));
+    format!("{value}{what}{counted} when {}", case.when)
+}
+
+/// The situation for which figures are published that the scenario is, if any.
+pub(crate) fn case(info: &ElectionInfo, scenario: &Scenario) -> Option<&'static Case> {
+    info.claims.cases.iter().find(|case| is_case(case, info, scenario))
+}
+
 /// A claim and its value for `n` nodes.
-fn valued(claim: &Claim, n: usize) -> String {
+pub(crate) fn valued(claim: &Claim, n: usize) -> String {
     let figures = Figures { n: n as f64, ..Figures::default() };
     let [low, high] = [claim.low, claim.high].map(|bound| number(bound.value(&figures)));
     let text = claim.to_string();

@@ -1,3 +1,5 @@
+use std::sync::atomic::AtomicBool;
+
 use skeptron_core::catalogue;
 
 use super::super::measure::Job;
@@ -7,7 +9,8 @@ use super::*;
 fn page(nodes: &[usize]) -> String {
     let algorithms: Vec<_> = catalogue::sound_elections().collect();
     let jobs = Job::all(&algorithms, nodes);
-    let rows: Vec<Row> = jobs.iter().flat_map(|job| job.measure(20).expect("it runs")).collect();
+    let measure = |job: &Job| job.measure(20, &AtomicBool::new(false)).expect("it runs");
+    let rows: Vec<Row> = jobs.iter().flat_map(measure).collect();
     let command = "skeptron compare '<x>'";
     Page { algorithms: &algorithms, nodes, rows: &rows, diagrams: &[], seeds: 20, command }.html()
 }

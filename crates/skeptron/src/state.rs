@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// A value as `Debug` writes it. Wrappers of one value are the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// A number, a name.
     Atom(String),
     /// `Some(value)`
@@ -18,8 +18,53 @@ pub(super) enum Value {
 
 impl Value {
     /// Reads what `Debug` wrote; whatever it may be, nothing is an error.
-    pub(super) fn read(text: &str) -> Value {
+    pub(crate) fn read(text: &str) -> Value {
         Reader { rest: text }.value()
+    }
+
+    /// The value of a field, of one within another as in `token.queue`.
+    pub(crate) fn field(&self, path: &str) -> Option<&Value> {
+        let (name, rest) = match path.split_once('.') {
+            Some((name, rest)) => (name, Some(rest)),
+            None => (path, None),
+        };
+        let fields = match self {
+            Value::Some(inner) => return inner.field(path),
+            Value::Fields(_, fields) => fields,
+            _ => return None,
+        };
+        let (_, value) = fields.iter().find(|(field, _)| field == name)?;
+        rest.map_or(Some(value), |rest| value.field(rest))
+    }
+
+    /// As the papers write it: `waiting`, `{P2, P3}`, `(41, P1)`, `–` for nothing.
+    pub(crate) fn written(&self) -> String {
+        let all = |values: &mut dyn Iterator<Item = &Value>| {
+            values.map(Value::written).collect::<Vec<_>>().join(", ")
+        };
+        match self {
+            Value::Atom(atom) if atom == "None" => "–".into(),
+            Value::Atom(atom) if atom == "true" => "yes".into(),
+            Value::Atom(atom) if atom == "false" => "no".into(),
+            Value::Atom(atom) if is_node(atom) => atom.clone(),
+            Value::Atom(atom) => atom.to_lowercase(),
+            Value::Some(value) => value.written(),
+            Value::Fields(name, fields) if name == "Timestamp" => {
+                format!("({})", all(&mut fields.iter().map(|(_, value)| value)))
+            }
+            Value::Fields(name, fields) if name == "Epoch" => {
+                let parts: Vec<String> = fields.iter().map(|(_, value)| value.written()).collect();
+                parts.join("/")
+            }
+            Value::Fields(_, fields) => {
+                let pairs =
+                    fields.iter().map(|(name, value)| format!("{name}: {}", value.written()));
+                format!("({})", pairs.collect::<Vec<_>>().join(", "))
+            }
+            Value::Items([open, close], items) => {
+                format!("{open}{}{close}", all(&mut items.iter()))
+            }
+        }
     }
 
     /// Whether it says nothing: no, none, empty, and zero unless `zeros` count.
@@ -93,7 +138,7 @@ fn told(fields: &[(String, Value)], live: &Live, path: &str) -> Vec<String> {
 
 /// Which fields change in the course of a run: only those are worth reading.
 #[derive(Default)]
-pub(super) struct Live {
+pub(crate) struct Live {
     changed: BTreeSet<String>,
     /// Whether a zero is worth reading, too.
     zeros: bool,
@@ -106,7 +151,7 @@ impl Live {
     }
 
     /// Notes what changes from one state of a node to another.
-    pub(super) fn note(&mut self, before: &Value, after: &Value) {
+    pub(crate) fn note(&mut self, before: &Value, after: &Value) {
         self.compare(before, after, "");
     }
 
@@ -135,12 +180,12 @@ impl Live {
 }
 
 /// A node's state on one line.
-pub(super) fn state(node: &Value, live: &Live) -> String {
+pub(crate) fn state(node: &Value, live: &Live) -> String {
     node.words(live, "")
 }
 
 /// What a message says apart from its kind: `(t=1)`, or nothing.
-pub(super) fn content(message: &Value, label: &str) -> String {
+pub(crate) fn content(message: &Value, label: &str) -> String {
     let live = Live::all();
     let message = match message {
         // All that it carries is one record.
@@ -296,9 +341,23 @@ mod tests {
     }
 
     #[test]
+    fn values_are_written_as_in_the_papers() {
+        let (_, after, _) = both();
+        let value = |path: &str| after.field(path).map(Value::written);
+        assert_eq!(value("phase").as_deref(), Some("waiting"));
+        assert_eq!(value("awaiting").as_deref(), Some("{P2, P3}"));
+        assert_eq!(value("queue").as_deref(), Some("[(2, P1)]"));
+        assert_eq!(value("asked").as_deref(), Some("yes"));
+        assert_eq!(value("token.ln").as_deref(), Some("[0, 1]"));
+        assert_eq!(value("flaw").as_deref(), Some("–"));
+        assert_eq!((value("token.nothing"), value("phase.nothing")), (None, None));
+    }
+
+    #[test]
     fn nonsense_is_read_without_complaint() {
         for text in ["", "{", "}", "[)", "a { b", "a { b: c", "(((", "x: y", "[a, b}", "N { f }"] {
-            let _ = state(&Value::read(text), &Live::all());
+            let value = Value::read(text);
+            let _ = (state(&value, &Live::all()), value.written(), value.field("a.b"));
         }
     }
 }

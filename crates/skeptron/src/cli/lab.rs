@@ -1,0 +1,103 @@
+//! `skeptron lab`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail, ensure};
+use clap::Args;
+use serde::Serialize;
+use skeptron_net::api::{ApiConfig, ApiError, Site};
+
+use super::Verdict;
+use super::logs;
+use super::runtime::{self, Signals};
+use super::up::port;
+use crate::lab::{self, Lab, Page};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skeptron lab                                    then open http://127.0.0.1:7480/ in a browser
+  skeptron lab --port 0 --json                    for scripts: any free port, one line when ready
+  skeptron lab --ui crates/skeptron/ui            the page from a folder, to work on it
+
+It answers on this machine only, needs no network, and keeps runs in memory until it ends. The page
+of a running cluster is part of `skeptron up`.")]
+pub(crate) struct LabArgs {
+    /// The port at which the page is; 0 lets the system choose
+    #[arg(long, value_name = "PORT", default_value_t = 7480)]
+    #[arg(value_parser = port)]
+    port: u16,
+    /// When ready, write one line of JSON instead of what to try
+    #[arg(long)]
+    json: bool,
+    /// Serve the page from this folder, read anew for every request
+    #[arg(long, value_name = "DIR")]
+    ui: Option<PathBuf>,
+    /// Which logs to write: error, warn, info, debug, trace, or by module as in
+    /// info,skeptron_net::api=debug
+    #[arg(long, value_name = "FILTER", default_value = "error")]
+    log: String,
+}
+
+/// What `--json` says when all is ready.
+#[derive(Serialize)]
+struct Ready<'a> {
+    ready: bool,
+    url: &'a str,
+}
+
+impl LabArgs {
+    pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        logs::start(logs::filter(&self.log)?, logs::Format::Text);
+        let page = self.page()?;
+        runtime::on_all_cores(self.serve(page, out))
+    }
+
+    fn page(&self) -> Result<Page> {
+        let Some(folder) = &self.ui else { return Ok(Page::Embedded) };
+        ensure!(
+            folder.join("index.html").is_file(),
+            "--ui {}: there is no index.html; give the folder of the page",
+            folder.display()
+        );
+        Ok(Page::Folder(folder.clone()))
+    }
+
+    async fn serve(self, page: Page, out: &mut impl Write) -> Result<Verdict> {
+        let mut signals = Signals::listen(&Signals::ENDING)?;
+        let site = self.site(page).await?;
+        for address in site.addresses() {
+            self.announce(&format!("http://{address}/"), out)?;
+        }
+        signals.next().await;
+        Ok(Verdict::Fine)
+    }
+
+    async fn site(&self, page: Page) -> Result<Site> {
+        let config =
+            ApiConfig { listen: vec![format!("127.0.0.1:{}", self.port)], ..ApiConfig::default() };
+        match Site::start(&config, lab::site(Lab { page, runs: true, cluster: None })).await {
+            Ok(site) => Ok(site),
+            Err(ApiError::Listen { address, source }) => bail!(
+                "the lab cannot answer at {address}: {source}; choose another port with --port, or \
+                 let the system choose with --port 0"
+            ),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn announce(&self, url: &str, out: &mut impl Write) -> Result<()> {
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string(&Ready { ready: true, url })?)?;
+        } else {
+            writeln!(
+                out,
+                "The lab: {url}\n\
+                 Play a run and click on nodes and messages, or choose one under Scenarios; Check finds\n\
+                 what breaks an algorithm and Play shows it. Ctrl-C ends the lab."
+            )?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+}

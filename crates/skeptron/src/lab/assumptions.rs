@@ -1,0 +1,95 @@
+//! POST /lab/assumptions: which assumption each algorithm really needs, as `skeptron check --all`.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use axum::Router;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::post;
+
+use super::body::Asked;
+use super::check::{search, text};
+use super::job::{Jobs, Task, Teller};
+use super::refusal::Refusal;
+use super::wire::{
+    AssumptionCell, AssumptionLine, AssumptionTable, AssumptionsRequest, AssumptionsResult,
+    CheckRequest, CheckedProperty, Progress,
+};
+use crate::cli::check::CheckArgs;
+use crate::cli::check::assumptions::{Cell, Condition, Line, Table, command};
+
+/// The whole table takes minutes, but each cell is there as soon as it is known.
+const WITHIN: Duration = Duration::from_secs(900);
+
+pub(super) fn router() -> Router<Jobs> {
+    Router::new().route("/lab/assumptions", post(assumptions))
+}
+
+async fn assumptions(
+    State(jobs): State<Jobs>,
+    Asked(AssumptionsRequest { elections }): Asked<AssumptionsRequest>,
+) -> Result<Response, Refusal> {
+    let args = CheckArgs { all: true, elections, ..CheckArgs::default() };
+    let task = Task { within: WITHIN, ..Task::new(command(&args)) };
+    Ok(jobs.stream(task, move |teller| fill(&args, teller)))
+}
+
+/// Finds out one cell after another.
+fn fill(args: &CheckArgs, teller: &Teller) -> Result<AssumptionsResult> {
+    let table = Table::new(args);
+    teller.tell("table", &frame(&table, command(args)))?;
+    let (total, mut surprises) = (table.places().count(), 0);
+    for (done, (line, condition)) in table.places().enumerate() {
+        let label = format!("{}, {}", line.name, condition.heading);
+        teller.progress(&Progress { done, total, label });
+        let cell = table.cell(line, condition, &|args, question| {
+            let report = search(args, question, teller.stop(), &|_| {})?;
+            // What was not explored to its end is not told.
+            teller.check()?;
+            Ok(report)
+        })?;
+        surprises += usize::from(!cell.agrees());
+        teller.tell("cell", &told(line, condition, &cell)?)?;
+    }
+    Ok(AssumptionsResult { cells: total, surprises, command: command(args) })
+}
+
+fn frame(table: &Table, command: String) -> AssumptionTable {
+    let mut lines: Vec<AssumptionLine> = table.places().map(|(line, _)| named(line)).collect();
+    lines.dedup();
+    let conditions = table.conditions.iter().map(|condition| condition.heading.into()).collect();
+    AssumptionTable { system: table.system(), conditions, lines, command }
+}
+
+fn named(line: &Line) -> AssumptionLine {
+    let who = (!line.who.is_empty()).then(|| line.who.to_string());
+    AssumptionLine { algorithm: line.name.into(), who }
+}
+
+fn told(line: &Line, condition: &Condition, cell: &Cell) -> Result<AssumptionCell> {
+    let AssumptionLine { algorithm, who } = named(line);
+    let soonest = cell.report.violation().map(|(property, _)| property);
+    let trace = cell.traces.iter().find(|(property, _)| Some(*property) == soonest);
+    let mut run = trace.map(|(_, trace)| text(trace)).transpose()?;
+    let properties = cell.report.verdicts.iter().map(|verdict| CheckedProperty {
+        name: verdict.property.name().into(),
+        holds: verdict.holds,
+        trace_length: verdict.counterexample.as_ref().map(|found| found.steps.len()),
+        trace: (Some(verdict.property) == soonest).then(|| run.take()).flatten(),
+    });
+    Ok(AssumptionCell {
+        algorithm,
+        who,
+        condition: condition.heading.into(),
+        holds: cell.holds(),
+        claimed: cell.claimed,
+        agrees: cell.agrees(),
+        complete: cell.report.complete,
+        states: cell.report.states,
+        text: cell.text().replace('\u{a0}', " "),
+        properties: properties.collect(),
+        command: cell.args.command(),
+        request: CheckRequest::from(&cell.args),
+    })
+}

@@ -1,0 +1,88 @@
+//! The messages of a run: between whom they go, and what they say as people write it.
+
+use std::collections::HashMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+use skeptron_core::catalogue::Algorithm;
+use skeptron_core::election::{self, Election};
+use skeptron_core::mutex::{self, Mutex};
+use skeptron_core::{Message, NodeId};
+use skeptron_sim::trace::{Trace, What};
+
+use crate::state::{self, Value};
+
+/// What a message says is cut after so many characters: a token may carry a counter per node.
+const MOST_CHARS: usize = 300;
+
+/// A message.
+#[derive(Clone, Debug)]
+pub(super) struct Letter {
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+    pub(super) label: String,
+    /// As in `(41, P1)`; empty if it says no more than its kind.
+    pub(super) content: String,
+}
+
+/// All messages of a run by number, copies included.
+#[derive(Debug, Default)]
+pub(super) struct Letters(HashMap<u64, Letter>);
+
+impl Letters {
+    pub(super) fn of(trace: &Trace) -> Self {
+        let content = match Algorithm::find(&trace.header.algorithm) {
+            Some(Algorithm::Mutex(info)) => mutex::dispatch(info, Wording),
+            Some(Algorithm::Election(info)) => election::dispatch(info, Wording),
+            None => |_: &Json, _: &str| String::new(),
+        };
+        let mut letters = HashMap::new();
+        for record in &trace.records {
+            match &record.what {
+                What::Send { id, to, label, message } => {
+                    let content = content(message, label);
+                    let letter =
+                        Letter { from: record.node, to: *to, label: label.clone(), content };
+                    letters.insert(*id, letter);
+                }
+                What::Duplicate { id, of } => {
+                    letters.get(of).cloned().map(|original| letters.insert(*id, original));
+                }
+                _ => {}
+            }
+        }
+        Letters(letters)
+    }
+
+    pub(super) fn find(&self, id: u64) -> Option<&Letter> {
+        self.0.get(&id)
+    }
+}
+
+/// Finds out how to read a message of an algorithm, which in JSON has lost the names of nodes.
+struct Wording;
+
+impl mutex::Visitor for Wording {
+    type Output = fn(&Json, &str) -> String;
+
+    fn visit<P: Mutex>(self) -> Self::Output {
+        worded::<P::Message>
+    }
+}
+
+impl election::Visitor for Wording {
+    type Output = fn(&Json, &str) -> String;
+
+    fn visit<P: Election>(self) -> Self::Output {
+        worded::<P::Message>
+    }
+}
+
+fn worded<M: Message + DeserializeOwned>(message: &Json, label: &str) -> String {
+    let Ok(message) = serde_json::from_value::<M>(message.clone()) else { return String::new() };
+    let content = state::content(&Value::read(&format!("{message:?}")), label);
+    match content.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}…)", &content[..end]),
+        None => content,
+    }
+}

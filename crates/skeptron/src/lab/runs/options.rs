@@ -1,0 +1,95 @@
+//! The options of `skeptron sim`, as the page gives them: they mean what they mean there.
+
+use anyhow::{Result, bail, ensure};
+
+use super::super::{LIMITS, files};
+use crate::cli::quorum::source::Source;
+use crate::cli::sim::{ChannelOrder, QueueChoice, SimArgs};
+use crate::cli::system::SystemArgs;
+use crate::lab::wire::SimOptions;
+
+/// The same as the command line would have them.
+///
+/// # Errors
+/// If an option would read a file, or asks for more than the lab allows.
+pub(super) fn args(options: SimOptions) -> Result<SimArgs> {
+    let system = SystemArgs {
+        nodes: options.nodes,
+        coordinator: options.coordinator,
+        quorum: options.quorum,
+        structure: options.structure,
+        tree: options.tree,
+        arbitration: options.arbitration,
+        ring: options.ring,
+        graph: options.graph,
+        clocks: options.clocks,
+    };
+    files::refuse_in_system(&system)?;
+    for (option, text) in [
+        ("workload", &options.workload),
+        ("think", &options.think),
+        ("section", &options.section),
+        ("latency", &options.latency),
+    ] {
+        files::refuse(option, text.as_deref())?;
+    }
+    refuse_large(&system)?;
+    Ok(SimArgs {
+        algorithm: Some(options.algorithm),
+        system,
+        requesters: options.requesters,
+        workload: options.workload,
+        think: options.think,
+        section: options.section,
+        entries: options.entries,
+        warmup: None,
+        initiators: options.initiators,
+        detector: options.detector,
+        bound: options.bound,
+        until: options.until,
+        latency: options.latency.unwrap_or_else(|| "1".into()),
+        order: order(options.order.as_deref())?,
+        loss: options.loss.unwrap_or_default(),
+        duplicate: options.duplicate.unwrap_or_default(),
+        crash: options.crash.unwrap_or_default(),
+        pause: options.pause.unwrap_or_default(),
+        partition: options.partition.unwrap_or_default(),
+        seed: options.seed.unwrap_or(1),
+        seeds: None,
+        trace: Vec::new(),
+        timeline: false,
+        replay: None,
+        queue: QueueChoice::Wheel,
+        json: false,
+    })
+}
+
+fn order(text: Option<&str>) -> Result<ChannelOrder> {
+    match text {
+        None | Some("fifo") => Ok(ChannelOrder::Fifo),
+        Some("any") => Ok(ChannelOrder::Any),
+        Some(other) => bail!("there is no order `{other}` of channels; there are fifo and any"),
+    }
+}
+
+/// Before anything of that size is built.
+fn refuse_large(system: &SystemArgs) -> Result<()> {
+    let of_quorums = match &system.quorum {
+        Some(name) => Source::parse(name)?.nodes()?,
+        None => None,
+    };
+    for nodes in [system.nodes, of_quorums].into_iter().flatten() {
+        refuse_crowd(nodes)?;
+    }
+    Ok(())
+}
+
+/// Refuses more nodes than a page can show.
+pub(super) fn refuse_crowd(nodes: usize) -> Result<()> {
+    let most = LIMITS.nodes;
+    ensure!(
+        nodes <= most,
+        "{nodes} nodes are too many for the lab, which shows at most {most}; the command line takes more"
+    );
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! The runs that are kept: as many as fit, those that are looked at for sure, the others by when they
+//! were asked for last.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::run::Run;
+use crate::lab::refusal::Refusal;
+
+/// So many runs are kept.
+const MOST_RUNS: usize = 500;
+/// All of them together take about so many bytes.
+const MOST_BYTES: usize = 1 << 30;
+
+/// All runs by their names, which nobody can guess.
+#[derive(Debug, Default)]
+pub(super) struct Store {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    runs: HashMap<String, Place>,
+    /// Counts how often a run was asked for.
+    now: u64,
+}
+
+#[derive(Debug)]
+struct Place {
+    run: Arc<Run>,
+    asked_at: u64,
+}
+
+impl Store {
+    /// Keeps a run, and says by which name.
+    pub(super) fn keep(&self, run: Run) -> Result<String, Refusal> {
+        let id = skeptron_net::api::unguessable().ok_or(Refusal::NoRandomness)?;
+        let id = format!("{id:032x}");
+        let mut kept = self.lock();
+        kept.make_room(run.played().bytes(), MOST_RUNS, MOST_BYTES)?;
+        let asked_at = kept.tick();
+        kept.runs.insert(id.clone(), Place { run: Arc::new(run), asked_at });
+        Ok(id)
+    }
+
+    /// The run of that name. Whoever holds it looks at it.
+    pub(super) fn find(&self, id: &str) -> Result<Arc<Run>, Refusal> {
+        let mut kept = self.lock();
+        let now = kept.tick();
+        let place = kept.runs.get_mut(id).ok_or(Refusal::NoSuchRun)?;
+        place.asked_at = now;
+        Ok(Arc::clone(&place.run))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn tick(&mut self) -> u64 {
+        self.now += 1;
+        self.now
+    }
+
+    /// Lets runs go until one more of so many bytes fits.
+    fn make_room(&mut self, more: usize, runs: usize, bytes: usize) -> Result<(), Refusal> {
+        while self.runs.len() >= runs || self.bytes() + more > bytes {
+            let unseen = self.runs.iter().filter(|(_, place)| Arc::strong_count(&place.run) == 1);
+            let Some((oldest, _)) = unseen.min_by_key(|(_, place)| place.asked_at) else {
+                return Err(Refusal::TooManyRuns(self.runs.len()));
+            };
+            let oldest = oldest.clone();
+            self.runs.remove(&oldest);
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        self.runs.values().map(|place| place.run.played().bytes()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::play::Score;
+    use super::*;
+    use crate::lab::wire::SimOptions;
+
+    fn run() -> Run {
+        let options = SimOptions {
+            algorithm: "central".into(),
+            nodes: Some(2),
+            entries: Some(1),
+            ..SimOptions::default()
+        };
+        let score = Score::of_options(options).unwrap();
+        let played = score.play(Vec::new()).unwrap();
+        Run::new(score, played)
+    }
+
+    #[test]
+    fn the_run_that_nobody_asked_for_longest_goes_first() {
+        let store = Store::default();
+        let ids: Vec<String> = (0..3).map(|_| store.keep(run()).unwrap()).collect();
+        store.find(&ids[0]).unwrap();
+        let seen = store.find(&ids[1]).unwrap();
+        store.lock().make_room(1, 3, MOST_BYTES).unwrap();
+        assert!(store.find(&ids[2]).is_err());
+        store.lock().make_room(1, 2, MOST_BYTES).unwrap();
+        assert!(store.find(&ids[0]).is_err());
+        // Whatever is looked at stays, and then there is no room for more.
+        assert!(store.lock().make_room(1, 1, MOST_BYTES).is_err());
+        drop(seen);
+        store.lock().make_room(1, 1, MOST_BYTES).unwrap();
+        assert!(store.find(&ids[1]).is_err());
+    }
+
+    #[test]
+    fn bytes_are_bounded_too() {
+        let store = Store::default();
+        let ids: Vec<String> = (0..3).map(|_| store.keep(run()).unwrap()).collect();
+        let each = run().played().bytes();
+        store.lock().make_room(each, 100, 3 * each).unwrap();
+        assert!(store.find(&ids[0]).is_err() && store.find(&ids[1]).is_ok());
+    }
+}

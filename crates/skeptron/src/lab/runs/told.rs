@@ -1,0 +1,161 @@
+//! A run as the page is told of it.
+
+use skeptron_core::catalogue::Algorithm;
+use skeptron_core::topology::Structure;
+use skeptron_core::{NodeId, Setup};
+use skeptron_sim::trace::{Loss, Record, What, words};
+
+use super::letters::Letters;
+use crate::lab::wire::{AlgorithmKind, RecordKind, RunRecord, Topology};
+
+/// A node as the page counts.
+pub(super) fn number(node: NodeId) -> u32 {
+    u32::try_from(node.index() + 1).unwrap_or(u32::MAX)
+}
+
+fn numbers<'a>(nodes: impl IntoIterator<Item = &'a NodeId>) -> Vec<u32> {
+    nodes.into_iter().map(|&node| number(node)).collect()
+}
+
+/// Which kind of algorithm that is.
+pub(super) fn kind(algorithm: &str) -> AlgorithmKind {
+    match Algorithm::find(algorithm) {
+        Some(Algorithm::Election(_)) => AlgorithmKind::Election,
+        _ => AlgorithmKind::Mutex,
+    }
+}
+
+/// How the nodes are laid out, as far as the algorithm looks at it.
+pub(super) fn topology(algorithm: &str, setup: &Setup) -> Topology {
+    use skeptron_core::catalogue::Layout;
+    let layout = match Algorithm::find(algorithm) {
+        Some(Algorithm::Mutex(info)) => info.layout,
+        Some(Algorithm::Election(info)) => info.layout,
+        None => Layout::None,
+    };
+    let all = || NodeId::all(setup.nodes());
+    let none = Topology::default();
+    match layout {
+        Layout::Coordinator => Topology { coordinator: Some(number(setup.coordinator())), ..none },
+        Layout::Quorums => {
+            let quorums = setup.quorums().map(|all| all.iter().map(numbers).collect());
+            Topology { quorums, ..none }
+        }
+        Layout::Structure => match setup.structure() {
+            Some(structure) => of_structure(structure),
+            None => none,
+        },
+        Layout::Tree => {
+            let tree = setup.tree().map(|tree| all().map(|n| tree.parent(n).map(number)).collect());
+            Topology { tree, ..none }
+        }
+        Layout::Ring => {
+            let ring =
+                setup.ring().map_or_else(|| all().map(number).collect(), |r| numbers(r.order()));
+            Topology { ring: Some(ring), ..none }
+        }
+        Layout::Graph => {
+            let linked = |a| setup.graph().into_iter().flat_map(move |graph| graph.of(a));
+            let links = all().flat_map(|a| linked(a).map(move |&b| (number(a), number(b))));
+            Topology { links: Some(links.filter(|(a, b)| a < b).collect()), ..none }
+        }
+        Layout::None | Layout::Arbitration if algorithm.starts_with("token-ring") => {
+            Topology { ring: Some(all().map(number).collect()), ..none }
+        }
+        Layout::None | Layout::Arbitration => none,
+    }
+}
+
+fn of_structure(structure: &Structure) -> Topology {
+    let all = || NodeId::all(structure.nodes());
+    let lists = |set: &dyn Fn(NodeId) -> Vec<u32>| Some(all().map(set).collect());
+    Topology {
+        request: lists(&|node| structure.request(node).iter().map(number).collect()),
+        inform: lists(&|node| structure.inform(node).iter().map(number).collect()),
+        ..Topology::default()
+    }
+}
+
+/// One record, which may be what a hand did.
+pub(super) fn record(record: &Record, letters: &Letters, by_hand: bool) -> RunRecord {
+    let ends = |id| letters.find(id).map(|letter| (letter.from, letter.to, &*letter.label));
+    let mut told = RunRecord {
+        t: record.t,
+        node: number(record.node),
+        kind: kind_of(&record.what),
+        text: words(&record.what, ends),
+        message: None,
+        of: None,
+        to: None,
+        label: None,
+        content: None,
+        fence: None,
+        whom: None,
+        leader: None,
+        epoch: None,
+        cause: None,
+        property: None,
+        by_hand: by_hand.then_some(true),
+    };
+    match &record.what {
+        What::Send { id, to, label, .. } => {
+            told.message = Some(*id);
+            told.to = Some(number(*to));
+            told.label = Some(label.clone());
+            let content = letters.find(*id).map(|letter| letter.content.clone());
+            told.content = content.filter(|content| !content.is_empty());
+        }
+        What::Deliver { id } => told.message = Some(*id),
+        What::Lose { id, cause } => {
+            told.message = Some(*id);
+            told.cause = Some(loss(*cause).into());
+        }
+        What::Duplicate { id, of } => {
+            told.message = Some(*id);
+            told.of = Some(*of);
+        }
+        What::Suspect { whom } | What::Trust { whom } => told.whom = Some(number(*whom)),
+        What::Enter { fence } => told.fence = Some(*fence),
+        What::Elect { leader, epoch } => {
+            told.leader = Some(number(*leader));
+            told.epoch = Some(epoch.to_string());
+        }
+        What::Violation { property, .. } => told.property = Some(property.clone()),
+        _ => {}
+    }
+    told
+}
+
+fn loss(cause: Loss) -> &'static str {
+    match cause {
+        Loss::Chance => "chance",
+        Loss::Partition => "partition",
+        Loss::Down => "down",
+        Loss::Hand => "hand",
+    }
+}
+
+fn kind_of(what: &What) -> RecordKind {
+    match what {
+        What::Request => RecordKind::Request,
+        What::Release => RecordKind::Release,
+        What::Deliver { .. } => RecordKind::Deliver,
+        What::Crash => RecordKind::Crash,
+        What::Restart => RecordKind::Restart,
+        What::Pause => RecordKind::Pause,
+        What::Resume => RecordKind::Resume,
+        What::Lose { .. } => RecordKind::Lose,
+        What::Duplicate { .. } => RecordKind::Duplicate,
+        What::Call => RecordKind::Call,
+        What::Suspect { .. } => RecordKind::Suspect,
+        What::Trust { .. } => RecordKind::Trust,
+        What::Expire { .. } => RecordKind::Expire,
+        What::Send { .. } => RecordKind::Send,
+        What::Enter { .. } => RecordKind::Enter,
+        What::Arm { .. } => RecordKind::Arm,
+        What::Disarm { .. } => RecordKind::Disarm,
+        What::Elect { .. } => RecordKind::Elect,
+        What::Refuse { .. } => RecordKind::Refuse,
+        What::Violation { .. } => RecordKind::Violation,
+    }
+}

@@ -1,0 +1,126 @@
+//! What there is: the server, the algorithms, the gallery.
+
+use serde::Serialize;
+use ts_rs::TS;
+
+use super::AlgorithmKind;
+
+/// The server.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct About {
+    /// Of Skeptron.
+    pub version: String,
+    /// Whether it simulates and checks what the page asks for.
+    pub runs: bool,
+    /// Whether there is a cluster to look at.
+    pub cluster: bool,
+    /// How much the page may ask for.
+    pub limits: Limits,
+}
+
+/// How much the page may ask for.
+#[derive(Clone, Copy, Debug, Serialize, TS)]
+pub struct Limits {
+    /// Nodes of a run.
+    pub nodes: usize,
+    /// Records of a run.
+    pub records: usize,
+    /// Seconds of a job.
+    pub seconds: u64,
+    /// Bytes of a search.
+    pub check_memory: usize,
+}
+
+/// An algorithm, or a broken variant of one.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct AlgorithmInfo {
+    /// By which it is called everywhere.
+    pub name: String,
+    /// Its name in prose.
+    pub title: String,
+    /// What it is for.
+    pub kind: AlgorithmKind,
+    /// Where it was published.
+    pub paper: String,
+    /// What kind of algorithm it is.
+    pub family: String,
+    /// The weakest channel on which it is correct: `fifo` or `any`.
+    pub channel: String,
+    /// What it is laid out on: `none`, `coordinator`, `quorums`, `structure`, `tree`, `arbitration`,
+    /// `ring` or `graph`.
+    pub layout: String,
+    /// The idea, in a few sentences.
+    pub idea: String,
+    /// Its rules.
+    pub rules: Vec<String>,
+    /// What it assumes, and what is easily done wrong.
+    pub notes: Vec<String>,
+    /// Its published figures.
+    pub claims: Vec<ClaimInfo>,
+    /// The variables of a node, by the names of the paper.
+    pub variables: Vec<VariableInfo>,
+    /// What is wrong with it, if it is broken on purpose.
+    pub broken: Option<BrokenInfo>,
+}
+
+/// A published figure.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct ClaimInfo {
+    /// Of what.
+    pub name: String,
+    /// The formula.
+    pub text: String,
+}
+
+/// A variable of a node.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct VariableInfo {
+    /// What the program calls it.
+    pub field: String,
+    /// What the paper calls it; `token` if it says where the token is.
+    pub symbol: String,
+    /// What it means.
+    pub meaning: String,
+}
+
+/// What is wrong with a variant that ships in order to be refuted.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct BrokenInfo {
+    /// The algorithm that it gets wrong.
+    pub of: String,
+    /// The rule that it gets wrong.
+    pub flaw: String,
+    /// Which property it violates.
+    pub breaks: String,
+    /// Options of `skeptron sim` that show it.
+    pub shown_by: String,
+    /// Options of `skeptron check` that refute it.
+    pub refuted_by: String,
+}
+
+/// A scenario of the gallery.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct GalleryItem {
+    /// By which it is asked for.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Where it hangs.
+    pub group: String,
+    /// Which algorithm it shows.
+    pub algorithm: String,
+    /// What it shows, in a sentence or two.
+    pub summary: String,
+    /// What to see, step by step.
+    pub notes: Vec<Note>,
+}
+
+/// What to see at a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    /// Shown once that many records have happened.
+    pub at: usize,
+    /// Two sentences.
+    pub text: String,
+}

@@ -1,0 +1,42 @@
+//! What goes between the page and its server: each subject is one file. Nodes are counted from 1, times
+//! are ticks. `ui/wire.d.ts` is generated from these types.
+
+mod catalogue;
+mod cluster;
+#[cfg(test)]
+mod declarations;
+mod jobs;
+mod reports;
+mod run;
+
+pub use catalogue::{
+    About, AlgorithmInfo, BrokenInfo, ClaimInfo, GalleryItem, Limits, Note, VariableInfo,
+};
+pub use cluster::{
+    ClusterLink, ClusterLock, ClusterLocks, ClusterNode, ClusterStatus, ClusterTry, ClusterView,
+    Lagged, LockChange, LockEvent, LockHolder, LockQueue, MessageEvent, MessageTally, OwnStatus,
+    TryAcquire, TryRelease,
+};
+pub use jobs::{
+    AssumptionCell, AssumptionLine, AssumptionTable, AssumptionsRequest, AssumptionsResult,
+    CheckProgress, CheckRequest, CheckResult, CheckedProperty, ClaimedValues, CompareCurve,
+    CompareRequest, CompareResult, CompareRow, CurvePoint, Measured, OptimiseRequest, Progress,
+    QuorumRequest, QuorumResult, StructureRequest, StructureResult,
+};
+pub use reports::{
+    QuorumCandidate, QuorumConditions, QuorumFailure, QuorumPerformance, QuorumRecommendation,
+    QuorumReport, QuorumShare, QuorumSizes, StructureDelay, StructureDelays, StructureLoad,
+    StructureMessages, StructureOptimal, StructureReport, StructureViolation,
+};
+pub use run::{
+    Act, Acts, AlgorithmKind, Cut, Deed, Figure, Lamp, NodeState, RecordBatch, RecordKind, RunEnd,
+    RunHeader, RunMade, RunReason, RunRecord, RunRequest, SimOptions, StateChange, StateChunk,
+    Topology, Variable,
+};
+
+/// Why something cannot be done.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize, ts_rs::TS)]
+pub struct Failure {
+    /// A sentence that names the cause and the remedy.
+    pub error: String,
+}

@@ -1,0 +1,87 @@
+// Controls with labels, and the catalogue behind their choices.
+import { h } from "./dom.js";
+import { getJson } from "./api.js";
+
+/**
+ * A control under its label, with a hint for who hesitates.
+ * @param {string} label
+ * @param {HTMLElement} control
+ * @param {string} [hint]
+ * @returns {HTMLLabelElement}
+ */
+export function field(label, control, hint) {
+  return h("label", { class: "field", title: hint }, h("span", {}, label), control);
+}
+
+/**
+ * A choice.
+ * @param {{ value: string, title: string, group?: string }[]} choices
+ * @param {string} value
+ * @param {(value: string) => void} changed
+ * @param {Record<string, unknown>} [properties]
+ * @returns {HTMLSelectElement}
+ */
+export function choice(choices, value, changed, properties = {}) {
+  const select = h("select", { ...properties, onchange: () => changed(select.value) });
+  /** @type {Map<string, HTMLElement>} */
+  const groups = new Map();
+  for (const { value, title, group } of choices) {
+    const option = h("option", { value }, title);
+    if (!group) {
+      select.append(option);
+      continue;
+    }
+    let place = groups.get(group);
+    if (!place) {
+      place = h("optgroup", { label: group });
+      groups.set(group, place);
+      select.append(place);
+    }
+    place.append(option);
+  }
+  select.value = value;
+  return select;
+}
+
+/**
+ * A line of text or a number; `changed` is called when the user has finished with it.
+ * @param {string} value
+ * @param {(value: string) => void} changed
+ * @param {Record<string, unknown>} [properties]
+ * @returns {HTMLInputElement}
+ */
+export function entry(value, changed, properties = {}) {
+  const input = h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...properties, onchange: () => changed(input.value.trim()) });
+  input.value = value;
+  return input;
+}
+
+/** @type {Promise<import("../wire.js").AlgorithmInfo[]> | undefined} */
+let asked;
+
+/**
+ * All algorithms of the catalogue; asked for once.
+ * @returns {Promise<import("../wire.js").AlgorithmInfo[]>}
+ */
+export function algorithms() {
+  asked ??= getJson("/lab/algorithms");
+  return asked;
+}
+
+/**
+ * The choices of a select of algorithms, the broken variants in groups of their own.
+ * @param {import("../wire.js").AlgorithmInfo[]} infos
+ * @param {{ kind?: "mutex" | "election", broken?: boolean }} [which]
+ * @returns {{ value: string, title: string, group: string }[]}
+ */
+export function algorithmChoices(infos, { kind, broken = true } = {}) {
+  const names = { mutex: "Mutual exclusion", election: "Elections" };
+  return infos
+    .filter((info) => (!kind || info.kind === kind) && (broken || !info.broken))
+    .map((info) => ({
+      value: info.name,
+      title: info.broken ? info.name : info.title,
+      group: info.broken ? `Broken on purpose (${names[info.kind].toLowerCase()})` : names[info.kind],
+    }))
+    .sort((a, b) => Number(a.group.startsWith("Broken")) - Number(b.group.startsWith("Broken")));
+}

@@ -1,0 +1,70 @@
+// Light or dark: as the system says, or as the user chose.
+
+const KEY = "skeptron-theme";
+const NEXT = /** @type {const} */ ({ auto: "light", light: "dark", dark: "auto" });
+
+/** @returns {keyof typeof NEXT} */
+function chosen() {
+  const kept = localStorage.getItem(KEY);
+  return kept === "light" || kept === "dark" ? kept : "auto";
+}
+
+/** @type {Set<() => void>} */
+const listeners = new Set();
+
+function apply() {
+  const theme = chosen();
+  if (theme === "auto") document.documentElement.removeAttribute("data-theme");
+  else document.documentElement.dataset.theme = theme;
+  for (const listener of listeners) listener();
+}
+
+/**
+ * Calls back when the colours change, for what is drawn on a canvas.
+ * @param {() => void} listener
+ * @returns {() => void} what ends it
+ */
+export function onTheme(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/**
+ * Makes the button that goes round the choices.
+ * @param {HTMLButtonElement} button
+ */
+export function themeButton(button) {
+  const say = () => {
+    button.textContent = { auto: "Theme: auto", light: "Theme: light", dark: "Theme: dark" }[chosen()];
+  };
+  button.addEventListener("click", () => {
+    localStorage.setItem(KEY, NEXT[chosen()]);
+    apply();
+    say();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", apply);
+  apply();
+  say();
+}
+
+/** Whether the user wants little to move. */
+export function prefersStill() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+/**
+ * The colours of the style sheet, for a canvas. Ask again after `onTheme`.
+ * @returns {(name: string) => string}
+ */
+export function colours() {
+  const style = getComputedStyle(document.documentElement);
+  /** @type {Map<string, string>} */
+  const known = new Map();
+  return (name) => {
+    const kept = known.get(name);
+    if (kept !== undefined) return kept;
+    const value = style.getPropertyValue(`--${name}`).trim();
+    known.set(name, value);
+    return value;
+  };
+}

@@ -1,0 +1,93 @@
+// The page: which view is shown, and what all views share.
+import { h, clear, toast } from "./lib/dom.js";
+import { getJson } from "./lib/api.js";
+import { current, onChange, href } from "./lib/address.js";
+import { themeButton } from "./lib/theme.js";
+
+/** @typedef {(root: HTMLElement, address: import("./lib/address.js").Address) => (() => void)} Show */
+
+/** The views, in the order of the navigation. Each is loaded when it is first shown. */
+const VIEWS = [
+  { name: "play", title: "Play", needs: "runs", load: () => import("./play/view.js") },
+  { name: "scenarios", title: "Scenarios", needs: "runs", load: () => import("./scenarios/view.js") },
+  { name: "compare", title: "Compare", needs: "runs", load: () => import("./compare/view.js") },
+  { name: "check", title: "Check", needs: "runs", load: () => import("./check/view.js") },
+  { name: "quorums", title: "Quorums", needs: "runs", load: () => import("./quorums/view.js") },
+  { name: "elections", title: "Elections", needs: "runs", load: () => import("./elections/view.js") },
+  { name: "cluster", title: "Cluster", needs: "cluster", load: () => import("./cluster/view.js") },
+];
+
+const root = /** @type {HTMLElement} */ (document.getElementById("view"));
+const nav = /** @type {HTMLElement} */ (document.getElementById("views"));
+
+/** Ends the view that is shown. */
+let end = () => {};
+/** Counts changes of the address, so that a view that loads late is not shown over a later one. */
+let turn = 0;
+
+/** @param {import("./wire.js").About} about */
+function offered(about) {
+  return VIEWS.filter((view) => view.needs !== "runs" || about.runs);
+}
+
+/** @param {typeof VIEWS} views */
+function fillNavigation(views) {
+  clear(nav);
+  for (const view of views) {
+    nav.append(h("a", { href: href(view.name), "data-view": view.name }, view.title));
+  }
+}
+
+/** @param {typeof VIEWS} views */
+async function showCurrent(views) {
+  const mine = ++turn;
+  const address = current();
+  const view = views.find((view) => view.name === address.view) ?? views[0];
+  for (const link of nav.querySelectorAll("a")) {
+    if (link.dataset.view === view.name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = `${view.title} · Skeptron lab`;
+  const module = await view.load();
+  if (mine !== turn) return;
+  end();
+  end = () => {};
+  clear(root);
+  root.className = `view-${view.name}`;
+  end = module.show(root, address);
+}
+
+function setUpTools() {
+  const copy = /** @type {HTMLButtonElement} */ (document.getElementById("copy-link"));
+  copy.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      toast("Link copied: it shows exactly this.");
+    } catch {
+      toast("The browser does not let the page copy; take the address from its bar.");
+    }
+  });
+  themeButton(/** @type {HTMLButtonElement} */ (document.getElementById("theme")));
+}
+
+async function begin() {
+  setUpTools();
+  try {
+    const about = /** @type {import("./wire.js").About} */ (await getJson("/lab/about"));
+    const views = offered(about);
+    fillNavigation(views);
+    onChange(() => showCurrent(views).catch(failed));
+    await showCurrent(views);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+/** @param {unknown} error */
+function failed(error) {
+  const why = error instanceof Error ? error.message : String(error);
+  clear(root);
+  root.append(h("div", { class: "notice bad", role: "alert" }, `This cannot be shown: ${why}`));
+}
+
+begin();
