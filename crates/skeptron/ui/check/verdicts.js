@@ -86,7 +86,6 @@ function chip(judged) {
 
 /** @param {CheckResult} result */
 function figures({ states, transitions, depth, seconds }) {
-  const rate = short(states / Math.max(seconds, 1e-3));
-  const time = seconds < 1 ? `${(seconds * 1000).toFixed(0)} ms` : `${seconds.toFixed(1)} s`;
-  return `${short(states)} states, ${short(transitions)} transitions, depth ${depth}, ${time}: ${rate} states/s`;
+  const time = seconds < 0.001 ? "less than 1 ms" : seconds < 1 ? `${(seconds * 1000).toFixed(0)} ms` : `${seconds.toFixed(1)} s`;
+  return `${short(states)} states, ${short(transitions)} transitions, depth ${depth}, ${time}: ${short(states / Math.max(seconds, 1e-6))} states/s`;
 }
