@@ -29,24 +29,48 @@ export class Arrows {
     this.first = 0;
     this.last = 0;
     this.stride = 1;
+    /** How many messages are in sight. */
+    this.count = 0;
   }
 
-  /** Finds out which messages are in sight. */
+  /** Finds out which messages are in sight, and how many of them can be drawn. */
   look() {
-    const { model, camera, position, future } = this.scene;
-    const { messages } = model;
-    const earliest = camera.t0 - Math.max(messages.longest, model.header.ticks_per_unit);
-    this.first = lowerBound(messages.sent, model.positionAt(earliest - 1));
-    const latest = model.positionAt(camera.t(camera.width));
-    this.last = lowerBound(messages.sent, future ? latest : Math.min(latest, position));
+    const { camera } = this.scene;
+    this.#between(camera.t(0), camera.t(camera.width));
+    this.count = this.last - this.first;
     this.stride = 1;
-    while ((this.last - this.first) / this.stride > MOST_ARROWS) this.stride *= 2;
+    while (this.count / this.stride > MOST_ARROWS) this.stride *= 2;
   }
 
-  /** @param {CanvasRenderingContext2D} ink */
-  draw(ink) {
-    const { model, colour } = this.scene;
-    const count = this.last - this.first;
+  /** Whether there are so many that scrolling should draw only what is new. */
+  get dense() {
+    return this.count > MOST_LABELS;
+  }
+
+  /**
+   * Finds the messages that are on their way between two times.
+   * @param {number} from
+   * @param {number} to
+   */
+  #between(from, to) {
+    const { model, position, future } = this.scene;
+    const { messages } = model;
+    const earliest = from - Math.max(messages.longest, model.header.ticks_per_unit);
+    this.first = lowerBound(messages.sent, model.positionAt(earliest - 1));
+    const latest = model.positionAt(to);
+    this.last = lowerBound(messages.sent, future ? latest : Math.min(latest, position));
+  }
+
+  /**
+   * Draws the messages between two places of the diagram.
+   * @param {CanvasRenderingContext2D} ink
+   * @param {number} left
+   * @param {number} right
+   */
+  draw(ink, left, right) {
+    const { model, colour, camera } = this.scene;
+    const { count } = this;
+    this.#between(camera.t(left), camera.t(right));
     for (let label = 0; label < model.messages.labels.length; label++) {
       ink.strokeStyle = colour(`series-${(label % 8) + 1}`);
       ink.fillStyle = ink.strokeStyle;
@@ -61,7 +85,8 @@ export class Arrows {
       ink.globalAlpha = 1;
       if (count <= MOST_HEADS) this.#heads(ink, label);
     }
-    if (count <= MOST_LABELS) this.#labels(ink);
+    if (!this.dense) this.#labels(ink);
+    this.#between(camera.t(0), camera.t(camera.width));
   }
 
   /**

@@ -46,7 +46,7 @@ export class Caption {
    */
   show(model, position, now) {
     this.position = position;
-    const words = position === 0 && model.length === 0 && model.end ? "Nothing happens by itself. Click a node to let it ask for the section." : told(model, position);
+    const words = `${told(model, position)}${atRest(model, position)}`;
     if (this.words.textContent !== words) this.words.textContent = words;
     this.words.title = words;
     this.time.textContent = `t = ${inUnits(now, model.header)}`;
@@ -71,4 +71,14 @@ export class Caption {
     const to = this.#current() + by;
     this.jump(to < 0 ? 0 : (this.notes[to]?.at ?? 0));
   }
+}
+
+/**
+ * What to do when nothing goes on by itself.
+ * @param {import("./model.js").RunModel} model
+ * @param {number} position
+ */
+function atRest(model, position) {
+  if (position < model.length || !model.end || model.end.reason !== "over" || !model.header.may_act) return "";
+  return " Nothing more happens by itself: click a node to go on.";
 }

@@ -33,7 +33,6 @@ export class Marks {
       this.#mark(ink, model.records[at], wordy);
     }
     ink.globalAlpha = 1;
-    this.#present(ink);
   }
 
   /**
@@ -122,7 +121,7 @@ export class Marks {
   }
 
   /** A ring around where the last step happened. @param {CanvasRenderingContext2D} ink */
-  #present(ink) {
+  drawPresent(ink) {
     const { model, camera, position, colour } = this.scene;
     const step = model.stepsBefore(position) - 1;
     if (step < 0) return;

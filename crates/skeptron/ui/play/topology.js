@@ -190,7 +190,7 @@ export class Topology {
   fly(model, position, now) {
     if (!this.layout) return;
     const flying = model.inFlight(position, MOST_FLYING);
-    while (this.flying.children.length < flying.length) this.flying.append(s("g", {}, s("circle", { r: 4 }), s("text", { x: 6, y: 3 })));
+    while (this.flying.children.length < flying.length) this.flying.append(s("g", {}, s("circle", { r: 4 }), s("text", { y: -7 })));
     while (this.flying.children.length > flying.length) this.flying.lastElementChild?.remove();
     const { messages } = model;
     flying.forEach((message, k) => {

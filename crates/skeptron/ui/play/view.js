@@ -3,6 +3,7 @@ import { h, clear, complaint, toast } from "../lib/dom.js";
 import { getJson } from "../lib/api.js";
 import { algorithms } from "../lib/form.js";
 import { dropZone } from "../lib/files.js";
+import { sheet } from "../lib/sheet.js";
 import { colours, onTheme, prefersStill } from "../lib/theme.js";
 import { tellAbout } from "./about.js";
 import { Camera } from "./camera.js";
@@ -20,12 +21,9 @@ import { Playhead } from "./playhead.js";
 import { Pointer } from "./pointer.js";
 import { Session } from "./session.js";
 import { Steps } from "./steps.js";
-import { styled } from "./style.js";
 import { tabs } from "./tabs.js";
 import { Topology } from "./topology.js";
 import { Transport } from "./transport.js";
-
-await styled();
 
 /** While it plays fast, the panels are renewed at most every so many milliseconds. */
 const PANEL_PAUSE = 90;
@@ -43,6 +41,7 @@ const NOBODY = /** @type {import("../wire.js").RunHeader} */ ({ algorithm: "", k
  * @returns {() => void} what ends it
  */
 export function show(root, address) {
+  sheet("/ui/play/view.css");
   const view = new PlayView(root);
   view.begin(address.params);
   return () => view.close();
@@ -71,11 +70,13 @@ class PlayView {
   deed = null;
   /** Whether the camera follows the present: not while the user looks elsewhere. */
   following = true;
-  /** Whether the camera has been set for this run. */
-  opened = false;
+  /** Whether the user has chosen what of this run is seen. */
+  touched = false;
   /** Whether the panels lag behind the playhead. */
   stale = false;
   measured = false;
+  /** How many arrows one stands for in the diagram; the legend says it. */
+  stride = 1;
   frame = 0;
   lastFrame = 0;
   lastPanels = 0;
@@ -107,7 +108,7 @@ class PlayView {
       act: (deed) => this.act(deed), undo: () => this.undo(), jump, hold: () => this.hold(),
     });
     this.pointer = new Pointer(this.diagram, {
-      redraw: () => this.schedule(), moved: () => { this.following = false; this.schedule(); }, scrub: (t) => { this.playhead.pause(); this.playhead.jumpToTime(t); },
+      redraw: () => this.schedule(), moved: () => { this.following = false; this.touched = true; this.schedule(); }, scrub: (t) => { this.playhead.pause(); this.playhead.jumpToTime(t); },
       node: menu, message: (message, place) => this.hand.openMessage(message, place), select, say: (words) => { this.live.textContent = words; },
     });
     this.transport = new Transport(this.playhead, { future: (shown) => { this.scene.future = shown; this.refresh(); }, fit: () => this.fit(), zoom: (factor) => this.zoom(factor) });
@@ -139,7 +140,7 @@ class PlayView {
     document.addEventListener("keydown", (event) => this.#key(event), { signal });
     const sized = new ResizeObserver(() => {
       this.diagram.resize(this.stage.clientWidth, this.stage.clientHeight);
-      if (!this.opened) this.#open();
+      if (!this.touched) this.#open();
       this.draw();
       this.panels();
     });
@@ -208,7 +209,7 @@ class PlayView {
     this.scene.camera.rows = model.header.nodes;
     this.scene.stressed = -1;
     if (this.scene.selected >= model.header.nodes) this.scene.selected = -1;
-    this.opened = false;
+    this.touched = false;
     this.playhead.model = model;
     this.playhead.position = 0;
     this.playhead.now = 0;
@@ -259,7 +260,7 @@ class PlayView {
   #runEnded() {
     const { model, camera } = this.scene;
     camera.end = Math.max(model.lastT, FEWEST_UNITS * model.header.ticks_per_unit);
-    if (!this.opened) this.#open();
+    if (!this.touched) this.#open();
     if (this.deed?.cut) this.#showDeed();
     if (this.wantedAt !== null) this.playhead.jump(this.wantedAt);
     else if (prefersStill() && !this.session?.acts.length && this.playhead.position === 0) this.playhead.jump(model.length);
@@ -276,7 +277,6 @@ class PlayView {
   #open() {
     const { model, camera } = this.scene;
     if (!model.end || camera.width === 0) return;
-    this.opened = true;
     camera.open(model.header.ticks_per_unit);
   }
 
@@ -357,6 +357,7 @@ class PlayView {
   fit() {
     this.scene.camera.fit();
     this.following = false;
+    this.touched = true;
     this.schedule();
   }
 
@@ -364,6 +365,7 @@ class PlayView {
   zoom(factor) {
     const { camera, now } = this.scene;
     const x = camera.x(now);
+    this.touched = true;
     camera.zoom(x > 0 && x < camera.width ? x : camera.width / 2, factor);
     this.schedule();
   }
@@ -416,6 +418,8 @@ class PlayView {
     const begun = performance.now();
     this.diagram.draw();
     performance.measure("lab:draw", { start: begun });
+    if (this.diagram.arrows.stride !== this.stride) this.refresh();
+    this.stride = this.diagram.arrows.stride;
     // The browser keeps every measure: without this a long play would fill its memory.
     if (++this.frames % 2000 === 0) performance.clearMeasures("lab:draw");
     if (!playhead.playing || !prefersStill()) this.topology.fly(scene.model, scene.position, scene.now);
