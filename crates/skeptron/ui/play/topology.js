@@ -6,7 +6,7 @@ import { stateWord } from "./hand.js";
 const SIZE = 100;
 /** More messages than this are not shown flying. */
 const MOST_FLYING = 80;
-const MOST_NAMED = 5;
+const MOST_NAMED = 3;
 /** With more nodes than this, what they are is told by their discs alone. */
 const MOST_SIGNED = 9;
 /** Values that say that the token is elsewhere. */
