@@ -208,7 +208,7 @@ export class Diagram {
     const middle = (Math.max(x1, GUTTER) + Math.min(x2, this.scene.camera.width)) / 2;
     ink.font = this.scene.font(11, "600");
     ink.textAlign = "center";
-    ink.fillStyle = this.scene.colour("on-inside") || "#ffffff";
+    ink.fillStyle = this.scene.colour("paper");
     ink.fillText(`#${fence}`, middle, y + 4);
   }
 
@@ -262,7 +262,7 @@ export class Diagram {
     ink.moveTo(x, AXIS - 4);
     ink.lineTo(x, camera.height);
     ink.stroke();
-    const text = inUnits(now, model.header);
+    const text = inUnits(now, model.header, 2);
     ink.font = font(11, "600");
     const half = Math.max(14, ink.measureText(text).width / 2 + 6);
     ink.fillStyle = colour("accent");
