@@ -16,11 +16,7 @@ use skeptron_net::{Node, Security};
 use super::Verdict;
 use super::logs;
 use super::runtime::{self, Signals};
-<<<<<<< HEAD
-use crate::lab::{self, Lab, Page};
-=======
 use crate::lab::{self, Lab, Live, Page};
->>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
 use configure::Configured;
 use settings::Settings;
 
@@ -100,18 +96,17 @@ impl NodeArgs {
         let scheme = if api.identity.is_some() { "https" } else { "http" };
         let unix = api.unix.clone();
         let node = Node::start(config).await?;
-<<<<<<< HEAD
+        let live = Live::alone(node.clone());
         let page = match lab {
             // Those who wait for locks need the machine more than simulations do.
-            true => lab::router(Lab { page: Page::Embedded, runs: false }),
+            true => lab::router(Lab {
+                page: Page::Embedded,
+                runs: false,
+                cluster: Some(Arc::clone(&live)),
+            }),
             false => Router::new(),
         };
         let api = Api::start_with(node.clone(), api, page).await?;
-=======
-        let live = Live::alone(node.clone());
-        let shown = Lab { page: Page::Embedded, runs: false, cluster: Some(Arc::clone(&live)) };
-        let api = Api::start_with(node.clone(), api, lab::router(shown)).await?;
->>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
         let urls = api.addresses().iter().map(|address| format!("{scheme}://{address}"));
         let sockets = unix.iter().map(|path| format!("unix:{}", path.display()));
         let urls: Vec<String> = urls.chain(sockets).collect();

@@ -16,11 +16,7 @@ use super::logs;
 use super::plans;
 use super::runtime::{self, Signals};
 use super::system::SystemArgs;
-<<<<<<< HEAD
-use crate::lab::{self, Lab, Page};
-=======
 use crate::lab::{self, Lab, Live, Page};
->>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
 
 #[derive(Debug, Args)]
 #[command(mut_arg("nodes", |nodes| nodes.help("How many nodes [default: 3, or as many as the layout has]")))]
@@ -104,19 +100,12 @@ impl UpArgs {
     async fn serve(self, plans: Plans, nodes: usize, out: &mut impl Write) -> Result<Verdict> {
         let mut signals = Signals::listen(&Signals::ENDING)?;
         let cluster = Cluster::start(nodes, plans).await?;
-<<<<<<< HEAD
-        let lab = lab::router(Lab { page: Page::Embedded, runs: true });
-        let mut apis = Vec::new();
-        for node in &cluster.nodes {
-            apis.push(self.api(node, lab.clone()).await?);
-=======
         let live = Live::whole(cluster.nodes.clone());
         let page =
             lab::router(Lab { page: Page::Embedded, runs: true, cluster: Some(Arc::clone(&live)) });
         let mut apis = Vec::new();
         for node in &cluster.nodes {
             apis.push(self.api(node, page.clone()).await?);
->>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
         }
         live.answers_at(apis.iter().map(urls).collect());
         self.announce(&apis, out)?;
@@ -135,21 +124,13 @@ impl UpArgs {
         })
     }
 
-<<<<<<< HEAD
-    async fn api(&self, node: &Node, lab: Router) -> Result<Api> {
-=======
     async fn api(&self, node: &Node, page: Router) -> Result<Api> {
->>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
         let id = node.id();
         let own = usize::from(self.port) + id.index();
         let port = if self.port == 0 { 0 } else { own };
         let config =
             ApiConfig { listen: vec![format!("127.0.0.1:{port}")], ..ApiConfig::default() };
-<<<<<<< HEAD
-        match Api::start_with(node.clone(), config, lab).await {
-=======
         match Api::start_with(node.clone(), config, page).await {
->>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
             Ok(api) => Ok(api),
             Err(ApiError::Listen { address, source }) => bail!(
                 "{id} cannot answer at {address}: {source}; choose other ports with --port, or let \
@@ -189,22 +170,16 @@ impl UpArgs {
             _ => String::new(),
         };
         let (first, second) = (at(0), at(1));
-<<<<<<< HEAD
-        let page = urls.first().map_or("", String::as_str);
-=======
         if let Some(url) = urls.first() {
-            writeln!(out, "The lab, with this cluster in it: {url}/#/cluster")?;
+            writeln!(out, "  The lab: {url}/")?;
         }
->>>>>>> b4df2ecb6e5da960d48d902eb01f98a94b3394f5
         writeln!(
             out,
             "\nTry, in other terminals:\n  \
              skeptron lock demo{first} -- sh -c 'echo fence $SKEPTRON_FENCE; sleep 20'\n  \
              skeptron lock demo{second} -- echo 'now it is my turn'\n  \
              skeptron locks{first}\n\
-             The second waits for the first, at another node.\n  \
-             The lab: {page}/\n\
-             It shows this cluster at work, in a browser. Ctrl-C ends the cluster."
+             The second waits for the first, at another node. Ctrl-C ends the cluster."
         )?;
         Ok(())
     }

@@ -7,6 +7,7 @@ mod catalogue;
 mod check;
 mod cluster;
 mod compare;
+mod counterexamples;
 mod files;
 mod gallery;
 mod job;
@@ -102,5 +103,7 @@ async fn algorithms() -> Json<Vec<AlgorithmInfo>> {
 }
 
 async fn scenarios(State(lab): State<Arc<Lab>>) -> Result<Json<Vec<GalleryItem>>, Refusal> {
-    Ok(Json(gallery::items(&lab.page)?))
+    let mut items = gallery::items(&lab.page)?;
+    items.extend(counterexamples::items());
+    Ok(Json(items))
 }

@@ -65,10 +65,7 @@ export function show(root, address) {
 function asking(infos, first) {
   const place = h("div", { class: "answer-body" }, h("p", { class: "muted" }, "Nothing was asked yet: choose a system and press Check."));
   const live = livePlot();
-  const work = job({ name: "Search", changed: (running) => {
-    form.busy(running);
-    if (!running) live.end();
-  } });
+  const work = job({ name: "Search", changed: (running) => { if (!running) live.end(); } });
   const form = questionForm(infos, first, {
     changed: (request) => note("check", toParams(request)),
     run: (request) => { run(request, true); },
@@ -105,7 +102,7 @@ function asking(infos, first) {
   };
   const answer = h("section", { class: "panel answer", "aria-labelledby": "answer-title", "data-test": "answer" },
     h("h2", { id: "answer-title" }, "Answer"), work.element, live.element, place);
-  return { element: h("div", { class: "question-answer" }, form.element, answer), run, end: work.cancel };
+  return { element: h("div", { class: "question-answer" }, form, answer), run, end: work.cancel };
 }
 
 /**

@@ -41,12 +41,16 @@ export function axisOf(text) {
 }
 
 /**
+ * What of it differs from a first visit.
  * @param {Sight} sight
  * @returns {Record<string, string>}
  */
 export function paramsOfSight({ loads, kinds, x, y, hidden }) {
+  const differs = (/** @type {Set<string>} */ now, /** @type {string[]} */ first) => now.size !== first.length || first.some((name) => !now.has(name));
   return {
-    loads: [...loads].join(","), kinds: [...kinds].join(","), x, y,
+    ...(differs(loads, FIRST_LOADS) ? { loads: [...loads].join(",") } : {}),
+    ...(differs(kinds, ALL_KINDS) ? { kinds: [...kinds].join(",") } : {}),
+    ...(x !== "log" ? { x } : {}), ...(y !== "auto" ? { y } : {}),
     ...(hidden.size > 0 ? { hide: [...hidden].join(",") } : {}),
   };
 }
@@ -185,7 +189,7 @@ function pictureOf(figure, rows, curves, shown, looks, sight) {
     return look && own.length > 0 ? [seriesOf(name, look, own, curve, figure.unit)] : [];
   });
   return {
-    title: figure.title, xLabel: "nodes N", yLabel: figure.unit, series,
+    title: figure.title, xLabel: "nodes N", yLabel: figure.axis ?? figure.unit, series,
     xLog: sight.x === "log", yLog: logOf(sight.y, series), xMarks: sizesIn(rows),
   };
 }

@@ -2,7 +2,7 @@
 import { h } from "../lib/dom.js";
 import { field, choice, entry, algorithmChoices } from "../lib/form.js";
 import { withPresets } from "../compare/question.js";
-import { MOST_NODES, paramsOf, setUp, situationsOf, within } from "./question.js";
+import { MOST_NODES, setUp, situationNow, situationsOf, within } from "./question.js";
 import { topology } from "./topology.js";
 
 /** @typedef {import("./question.js").Question} Question */
@@ -134,7 +134,7 @@ function electionForm(infos, set) {
     ring,
     { element: network, show: (/** @type {Question} */ question) => { graph.value = question.graph; } },
     text("detector", "Failure detector", DETECTORS, "perfect:DELAY, or imperfect:DELAY,RATE,LASTING"),
-    text("latency", "Latency of a message", LATENCIES, "A distribution, or three-dc"),
+    text("latency", "Latency", LATENCIES, "How long a message takes: a distribution, or three-dc"),
     time("call", "Call at", "suspicion", "When the initiators call; empty: when they suspect the leader, or at 0 if nobody can be suspected"),
     time("crashAt", "Crash at", "0", "When the crossed nodes stop"),
     time("back", "Back at", "never", "When they restart; empty for never"),
@@ -173,19 +173,11 @@ function situationTable(chosen) {
     /** @param {Question} question @param {Info} info */
     show(question, info) {
       if (shown !== info.name) fill(info);
+      const now = situationNow(question, info)?.name;
       for (const button of element.querySelectorAll("button")) {
-        const made = setUp(question, info, button.dataset.situation ?? "");
-        button.disabled = made === null;
-        button.setAttribute("aria-pressed", String(made !== null && isSame(made, question)));
+        button.disabled = setUp(question, info, button.dataset.situation ?? "") === null;
+        button.setAttribute("aria-pressed", String(button.dataset.situation === now));
       }
     },
   };
-}
-
-/**
- * @param {Question} a
- * @param {Question} b
- */
-function isSame(a, b) {
-  return JSON.stringify(paramsOf(a)) === JSON.stringify(paramsOf(b));
 }

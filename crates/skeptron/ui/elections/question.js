@@ -168,7 +168,7 @@ const SET_UPS = {
   },
   ring: {
     "one initiator": (n) => highestDown(n, [1]),
-    "two initiators": (n) => highestDown(n, [1, Math.max(2, Math.ceil(n / 2))]),
+    "two initiators": (n) => highestDown(n, [1, 2]),
     "nobody down": () => oneCalls(1),
   },
   "chang-roberts": {
@@ -183,7 +183,7 @@ const SET_UPS = {
   "hirschberg-sinclair": {
     ascending: () => ALL_CALL,
     average: () => ({ ...ALL_CALL, ring: "random:1" }),
-    "one initiator": () => oneCalls(1),
+    "one initiator": (n) => oneCalls(n),
   },
   invitation: {
     best: (n) => highestDown(n, [1]),
@@ -208,4 +208,18 @@ export function setUp(question, info, situation) {
   if (!make) return null;
   const plain = { ring: FIRST.ring, graph: FIRST.graph, detector: FIRST.detector, latency: FIRST.latency, crashAt: "0", back: "" };
   return { ...question, ...plain, ...make(question.nodes) };
+}
+
+/**
+ * The situation that a question is, if it is one of which figures are published.
+ * @param {Question} question
+ * @param {Info} info
+ * @returns {Situation | undefined}
+ */
+export function situationNow(question, info) {
+  const asked = JSON.stringify(paramsOf(question));
+  return situationsOf(info).find(({ name }) => {
+    const made = setUp(question, info, name);
+    return made !== null && JSON.stringify(paramsOf(made)) === asked;
+  });
 }

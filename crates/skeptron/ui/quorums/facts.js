@@ -9,7 +9,7 @@ import { braced, figure, probability } from "./numbers.js";
  * @returns {HTMLElement}
  */
 export function facts(report) {
-  const rows = [...conditions(report)];
+  const rows = conditions(report);
   if (report.load !== null) {
     rows.push(...form(report), load(report, report.load), resilience(report), ...failure(report), ...performance(report));
   }
@@ -52,7 +52,7 @@ function degrees(assignment) {
   const counts = assignment.map(() => 0);
   for (const node of assignment.flat()) counts[node - 1] += 1;
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
-  return least === most ? `Each node is in the quorums of ${least}: everybody works the same.` : `Nodes are in the quorums of ${least} to ${most}: some work more than others.`;
+  return least === most ? `Each node is in the quorums of ${least} nodes: everybody works the same.` : `Nodes are in the quorums of ${least} to ${most} nodes: some work more than others.`;
 }
 
 /** @param {QuorumReport} report */

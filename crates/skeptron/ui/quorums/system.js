@@ -44,13 +44,15 @@ export function showSystem(page, params) {
     note("quorums", toParams(question));
     later();
   });
-  page.append(form.element, work.element, compared, h("div", { class: "columns" }, left, right), below);
+  const found = h("div", { class: "column" }, compared, h("div", { class: "columns" }, left, right), below);
+  page.append(h("div", { class: "asking" }, form.element, h("div", { class: "work" }, work.element)), found);
 
   const choose = (/** @type {number} */ node) => form.set({ of: String(node) });
   const tell = (/** @type {QuorumResult} */ result, /** @type {Question} */ question, /** @type {boolean} */ isQuick) => {
     const { report, svg, command } = result;
     sketch.show(svg);
-    picture.replaceChildren(pictureTools(form, report.nodes), sketch.element, h("p", { class: "toolbar" }, ...links(result), svg === null ? "" : saving(svg, report.name)));
+    picture.hidden = svg === null;
+    picture.replaceChildren(pictureTools(form, report.nodes), sketch.element, h("p", { class: "toolbar" }, ...links(result), ...(svg === null ? [] : [saving(svg, report.name)])));
     known.replaceChildren(h("h2", {}, `${report.name}, ${report.nodes} nodes`), facts(report), commandLine(command));
     const of = question.of === "" ? null : Number(question.of);
     const isSystem = report.load !== null;
@@ -69,7 +71,9 @@ export function showSystem(page, params) {
     const question = form.question();
     const began = performance.now();
     curve.end();
-    await work.run("/lab/quorum", { body: toRequest(question), result: (result) => tell(result, question, performance.now() - began < QUICK_MS) });
+    const outcome = await work.run("/lab/quorum", { body: toRequest(question), result: (result) => tell(result, question, performance.now() - began < QUICK_MS) });
+    // What is shown then is the answer to another question.
+    found.classList.toggle("stale", outcome === "failed");
   };
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting;

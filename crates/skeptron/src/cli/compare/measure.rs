@@ -126,10 +126,7 @@ impl Figure {
             Figure::ClientDelayFirst => Some(claims.client_first),
             Figure::ClientDelayAgain => Some(claims.client_again),
             Figure::SyncDelay => Some(claims.sync_delay),
-            Figure::Throughput
-            | Figure::Jain
-            | Figure::LongestBypass
-            | Figure::LoadBalance => None,
+            Figure::Throughput | Figure::Jain | Figure::LongestBypass | Figure::LoadBalance => None,
         }
     }
 

@@ -158,6 +158,7 @@ fn plan<'a>(
         arbitration: value("arbitration").map(str::to_string),
         ring: None,
         graph: settings.layout(value("graph")),
+        clocks: None,
     };
     plans::plan(value("algorithm").unwrap_or(Plan::DEFAULT), &system, nodes)
 }
