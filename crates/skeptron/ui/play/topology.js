@@ -24,7 +24,8 @@ export class Topology {
     this.svg = s("svg", { viewBox: "-126 -118 252 246", class: "play-topology-svg", role: "group", "aria-label": "Topology" },
       s("defs", {}, tip("topo-tip"), tip("topo-tip-strong")), this.edges, this.chosen, this.points, this.flying);
     this.caption = h("figcaption", { class: "small muted" });
-    this.element = h("figure", { class: "play-topology", "data-test": "play-topology" }, this.svg, this.caption);
+    this.cuts = h("p", { class: "chip bad", hidden: true, "data-test": "play-cuts" });
+    this.element = h("figure", { class: "play-topology", "data-test": "play-topology" }, this.svg, this.caption, this.cuts);
     /** @type {import("./layout.js").Layout | null} */
     this.layout = null;
     /** @type {import("../wire.js").RunHeader | null} */
@@ -145,6 +146,15 @@ export class Topology {
     this.#choose(selected);
   }
 
+  /**
+   * Says which cuts there are.
+   * @param {{ from: number[], to: number[], both_ways: boolean }[]} cuts
+   */
+  tellCuts(cuts) {
+    this.cuts.textContent = cuts.map(({ from, to, both_ways }) => `Cut: ${list(from)} ${both_ways ? "|" : ">"} ${list(to)}`).join("; ");
+    this.cuts.hidden = cuts.length === 0;
+  }
+
   /** @param {import("../wire.js").NodeState | undefined} state */
   #hasToken(state) {
     if (!state || !state.up || !this.tokenField) return false;
@@ -212,10 +222,14 @@ export class Topology {
  * @param {import("../wire.js").Topology} topology
  */
 function ofSelected(row, { quorums, request, inform }) {
-  const list = (/** @type {number[]} */ nodes) => nodes.map((node) => `P${node}`).join(", ") || "nobody";
   if (quorums) return `The quorum of P${row + 1}: ${list(quorums[row])}`;
   if (request && inform) return `P${row + 1} asks ${list(request[row])}, informs (dashed) ${list(inform[row])}`;
   return "";
+}
+
+/** @param {number[]} nodes */
+function list(nodes) {
+  return nodes.map((node) => `P${node}`).join(", ") || "nobody";
 }
 
 /** @param {string} id */

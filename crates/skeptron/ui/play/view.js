@@ -11,7 +11,7 @@ import { Caption } from "./caption.js";
 import { Controls } from "./controls.js";
 import { Diagram } from "./diagram.js";
 import { exportsAndImports } from "./exports.js";
-import { Hand } from "./hand.js";
+import { cutsAt, Hand } from "./hand.js";
 import { Lamps } from "./lamps.js";
 import { legend } from "./legend.js";
 import { noted, parting, recorded, scriptOf, wished, withEntries } from "./link.js";
@@ -86,7 +86,7 @@ class PlayView {
     "aria-label": "Space-time diagram. Left and right arrows step, space plays, up and down choose a node or a message, Enter opens its menu. The steps are also listed in words." });
   /** @type {import("./diagram.js").Scene} */
   scene = {
-    model: new RunModel(NOBODY), camera: new Camera(), position: 0, now: 0, future: false, selected: -1, related: new Set(), stressed: -1, colour: colours(),
+    model: new RunModel(NOBODY), camera: new Camera(), position: 0, now: 0, acts: [], future: false, selected: -1, related: new Set(), stressed: -1, colour: colours(),
     font: (pixels, weight = "400") => `${weight} ${pixels}px system-ui, sans-serif`,
   };
   diagram = new Diagram(this.canvas, this.scene);
@@ -146,7 +146,7 @@ class PlayView {
     sized.observe(this.stage);
     const unthemed = onTheme(() => { this.scene.colour = colours(); this.schedule(); });
     signal.addEventListener("abort", () => { sized.disconnect(); unthemed(); cancelAnimationFrame(this.frame); });
-    dropZone(this.root, (file) => this.files.read(file));
+    dropZone(this.root, (file) => this.files.read(file), signal);
   }
 
   /** @param {URLSearchParams} params */
@@ -319,10 +319,12 @@ class PlayView {
 
   /** Stops the play while something is chosen; what is returned lets it go on. */
   hold() {
-    const playing = this.playhead.playing;
+    const { playing } = this.playhead;
+    const focused = document.activeElement;
     this.playhead.pause();
     return () => {
-      this.canvas.focus({ preventScroll: true });
+      const back = focused instanceof HTMLElement && focused.isConnected && focused !== document.body ? focused : this.canvas;
+      back.focus({ preventScroll: true });
       if (!playing) return;
       if (this.deed) this.deed.plays = true;
       else this.playhead.play();
@@ -414,6 +416,7 @@ class PlayView {
     const { scene, playhead } = this;
     scene.position = playhead.position;
     scene.now = playhead.now;
+    scene.acts = this.session?.acts ?? [];
     if (this.following) scene.camera.follow(playhead.now);
     const begun = performance.now();
     this.diagram.draw();
@@ -440,11 +443,14 @@ class PlayView {
     this.caption.until = parts;
     this.caption.show(model, position);
     this.lamps.show(model, position);
-    legend(this.legend, model, this.diagram.arrows.stride, scene.future);
+    legend(this.legend, model, this.diagram.arrows.stride, session.acts.length > 0);
     this.topology.show(model, position, states, scene.selected, scene.related);
+    this.topology.tellCuts(cutsAt(session.acts, position));
     if (this.tabs.shown() === "nodes") this.nodes.show(model, position, states, before, scene.selected);
     if (this.tabs.shown() === "steps") this.steps.show(model, position);
     if (this.tabs.shown() === "hand") this.hand.show();
-    if (this.wantedAt === null && this.ownActs) noted(this.source, { acts: parts === Infinity ? null : session.acts, at: position, selected: scene.selected, future: scene.future });
+    if (!playhead.playing) this.live.textContent = this.caption.words.textContent;
+    // A link that carries a whole recorded run is long: it is written when the play rests.
+    if (this.wantedAt === null && this.ownActs && !("trace" in this.source && playhead.playing)) noted(this.source, { acts: parts === Infinity ? null : session.acts, at: position, selected: scene.selected, future: scene.future });
   }
 }
