@@ -67,6 +67,8 @@ export class Topology {
     const named = radius >= 6;
     const token = s("circle", { class: "topo-token", cx: radius * 0.85, cy: -radius * 0.85, r: Math.max(2.5, radius * 0.45), visibility: "hidden" });
     const sign = s("text", { class: "topo-sign", y: radius + 9 });
+    const name = s("text", { class: "topo-name", dy: "0.35em" }, radius < 11 ? row + 1 : `P${row + 1}`);
+    name.style.fontSize = `${Math.min(10.5, radius * 0.95)}px`;
     const group = s("g", { class: "topo-point", transform: `translate(${x * SIZE} ${y * SIZE})`, tabindex: named ? 0 : -1, role: "button", "aria-label": `P${row + 1}`, "data-test": `topo-${row + 1}`,
       onclick: () => this.wanted.select(row),
       onkeydown: (/** @type {KeyboardEvent} */ event) => {
@@ -79,7 +81,7 @@ export class Topology {
         event.preventDefault();
         this.wanted.menu(row, { x: event.clientX, y: event.clientY });
       } },
-    s("title", {}, `P${row + 1}`), s("circle", { class: "topo-disc", r: radius }), named ? s("text", { class: "topo-name", dy: "0.35em" }, `P${row + 1}`) : null, nodes <= MOST_SIGNED ? sign : null, token);
+    s("title", {}, `P${row + 1}`), s("circle", { class: "topo-disc", r: radius }), named ? name : null, nodes <= MOST_SIGNED ? sign : null, token);
     this.points.append(group);
     return { group, token, sign };
   }
