@@ -120,7 +120,9 @@ export class Pointer {
       scene.stressed = message;
       this.wanted.redraw();
     }
-    this.#tell(message >= 0 ? this.#ofMessage(message) : row >= 0 ? this.#ofNode(row, x) : "", x, y);
+    const mark = row >= 0 ? this.diagram.marks.at(x, y) : null;
+    const words = mark ? `P${mark.node} ${mark.text}, at ${inUnits(mark.t, scene.model.header)}` : row >= 0 ? this.#ofNode(row, x) : "";
+    this.#tell(message >= 0 ? this.#ofMessage(message) : words, x, y);
   }
 
   /** @param {number} message */
