@@ -60,13 +60,21 @@ export function inWords(row, unit = "") {
   return `${who}${measured}${row.claim ? `; claim ${claimText(row)}${verdict(row.holds)}` : ""}`;
 }
 
-/** @param {Row} row */
+/**
+ * What was measured, with its interval.
+ * @param {Row} row
+ * @returns {string}
+ */
 export function measuredText({ measured }) {
   if (!measured) return "–";
   return short(measured.mean) + (measured.half_width > 0 ? ` ± ${short(measured.half_width)}` : "");
 }
 
-/** The formula and its value. @param {Row} row */
+/**
+ * The formula and its value.
+ * @param {Row} row
+ * @returns {string}
+ */
 export function claimText({ claim }) {
   if (!claim) return "–";
   const value = claim.low === claim.high ? short(claim.low)
@@ -108,6 +116,7 @@ export function seriesOf(name, look, rows, curve, unit) {
  * Whether the y axis of these series is to be logarithmic.
  * @param {"auto" | "log" | "linear"} wanted
  * @param {import("../lib/plot.js").Series[]} series
+ * @returns {boolean}
  */
 export function logOf(wanted, series) {
   if (wanted !== "auto") return wanted === "log";

@@ -33,7 +33,7 @@ export function preview({ known }) {
     clear(links);
     links.append(
       h("a", { class: "button primary", href: href("play", playParams(sim)), "data-test": "open-in-play" }, "Open in Play"),
-      h("a", { class: "button", href: href("check", checkParams(question, info)), "data-test": "open-in-check" }, "Check every interleaving"));
+      h("a", { class: "button", href: href("check", checkParams(question, info)), "data-test": "open-in-check" }, info.broken ? "Refute it in Check" : "Check every interleaving"));
     try {
       const { id } = await postJson("/lab/runs", { sim }, { signal: mine.signal });
       const { header, end } = await ended(id, mine.signal);
