@@ -13,7 +13,7 @@ use crate::guard::Guard;
 use crate::link::{Links, Post as _};
 use crate::observe::Observer;
 use crate::plan::Plans;
-use crate::report::{LockStatus, Status, milliseconds};
+use crate::report::{LockStatus, MessageCount, Status, milliseconds};
 use crate::table::{Asked, Table};
 use crate::view::{Fixed, ViewService};
 
@@ -280,6 +280,12 @@ impl Node {
         self.parts.table.all_locks(prefix, false).await
     }
 
+    /// How many messages of each kind it has sent and taken.
+    #[must_use]
+    pub fn messages(&self) -> Vec<MessageCount> {
+        self.parts.table.messages()
+    }
+
     /// What can be seen from outside: events and metrics.
     #[must_use]
     pub fn observer(&self) -> &Arc<Observer> {
@@ -300,6 +306,12 @@ impl Node {
     /// Takes no more requests, and tells whoever waits.
     pub fn leave(&self) {
         self.parts.table.leave();
+    }
+
+    /// Whether it takes no more requests.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.parts.table.is_leaving()
     }
 
     /// Waits until nothing is held here, but no longer than that.

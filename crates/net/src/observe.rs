@@ -51,6 +51,11 @@ pub enum What {
         /// The fence of the entry.
         fence: u64,
     },
+    /// Somebody here waits for it no longer.
+    Withdrawn {
+        /// Which.
+        lock: String,
+    },
     /// It was lost here.
     Lost {
         /// Which.
@@ -64,6 +69,8 @@ pub enum What {
         lock: String,
         /// To whom.
         to: NodeId,
+        /// Its number on the link there, the same at the receipt.
+        sequence: u64,
         /// Its name in the paper.
         message: String,
     },
@@ -73,6 +80,8 @@ pub enum What {
         lock: String,
         /// From whom.
         from: NodeId,
+        /// Its number on the link from there, the same at the sending.
+        sequence: u64,
         /// Its name in the paper.
         message: String,
     },
@@ -93,6 +102,23 @@ pub enum What {
         /// Its epoch.
         epoch: u64,
     },
+}
+
+impl What {
+    /// Which lock it is about, if any.
+    #[must_use]
+    pub fn lock(&self) -> Option<&str> {
+        match self {
+            What::Requested { lock }
+            | What::Entered { lock, .. }
+            | What::Released { lock, .. }
+            | What::Withdrawn { lock }
+            | What::Lost { lock, .. }
+            | What::Sent { lock, .. }
+            | What::Received { lock, .. } => Some(lock),
+            What::LinkUp { .. } | What::LinkDown { .. } | What::View { .. } => None,
+        }
+    }
 }
 
 /// Labels of messages counted by algorithm and kind.
@@ -126,6 +152,14 @@ impl Events {
     pub async fn next(&mut self) -> Result<Event, broadcast::error::RecvError> {
         self.receiver.recv().await
     }
+
+    /// The next event, if it has happened already.
+    ///
+    /// # Errors
+    /// If there is none yet, the reader was too slow and missed some, or the node is no more.
+    pub fn try_next(&mut self) -> Result<Event, broadcast::error::TryRecvError> {
+        self.receiver.try_recv()
+    }
 }
 
 impl Drop for Events {
@@ -133,6 +167,10 @@ impl Drop for Events {
         self.listeners.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+/// When something happened, in microseconds since the node started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment(u64);
 
 /// What is counted and told of one node.
 #[derive(Debug)]
@@ -238,11 +276,19 @@ impl Observer {
 
     /// Tells whoever listens; costs next to nothing if nobody does.
     pub fn tell(&self, what: impl FnOnce() -> What) {
-        if self.listeners.load(Ordering::Relaxed) == 0 {
-            return;
-        }
+        self.tell_of(self.moment(), what);
+    }
+
+    /// Now, for something that can be told only later; none if nobody listens.
+    pub(crate) fn moment(&self) -> Option<Moment> {
+        let heard = self.listeners.load(Ordering::Relaxed) > 0;
+        heard.then(|| Moment(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)))
+    }
+
+    /// Tells whoever listens of what happened at that moment.
+    pub(crate) fn tell_of(&self, moment: Option<Moment>, what: impl FnOnce() -> What) {
+        let Some(Moment(at_us)) = moment else { return };
         let number = self.number.fetch_add(1, Ordering::Relaxed);
-        let at_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
         // Nobody listens any more: nothing is lost.
         let _ = self.events.send(Event { number, at_us, node: self.node, what: what() });
     }
@@ -252,6 +298,12 @@ impl Observer {
     pub fn listen(&self) -> Events {
         self.listeners.fetch_add(1, Ordering::Relaxed);
         Events { receiver: self.events.subscribe(), listeners: Arc::clone(&self.listeners) }
+    }
+
+    /// When the node started: from then on the times of events count.
+    #[must_use]
+    pub fn began(&self) -> Instant {
+        self.began
     }
 
     /// For how long the node has been up.

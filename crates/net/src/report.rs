@@ -32,6 +32,19 @@ pub struct Holder {
     pub owner: String,
 }
 
+/// How many messages of one kind a node has sent and taken since it started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageCount {
+    /// The algorithm whose message it is.
+    pub algorithm: String,
+    /// Its name in the paper.
+    pub message: String,
+    /// How many were sent.
+    pub sent: u64,
+    /// How many were taken.
+    pub received: u64,
+}
+
 /// A node and its links.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {

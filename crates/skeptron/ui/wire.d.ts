@@ -1011,3 +1011,300 @@ export type Failure = {
  */
 error: string, };
 
+export type ClusterView = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * The algorithm for locks that no prefix says otherwise of.
+ */
+algorithm: string, 
+/**
+ * Algorithms by prefix of the lock's name.
+ */
+prefixes: Array<[string, string]>, 
+/**
+ * Whether locks may be taken from the page.
+ */
+may_try: boolean, 
+/**
+ * Its nodes and links.
+ */
+status: ClusterStatus, 
+/**
+ * Its locks.
+ */
+locks: ClusterLocks, };
+
+export type ClusterStatus = { 
+/**
+ * When, since the stream began.
+ */
+at: number, 
+/**
+ * All members.
+ */
+nodes: Array<ClusterNode>, 
+/**
+ * From each node that can be looked into to each other one.
+ */
+links: Array<ClusterLink>, };
+
+export type ClusterNode = { 
+/**
+ * Which.
+ */
+node: number, 
+/**
+ * Where it listens for other nodes.
+ */
+address: string, 
+/**
+ * What it says of itself, if it can be looked into from here.
+ */
+own: OwnStatus | null, };
+
+export type OwnStatus = { 
+/**
+ * Where it answers clients.
+ */
+api: Array<string>, 
+/**
+ * The view's epoch.
+ */
+epoch: number, 
+/**
+ * For how long it has been up.
+ */
+up: number, 
+/**
+ * Whether it takes no more requests.
+ */
+leaving: boolean, 
+/**
+ * Whom it has not met; it grants nothing before.
+ */
+awaited: Array<number>, 
+/**
+ * Locks held at it.
+ */
+held: number, 
+/**
+ * Requests waiting at it.
+ */
+waiters: number, 
+/**
+ * Entries since it started.
+ */
+entries: number, 
+/**
+ * Messages since it started, by kind.
+ */
+messages: Array<MessageTally>, };
+
+export type MessageTally = { 
+/**
+ * Of which algorithm.
+ */
+algorithm: string, 
+/**
+ * Its name in the paper.
+ */
+label: string, 
+/**
+ * How many were sent.
+ */
+sent: number, 
+/**
+ * How many were taken.
+ */
+received: number, };
+
+export type ClusterLink = { 
+/**
+ * Who says so.
+ */
+from: number, 
+/**
+ * The other end.
+ */
+to: number, 
+/**
+ * Whether it is connected.
+ */
+up: boolean, 
+/**
+ * Why not, if that is known.
+ */
+trouble: string | null, 
+/**
+ * How often it has been connected.
+ */
+connects: number, 
+/**
+ * Messages sent and not yet acknowledged.
+ */
+unacknowledged: number, };
+
+export type ClusterLocks = { 
+/**
+ * When, since the stream began.
+ */
+at: number, 
+/**
+ * Some of them, by name.
+ */
+locks: Array<ClusterLock>, 
+/**
+ * How many there are.
+ */
+total: number, 
+/**
+ * Members that did not answer: what is held there is not listed.
+ */
+silent: Array<number>, 
+/**
+ * What was asked for from the page.
+ */
+tries: Array<ClusterTry>, };
+
+export type ClusterLock = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * The algorithm that guards it.
+ */
+algorithm: string, 
+/**
+ * Whoever holds it.
+ */
+holder: LockHolder | null, 
+/**
+ * Where somebody waits for it.
+ */
+waiting: Array<LockQueue>, };
+
+export type LockHolder = { 
+/**
+ * At which node.
+ */
+node: number, 
+/**
+ * The fence of the entry.
+ */
+fence: number, 
+/**
+ * For how long.
+ */
+held: number, 
+/**
+ * What it calls itself; empty if it has not said.
+ */
+owner: string, };
+
+export type LockQueue = { 
+/**
+ * At which node.
+ */
+node: number, 
+/**
+ * How many.
+ */
+waiters: number, };
+
+export type ClusterTry = { 
+/**
+ * At which node.
+ */
+node: number, 
+/**
+ * Which lock.
+ */
+lock: string, 
+/**
+ * The fence of the entry; none while it waits.
+ */
+fence: number | null, };
+
+export type LockEvent = { 
+/**
+ * When, since the stream began.
+ */
+at: number, 
+/**
+ * Where.
+ */
+node: number, 
+/**
+ * What.
+ */
+what: LockChange, 
+/**
+ * The fence of the entry, where there is one.
+ */
+fence: number | null, };
+
+export type LockChange = "requested" | "granted" | "released" | "withdrawn" | "lost";
+
+export type MessageEvent = { 
+/**
+ * When, since the stream began.
+ */
+at: number, 
+/**
+ * Its number on the link between these two: the same at both ends.
+ */
+number: number, 
+/**
+ * Who sent it.
+ */
+from: number, 
+/**
+ * Who takes it.
+ */
+to: number, 
+/**
+ * Its name in the paper.
+ */
+label: string, 
+/**
+ * Whether it was taken; sent otherwise.
+ */
+received: boolean, };
+
+export type Lagged = { 
+/**
+ * When that was noticed, since the stream began.
+ */
+at: number, 
+/**
+ * How many.
+ */
+missed: number, };
+
+export type TryAcquire = { 
+/**
+ * At which node.
+ */
+node: number, 
+/**
+ * Which lock.
+ */
+lock: string, 
+/**
+ * Let go of it by itself after so long.
+ */
+hold?: number, };
+
+export type TryRelease = { 
+/**
+ * At which node.
+ */
+node: number, 
+/**
+ * Which lock.
+ */
+lock: string, };

@@ -123,7 +123,7 @@ impl Reader {
     }
 
     fn wants(&self, what: &What) -> bool {
-        match (&self.prefix, lock_of(what)) {
+        match (&self.prefix, what.lock()) {
             (None, _) => true,
             (Some(prefix), lock) => lock.is_some_and(|lock| lock.starts_with(prefix.as_str())),
         }
@@ -138,16 +138,4 @@ fn told(event: &Event) -> axum::response::sse::Event {
 /// Instead of the events that were dropped because the reader was too slow.
 fn gap(missed: u64) -> axum::response::sse::Event {
     axum::response::sse::Event::default().event("missed").data(missed.to_string())
-}
-
-fn lock_of(what: &What) -> Option<&str> {
-    match what {
-        What::Requested { lock }
-        | What::Entered { lock, .. }
-        | What::Released { lock, .. }
-        | What::Lost { lock, .. }
-        | What::Sent { lock, .. }
-        | What::Received { lock, .. } => Some(lock),
-        What::LinkUp { .. } | What::LinkDown { .. } | What::View { .. } => None,
-    }
 }

@@ -34,10 +34,10 @@ use crate::wire::Envelope;
 
 /// Takes what is to be sent. Implemented by [`Links`]; the table's tests have one in memory.
 pub(crate) trait Post: Send + Sync + 'static {
-    /// Puts it at the end of the link's queue. Never blocks; nothing is on its way before
-    /// [`Post::flush`]. To be called under the lock's own mutex, so that the order of steps is the
-    /// order on the link.
-    fn send(&self, to: NodeId, envelope: &Envelope<'_>);
+    /// Puts it at the end of the link's queue, and says which number it has there; 0 if it cannot be
+    /// sent. Never blocks; nothing is on its way before [`Post::flush`]. To be called under the lock's
+    /// own mutex, so that the order of steps is the order on the link.
+    fn send(&self, to: NodeId, envelope: &Envelope<'_>) -> u64;
 
     /// Sends what is queued on all links, as far as they take it now; the rest follows by itself.
     /// To be called without holding any lock's mutex.
@@ -55,9 +55,9 @@ pub(crate) trait Post: Send + Sync + 'static {
 
 /// Takes what has arrived, in order, each exactly once.
 pub(crate) trait Inbox: Send + Sync + 'static {
-    /// `from` sent this. A message that no correct node would have sent is dropped and counted by
+    /// `from` sent this with that number on the link. A message that no correct node would have sent is dropped and counted by
     /// the receiver of it.
-    fn receive(&self, from: NodeId, envelope: &Envelope<'_>);
+    fn receive(&self, from: NodeId, sequence: u64, envelope: &Envelope<'_>);
 }
 
 /// The links of one node to all other members.
@@ -184,8 +184,8 @@ impl std::fmt::Debug for Links {
 }
 
 impl Post for Links {
-    fn send(&self, to: NodeId, envelope: &Envelope<'_>) {
-        self.shared.send(to, envelope);
+    fn send(&self, to: NodeId, envelope: &Envelope<'_>) -> u64 {
+        self.shared.send(to, envelope)
     }
 
     fn flush(&self) {

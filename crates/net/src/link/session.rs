@@ -181,11 +181,11 @@ impl Session {
         self.owed.0 >= Self::OWED_FRAMES || self.owed.1 >= Self::OWED_BYTES
     }
 
-    /// Puts `envelope` at the end of what is to be sent.
+    /// Puts `envelope` at the end of what is to be sent; returns its number.
     ///
     /// # Errors
     /// If it is too long; it is not sent then.
-    pub(crate) fn send(&mut self, envelope: &Envelope<'_>) -> Result<(), FrameError> {
+    pub(crate) fn send(&mut self, envelope: &Envelope<'_>) -> Result<u64, FrameError> {
         let frame = DataRef { sequence: self.sent + 1, acknowledged: self.received, envelope };
         self.scratch.clear();
         append_frame(&mut self.scratch, &FrameRef::Data(frame), self.limits.frame_bytes)?;
@@ -198,7 +198,7 @@ impl Session {
         if self.is_behind() && !was_behind {
             self.credit = self.credit.max(Self::CREDIT_FRAMES);
         }
-        Ok(())
+        Ok(self.sent)
     }
 
     /// A new connection begins; the peer's handshake says what it has received.

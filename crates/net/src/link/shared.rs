@@ -201,19 +201,23 @@ impl Shared {
         NodeId::all(self.view.nodes()).map(member).collect()
     }
 
-    pub(crate) fn send(&self, to: NodeId, envelope: &Envelope<'_>) {
-        let Some(link) = self.link(to) else { return };
+    pub(crate) fn send(&self, to: NodeId, envelope: &Envelope<'_>) -> u64 {
+        let Some(link) = self.link(to) else { return 0 };
         let mut state = link.lock();
-        if let Err(error) = state.session.send(envelope) {
-            tracing::error!(
-                peer = %to, %error,
-                "a message could not be sent; raise `limits.frame_bytes` on all nodes"
-            );
-            return;
-        }
+        let sequence = match state.session.send(envelope) {
+            Ok(sequence) => sequence,
+            Err(error) => {
+                tracing::error!(
+                    peer = %to, %error,
+                    "a message could not be sent; raise `limits.frame_bytes` on all nodes"
+                );
+                return 0;
+            }
+        };
         self.weigh(link, &mut state);
         link.is_dirty.store(true, Ordering::Release);
         self.is_dirty.store(true, Ordering::Release);
+        sequence
     }
 
     pub(crate) fn flush(&self) {

@@ -212,8 +212,8 @@ fn take(shared: &Shared, link: &Link, receiving: &mut Receiving) -> Result<(), E
         while let Some(body) = receiving.next()? {
             let frame: Frame<'_> = decode(body)?;
             let taken = shared.take(link, &frame, body.len())?;
-            if let (Taken::Now, Frame::Data { envelope, .. }) = (taken, &frame) {
-                inbox.receive(link.peer, envelope);
+            if let (Taken::Now, Frame::Data { sequence, envelope, .. }) = (taken, &frame) {
+                inbox.receive(link.peer, *sequence, envelope);
             }
         }
         if !link.decipher(receiving)? {

@@ -70,6 +70,7 @@ pub(super) struct Waiter {
 #[derive(Debug)]
 pub(super) struct Parked {
     pub(super) from: NodeId,
+    pub(super) sequence: u64,
     pub(super) message: Vec<u8>,
 }
 

@@ -20,6 +20,8 @@ pub(crate) enum Turn<'a> {
     Deliver {
         /// From whom.
         from: NodeId,
+        /// Its number on the link.
+        sequence: u64,
         /// What it says.
         message: &'a [u8],
     },
@@ -28,7 +30,7 @@ pub(crate) enum Turn<'a> {
 /// Takes what an instance wants done, in its order.
 pub(crate) trait Effects {
     /// A message was understood; comes before whatever it causes.
-    fn received(&mut self, from: NodeId, kind: usize);
+    fn received(&mut self, from: NodeId, sequence: u64, kind: usize);
     /// Send this to another node.
     fn send(&mut self, to: NodeId, kind: usize, message: &[u8]);
     /// The node is in.
@@ -184,14 +186,14 @@ impl<P: Mutex> Instance for Driven<P> {
             Turn::Start => Input::Start,
             Turn::Request => Input::Command(Lock::Request),
             Turn::Release => Input::Command(Lock::Release),
-            Turn::Deliver { from, message } => {
+            Turn::Deliver { from, sequence, message } => {
                 let message: P::Message = match postcard::take_from_bytes(message) {
                     Ok((message, [])) => message,
                     _ => return Err(Refused::Unexpected("not a message of this algorithm")),
                 };
                 let kind = message.kind();
                 self.node.step(Input::Deliver { from, message }, &mut self.out)?;
-                effects.received(from, kind);
+                effects.received(from, sequence, kind);
                 self.hand_on(effects);
                 return Ok(());
             }

@@ -26,6 +26,9 @@ impl Table {
         self.leaving.store(true, Ordering::SeqCst);
         for cell in self.cells() {
             let waiters = std::mem::take(&mut cell.state().waiters);
+            for _ in &waiters {
+                self.observer.tell(|| What::Withdrawn { lock: cell.name.to_string() });
+            }
             self.observer.waiting.dec_by(i64::try_from(waiters.len()).unwrap_or(i64::MAX));
         }
     }

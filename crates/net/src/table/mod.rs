@@ -313,7 +313,13 @@ impl Table {
     }
 
     /// Takes what a peer sent in this view. The link sends what comes of it.
-    fn take_in(self: &Arc<Self>, views: &Views, from: NodeId, payload: &Payload<'_>) {
+    fn take_in(
+        self: &Arc<Self>,
+        views: &Views,
+        from: NodeId,
+        sequence: u64,
+        payload: &Payload<'_>,
+    ) {
         let lock = match *payload {
             Payload::Message { lock, .. }
             | Payload::Wake { lock }
@@ -332,7 +338,7 @@ impl Table {
         self.act_in(views, &cell, |act| match *payload {
             Payload::Message { fence, .. } | Payload::Freed { fence, .. }
                 if !act.believes(from, fence) => {}
-            Payload::Message { fence, message, .. } => act.deliver(from, fence, message),
+            Payload::Message { fence, message, .. } => act.deliver(from, sequence, fence, message),
             Payload::Wake { .. } => act.wake(),
             Payload::Take { .. } if !self.is_leaving() => act.fetch(),
             Payload::Freed { fence, .. } => act.freed(from, fence),
@@ -357,13 +363,13 @@ impl Table {
 struct Reception(Weak<Table>);
 
 impl Inbox for Reception {
-    fn receive(&self, from: NodeId, envelope: &Envelope<'_>) {
+    fn receive(&self, from: NodeId, sequence: u64, envelope: &Envelope<'_>) {
         let Some(table) = self.0.upgrade() else { return };
         match &envelope.payload {
             // What a member knows does not depend on the view.
             Payload::Query { id, prefix, exact } => table.tell(from, *id, prefix, *exact),
             Payload::Answer { id, locks } => table.queries.answer(from, *id, locks),
-            _ => table.judge(from, envelope),
+            _ => table.judge(from, sequence, envelope),
         }
     }
 }

@@ -9,7 +9,7 @@ use skeptron_core::NodeId;
 use tokio::sync::mpsc;
 
 use super::Table;
-use crate::report::{Holder, LockStatus, milliseconds};
+use crate::report::{Holder, LockStatus, MessageCount, milliseconds};
 use crate::wire::{Envelope, Payload};
 
 type Answers = mpsc::Sender<(NodeId, Vec<LockStatus>)>;
@@ -79,6 +79,24 @@ impl Table {
             .collect();
         locks.sort_by(|a, b| a.name.cmp(&b.name));
         locks
+    }
+
+    /// The messages of each algorithm here, by kind.
+    pub(crate) fn messages(&self) -> Vec<MessageCount> {
+        let mut counted: Vec<MessageCount> = Vec::new();
+        for factory in &self.factories {
+            // Two plans may have one algorithm, and with it one set of counters.
+            if counted.iter().any(|count| count.algorithm == factory.algorithm) {
+                continue;
+            }
+            counted.extend(factory.kinds.iter().enumerate().map(|(kind, message)| MessageCount {
+                algorithm: factory.algorithm.to_string(),
+                message: (*message).to_string(),
+                sent: factory.sent[kind].get(),
+                received: factory.received[kind].get(),
+            }));
+        }
+        counted
     }
 
     /// The locks in use at all members, by name and node, and who did not answer.

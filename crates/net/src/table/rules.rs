@@ -61,6 +61,7 @@ impl Act<'_> {
         if let Ok(place) = self.state.waiters.binary_search_by_key(&ticket, |w| w.ticket) {
             self.state.waiters.remove(place);
             self.table.observer.waiting.dec();
+            self.table.observer.tell(|| What::Withdrawn { lock: self.cell.name.to_string() });
         }
     }
 
@@ -117,6 +118,8 @@ impl Act<'_> {
             match waiter.reply.send(guard) {
                 Ok(()) => return,
                 Err(unwanted) => {
+                    let (lock, fence) = (&self.cell.name, unwanted.fence());
+                    self.table.observer.tell(|| What::Released { lock: lock.to_string(), fence });
                     unwanted.disarm();
                     self.vacate();
                     // Its fence was seen by nobody, but is never given out twice.
@@ -180,7 +183,7 @@ impl Act<'_> {
     }
 
     /// A message of the algorithm arrived.
-    pub(super) fn deliver(&mut self, from: NodeId, fence: u64, message: &[u8]) {
+    pub(super) fn deliver(&mut self, from: NodeId, sequence: u64, fence: u64, message: &[u8]) {
         match self.state.carried {
             // Only somebody who knows that the holder of the earlier view has let go speaks of it.
             Some(holder) if holder != self.table.me => self.state.carried = None,
@@ -193,11 +196,11 @@ impl Act<'_> {
         self.begin();
         self.state.fence.receive(fence);
         if self.should_park() {
-            self.park(from, message);
+            self.park(from, sequence, message);
             return;
         }
         let was_inside = self.state.phase == Phase::Inside;
-        if let Err(refused) = self.step(Turn::Deliver { from, message }) {
+        if let Err(refused) = self.step(Turn::Deliver { from, sequence, message }) {
             self.refuse(from, refused);
         } else if !was_inside && self.state.phase == Phase::Inside {
             self.grant();
@@ -243,8 +246,8 @@ impl Act<'_> {
     }
 
     /// Keeps an idle token for a while, twice as long at each idle visit.
-    fn park(&mut self, from: NodeId, message: &[u8]) {
-        self.state.parked = Some(Parked { from, message: message.to_vec() });
+    fn park(&mut self, from: NodeId, sequence: u64, message: &[u8]) {
+        self.state.parked = Some(Parked { from, sequence, message: message.to_vec() });
         let wait = self.table.pace.after(self.state.idle_visits);
         self.state.idle_visits = self.state.idle_visits.saturating_add(1);
         self.table.unpark_later(self.cell, wait);
@@ -252,8 +255,8 @@ impl Act<'_> {
 
     /// The algorithm gets what was kept from it.
     pub(super) fn fetch_parked(&mut self) {
-        let Some(Parked { from, message }) = self.state.parked.take() else { return };
-        if let Err(refused) = self.step(Turn::Deliver { from, message: &message }) {
+        let Some(Parked { from, sequence, message }) = self.state.parked.take() else { return };
+        if let Err(refused) = self.step(Turn::Deliver { from, sequence, message: &message }) {
             self.refuse(from, refused);
         }
     }
@@ -291,12 +294,13 @@ impl Act<'_> {
 }
 
 impl Effects for Act<'_> {
-    fn received(&mut self, from: NodeId, kind: usize) {
+    fn received(&mut self, from: NodeId, sequence: u64, kind: usize) {
         let factory = &self.table.factories[self.cell.plan];
         factory.received[kind].inc();
         self.table.observer.tell(|| What::Received {
             lock: self.cell.name.to_string(),
             from,
+            sequence,
             message: factory.kinds[kind].to_string(),
         });
     }
@@ -304,14 +308,17 @@ impl Effects for Act<'_> {
     fn send(&mut self, to: NodeId, kind: usize, message: &[u8]) {
         let factory = &self.table.factories[self.cell.plan];
         factory.sent[kind].inc();
-        self.table.observer.tell(|| What::Sent {
-            lock: self.cell.name.to_string(),
-            to,
-            message: factory.kinds[kind].to_string(),
-        });
+        // Its number is known only once it is queued, when it may be on its way already.
+        let moment = self.table.observer.moment();
         let (lock, fence) = (&*self.cell.name, self.state.fence.attach());
         let payload = Payload::Message { lock, fence, message };
-        self.table.post.send(to, &Envelope { epoch: self.epoch, payload });
+        let sequence = self.table.post.send(to, &Envelope { epoch: self.epoch, payload });
+        self.table.observer.tell_of(moment, || What::Sent {
+            lock: lock.to_string(),
+            to,
+            sequence,
+            message: factory.kinds[kind].to_string(),
+        });
         self.sent = true;
     }
 

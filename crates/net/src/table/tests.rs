@@ -1,6 +1,7 @@
 //! The table over a network in memory: every algorithm, random schedules, cancellation, views.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::{Asked, Table, Wait, token};
 use crate::config::Config;
 use crate::guard::Guard;
 use crate::link::{Chance, Inbox, Post, for_seeds};
-use crate::observe::Observer;
+use crate::observe::{Observer, What};
 use crate::plan::{Plan, Plans};
 use crate::view::{Lease, Member, View, ViewService};
 use crate::wire::Envelope;
@@ -39,7 +40,8 @@ impl ViewService for Decided {
 /// First in, first out between each two nodes; otherwise in the order that the test's dice choose.
 struct Network {
     nodes: usize,
-    links: Mutex<Vec<VecDeque<Vec<u8>>>>,
+    links: Mutex<Vec<VecDeque<(u64, Vec<u8>)>>>,
+    sent: AtomicU64,
     inboxes: OnceLock<Vec<Arc<dyn Inbox>>>,
 }
 
@@ -49,10 +51,13 @@ struct Exit {
 }
 
 impl Post for Exit {
-    fn send(&self, to: NodeId, envelope: &Envelope<'_>) {
-        let Some(network) = self.network.upgrade() else { return };
+    fn send(&self, to: NodeId, envelope: &Envelope<'_>) -> u64 {
+        let Some(network) = self.network.upgrade() else { return 0 };
         let bytes = postcard::to_allocvec(envelope).unwrap();
-        network.links.lock().unwrap()[self.from * network.nodes + to.index()].push_back(bytes);
+        let sequence = network.sent.fetch_add(1, Ordering::Relaxed) + 1;
+        let link = self.from * network.nodes + to.index();
+        network.links.lock().unwrap()[link].push_back((sequence, bytes));
+        sequence
     }
 
     fn flush(&self) {}
@@ -91,6 +96,7 @@ impl System {
         let network = Arc::new(Network {
             nodes,
             links: Mutex::new(vec![VecDeque::new(); nodes * nodes]),
+            sent: AtomicU64::new(0),
             inboxes: OnceLock::new(),
         });
         let plans = Plans::new(Plan::named(algorithm, nodes).unwrap());
@@ -123,10 +129,10 @@ impl System {
             return false;
         }
         let link = busy[self.roll(busy.len())];
-        let bytes = self.network.links.lock().unwrap()[link].pop_front().unwrap();
+        let (sequence, bytes) = self.network.links.lock().unwrap()[link].pop_front().unwrap();
         let (from, to) = (link / self.network.nodes, link % self.network.nodes);
         let inbox = &self.network.inboxes.get().unwrap()[to];
-        inbox.receive(NodeId::new(from), &postcard::from_bytes(&bytes).unwrap());
+        inbox.receive(NodeId::new(from), sequence, &postcard::from_bytes(&bytes).unwrap());
         true
     }
 
@@ -487,4 +493,52 @@ async fn names_and_limits_are_checked() {
     assert!(said("c").contains("limits.locks"));
     let _waiting = system.ask(0, "a");
     assert!(said("a").contains("limits.waiters"));
+}
+
+#[tokio::test]
+async fn a_message_is_told_with_one_number_where_it_is_sent_and_where_it_is_taken() {
+    for algorithm in ["suzuki-kasami", "maekawa", "token-ring"] {
+        let mut system = System::new(4, algorithm, |_| {});
+        let mut listening: Vec<_> =
+            system.tables.iter().map(|table| table.observer.listen()).collect();
+        for node in [1, 3, 0, 2] {
+            let one = system.ask(node, "a");
+            system.settle();
+            drop(one.must());
+        }
+        system.settle();
+        let (mut sent, mut taken) = (BTreeMap::new(), Vec::new());
+        for events in &mut listening {
+            while let Ok(event) = events.try_next() {
+                match event.what {
+                    What::Sent { to, sequence, message, .. } => {
+                        assert!(sent.insert((event.node, to, sequence), message).is_none());
+                    }
+                    What::Received { from, sequence, message, .. } => {
+                        taken.push(((from, event.node, sequence), message));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!(taken.len() > 3, "{algorithm}: {taken:?}");
+        for (way, message) in taken {
+            assert_eq!(sent.get(&way), Some(&message), "{algorithm}: {way:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_waits_no_longer_is_told_of() {
+    let system = System::new(1, "central", |_| {});
+    let _held = system.ask(0, "a").must();
+    let mut events = system.tables[0].observer.listen();
+    drop(system.ask(0, "a"));
+    let waiting = system.ask(0, "a");
+    system.tables[0].leave();
+    drop(waiting);
+    let told: Vec<What> = std::iter::from_fn(|| events.try_next().ok()).map(|e| e.what).collect();
+    let lock = || "a".to_string();
+    let (asked, gone) = (What::Requested { lock: lock() }, What::Withdrawn { lock: lock() });
+    assert_eq!(told, [asked.clone(), gone.clone(), asked, gone]);
 }

@@ -17,7 +17,7 @@ use crate::wire::{Envelope, Payload};
 pub(super) struct Views {
     epoch: u64,
     gathering: Option<Gathering>,
-    later: VecDeque<(NodeId, Vec<u8>)>,
+    later: VecDeque<(NodeId, u64, Vec<u8>)>,
     later_bytes: usize,
 }
 
@@ -79,7 +79,7 @@ impl Table {
     }
 
     /// Takes an envelope now, keeps it for later, or drops it.
-    pub(super) fn judge(self: &Arc<Self>, from: NodeId, envelope: &Envelope<'_>) {
+    pub(super) fn judge(self: &Arc<Self>, from: NodeId, sequence: u64, envelope: &Envelope<'_>) {
         loop {
             let views = self.view();
             match views.when(envelope) {
@@ -88,7 +88,7 @@ impl Table {
                         drop(views);
                         self.announced(from, held, *last);
                     } else {
-                        self.take_in(&views, from, &envelope.payload);
+                        self.take_in(&views, from, sequence, &envelope.payload);
                     }
                     return;
                 }
@@ -98,14 +98,14 @@ impl Table {
                 }
                 When::Later => drop(views),
             }
-            if self.keep(from, envelope) {
+            if self.keep(from, sequence, envelope) {
                 return;
             }
         }
     }
 
     /// Keeps an envelope for later, unless its time has come meanwhile.
-    fn keep(&self, from: NodeId, envelope: &Envelope<'_>) -> bool {
+    fn keep(&self, from: NodeId, sequence: u64, envelope: &Envelope<'_>) -> bool {
         let mut views = self.view_mut();
         if views.when(envelope) != When::Later {
             return false;
@@ -117,7 +117,7 @@ impl Table {
             return true;
         }
         views.later_bytes += bytes.len();
-        views.later.push_back((from, bytes));
+        views.later.push_back((from, sequence, bytes));
         true
     }
 
@@ -254,9 +254,9 @@ impl Table {
             views.later_bytes = 0;
             std::mem::take(&mut views.later)
         };
-        for (from, bytes) in kept {
+        for (from, sequence, bytes) in kept {
             let envelope = postcard::from_bytes(&bytes).expect("it was encoded here");
-            self.judge(from, &envelope);
+            self.judge(from, sequence, &envelope);
         }
         self.post.flush();
     }

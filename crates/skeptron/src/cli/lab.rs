@@ -76,7 +76,7 @@ impl LabArgs {
     async fn site(&self, page: Page) -> Result<Site> {
         let config =
             ApiConfig { listen: vec![format!("127.0.0.1:{}", self.port)], ..ApiConfig::default() };
-        match Site::start(&config, lab::site(Lab { page, runs: true })).await {
+        match Site::start(&config, lab::site(Lab { page, runs: true, cluster: None })).await {
             Ok(site) => Ok(site),
             Err(ApiError::Listen { address, source }) => bail!(
                 "the lab cannot answer at {address}: {source}; choose another port with --port, or \

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use axum::Router;
 use clap::Args;
 use serde::Serialize;
 use skeptron_core::NodeId;
@@ -14,6 +16,7 @@ use skeptron_net::{Node, Security};
 use super::Verdict;
 use super::logs;
 use super::runtime::{self, Signals};
+use crate::lab::{self, Lab, Live, Page};
 use configure::Configured;
 use settings::Settings;
 
@@ -84,7 +87,7 @@ impl NodeArgs {
 
     async fn serve(self, configured: Configured, out: &mut impl Write) -> Result<Verdict> {
         let what = summary(&configured);
-        let Configured { node: config, api, grace, filter, format } = configured;
+        let Configured { node: config, api, lab, grace, filter, format } = configured;
         logs::start(filter, format);
         let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         settings::misspelt(variables).iter().for_each(|what| tracing::warn!("{what}"));
@@ -93,10 +96,21 @@ impl NodeArgs {
         let scheme = if api.identity.is_some() { "https" } else { "http" };
         let unix = api.unix.clone();
         let node = Node::start(config).await?;
-        let api = Api::start(node.clone(), api).await?;
+        let live = Live::alone(node.clone());
+        let page = match lab {
+            // Those who wait for locks need the machine more than simulations do.
+            true => lab::router(Lab {
+                page: Page::Embedded,
+                runs: false,
+                cluster: Some(Arc::clone(&live)),
+            }),
+            false => Router::new(),
+        };
+        let api = Api::start_with(node.clone(), api, page).await?;
         let urls = api.addresses().iter().map(|address| format!("{scheme}://{address}"));
         let sockets = unix.iter().map(|path| format!("unix:{}", path.display()));
         let urls: Vec<String> = urls.chain(sockets).collect();
+        live.answers_at(vec![urls.clone()]);
         if self.json {
             let node = node.id();
             let ready = Ready { ready: true, cluster: &cluster, node, listen: &listen, api: urls };

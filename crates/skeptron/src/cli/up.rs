@@ -1,8 +1,10 @@
 //! `skeptron up`.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
+use axum::Router;
 use clap::Args;
 use serde::Serialize;
 use skeptron_core::NodeId;
@@ -14,6 +16,7 @@ use super::logs;
 use super::plans;
 use super::runtime::{self, Signals};
 use super::system::SystemArgs;
+use crate::lab::{self, Lab, Live, Page};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("nodes", |nodes| nodes.help("How many nodes [default: 3, or as many as the layout has]")))]
@@ -70,6 +73,11 @@ pub(crate) fn port(text: &str) -> Result<u16, &'static str> {
     text.parse().map_err(|_| "a port is a whole number from 0 to 65535")
 }
 
+/// Where an API answers.
+fn urls(api: &Api) -> Vec<String> {
+    api.addresses().iter().map(|address| format!("http://{address}")).collect()
+}
+
 impl UpArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         let plan = plans::plan(&self.algorithm, &self.system, 3)?;
@@ -92,10 +100,14 @@ impl UpArgs {
     async fn serve(self, plans: Plans, nodes: usize, out: &mut impl Write) -> Result<Verdict> {
         let mut signals = Signals::listen(&Signals::ENDING)?;
         let cluster = Cluster::start(nodes, plans).await?;
+        let live = Live::whole(cluster.nodes.clone());
+        let page =
+            lab::router(Lab { page: Page::Embedded, runs: true, cluster: Some(Arc::clone(&live)) });
         let mut apis = Vec::new();
         for node in &cluster.nodes {
-            apis.push(self.api(node).await?);
+            apis.push(self.api(node, page.clone()).await?);
         }
+        live.answers_at(apis.iter().map(urls).collect());
         self.announce(&apis, out)?;
         signals.next().await;
         let ending = async {
@@ -112,13 +124,13 @@ impl UpArgs {
         })
     }
 
-    async fn api(&self, node: &Node) -> Result<Api> {
+    async fn api(&self, node: &Node, page: Router) -> Result<Api> {
         let id = node.id();
         let own = usize::from(self.port) + id.index();
         let port = if self.port == 0 { 0 } else { own };
         let config =
             ApiConfig { listen: vec![format!("127.0.0.1:{port}")], ..ApiConfig::default() };
-        match Api::start(node.clone(), config).await {
+        match Api::start_with(node.clone(), config, page).await {
             Ok(api) => Ok(api),
             Err(ApiError::Listen { address, source }) => bail!(
                 "{id} cannot answer at {address}: {source}; choose other ports with --port, or let \
@@ -129,8 +141,7 @@ impl UpArgs {
     }
 
     fn announce(&self, apis: &[Api], out: &mut impl Write) -> Result<()> {
-        let addresses = apis.iter().filter_map(|api| api.addresses().first());
-        let urls: Vec<String> = addresses.map(|address| format!("http://{address}")).collect();
+        let urls: Vec<String> = apis.iter().flat_map(urls).collect();
         if self.json {
             let endpoint = |(place, api): (usize, &String)| Endpoint {
                 node: NodeId::new(place),
@@ -159,6 +170,9 @@ impl UpArgs {
             _ => String::new(),
         };
         let (first, second) = (at(0), at(1));
+        if let Some(url) = urls.first() {
+            writeln!(out, "  The lab: {url}/")?;
+        }
         writeln!(
             out,
             "\nTry, in other terminals:\n  \

@@ -53,6 +53,7 @@ fn args(request: CheckRequest) -> Result<CheckArgs> {
         arbitration: request.arbitration,
         ring: request.ring,
         graph: request.graph,
+        clocks: None,
     };
     files::refuse_in_system(&system)?;
     let listed = request.requests.as_ref().map(|requests| requests.split(',').count());

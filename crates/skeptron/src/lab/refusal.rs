@@ -10,7 +10,7 @@ use super::wire::Failure;
 /// Why the page gets nothing.
 #[derive(Debug, Error)]
 pub(super) enum Refusal {
-    #[error("the body is not what this path takes: {0}")]
+    #[error("this is not what the path takes: {0}")]
     Malformed(String),
     #[error("the body did not arrive whole within {0} s; send it again")]
     Slow(u64),
@@ -29,6 +29,10 @@ pub(super) enum Refusal {
     NoSuchScenario(String),
     #[error("the lab keeps {0} runs and all of them are being looked at; close a page")]
     TooManyRuns(usize),
+    #[error(
+        "here locks are not taken from the page; use `skeptron lock`, or try it with `skeptron up`"
+    )]
+    NoTries,
     #[error("the system gives no random numbers; try again later")]
     NoRandomness,
     /// Our own mistake.
@@ -42,7 +46,7 @@ impl Refusal {
             Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
             Refusal::Slow(_) => StatusCode::REQUEST_TIMEOUT,
             Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Refusal::Impossible(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Refusal::Impossible(_) | Refusal::NoTries => StatusCode::UNPROCESSABLE_ENTITY,
             Refusal::NoSuchPath | Refusal::NoSuchRun | Refusal::NoSuchScenario(_) => {
                 StatusCode::NOT_FOUND
             }

@@ -1,12 +1,215 @@
-// The view `cluster`.
-import { h } from "../lib/dom.js";
+// The live cluster of `skeptron up` or `skeptron node`: nodes, links, locks, and one lock's messages.
+import { h, clear } from "../lib/dom.js";
+import { getJson, stream } from "../lib/api.js";
+import { note } from "../lib/address.js";
+import { ring } from "./ring.js";
+import { lockTable } from "./locks.js";
+import { rates } from "./rates.js";
+import { tryIt } from "./tryit.js";
+import { diagram } from "./diagram.js";
+
+/** The lock that is shown if the address names none: the one of the examples of `skeptron up`. */
+const FIRST = "demo";
+/** How long to wait before the next try to reach the cluster, in milliseconds. */
+const BACKOFF = { first: 1000, longest: 10_000 };
 
 /**
  * @param {HTMLElement} root
- * @param {import("../lib/address.js").Address} _address
+ * @param {import("../lib/address.js").Address} address
  * @returns {() => void}
  */
-export function show(root, _address) {
-  root.append(h("p", { class: "notice" }, "cluster"));
-  return () => {};
+export function show(root, address) {
+  const ending = new AbortController();
+  root.append(h("link", { rel: "stylesheet", href: "/ui/cluster/view.css" }));
+  const place = h("div", { class: "cluster" });
+  root.append(place);
+  /** @type {(() => void) | undefined} */
+  let end;
+  getJson("/lab/about", ending.signal).then((about) => {
+    if (ending.signal.aborted) return;
+    if (about.cluster) end = watch(place, address.params.get("lock") || FIRST);
+    else place.append(explanation());
+  }).catch((error) => {
+    if (!ending.signal.aborted) place.append(h("p", { class: "notice bad", role: "alert" }, error.message));
+  });
+  return () => {
+    ending.abort();
+    end?.();
+  };
+}
+
+function explanation() {
+  /** @param {string} command */
+  const command = (command) => h("pre", { class: "command" }, command);
+  return h("div", { class: "page", "data-test": "cluster-none" },
+    h("header", {}, h("h1", {}, "Cluster"), h("p", {}, "Here you watch real nodes that speak over real connections: who holds which lock, and each message as it goes. This lab runs without a cluster.")),
+    h("section", { class: "panel" }, h("h2", {}, "Three nodes on this machine"),
+      h("p", {}, "Start them in a terminal, then open the address that it prints:"), command("skeptron up"),
+      h("p", {}, "Any algorithm and any number of nodes will do:"), command("skeptron up --nodes 7 --algorithm maekawa")),
+    h("section", { class: "panel" }, h("h2", {}, "A node in service"),
+      h("p", {}, "Every ", h("code", {}, "skeptron node"), " serves this view of itself where it answers clients, by default at http://127.0.0.1:7470/. There the page only watches.")));
+}
+
+/**
+ * Watches the cluster until it is told to end.
+ * @param {HTMLElement} root
+ * @param {string} first
+ * @returns {() => void} what ends it
+ */
+function watch(root, first) {
+  let lock = first;
+  /** @type {import("../wire.js").ClusterView | null} */
+  let view = null;
+  /** Ends the stream of the lock that is shown. */
+  let turn = new AbortController();
+  let backoff = BACKOFF.first;
+  let ended = false;
+  /** @type {(() => void) | undefined} */
+  let hurry;
+
+  const links = ring((node) => tries.choose(node));
+  const table = lockTable(choose);
+  const flow = rates();
+  const tries = tryIt(lock, choose);
+  const drawn = diagram();
+  const name = h("h1", {}, "Cluster");
+  const facts = h("div", { class: "toolbar facts", "data-test": "cluster-facts" });
+  const state = h("div", { role: "status", "data-test": "cluster-state" });
+  const parts = h("div", { class: "cluster-parts" }, links.element, h("div", { class: "middle" }, tries.element, table.element), flow.element, drawn.element);
+  root.append(h("header", { class: "cluster-head" }, name, facts), state, parts);
+  drawn.restart(lock);
+  const ages = setInterval(() => table.tick(performance.now()), 200);
+
+  /** @param {string} next */
+  function choose(next) {
+    if (next === lock) return;
+    lock = next;
+    tries.name(lock);
+    note("cluster", { lock });
+    turn.abort();
+  }
+
+  /** @param {import("../wire.js").ClusterStatus} status */
+  function showStatus(status) {
+    if (!view) return;
+    view.status = status;
+    links.update(status, chosen());
+    flow.update(status);
+    clear(facts);
+    facts.append(...said(view).map((fact) => h("span", { class: "chip" }, fact)));
+    const leaving = status.nodes.filter(({ own }) => own?.leaving).map(({ node }) => `P${node}`);
+    if (leaving.length > 0) warn(`${leaving.join(", ")} ${leaving.length > 1 ? "are" : "is"} shutting down.`);
+  }
+
+  /** @param {import("../wire.js").ClusterLocks} locks */
+  function showLocks(locks) {
+    if (!view) return;
+    view.locks = locks;
+    table.update(locks, lock, performance.now());
+    tries.update(view);
+    drawn.history().present(locks.at, chosen());
+    links.update(view.status, chosen());
+  }
+
+  const chosen = () => view?.locks.locks.find(({ name }) => name === lock);
+
+  /** @param {string} text */
+  function warn(text) {
+    state.replaceChildren(h("p", { class: "notice bad" }, text, " ", h("button", { type: "button", onclick: () => hurry?.() }, "Try now")));
+  }
+
+  /** One stream, until it ends. */
+  async function read() {
+    turn = new AbortController();
+    const { signal } = turn;
+    const seen = /** @type {import("../wire.js").ClusterView} */ (await getJson("/lab/cluster", signal));
+    view = seen;
+    name.textContent = `Cluster “${seen.name}”`;
+    drawn.members(seen.status.nodes.map(({ node }) => node), seen.may_try);
+    drawn.restart(lock);
+    flow.restart();
+    showStatus(seen.status);
+    tries.update(seen);
+    table.update(seen.locks, lock, performance.now());
+    await stream(`/lab/cluster/events?${new URLSearchParams({ lock })}`, {
+      signal,
+      on: {
+        status: (status) => {
+          state.replaceChildren();
+          backoff = BACKOFF.first;
+          drawn.heard(status.at);
+          drawn.connected(true);
+          showStatus(status);
+        },
+        locks: showLocks,
+        lock: (event) => drawn.history().lock(event),
+        message: (event) => drawn.history().message(event),
+        lagged: (event) => drawn.history().lagged(event),
+      },
+    });
+  }
+
+  /** Reads one stream after the other: another lock is chosen, or the cluster is there again. */
+  async function readOn() {
+    while (!ended) {
+      let why = "The cluster has ended, or cannot be reached any more.";
+      try {
+        await read();
+      } catch (error) {
+        if (error instanceof Error && !turn.signal.aborted) why = `The cluster does not answer: ${error.message}`;
+      }
+      drawn.connected(false);
+      if (ended || turn.signal.aborted) continue;
+      warn(`${why} Trying again in ${Math.round(backoff / 1000)} s.`);
+      await pause(backoff);
+      backoff = Math.min(2 * backoff, BACKOFF.longest);
+    }
+  }
+
+  /** @param {number} ms */
+  function pause(ms) {
+    return /** @type {Promise<void>} */ (new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      hurry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    }));
+  }
+
+  readOn();
+  return () => {
+    ended = true;
+    turn.abort();
+    hurry?.();
+    clearInterval(ages);
+    drawn.end();
+  };
+}
+
+/**
+ * The cluster in a few words.
+ * @param {import("../wire.js").ClusterView} view
+ * @returns {string[]}
+ */
+function said({ algorithm, prefixes, status }) {
+  const owned = status.nodes.flatMap(({ own }) => own ?? []);
+  const entries = owned.reduce((sum, own) => sum + own.entries, 0);
+  const up = Math.max(0, ...owned.map((own) => own.up));
+  const elsewhere = status.nodes.length - owned.length;
+  return [
+    `${status.nodes.length} ${status.nodes.length === 1 ? "node" : "nodes"}${elsewhere > 0 ? `, ${elsewhere} elsewhere` : ""}`,
+    `locks by ${algorithm}`,
+    ...prefixes.map(([prefix, other]) => `${prefix}… by ${other}`),
+    `epoch ${Math.max(0, ...owned.map((own) => own.epoch))}`,
+    `up for ${span(up)}`,
+    `${entries.toLocaleString("en")} ${entries === 1 ? "entry" : "entries"}`,
+  ];
+}
+
+/** @param {number} ms */
+function span(ms) {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 100) return `${seconds} s`;
+  return seconds < 6000 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }

@@ -372,7 +372,7 @@ struct Answering {
 }
 
 impl Inbox for Answering {
-    fn receive(&self, from: NodeId, _: &Envelope<'_>) {
+    fn receive(&self, from: NodeId, _: u64, _: &Envelope<'_>) {
         self.links.send(from, &padded(1, &[0; 1000]));
     }
 }

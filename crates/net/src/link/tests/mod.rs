@@ -79,7 +79,7 @@ impl Notebook {
 }
 
 impl Inbox for Notebook {
-    fn receive(&self, from: NodeId, envelope: &Envelope<'_>) {
+    fn receive(&self, from: NodeId, _: u64, envelope: &Envelope<'_>) {
         let Payload::Message { fence, .. } = envelope.payload else { return };
         self.numbers.lock().unwrap()[from.index()].push(fence);
     }

@@ -148,7 +148,7 @@ fn a_session_survives_any_frames() {
             let now = u64::from(taken == Ok(Taken::Now));
             assert_eq!(session.received(), before + now);
             match chance.below(6) {
-                0 => session.send(&numbered(1)).unwrap(),
+                0 => drop(session.send(&numbered(1)).unwrap()),
                 1 => session.next_bytes(&mut Vec::new(), chance.below(200)),
                 2 => session.beat(&mut Vec::new()),
                 3 => drop(session.resume(chance.below(20) as u64)),

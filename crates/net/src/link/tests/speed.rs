@@ -17,7 +17,7 @@ const REPEATS: usize = 7;
 struct Echo(Arc<Links>);
 
 impl Inbox for Echo {
-    fn receive(&self, from: NodeId, envelope: &Envelope<'_>) {
+    fn receive(&self, from: NodeId, _: u64, envelope: &Envelope<'_>) {
         self.0.send(from, envelope);
     }
 }
@@ -26,7 +26,7 @@ impl Inbox for Echo {
 struct Bell(Notify);
 
 impl Inbox for Bell {
-    fn receive(&self, _: NodeId, _: &Envelope<'_>) {
+    fn receive(&self, _: NodeId, _: u64, _: &Envelope<'_>) {
         self.0.notify_one();
     }
 }

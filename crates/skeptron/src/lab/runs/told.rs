@@ -76,8 +76,8 @@ fn of_structure(structure: &Structure) -> Topology {
     }
 }
 
-/// One record.
-pub(super) fn record(record: &Record, letters: &Letters) -> RunRecord {
+/// One record, which may be what a hand did.
+pub(super) fn record(record: &Record, letters: &Letters, by_hand: bool) -> RunRecord {
     let ends = |id| letters.find(id).map(|letter| (letter.from, letter.to, &*letter.label));
     let mut told = RunRecord {
         t: record.t,
@@ -95,6 +95,7 @@ pub(super) fn record(record: &Record, letters: &Letters) -> RunRecord {
         epoch: None,
         cause: None,
         property: None,
+        by_hand: by_hand.then_some(true),
     };
     match &record.what {
         What::Send { id, to, label, .. } => {
@@ -130,6 +131,7 @@ fn loss(cause: Loss) -> &'static str {
         Loss::Chance => "chance",
         Loss::Partition => "partition",
         Loss::Down => "down",
+        Loss::Hand => "hand",
     }
 }
 

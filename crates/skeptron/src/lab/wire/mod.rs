@@ -2,12 +2,20 @@
 //! are ticks. `ui/wire.d.ts` is generated from these types.
 
 mod catalogue;
+mod cluster;
+#[cfg(test)]
+mod declarations;
 mod jobs;
 mod reports;
 mod run;
 
 pub use catalogue::{
     About, AlgorithmInfo, BrokenInfo, ClaimInfo, GalleryItem, Limits, Note, VariableInfo,
+};
+pub use cluster::{
+    ClusterLink, ClusterLock, ClusterLocks, ClusterNode, ClusterStatus, ClusterTry, ClusterView,
+    Lagged, LockChange, LockEvent, LockHolder, LockQueue, MessageEvent, MessageTally, OwnStatus,
+    TryAcquire, TryRelease,
 };
 pub use jobs::{
     AssumptionCell, AssumptionLine, AssumptionTable, AssumptionsRequest, AssumptionsResult,

@@ -1,0 +1,125 @@
+//! The cluster that runs beside the page: all nodes of `skeptron up`, or the one of `skeptron node`.
+
+mod look;
+mod tell;
+mod tries;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, OnceLock};
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use skeptron_net::Node;
+
+use super::body::Asked;
+use super::refusal::Refusal;
+use super::wire::{ClusterTry, ClusterView, TryAcquire, TryRelease};
+use look::Look;
+use tries::Tries;
+
+/// A cluster that can be looked into.
+#[derive(Debug)]
+pub struct Live {
+    /// The nodes of this process.
+    nodes: Vec<Node>,
+    /// Where each of them answers clients, once that is known.
+    apis: OnceLock<Vec<Vec<String>>>,
+    look: Look,
+    /// What was asked for from the page, where that is allowed.
+    tries: Option<Tries>,
+}
+
+impl Live {
+    /// All nodes of a cluster, P1 first; locks may be taken from the page.
+    #[must_use]
+    pub fn whole(nodes: Vec<Node>) -> Arc<Self> {
+        Arc::new(Live {
+            nodes,
+            apis: OnceLock::new(),
+            look: Look::default(),
+            tries: Some(Tries::default()),
+        })
+    }
+
+    /// One node, whose cluster has others to serve than the page.
+    #[must_use]
+    pub fn alone(node: Node) -> Arc<Self> {
+        let nodes = vec![node];
+        Arc::new(Live { nodes, apis: OnceLock::new(), look: Look::default(), tries: None })
+    }
+
+    /// Says where each node answers clients; only the first call counts.
+    pub fn answers_at(&self, apis: Vec<Vec<String>>) {
+        self.apis.get_or_init(|| apis);
+    }
+
+    /// Whether it ends: whoever looks should go.
+    fn is_ending(&self) -> bool {
+        self.nodes.iter().all(Node::is_leaving)
+    }
+}
+
+/// The paths of the cluster.
+pub(super) fn router(live: Arc<Live>) -> Router {
+    Router::new()
+        .route("/lab/cluster", get(view))
+        .route("/lab/cluster/events", get(events))
+        .route("/lab/cluster/acquire", post(acquire))
+        .route("/lab/cluster/release", post(release))
+        .with_state(live)
+}
+
+async fn view(State(live): State<Arc<Live>>) -> Json<ClusterView> {
+    Json(live.view().await)
+}
+
+/// Of which lock everything is told.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Chosen {
+    lock: Option<String>,
+}
+
+async fn events(
+    State(live): State<Arc<Live>>,
+    chosen: Result<Query<Chosen>, QueryRejection>,
+) -> Result<impl axum::response::IntoResponse, Refusal> {
+    let Query(chosen) = chosen.map_err(|error| Refusal::Malformed(error.body_text()))?;
+    Ok(tell::tell(live, chosen.lock))
+}
+
+async fn acquire(
+    State(live): State<Arc<Live>>,
+    Asked(asked): Asked<TryAcquire>,
+) -> Result<Json<ClusterTry>, Refusal> {
+    let node = live.node(asked.node)?;
+    let tries = live.tries.as_ref().ok_or(Refusal::NoTries)?;
+    let tried = tries.acquire(node, &asked).map_err(|why| Refusal::Impossible(why.to_string()))?;
+    Ok(Json(tried))
+}
+
+async fn release(
+    State(live): State<Arc<Live>>,
+    Asked(asked): Asked<TryRelease>,
+) -> Result<Json<ClusterTry>, Refusal> {
+    let node = live.node(asked.node)?;
+    let tries = live.tries.as_ref().ok_or(Refusal::NoTries)?;
+    let tried = tries.release(node, &asked.lock);
+    Ok(Json(tried.map_err(|why| Refusal::Impossible(why.to_string()))?))
+}
+
+impl Live {
+    /// The node with that number.
+    fn node(&self, number: usize) -> Result<&Node, Refusal> {
+        let node = self.nodes.iter().find(|node| node.id().index() + 1 == number);
+        node.ok_or_else(|| {
+            let last = self.nodes.len();
+            Refusal::Impossible(format!("there is no node {number} here; say 1 to {last}"))
+        })
+    }
+}

@@ -1,0 +1,236 @@
+//! What a cluster is like right now.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use skeptron_core::NodeId;
+use skeptron_net::Node;
+use skeptron_net::report::{LinkState, LockStatus, MemberStatus, MessageCount, Status};
+use tokio::sync::Mutex;
+
+use super::Live;
+use crate::lab::wire::{
+    ClusterLink, ClusterLock, ClusterLocks, ClusterNode, ClusterStatus, ClusterView, LockHolder,
+    LockQueue, MessageTally, OwnStatus,
+};
+
+/// So many locks are listed at most; of the others only the number is told.
+const MOST_LISTED: usize = 200;
+/// What is known is this old at least before somebody looks again.
+const PAUSE: Duration = Duration::from_millis(150);
+/// What is known is this old at most.
+const STALE: Duration = Duration::from_secs(1);
+/// Looking takes no more than this part of the time.
+const SHARE: u32 = 10;
+
+/// The last look at the locks, which all who watch share.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    last: Mutex<Option<Arc<Seen>>>,
+}
+
+/// The locks at some moment.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) when: Instant,
+    /// How long looking took.
+    took: Duration,
+    /// What moves with every change at the nodes of this process.
+    signs: Vec<(u64, i64, i64)>,
+    locks: Vec<ClusterLock>,
+    total: usize,
+    silent: Vec<usize>,
+}
+
+impl Seen {
+    fn is_fresh(&self, live: &Live) -> bool {
+        let age = self.when.elapsed();
+        let still = live.is_whole() && self.signs == live.signs();
+        age < PAUSE.max(self.took * SHARE) || (still && age < STALE)
+    }
+
+    /// Whether anything but the passing of time is different.
+    pub(super) fn differs(&self, other: &Seen) -> bool {
+        let same = |a: &ClusterLock, b: &ClusterLock| {
+            let entry = |lock: &ClusterLock| lock.holder.as_ref().map(|h| (h.node, h.fence));
+            a.name == b.name && entry(a) == entry(b) && a.waiting == b.waiting
+        };
+        self.total != other.total
+            || self.silent != other.silent
+            || self.locks.len() != other.locks.len()
+            || !self.locks.iter().zip(&other.locks).all(|(a, b)| same(a, b))
+    }
+
+    /// As the page is told, whose time began then.
+    pub(super) fn told(&self, live: &Live, began: Instant) -> ClusterLocks {
+        ClusterLocks {
+            at: since(began, self.when),
+            locks: self.locks.clone(),
+            total: self.total,
+            silent: self.silent.clone(),
+            tries: live.tries.as_ref().map(super::Tries::all).unwrap_or_default(),
+        }
+    }
+}
+
+impl Live {
+    /// Everything.
+    pub(super) async fn view(&self) -> ClusterView {
+        let now = Instant::now();
+        let first = self.nodes[0].status();
+        ClusterView {
+            name: first.cluster,
+            algorithm: first.algorithm,
+            prefixes: first.prefixes,
+            may_try: self.tries.is_some(),
+            status: self.status(now),
+            locks: self.locks().await.told(self, now),
+        }
+    }
+
+    /// Nodes and links now, for a page whose time began then.
+    pub(super) fn status(&self, began: Instant) -> ClusterStatus {
+        let looked: Vec<Status> = self.nodes.iter().map(Node::status).collect();
+        let members = looked.first().map_or(&[][..], |status| &status.members);
+        let nodes = members.iter().map(|member| self.member(member, &looked)).collect();
+        let links = looked.iter().flat_map(|status| links(status, &looked)).collect();
+        ClusterStatus { at: since(began, Instant::now()), nodes, links }
+    }
+
+    fn member(&self, member: &MemberStatus, looked: &[Status]) -> ClusterNode {
+        let place = looked.iter().position(|status| status.node == member.node);
+        ClusterNode {
+            node: number(member.node),
+            address: member.address.clone(),
+            own: place.map(|place| self.own(place, &looked[place])),
+        }
+    }
+
+    fn own(&self, place: usize, status: &Status) -> OwnStatus {
+        let node = &self.nodes[place];
+        let apis = self.apis.get().and_then(|apis| apis.get(place));
+        OwnStatus {
+            api: apis.cloned().unwrap_or_default(),
+            epoch: status.epoch,
+            up: status.up_ms,
+            leaving: status.leaving,
+            awaited: status.awaited.iter().copied().map(number).collect(),
+            held: status.held_locks,
+            waiters: status.waiters,
+            entries: node.observer().entries.get(),
+            messages: node.messages().into_iter().map(tally).collect(),
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.tries.is_some()
+    }
+
+    /// What moves with every change at the nodes of this process, nearly always.
+    fn signs(&self) -> Vec<(u64, i64, i64)> {
+        let signs = |node: &Node| {
+            let observer = node.observer();
+            (observer.entries.get(), observer.held.get(), observer.waiting.get())
+        };
+        self.nodes.iter().map(signs).collect()
+    }
+
+    /// The locks, as they are now or were a moment ago.
+    pub(super) async fn locks(&self) -> Arc<Seen> {
+        let mut last = self.look.last.lock().await;
+        if let Some(seen) = last.as_ref().filter(|seen| seen.is_fresh(self)) {
+            return Arc::clone(seen);
+        }
+        let seen = Arc::new(self.look().await);
+        *last = Some(Arc::clone(&seen));
+        seen
+    }
+
+    async fn look(&self) -> Seen {
+        let (when, signs) = (Instant::now(), self.signs());
+        let (known, silent) = if self.is_whole() {
+            (self.nodes.iter().flat_map(|node| node.local_locks("")).collect(), Vec::new())
+        } else {
+            self.nodes[0].locks("").await
+        };
+        let mut locks = gathered(known);
+        let total = locks.len();
+        locks.truncate(MOST_LISTED);
+        let silent = silent.into_iter().map(number).collect();
+        Seen { when, took: when.elapsed(), signs, locks, total, silent }
+    }
+}
+
+/// One line for each lock, of what each node knows of it.
+fn gathered(mut known: Vec<LockStatus>) -> Vec<ClusterLock> {
+    known.sort_by(|a, b| (&a.name, a.node).cmp(&(&b.name, b.node)));
+    let same = |a: &LockStatus, b: &LockStatus| a.name == b.name;
+    known.chunk_by(same).map(line).collect()
+}
+
+fn line(parts: &[LockStatus]) -> ClusterLock {
+    let holder = parts.iter().find_map(|part| {
+        let holder = part.holder.as_ref()?;
+        Some(LockHolder {
+            node: number(part.node),
+            fence: holder.fence,
+            held: holder.held_ms,
+            owner: holder.owner.clone(),
+        })
+    });
+    let queue = |part: &LockStatus| LockQueue { node: number(part.node), waiters: part.waiters };
+    ClusterLock {
+        name: parts[0].name.clone(),
+        algorithm: parts[0].algorithm.clone(),
+        holder,
+        waiting: parts.iter().filter(|part| part.waiters > 0).map(queue).collect(),
+    }
+}
+
+/// The links of one node, each link once: as the end sees it that can be looked into, and as the first
+/// of two such ends unless only the other knows of trouble.
+fn links(status: &Status, looked: &[Status]) -> Vec<ClusterLink> {
+    let view = |of: &Status, to: NodeId| of.members.iter().find(|m| m.node == to).cloned();
+    let link = |member: &MemberStatus| {
+        let other = looked.iter().find(|other| other.node == member.node);
+        if member.link == LinkState::Own || (other.is_some() && member.node < status.node) {
+            return None;
+        }
+        let theirs = other.and_then(|other| view(other, status.node));
+        let worse = theirs.filter(|theirs| theirs.link == LinkState::Down);
+        let (from, to) = (number(status.node), number(member.node));
+        Some(match worse {
+            Some(theirs) => told(to, from, &theirs),
+            None => told(from, to, member),
+        })
+    };
+    status.members.iter().filter_map(link).collect()
+}
+
+fn told(from: usize, to: usize, member: &MemberStatus) -> ClusterLink {
+    ClusterLink {
+        from,
+        to,
+        up: member.link == LinkState::Up,
+        trouble: member.trouble.clone(),
+        connects: member.connects,
+        unacknowledged: member.unacknowledged,
+    }
+}
+
+fn tally(count: MessageCount) -> MessageTally {
+    let MessageCount { algorithm, message: label, sent, received } = count;
+    MessageTally { algorithm, label, sent, received }
+}
+
+/// As people count.
+pub(super) fn number(node: NodeId) -> usize {
+    node.index() + 1
+}
+
+/// Milliseconds from `began` to `when`, which may lie before it.
+pub(super) fn since(began: Instant, when: Instant) -> f64 {
+    let (after, before) =
+        (when.saturating_duration_since(began), began.saturating_duration_since(when));
+    (after.as_secs_f64() - before.as_secs_f64()) * 1e3
+}

@@ -1,0 +1,218 @@
+// The live space-time diagram of one lock: follows the present, or rests where the user looks.
+import { h } from "../lib/dom.js";
+import { choice, field } from "../lib/form.js";
+import { onTheme, colours, prefersStill } from "../lib/theme.js";
+import { History, inWords } from "./history.js";
+import { placeOf, momentAt } from "./scale.js";
+import { paint, nearest, describe } from "./paint.js";
+
+/** What comes from the server is this old at most, in milliseconds: so far behind is the present drawn. */
+const BEHIND = 120;
+/** How much is shown at first, and how little and how much can be. */
+const SHOWN = { events: 36, time: 10_000 };
+const LEAST = { events: 6, time: 0.5 };
+const MOST = { events: 600, time: 600_000 };
+/** How often it is drawn where the user wants little to move. */
+const STILL = 1000;
+
+/**
+ * @returns {{ element: HTMLElement, history: () => History, restart: (lock: string) => void, members: (numbers: number[], whole: boolean) => void, heard: (at: number) => void, connected: (yes: boolean) => void, end: () => void }}
+ */
+export function diagram() {
+  let history = new History();
+  /** @type {number[]} */
+  let members = [];
+  let whole = true;
+  let live = false;
+  /** The page's clock minus the stream's. */
+  let offset = Infinity;
+  /** @type {import("./scale.js").Spacing} */
+  let spacing = "events";
+  const width = { ...SHOWN };
+  /** Where the right edge rests; null while it follows the present. @type {number | null} */
+  let rest = null;
+  let colour = colours();
+  let [drawn, drawnAt, words] = ["", 0, -1];
+
+  const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": "Space-time diagram of the lock's messages; the arrow keys move it, plus and minus zoom, Home shows all, End the present", "data-test": "cluster-diagram" });
+  const frame = h("div", { class: "diagram-frame" }, canvas);
+  const hint = h("p", { class: "diagram-hint", "data-test": "cluster-hint" });
+  const told = h("p", { class: "small muted told", "data-test": "cluster-told" }, "Point at an arrow or a bar to read what it is.");
+  const follow = h("button", { type: "button", "aria-pressed": "true", "data-test": "cluster-follow", onclick: () => setRest(rest === null ? edge() : null) }, "Following");
+  const spaced = choice([{ value: "events", title: "every event the same room" }, { value: "time", title: "true to the clock" }], spacing, (value) => respace(/** @type {import("./scale.js").Spacing} */ (value)), { "data-test": "cluster-spacing" });
+  const list = h("ol", { class: "mono small words", "data-test": "cluster-words" });
+  const listed = h("details", { ontoggle: () => { words = -1; } }, h("summary", {}, "The last events in words"), list);
+  const title = h("h2", {});
+  const element = h("section", { class: "panel diagram-panel", "aria-label": "Live space-time diagram" },
+    h("div", { class: "toolbar" }, title, h("span", { class: "grow" }), field("Spacing", spaced),
+      h("button", { type: "button", class: "icon", title: "Show less (+)", "aria-label": "Zoom in", onclick: () => zoom(1 / 1.6, 1) }, "+"),
+      h("button", { type: "button", class: "icon", title: "Show more (−)", "aria-label": "Zoom out", onclick: () => zoom(1.6, 1) }, "−"),
+      follow),
+    h("div", { class: "legend small muted" }, h("span", { class: "swatch waiting" }), "waits", h("span", { class: "swatch inside" }), "inside, with its entry", h("span", { class: "swatch arrow" }), "message, from sending to taking"),
+    frame, told, listed);
+  frame.append(hint);
+
+  function present() {
+    if (!live || offset === Infinity) return history.moments.at(-1) ?? 0;
+    return Math.max(history.moments.at(-1) ?? 0, performance.now() - offset - BEHIND);
+  }
+
+  /** The place of the right edge. */
+  function edge() {
+    if (rest !== null) return rest;
+    const now = placeOf(spacing, history.moments, present());
+    return now + width[spacing] * 0.04;
+  }
+
+  /** @param {number | null} value */
+  function setRest(value) {
+    rest = value;
+    follow.setAttribute("aria-pressed", String(rest === null));
+    follow.textContent = rest === null ? "Following" : "Paused";
+    follow.title = rest === null ? "Stop here, to look back (Space)" : "Go on with the present (Space)";
+    drawn = "";
+  }
+
+  /** @param {import("./scale.js").Spacing} next */
+  function respace(next) {
+    const at = rest === null ? null : momentAt(spacing, history.moments, rest);
+    spacing = next;
+    setRest(at === null ? null : placeOf(spacing, history.moments, at));
+  }
+
+  /**
+   * @param {number} factor
+   * @param {number} about which part of the width stays where it is
+   */
+  function zoom(factor, about) {
+    const before = width[spacing];
+    width[spacing] = Math.min(MOST[spacing], Math.max(LEAST[spacing], before * factor));
+    if (rest !== null) setRest(rest + (width[spacing] - before) * (1 - about));
+    drawn = "";
+  }
+
+  /** @param {number} by in places */
+  function move(by) {
+    const last = placeOf(spacing, history.moments, present()) + width[spacing] * 0.04;
+    const first = placeOf(spacing, history.moments, history.moments[0] ?? 0);
+    const next = Math.max(edge() + by, first + width[spacing] * 0.2);
+    setRest(next >= last ? null : next);
+  }
+
+  /** Shows everything that is remembered. */
+  function showAll() {
+    const [first, last] = [history.moments[0] ?? 0, present()].map((at) => placeOf(spacing, history.moments, at));
+    width[spacing] = Math.min(MOST[spacing], Math.max(LEAST[spacing], (last - first) * 1.08));
+    setRest(null);
+  }
+
+  /** @type {Record<string, () => void>} */
+  const keys = {
+    ArrowLeft: () => move(-width[spacing] / 8),
+    ArrowRight: () => move(width[spacing] / 8),
+    PageUp: () => move(-width[spacing]),
+    PageDown: () => move(width[spacing]),
+    Home: showAll,
+    End: () => setRest(null),
+    "+": () => zoom(1 / 1.6, 1),
+    "=": () => zoom(1 / 1.6, 1),
+    "-": () => zoom(1.6, 1),
+    " ": () => setRest(rest === null ? edge() : null),
+  };
+  canvas.addEventListener("keydown", (event) => {
+    const act = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+  canvas.addEventListener("wheel", (event) => {
+    const perPixel = width[spacing] / canvas.clientWidth;
+    if (event.ctrlKey) {
+      zoom(Math.exp(event.deltaY / 300), event.offsetX / canvas.clientWidth);
+    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      move((event.deltaX || event.deltaY) * perPixel);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }, { passive: false });
+  /** @type {number | null} */
+  let dragged = null;
+  canvas.addEventListener("pointerdown", (event) => {
+    dragged = event.clientX;
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointerup", () => { dragged = null; });
+  canvas.addEventListener("pointermove", (event) => {
+    if (dragged !== null && event.buttons > 0) {
+      move(((dragged - event.clientX) * width[spacing]) / canvas.clientWidth);
+      dragged = event.clientX;
+      return;
+    }
+    const thing = nearest(view(), event.offsetX, event.offsetY);
+    if (thing) told.textContent = describe(thing, present());
+  });
+
+  /** What is drawn. @returns {import("./paint.js").View} */
+  function view() {
+    const end = edge();
+    return { history, members, whole, spacing, begin: end - width[spacing], end, now: present(), width: canvas.clientWidth, height: canvas.clientHeight };
+  }
+
+  function draw() {
+    const shown = view();
+    const step = shown.width / width[spacing];
+    // Nothing to do where not even a pixel would be different.
+    const key = [history.changes, Math.round(shown.end * step), width[spacing], shown.width, shown.height, spacing, members.length, live].join();
+    if (key !== drawn) {
+      drawn = key;
+      paint(canvas, shown, colour);
+    }
+    if (listed.open && words !== history.changes) {
+      words = history.changes;
+      list.replaceChildren(...inWords(history, 30).map((line) => h("li", {}, line)));
+    }
+    hint.hidden = history.moments.length > 0;
+  }
+
+  function tick() {
+    frameRequest = requestAnimationFrame(tick);
+    const now = performance.now();
+    if (prefersStill() && now - drawnAt < STILL && drawn !== "") return;
+    drawnAt = now;
+    draw();
+  }
+  let frameRequest = requestAnimationFrame(tick);
+  const endTheme = onTheme(() => {
+    colour = colours();
+    drawn = "";
+  });
+  setRest(null);
+
+  return {
+    element,
+    history: () => history,
+    restart(lock) {
+      history = new History();
+      offset = Infinity;
+      setRest(null);
+      title.textContent = `What happens to “${lock}”`;
+      hint.textContent = `Nothing has happened to “${lock}” since this page looks.`;
+    },
+    members(numbers, all) {
+      [members, whole] = [numbers, all];
+      canvas.style.height = `${Math.max(230, 46 + members.length * Math.max(22, Math.min(58, 400 / members.length)))}px`;
+    },
+    heard(at) {
+      offset = Math.min(offset, performance.now() - at);
+    },
+    connected(yes) {
+      live = yes;
+      drawn = "";
+    },
+    end() {
+      cancelAnimationFrame(frameRequest);
+      endTheme();
+    },
+  };
+}

@@ -1,0 +1,109 @@
+// The nodes in a circle, with the links between them.
+import { h, s, clear } from "../lib/dom.js";
+
+const SIZE = 300;
+const CENTRE = SIZE / 2;
+
+/**
+ * @param {(node: number) => void} chosen called when the user points at a node
+ * @returns {{ element: HTMLElement, update: (status: import("../wire.js").ClusterStatus, lock: import("../wire.js").ClusterLock | undefined) => void }}
+ */
+export function ring(chosen) {
+  const picture = s("svg", { class: "ring", viewBox: `0 0 ${SIZE} ${SIZE}`, role: "img", "data-test": "cluster-ring" });
+  const caption = h("p", { class: "small muted", "data-test": "cluster-links" });
+  const troubles = h("ul", { class: "small troubles" });
+  const element = h("section", { class: "panel ring-panel", "aria-label": "Nodes and links" }, h("h2", {}, "Nodes and links"), picture, caption, troubles);
+  let drawn = "";
+
+  return {
+    element,
+    update(status, lock) {
+      const roles = new Map(lock?.waiting.map(({ node }) => [node, "waits"]));
+      if (lock?.holder) roles.set(lock.holder.node, "inside");
+      // Drawn anew only when it looks different, so that nothing flickers under the pointer.
+      const key = JSON.stringify([status.links.map(({ from, to, up, connects }) => [from, to, up, connects]), status.nodes.map(({ node, own }) => [node, own?.leaving, own?.awaited, own === null]), [...roles]]);
+      if (key === drawn) return;
+      drawn = key;
+      draw(picture, status, roles, chosen);
+      say(caption, troubles, status);
+    },
+  };
+}
+
+/**
+ * @param {SVGSVGElement} picture
+ * @param {import("../wire.js").ClusterStatus} status
+ * @param {Map<number, string>} roles
+ * @param {(node: number) => void} chosen
+ */
+function draw(picture, status, roles, chosen) {
+  clear(picture);
+  const count = status.nodes.length;
+  const radius = count === 1 ? 0 : count > 24 ? 126 : 104;
+  const size = count > 24 ? 9 : count > 12 ? 13 : 21;
+  /** @param {number} node */
+  const place = (node) => {
+    const angle = (2 * Math.PI * (node - 1)) / count - Math.PI / 2;
+    return { x: CENTRE + radius * Math.cos(angle), y: CENTRE + radius * Math.sin(angle) };
+  };
+  for (const link of status.links) picture.append(drawnLink(link, place(link.from), place(link.to), count <= 12));
+  for (const node of status.nodes) picture.append(drawnNode(node, place(node.node), size, roles.get(node.node), chosen));
+}
+
+/**
+ * @param {import("../wire.js").ClusterLink} link
+ * @param {{ x: number, y: number }} a
+ * @param {{ x: number, y: number }} b
+ * @param {boolean} roomy
+ */
+function drawnLink({ from, to, up, connects, trouble }, a, b, roomy) {
+  const state = up ? "up" : "down";
+  const again = connects > 1 ? `, connected ${connects} times` : "";
+  const group = s("g", { class: `link ${state}` }, s("title", {}, `P${from} – P${to}: ${state}${again}${!up && trouble ? `: ${trouble}` : ""}`));
+  group.append(s("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y }));
+  const mark = !up ? "×" : roomy && connects > 1 ? `↻${connects - 1}` : "";
+  if (mark) {
+    // Off the middle, where the lines of an even circle cross.
+    const [x, y] = [a.x + (b.x - a.x) * 0.4, a.y + (b.y - a.y) * 0.4];
+    group.append(s("circle", { cx: x, cy: y, r: 9 }), s("text", { x, y }, mark));
+  }
+  return group;
+}
+
+/**
+ * @param {import("../wire.js").ClusterNode} node
+ * @param {{ x: number, y: number }} at
+ * @param {number} size
+ * @param {string | undefined} role
+ * @param {(node: number) => void} chosen
+ */
+function drawnNode({ node, own, address }, at, size, role, chosen) {
+  const trouble = own?.leaving ? "leaves" : own && own.awaited.length > 0 ? "not ready" : "";
+  const kind = trouble ? "troubled" : (role ?? "idle");
+  const below = trouble || role || "";
+  const group = s("g", { class: `node ${kind}${own ? "" : " far"}`, onclick: () => chosen(node), "data-node": node },
+    s("title", {}, [`P${node}`, below, own ? own.api.join(", ") : `nodes at ${address}`].filter(Boolean).join(" · ")),
+    s("circle", { cx: at.x, cy: at.y, r: size }),
+    s("text", { x: at.x, y: at.y }, size > 10 ? `P${node}` : String(node)));
+  if (below && size > 10) group.append(s("text", { class: "role", x: at.x, y: at.y + size + 11 }, below));
+  return group;
+}
+
+/**
+ * The same in words.
+ * @param {HTMLElement} caption
+ * @param {HTMLElement} troubles
+ * @param {import("../wire.js").ClusterStatus} status
+ */
+function say(caption, troubles, status) {
+  const down = status.links.filter((link) => !link.up);
+  const again = status.links.reduce((sum, link) => sum + Math.max(0, link.connects - 1), 0);
+  const up = status.links.length - down.length;
+  caption.textContent = `${up} ${up === 1 ? "link" : "links"} up, ${down.length} down, ${again} reconnected`;
+  clear(troubles);
+  for (const { from, to, trouble } of down.slice(0, 4)) troubles.append(h("li", {}, `P${from} – P${to} is down: ${trouble ?? "not connected"}`));
+  if (down.length > 4) troubles.append(h("li", {}, `and ${down.length - 4} more`));
+  for (const { node, own } of status.nodes) {
+    if (own && own.awaited.length > 0) troubles.append(h("li", {}, `P${node} grants nothing before it has met ${own.awaited.map((other) => `P${other}`).join(", ")}`));
+  }
+}
