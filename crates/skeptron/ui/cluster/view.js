@@ -87,6 +87,7 @@ function watch(root, first) {
     tries.name(lock);
     note("cluster", { lock });
     turn.abort();
+    hurry?.();
   }
 
   /** @param {import("../wire.js").ClusterStatus} status */
@@ -107,11 +108,13 @@ function watch(root, first) {
     view.locks = locks;
     table.update(locks, lock, performance.now());
     tries.update(view);
-    drawn.history().present(locks.at, chosen());
+    drawn.history().present(locks.at, chosen(), isFar);
     links.update(view.status, chosen());
   }
 
   const chosen = () => view?.locks.locks.find(({ name }) => name === lock);
+  /** @param {number} node */
+  const isFar = (node) => !view?.status.nodes.some((one) => one.node === node && one.own);
 
   /** @param {string} text */
   function warn(text) {
