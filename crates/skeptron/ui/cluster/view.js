@@ -1,5 +1,5 @@
 // The live cluster of `skeptron up` or `skeptron node`: nodes, links, locks, and one lock's messages.
-import { h, clear } from "../lib/dom.js";
+import { h, clear, complaint } from "../lib/dom.js";
 import { getJson, stream } from "../lib/api.js";
 import { note } from "../lib/address.js";
 import { ring } from "./ring.js";
@@ -20,18 +20,21 @@ const BACKOFF = { first: 1000, longest: 10_000 };
  */
 export function show(root, address) {
   const ending = new AbortController();
-  root.append(h("link", { rel: "stylesheet", href: "/ui/cluster/view.css" }));
   const place = h("div", { class: "cluster" });
-  root.append(place);
   /** @type {(() => void) | undefined} */
   let end;
-  getJson("/lab/about", ending.signal).then((about) => {
-    if (ending.signal.aborted) return;
-    if (about.cluster) end = watch(place, address.params.get("lock") || FIRST);
-    else place.append(explanation());
-  }).catch((error) => {
-    if (!ending.signal.aborted) place.append(h("p", { class: "notice bad", role: "alert" }, error.message));
-  });
+  async function begin() {
+    try {
+      const about = await getJson("/lab/about", ending.signal);
+      if (ending.signal.aborted) return;
+      if (about.cluster) end = watch(place, address.params.get("lock") || FIRST);
+      else place.append(explanation());
+    } catch (error) {
+      if (!ending.signal.aborted) place.append(complaint(error));
+    }
+  }
+  // Nothing is shown before it looks as it should.
+  root.append(h("link", { rel: "stylesheet", href: "/ui/cluster/view.css", onload: begin, onerror: begin }), place);
   return () => {
     ending.abort();
     end?.();
@@ -159,7 +162,7 @@ function watch(root, first) {
       try {
         await read();
       } catch (error) {
-        if (error instanceof Error && !turn.signal.aborted) why = `The cluster does not answer: ${error.message}`;
+        if (error instanceof Error && !turn.signal.aborted) why = sentence(error.message);
       }
       drawn.connected(false);
       if (ended || turn.signal.aborted) continue;
@@ -188,6 +191,11 @@ function watch(root, first) {
     clearInterval(ages);
     drawn.end();
   };
+}
+
+/** @param {string} text */
+function sentence(text) {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
 }
 
 /**
