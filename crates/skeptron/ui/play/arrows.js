@@ -5,6 +5,8 @@ import { DELIVERED, LOST, lowerBound } from "./model.js";
 const MOST_ARROWS = 3000;
 const MOST_HEADS = 2000;
 const MOST_LABELS = 700;
+/** More than this are drawn finer. */
+const MANY = 250;
 const HEAD = 8;
 /** How far apart messages are drawn that take the same way at the same time. */
 const TWIN = 7;
@@ -74,13 +76,13 @@ export class Arrows {
     for (let label = 0; label < model.messages.labels.length; label++) {
       ink.strokeStyle = colour(`series-${(label % 8) + 1}`);
       ink.fillStyle = ink.strokeStyle;
-      ink.lineWidth = count > MOST_HEADS ? 0.7 : 1.5;
+      ink.lineWidth = count > MOST_HEADS ? 0.7 : count > MANY ? 1 : 1.5;
       if (this.scene.future) {
         ink.globalAlpha = 0.22;
         this.#lines(ink, label, true);
       }
       // Where arrows lie close together, the bars below them must still be seen.
-      ink.globalAlpha = count > MOST_HEADS ? 0.45 : 1;
+      ink.globalAlpha = count > MOST_HEADS ? 0.45 : count > MANY ? 0.7 : 1;
       this.#lines(ink, label, false);
       ink.globalAlpha = 1;
       if (count <= MOST_HEADS) this.#heads(ink, label);

@@ -12,6 +12,7 @@ import { inUnits } from "./units.js";
  * @property {import("./camera.js").Camera} camera
  * @property {number} position
  * @property {number} now
+ * @property {import("../wire.js").Act[]} acts what was done by hand
  * @property {boolean} future whether what is still to come is drawn, faintly
  * @property {number} selected row of the selected node, or -1
  * @property {ReadonlySet<number>} related rows that belong to the selected node: its quorum
@@ -68,6 +69,7 @@ export class Diagram {
     this.marks.drawPresent(ink);
     if (scene.stressed >= 0) this.arrows.stress(ink, scene.stressed);
     ink.restore();
+    this.#acts();
     this.#present();
     this.#names();
   }
@@ -208,7 +210,7 @@ export class Diagram {
     const middle = (Math.max(x1, GUTTER) + Math.min(x2, this.scene.camera.width)) / 2;
     ink.font = this.scene.font(11, "600");
     ink.textAlign = "center";
-    ink.fillStyle = this.scene.colour("on-inside") || "#ffffff";
+    ink.fillStyle = this.scene.colour("paper");
     ink.fillText(`#${fence}`, middle, y + 4);
   }
 
@@ -251,6 +253,22 @@ export class Diagram {
     ink.strokeRect(x, y - height / 2, width, height);
   }
 
+  /** A small triangle at the axis for all that was done by hand. */
+  #acts() {
+    const { ink } = this;
+    const { camera, acts, colour, position, future } = this.scene;
+    ink.fillStyle = colour("ink");
+    ink.beginPath();
+    for (const act of acts) {
+      const x = camera.x(act.t);
+      if ((act.after > position && !future) || x < GUTTER - 8 || x > camera.width) continue;
+      ink.moveTo(x - 6, AXIS - 6);
+      ink.lineTo(x + 6, AXIS - 6);
+      ink.lineTo(x, AXIS + 3);
+    }
+    ink.fill();
+  }
+
   #present() {
     const { ink } = this;
     const { camera, colour, now, font, model } = this.scene;
@@ -262,7 +280,7 @@ export class Diagram {
     ink.moveTo(x, AXIS - 4);
     ink.lineTo(x, camera.height);
     ink.stroke();
-    const text = inUnits(now, model.header);
+    const text = inUnits(now, model.header, 2);
     ink.font = font(11, "600");
     const half = Math.max(14, ink.measureText(text).width / 2 + 6);
     ink.fillStyle = colour("accent");
