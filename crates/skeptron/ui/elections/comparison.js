@@ -1,5 +1,6 @@
 // The elections side by side: best, average and worst case, claim beside measurement.
 import { h, complaint } from "../lib/dom.js";
+import { commandLine } from "../lib/command.js";
 import { field, entry } from "../lib/form.js";
 import { download } from "../lib/files.js";
 import { job } from "../lib/job.js";
@@ -8,7 +9,7 @@ import { legend } from "../lib/legend.js";
 import { logOf, seriesOf } from "../compare/figures.js";
 import { looks, nthLook } from "../compare/look.js";
 import { sizesOf, whole, withPresets } from "../compare/question.js";
-import { axisControls, axisOf, commandLine, oncePerMoment, plotPanel, sizesIn, verdictOf } from "../compare/results.js";
+import { axisControls, axisOf, oncePerMoment, plotPanel, sizesIn, verdictOf } from "../compare/results.js";
 import { csv, resultTable } from "../compare/table.js";
 
 /** @typedef {import("../wire.js").CompareRow} Row */
@@ -85,7 +86,7 @@ export function electionComparison(comparison, infos, changed) {
   } });
   const table = resultTable({ figureTitle: (figure) => FIGURE_TITLES[figure] ?? figure, cases: true });
   const verdict = h("p", { class: "verdict", role: "status", "data-test": "verdict" });
-  const command = commandLine();
+  const command = h("div");
   const run = h("button", { type: "submit", class: "primary", "data-test": "compare-run" }, "Compare");
   const work = job({ name: "Comparison", changed: (running) => { run.disabled = running; } });
   const problem = h("div");
@@ -111,6 +112,7 @@ export function electionComparison(comparison, infos, changed) {
       const body = { elections: true, algorithms: included().map((info) => info.name), nodes: sizesOf(comparison.sizes), seeds: whole(comparison.seeds, "Seeds") };
       [rows, curves] = [[], []];
       verdict.replaceChildren();
+      command.replaceChildren();
       names.fill(included().map((info) => ({ name: info.name, hint: info.title, ...(look.get(info.name) ?? nthLook(0)) })));
       draw();
       changed();
@@ -120,7 +122,7 @@ export function electionComparison(comparison, infos, changed) {
       } }, result: (result) => {
         ({ rows, curves } = result);
         verdict.replaceChildren(...verdictOf(rows));
-        command.show(result.command);
+        command.replaceChildren(commandLine(result.command));
         draw();
       } });
     } catch (error) {
@@ -155,7 +157,7 @@ export function electionComparison(comparison, infos, changed) {
       h("section", { class: "panel" },
         h("div", { class: "toolbar" }, h("h2", {}, "Claim beside measurement"), h("span", { class: "grow" }),
           h("button", { type: "button", "data-test": "csv", onclick: () => download("elections.csv", csv(rows), "text/csv") }, "Download CSV")),
-        verdict, table.element, command.element)),
+        verdict, table.element, command)),
     compare,
     end() {
       work.cancel();

@@ -2,7 +2,7 @@
 import { h, clear, complaint } from "../lib/dom.js";
 import { getText, postJson, stream } from "../lib/api.js";
 import { href } from "../lib/address.js";
-import { commandLine } from "../compare/results.js";
+import { commandLine } from "../lib/command.js";
 import { drawing } from "../quorums/drawing.js";
 import { checkParams, playParams, simOf, situationNow } from "./question.js";
 
@@ -20,9 +20,9 @@ export function preview({ known }) {
   const picture = drawing();
   const summary = h("div", { class: "election-summary", "aria-live": "polite", "data-test": "summary" });
   const links = h("div", { class: "toolbar" });
-  const command = commandLine();
+  const command = h("div");
   const sheet = h("div", { class: "election-diagram scroll", tabindex: 0, role: "region", "aria-label": "Space-time diagram of the election" }, picture.element);
-  const element = h("div", { class: "election-preview" }, summary, links, sheet, command.element);
+  const element = h("div", { class: "election-preview" }, summary, links, sheet, command);
   /** @type {AbortController | undefined} */
   let asked;
 
@@ -46,14 +46,14 @@ export function preview({ known }) {
       picture.show(svg);
       // Wide diagrams shrink only as far as their text stays legible; then they scroll.
       picture.element.style.minWidth = `${Math.round(widthOf(svg) * 0.8)}px`;
-      command.show(header.command);
+      command.replaceChildren(...(header.command ? [commandLine(header.command)] : []));
       sheet.hidden = false;
     } catch (error) {
       if (mine.signal.aborted) return;
       clear(summary);
       summary.append(complaint(error));
       sheet.hidden = true;
-      command.show(null);
+      clear(command);
     }
   };
 
