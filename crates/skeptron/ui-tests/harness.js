@@ -42,6 +42,41 @@ export function site(...command) {
 }
 
 /**
+ * Something of a view by the name that it gives to tests.
+ * @param {Page} page
+ * @param {string} name
+ */
+export function part(page, name) {
+  return page.locator(`[data-test="${name}"]`);
+}
+
+/**
+ * The file that something offers.
+ * @param {Page} page
+ * @param {() => Promise<void>} deed
+ * @returns {Promise<{ name: string, text: string }>}
+ */
+export async function downloaded(page, deed) {
+  const [file] = await Promise.all([page.waitForEvent("download"), deed()]);
+  const chunks = [];
+  for await (const chunk of await file.createReadStream()) chunks.push(chunk);
+  return { name: file.suggestedFilename(), text: Buffer.concat(chunks).toString() };
+}
+
+/**
+ * The part of a page's address that makes its view, once the page has noted what the pattern says.
+ * @param {Page} page
+ * @param {RegExp} pattern
+ * @returns {Promise<string>}
+ */
+export async function link(page, pattern) {
+  await page.waitForURL(pattern);
+  // What is shown is noted a few times a second: what comes last must be in it, too.
+  await page.waitForTimeout(400);
+  return new URL(page.url()).hash;
+}
+
+/**
  * Until a view is there.
  * @param {Page} page
  * @param {string} view

@@ -1,20 +1,11 @@
 // Play as the tests use it: by its buttons and keys, and by what it shows.
-import { shown } from "./harness.js";
+import { downloaded, part, shown } from "./harness.js";
 
 /** @typedef {import("playwright-core").Page} Page */
 /** @typedef {{ where: string, told: string, nodes: string, lamps: string, counters: string, topology: string, picture: string }} Sight */
 
 /** What the page still asks the server about the nodes' states. @type {WeakMap<Page, Set<unknown>>} */
 const questions = new WeakMap();
-
-/**
- * Something of Play by the name that it gives to tests.
- * @param {Page} page
- * @param {string} name
- */
-export function part(page, name) {
-  return page.locator(`[data-test="${name}"]`);
-}
 
 /**
  * Opens a run that stands still, and waits until all of it is there.
@@ -109,11 +100,9 @@ export async function steps(page) {
  */
 export async function exported(page, format = "jsonl") {
   await part(page, "play-export-open").click();
-  const [file] = await Promise.all([page.waitForEvent("download"), part(page, `export-${format}`).click()]);
-  const chunks = [];
-  for await (const chunk of await file.createReadStream()) chunks.push(chunk);
+  const file = await downloaded(page, () => part(page, `export-${format}`).click());
   await page.keyboard.press("Escape");
-  return { name: file.suggestedFilename(), text: Buffer.concat(chunks).toString() };
+  return file;
 }
 
 /**

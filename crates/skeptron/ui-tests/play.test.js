@@ -1,7 +1,7 @@
 // Play: a run goes forward and back, is changed by hand, and is passed on as a link or a file.
 import assert from "node:assert/strict";
-import { site } from "./harness.js";
-import { drop, exported, frames, goTo, openRun, part, sight, steps, told } from "./play.js";
+import { link, part, site } from "./harness.js";
+import { drop, exported, frames, goTo, openRun, sight, steps, told } from "./play.js";
 
 const lab = site("lab");
 
@@ -79,10 +79,8 @@ lab.test("a link reproduces algorithm, options, what was done, position and sele
   await part(page, "play-forward").click();
   await part(page, "node-2").click();
   const before = await sight(page);
-  await page.waitForURL(/select=2/);
-  await page.waitForTimeout(600);
 
-  const again = await openRun(open, new URL(page.url()).hash);
+  const again = await openRun(open, await link(page, /select=2/));
   await part(again, "node-2").and(again.locator('[aria-pressed="true"]')).waitFor();
   const after = await sight(again);
   assert.deepEqual({ ...after, picture: "" }, { ...before, picture: "" });
@@ -147,8 +145,7 @@ lab.test("an exported run is imported by drop, and plays", async (open) => {
   await goTo(other, count);
   const { nodes, told: words } = await sight(other);
   assert.deepEqual({ nodes, told: words }, { nodes: end.nodes, told: end.told });
-  await other.waitForURL(/trace=/);
-  const third = await openRun(open, new URL(other.url()).hash);
+  const third = await openRun(open, await link(other, /trace=/));
   assert.equal(await steps(third), count);
 });
 

@@ -1,6 +1,6 @@
 // The gallery.
 import assert from "node:assert/strict";
-import { shown, site } from "./harness.js";
+import { link, shown, site } from "./harness.js";
 
 const lab = site("lab");
 
@@ -36,9 +36,8 @@ lab.test("it is searched by words and by algorithm, and the address keeps that",
   await page.getByLabel("Algorithm").selectOption("maekawa");
   const found = await shown();
   assert(found.length > 0 && found.length < all);
-  await page.waitForURL(/algorithm=maekawa/);
 
-  const again = await open(new URL(page.url()).hash);
+  const again = await open(await link(page, /algorithm=maekawa/));
   await again.locator(".card:visible").first().waitFor();
   assert.deepEqual(await again.locator(".card:visible h3").allTextContents(), found);
 });

@@ -31,7 +31,7 @@ const LAYOUTS = {
  * @param {AlgorithmInfo[]} infos
  * @param {CheckRequest} first
  * @param {{ changed: (request: CheckRequest) => void, run: (request: CheckRequest) => void }} does
- * @returns {{ element: HTMLElement, request: () => CheckRequest, busy: (running: boolean) => void }}
+ * @returns {HTMLElement}
  */
 export function questionForm(infos, first, does) {
   let request = first;
@@ -65,11 +65,7 @@ export function questionForm(infos, first, does) {
     about.replaceChildren(...aboutAlgorithm(info()));
   };
   build();
-  return {
-    element,
-    request: () => request,
-    busy: (running) => { button.textContent = running ? "Check again" : "Check"; },
-  };
+  return element;
 }
 
 /**
@@ -198,7 +194,7 @@ function aboutAlgorithm(info) {
   }
   const { of, flaw, breaks } = info.broken;
   return [h("div", { class: "notice unsure small", "data-test": "flaw" },
-    h("strong", {}, "Broken on purpose. "), `This is ${of}, but ${flaw}. That breaks its ${breaks}. `,
+    h("strong", {}, "Broken on purpose. "), `A variant of ${of}: ${flaw}. That breaks its ${breaks}. `,
     "The fields above ask the question that refutes it.")];
 }
 

@@ -3,7 +3,7 @@ import { short, rangeFar } from "../lib/axes.js";
 
 /** @typedef {import("../wire.js").CompareRow} Row */
 /** @typedef {import("../wire.js").CompareCurve} Curve */
-/** @typedef {{ name: string, title: string, unit: string, load: string, kind: string, text: string }} Figure */
+/** @typedef {{ name: string, title: string, unit: string, axis?: string, load: string, kind: string, text: string }} Figure `axis` is what the unit is of, where it does not say so itself */
 
 /** Who asks how often. */
 export const LOADS = [
@@ -32,11 +32,11 @@ export const FIGURES = [
     text: "A uniformly chosen node asks, enters and leaves; the next one asks 100 units later. A token that circulates for ever is counted meanwhile, too." },
   { name: "messages_again", title: "Messages, lone requester, again", unit: "messages per entry", load: "again", kind: "messages",
     text: "The lone requester asks again and again. Who keeps the token, or the permissions, pays nothing any more." },
-  { name: "client_delay_first", title: "Client delay, first entry", unit: "units of T", load: "first", kind: "delay",
+  { name: "client_delay_first", title: "Client delay, first entry", unit: "T", axis: "delay in T", load: "first", kind: "delay",
     text: "From the request to the entry with nobody to wait for: a question and its answer take 2 T. On a tree the token comes hop by hop, on a ring from wherever it is." },
-  { name: "client_delay_again", title: "Client delay, again", unit: "units of T", load: "again", kind: "delay",
+  { name: "client_delay_again", title: "Client delay, again", unit: "T", axis: "delay in T", load: "again", kind: "delay",
     text: "The same once the requester has been in before." },
-  { name: "sync_delay", title: "Synchronisation delay, saturated", unit: "units of T", load: "saturated", kind: "delay",
+  { name: "sync_delay", title: "Synchronisation delay, saturated", unit: "T", axis: "delay in T", load: "saturated", kind: "delay",
     text: "From an exit to the next entry while somebody waits: at best 1 T, one message from who leaves to who enters; whoever must ask a third node pays 2 T." },
   { name: "throughput", title: "Throughput, saturated", unit: "entries per unit", load: "saturated", kind: "throughput",
     text: "The law is 1 / (synchronisation delay + E), with E the time inside." },
@@ -60,13 +60,21 @@ export function inWords(row, unit = "") {
   return `${who}${measured}${row.claim ? `; claim ${claimText(row)}${verdict(row.holds)}` : ""}`;
 }
 
-/** @param {Row} row */
+/**
+ * What was measured, with its interval.
+ * @param {Row} row
+ * @returns {string}
+ */
 export function measuredText({ measured }) {
   if (!measured) return "–";
   return short(measured.mean) + (measured.half_width > 0 ? ` ± ${short(measured.half_width)}` : "");
 }
 
-/** The formula and its value. @param {Row} row */
+/**
+ * The formula and its value.
+ * @param {Row} row
+ * @returns {string}
+ */
 export function claimText({ claim }) {
   if (!claim) return "–";
   const value = claim.low === claim.high ? short(claim.low)
@@ -108,6 +116,7 @@ export function seriesOf(name, look, rows, curve, unit) {
  * Whether the y axis of these series is to be logarithmic.
  * @param {"auto" | "log" | "linear"} wanted
  * @param {import("../lib/plot.js").Series[]} series
+ * @returns {boolean}
  */
 export function logOf(wanted, series) {
   if (wanted !== "auto") return wanted === "log";

@@ -87,8 +87,10 @@ export function sizesOf(text) {
 }
 
 /**
+ * A whole number above 0, or a complaint that names the field.
  * @param {string} text
  * @param {string} name
+ * @returns {number}
  */
 export function whole(text, name) {
   const number = Number(text);
@@ -186,5 +188,5 @@ function algorithmTicks(question, infos, looks, changed) {
     h("div", { class: "toolbar" },
       h("button", { type: "button", class: "small", onclick: () => setAll(true), "data-test": "all" }, "All"),
       h("button", { type: "button", class: "small", onclick: () => setAll(false), "data-test": "none" }, "None")),
-    families);
+    h("div", { class: "families" }, families));
 }

@@ -33,6 +33,7 @@ export function sightOf(params) {
 }
 
 /**
+ * The kind of axis that a text names; `auto` if none.
  * @param {string | null} text
  * @returns {Axis}
  */
@@ -41,12 +42,16 @@ export function axisOf(text) {
 }
 
 /**
+ * What of it differs from a first visit.
  * @param {Sight} sight
  * @returns {Record<string, string>}
  */
 export function paramsOfSight({ loads, kinds, x, y, hidden }) {
+  const differs = (/** @type {Set<string>} */ now, /** @type {string[]} */ first) => now.size !== first.length || first.some((name) => !now.has(name));
   return {
-    loads: [...loads].join(","), kinds: [...kinds].join(","), x, y,
+    ...(differs(loads, FIRST_LOADS) ? { loads: [...loads].join(",") } : {}),
+    ...(differs(kinds, ALL_KINDS) ? { kinds: [...kinds].join(",") } : {}),
+    ...(x !== "log" ? { x } : {}), ...(y !== "auto" ? { y } : {}),
     ...(hidden.size > 0 ? { hide: [...hidden].join(",") } : {}),
   };
 }
@@ -158,8 +163,10 @@ function visibleFigures({ loads, kinds }) {
 }
 
 /**
+ * A plot with its title, what there is to see, and a button that saves it.
  * @param {import("./figures.js").Figure} figure
  * @param {import("../lib/plot.js").Plot | undefined} drawn
+ * @returns {HTMLElement}
  */
 export function plotPanel({ name, title, text }, drawn) {
   return h("figure", { class: "panel plot-panel", "data-figure": name },
@@ -185,12 +192,16 @@ function pictureOf(figure, rows, curves, shown, looks, sight) {
     return look && own.length > 0 ? [seriesOf(name, look, own, curve, figure.unit)] : [];
   });
   return {
-    title: figure.title, xLabel: "nodes N", yLabel: figure.unit, series,
+    title: figure.title, xLabel: "nodes N", yLabel: figure.axis ?? figure.unit, series,
     xLog: sight.x === "log", yLog: logOf(sight.y, series), xMarks: sizesIn(rows),
   };
 }
 
-/** @param {Row[]} rows */
+/**
+ * The sizes that were measured, ascending.
+ * @param {Row[]} rows
+ * @returns {number[]}
+ */
 export function sizesIn(rows) {
   return [...new Set(rows.map((row) => row.nodes))].sort((a, b) => a - b);
 }
@@ -208,7 +219,10 @@ export function verdictOf(rows) {
   return [h("span", { class: "chip bad" }, `✗ ${missed} of ${judged.length} claims missed`)];
 }
 
-/** The command that asks the same, to be copied. */
+/**
+ * The command that asks the same, to be copied; hidden while there is none.
+ * @returns {{ element: HTMLElement, show: (text: string | null) => void }}
+ */
 export function commandLine() {
   const code = h("code", { "data-test": "command" });
   const button = h("button", { type: "button", class: "small", "data-test": "copy-command", onclick: async () => {
@@ -250,8 +264,10 @@ function sightControls(sight, changed) {
 }
 
 /**
- * @param {{ x: Axis, y: Axis }} sight
- * @param {() => void} changed
+ * The choice between linear and logarithmic axes.
+ * @param {{ x: Axis, y: Axis }} sight is changed in place
+ * @param {() => void} changed is told afterwards
+ * @returns {HTMLElement}
  */
 export function axisControls(sight, changed) {
   const scales = [{ value: "log", title: "log" }, { value: "linear", title: "linear" }];
@@ -267,6 +283,7 @@ export function axisControls(sight, changed) {
 /**
  * Does something soon, however often it is asked for: rows may come faster than they can be drawn.
  * @param {() => void} deed
+ * @returns {{ ask: () => void, cancel: () => void }}
  */
 export function oncePerMoment(deed) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */

@@ -22,7 +22,8 @@ export function show(root, address) {
   const noteNow = () => note("compare", { ...paramsOf(asked), ...paramsOfSight(sight) });
 
   const run = h("button", { type: "submit", class: "primary", "data-test": "run" }, "Run");
-  const stale = h("p", { class: "small muted", hidden: true, role: "status" }, "Changed since the last run.");
+  // It keeps its place while it is not seen, so that nothing moves under a pointer that is about to press.
+  const stale = h("span", { class: "small muted stale", role: "status" }, "Changed since the last run");
   const work = job({ name: "Comparison", changed: (running) => { run.disabled = running; } });
   const shown = results(sight, noteNow);
   const form = h("form", { class: "panel compare-form", "data-test": "question", onsubmit: (/** @type {Event} */ event) => {
@@ -36,7 +37,7 @@ export function show(root, address) {
   root.append(page);
 
   const compare = () => {
-    stale.hidden = true;
+    stale.classList.remove("seen");
     shown.complain(null);
     let request;
     try {
@@ -57,7 +58,7 @@ export function show(root, address) {
     const infos = all.filter((info) => info.kind === "mutex" && !info.broken);
     const look = looks(infos);
     shown.dress(infos, look);
-    form.append(questionForm(question, infos, look, () => { stale.hidden = false; }),
+    form.append(questionForm(question, infos, look, () => stale.classList.add("seen")),
       h("div", { class: "compare-run" }, h("div", { class: "toolbar" }, run, stale), work.element));
     compare();
   }).catch((error) => {

@@ -22,13 +22,16 @@ const SIZES = [
   { value: "4,8,16", title: "4, 8, 16" }, { value: "3,4,5,6,7,8", title: "3 … 8, each" }, { value: "4,8,16,32", title: "4 … 32, doubling" },
 ];
 
-/** Plots with one series for each algorithm: of its situations the one that is extreme at each N. */
+/**
+ * Plots with one series for each algorithm: of its situations the one that is extreme at each N.
+ * @type {{ name: string, title: string, figure: "messages" | "time", most: boolean, unit: string, axis?: string, text: string }[]}
+ */
 const OVERVIEWS = [
   { name: "election-costliest", title: "Messages, costliest situation of each", figure: "messages", most: true, unit: "messages",
     text: "All kinds of messages, in whichever published situation takes most: up to N³ where all flood a complete network, N² where everybody asks everybody, N log N or N round a ring." },
   { name: "election-cheapest", title: "Messages, cheapest situation of each", figure: "messages", most: false, unit: "messages",
     text: "In whichever takes least: in proportion to N for most, since everybody has to hear of the leader." },
-  { name: "election-longest", title: "Time, longest situation of each", figure: "time", most: true, unit: "units of T",
+  { name: "election-longest", title: "Time, longest situation of each", figure: "time", most: true, unit: "T", axis: "time in T",
     text: "From the call until everybody knows the leader. Who asks everybody at once is done in a few T at any N; a ring takes its rounds." },
 ];
 
@@ -93,7 +96,7 @@ export function electionComparison(comparison, infos, changed) {
     const axes = { xLabel: "nodes N", xLog: comparison.x === "log", xMarks: sizesIn(rows) };
     for (const { overview, drawn } of overviews) {
       const series = shown().flatMap((info) => extremes(info.name, overview, rows, look.get(info.name)));
-      drawn.show({ title: overview.title, yLabel: overview.unit, yLog: logOf(comparison.y, series), series, ...axes });
+      drawn.show({ title: overview.title, yLabel: overview.axis ?? overview.unit, yLog: logOf(comparison.y, series), series, ...axes });
     }
     for (const one of details) {
       one.element.hidden = !shown().includes(one.info);

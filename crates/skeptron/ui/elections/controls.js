@@ -2,7 +2,7 @@
 import { h } from "../lib/dom.js";
 import { field, choice, entry, algorithmChoices } from "../lib/form.js";
 import { withPresets } from "../compare/question.js";
-import { MOST_NODES, paramsOf, setUp, situationsOf, within } from "./question.js";
+import { MOST_NODES, setUp, situationNow, situationsOf, within } from "./question.js";
 import { topology } from "./topology.js";
 
 /** @typedef {import("./question.js").Question} Question */
@@ -15,8 +15,8 @@ const RINGS = [
 ];
 const GRAPHS = ["complete", "ring", "line", "star", "grid", "hypercube"].map((value) => ({ value, title: value }));
 const DETECTORS = [
-  { value: "perfect:2", title: "perfect, after 2" }, { value: "perfect:0.5", title: "perfect, fast" }, { value: "perfect:8", title: "perfect, slow" },
-  { value: "imperfect:2,0.02", title: "imperfect, seldom wrong" }, { value: "imperfect:2,0.2", title: "imperfect, often wrong" },
+  { value: "perfect:2", title: "perfect" }, { value: "perfect:0.5", title: "perfect, fast" }, { value: "perfect:8", title: "perfect, slow" },
+  { value: "imperfect:2,0.02", title: "seldom wrong" }, { value: "imperfect:2,0.2", title: "often wrong" },
 ];
 const LATENCIES = [
   { value: "1", title: "constant 1" }, { value: "uniform:0.5..1.5", title: "uniform 0.5 … 1.5" }, { value: "exp:1", title: "exponential" },
@@ -45,7 +45,7 @@ export function controls(infos, changed) {
     set({ [name]: now.includes(node) ? now.filter((other) => other !== node) : [...now, node].sort((a, b) => a - b) });
   } });
   const form = electionForm(infos, set);
-  const legend = h("p", { class: "small muted" });
+  const legend = h("p", { class: "small muted election-legend" });
   const situations = situationTable((name) => {
     const made = setUp(question, infoOf(), name);
     if (made) changed(made);
@@ -134,8 +134,8 @@ function electionForm(infos, set) {
     ring,
     { element: network, show: (/** @type {Question} */ question) => { graph.value = question.graph; } },
     text("detector", "Failure detector", DETECTORS, "perfect:DELAY, or imperfect:DELAY,RATE,LASTING"),
-    text("latency", "Latency of a message", LATENCIES, "A distribution, or three-dc"),
-    time("call", "Call at", "suspicion", "When the initiators call; empty: when they suspect the leader, or at 0 if nobody can be suspected"),
+    text("latency", "Latency", LATENCIES, "How long a message takes: a distribution, or three-dc"),
+    time("call", "Call at", "auto", "When the initiators call; empty: when they suspect the leader, or at 0 if nobody can be suspected"),
     time("crashAt", "Crash at", "0", "When the crossed nodes stop"),
     time("back", "Back at", "never", "When they restart; empty for never"),
     time("seed", "Seed", "1", "Determines all chance"),
@@ -156,7 +156,7 @@ function electionForm(infos, set) {
  * @param {(situation: string) => void} chosen
  */
 function situationTable(chosen) {
-  const element = h("div", { class: "scroll" });
+  const element = h("div", { class: "scroll election-situations" });
   let shown = "";
   const fill = (/** @type {Info} */ info) => {
     shown = info.name;
@@ -173,19 +173,11 @@ function situationTable(chosen) {
     /** @param {Question} question @param {Info} info */
     show(question, info) {
       if (shown !== info.name) fill(info);
+      const now = situationNow(question, info)?.name;
       for (const button of element.querySelectorAll("button")) {
-        const made = setUp(question, info, button.dataset.situation ?? "");
-        button.disabled = made === null;
-        button.setAttribute("aria-pressed", String(made !== null && isSame(made, question)));
+        button.disabled = setUp(question, info, button.dataset.situation ?? "") === null;
+        button.setAttribute("aria-pressed", String(button.dataset.situation === now));
       }
     },
   };
-}
-
-/**
- * @param {Question} a
- * @param {Question} b
- */
-function isSame(a, b) {
-  return JSON.stringify(paramsOf(a)) === JSON.stringify(paramsOf(b));
 }

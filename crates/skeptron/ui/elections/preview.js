@@ -4,7 +4,7 @@ import { getText, postJson, stream } from "../lib/api.js";
 import { href } from "../lib/address.js";
 import { commandLine } from "../compare/results.js";
 import { drawing } from "../quorums/drawing.js";
-import { checkParams, playParams, simOf } from "./question.js";
+import { checkParams, playParams, simOf, situationNow } from "./question.js";
 
 /** @typedef {import("../wire.js").RunHeader} RunHeader */
 /** @typedef {import("../wire.js").RunEnd} RunEnd */
@@ -33,7 +33,7 @@ export function preview({ known }) {
     clear(links);
     links.append(
       h("a", { class: "button primary", href: href("play", playParams(sim)), "data-test": "open-in-play" }, "Open in Play"),
-      h("a", { class: "button", href: href("check", checkParams(question, info)), "data-test": "open-in-check" }, "Check every interleaving"));
+      h("a", { class: "button", href: href("check", checkParams(question, info)), "data-test": "open-in-check" }, info.broken ? "Refute it in Check" : "Check every interleaving"));
     try {
       const { id } = await postJson("/lab/runs", { sim }, { signal: mine.signal });
       const { header, end } = await ended(id, mine.signal);
@@ -41,7 +41,7 @@ export function preview({ known }) {
       if (mine.signal.aborted) return;
       known(header, leaderOf(end));
       clear(summary);
-      summary.append(...summaryOf(end));
+      summary.append(...summaryOf(end, situationNow(question, info)));
       picture.show(svg);
       // Wide diagrams shrink only as far as their text stays legible; then they scroll.
       picture.element.style.minWidth = `${Math.round(widthOf(svg) * 0.8)}px`;
@@ -106,14 +106,17 @@ function leaderOf(end) {
 
 /**
  * @param {RunEnd} end
+ * @param {import("./question.js").Situation | undefined} situation
  * @returns {HTMLElement[]}
  */
-function summaryOf(end) {
+function summaryOf(end, situation) {
   const leader = leaderOf(end);
   const figure = (/** @type {string} */ name) => end.figures.find((one) => one.name === name);
-  const judged = (/** @type {string} */ name, /** @type {string} */ title) => {
+  const judged = (/** @type {"messages" | "time"} */ name, /** @type {string} */ title) => {
     const found = figure(name);
-    return found ? tile(title, String(found.measured), claimSaid(found.claimed, found.holds)) : null;
+    // Of means over random rings a single run is no judge: the formula is shown alone.
+    const claimed = found?.claimed?.replace(/ when .*$/, "") ?? situation?.[name] ?? null;
+    return found ? tile(title, String(found.measured), claimSaid(claimed, found.holds)) : null;
   };
   const tiles = [tile("Leader", leader === null ? "nobody" : `★ P${leader}`, ""), judged("messages", "Messages"), judged("time", "Time, in T")];
   const lamps = end.lamps.filter((lamp) => lamp.holds !== null).map(({ property, holds, detail }) =>
@@ -129,7 +132,7 @@ function summaryOf(end) {
  * @param {boolean | null} holds
  */
 function claimSaid(claimed, holds) {
-  if (claimed === null) return "no figure is published for this situation";
+  if (claimed === null) return "no claim for this situation";
   return `claim ${claimed}${holds === null ? "" : holds ? " ✓" : " ✗ missed"}`;
 }
 

@@ -1,4 +1,5 @@
 // What election is run: in the address, as options of the simulator, and the situations of the papers.
+import { fromOptions, toParams } from "../check/question.js";
 
 /**
  * @typedef {object} Question
@@ -117,12 +118,13 @@ export function playParams(sim) {
 }
 
 /**
- * The same system in Check, as small as a search has to be.
+ * The same system in Check, as small as a search has to be; of a broken variant, what refutes it.
  * @param {Question} question
  * @param {Info} info
- * @returns {Record<string, string>}
+ * @returns {URLSearchParams | Record<string, string>}
  */
 export function checkParams({ algorithm, nodes, crashed, back, ring, graph }, info) {
+  if (info.broken) return toParams(fromOptions(algorithm, info.broken.refuted_by));
   /** @type {Record<string, string>} */
   const params = { algorithm, nodes: String(Math.min(nodes, 3)) };
   if (crashed.length > 0) params.crashes = "1";
@@ -168,7 +170,7 @@ const SET_UPS = {
   },
   ring: {
     "one initiator": (n) => highestDown(n, [1]),
-    "two initiators": (n) => highestDown(n, [1, Math.max(2, Math.ceil(n / 2))]),
+    "two initiators": (n) => highestDown(n, [1, 2]),
     "nobody down": () => oneCalls(1),
   },
   "chang-roberts": {
@@ -183,7 +185,7 @@ const SET_UPS = {
   "hirschberg-sinclair": {
     ascending: () => ALL_CALL,
     average: () => ({ ...ALL_CALL, ring: "random:1" }),
-    "one initiator": () => oneCalls(1),
+    "one initiator": (n) => oneCalls(n),
   },
   invitation: {
     best: (n) => highestDown(n, [1]),
@@ -208,4 +210,18 @@ export function setUp(question, info, situation) {
   if (!make) return null;
   const plain = { ring: FIRST.ring, graph: FIRST.graph, detector: FIRST.detector, latency: FIRST.latency, crashAt: "0", back: "" };
   return { ...question, ...plain, ...make(question.nodes) };
+}
+
+/**
+ * The situation that a question is, if it is one of which figures are published.
+ * @param {Question} question
+ * @param {Info} info
+ * @returns {Situation | undefined}
+ */
+export function situationNow(question, info) {
+  const asked = JSON.stringify(paramsOf(question));
+  return situationsOf(info).find(({ name }) => {
+    const made = setUp(question, info, name);
+    return made !== null && JSON.stringify(paramsOf(made)) === asked;
+  });
 }

@@ -5,6 +5,8 @@ import { DELIVERED, LOST, lowerBound } from "./model.js";
 const MOST_ARROWS = 3000;
 const MOST_HEADS = 2000;
 const MOST_LABELS = 700;
+/** More than this are drawn finer. */
+const MANY = 250;
 const HEAD = 8;
 /** How far apart messages are drawn that take the same way at the same time. */
 const TWIN = 7;
@@ -29,39 +31,64 @@ export class Arrows {
     this.first = 0;
     this.last = 0;
     this.stride = 1;
+    /** How many messages are in sight. */
+    this.count = 0;
   }
 
-  /** Finds out which messages are in sight. */
+  /** Finds out which messages are in sight, and how many of them can be drawn. */
   look() {
-    const { model, camera, position, future } = this.scene;
-    const { messages } = model;
-    const earliest = camera.t0 - Math.max(messages.longest, model.header.ticks_per_unit);
-    this.first = lowerBound(messages.sent, model.positionAt(earliest - 1));
-    const latest = model.positionAt(camera.t(camera.width));
-    this.last = lowerBound(messages.sent, future ? latest : Math.min(latest, position));
+    const { camera } = this.scene;
+    this.#between(camera.t(0), camera.t(camera.width));
+    this.count = this.last - this.first;
     this.stride = 1;
-    while ((this.last - this.first) / this.stride > MOST_ARROWS) this.stride *= 2;
+    while (this.count / this.stride > MOST_ARROWS) this.stride *= 2;
   }
 
-  /** @param {CanvasRenderingContext2D} ink */
-  draw(ink) {
-    const { model, colour } = this.scene;
-    const count = this.last - this.first;
+  /** Whether there are so many that scrolling should draw only what is new. */
+  get dense() {
+    return this.count > MOST_LABELS;
+  }
+
+  /**
+   * Finds the messages that are on their way between two times.
+   * @param {number} from
+   * @param {number} to
+   */
+  #between(from, to) {
+    const { model, position, future } = this.scene;
+    const { messages } = model;
+    const earliest = from - Math.max(messages.longest, model.header.ticks_per_unit);
+    this.first = lowerBound(messages.sent, model.positionAt(earliest - 1));
+    const latest = model.positionAt(to);
+    this.last = lowerBound(messages.sent, future ? latest : Math.min(latest, position));
+  }
+
+  /**
+   * Draws the messages between two places of the diagram.
+   * @param {CanvasRenderingContext2D} ink
+   * @param {number} left
+   * @param {number} right
+   */
+  draw(ink, left, right) {
+    const { model, colour, camera } = this.scene;
+    const { count } = this;
+    this.#between(camera.t(left), camera.t(right));
     for (let label = 0; label < model.messages.labels.length; label++) {
       ink.strokeStyle = colour(`series-${(label % 8) + 1}`);
       ink.fillStyle = ink.strokeStyle;
-      ink.lineWidth = count > MOST_HEADS ? 0.7 : 1.5;
+      ink.lineWidth = count > MOST_HEADS ? 0.7 : count > MANY ? 1 : 1.5;
       if (this.scene.future) {
         ink.globalAlpha = 0.22;
         this.#lines(ink, label, true);
       }
       // Where arrows lie close together, the bars below them must still be seen.
-      ink.globalAlpha = count > MOST_HEADS ? 0.45 : 1;
+      ink.globalAlpha = count > MOST_HEADS ? 0.45 : count > MANY ? 0.7 : 1;
       this.#lines(ink, label, false);
       ink.globalAlpha = 1;
       if (count <= MOST_HEADS) this.#heads(ink, label);
     }
-    if (count <= MOST_LABELS) this.#labels(ink);
+    if (!this.dense) this.#labels(ink);
+    this.#between(camera.t(0), camera.t(camera.width));
   }
 
   /**

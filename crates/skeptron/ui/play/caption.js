@@ -13,8 +13,9 @@ export class Caption {
     this.back = h("button", { type: "button", class: "icon", title: "The note before", "aria-label": "The note before", "data-test": "note-back", onclick: () => this.#go(-1) }, "‹");
     this.next = h("button", { type: "button", class: "icon", title: "The next note", "aria-label": "The next note", "data-test": "note-next", onclick: () => this.#go(1) }, "›");
     this.count = h("span", { class: "small muted nowrap" });
+    this.walk = h("div", { class: "play-note-walk" }, this.back, this.count, this.next);
     this.note = h("div", { class: "notice play-note", hidden: true },
-      h("div", { class: "play-note-text" }, this.title, " ", this.text), h("div", { class: "play-note-walk" }, this.back, this.count, this.next));
+      h("div", { class: "play-note-text" }, this.title, " ", this.text), this.walk);
     this.words = h("span", { "data-test": "play-told" });
     this.time = h("span", { class: "mono play-time" });
     this.line = h("div", { class: "play-told" }, this.time, this.words);
@@ -29,27 +30,27 @@ export class Caption {
 
   /**
    * Takes the notes of a scenario, or none.
-   * @param {import("../wire.js").GalleryItem | null} item
+   * @param {Pick<import("../wire.js").GalleryItem, "title" | "summary" | "notes"> | undefined} item
    */
   tell(item) {
     this.note.hidden = !item;
     this.title.textContent = item ? `${item.title}.` : "";
     this.summary = item?.summary ?? "";
     this.notes = (item?.notes ?? []).toSorted((a, b) => a.at - b.at);
+    this.walk.hidden = this.notes.length === 0;
     this.until = Infinity;
   }
 
   /**
    * @param {import("./model.js").RunModel} model
    * @param {number} position
-   * @param {number} now
    */
-  show(model, position, now) {
+  show(model, position) {
     this.position = position;
-    const words = position === 0 && model.length === 0 && model.end ? "Nothing happens by itself. Click a node to let it ask for the section." : told(model, position);
+    const words = `${told(model, position)}${atRest(model, position)}`;
     if (this.words.textContent !== words) this.words.textContent = words;
     this.words.title = words;
-    this.time.textContent = `t = ${inUnits(now, model.header)}`;
+    this.time.textContent = `t = ${inUnits(model.timeAt(position), model.header)}`;
     const at = this.#current();
     const text = at >= 0 ? this.notes[at].text : this.summary;
     const said = position > this.until ? "This is another history now: what you did by hand has changed it." : text;
@@ -71,4 +72,14 @@ export class Caption {
     const to = this.#current() + by;
     this.jump(to < 0 ? 0 : (this.notes[to]?.at ?? 0));
   }
+}
+
+/**
+ * What to do when nothing goes on by itself.
+ * @param {import("./model.js").RunModel} model
+ * @param {number} position
+ */
+function atRest(model, position) {
+  if (position < model.length || !model.end || model.end.reason !== "over" || !model.header.may_act) return "";
+  return " Nothing more happens by itself: click a node to go on.";
 }

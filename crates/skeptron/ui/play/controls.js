@@ -5,30 +5,31 @@ import { field, choice, entry, algorithmChoices } from "../lib/form.js";
 /** @typedef {import("../wire.js").SimOptions} SimOptions */
 /** @typedef {import("../wire.js").AlgorithmInfo} AlgorithmInfo */
 /** @typedef {Exclude<{ [K in keyof SimOptions]-?: NonNullable<SimOptions[K]> extends string ? K : never }[keyof SimOptions], "algorithm">} TextOption */
+/** The first preset is what the server takes if nothing is said. */
 /** @typedef {{ label: string, presets: [string, string][], hint: string }} Choice */
 
 /** What a layout can be; what is not among these is written by hand. */
 const LAYOUTS = /** @type {Record<string, Choice & { option: TextOption }>} */ ({
-  coordinator: { option: "coordinator", label: "Coordinator", presets: [["", "P1"]], hint: "Who coordinates, as in P2" },
+  coordinator: { option: "coordinator", label: "Coordinator", presets: [["P1", "P1"], ["P2", "P2"]], hint: "Who coordinates, as in P2" },
   quorums: {
     option: "quorum", label: "Quorums", hint: "A construction of quorums, as `--quorum` takes it",
-    presets: [["", "cyclic"], ["maekawa-13", "13-node plane"], ["fano", "Fano plane (7)"], ["projective", "projective plane"], ["grid", "grid"], ["majority", "majority"],
+    presets: [["cyclic", "cyclic"], ["maekawa-13", "13-node plane"], ["fano", "Fano plane (7)"], ["projective", "projective plane"], ["grid", "grid"], ["majority", "majority"],
       ["triangle", "triangle"], ["wall", "wall"], ["tree", "tree"], ["hierarchical", "hierarchical"], ["all", "all nodes"], ["singleton", "one node"]],
   },
   structure: {
     option: "structure", label: "Structure", hint: "Whom a node asks and informs, as `--structure` takes it",
-    presets: [["", "Maekawa's"], ["sanders-4", "Sanders' four nodes"], ["lamport", "Lamport's"], ["ricart-agrawala", "Ricart–Agrawala's"], ["star", "a star"]],
+    presets: [["maekawa", "Maekawa's"], ["sanders-4", "Sanders' four nodes"], ["lamport", "Lamport's"], ["ricart-agrawala", "Ricart–Agrawala's"], ["star", "a star"]],
   },
-  tree: { option: "tree", label: "Tree", presets: [["", "binary"], ["balanced:3", "ternary"], ["star", "star"], ["line", "line"], ["elected", "elected by spanning-tree"]], hint: "The tree, as `--tree` takes it" },
-  arbitration: { option: "arbitration", label: "Arbitration", presets: [["", "round robin"], ["smallest-sequence", "smallest sequence number"], ["nearest", "nearest"]], hint: "How the holder of the token chooses" },
-  ring: { option: "ring", label: "Ring", presets: [["", "ascending"], ["descending", "descending"], ["random:1", "at random"]], hint: "The order of the ring, or a list like P3,P1,P2" },
-  graph: { option: "graph", label: "Network", presets: [["", "complete"], ["ring", "ring"], ["line", "line"], ["star", "star"], ["grid", "grid"], ["hypercube", "hypercube"]], hint: "Who is linked to whom" },
+  tree: { option: "tree", label: "Tree", presets: [["balanced:2", "binary"], ["balanced:3", "ternary"], ["star", "star"], ["line", "line"], ["elected", "elected by spanning-tree"]], hint: "The tree, as `--tree` takes it" },
+  arbitration: { option: "arbitration", label: "Arbitration", presets: [["round-robin", "round robin"], ["smallest-sequence", "smallest sequence number"], ["nearest", "nearest"]], hint: "How the holder of the token chooses" },
+  ring: { option: "ring", label: "Ring", presets: [["ascending", "ascending"], ["descending", "descending"], ["random:1", "at random"]], hint: "The order of the ring, or a list like P3,P1,P2" },
+  graph: { option: "graph", label: "Network", presets: [["complete", "complete"], ["ring", "ring"], ["line", "line"], ["star", "star"], ["grid", "grid"], ["hypercube", "hypercube"]], hint: "Who is linked to whom" },
 });
 
-const LATENCY = { label: "Latency", hint: "How long a message takes, in units: 1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, three-dc", presets: /** @type {[string, string][]} */ ([["", "always 1"], ["uniform:0.5..1.5", "0.5 to 1.5"], ["exp:1", "exponential, mean 1"], ["pareto:0.5,1.5", "heavy tail"], ["three-dc", "three data centres"]]) };
-const WORKLOAD = { label: "Who asks when", hint: "When nodes ask for the section; by hand, nobody does before you click a node", presets: /** @type {[string, string][]} */ ([["", "everybody, all the time"], ["none", "nobody: by hand"], ["sequential", "one at a time"], ["poisson:0.1", "now and then"], ["bursts:3,10", "in bursts of three"], ["hot:1,0.8,0.2", "one node mostly"]]) };
-const SECTION = { label: "Stay inside", hint: "How long a node stays in the critical section", presets: /** @type {[string, string][]} */ ([["", "1 unit"], ["hand", "until I release it"], ["0.2", "0.2 units"], ["3", "3 units"], ["exp:1", "exponential, mean 1"]]) };
-const DETECTOR = { label: "Failure detector", hint: "What nodes are told of crashes", presets: /** @type {[string, string][]} */ ([["", "tells after 2 units"], ["perfect:0.5", "tells after 0.5 units"], ["perfect:10", "tells after 10 units"], ["imperfect:2,0.05,5", "errs now and then"]]) };
+const LATENCY = { label: "Latency", hint: "How long a message takes, in units: 1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, three-dc", presets: /** @type {[string, string][]} */ ([["1", "always 1"], ["uniform:0.5..1.5", "0.5 to 1.5"], ["exp:1", "exponential, mean 1"], ["pareto:0.5,1.5", "heavy tail"], ["three-dc", "three data centres"]]) };
+const WORKLOAD = { label: "Who asks when", hint: "When nodes ask for the section; by hand, nobody does before you click a node", presets: /** @type {[string, string][]} */ ([["closed", "everybody, always"], ["none", "nobody: by hand"], ["sequential", "one at a time"], ["poisson:0.1", "now and then"], ["bursts:3,10", "in bursts of three"], ["hot:1,0.8,0.2", "one node mostly"]]) };
+const SECTION = { label: "Stay inside", hint: "How long a node stays in the critical section", presets: /** @type {[string, string][]} */ ([["1", "1 unit"], ["hand", "until I release it"], ["0.2", "0.2 units"], ["3", "3 units"], ["exp:1", "exponential, mean 1"]]) };
+const DETECTOR = { label: "Failure detector", hint: "What nodes are told of crashes", presets: /** @type {[string, string][]} */ ([["perfect:2", "tells after 2 units"], ["perfect:0.5", "tells after 0.5 units"], ["perfect:10", "tells after 10 units"], ["imperfect:2,0.05,5", "errs now and then"]]) };
 
 /** The controls of a run: shows the options, and says when the user wants others. */
 export class Controls {
@@ -81,7 +82,7 @@ export class Controls {
     const layout = info && LAYOUTS[info.layout];
     if (!layout) return [];
     // Of Sanders' structures only Maekawa's is made of quorums.
-    return info.layout === "structure" && !this.sim.structure ? [layout, LAYOUTS.quorums] : [layout];
+    return info.layout === "structure" && (this.sim.structure ?? "maekawa") === "maekawa" ? [layout, LAYOUTS.quorums] : [layout];
   }
 
   #requests() {
@@ -102,7 +103,7 @@ export class Controls {
   }
 
   #network() {
-    const order = choice([{ value: "", title: "as sent (FIFO)" }, { value: "any", title: "any order" }], this.sim.order === "any" ? "any" : "", (value) => this.#set("order", value), { "data-test": "play-order" });
+    const order = choice([{ value: "fifo", title: "as sent (FIFO)" }, { value: "any", title: "any order" }], this.sim.order ?? "fifo", (value) => this.#set("order", value), { "data-test": "play-order" });
     return [
       field("Messages arrive", order, "Whether messages between two nodes may overtake each other"),
       this.#numeric("loss", "Loss", "Probability that a message is lost", { min: 0, max: 1, step: 0.01 }),
@@ -128,7 +129,7 @@ export class Controls {
    * @param {TextOption} option
    */
   #presets({ label, presets, hint }, option) {
-    const value = this.sim[option] ?? "";
+    const value = this.sim[option] ?? presets[0][0];
     if (!presets.some(([preset]) => preset === value)) return this.#own(label, hint, option, value);
     const choices = presets.map(([value, title]) => ({ value, title }));
     choices.push({ value: "…", title: "other …" });

@@ -1,6 +1,7 @@
 // The space-time diagram: a line for each node, time to the right. Draws only what is in sight.
 import { Arrows } from "./arrows.js";
 import { AXIS, GUTTER } from "./camera.js";
+import { Layer } from "./layer.js";
 import { Marks } from "./marks.js";
 import { inUnits } from "./units.js";
 
@@ -11,6 +12,7 @@ import { inUnits } from "./units.js";
  * @property {import("./camera.js").Camera} camera
  * @property {number} position
  * @property {number} now
+ * @property {import("../wire.js").Act[]} acts what was done by hand
  * @property {boolean} future whether what is still to come is drawn, faintly
  * @property {number} selected row of the selected node, or -1
  * @property {ReadonlySet<number>} related rows that belong to the selected node: its quorum
@@ -30,6 +32,7 @@ export class Diagram {
     this.scene = scene;
     this.arrows = new Arrows(scene);
     this.marks = new Marks(scene);
+    this.layer = new Layer();
     this.ink = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   }
 
@@ -56,19 +59,32 @@ export class Diagram {
     ink.fillStyle = colour("panel");
     ink.fillRect(0, 0, camera.width, camera.height);
     this.#grid();
+    this.arrows.look();
     ink.save();
     ink.beginPath();
     ink.rect(GUTTER - 8, AXIS, camera.width, camera.height - AXIS);
     ink.clip();
-    this.#lines();
-    this.#bars();
-    this.arrows.look();
-    this.arrows.draw(ink);
-    this.marks.draw(ink);
+    if (this.arrows.dense) this.layer.show(this);
+    else this.drawRun(ink, 0, camera.width);
+    this.marks.drawPresent(ink);
     if (scene.stressed >= 0) this.arrows.stress(ink, scene.stressed);
     ink.restore();
+    this.#acts();
     this.#present();
     this.#names();
+  }
+
+  /**
+   * Draws what happened between two places: lines, bars, arrows and marks.
+   * @param {CanvasRenderingContext2D} ink
+   * @param {number} left
+   * @param {number} right
+   */
+  drawRun(ink, left, right) {
+    this.#lines(ink);
+    this.#bars(ink);
+    this.arrows.draw(ink, left, right);
+    this.marks.draw(ink);
   }
 
   /** The first and the last row in sight. @returns {[number, number]} */
@@ -101,8 +117,8 @@ export class Diagram {
     ink.globalAlpha = 1;
   }
 
-  #lines() {
-    const { ink } = this;
+  /** @param {CanvasRenderingContext2D} ink */
+  #lines(ink) {
     const { camera, colour, now, model, future, selected, related } = this.scene;
     const [first, last] = this.#rows();
     for (let row = first; row <= last; row++) {
@@ -123,20 +139,22 @@ export class Diagram {
     ink.stroke();
   }
 
-  #bars() {
+  /** @param {CanvasRenderingContext2D} ink */
+  #bars(ink) {
     const [first, last] = this.#rows();
     for (let row = first; row <= last; row++) {
-      this.#barsOf(this.scene.model.bars[row], row);
-      this.#barsOf(this.scene.model.pauses[row], row);
+      this.#barsOf(ink, this.scene.model.bars[row], row);
+      this.#barsOf(ink, this.scene.model.pauses[row], row);
     }
-    this.ink.globalAlpha = 1;
+    ink.globalAlpha = 1;
   }
 
   /**
+   * @param {CanvasRenderingContext2D} ink
    * @param {import("./model.js").Bar[]} bars
    * @param {number} row
    */
-  #barsOf(bars, row) {
+  #barsOf(ink, bars, row) {
     const { camera, position, now, future } = this.scene;
     const left = camera.t(0);
     const right = camera.t(camera.width);
@@ -152,25 +170,25 @@ export class Diagram {
       // Bars that end on a pixel that is painted already cannot be seen.
       if (x2 - drawn < 0.6 && x2 - x1 < 0.6) continue;
       drawn = x2;
-      this.ink.globalAlpha = later ? 0.25 : 1;
-      this.#bar(bar, row, x1, x2);
+      ink.globalAlpha = later ? 0.25 : 1;
+      this.#bar(ink, bar, row, x1, x2);
     }
   }
 
   /**
+   * @param {CanvasRenderingContext2D} ink
    * @param {import("./model.js").Bar} bar
    * @param {number} row
    * @param {number} x1
    * @param {number} x2
    */
-  #bar(bar, row, x1, x2) {
-    const { ink } = this;
+  #bar(ink, bar, row, x1, x2) {
     const { camera, colour } = this.scene;
     const y = camera.y(row);
     const width = Math.max(1, x2 - x1);
     const room = camera.rowHeight;
-    if (bar.kind === "down") return this.#gap(x1, width, y);
-    if (bar.kind === "paused") return this.#hatch(x1, width, y, room);
+    if (bar.kind === "down") return this.#gap(ink, x1, width, y);
+    if (bar.kind === "paused") return this.#hatch(ink, x1, width, y, room);
     const height = Math.min(bar.kind === "inside" ? 16 : 8, room * (bar.kind === "inside" ? 0.62 : 0.36));
     ink.fillStyle = colour(bar.kind);
     ink.fillRect(x1, y - height / 2, width, height);
@@ -178,32 +196,32 @@ export class Diagram {
     ink.lineWidth = 1;
     ink.strokeStyle = colour("ink");
     if (bar.kind === "inside") ink.strokeRect(x1 + 0.5, y - height / 2 + 0.5, width - 1, height - 1);
-    if (bar.kind === "inside" && bar.fence !== undefined && width > 26 && height > 11) this.#fence(bar.fence, x1, x2, y);
+    if (bar.kind === "inside" && bar.fence !== undefined && width > 26 && height > 11) this.#fence(ink, bar.fence, x1, x2, y);
   }
 
   /**
+   * @param {CanvasRenderingContext2D} ink
    * @param {number} fence
    * @param {number} x1
    * @param {number} x2
    * @param {number} y
    */
-  #fence(fence, x1, x2, y) {
-    const { ink } = this;
+  #fence(ink, fence, x1, x2, y) {
     const middle = (Math.max(x1, GUTTER) + Math.min(x2, this.scene.camera.width)) / 2;
     ink.font = this.scene.font(11, "600");
     ink.textAlign = "center";
-    ink.fillStyle = this.scene.colour("on-inside") || "#ffffff";
+    ink.fillStyle = this.scene.colour("paper");
     ink.fillText(`#${fence}`, middle, y + 4);
   }
 
   /**
    * A node that is down has no line.
+   * @param {CanvasRenderingContext2D} ink
    * @param {number} x
    * @param {number} width
    * @param {number} y
    */
-  #gap(x, width, y) {
-    const { ink } = this;
+  #gap(ink, x, width, y) {
     ink.fillStyle = this.scene.colour("panel");
     ink.fillRect(x, y - 3, width, 6);
     ink.strokeStyle = this.scene.colour("crash");
@@ -216,13 +234,13 @@ export class Diagram {
   }
 
   /**
+   * @param {CanvasRenderingContext2D} ink
    * @param {number} x
    * @param {number} width
    * @param {number} y
    * @param {number} room
    */
-  #hatch(x, width, y, room) {
-    const { ink } = this;
+  #hatch(ink, x, width, y, room) {
     const height = Math.min(20, room * 0.7);
     ink.strokeStyle = this.scene.colour("muted");
     ink.lineWidth = 1;
@@ -233,6 +251,22 @@ export class Diagram {
     }
     ink.stroke();
     ink.strokeRect(x, y - height / 2, width, height);
+  }
+
+  /** A small triangle at the axis for all that was done by hand. */
+  #acts() {
+    const { ink } = this;
+    const { camera, acts, colour, position, future } = this.scene;
+    ink.fillStyle = colour("ink");
+    ink.beginPath();
+    for (const act of acts) {
+      const x = camera.x(act.t);
+      if ((act.after > position && !future) || x < GUTTER - 8 || x > camera.width) continue;
+      ink.moveTo(x - 6, AXIS - 6);
+      ink.lineTo(x + 6, AXIS - 6);
+      ink.lineTo(x, AXIS + 3);
+    }
+    ink.fill();
   }
 
   #present() {
@@ -246,7 +280,7 @@ export class Diagram {
     ink.moveTo(x, AXIS - 4);
     ink.lineTo(x, camera.height);
     ink.stroke();
-    const text = inUnits(now, model.header);
+    const text = inUnits(now, model.header, 2);
     ink.font = font(11, "600");
     const half = Math.max(14, ink.measureText(text).width / 2 + 6);
     ink.fillStyle = colour("accent");

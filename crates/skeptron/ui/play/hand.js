@@ -76,7 +76,8 @@ export class Hand {
       ? [item("Call an election", "call", up && !paused)]
       : [item("Ask for the section", "request", up && !paused && phase === "idle"), item("Leave the section", "release", up && !paused && phase === "inside")];
     items.push(item("Pause", "pause", up && !paused), item("Go on", "resume", up && paused), item("Crash", "crash", up), item("Restart", "restart", !up));
-    this.#open(place, `P${node}, ${paused ? "paused" : stateWord(phase, election)}`, model.header.may_act ? this.#warning() : ["Recorded: it cannot be changed."], items);
+    if (!model.header.may_act) items.length = 0;
+    this.#open(place, `P${node}, ${paused ? "paused" : stateWord(phase, election)}`, model.header.may_act ? this.#warning() : ["This run was recorded: it can be played, not changed."], items);
   }
 
   /**

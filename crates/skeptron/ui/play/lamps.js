@@ -49,7 +49,7 @@ export class Lamps {
   #count(model, position) {
     const sent = lowerBound(model.messages.sent, position);
     const entries = lowerBound(model.entries, position);
-    const what = model.header.kind === "election" ? "leaders named" : "entries";
+    const what = model.header.kind === "election" ? `leader${entries === 1 ? "" : "s"} named` : entries === 1 ? "entry" : "entries";
     const each = model.header.kind === "mutex" && entries > 0 ? ` · ${(sent / entries).toFixed(1)} messages per entry` : "";
     this.counters.textContent = `So far: ${sent} message${sent === 1 ? "" : "s"} · ${entries} ${what}${each}`;
   }

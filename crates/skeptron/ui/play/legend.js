@@ -6,11 +6,11 @@ import { h, clear } from "../lib/dom.js";
  * @param {HTMLElement} place
  * @param {import("./model.js").RunModel} model
  * @param {number} stride each how manieth arrow is drawn
- * @param {boolean} future
+ * @param {boolean} byHand whether anything was done by hand
  */
-export function legend(place, model, stride, future) {
+export function legend(place, model, stride, byHand) {
   const { labels } = model.messages;
-  const key = `${model.header.algorithm} ${labels.join(" ")} ${stride} ${future}`;
+  const key = `${model.header.algorithm} ${labels.join(" ")} ${stride} ${byHand}`;
   if (place.dataset.key === key) return;
   place.dataset.key = key;
   clear(place);
@@ -23,5 +23,6 @@ export function legend(place, model, stride, future) {
     line.style.color = `var(--series-${(k % 8) + 1})`;
     place.append(h("span", { class: "play-key" }, line, label));
   });
+  if (byHand) place.append(h("span", { class: "play-key" }, h("span", { class: "play-sample arrow" }, "▼"), "by hand"));
   if (stride > 1) place.append(h("span", { class: "muted" }, `Dense: 1 of ${stride} messages is drawn. Zoom in to see all.`));
 }

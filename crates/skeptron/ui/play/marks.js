@@ -33,7 +33,6 @@ export class Marks {
       this.#mark(ink, model.records[at], wordy);
     }
     ink.globalAlpha = 1;
-    this.#present(ink);
   }
 
   /**
@@ -121,8 +120,25 @@ export class Marks {
     this.#words(ink, `${record.property ?? "a property"} violated`, record, "bad");
   }
 
+  /**
+   * The record whose mark is at a place.
+   * @param {number} x
+   * @param {number} y
+   * @returns {import("../wire.js").RunRecord | null}
+   */
+  at(x, y) {
+    const { model, camera, position, future } = this.scene;
+    for (let k = this.first; k < this.last; k++) {
+      const at = model.marks[k];
+      if (at >= position && !future) break;
+      const record = model.records[at];
+      if (Math.abs(camera.x(record.t) - x) < 8 && Math.abs(camera.y(record.node - 1) - y) < 10) return record;
+    }
+    return null;
+  }
+
   /** A ring around where the last step happened. @param {CanvasRenderingContext2D} ink */
-  #present(ink) {
+  drawPresent(ink) {
     const { model, camera, position, colour } = this.scene;
     const step = model.stepsBefore(position) - 1;
     if (step < 0) return;

@@ -85,15 +85,15 @@ export class Nodes {
    */
   #list(state, before) {
     const list = h("dl", { class: "play-vars" });
-    state.vars.forEach(({ field, value }, k) => {
+    for (const { field, value } of state.vars) {
       const info = this.variables.get(field);
-      const old = before?.vars[k];
-      const changed = before !== undefined && (old?.field !== field || old.value !== value);
+      const old = before?.vars.find((old) => old.field === field);
+      const changed = before !== undefined && old?.value !== value;
       const title = `${info?.meaning ?? field}${info ? ` (${field})` : ""}${changed && old ? `; was ${old.value}` : ""}`;
       list.append(
         h("dt", { title }, info?.symbol || field),
         h("dd", { title, class: changed ? "changed" : "", "data-field": field }, changed ? h("span", { class: "play-changed-mark", "aria-label": "changed" }, "▸") : null, value));
-    });
+    }
     return list;
   }
 
@@ -106,11 +106,12 @@ export class Nodes {
    */
   #table(model, position, states, before, selected) {
     if (selected >= 0 && states[selected]) this.element.append(this.#card(model, position, selected, states[selected], before?.[selected], selected));
-    const fields = states[0].vars.map(({ field }) => this.variables.get(field) ?? { field, symbol: field, meaning: field });
+    const fields = [...this.variables.values()];
     const body = h("tbody", {});
     states.slice(0, MOST_ROWS).forEach((state, row) => {
-      const cells = state.vars.map(({ field, value }, k) => {
-        const changed = before !== null && before[row]?.vars[k]?.value !== value;
+      const cells = fields.map(({ field }) => {
+        const value = valueOf(state, field);
+        const changed = before !== null && before[row] !== undefined && valueOf(before[row], field) !== value;
         return h("td", { class: changed ? "changed" : "", title: value, "data-field": field }, changed ? "▸" : "", value);
       });
       body.append(h("tr", { class: row === selected ? "selected" : "" }, h("td", {}, this.#head(model, position, row, row === selected)), cells));
@@ -119,4 +120,13 @@ export class Nodes {
       h("thead", {}, h("tr", {}, h("th", {}, "node"), fields.map(({ symbol, field, meaning }) => h("th", { title: `${meaning} (${field})` }, symbol || field)))), body));
     if (states.length > MOST_ROWS) this.element.append(h("p", { class: "muted small" }, `The first ${MOST_ROWS} of ${states.length} nodes.`));
   }
+}
+
+/**
+ * The value of a variable; a node that is down has none.
+ * @param {NodeState} state
+ * @param {string} field
+ */
+function valueOf(state, field) {
+  return state.vars.find((variable) => variable.field === field)?.value ?? "–";
 }

@@ -31,13 +31,17 @@ export class Pointer {
     this.tip = h("div", { class: "play-tip", hidden: true });
     /** @type {{ x: number, y: number, scrubs: boolean, drags: boolean } | null} */
     this.press = null;
+    /** Whether the last press was a drag: then the click that follows means nothing. */
+    this.dragged = false;
     /** What the keys have chosen: nodes first, then messages under way. */
     this.target = -1;
     const { canvas } = diagram;
     canvas.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     canvas.addEventListener("pointerdown", (event) => this.#down(event));
     canvas.addEventListener("pointermove", (event) => this.#move(event));
-    canvas.addEventListener("pointerup", (event) => this.#up(event));
+    canvas.addEventListener("pointerup", () => { this.dragged = this.press?.drags ?? false; this.press = null; });
+    canvas.addEventListener("pointercancel", () => { this.press = null; });
+    canvas.addEventListener("click", (event) => this.#click(event));
     canvas.addEventListener("pointerleave", () => this.#leave());
     canvas.addEventListener("keydown", (event) => this.#key(event));
   }
@@ -82,11 +86,9 @@ export class Pointer {
     this.wanted.moved();
   }
 
-  /** @param {PointerEvent} event */
-  #up(event) {
-    const { press } = this;
-    this.press = null;
-    if (!press || press.drags || event.offsetY < AXIS) return;
+  /** @param {MouseEvent} event */
+  #click(event) {
+    if (this.dragged || event.offsetY < AXIS) return;
     const place = { x: event.clientX, y: event.clientY };
     const message = event.offsetX > GUTTER ? this.diagram.arrows.at(event.offsetX, event.offsetY) : -1;
     const row = this.#rowAt(event.offsetX, event.offsetY);
@@ -118,7 +120,9 @@ export class Pointer {
       scene.stressed = message;
       this.wanted.redraw();
     }
-    this.#tell(message >= 0 ? this.#ofMessage(message) : row >= 0 ? this.#ofNode(row, x) : "", x, y);
+    const mark = row >= 0 ? this.diagram.marks.at(x, y) : null;
+    const words = mark ? `P${mark.node} ${mark.text}, at ${inUnits(mark.t, scene.model.header)}` : row >= 0 ? this.#ofNode(row, x) : "";
+    this.#tell(message >= 0 ? this.#ofMessage(message) : words, x, y);
   }
 
   /** @param {number} message */

@@ -6,7 +6,7 @@ import { stateWord } from "./hand.js";
 const SIZE = 100;
 /** More messages than this are not shown flying. */
 const MOST_FLYING = 80;
-const MOST_NAMED = 5;
+const MOST_NAMED = 3;
 /** With more nodes than this, what they are is told by their discs alone. */
 const MOST_SIGNED = 9;
 /** Values that say that the token is elsewhere. */
@@ -24,7 +24,8 @@ export class Topology {
     this.svg = s("svg", { viewBox: "-126 -118 252 246", class: "play-topology-svg", role: "group", "aria-label": "Topology" },
       s("defs", {}, tip("topo-tip"), tip("topo-tip-strong")), this.edges, this.chosen, this.points, this.flying);
     this.caption = h("figcaption", { class: "small muted" });
-    this.element = h("figure", { class: "play-topology", "data-test": "play-topology" }, this.svg, this.caption);
+    this.cuts = h("p", { class: "chip bad", hidden: true, "data-test": "play-cuts" });
+    this.element = h("figure", { class: "play-topology", "data-test": "play-topology" }, this.svg, this.caption, this.cuts);
     /** @type {import("./layout.js").Layout | null} */
     this.layout = null;
     /** @type {import("../wire.js").RunHeader | null} */
@@ -66,6 +67,8 @@ export class Topology {
     const named = radius >= 6;
     const token = s("circle", { class: "topo-token", cx: radius * 0.85, cy: -radius * 0.85, r: Math.max(2.5, radius * 0.45), visibility: "hidden" });
     const sign = s("text", { class: "topo-sign", y: radius + 9 });
+    const name = s("text", { class: "topo-name", dy: "0.35em" }, radius < 11 ? row + 1 : `P${row + 1}`);
+    name.style.fontSize = `${Math.min(10.5, radius * 0.95)}px`;
     const group = s("g", { class: "topo-point", transform: `translate(${x * SIZE} ${y * SIZE})`, tabindex: named ? 0 : -1, role: "button", "aria-label": `P${row + 1}`, "data-test": `topo-${row + 1}`,
       onclick: () => this.wanted.select(row),
       onkeydown: (/** @type {KeyboardEvent} */ event) => {
@@ -78,7 +81,7 @@ export class Topology {
         event.preventDefault();
         this.wanted.menu(row, { x: event.clientX, y: event.clientY });
       } },
-    s("title", {}, `P${row + 1}`), s("circle", { class: "topo-disc", r: radius }), named ? s("text", { class: "topo-name", dy: "0.35em" }, `P${row + 1}`) : null, nodes <= MOST_SIGNED ? sign : null, token);
+    s("title", {}, `P${row + 1}`), s("circle", { class: "topo-disc", r: radius }), named ? name : null, nodes <= MOST_SIGNED ? sign : null, token);
     this.points.append(group);
     return { group, token, sign };
   }
@@ -145,6 +148,15 @@ export class Topology {
     this.#choose(selected);
   }
 
+  /**
+   * Says which cuts there are.
+   * @param {{ from: number[], to: number[], both_ways: boolean }[]} cuts
+   */
+  tellCuts(cuts) {
+    this.cuts.textContent = cuts.map(({ from, to, both_ways }) => `Cut: ${list(from)} ${both_ways ? "|" : ">"} ${list(to)}`).join("; ");
+    this.cuts.hidden = cuts.length === 0;
+  }
+
   /** @param {import("../wire.js").NodeState | undefined} state */
   #hasToken(state) {
     if (!state || !state.up || !this.tokenField) return false;
@@ -190,7 +202,7 @@ export class Topology {
   fly(model, position, now) {
     if (!this.layout) return;
     const flying = model.inFlight(position, MOST_FLYING);
-    while (this.flying.children.length < flying.length) this.flying.append(s("g", {}, s("circle", { r: 4 }), s("text", { x: 6, y: 3 })));
+    while (this.flying.children.length < flying.length) this.flying.append(s("g", {}, s("circle", { r: 4 }), s("text", { y: -7 })));
     while (this.flying.children.length > flying.length) this.flying.lastElementChild?.remove();
     const { messages } = model;
     flying.forEach((message, k) => {
@@ -212,10 +224,14 @@ export class Topology {
  * @param {import("../wire.js").Topology} topology
  */
 function ofSelected(row, { quorums, request, inform }) {
-  const list = (/** @type {number[]} */ nodes) => nodes.map((node) => `P${node}`).join(", ") || "nobody";
   if (quorums) return `The quorum of P${row + 1}: ${list(quorums[row])}`;
   if (request && inform) return `P${row + 1} asks ${list(request[row])}, informs (dashed) ${list(inform[row])}`;
   return "";
+}
+
+/** @param {number[]} nodes */
+function list(nodes) {
+  return nodes.map((node) => `P${node}`).join(", ") || "nobody";
 }
 
 /** @param {string} id */

@@ -3,6 +3,7 @@ import { h, clear, complaint, toast } from "../lib/dom.js";
 import { getJson } from "../lib/api.js";
 import { algorithms } from "../lib/form.js";
 import { dropZone } from "../lib/files.js";
+import { sheet } from "../lib/sheet.js";
 import { colours, onTheme, prefersStill } from "../lib/theme.js";
 import { tellAbout } from "./about.js";
 import { Camera } from "./camera.js";
@@ -10,7 +11,7 @@ import { Caption } from "./caption.js";
 import { Controls } from "./controls.js";
 import { Diagram } from "./diagram.js";
 import { exportsAndImports } from "./exports.js";
-import { Hand } from "./hand.js";
+import { cutsAt, Hand } from "./hand.js";
 import { Lamps } from "./lamps.js";
 import { legend } from "./legend.js";
 import { noted, parting, recorded, scriptOf, wished, withEntries } from "./link.js";
@@ -20,12 +21,9 @@ import { Playhead } from "./playhead.js";
 import { Pointer } from "./pointer.js";
 import { Session } from "./session.js";
 import { Steps } from "./steps.js";
-import { styled } from "./style.js";
 import { tabs } from "./tabs.js";
 import { Topology } from "./topology.js";
 import { Transport } from "./transport.js";
-
-await styled();
 
 /** While it plays fast, the panels are renewed at most every so many milliseconds. */
 const PANEL_PAUSE = 90;
@@ -33,6 +31,7 @@ const PANEL_PAUSE = 90;
 const SILENT = new Set(["cut", "mend", "delay"]);
 /** A run in which nothing has happened still has that many units of time to see. */
 const FEWEST_UNITS = 6;
+const RECORDED = { title: "A recorded run", summary: "It can be played, not changed. Choose options above to begin a run of your own.", notes: [] };
 const NOBODY = /** @type {import("../wire.js").RunHeader} */ ({ algorithm: "", kind: "mutex", nodes: 1, order: "any", ticks_per_unit: 1000, command: null, may_act: false, holds: false, acts: [],
   topology: { coordinator: null, tree: null, ring: null, quorums: null, request: null, inform: null, links: null } });
 
@@ -43,6 +42,7 @@ const NOBODY = /** @type {import("../wire.js").RunHeader} */ ({ algorithm: "", k
  * @returns {() => void} what ends it
  */
 export function show(root, address) {
+  sheet("/ui/play/view.css");
   const view = new PlayView(root);
   view.begin(address.params);
   return () => view.close();
@@ -63,19 +63,19 @@ class PlayView {
   gallery = [];
   /** The deeds that belong to the source itself; null until the server has told them. @type {import("../wire.js").Act[] | null} */
   ownActs = null;
-  /** Whether the deeds were asked for with the run. */
-  givenActs = false;
   /** Where to go as soon as that is known. @type {number | null} */
   wantedAt = null;
   /** What becomes of a deed that is under way: whether its step is shown, and whether the run plays on. @type {{ shows: boolean, plays: boolean, cut: boolean } | null} */
   deed = null;
   /** Whether the camera follows the present: not while the user looks elsewhere. */
   following = true;
-  /** Whether the camera has been set for this run. */
-  opened = false;
+  /** Whether the user has chosen what of this run is seen. */
+  touched = false;
   /** Whether the panels lag behind the playhead. */
   stale = false;
   measured = false;
+  /** How many arrows one stands for in the diagram; the legend says it. */
+  stride = 1;
   frame = 0;
   lastFrame = 0;
   lastPanels = 0;
@@ -86,7 +86,7 @@ class PlayView {
     "aria-label": "Space-time diagram. Left and right arrows step, space plays, up and down choose a node or a message, Enter opens its menu. The steps are also listed in words." });
   /** @type {import("./diagram.js").Scene} */
   scene = {
-    model: new RunModel(NOBODY), camera: new Camera(), position: 0, now: 0, future: false, selected: -1, related: new Set(), stressed: -1, colour: colours(),
+    model: new RunModel(NOBODY), camera: new Camera(), position: 0, now: 0, acts: [], future: false, selected: -1, related: new Set(), stressed: -1, colour: colours(),
     font: (pixels, weight = "400") => `${weight} ${pixels}px system-ui, sans-serif`,
   };
   diagram = new Diagram(this.canvas, this.scene);
@@ -107,7 +107,7 @@ class PlayView {
       act: (deed) => this.act(deed), undo: () => this.undo(), jump, hold: () => this.hold(),
     });
     this.pointer = new Pointer(this.diagram, {
-      redraw: () => this.schedule(), moved: () => { this.following = false; this.schedule(); }, scrub: (t) => { this.playhead.pause(); this.playhead.jumpToTime(t); },
+      redraw: () => this.schedule(), moved: () => { this.following = false; this.touched = true; this.schedule(); }, scrub: (t) => { this.playhead.pause(); this.playhead.jumpToTime(t); },
       node: menu, message: (message, place) => this.hand.openMessage(message, place), select, say: (words) => { this.live.textContent = words; },
     });
     this.transport = new Transport(this.playhead, { future: (shown) => { this.scene.future = shown; this.refresh(); }, fit: () => this.fit(), zoom: (factor) => this.zoom(factor) });
@@ -139,14 +139,14 @@ class PlayView {
     document.addEventListener("keydown", (event) => this.#key(event), { signal });
     const sized = new ResizeObserver(() => {
       this.diagram.resize(this.stage.clientWidth, this.stage.clientHeight);
-      if (!this.opened) this.#open();
+      if (!this.touched) this.#open();
       this.draw();
       this.panels();
     });
     sized.observe(this.stage);
     const unthemed = onTheme(() => { this.scene.colour = colours(); this.schedule(); });
     signal.addEventListener("abort", () => { sized.disconnect(); unthemed(); cancelAnimationFrame(this.frame); });
-    dropZone(this.root, (file) => this.files.read(file));
+    dropZone(this.root, (file) => this.files.read(file), signal);
   }
 
   /** @param {URLSearchParams} params */
@@ -164,30 +164,32 @@ class PlayView {
   }
 
   close() {
+    this.asked?.close();
     this.session?.close();
     this.ended.abort();
   }
 
   /**
-   * Runs something else.
+   * Runs something else. What is shown stays until the server has made it: if it refuses, nothing is lost.
    * @param {import("./link.js").Source} source
    * @param {import("../wire.js").Act[]} [acts]
    * @param {number | null} [at]
    */
   run(source, acts, at = null) {
-    this.session?.close();
+    if (this.asked !== this.session) this.asked?.close();
     clear(this.errors);
     performance.mark("lab:asked");
-    this.source = source;
-    this.ownActs = null;
-    this.givenActs = acts !== undefined;
-    this.wantedAt = at;
-    this.deed = null;
-    this.measured = false;
     if ("sim" in source) this.controls.show(source.sim, source.sim.nodes ?? this.scene.model.header.nodes);
     const request = "sim" in source ? { sim: source.sim, acts } : "scenario" in source ? { scenario: source.scenario, acts } : { trace: source.trace };
     const session = new Session({
-      opened: (model) => this.#opened(session, model),
+      opened: (model) => {
+        if (this.session !== session) this.session?.close();
+        this.session = session;
+        this.source = source;
+        this.ownActs = acts ? null : model.header.acts;
+        this.wantedAt = at;
+        this.#opened(model);
+      },
       grown: () => this.#grown(),
       cut: (from) => this.#cut(from),
       ended: () => this.#runEnded(),
@@ -198,30 +200,27 @@ class PlayView {
     session.open(request);
   }
 
-  /**
-   * @param {Session} session
-   * @param {RunModel} model
-   */
-  #opened(session, model) {
-    this.session = session;
-    this.scene.model = model;
-    this.scene.camera.rows = model.header.nodes;
-    this.scene.stressed = -1;
-    if (this.scene.selected >= model.header.nodes) this.scene.selected = -1;
-    this.opened = false;
-    this.playhead.model = model;
-    this.playhead.position = 0;
-    this.playhead.now = 0;
-    if (!this.givenActs) this.ownActs = model.header.acts;
+  /** @param {RunModel} model */
+  #opened(model) {
+    const { scene, playhead } = this;
+    scene.model = model;
+    scene.camera.rows = model.header.nodes;
+    scene.stressed = -1;
+    if (scene.selected >= model.header.nodes) scene.selected = -1;
+    this.touched = false;
+    this.measured = false;
+    this.deed = null;
+    playhead.pause();
+    playhead.model = model;
+    playhead.jump(0);
     const info = this.infos.find((info) => info.name === model.header.algorithm);
     this.nodes.describe(info);
     this.topology.lay(model.header, info);
     tellAbout(this.about, info);
-    const { source } = this;
-    this.caption.tell(("scenario" in source && this.#item(source.scenario)) || null);
+    this.caption.tell("scenario" in this.source ? this.#item(this.source.scenario) : "trace" in this.source ? RECORDED : undefined);
     this.#showOptions(model.header).catch((error) => this.complain(error));
-    this.select(this.scene.selected);
-    if (this.wantedAt === null && !prefersStill()) this.playhead.play();
+    this.select(scene.selected);
+    if (this.wantedAt === null && !prefersStill()) playhead.play();
   }
 
   /** @param {import("../wire.js").RunHeader} header */
@@ -259,9 +258,11 @@ class PlayView {
   #runEnded() {
     const { model, camera } = this.scene;
     camera.end = Math.max(model.lastT, FEWEST_UNITS * model.header.ticks_per_unit);
-    if (!this.opened) this.#open();
+    if (!this.touched) this.#open();
     if (this.deed?.cut) this.#showDeed();
     if (this.wantedAt !== null) this.playhead.jump(this.wantedAt);
+    // Where another history begins may lie within one of its steps.
+    else if (model.roundUp(this.playhead.position) !== this.playhead.position) this.playhead.jump(this.playhead.position);
     else if (prefersStill() && !this.session?.acts.length && this.playhead.position === 0) this.playhead.jump(model.length);
     this.wantedAt = null;
     this.lamps.measure(model.end, this.infos.find((info) => info.name === model.header.algorithm));
@@ -276,7 +277,6 @@ class PlayView {
   #open() {
     const { model, camera } = this.scene;
     if (!model.end || camera.width === 0) return;
-    this.opened = true;
     camera.open(model.header.ticks_per_unit);
   }
 
@@ -319,10 +319,12 @@ class PlayView {
 
   /** Stops the play while something is chosen; what is returned lets it go on. */
   hold() {
-    const playing = this.playhead.playing;
+    const { playing } = this.playhead;
+    const focused = document.activeElement;
     this.playhead.pause();
     return () => {
-      this.canvas.focus({ preventScroll: true });
+      const back = focused instanceof HTMLElement && focused.isConnected && focused !== document.body ? focused : this.canvas;
+      back.focus({ preventScroll: true });
       if (!playing) return;
       if (this.deed) this.deed.plays = true;
       else this.playhead.play();
@@ -357,6 +359,7 @@ class PlayView {
   fit() {
     this.scene.camera.fit();
     this.following = false;
+    this.touched = true;
     this.schedule();
   }
 
@@ -364,6 +367,7 @@ class PlayView {
   zoom(factor) {
     const { camera, now } = this.scene;
     const x = camera.x(now);
+    this.touched = true;
     camera.zoom(x > 0 && x < camera.width ? x : camera.width / 2, factor);
     this.schedule();
   }
@@ -412,10 +416,13 @@ class PlayView {
     const { scene, playhead } = this;
     scene.position = playhead.position;
     scene.now = playhead.now;
+    scene.acts = this.session?.acts ?? [];
     if (this.following) scene.camera.follow(playhead.now);
     const begun = performance.now();
     this.diagram.draw();
     performance.measure("lab:draw", { start: begun });
+    if (this.diagram.arrows.stride !== this.stride) this.refresh();
+    this.stride = this.diagram.arrows.stride;
     // The browser keeps every measure: without this a long play would fill its memory.
     if (++this.frames % 2000 === 0) performance.clearMeasures("lab:draw");
     if (!playhead.playing || !prefersStill()) this.topology.fly(scene.model, scene.position, scene.now);
@@ -434,13 +441,16 @@ class PlayView {
     this.transport.show();
     const parts = parting(session.acts, this.ownActs ?? session.acts);
     this.caption.until = parts;
-    this.caption.show(model, position, playhead.now);
+    this.caption.show(model, position);
     this.lamps.show(model, position);
-    legend(this.legend, model, this.diagram.arrows.stride, scene.future);
+    legend(this.legend, model, this.diagram.arrows.stride, session.acts.length > 0);
     this.topology.show(model, position, states, scene.selected, scene.related);
+    this.topology.tellCuts(cutsAt(session.acts, position));
     if (this.tabs.shown() === "nodes") this.nodes.show(model, position, states, before, scene.selected);
     if (this.tabs.shown() === "steps") this.steps.show(model, position);
     if (this.tabs.shown() === "hand") this.hand.show();
-    if (this.wantedAt === null && this.ownActs) noted(this.source, { acts: parts === Infinity ? null : session.acts, at: position, selected: scene.selected, future: scene.future });
+    if (!playhead.playing) this.live.textContent = this.caption.words.textContent;
+    // A link that carries a whole recorded run is long: it is written when the play rests.
+    if (this.wantedAt === null && this.ownActs && !("trace" in this.source && playhead.playing)) noted(this.source, { acts: parts === Infinity ? null : session.acts, at: position, selected: scene.selected, future: scene.future });
   }
 }

@@ -3,6 +3,9 @@
 /** @typedef {import("./model.js").RunModel} RunModel */
 /** @typedef {import("../wire.js").RunRecord} RunRecord */
 
+/** What happens to something of a node, not to the node itself. */
+const OWNED = new Set(["lose", "duplicate", "expire"]);
+
 /**
  * What happened in the step that ends at a position.
  * @param {RunModel} model
@@ -25,7 +28,8 @@ export function told(model, position) {
     parts.push(sends(records.slice(first, k + 1)));
   }
   const found = records.filter((record) => record.kind === "violation").map((record) => ` ⚠ P${record.node} ${record.text}.`);
-  return `P${records[0].node} ${parts.join(", ")}.${found.join("")}`;
+  const who = OWNED.has(records[0].kind) ? `P${records[0].node}’s` : `P${records[0].node}`;
+  return `${who} ${parts.join(", ")}.${found.join("")}`;
 }
 
 /**

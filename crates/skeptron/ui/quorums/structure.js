@@ -17,7 +17,7 @@ const STRUCTURES = [
   { value: "maekawa", title: "Maekawa, from quorums", group: "Published", says: "Everybody asks and tells its quorum." },
   { value: "star", title: "star", group: "Published", says: "Everybody asks and tells one centre, which is a coordinator." },
   { value: "optimise", title: "the best for given rates (search)", group: "Your own", says: "The structure with the fewest expected messages at low load, if some nodes ask more often than others; with demands on the busiest node and on the delay." },
-  { value: "file", title: "your own (paste)", group: "Your own", says: "JSON with a list of nodes for each node, as below; whatever is wrong with it is named." },
+  { value: "file", title: "your own (paste)", group: "Your own", says: "JSON with a list of nodes for each node, counted from 1; whatever is wrong with it is named." },
 ];
 const EXAMPLE = "{\"request\": [[1,2],[1,2],[3]],\n \"inform\": [[1],[2],[3]]}";
 /** @type {Question} */
@@ -38,12 +38,13 @@ export function showStructure(page, params) {
 
   const run = async () => {
     const asked = question;
-    await work.run("/lab/structure", { body: toRequest(asked), result: (result) => {
-      found.replaceChildren(...structureReport(result, Number(asked.of) || 1, (node) => {
+    const outcome = await work.run("/lab/structure", { body: toRequest(asked), result: (result) => {
+      found.replaceChildren(...structureReport(result, layoutOf(asked), Number(asked.of) || 1, (node) => {
         question = { ...question, of: String(node) };
         note("quorums", toParams(question));
       }));
     } });
+    found.classList.toggle("stale", outcome === "failed");
   };
   const set = (/** @type {Partial<Question>} */ part) => {
     question = { ...question, ...part };
@@ -61,8 +62,9 @@ export function showStructure(page, params) {
     build();
   }, { "data-test": "structure" });
   build();
-  page.append(h("form", { class: "panel", "data-test": "structure-form", onsubmit: (/** @type {Event} */ event) => event.preventDefault() },
-    h("div", { class: "fields" }, field("Structure", what), fields), says), work.element, found);
+  const form = h("form", { class: "panel", "data-test": "structure-form", onsubmit: (/** @type {Event} */ event) => event.preventDefault() },
+    h("div", { class: "fields" }, field("Structure", what), fields), says);
+  page.append(h("div", { class: "asking" }, form, h("div", { class: "work" }, work.element)), found);
   run();
   return work.cancel;
 }
@@ -150,6 +152,16 @@ function toRequest(question) {
   }
   if (question.what === "file") return { text: question.text, rates };
   return { what: question.what, nodes: numbered(question.nodes), quorum: question.quorum || undefined, rates };
+}
+
+/**
+ * By which options a run has this structure; what was pasted or found has no name.
+ * @param {Question} question
+ * @returns {Record<string, string> | null}
+ */
+function layoutOf({ what, quorum }) {
+  if (what === "optimise" || what === "file") return null;
+  return quorum ? { structure: what, quorum } : { structure: what };
 }
 
 /** @param {string} text */

@@ -1,6 +1,7 @@
 // Quorum systems: the form, and everything that the server finds out about what it asks for.
 import { h } from "../lib/dom.js";
 import { href, note } from "../lib/address.js";
+import { commandLine } from "../lib/command.js";
 import { choice, field } from "../lib/form.js";
 import { download } from "../lib/files.js";
 import { job } from "../lib/job.js";
@@ -13,7 +14,6 @@ import { loadPanel } from "./load.js";
 import { matrixPanel } from "./matrix.js";
 import { curvePanel } from "./curve.js";
 import { bestPanel } from "./best.js";
-import { commandLine } from "../check/verdicts.js";
 
 /** @typedef {import("../wire.js").QuorumResult} QuorumResult */
 /** @typedef {import("./question.js").Question} Question */
@@ -44,13 +44,15 @@ export function showSystem(page, params) {
     note("quorums", toParams(question));
     later();
   });
-  page.append(form.element, work.element, compared, h("div", { class: "columns" }, left, right), below);
+  const found = h("div", { class: "column" }, compared, h("div", { class: "columns" }, left, right), below);
+  page.append(h("div", { class: "asking" }, form.element, h("div", { class: "work" }, work.element)), found);
 
   const choose = (/** @type {number} */ node) => form.set({ of: String(node) });
   const tell = (/** @type {QuorumResult} */ result, /** @type {Question} */ question, /** @type {boolean} */ isQuick) => {
     const { report, svg, command } = result;
     sketch.show(svg);
-    picture.replaceChildren(pictureTools(form, report.nodes), sketch.element, h("p", { class: "toolbar" }, ...links(result), svg === null ? "" : saving(svg, report.name)));
+    picture.hidden = svg === null;
+    picture.replaceChildren(pictureTools(form, report.nodes), sketch.element, h("p", { class: "toolbar" }, ...links(result), ...(svg === null ? [] : [saving(svg, report.name)])));
     known.replaceChildren(h("h2", {}, `${report.name}, ${report.nodes} nodes`), facts(report), commandLine(command));
     const of = question.of === "" ? null : Number(question.of);
     const isSystem = report.load !== null;
@@ -69,7 +71,9 @@ export function showSystem(page, params) {
     const question = form.question();
     const began = performance.now();
     curve.end();
-    await work.run("/lab/quorum", { body: toRequest(question), result: (result) => tell(result, question, performance.now() - began < QUICK_MS) });
+    const outcome = await work.run("/lab/quorum", { body: toRequest(question), result: (result) => tell(result, question, performance.now() - began < QUICK_MS) });
+    // What is shown then is the answer to another question.
+    found.classList.toggle("stale", outcome === "failed");
   };
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting;
