@@ -136,9 +136,10 @@ function paintBars(pen, view, colour, font) {
     pen.strokeStyle = colour(inside ? "inside" : "strong-line");
     pen.strokeRect(begin, y(node) - thick / 2, Math.max(2, end - begin), thick);
     const text = fence === null ? "" : `#${fence % 2 ** 40}`;
-    if (inside && bar >= 11 && end - begin > pen.measureText(text).width + 8) {
+    const edge = Math.max(begin, LEFT);
+    if (inside && bar >= 11 && end - edge > pen.measureText(text).width + 8) {
       pen.fillStyle = colour("panel");
-      pen.fillText(text, begin + 4, y(node) + 0.5);
+      pen.fillText(text, edge + 4, y(node) + 0.5);
     }
   }
 }
@@ -219,7 +220,7 @@ function paintLabel(pen, { arrow, x1, y1, x2, y2 }, taken, colour) {
   for (const part of [0.3, 0.55, 0.75]) {
     const [x, y] = [x1 + (x2 - x1) * part + 5, y1 + (y2 - y1) * part];
     const free = taken.every((other) => Math.abs(other.y - y) > 13 || x > other.x + other.width + 4 || x + width + 4 < other.x);
-    if (!free || x < LEFT - 20) continue;
+    if (!free || x < LEFT) continue;
     taken.push({ x, y, width });
     pen.textAlign = "left";
     // A rim in the colour of the ground keeps it legible on lines.
