@@ -1,8 +1,8 @@
 // What has happened to one lock, as far as it was told: messages, and who waited or was inside when.
 
 /**
- * A message; an end that was not seen is null.
- * @typedef {{ key: string, from: number, to: number, label: string, sent: number | null, received: number | null }} Arrow
+ * A message; an end that was not seen is null. One is missed whose other end may be among events that are missing.
+ * @typedef {{ key: string, from: number, to: number, label: string, sent: number | null, received: number | null, missed: boolean }} Arrow
  */
 
 /**
@@ -55,7 +55,7 @@ export class History {
     const key = `${from}>${to}:${number}`;
     let arrow = this.known.get(key);
     if (!arrow) {
-      arrow = { key, from, to, label, sent: null, received: null };
+      arrow = { key, from, to, label, sent: null, received: null, missed: false };
       this.known.set(key, arrow);
       this.arrows.push(arrow);
     }
@@ -123,6 +123,7 @@ export class History {
       for (const bar of [state.waiting, state.inside]) if (bar) bar.to = Math.max(bar.from, last);
     }
     this.now.clear();
+    for (const arrow of this.arrows) if (arrow.received === null) arrow.missed = true;
     this.gaps.push({ at, missed });
     this.blank = true;
     this.#noted(at);
@@ -139,13 +140,19 @@ export class History {
     const queues = new Map(lock?.waiting.map(({ node, waiters }) => [node, waiters]));
     const holder = lock?.holder ?? null;
     for (const [node, state] of this.now) {
-      if (state.waiting?.listed && !queues.has(node)) {
-        state.waiting.to = at;
+      const { waiting, inside } = state;
+      // Of a far node only what two lists say alike is sure to have lasted from one to the other.
+      if (waiting?.listed && !queues.has(node)) {
+        waiting.to ??= at;
         [state.waiting, state.waiters] = [null, 0];
+      } else if (waiting?.listed && isFar(node)) {
+        waiting.to = at;
       }
-      if (state.inside?.listed && state.inside.fence !== holder?.fence) {
-        state.inside.to = at;
+      if (inside?.listed && inside.fence !== holder?.fence) {
+        inside.to ??= at;
         state.inside = null;
+      } else if (inside?.listed && isFar(node)) {
+        inside.to = at;
       }
     }
     for (const [node, waiters] of queues) {
@@ -154,12 +161,14 @@ export class History {
       state.waiters = waiters;
       state.waiting = this.#begin(node, "waiting", at, null);
       state.waiting.listed = true;
+      if (isFar(node)) state.waiting.to = at;
       this.#noted(at);
     }
     if (holder && !this.#at(holder.node).inside && (this.blank || isFar(holder.node))) {
       const from = Math.max(at - holder.held, this.gaps.at(-1)?.at ?? -Infinity);
       const inside = this.#begin(holder.node, "inside", from, holder.fence);
       inside.listed = true;
+      if (isFar(holder.node)) inside.to = at;
       this.#at(holder.node).inside = inside;
       this.#noted(from);
     }
