@@ -31,7 +31,7 @@ export class History {
     this.changes = 0;
     /** @type {Map<string, Arrow>} */
     this.known = new Map();
-    /** Those who wait or are inside now. @type {Map<number, { waiters: number, waiting: Bar | null, inside: Bar | null }>} */
+    /** Those who wait or are inside now, and when that was last told. @type {Map<number, { waiters: number, waiting: Bar | null, inside: Bar | null, last: number }>} */
     this.now = new Map();
     /** Whether what is known of the present has holes, which the next list of locks fills. */
     this.blank = true;
@@ -41,7 +41,7 @@ export class History {
   #at(node) {
     let state = this.now.get(node);
     if (!state) {
-      state = { waiters: 0, waiting: null, inside: null };
+      state = { waiters: 0, waiting: null, inside: null, last: -Infinity };
       this.now.set(node, state);
     }
     return state;
@@ -70,6 +70,7 @@ export class History {
    */
   lock({ at, node, what, fence }) {
     const state = this.#at(node);
+    state.last = at;
     if (what === "requested") {
       state.waiters += 1;
       state.waiting ??= this.#begin(node, "waiting", at, null);
@@ -141,6 +142,7 @@ export class History {
     const holder = lock?.holder ?? null;
     for (const [node, state] of this.now) {
       const { waiting, inside } = state;
+      if (state.last > at) continue;
       // Of a far node only what two lists say alike is sure to have lasted from one to the other.
       if (waiting?.listed && !queues.has(node)) {
         waiting.to ??= at;
@@ -157,19 +159,20 @@ export class History {
     }
     for (const [node, waiters] of queues) {
       const state = this.#at(node);
-      if (state.waiting || !(this.blank || isFar(node))) continue;
+      if (state.waiting || state.last > at || !(this.blank || isFar(node))) continue;
       state.waiters = waiters;
       state.waiting = this.#begin(node, "waiting", at, null);
       state.waiting.listed = true;
       if (isFar(node)) state.waiting.to = at;
       this.#noted(at);
     }
-    if (holder && !this.#at(holder.node).inside && (this.blank || isFar(holder.node))) {
+    const own = holder && this.#at(holder.node);
+    if (own && !own.inside && own.last <= at && (this.blank || isFar(holder.node))) {
       const from = Math.max(at - holder.held, this.gaps.at(-1)?.at ?? -Infinity);
       const inside = this.#begin(holder.node, "inside", from, holder.fence);
       inside.listed = true;
       if (isFar(holder.node)) inside.to = at;
-      this.#at(holder.node).inside = inside;
+      own.inside = inside;
       this.#noted(from);
     }
     this.blank = false;
