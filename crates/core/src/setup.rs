@@ -350,7 +350,7 @@ mod tests {
     use super::*;
     use crate::catalogue;
     use crate::mutex::{Mutex, Visitor, dispatch, ricart_agrawala::RicartAgrawala};
-    use crate::{Input, Lock, Outbox};
+    use crate::{Input, Lock, Outbox, Protocol as _};
 
     fn textbook() -> Setup {
         let all: Vec<NodeId> = NodeId::all(3).collect();

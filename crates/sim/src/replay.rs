@@ -5,7 +5,6 @@ mod error;
 mod states;
 
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 
 use serde_json::Value;
 use skeptron_core::catalogue::{Algorithm, Info};
@@ -14,7 +13,8 @@ use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 use skeptron_core::{Effect, Input, Lock, Message, NodeId, Outbox, Setup, SetupError};
 
 pub use error::{Mismatch, ReplayError};
-use states::{Visit, run_again};
+pub use states::Visit;
+use states::run_again;
 
 use crate::trace::{Flight, Flights, Record, Ticks, Trace, VERSION, What};
 
@@ -72,10 +72,7 @@ pub fn replay(trace: &Trace) -> Result<Replayed, ReplayError> {
 ///
 /// # Errors
 /// As [`replay`], but only if the trace is wrong before `visit` breaks.
-pub fn states(
-    trace: &Trace,
-    visit: &mut dyn FnMut(Option<usize>, NodeId, Option<&str>) -> ControlFlow<()>,
-) -> Result<(), ReplayError> {
+pub fn states(trace: &Trace, visit: Visit) -> Result<(), ReplayError> {
     visited(trace, Some(visit)).map(drop)
 }
 

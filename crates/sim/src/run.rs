@@ -170,10 +170,10 @@ fn most_barren(nodes: usize) -> u64 {
 /// After so many events it is time to look whether the run is to end: some milliseconds.
 const LOOK_AFTER: u64 = 1 << 16;
 
-/// After so many events without an entry a run in which nobody asks of its own accord, waits or is
-/// inside is over: a token would circle for ever.
+/// After so many events without an entry it is looked whether a run that a hand plays, or in which
+/// nobody asks of its own accord, rests. Everybody asking everybody is below.
 fn most_idle(nodes: usize) -> u64 {
-    1000 + 100 * nodes as u64
+    1000 + 16 * (nodes as u64).pow(2)
 }
 
 struct Simulation<'a, P: Mutex, const W: usize> {
@@ -202,6 +202,8 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     stalled: Option<Vec<NodeId>>,
     /// Events since the last entry.
     barren: u64,
+    /// How many records there were when it was last looked whether the run rests.
+    records_then: usize,
 
     // Measuring.
     tally: Tally,
@@ -248,6 +250,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             stall: None,
             stalled: None,
             barren: 0,
+            records_then: 0,
             tally: Tally::new(n, P::Message::KINDS.len()),
             exits: 0,
             last_exit: None,
@@ -286,8 +289,8 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             if self.events.is_multiple_of(LOOK_AFTER) && self.is_stopped() {
                 return Err(ScenarioError::Stopped);
             }
-            if self.barren > patience {
-                self.lose_patience();
+            if self.barren > patience && self.lose_patience(patience) {
+                break;
             }
             if self.is_served() || self.is_stuck() {
                 break;

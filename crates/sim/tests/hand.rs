@@ -16,9 +16,12 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
+/// Enough for every story told here; a token that nobody wants makes more.
 fn recorded() -> Options {
-    Options { record: true, most_records: Some(3000), ..Options::default() }
+    Options { record: true, most_records: Some(MOST_RECORDS), ..Options::default() }
 }
+
+const MOST_RECORDS: usize = 10_000;
 
 fn node(number: usize) -> NodeId {
     NodeId::new(number - 1)
@@ -321,16 +324,16 @@ fn acts_that_fit_no_run_are_refused_before_it() {
         refused(vec![act(0, 0, Deed::Crash { node: nine })]),
         refused(vec![act(0, 0, Deed::Cut { from: vec![], to: vec![nine], both_ways: true })]),
         refused(vec![act(5, 0, Deed::Mend), act(4, 0, Deed::Mend)]),
-        refused(vec![act(0, u64::MAX, Deed::Mend)]),
-        refused(vec![act(0, 0, Deed::Delay { message: 1, by: u64::MAX })]),
+        refused(vec![act(0, 1_000_000_000_001, Deed::Mend)]),
+        refused(vec![act(0, 0, Deed::Delay { message: 1, by: 1_000_000_000_001 })]),
         refused(vec![act(7, 0, Deed::Mend)]),
     ];
     insta::assert_snapshot!(causes.join("\n"), @"
     an act names P9, but there are only 3 nodes
     an act names P9, but there are only 3 nodes
     act 2: it comes after 4 records, but the one before it after 5; put them in order
-    the time of an act is 18446744073709552; it must be at most 1000000000
-    the delay of a message is 18446744073709552; it must be at most 1000000000
+    the time of an act is 1000000000.001; it must be at most 1000000000
+    the delay of a message is 1000000000.001; it must be at most 1000000000
     act 1: it comes after 7 records, but the run ends after 0
     ");
     let mut scenario = idle(3);
@@ -427,7 +430,7 @@ fn plays(
     made: &dyn Fn(&Hand, QueueKind) -> Result<Made, ScenarioError>,
 ) -> usize {
     let mut before = made(hand, QueueKind::Wheel).unwrap();
-    for _ in 0..12 {
+    for _ in 0..10 {
         let act = dice.act(n, &before.trace.records);
         // Going back and acting makes another history.
         let mut tried = hand.clone();
@@ -497,7 +500,8 @@ fn mutex_run(info: &'static Info, seed: u64) -> usize {
     let what = format!("{} with SKEPTRON_SEED={seed} SKEPTRON_RUNS=1", info.name);
     plays(&what, &mut dice, n, &mut hand, &|hand, queue| {
         let scenario = Scenario { hand: hand.clone(), ..scenario.clone() };
-        let outcome = run(info, &scenario, &Options { queue, ..recorded() })?;
+        let outcome =
+            run(info, &scenario, &Options { queue, most_records: Some(300), ..recorded() })?;
         Ok(Made {
             found: properties(&outcome),
             trace: outcome.trace.unwrap(),
@@ -521,7 +525,11 @@ fn election_run(info: &'static ElectionInfo, seed: u64) -> usize {
     let what = format!("{} with SKEPTRON_SEED={seed} SKEPTRON_RUNS=1", info.name);
     plays(&what, &mut dice, n, &mut hand, &|hand, queue| {
         let scenario = election::Scenario { hand: hand.clone(), ..scenario.clone() };
-        let outcome = election::run(info, &scenario, &Options { queue, ..recorded() })?;
+        let outcome = election::run(
+            info,
+            &scenario,
+            &Options { queue, most_records: Some(300), ..recorded() },
+        )?;
         Ok(Made {
             found: outcome.report.violations.iter().map(|v| v.property).collect(),
             trace: outcome.trace.unwrap(),
@@ -533,7 +541,7 @@ fn election_run(info: &'static ElectionInfo, seed: u64) -> usize {
 
 #[test]
 fn whatever_a_hand_does_the_run_before_it_stays_and_all_of_it_replays() {
-    let (runs, start) = (setting("SKEPTRON_RUNS", 12), setting("SKEPTRON_SEED", 1));
+    let (runs, start) = (setting("SKEPTRON_RUNS", 4), setting("SKEPTRON_SEED", 1));
     let mut acts = 0;
     for seed in start..start + runs {
         for info in catalogue::all() {
@@ -543,5 +551,5 @@ fn whatever_a_hand_does_the_run_before_it_stays_and_all_of_it_replays() {
             acts += election_run(info, seed);
         }
     }
-    assert!(acts > runs as usize, "hands were idle: {acts}");
+    assert!(acts > 100 * runs as usize, "hands were idle: {acts}");
 }

@@ -22,7 +22,7 @@ lab.test("what was measured is taken along as CSV and SVG", async (open) => {
   const lines = csv.text.trim().split("\n");
   assert(lines.length > 20 && lines.some((line) => line.startsWith("ricart-agrawala")));
   const svg = await downloaded(page, () => part(page, "svg").first().click());
-  assert.match(svg.text, /^<svg[^]*<\/svg>\s*$/);
+  assert(/<svg[^]*<\/svg>\s*$/.test(svg.text), svg.text.slice(0, 200));
 });
 
 lab.test("a link reproduces what is compared and what is seen of it", async (open) => {

@@ -10,12 +10,12 @@ lab.test("ten thousand messages: how long they take to load, and how smoothly th
   const page = await openRun(open, "#/play?algorithm=ricart-agrawala&nodes=11&entries=500&latency=uniform:0.5..1.5&seed=1&future=1&at=0");
   assert((await steps(page)) >= 10_000, `${await steps(page)} steps`);
   const load = await page.evaluate(() => performance.getEntriesByName("lab:load").at(-1)?.duration ?? NaN);
-  const scrolled = await scroll(page);
+  const near = await turnWheel(page, { deltaX: 60 });
   await part(page, "play-fit").click();
-  const whole = await scroll(page);
+  const whole = await turnWheel(page, { deltaY: 8, ctrlKey: true });
   console.log(`10 000 messages: drawn ${Math.round(load)} ms after they were asked for, simulation included`);
-  console.log(`scrolling near: ${words(scrolled)}`);
-  console.log(`the whole run in sight: ${words(whole)}`);
+  console.log(`scrolling: ${words(near)}`);
+  console.log(`zooming the whole run: ${words(whole)}`);
 });
 
 /** @param {{ perSecond: number, draw: number, slowest: number }} measured */
@@ -24,11 +24,12 @@ function words({ perSecond, draw, slowest }) {
 }
 
 /**
- * Scrolls for a while, once in every frame.
+ * Turns the wheel over the diagram in every frame for a while, there and back.
  * @param {import("playwright-core").Page} page
+ * @param {{ deltaX?: number, deltaY?: number, ctrlKey?: boolean }} turn
  */
-function scroll(page) {
-  return page.evaluate(() => new Promise((/** @type {(measured: { perSecond: number, draw: number, slowest: number }) => void} */ resolve) => {
+function turnWheel(page, turn) {
+  return page.evaluate(({ deltaX = 0, deltaY = 0, ctrlKey = false }) => new Promise((/** @type {(measured: { perSecond: number, draw: number, slowest: number }) => void} */ resolve) => {
     const canvas = /** @type {HTMLCanvasElement} */ (document.querySelector('[data-test="play-diagram"]'));
     const FRAMES = 120;
     performance.clearMeasures("lab:draw");
@@ -42,9 +43,10 @@ function scroll(page) {
         return;
       }
       frame += 1;
-      canvas.dispatchEvent(new WheelEvent("wheel", { deltaX: frame < FRAMES / 2 ? 60 : -60, bubbles: true, cancelable: true }));
+      const way = frame <= FRAMES / 2 ? 1 : -1;
+      canvas.dispatchEvent(new WheelEvent("wheel", { deltaX: way * deltaX, deltaY: -way * deltaY, ctrlKey, bubbles: true, cancelable: true }));
       requestAnimationFrame(next);
     };
     requestAnimationFrame(next);
-  }));
+  }), turn);
 }

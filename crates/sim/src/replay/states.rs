@@ -24,8 +24,7 @@ pub(super) trait System {
 
 /// Is told what a node knows: at the beginning (`None`) or since the record with that index. `None`
 /// instead of a state: it is down.
-pub(super) type Visit<'v> =
-    &'v mut dyn FnMut(Option<usize>, NodeId, Option<&str>) -> ControlFlow<()>;
+pub type Visit<'v> = &'v mut dyn FnMut(Option<usize>, NodeId, Option<&str>) -> ControlFlow<()>;
 
 /// Runs a trace again, to its end or until `visit` has seen enough.
 pub(super) fn run_again<S: System>(

@@ -7,6 +7,7 @@ use skeptron_core::{Message as _, NodeId};
 use super::{Outcome, Simulation, most_barren, most_idle};
 use crate::hand::Playable as _;
 use crate::metrics::{Fairness, Load, Messages, Multicast, Report, Tally, units};
+use crate::recorder::Recorder;
 use crate::scenario::ScenarioError;
 use crate::trace::Header;
 use crate::workload::Workload;
@@ -81,21 +82,26 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
 
     /// After how many events without an entry to look whether this goes anywhere.
     pub(super) fn patience(&self) -> u64 {
-        match self.scenario.workload {
-            Workload::None => most_idle(self.nodes.len()),
-            _ => most_barren(self.nodes.len()),
-        }
+        let by_itself = self.scenario.workload != Workload::None && self.scenario.hand.is_idle();
+        let nodes = self.nodes.len();
+        if by_itself { most_barren(nodes) } else { most_idle(nodes) }
     }
 
-    /// Nobody has entered for long.
+    /// Nobody has entered for long. True if all that goes on is a token that nobody wants, or requests
+    /// that wait at their nodes for what only the hand can do.
     #[cold]
-    pub(super) fn lose_patience(&mut self) {
-        let nobody_asks = self.scenario.workload == Workload::None && self.played.next().is_none();
+    pub(super) fn lose_patience(&mut self, patience: u64) -> bool {
         if self.barren > most_barren(self.nodes.len()) {
             self.stall = Some(Stall::Barren(self.progress.who_waits()));
-        } else if nobody_asks && self.is_idle() && self.faults_are_over() {
-            self.end_measuring();
         }
+        let is_time = self.barren.is_multiple_of(patience) && self.played.next().is_none();
+        if !is_time || !self.faults_are_over() {
+            return false;
+        }
+        let records = self.recorder.as_ref().map_or(0, Recorder::len);
+        let nothing_happens = std::mem::replace(&mut self.records_then, records) == records;
+        let nobody_wants = self.scenario.workload == Workload::None && self.is_idle();
+        nobody_wants || nothing_happens && !self.scenario.hand.is_idle()
     }
 
     /// Nothing can happen any more of its own accord. Somebody waits then in vain, unless for what

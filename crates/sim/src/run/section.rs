@@ -93,7 +93,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
     }
 
     /// Enough was measured: nobody asks any more, and whoever waits is still served.
-    pub(super) fn end_measuring(&mut self) {
+    fn end_measuring(&mut self) {
         self.ended_at = Some(self.now);
         self.finished = Some(self.tally.clone());
         for node in NodeId::all(self.nodes.len()) {

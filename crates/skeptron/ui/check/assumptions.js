@@ -2,11 +2,11 @@
 // kept while the page is open.
 import { h, clear } from "../lib/dom.js";
 import { href } from "../lib/address.js";
+import { commandLine } from "../lib/command.js";
 import { job } from "../lib/job.js";
 import { playing } from "./counterexample.js";
 import { property, steps } from "./properties.js";
 import { toParams } from "./question.js";
-import { commandLine } from "./verdicts.js";
 
 /** @typedef {import("../wire.js").AssumptionTable} AssumptionTable */
 /** @typedef {import("../wire.js").AssumptionCell} AssumptionCell */
@@ -38,9 +38,10 @@ function nothing() {
 /**
  * The panel with the table.
  * @param {"mutex" | "election"} first which one is shown first
- * @returns {{ element: HTMLElement, end: () => void }}
+ * @param {(kind: "mutex" | "election") => void} begun is told when one is found out
+ * @returns {{ element: HTMLElement, fill: () => void, end: () => void }} `fill` finds it out unless that is known
  */
-export function assumptions(first) {
+export function assumptions(first, begun) {
   let kind = first;
   const place = h("div", { class: "scroll" });
   const verdict = h("div", {});
@@ -65,11 +66,12 @@ export function assumptions(first) {
     verdict.replaceChildren(...(frame ? ending(frame, surprises) : []));
   };
   const run = async () => {
+    begun(kind);
     const mine = kept[kind] = nothing();
     const body = { elections: kind === "election" };
     await work.run("/lab/assumptions", { body, on: {
       table: (frame) => { mine.frame = frame; draw(); },
-      cell: (cell) => { mine.cells.set(key(cell), cell); fill(place, cell); },
+      cell: (cell) => { mine.cells.set(key(cell), cell); write(place, cell); },
     }, result: ({ surprises }) => { mine.surprises = surprises; } });
     draw();
   };
@@ -80,7 +82,8 @@ export function assumptions(first) {
       "Where it breaks, the cell says what goes wrong and in how many steps; click it to see that run in Play."),
     h("div", { class: "toolbar" }, h("div", { class: "toolbar", role: "group", "aria-label": "Which algorithms" }, tabs), begin),
     work.element, place, verdict);
-  return { element, end: work.cancel };
+  const fill = () => { if (kept[kind].surprises === null) run(); };
+  return { element, fill, end: work.cancel };
 }
 
 /** @param {{ algorithm: string, who: string | null, condition: string }} cell */
@@ -115,7 +118,7 @@ function table(frame, cells, isComplete) {
  * @param {HTMLElement} place
  * @param {AssumptionCell} cell
  */
-function fill(place, cell) {
+function write(place, cell) {
   const wanted = key(cell);
   const box = [...place.querySelectorAll("td")].find((box) => box.dataset.cell === wanted);
   box?.replaceChildren(...contents(cell));

@@ -9,7 +9,7 @@ import { download } from "../lib/files.js";
  * @returns {Promise<string>}
  */
 export async function playing(trace) {
-  return href("play", { trace: await pack(trace), at: "0" });
+  return href("play", { trace: await pack(trace), at: "1" });
 }
 
 /**

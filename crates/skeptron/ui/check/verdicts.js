@@ -1,5 +1,6 @@
 // What a search found, in words that say what was proved and for which system.
-import { h, toast } from "../lib/dom.js";
+import { h } from "../lib/dom.js";
+import { commandLine } from "../lib/command.js";
 import { property, unjudged, steps } from "./properties.js";
 import { counterexample } from "./counterexample.js";
 import { inWords } from "./question.js";
@@ -27,24 +28,6 @@ export function verdicts(request, result, info) {
     h("p", { class: "small muted", "data-test": "search-figures" }, figures(result)),
     commandLine(result.command),
   ].filter((part) => part instanceof HTMLElement);
-}
-
-/**
- * A command for the terminal, to be copied.
- * @param {string} command
- * @returns {HTMLElement}
- */
-export function commandLine(command) {
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(command);
-      toast("Command copied.");
-    } catch {
-      toast("The browser does not let the page copy; select the command instead.");
-    }
-  };
-  return h("div", { class: "command" }, h("code", { "data-test": "command" }, command),
-    h("button", { type: "button", class: "quiet", title: "Copy the command that asks the same in a terminal", onclick: copy }, "Copy"));
 }
 
 /**
@@ -103,7 +86,6 @@ function chip(judged) {
 
 /** @param {CheckResult} result */
 function figures({ states, transitions, depth, seconds }) {
-  const rate = short(states / Math.max(seconds, 1e-3));
-  const time = seconds < 1 ? `${(seconds * 1000).toFixed(0)} ms` : `${seconds.toFixed(1)} s`;
-  return `${short(states)} states, ${short(transitions)} transitions, depth ${depth}, ${time}: ${rate} states/s`;
+  const time = seconds < 0.001 ? "less than 1 ms" : seconds < 1 ? `${(seconds * 1000).toFixed(0)} ms` : `${seconds.toFixed(1)} s`;
+  return `${short(states)} states, ${short(transitions)} transitions, depth ${depth}, ${time}: ${short(states / Math.max(seconds, 1e-6))} states/s`;
 }

@@ -40,34 +40,75 @@ export function show(root, address) {
       h("div", { class: "toolbar small examples", role: "group", "aria-label": "Examples" }, "Try: ",
         EXAMPLES.map(({ title, query }) => h("a", { class: "chip", href: href("check", new URLSearchParams(`${query}&run=1`)) }, title)))));
   root.append(page);
-  let ended = false;
-  let end = () => { ended = true; };
+  let isOver = false;
+  let end = () => { isOver = true; };
   algorithms().then((infos) => {
-    if (ended) return;
-    const first = fromParams(address.params);
-    const questions = asking(infos, first);
-    const table = assumptions(infos.find((info) => info.name === first.algorithm)?.kind ?? "mutex");
-    page.append(questions.element, table.element);
-    end = () => {
-      questions.end();
-      table.end();
-    };
-    if (address.params.has("run") || !address.params.has("algorithm")) questions.run(first);
+    if (!isOver) end = fill(page, infos, address.params);
   }).catch((error) => page.append(complaint(error)));
   return () => end();
+}
+
+/**
+ * @param {HTMLElement} page
+ * @param {import("../wire.js").AlgorithmInfo[]} infos
+ * @param {URLSearchParams} params
+ * @returns {() => void} what ends it
+ */
+function fill(page, infos, params) {
+  const first = fromParams(params);
+  const table = params.get("table");
+  const kind = table === "mutex" || table === "election" ? table : infos.find((info) => info.name === first.algorithm)?.kind ?? "mutex";
+  const noted = noting(params);
+  const questions = asking(infos, first, noted.question);
+  const assumed = assumptions(kind, noted.table);
+  page.append(questions.element, assumed.element);
+  if (table) {
+    assumed.fill();
+    assumed.element.scrollIntoView();
+  }
+  if (params.has("run") || (!params.has("algorithm") && !table)) questions.run(first);
+  return () => {
+    questions.end();
+    assumed.end();
+  };
+}
+
+/**
+ * The parts of the address: the question, and which table was filled in.
+ * @param {URLSearchParams} params
+ */
+function noting(params) {
+  let question = new URLSearchParams(params);
+  let table = params.get("table");
+  const write = () => {
+    const whole = new URLSearchParams(question);
+    if (table) whole.set("table", table);
+    note("check", whole);
+  };
+  return {
+    question(/** @type {URLSearchParams} */ next) {
+      question = next;
+      write();
+    },
+    table(/** @type {string} */ kind) {
+      table = kind;
+      write();
+    },
+  };
 }
 
 /**
  * The form beside its answer.
  * @param {import("../wire.js").AlgorithmInfo[]} infos
  * @param {CheckRequest} first
+ * @param {(params: URLSearchParams) => void} noteQuestion puts it into the address
  */
-function asking(infos, first) {
+function asking(infos, first, noteQuestion) {
   const place = h("div", { class: "answer-body" }, h("p", { class: "muted" }, "Nothing was asked yet: choose a system and press Check."));
   const live = livePlot();
   const work = job({ name: "Search", changed: (running) => { if (!running) live.end(); } });
   const form = questionForm(infos, first, {
-    changed: (request) => note("check", toParams(request)),
+    changed: (request) => noteQuestion(toParams(request)),
     run: (request) => { run(request, true); },
   });
 
@@ -86,7 +127,7 @@ function asking(infos, first) {
   const run = async (request, again = false) => {
     const params = toParams(request);
     const question = params.toString();
-    note("check", new URLSearchParams([...params, ["run", "1"]]));
+    noteQuestion(new URLSearchParams([...params, ["run", "1"]]));
     const known = answers.get(question);
     if (known && !again) return tell(request, known);
     clear(place);

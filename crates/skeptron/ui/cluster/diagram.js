@@ -10,6 +10,8 @@ import { paint, nearest, describe } from "./paint.js";
 const BEHIND = 120;
 /** How much is shown at first, and how little and how much can be. */
 const SHOWN = { events: 36, time: 10_000 };
+/** Where there are many nodes, so many events for each. */
+const SHOWN_PER_NODE = 9;
 const LEAST = { events: 6, time: 0.5 };
 const MOST = { events: 600, time: 600_000 };
 /** How often it is drawn where the user wants little to move. */
@@ -39,16 +41,17 @@ export function diagram() {
   const hint = h("p", { class: "diagram-hint", "data-test": "cluster-hint" });
   const told = h("p", { class: "small muted told", "data-test": "cluster-told" }, "Point at an arrow or a bar to read what it is.");
   const follow = h("button", { type: "button", "aria-pressed": "true", "data-test": "cluster-follow", onclick: () => setRest(rest === null ? edge() : null) }, "Following");
-  const spaced = choice([{ value: "events", title: "every event the same room" }, { value: "time", title: "true to the clock" }], spacing, (value) => respace(/** @type {import("./scale.js").Spacing} */ (value)), { "data-test": "cluster-spacing" });
+  const spaced = choice([{ value: "events", title: "event by event" }, { value: "time", title: "by the clock" }], spacing, (value) => respace(/** @type {import("./scale.js").Spacing} */ (value)), { "data-test": "cluster-spacing" });
   const list = h("ol", { class: "mono small words", "data-test": "cluster-words" });
   const listed = h("details", { ontoggle: () => { words = -1; } }, h("summary", {}, "The last events in words"), list);
   const title = h("h2", {});
   const element = h("section", { class: "panel diagram-panel", "aria-label": "Live space-time diagram" },
-    h("div", { class: "toolbar" }, title, h("span", { class: "grow" }), field("Spacing", spaced),
+    h("div", { class: "toolbar" }, title,
+      h("div", { class: "legend small muted" }, h("span", { class: "swatch waiting" }), "waits", h("span", { class: "swatch inside" }), "inside", h("span", { class: "swatch arrow" }), "message"),
+      h("span", { class: "grow" }), field("Spacing", spaced),
       h("button", { type: "button", class: "icon", title: "Show less (+)", "aria-label": "Zoom in", onclick: () => zoom(1 / 1.6, 1) }, "+"),
       h("button", { type: "button", class: "icon", title: "Show more (−)", "aria-label": "Zoom out", onclick: () => zoom(1.6, 1) }, "−"),
       follow),
-    h("div", { class: "legend small muted" }, h("span", { class: "swatch waiting" }), "waits", h("span", { class: "swatch inside" }), "inside, with its entry", h("span", { class: "swatch arrow" }), "message, from sending to taking"),
     frame, told, listed);
   frame.append(hint);
 
@@ -60,8 +63,13 @@ export function diagram() {
   /** The place of the right edge. */
   function edge() {
     if (rest !== null) return rest;
-    const now = placeOf(spacing, history.moments, present());
-    return now + width[spacing] * 0.04;
+    return last();
+  }
+
+  /** The place of the right edge that follows the present, once there is more than has room. */
+  function last() {
+    const [first, now] = [history.moments[0] ?? 0, present()].map((at) => placeOf(spacing, history.moments, at));
+    return Math.max(now + width[spacing] * 0.04, first + width[spacing] * 0.97);
   }
 
   /** @param {number | null} value */
@@ -93,16 +101,15 @@ export function diagram() {
 
   /** @param {number} by in places */
   function move(by) {
-    const last = placeOf(spacing, history.moments, present()) + width[spacing] * 0.04;
     const first = placeOf(spacing, history.moments, history.moments[0] ?? 0);
     const next = Math.max(edge() + by, first + width[spacing] * 0.2);
-    setRest(next >= last ? null : next);
+    setRest(next >= last() ? null : next);
   }
 
   /** Shows everything that is remembered. */
   function showAll() {
-    const [first, last] = [history.moments[0] ?? 0, present()].map((at) => placeOf(spacing, history.moments, at));
-    width[spacing] = Math.min(MOST[spacing], Math.max(LEAST[spacing], (last - first) * 1.08));
+    const [first, now] = [history.moments[0] ?? 0, present()].map((at) => placeOf(spacing, history.moments, at));
+    width[spacing] = Math.min(MOST[spacing], Math.max(LEAST[spacing], (now - first) * 1.08));
     setRest(null);
   }
 
@@ -197,11 +204,13 @@ export function diagram() {
       offset = Infinity;
       setRest(null);
       title.textContent = `What happens to “${lock}”`;
-      hint.textContent = `Nothing has happened to “${lock}” since this page looks.`;
+      const remedy = whole ? "Let all nodes ask for it, and see how the algorithm decides." : "Take it with skeptron lock, and see how the algorithm decides.";
+      hint.textContent = `Nothing has happened to “${lock}” since this page looks. ${remedy}`;
     },
     members(numbers, all) {
+      if (numbers.length !== members.length) width.events = Math.min(MOST.events, Math.max(SHOWN.events, SHOWN_PER_NODE * numbers.length));
       [members, whole] = [numbers, all];
-      canvas.style.height = `${Math.max(230, 46 + members.length * Math.max(22, Math.min(58, 400 / members.length)))}px`;
+      frame.style.minHeight = `${Math.max(200, 46 + members.length * 24)}px`;
     },
     heard(at) {
       offset = Math.min(offset, performance.now() - at);

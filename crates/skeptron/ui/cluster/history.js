@@ -6,8 +6,9 @@
  */
 
 /**
- * A stretch of time in which a node waited or was inside; one that lasts has no end.
- * @typedef {{ node: number, kind: "waiting" | "inside", from: number, to: number | null, fence: number | null }} Bar
+ * A stretch of time in which a node waited or was inside; one that lasts has no end. One that no event told
+ * of, only a list of locks, is known by its ends roughly.
+ * @typedef {{ node: number, kind: "waiting" | "inside", from: number, to: number | null, fence: number | null, listed: boolean }} Bar
  */
 
 /** So much is remembered; whoever wants more records a run in Play. */
@@ -32,7 +33,7 @@ export class History {
     this.known = new Map();
     /** Those who wait or are inside now. @type {Map<number, { waiters: number, waiting: Bar | null, inside: Bar | null }>} */
     this.now = new Map();
-    /** Whether what is known of the present has holes, so that the next list of locks fills them. */
+    /** Whether what is known of the present has holes, which the next list of locks fills. */
     this.blank = true;
   }
 
@@ -107,7 +108,7 @@ export class History {
    */
   #begin(node, kind, from, fence) {
     /** @type {Bar} */
-    const bar = { node, kind, from, to: null, fence };
+    const bar = { node, kind, from, to: null, fence, listed: false };
     this.bars.push(bar);
     return bar;
   }
@@ -128,26 +129,42 @@ export class History {
   }
 
   /**
-   * The list of locks says who waits and who is inside; used where the events did not say it.
+   * The list of locks says who waits and who is inside; used where events do not say it: at first, after
+   * a gap, and always of nodes that cannot be looked into.
    * @param {number} at
    * @param {import("../wire.js").ClusterLock | undefined} lock
+   * @param {(node: number) => boolean} isFar
    */
-  present(at, lock) {
-    if (!this.blank) return;
-    this.blank = false;
-    if (!lock) return;
-    const first = this.gaps.length === 0;
-    for (const { node, waiters } of lock.waiting) {
+  present(at, lock, isFar) {
+    const queues = new Map(lock?.waiting.map(({ node, waiters }) => [node, waiters]));
+    const holder = lock?.holder ?? null;
+    for (const [node, state] of this.now) {
+      if (state.waiting?.listed && !queues.has(node)) {
+        state.waiting.to = at;
+        [state.waiting, state.waiters] = [null, 0];
+      }
+      if (state.inside?.listed && state.inside.fence !== holder?.fence) {
+        state.inside.to = at;
+        state.inside = null;
+      }
+    }
+    for (const [node, waiters] of queues) {
       const state = this.#at(node);
-      if (state.waiting) continue;
+      if (state.waiting || !(this.blank || isFar(node))) continue;
       state.waiters = waiters;
       state.waiting = this.#begin(node, "waiting", at, null);
+      state.waiting.listed = true;
+      this.#noted(at);
     }
-    if (lock.holder && !this.#at(lock.holder.node).inside) {
-      const { node, fence, held } = lock.holder;
-      this.#at(node).inside = this.#begin(node, "inside", first ? at - held : at, fence);
+    if (holder && !this.#at(holder.node).inside && (this.blank || isFar(holder.node))) {
+      const from = Math.max(at - holder.held, this.gaps.at(-1)?.at ?? -Infinity);
+      const inside = this.#begin(holder.node, "inside", from, holder.fence);
+      inside.listed = true;
+      this.#at(holder.node).inside = inside;
+      this.#noted(from);
     }
-    this.#noted(at);
+    this.blank = false;
+    this.changes += 1;
   }
 
   /**

@@ -13,8 +13,9 @@ const LEFT = 44;
 const AXIS = 26;
 /** How long the stub of a message is whose other end cannot be seen. */
 const STUB = 34;
-/** No more arrows are painted: the eye would see only a surface. */
+/** No more arrows are painted, and no more named: the eye would see only a surface. */
 const MOST = 1500;
+const MOST_NAMED = 300;
 
 /**
  * @param {View} view
@@ -149,6 +150,7 @@ function paintBars(pen, view, colour, font) {
  */
 function lines(view) {
   const { x, y } = layout(view);
+  /** @type {Line[]} */
   const found = [];
   for (const arrow of view.history.arrows) {
     const { from, to, sent, received } = arrow;
@@ -176,7 +178,8 @@ function paintArrows(pen, view, colour, font) {
   const taken = [];
   pen.font = `11px ${font}`;
   pen.lineJoin = "round";
-  for (const line of lines(view)) {
+  const seen = lines(view);
+  for (const line of seen) {
     const { arrow, x1, y1, x2, y2, whole } = line;
     pen.strokeStyle = pen.fillStyle = colour(series(arrow.label));
     pen.lineWidth = 1.3;
@@ -187,7 +190,7 @@ function paintArrows(pen, view, colour, font) {
     pen.stroke();
     pen.setLineDash([]);
     paintHead(pen, line);
-    paintLabel(pen, line, taken, colour);
+    if (seen.length <= MOST_NAMED) paintLabel(pen, line, taken, colour);
   }
 }
 

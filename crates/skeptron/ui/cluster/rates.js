@@ -68,7 +68,7 @@ function perKind(before, now, seconds) {
   for (const [status, sign] of /** @type {const} */ ([[before, -1], [now, 1]])) {
     for (const { own } of status.nodes) {
       for (const { algorithm, label, sent } of own?.messages ?? []) {
-        const key = `${label} (${algorithm})`;
+        const key = `${label} of ${algorithm}`;
         counts.set(key, (counts.get(key) ?? 0) + (sign * sent) / seconds);
       }
     }
@@ -99,14 +99,26 @@ function showNodes(place, past) {
 function showKinds(place, counts) {
   const most = Math.max(1, ...counts.values());
   clear(place);
-  for (const [kind, rate] of counts) {
-    const bar = h("span", { class: "bar" });
-    bar.style.width = `${Math.max(0, (100 * rate) / most)}%`;
-    place.append(h("div", { class: "kind" }, h("span", { class: "name", title: kind }, kind), h("span", { class: "track" }, bar), h("span", { class: "value" }, shown(Math.max(0, rate)))));
+  const algorithms = [...new Set([...counts.keys()].map((kind) => kind.split(" of ")[1]))];
+  for (const algorithm of algorithms) {
+    if (algorithms.length > 1) place.append(h("p", { class: "small muted" }, algorithm));
+    const own = [...counts].filter(([kind]) => kind.split(" of ")[1] === algorithm);
+    place.append(...own.map(([kind, rate]) => kindLine(kind, rate, most)));
   }
+}
+
+/**
+ * @param {string} kind
+ * @param {number} rate
+ * @param {number} most
+ */
+function kindLine(kind, rate, most) {
+  const bar = h("span", { class: "bar" });
+  bar.style.width = `${Math.max(0, (100 * rate) / most)}%`;
+  return h("div", { class: "kind" }, h("span", { class: "name", title: kind }, kind.split(" of ")[0]), h("span", { class: "track" }, bar), h("span", { class: "value" }, shown(Math.max(0, rate))));
 }
 
 /** @param {number} rate */
 function shown(rate) {
-  return rate >= 10 || rate === 0 ? Math.round(rate).toLocaleString("en") : rate.toFixed(1);
+  return rate >= 10 || rate < 0.05 ? Math.round(rate).toLocaleString("en") : rate.toFixed(1);
 }

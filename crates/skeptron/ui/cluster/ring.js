@@ -3,6 +3,8 @@ import { h, s, clear } from "../lib/dom.js";
 
 const SIZE = 300;
 const CENTRE = SIZE / 2;
+/** Up to so many nodes have room for words. */
+const MOST_ROOMY = 12;
 
 /**
  * @param {(node: number) => void} chosen called when the user points at a node
@@ -39,14 +41,23 @@ export function ring(chosen) {
 function draw(picture, status, roles, chosen) {
   clear(picture);
   const count = status.nodes.length;
-  const radius = count === 1 ? 0 : count > 24 ? 126 : 104;
-  const size = count > 24 ? 9 : count > 12 ? 13 : 21;
+  const many = count > MOST_ROOMY;
+  const radius = count === 1 ? 0 : many ? 130 : 104;
+  const size = many ? Math.min(13, 380 / count) : 21;
   /** @param {number} node */
   const place = (node) => {
     const angle = (2 * Math.PI * (node - 1)) / count - Math.PI / 2;
     return { x: CENTRE + radius * Math.cos(angle), y: CENTRE + radius * Math.sin(angle) };
   };
-  for (const link of status.links) picture.append(drawnLink(link, place(link.from), place(link.to), count <= 12));
+  const [all, margin] = [status.nodes.map(({ node }) => place(node)), size + 4];
+  const [left, top] = [Math.min(...all.map(({ x }) => x)) - margin, Math.min(...all.map(({ y }) => y)) - margin];
+  const [right, bottom] = [Math.max(...all.map(({ x }) => x)) + margin, Math.max(...all.map(({ y }) => y)) + margin];
+  // Room for the word below the lowest node.
+  picture.setAttribute("viewBox", `${left} ${top} ${right - left} ${bottom - top + 14}`);
+  picture.classList.toggle("many", many);
+  // Those that are down come last, so that nothing hides them.
+  const links = [...status.links].sort((a, b) => Number(b.up) - Number(a.up));
+  for (const link of links) picture.append(drawnLink(link, place(link.from), place(link.to), !many));
   for (const node of status.nodes) picture.append(drawnNode(node, place(node.node), size, roles.get(node.node), chosen));
 }
 
@@ -65,7 +76,7 @@ function drawnLink({ from, to, up, connects, trouble }, a, b, roomy) {
   if (mark) {
     // Off the middle, where the lines of an even circle cross.
     const [x, y] = [a.x + (b.x - a.x) * 0.4, a.y + (b.y - a.y) * 0.4];
-    group.append(s("circle", { cx: x, cy: y, r: 9 }), s("text", { x, y }, mark));
+    group.append(s("circle", { cx: x, cy: y, r: 11 }), s("text", { x, y }, mark));
   }
   return group;
 }
@@ -81,11 +92,11 @@ function drawnNode({ node, own, address }, at, size, role, chosen) {
   const trouble = own?.leaving ? "leaves" : own && own.awaited.length > 0 ? "not ready" : "";
   const kind = trouble ? "troubled" : (role ?? "idle");
   const below = trouble || role || "";
-  const group = s("g", { class: `node ${kind}${own ? "" : " far"}`, onclick: () => chosen(node), "data-node": node },
+  const group = s("g", { class: `node ${kind}${own ? "" : " far"}`, onpointerdown: () => chosen(node), "data-node": node },
     s("title", {}, [`P${node}`, below, own ? own.api.join(", ") : `nodes at ${address}`].filter(Boolean).join(" · ")),
     s("circle", { cx: at.x, cy: at.y, r: size }),
-    s("text", { x: at.x, y: at.y }, size > 10 ? `P${node}` : String(node)));
-  if (below && size > 10) group.append(s("text", { class: "role", x: at.x, y: at.y + size + 11 }, below));
+    s("text", { x: at.x, y: at.y }, size > 20 ? `P${node}` : String(node)));
+  if (below && size > 20) group.append(s("text", { class: "role", x: at.x, y: at.y + size + 11 }, below));
   return group;
 }
 

@@ -5,7 +5,7 @@ import { postJson } from "../lib/api.js";
 
 /** How long a node holds the lock. */
 const HOLDS = [
-  { value: "", title: "until I release it (60 s at most)" },
+  { value: "", title: "until released" },
   { value: "300", title: "0.3 s" },
   { value: "1000", title: "1 s" },
   { value: "5000", title: "5 s" },
@@ -30,7 +30,7 @@ export function tryIt(lock, changed) {
   const release = h("button", { type: "button", "data-test": "cluster-release", onclick: () => giveBack(Number(node.value)) }, "Release");
   const all = h("button", { type: "button", "data-test": "cluster-all", title: `Each node asks once, and holds the lock for ${TURN / 1000} s`, onclick: askAll }, "All nodes ask");
   const said = h("p", { class: "small muted", role: "status", "data-test": "cluster-said" });
-  const hands = [field("Node", node), field("Holds it", hold), acquire, release, all];
+  const hands = [field("Node", node), field("Holds it", hold, "60 s at most: then the lock is released by itself"), acquire, release, all];
   const element = h("section", { class: "panel try-panel", "aria-label": "Try it" }, h("h2", {}, "Try it"),
     h("div", { class: "fields" }, field("Lock", name, "Which lock the diagram shows; any name"), ...hands), said);
 

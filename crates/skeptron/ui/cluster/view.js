@@ -1,5 +1,5 @@
 // The live cluster of `skeptron up` or `skeptron node`: nodes, links, locks, and one lock's messages.
-import { h, clear } from "../lib/dom.js";
+import { h, clear, complaint } from "../lib/dom.js";
 import { getJson, stream } from "../lib/api.js";
 import { note } from "../lib/address.js";
 import { ring } from "./ring.js";
@@ -20,18 +20,21 @@ const BACKOFF = { first: 1000, longest: 10_000 };
  */
 export function show(root, address) {
   const ending = new AbortController();
-  root.append(h("link", { rel: "stylesheet", href: "/ui/cluster/view.css" }));
   const place = h("div", { class: "cluster" });
-  root.append(place);
   /** @type {(() => void) | undefined} */
   let end;
-  getJson("/lab/about", ending.signal).then((about) => {
-    if (ending.signal.aborted) return;
-    if (about.cluster) end = watch(place, address.params.get("lock") || FIRST);
-    else place.append(explanation());
-  }).catch((error) => {
-    if (!ending.signal.aborted) place.append(h("p", { class: "notice bad", role: "alert" }, error.message));
-  });
+  async function begin() {
+    try {
+      const about = await getJson("/lab/about", ending.signal);
+      if (ending.signal.aborted) return;
+      if (about.cluster) end = watch(place, address.params.get("lock") || FIRST);
+      else place.append(explanation());
+    } catch (error) {
+      if (!ending.signal.aborted) place.append(complaint(error));
+    }
+  }
+  // Nothing is shown before it looks as it should.
+  root.append(h("link", { rel: "stylesheet", href: "/ui/cluster/view.css", onload: begin, onerror: begin }), place);
   return () => {
     ending.abort();
     end?.();
@@ -87,6 +90,7 @@ function watch(root, first) {
     tries.name(lock);
     note("cluster", { lock });
     turn.abort();
+    hurry?.();
   }
 
   /** @param {import("../wire.js").ClusterStatus} status */
@@ -107,11 +111,13 @@ function watch(root, first) {
     view.locks = locks;
     table.update(locks, lock, performance.now());
     tries.update(view);
-    drawn.history().present(locks.at, chosen());
+    drawn.history().present(locks.at, chosen(), isFar);
     links.update(view.status, chosen());
   }
 
   const chosen = () => view?.locks.locks.find(({ name }) => name === lock);
+  /** @param {number} node */
+  const isFar = (node) => !view?.status.nodes.some((one) => one.node === node && one.own);
 
   /** @param {string} text */
   function warn(text) {
@@ -156,7 +162,7 @@ function watch(root, first) {
       try {
         await read();
       } catch (error) {
-        if (error instanceof Error && !turn.signal.aborted) why = `The cluster does not answer: ${error.message}`;
+        if (error instanceof Error && !turn.signal.aborted) why = sentence(error.message);
       }
       drawn.connected(false);
       if (ended || turn.signal.aborted) continue;
@@ -185,6 +191,11 @@ function watch(root, first) {
     clearInterval(ages);
     drawn.end();
   };
+}
+
+/** @param {string} text */
+function sentence(text) {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
 }
 
 /**

@@ -3,7 +3,10 @@ import { short, rangeFar } from "../lib/axes.js";
 
 /** @typedef {import("../wire.js").CompareRow} Row */
 /** @typedef {import("../wire.js").CompareCurve} Curve */
-/** @typedef {{ name: string, title: string, unit: string, axis?: string, load: string, kind: string, text: string }} Figure `axis` is what the unit is of, where it does not say so itself */
+/**
+ * `axis` is what the unit is of, where it does not say so itself.
+ * @typedef {{ name: string, title: string, unit: string, axis?: string, load: string, kind: string, text: string }} Figure
+ */
 
 /** Who asks how often. */
 export const LOADS = [
@@ -60,13 +63,21 @@ export function inWords(row, unit = "") {
   return `${who}${measured}${row.claim ? `; claim ${claimText(row)}${verdict(row.holds)}` : ""}`;
 }
 
-/** @param {Row} row */
+/**
+ * What was measured, with its interval.
+ * @param {Row} row
+ * @returns {string}
+ */
 export function measuredText({ measured }) {
   if (!measured) return "–";
   return short(measured.mean) + (measured.half_width > 0 ? ` ± ${short(measured.half_width)}` : "");
 }
 
-/** The formula and its value. @param {Row} row */
+/**
+ * The formula and its value.
+ * @param {Row} row
+ * @returns {string}
+ */
 export function claimText({ claim }) {
   if (!claim) return "–";
   const value = claim.low === claim.high ? short(claim.low)
@@ -108,6 +119,7 @@ export function seriesOf(name, look, rows, curve, unit) {
  * Whether the y axis of these series is to be logarithmic.
  * @param {"auto" | "log" | "linear"} wanted
  * @param {import("../lib/plot.js").Series[]} series
+ * @returns {boolean}
  */
 export function logOf(wanted, series) {
   if (wanted !== "auto") return wanted === "log";

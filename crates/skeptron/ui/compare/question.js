@@ -4,7 +4,10 @@ import { field, choice, entry } from "../lib/form.js";
 import { symbol } from "../lib/plot.js";
 import { byFamily } from "./look.js";
 
-/** @typedef {{ algorithms: string[], nodes: string, latency: string, section: string, entries: string, seeds: string }} Question all texts as in the command's options; empty is the default */
+/**
+ * All texts as in the command's options; empty is the default.
+ * @typedef {{ algorithms: string[], nodes: string, latency: string, section: string, entries: string, seeds: string }} Question
+ */
 /** @typedef {import("../wire.js").AlgorithmInfo} Info */
 
 /** A first look: one of each family, small enough to be done at once. @type {Question} */
@@ -87,8 +90,10 @@ export function sizesOf(text) {
 }
 
 /**
+ * A whole number above 0, or a complaint that names the field.
  * @param {string} text
  * @param {string} name
+ * @returns {number}
  */
 export function whole(text, name) {
   const number = Number(text);
@@ -186,5 +191,5 @@ function algorithmTicks(question, infos, looks, changed) {
     h("div", { class: "toolbar" },
       h("button", { type: "button", class: "small", onclick: () => setAll(true), "data-test": "all" }, "All"),
       h("button", { type: "button", class: "small", onclick: () => setAll(false), "data-test": "none" }, "None")),
-    families);
+    h("div", { class: "families" }, families));
 }

@@ -1,5 +1,6 @@
 // What a comparison found: which figures are seen, the plots, the table, files.
-import { h, clear, complaint, toast } from "../lib/dom.js";
+import { h, clear, complaint } from "../lib/dom.js";
+import { commandLine } from "../lib/command.js";
 import { choice } from "../lib/form.js";
 import { download } from "../lib/files.js";
 import { plot } from "../lib/plot.js";
@@ -33,6 +34,7 @@ export function sightOf(params) {
 }
 
 /**
+ * The kind of axis that a text names; `auto` if none.
  * @param {string | null} text
  * @returns {Axis}
  */
@@ -82,7 +84,7 @@ export function results(sight, changed) {
   const table = resultTable({ figureTitle: titleOf });
   const grid = h("div", { class: "plot-grid", "data-test": "plots" });
   const verdict = h("p", { class: "verdict", role: "status", "data-test": "verdict" });
-  const command = commandLine();
+  const command = h("div");
   const arrange = () => {
     grid.replaceChildren(...visibleFigures(sight).map((figure) => plotPanel(figure, plots.get(figure.name))));
     if (grid.childElementCount === 0) grid.append(h("p", { class: "notice" }, "No figure is measured under these loads: tick more above."));
@@ -109,7 +111,7 @@ export function results(sight, changed) {
     h("section", { class: "panel" },
       h("div", { class: "toolbar" }, h("h2", {}, "Claim beside measurement"), h("span", { class: "grow" }),
         h("button", { type: "button", "data-test": "csv", onclick: () => download("comparison.csv", csv(rows), "text/csv") }, "Download CSV")),
-      verdict, table.element, command.element));
+      verdict, table.element, command));
 
   return {
     element,
@@ -127,7 +129,7 @@ export function results(sight, changed) {
     begin(algorithms) {
       [rows, curves, compared] = [[], [], algorithms];
       verdict.textContent = "";
-      command.show("");
+      clear(command);
       const entry = (/** @type {string} */ name) => ({
         name, hint: infos.find((info) => info.name === name)?.title, ...(looks.get(name) ?? { colour: "series-1", shape: /** @type {const} */ ("circle") }),
       });
@@ -144,7 +146,7 @@ export function results(sight, changed) {
       rows = result.rows;
       curves = result.curves;
       verdict.replaceChildren(...verdictOf(rows));
-      command.show(result.command);
+      command.replaceChildren(commandLine(result.command));
       draw();
     },
     end: schedule.cancel,
@@ -162,13 +164,18 @@ function visibleFigures({ loads, kinds }) {
 }
 
 /**
+ * A plot with its title, what there is to see, and a button that saves it.
  * @param {import("./figures.js").Figure} figure
  * @param {import("../lib/plot.js").Plot | undefined} drawn
+ * @returns {HTMLElement}
  */
 export function plotPanel({ name, title, text }, drawn) {
+  const save = h("button", {
+    type: "button", class: "quiet small", title: "Download this plot as SVG", "aria-label": `Download “${title}” as SVG`, "data-test": "svg",
+    onclick: () => drawn?.save(`${name.replaceAll("_", "-")}.svg`),
+  }, "SVG");
   return h("figure", { class: "panel plot-panel", "data-figure": name },
-    h("div", { class: "toolbar" }, h("h2", {}, title), h("span", { class: "grow" }),
-      h("button", { type: "button", class: "quiet small", title: "Download this plot as SVG", "data-test": "svg", "aria-label": `Download “${title}” as SVG`, onclick: () => drawn?.save(`${name.replaceAll("_", "-")}.svg`) }, "SVG")),
+    h("div", { class: "toolbar" }, h("h2", {}, title), h("span", { class: "grow" }), save),
     drawn?.element, h("figcaption", { class: "small muted" }, text));
 }
 
@@ -194,7 +201,11 @@ function pictureOf(figure, rows, curves, shown, looks, sight) {
   };
 }
 
-/** @param {Row[]} rows */
+/**
+ * The sizes that were measured, ascending.
+ * @param {Row[]} rows
+ * @returns {number[]}
+ */
 export function sizesIn(rows) {
   return [...new Set(rows.map((row) => row.nodes))].sort((a, b) => a - b);
 }
@@ -210,28 +221,6 @@ export function verdictOf(rows) {
   if (judged.length === 0) return ["The claims are for latency and section 1: under these settings they are shown, but not judged."];
   if (missed === 0) return [h("span", { class: "chip good" }, `✓ all ${judged.length} claims hold`)];
   return [h("span", { class: "chip bad" }, `✗ ${missed} of ${judged.length} claims missed`)];
-}
-
-/** The command that asks the same, to be copied. */
-export function commandLine() {
-  const code = h("code", { "data-test": "command" });
-  const button = h("button", { type: "button", class: "small", "data-test": "copy-command", onclick: async () => {
-    try {
-      await navigator.clipboard.writeText(code.textContent ?? "");
-      toast("Command copied.");
-    } catch {
-      toast("The browser does not let the page copy; select the command instead.");
-    }
-  } }, "Copy");
-  const element = h("div", { class: "command", hidden: true }, h("span", { class: "small muted" }, "The same in a terminal:"), h("pre", {}, code), button);
-  return {
-    element,
-    /** @param {string | null} text */
-    show(text) {
-      code.textContent = text ?? "";
-      element.hidden = !text;
-    },
-  };
 }
 
 /**
@@ -254,8 +243,10 @@ function sightControls(sight, changed) {
 }
 
 /**
- * @param {{ x: Axis, y: Axis }} sight
- * @param {() => void} changed
+ * The choice between linear and logarithmic axes.
+ * @param {{ x: Axis, y: Axis }} sight is changed in place
+ * @param {() => void} changed is told afterwards
+ * @returns {HTMLElement}
  */
 export function axisControls(sight, changed) {
   const scales = [{ value: "log", title: "log" }, { value: "linear", title: "linear" }];
@@ -265,12 +256,14 @@ export function axisControls(sight, changed) {
   };
   return h("fieldset", { class: "ticks" }, h("legend", {}, "Axes"),
     h("label", { class: "tick" }, "N", choice(scales, sight.x, set("x"), { "data-test": "x-axis" })),
-    h("label", { class: "tick" }, "figure", choice([{ value: "auto", title: "auto" }, ...scales], sight.y, set("y"), { "data-test": "y-axis", title: "auto: logarithmic where values range far" })));
+    h("label", { class: "tick", title: "auto: logarithmic where values range far" }, "figure",
+      choice([{ value: "auto", title: "auto" }, ...scales], sight.y, set("y"), { "data-test": "y-axis" })));
 }
 
 /**
  * Does something soon, however often it is asked for: rows may come faster than they can be drawn.
  * @param {() => void} deed
+ * @returns {{ ask: () => void, cancel: () => void }}
  */
 export function oncePerMoment(deed) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */

@@ -15,8 +15,8 @@ const RINGS = [
 ];
 const GRAPHS = ["complete", "ring", "line", "star", "grid", "hypercube"].map((value) => ({ value, title: value }));
 const DETECTORS = [
-  { value: "perfect:2", title: "perfect, after 2" }, { value: "perfect:0.5", title: "perfect, fast" }, { value: "perfect:8", title: "perfect, slow" },
-  { value: "imperfect:2,0.02", title: "imperfect, seldom wrong" }, { value: "imperfect:2,0.2", title: "imperfect, often wrong" },
+  { value: "perfect:2", title: "perfect" }, { value: "perfect:0.5", title: "perfect, fast" }, { value: "perfect:8", title: "perfect, slow" },
+  { value: "imperfect:2,0.02", title: "seldom wrong" }, { value: "imperfect:2,0.2", title: "often wrong" },
 ];
 const LATENCIES = [
   { value: "1", title: "constant 1" }, { value: "uniform:0.5..1.5", title: "uniform 0.5 … 1.5" }, { value: "exp:1", title: "exponential" },
@@ -45,7 +45,7 @@ export function controls(infos, changed) {
     set({ [name]: now.includes(node) ? now.filter((other) => other !== node) : [...now, node].sort((a, b) => a - b) });
   } });
   const form = electionForm(infos, set);
-  const legend = h("p", { class: "small muted" });
+  const legend = h("p", { class: "small muted election-legend" });
   const situations = situationTable((name) => {
     const made = setUp(question, infoOf(), name);
     if (made) changed(made);
@@ -61,17 +61,19 @@ export function controls(infos, changed) {
       ring: info.layout === "ring" ? (fits && known?.ring) || Array.from({ length: question.nodes }, (_, i) => i + 1) : null,
       links: info.layout === "graph" ? linksWithin(known, question.nodes) : null,
     }, { crashed: question.crashed, initiators: question.initiators, leader });
-    legend.textContent = `✕ crashes${question.crashed.length ? ` at ${question.crashAt || 0}` : ""} · ⚑ calls ${callSaid(question)} · ★ leads at the end. ${question.initiators.length === 0 ? "Nobody is marked: everybody may call." : ""}`;
+    const crashes = question.crashed.length > 0 ? `crashes at ${question.crashAt || 0}` : "crashes";
+    const everybody = question.initiators.length === 0 ? " Nobody is marked: everybody may call." : "";
+    legend.textContent = `✕ ${crashes} · ⚑ calls ${callSaid(question)} · ★ leads at the end.${everybody}`;
   };
 
   return {
     element,
     /** @param {Question} next */
     show(next) {
-      const same = question && question.algorithm === next.algorithm && question.ring === next.ring && question.graph === next.graph && question.nodes === next.nodes;
+      // Until the server has said how other nodes are linked, nothing is known of them.
+      if (!question || !isLaidOutAlike(question, next)) known = undefined;
       question = next;
       leader = null;
-      if (!same) known = undefined;
       form.show(question, infoOf());
       situations.show(question, infoOf());
       drawNodes();
@@ -83,6 +85,14 @@ export function controls(infos, changed) {
       drawNodes();
     },
   };
+}
+
+/**
+ * @param {Question} a
+ * @param {Question} b
+ */
+function isLaidOutAlike(a, b) {
+  return a.algorithm === b.algorithm && a.ring === b.ring && a.graph === b.graph && a.nodes === b.nodes;
 }
 
 /** @param {Question} question */
@@ -115,11 +125,13 @@ function deedChoice(chosen) {
  * @param {(part: Partial<Question>) => void} set
  */
 function electionForm(infos, set) {
-  const time = (/** @type {"call" | "crashAt" | "back" | "seed"} */ name, /** @type {string} */ label, /** @type {string} */ placeholder, /** @type {string} */ hint) => {
+  /** @param {"call" | "crashAt" | "back" | "seed"} name @param {string} label @param {string} placeholder @param {string} hint */
+  const time = (name, label, placeholder, hint) => {
     const input = entry("", (value) => set({ [name]: value }), { size: 5, inputmode: "decimal", placeholder, "data-test": name });
     return { element: field(label, input, hint), show: (/** @type {Question} */ question) => { input.value = question[name]; } };
   };
-  const text = (/** @type {"ring" | "detector" | "latency"} */ name, /** @type {string} */ label, /** @type {{ value: string, title: string }[]} */ presets, /** @type {string} */ hint) => {
+  /** @param {"ring" | "detector" | "latency"} name @param {string} label @param {{ value: string, title: string }[]} presets @param {string} hint */
+  const text = (name, label, presets, hint) => {
     const both = withPresets(label, presets, "", (value) => set({ [name]: value }), hint, name);
     return { element: both.element, show: (/** @type {Question} */ question) => both.set(question[name]) };
   };
@@ -135,7 +147,7 @@ function electionForm(infos, set) {
     { element: network, show: (/** @type {Question} */ question) => { graph.value = question.graph; } },
     text("detector", "Failure detector", DETECTORS, "perfect:DELAY, or imperfect:DELAY,RATE,LASTING"),
     text("latency", "Latency", LATENCIES, "How long a message takes: a distribution, or three-dc"),
-    time("call", "Call at", "suspicion", "When the initiators call; empty: when they suspect the leader, or at 0 if nobody can be suspected"),
+    time("call", "Call at", "auto", "When the initiators call; empty: when they suspect the leader, or at 0 if nobody can be suspected"),
     time("crashAt", "Crash at", "0", "When the crossed nodes stop"),
     time("back", "Back at", "never", "When they restart; empty for never"),
     time("seed", "Seed", "1", "Determines all chance"),
@@ -156,7 +168,7 @@ function electionForm(infos, set) {
  * @param {(situation: string) => void} chosen
  */
 function situationTable(chosen) {
-  const element = h("div", { class: "scroll" });
+  const element = h("div", { class: "scroll election-situations" });
   let shown = "";
   const fill = (/** @type {Info} */ info) => {
     shown = info.name;

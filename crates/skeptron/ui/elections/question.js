@@ -1,4 +1,5 @@
 // What election is run: in the address, as options of the simulator, and the situations of the papers.
+import { fromOptions, toParams } from "../check/question.js";
 
 /**
  * @typedef {object} Question
@@ -117,12 +118,13 @@ export function playParams(sim) {
 }
 
 /**
- * The same system in Check, as small as a search has to be.
+ * The same system in Check, as small as a search has to be; of a broken variant, what refutes it.
  * @param {Question} question
  * @param {Info} info
- * @returns {Record<string, string>}
+ * @returns {URLSearchParams | Record<string, string>}
  */
 export function checkParams({ algorithm, nodes, crashed, back, ring, graph }, info) {
+  if (info.broken) return toParams(fromOptions(algorithm, info.broken.refuted_by));
   /** @type {Record<string, string>} */
   const params = { algorithm, nodes: String(Math.min(nodes, 3)) };
   if (crashed.length > 0) params.crashes = "1";

@@ -23,6 +23,7 @@ export function axis(values, { from, to, log, marks, apart }) {
 /**
  * Whether the values range so far that a linear axis would hide the small ones.
  * @param {number[]} values
+ * @returns {boolean}
  */
 export function rangeFar(values) {
   const positive = values.filter((value) => value > 0);
@@ -116,6 +117,7 @@ function spread(values, at, ends, apart) {
 /**
  * A number as people read it: few digits, no noise of binary fractions.
  * @param {number} value
+ * @returns {string}
  */
 export function short(value) {
   if (value === 0) return "0";

@@ -141,12 +141,12 @@ export function symbol({ colour, shape }) {
 function drawing(picture, { width, height, colour, standAlone = false }) {
   const legend = standAlone ? legendLines(picture.series, width) : [];
   const head = standAlone ? 30 : 0;
-  const svg = s("svg", { width, height: height + head + legend.length * 20, role: "group", "aria-label": picture.title, "font-family": FONT, "font-size": 12 });
+  const svg = s("svg", { width, height: height + head + legend.length * 20 + 4, role: "group", "aria-label": picture.title, "font-family": FONT, "font-size": 12 });
   const body = s("g", { transform: `translate(0 ${head})` });
   if (standAlone) {
     svg.append(s("rect", { width: "100%", height: "100%", fill: colour("panel") }),
       s("text", { x: MARGIN.left, y: 22, "font-size": 15, "font-weight": 600, fill: colour("ink") }, picture.title),
-      drawnLegend(legend, height + head + 4, colour));
+      drawnLegend(legend, height + head + 8, colour));
   }
   svg.append(body);
   const axes = axesOf(picture, width, height);
@@ -265,7 +265,8 @@ function measured(series, marks, { y }, colour) {
     if (y.at(low) - y.at(high) > 1) {
       group.append(s("path", { d: `M${mark.x} ${y.at(low)}V${y.at(high)}M${mark.x - 3} ${y.at(low)}h6M${mark.x - 3} ${y.at(high)}h6`, stroke: ink, fill: "none" }));
     }
-    mark.element = s("g", { class: "plot-mark", transform: `translate(${mark.x.toFixed(1)} ${mark.y.toFixed(1)})`, role: "img", "aria-label": point.text, "data-key": `${series.name} ${point.x}` },
+    const transform = `translate(${mark.x.toFixed(1)} ${mark.y.toFixed(1)})`;
+    mark.element = s("g", { class: "plot-mark", transform, role: "img", "aria-label": point.text, "data-key": `${series.name} ${point.x}` },
       s("path", { d: PATHS[series.shape], "fill-rule": "evenodd", fill: ink, stroke: colour("panel"), "stroke-width": 0.8 }));
     group.append(mark.element);
   }
@@ -387,7 +388,7 @@ function legendLines(series, width) {
   const lines = [[]];
   let x = MARGIN.left;
   for (const one of series) {
-    const wide = 30 + one.name.length * 7;
+    const wide = 36 + one.name.length * 7;
     if (x + wide > width && x > MARGIN.left) {
       lines.push([]);
       x = MARGIN.left;

@@ -13,7 +13,7 @@ export function facts(report) {
   if (report.load !== null) {
     rows.push(...form(report), load(report, report.load), resilience(report), ...failure(report), ...performance(report));
   }
-  rows.push(...report.notes.map((note) => fact("Note", note)));
+  if (report.notes.length > 0) rows.push(fact("Notes", h("ul", { class: "small notes" }, report.notes.map((note) => h("li", {}, note)))));
   return h("dl", { class: "facts", "data-test": "facts" }, rows.flat());
 }
 
@@ -57,7 +57,8 @@ function degrees(assignment) {
 
 /** @param {QuorumReport} report */
 function form({ size, quorum_count, coterie, dominated, could_be_added }) {
-  const sizes = size.min === size.max ? `${size.min}` : `${size.min} to ${size.max}${size.mean === null ? "" : `, ${figure(size.mean)} in the mean`}`;
+  const mean = size.min === size.max || size.mean === null ? "" : ` (${figure(size.mean)} in the mean)`;
+  const sizes = `${size.min === size.max ? size.min : `${size.min} to ${size.max}`} ${size.max === 1 ? "node" : "nodes"}${mean}`;
   const count = quorum_count === null ? "too many to count" : quorum_count.length > 12 ? probability(Number(quorum_count)) : quorum_count;
   const domination = {
     true: ["yes", could_be_added ? `${braced(could_be_added)} meets every quorum and contains none, so it could be one, too.` : "Another system is better in every respect."],
@@ -65,7 +66,7 @@ function form({ size, quorum_count, coterie, dominated, could_be_added }) {
     null: ["not known", ""],
   }[String(dominated)] ?? ["not known", ""];
   return [
-    fact("Quorums", `${count}, of ${sizes} ${size.max === 1 ? "node" : "nodes"}`, coterie ? "None contains another: it is a coterie." : "Some contain others: these are never needed."),
+    fact("Quorums", `${count}, of ${sizes}`, coterie ? "None contains another: it is a coterie." : "Some contain others: these are never needed."),
     fact("Dominated", domination[0], domination[1]),
   ];
 }

@@ -1,8 +1,8 @@
 // What is known of an information structure: whether it is valid, what it costs, and how long it takes.
 import { h } from "../lib/dom.js";
 import { href } from "../lib/address.js";
+import { commandLine } from "../lib/command.js";
 import { download } from "../lib/files.js";
-import { commandLine } from "../check/verdicts.js";
 import { sets, MOST_DRAWN } from "./sets.js";
 import { braced, figure } from "./numbers.js";
 
@@ -12,11 +12,12 @@ import { braced, figure } from "./numbers.js";
 
 /**
  * @param {StructureResult} result
+ * @param {Record<string, string> | null} layout by which options a run has it, if it has a name
  * @param {number} of whose sets are shown first
  * @param {(node: number) => void} chosen
  * @returns {HTMLElement[]}
  */
-export function structureReport({ report, command }, of, chosen) {
+export function structureReport({ report, command }, layout, of, chosen) {
   const drawn = h("div", {});
   const rows = nodesTable(report, (node) => show(node));
   const show = (/** @type {number} */ node) => {
@@ -32,7 +33,7 @@ export function structureReport({ report, command }, of, chosen) {
     judgement(report),
     h("div", { class: "columns" },
       h("div", { class: "column" },
-        h("section", { class: "panel" }, h("h2", {}, "Who asks and tells whom"), drawn, h("p", { class: "toolbar" }, ...uses(report)))),
+        h("section", { class: "panel" }, h("h2", {}, "Who asks and tells whom"), drawn, h("p", { class: "toolbar" }, ...uses(report, layout)))),
       h("div", { class: "column" },
         h("section", { class: "panel" }, h("h2", {}, `${report.name}, ${report.nodes} nodes`), ...totals(report), h("div", { class: "scroll tall" }, rows.element), commandLine(command)),
         ...delays(report))),
@@ -99,16 +100,18 @@ function sentence({ request, inform }, node) {
   return `P${node} asks ${braced(request[node - 1] ?? [])} before it enters and tells ${braced(inform[node - 1] ?? [])} when it leaves; it is asked by ${asking.length === 0 ? "nobody else" : braced(asking)}.`;
 }
 
-/** @param {StructureReport} report */
-function uses(report) {
-  const named = ["lamport", "ricart-agrawala", "sanders-4"].includes(report.name) || report.name.startsWith("star");
+/**
+ * @param {StructureReport} report
+ * @param {Record<string, string> | null} layout
+ */
+function uses(report, layout) {
   const save = h("button", { type: "button", title: "A file that `skeptron sim sanders --structure FILE` reads", onclick: () => {
     const text = `${JSON.stringify({ request: report.request, inform: report.inform })}\n`;
     download(`${report.name.replaceAll(/[^\w-]+/g, "-")}.json`, text, "application/json");
   } }, "Download .json");
-  if (!report.valid) return [save];
-  const play = h("a", { class: "button", "data-test": "simulate", href: href("play", { algorithm: "sanders", structure: report.name, nodes: String(report.nodes) }) }, "Simulate Sanders on this");
-  return named ? [play, save] : [save];
+  if (!report.valid || !layout) return [save];
+  const address = href("play", { algorithm: "sanders", ...layout, nodes: String(report.nodes) });
+  return [h("a", { class: "button", "data-test": "simulate", href: address }, "Simulate Sanders on this"), save];
 }
 
 /** @param {StructureReport} report */

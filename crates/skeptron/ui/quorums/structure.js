@@ -39,7 +39,7 @@ export function showStructure(page, params) {
   const run = async () => {
     const asked = question;
     const outcome = await work.run("/lab/structure", { body: toRequest(asked), result: (result) => {
-      found.replaceChildren(...structureReport(result, Number(asked.of) || 1, (node) => {
+      found.replaceChildren(...structureReport(result, layoutOf(asked), Number(asked.of) || 1, (node) => {
         question = { ...question, of: String(node) };
         note("quorums", toParams(question));
       }));
@@ -152,6 +152,16 @@ function toRequest(question) {
   }
   if (question.what === "file") return { text: question.text, rates };
   return { what: question.what, nodes: numbered(question.nodes), quorum: question.quorum || undefined, rates };
+}
+
+/**
+ * By which options a run has this structure; what was pasted or found has no name.
+ * @param {Question} question
+ * @returns {Record<string, string> | null}
+ */
+function layoutOf({ what, quorum }) {
+  if (what === "optimise" || what === "file") return null;
+  return quorum ? { structure: what, quorum } : { structure: what };
 }
 
 /** @param {string} text */

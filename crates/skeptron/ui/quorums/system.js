@@ -1,6 +1,7 @@
 // Quorum systems: the form, and everything that the server finds out about what it asks for.
 import { h } from "../lib/dom.js";
 import { href, note } from "../lib/address.js";
+import { commandLine } from "../lib/command.js";
 import { choice, field } from "../lib/form.js";
 import { download } from "../lib/files.js";
 import { job } from "../lib/job.js";
@@ -13,7 +14,6 @@ import { loadPanel } from "./load.js";
 import { matrixPanel } from "./matrix.js";
 import { curvePanel } from "./curve.js";
 import { bestPanel } from "./best.js";
-import { commandLine } from "../check/verdicts.js";
 
 /** @typedef {import("../wire.js").QuorumResult} QuorumResult */
 /** @typedef {import("./question.js").Question} Question */

@@ -44,9 +44,10 @@ pub(super) struct Seen {
 
 impl Seen {
     fn is_fresh(&self, live: &Live) -> bool {
-        let age = self.when.elapsed();
-        let still = live.is_whole() && self.signs == live.signs();
-        age < PAUSE.max(self.took * SHARE) || (still && age < STALE)
+        // Whoever sees one node only must ask the others, and does not do so often.
+        let may_last = !live.is_whole() || self.signs == live.signs();
+        let pause = if may_last { STALE } else { PAUSE };
+        self.when.elapsed() < pause.max(self.took * SHARE)
     }
 
     /// Whether anything but the passing of time is different.
