@@ -18,7 +18,7 @@ fn a_body_that_is_no_run_is_refused() {
     assert_eq!(lab.ask("POST", "/lab/runs", "", &deep).status, 400);
     for (request, said) in [
         (json!({ "sim": { "algorithm": "lamport", "node": 3 } }), "`node`"),
-        (json!({ "sim": { "algorithm": "lamport", "nodes": "3" } }), "nodes"),
+        (json!({ "sim": { "algorithm": "lamport", "nodes": "3" } }), "string \"3\""),
         (json!({ "sim": { "algorithm": "lamport" }, "scenario": "x" }), "exactly one"),
         (json!({ "sim": { "algorithm": "lamport" }, "extra": 1 }), "`extra`"),
     ] {

@@ -81,7 +81,7 @@ fn records_say_who_when_what() {
     );
     let send = of_kind("send");
     assert_eq!((&send["label"], &send["to"]), (&json!("REQUEST"), &json!(1)));
-    assert_eq!(send["content"], "(sn=1)");
+    assert_eq!(send["content"], "(number=1)");
     let deliver = of_kind("deliver");
     assert_eq!((&deliver["message"], &deliver["text"]), (&send["message"], &json!("REQUEST ← P2")));
     assert_eq!(of_kind("enter")["fence"], 1);
@@ -96,7 +96,7 @@ fn records_say_who_when_what() {
 fn states_add_up_from_chunk_to_chunk() {
     let lab = Lab::start();
     for name in ["lamport", "maekawa", "singhal", "raymond", "sanders"] {
-        let sim = json!({ "algorithm": name, "nodes": 4, "entries": 60, "crash": ["2@9..12"] });
+        let sim = json!({ "algorithm": name, "nodes": 4, "entries": 60, "pause": ["2@9..12"] });
         let run = lab.run(&json!({ "sim": sim }));
         let records = lab.told(&run).records;
         let chunk = |k: usize| lab.get(&format!("{run}/states?chunk={k}"));
