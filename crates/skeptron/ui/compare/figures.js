@@ -3,7 +3,10 @@ import { short, rangeFar } from "../lib/axes.js";
 
 /** @typedef {import("../wire.js").CompareRow} Row */
 /** @typedef {import("../wire.js").CompareCurve} Curve */
-/** @typedef {{ name: string, title: string, unit: string, axis?: string, load: string, kind: string, text: string }} Figure `axis` is what the unit is of, where it does not say so itself */
+/**
+ * `axis` is what the unit is of, where it does not say so itself.
+ * @typedef {{ name: string, title: string, unit: string, axis?: string, load: string, kind: string, text: string }} Figure
+ */
 
 /** Who asks how often. */
 export const LOADS = [

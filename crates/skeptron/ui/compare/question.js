@@ -4,7 +4,10 @@ import { field, choice, entry } from "../lib/form.js";
 import { symbol } from "../lib/plot.js";
 import { byFamily } from "./look.js";
 
-/** @typedef {{ algorithms: string[], nodes: string, latency: string, section: string, entries: string, seeds: string }} Question all texts as in the command's options; empty is the default */
+/**
+ * All texts as in the command's options; empty is the default.
+ * @typedef {{ algorithms: string[], nodes: string, latency: string, section: string, entries: string, seeds: string }} Question
+ */
 /** @typedef {import("../wire.js").AlgorithmInfo} Info */
 
 /** A first look: one of each family, small enough to be done at once. @type {Question} */

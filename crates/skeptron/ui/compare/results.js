@@ -1,5 +1,6 @@
 // What a comparison found: which figures are seen, the plots, the table, files.
-import { h, clear, complaint, toast } from "../lib/dom.js";
+import { h, clear, complaint } from "../lib/dom.js";
+import { commandLine } from "../lib/command.js";
 import { choice } from "../lib/form.js";
 import { download } from "../lib/files.js";
 import { plot } from "../lib/plot.js";
@@ -83,7 +84,7 @@ export function results(sight, changed) {
   const table = resultTable({ figureTitle: titleOf });
   const grid = h("div", { class: "plot-grid", "data-test": "plots" });
   const verdict = h("p", { class: "verdict", role: "status", "data-test": "verdict" });
-  const command = commandLine();
+  const command = h("div");
   const arrange = () => {
     grid.replaceChildren(...visibleFigures(sight).map((figure) => plotPanel(figure, plots.get(figure.name))));
     if (grid.childElementCount === 0) grid.append(h("p", { class: "notice" }, "No figure is measured under these loads: tick more above."));
@@ -110,7 +111,7 @@ export function results(sight, changed) {
     h("section", { class: "panel" },
       h("div", { class: "toolbar" }, h("h2", {}, "Claim beside measurement"), h("span", { class: "grow" }),
         h("button", { type: "button", "data-test": "csv", onclick: () => download("comparison.csv", csv(rows), "text/csv") }, "Download CSV")),
-      verdict, table.element, command.element));
+      verdict, table.element, command));
 
   return {
     element,
@@ -128,7 +129,7 @@ export function results(sight, changed) {
     begin(algorithms) {
       [rows, curves, compared] = [[], [], algorithms];
       verdict.textContent = "";
-      command.show("");
+      clear(command);
       const entry = (/** @type {string} */ name) => ({
         name, hint: infos.find((info) => info.name === name)?.title, ...(looks.get(name) ?? { colour: "series-1", shape: /** @type {const} */ ("circle") }),
       });
@@ -145,7 +146,7 @@ export function results(sight, changed) {
       rows = result.rows;
       curves = result.curves;
       verdict.replaceChildren(...verdictOf(rows));
-      command.show(result.command);
+      command.replaceChildren(commandLine(result.command));
       draw();
     },
     end: schedule.cancel,
@@ -169,9 +170,12 @@ function visibleFigures({ loads, kinds }) {
  * @returns {HTMLElement}
  */
 export function plotPanel({ name, title, text }, drawn) {
+  const save = h("button", {
+    type: "button", class: "quiet small", title: "Download this plot as SVG", "aria-label": `Download “${title}” as SVG`, "data-test": "svg",
+    onclick: () => drawn?.save(`${name.replaceAll("_", "-")}.svg`),
+  }, "SVG");
   return h("figure", { class: "panel plot-panel", "data-figure": name },
-    h("div", { class: "toolbar" }, h("h2", {}, title), h("span", { class: "grow" }),
-      h("button", { type: "button", class: "quiet small", title: "Download this plot as SVG", "data-test": "svg", "aria-label": `Download “${title}” as SVG`, onclick: () => drawn?.save(`${name.replaceAll("_", "-")}.svg`) }, "SVG")),
+    h("div", { class: "toolbar" }, h("h2", {}, title), h("span", { class: "grow" }), save),
     drawn?.element, h("figcaption", { class: "small muted" }, text));
 }
 
@@ -220,31 +224,6 @@ export function verdictOf(rows) {
 }
 
 /**
- * The command that asks the same, to be copied; hidden while there is none.
- * @returns {{ element: HTMLElement, show: (text: string | null) => void }}
- */
-export function commandLine() {
-  const code = h("code", { "data-test": "command" });
-  const button = h("button", { type: "button", class: "small", "data-test": "copy-command", onclick: async () => {
-    try {
-      await navigator.clipboard.writeText(code.textContent ?? "");
-      toast("Command copied.");
-    } catch {
-      toast("The browser does not let the page copy; select the command instead.");
-    }
-  } }, "Copy");
-  const element = h("div", { class: "command", hidden: true }, h("span", { class: "small muted" }, "The same in a terminal:"), h("pre", {}, code), button);
-  return {
-    element,
-    /** @param {string | null} text */
-    show(text) {
-      code.textContent = text ?? "";
-      element.hidden = !text;
-    },
-  };
-}
-
-/**
  * @param {Sight} sight
  * @param {() => void} changed
  */
@@ -277,7 +256,8 @@ export function axisControls(sight, changed) {
   };
   return h("fieldset", { class: "ticks" }, h("legend", {}, "Axes"),
     h("label", { class: "tick" }, "N", choice(scales, sight.x, set("x"), { "data-test": "x-axis" })),
-    h("label", { class: "tick" }, "figure", choice([{ value: "auto", title: "auto" }, ...scales], sight.y, set("y"), { "data-test": "y-axis", title: "auto: logarithmic where values range far" })));
+    h("label", { class: "tick", title: "auto: logarithmic where values range far" }, "figure",
+      choice([{ value: "auto", title: "auto" }, ...scales], sight.y, set("y"), { "data-test": "y-axis" })));
 }
 
 /**

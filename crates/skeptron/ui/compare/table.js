@@ -66,7 +66,8 @@ function columnsOf(figureTitle, cases) {
     { name: "figure", title: "Figure", value: (row) => figureTitle(row.figure) },
     { name: "measured", title: "Measured", number: true, value: (row) => row.measured?.mean ?? -Infinity, cell: measuredText },
     { name: "claim", title: "Claimed", value: (row) => row.claim?.typical ?? row.claim?.high ?? -Infinity, cell: claimText },
-    { name: "deviation", title: "Deviation", number: true, value: (row) => row.deviation ?? -Infinity, cell: (row) => (row.deviation === null ? "–" : short(row.deviation)) },
+    { name: "deviation", title: "Deviation", number: true, value: (row) => row.deviation ?? -Infinity,
+      cell: (row) => (row.deviation === null ? "–" : short(row.deviation)) },
     { name: "holds", title: "Claim", value: (row) => (row.holds === null ? 1 : row.holds ? 2 : 0), cell: verdictChip },
   ];
 }

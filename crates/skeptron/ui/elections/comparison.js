@@ -1,5 +1,6 @@
 // The elections side by side: best, average and worst case, claim beside measurement.
 import { h, complaint } from "../lib/dom.js";
+import { commandLine } from "../lib/command.js";
 import { field, entry } from "../lib/form.js";
 import { download } from "../lib/files.js";
 import { job } from "../lib/job.js";
@@ -8,7 +9,7 @@ import { legend } from "../lib/legend.js";
 import { logOf, seriesOf } from "../compare/figures.js";
 import { looks, nthLook } from "../compare/look.js";
 import { sizesOf, whole, withPresets } from "../compare/question.js";
-import { axisControls, axisOf, commandLine, oncePerMoment, plotPanel, sizesIn, verdictOf } from "../compare/results.js";
+import { axisControls, axisOf, oncePerMoment, plotPanel, sizesIn, verdictOf } from "../compare/results.js";
 import { csv, resultTable } from "../compare/table.js";
 
 /** @typedef {import("../wire.js").CompareRow} Row */
@@ -85,7 +86,7 @@ export function electionComparison(comparison, infos, changed) {
   } });
   const table = resultTable({ figureTitle: (figure) => FIGURE_TITLES[figure] ?? figure, cases: true });
   const verdict = h("p", { class: "verdict", role: "status", "data-test": "verdict" });
-  const command = commandLine();
+  const command = h("div");
   const run = h("button", { type: "submit", class: "primary", "data-test": "compare-run" }, "Compare");
   const work = job({ name: "Comparison", changed: (running) => { run.disabled = running; } });
   const problem = h("div");
@@ -111,6 +112,7 @@ export function electionComparison(comparison, infos, changed) {
       const body = { elections: true, algorithms: included().map((info) => info.name), nodes: sizesOf(comparison.sizes), seeds: whole(comparison.seeds, "Seeds") };
       [rows, curves] = [[], []];
       verdict.replaceChildren();
+      command.replaceChildren();
       names.fill(included().map((info) => ({ name: info.name, hint: info.title, ...(look.get(info.name) ?? nthLook(0)) })));
       draw();
       changed();
@@ -120,7 +122,7 @@ export function electionComparison(comparison, infos, changed) {
       } }, result: (result) => {
         ({ rows, curves } = result);
         verdict.replaceChildren(...verdictOf(rows));
-        command.show(result.command);
+        command.replaceChildren(commandLine(result.command));
         draw();
       } });
     } catch (error) {
@@ -135,7 +137,8 @@ export function electionComparison(comparison, infos, changed) {
   h("div", { class: "fields" },
     algorithmTicks(comparison, infos, look),
     withPresets("Nodes N", SIZES, comparison.sizes, (sizes) => { comparison.sizes = sizes; }, "Sizes to run, separated by commas", "sizes").element,
-    field("Seeds", entry(comparison.seeds, (seeds) => { comparison.seeds = seeds; }, { size: 5, inputmode: "numeric", "data-test": "compare-seeds" }), "Random rings where the figure is a mean"),
+    field("Seeds", entry(comparison.seeds, (seeds) => { comparison.seeds = seeds; }, { size: 5, inputmode: "numeric", "data-test": "compare-seeds" }),
+      "Random rings where the figure is a mean"),
     axisControls(comparison, () => {
       draw();
       changed();
@@ -146,14 +149,15 @@ export function electionComparison(comparison, infos, changed) {
   return {
     element: h("section", { class: "election-comparison", "aria-label": "Elections compared" },
       h("header", {}, h("h2", {}, "All of them: best, average, worst"),
-        h("p", { class: "muted" }, "Each election in each situation for which figures are published. Marks are measured, thin lines are the formulas; bands lie between bounds.")),
+        h("p", { class: "muted" }, "Each election in each situation for which figures are published. "
+          + "Marks are measured, thin lines are the formulas; bands lie between bounds.")),
       form, h("div", { class: "legend-bar" }, names.element),
       h("div", { class: "plot-grid", "data-test": "plots" },
         overviews.map(({ overview, drawn }) => plotPanel({ ...overview, load: "", kind: "" }, drawn)), details.map((one) => one.element)),
       h("section", { class: "panel" },
         h("div", { class: "toolbar" }, h("h2", {}, "Claim beside measurement"), h("span", { class: "grow" }),
           h("button", { type: "button", "data-test": "csv", onclick: () => download("elections.csv", csv(rows), "text/csv") }, "Download CSV")),
-        verdict, table.element, command.element)),
+        verdict, table.element, command)),
     compare,
     end() {
       work.cancel();
@@ -215,7 +219,9 @@ function casePlot(info) {
       const series = cases.map((name, i) => seriesOf(name, nthLook(i), own.filter((row) => row.case === name),
         curves.find((curve) => curve.algorithm === info.name && curve.case === name && curve.figure === "messages"), "messages"));
       drawn.show({ title: `${info.title}: messages`, yLabel: "messages", yLog: logOf(comparison.y, series), series, ...axes });
-      key.replaceChildren(...series.map((one) => h("li", { onpointerenter: () => drawn.light(one.name), onpointerleave: () => drawn.light(null) }, symbol(one), h("span", {}, one.name))));
+      key.replaceChildren(...series.map((one) => h("li", {
+        onpointerenter: () => drawn.light(one.name), onpointerleave: () => drawn.light(null),
+      }, symbol(one), h("span", {}, one.name))));
     },
   };
 }

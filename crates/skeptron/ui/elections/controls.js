@@ -61,17 +61,19 @@ export function controls(infos, changed) {
       ring: info.layout === "ring" ? (fits && known?.ring) || Array.from({ length: question.nodes }, (_, i) => i + 1) : null,
       links: info.layout === "graph" ? linksWithin(known, question.nodes) : null,
     }, { crashed: question.crashed, initiators: question.initiators, leader });
-    legend.textContent = `✕ crashes${question.crashed.length ? ` at ${question.crashAt || 0}` : ""} · ⚑ calls ${callSaid(question)} · ★ leads at the end. ${question.initiators.length === 0 ? "Nobody is marked: everybody may call." : ""}`;
+    const crashes = question.crashed.length > 0 ? `crashes at ${question.crashAt || 0}` : "crashes";
+    const everybody = question.initiators.length === 0 ? " Nobody is marked: everybody may call." : "";
+    legend.textContent = `✕ ${crashes} · ⚑ calls ${callSaid(question)} · ★ leads at the end.${everybody}`;
   };
 
   return {
     element,
     /** @param {Question} next */
     show(next) {
-      const same = question && question.algorithm === next.algorithm && question.ring === next.ring && question.graph === next.graph && question.nodes === next.nodes;
+      // Until the server has said how other nodes are linked, nothing is known of them.
+      if (!question || !isLaidOutAlike(question, next)) known = undefined;
       question = next;
       leader = null;
-      if (!same) known = undefined;
       form.show(question, infoOf());
       situations.show(question, infoOf());
       drawNodes();
@@ -83,6 +85,14 @@ export function controls(infos, changed) {
       drawNodes();
     },
   };
+}
+
+/**
+ * @param {Question} a
+ * @param {Question} b
+ */
+function isLaidOutAlike(a, b) {
+  return a.algorithm === b.algorithm && a.ring === b.ring && a.graph === b.graph && a.nodes === b.nodes;
 }
 
 /** @param {Question} question */
@@ -115,11 +125,13 @@ function deedChoice(chosen) {
  * @param {(part: Partial<Question>) => void} set
  */
 function electionForm(infos, set) {
-  const time = (/** @type {"call" | "crashAt" | "back" | "seed"} */ name, /** @type {string} */ label, /** @type {string} */ placeholder, /** @type {string} */ hint) => {
+  /** @param {"call" | "crashAt" | "back" | "seed"} name @param {string} label @param {string} placeholder @param {string} hint */
+  const time = (name, label, placeholder, hint) => {
     const input = entry("", (value) => set({ [name]: value }), { size: 5, inputmode: "decimal", placeholder, "data-test": name });
     return { element: field(label, input, hint), show: (/** @type {Question} */ question) => { input.value = question[name]; } };
   };
-  const text = (/** @type {"ring" | "detector" | "latency"} */ name, /** @type {string} */ label, /** @type {{ value: string, title: string }[]} */ presets, /** @type {string} */ hint) => {
+  /** @param {"ring" | "detector" | "latency"} name @param {string} label @param {{ value: string, title: string }[]} presets @param {string} hint */
+  const text = (name, label, presets, hint) => {
     const both = withPresets(label, presets, "", (value) => set({ [name]: value }), hint, name);
     return { element: both.element, show: (/** @type {Question} */ question) => both.set(question[name]) };
   };

@@ -2,7 +2,7 @@
 import { h, clear, complaint } from "../lib/dom.js";
 import { getText, postJson, stream } from "../lib/api.js";
 import { href } from "../lib/address.js";
-import { commandLine } from "../compare/results.js";
+import { commandLine } from "../lib/command.js";
 import { drawing } from "../quorums/drawing.js";
 import { checkParams, playParams, simOf, situationNow } from "./question.js";
 
@@ -20,9 +20,9 @@ export function preview({ known }) {
   const picture = drawing();
   const summary = h("div", { class: "election-summary", "aria-live": "polite", "data-test": "summary" });
   const links = h("div", { class: "toolbar" });
-  const command = commandLine();
+  const command = h("div");
   const sheet = h("div", { class: "election-diagram scroll", tabindex: 0, role: "region", "aria-label": "Space-time diagram of the election" }, picture.element);
-  const element = h("div", { class: "election-preview" }, summary, links, sheet, command.element);
+  const element = h("div", { class: "election-preview" }, summary, links, sheet, command);
   /** @type {AbortController | undefined} */
   let asked;
 
@@ -33,7 +33,8 @@ export function preview({ known }) {
     clear(links);
     links.append(
       h("a", { class: "button primary", href: href("play", playParams(sim)), "data-test": "open-in-play" }, "Open in Play"),
-      h("a", { class: "button", href: href("check", checkParams(question, info)), "data-test": "open-in-check" }, info.broken ? "Refute it in Check" : "Check every interleaving"));
+      h("a", { class: "button", href: href("check", checkParams(question, info)), "data-test": "open-in-check" },
+        info.broken ? "Refute it in Check" : "Check every interleaving"));
     try {
       const { id } = await postJson("/lab/runs", { sim }, { signal: mine.signal });
       const { header, end } = await ended(id, mine.signal);
@@ -45,14 +46,14 @@ export function preview({ known }) {
       picture.show(svg);
       // Wide diagrams shrink only as far as their text stays legible; then they scroll.
       picture.element.style.minWidth = `${Math.round(widthOf(svg) * 0.8)}px`;
-      command.show(header.command);
+      command.replaceChildren(...(header.command ? [commandLine(header.command)] : []));
       sheet.hidden = false;
     } catch (error) {
       if (mine.signal.aborted) return;
       clear(summary);
       summary.append(complaint(error));
       sheet.hidden = true;
-      command.show(null);
+      clear(command);
     }
   };
 
@@ -123,7 +124,9 @@ function summaryOf(end, situation) {
     h("span", { class: `chip ${holds ? "good" : "bad"}`, title: detail }, `${holds ? "✓" : "✗"} ${property}${holds ? "" : " violated"}`));
   const causes = ["calls", "alarms", "suspicions", "false suspicions"].map((name) => `${name} ${figure(name)?.measured ?? 0}`).join(" · ");
   const why = { over: "", limit: "The run was ended at the lab’s limit.", time: "The run was ended at its time limit." }[end.reason];
-  return [h("dl", { class: "tiles" }, tiles),
+  const quiet = String(figure("calls")?.measured ?? "") === "0"
+    ? h("p", { class: "notice" }, "Nobody called: no live initiator suspects the leader. Crash the leader, or set when they call.") : null;
+  return [h("dl", { class: "tiles" }, tiles), ...(quiet ? [quiet] : []),
     h("div", { class: "toolbar" }, lamps, h("span", { class: "muted small" }, causes), why ? h("span", { class: "muted small" }, why) : null)];
 }
 
@@ -142,5 +145,6 @@ function claimSaid(claimed, holds) {
  * @param {string} below
  */
 function tile(name, value, below) {
-  return h("div", { class: "tile" }, h("dt", { class: "small muted" }, name), h("dd", {}, h("strong", {}, value), below ? h("span", { class: "small muted" }, below) : null));
+  return h("div", { class: "tile" }, h("dt", { class: "small muted" }, name),
+    h("dd", {}, h("strong", {}, value), below ? h("span", { class: "small muted" }, below) : null));
 }

@@ -106,7 +106,8 @@ function linesOf({ nodes, ring, links }, places) {
   if (ring) {
     ring.forEach((node, i) => {
       const head = line(node, ring[(i + 1) % ring.length], "ring-line");
-      if (head) svg.append(s("path", { class: "ring-head", d: "M-1.8 -1.5L1.4 0L-1.8 1.5z", transform: `translate(${head.x} ${head.y}) rotate(${(head.angle * 180) / Math.PI})` }));
+      const turned = head && `translate(${head.x} ${head.y}) rotate(${(head.angle * 180) / Math.PI})`;
+      if (turned) svg.append(s("path", { class: "ring-head", d: "M-1.8 -1.5L1.4 0L-1.8 1.5z", transform: turned }));
     });
     return svg;
   }

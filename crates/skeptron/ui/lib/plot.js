@@ -265,7 +265,8 @@ function measured(series, marks, { y }, colour) {
     if (y.at(low) - y.at(high) > 1) {
       group.append(s("path", { d: `M${mark.x} ${y.at(low)}V${y.at(high)}M${mark.x - 3} ${y.at(low)}h6M${mark.x - 3} ${y.at(high)}h6`, stroke: ink, fill: "none" }));
     }
-    mark.element = s("g", { class: "plot-mark", transform: `translate(${mark.x.toFixed(1)} ${mark.y.toFixed(1)})`, role: "img", "aria-label": point.text, "data-key": `${series.name} ${point.x}` },
+    const transform = `translate(${mark.x.toFixed(1)} ${mark.y.toFixed(1)})`;
+    mark.element = s("g", { class: "plot-mark", transform, role: "img", "aria-label": point.text, "data-key": `${series.name} ${point.x}` },
       s("path", { d: PATHS[series.shape], "fill-rule": "evenodd", fill: ink, stroke: colour("panel"), "stroke-width": 0.8 }));
     group.append(mark.element);
   }
