@@ -78,6 +78,8 @@ fn going_back_and_acting_makes_another_history() {
     let records = lab.told(&run).records.len();
     act(json!({ "after": records, "t": 9000, "do": "crash", "node": 3 }));
     let acts = act(json!({ "after": 3, "t": 0, "do": "request", "node": 2 }));
+    let by_hand = |record: &&Value| record["by_hand"] == true;
+    assert_eq!(lab.told(&run).records.iter().filter(by_hand).count(), 2);
     assert_eq!(
         acts,
         json!([
