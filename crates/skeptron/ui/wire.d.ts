@@ -1,1310 +1,2218 @@
-export type About = { 
+// Written from the types of the server; see lab/wire.
+
+/**
+ * The server.
+ */
+export type About = {
 /**
  * Of Skeptron.
  */
-version: string, 
+version: string,
 /**
  * Whether it simulates and checks what the page asks for.
  */
-runs: boolean, 
+runs: boolean,
 /**
  * Whether there is a cluster to look at.
  */
-cluster: boolean, 
+cluster: boolean,
 /**
  * How much the page may ask for.
  */
 limits: Limits, };
 
-export type Limits = { 
 /**
- * Nodes of a run.
+ * An algorithm, or a broken variant of one.
  */
-nodes: number, 
-/**
- * Records of a run.
- */
-records: number, 
-/**
- * Seconds of a job.
- */
-seconds: number, 
-/**
- * Bytes of a search.
- */
-check_memory: number, };
-
-export type AlgorithmInfo = { 
+export type AlgorithmInfo = {
 /**
  * By which it is called everywhere.
  */
-name: string, 
+name: string,
 /**
  * Its name in prose.
  */
-title: string, 
+title: string,
 /**
  * What it is for.
  */
-kind: AlgorithmKind, 
+kind: AlgorithmKind,
 /**
  * Where it was published.
  */
-paper: string, 
+paper: string,
 /**
  * What kind of algorithm it is.
  */
-family: string, 
+family: string,
 /**
  * The weakest channel on which it is correct: `fifo` or `any`.
  */
-channel: string, 
+channel: string,
 /**
  * What it is laid out on: `none`, `coordinator`, `quorums`, `structure`, `tree`, `arbitration`,
  * `ring` or `graph`.
  */
-layout: string, 
+layout: string,
 /**
  * The idea, in a few sentences.
  */
-idea: string, 
+idea: string,
 /**
  * Its rules.
  */
-rules: Array<string>, 
+rules: Array<string>,
 /**
  * What it assumes, and what is easily done wrong.
  */
-notes: Array<string>, 
+notes: Array<string>,
 /**
  * Its published figures.
  */
-claims: Array<ClaimInfo>, 
+claims: Array<ClaimInfo>,
 /**
  * The variables of a node, by the names of the paper.
  */
-variables: Array<VariableInfo>, 
+variables: Array<VariableInfo>,
 /**
  * What is wrong with it, if it is broken on purpose.
  */
 broken: BrokenInfo | null, };
 
-export type AlgorithmKind = "mutex" | "election";
-
-export type ClaimInfo = { 
 /**
- * Of what.
+ * What is wrong with a variant that ships in order to be refuted.
  */
-name: string, 
-/**
- * The formula.
- */
-text: string, };
-
-export type VariableInfo = { 
-/**
- * What the program calls it.
- */
-field: string, 
-/**
- * What the paper calls it; `token` if it says where the token is.
- */
-symbol: string, 
-/**
- * What it means.
- */
-meaning: string, };
-
-export type BrokenInfo = { 
+export type BrokenInfo = {
 /**
  * The algorithm that it gets wrong.
  */
-of: string, 
+of: string,
 /**
  * The rule that it gets wrong.
  */
-flaw: string, 
+flaw: string,
 /**
  * Which property it violates.
  */
-breaks: string, 
+breaks: string,
 /**
  * Options of `skeptron sim` that show it.
  */
-shown_by: string, 
+shown_by: string,
 /**
  * Options of `skeptron check` that refute it.
  */
 refuted_by: string, };
 
-export type GalleryItem = { 
+/**
+ * A published figure.
+ */
+export type ClaimInfo = {
+/**
+ * Of what.
+ */
+name: string,
+/**
+ * The formula.
+ */
+text: string, };
+
+/**
+ * A scenario of the gallery.
+ */
+export type GalleryItem = {
 /**
  * By which it is asked for.
  */
-name: string, 
+name: string,
 /**
  * Its title.
  */
-title: string, 
+title: string,
 /**
  * Where it hangs.
  */
-group: string, 
+group: string,
 /**
  * Which algorithm it shows.
  */
-algorithm: string, 
+algorithm: string,
 /**
  * What it shows, in a sentence or two.
  */
-summary: string, 
+summary: string,
 /**
  * What to see, step by step.
  */
 notes: Array<Note>, };
 
-export type Note = { 
+/**
+ * How much the page may ask for.
+ */
+export type Limits = {
+/**
+ * Nodes of a run.
+ */
+nodes: number,
+/**
+ * Records of a run.
+ */
+records: number,
+/**
+ * Seconds of a job.
+ */
+seconds: number,
+/**
+ * Bytes of a search.
+ */
+check_memory: number, };
+
+/**
+ * What to see at a step.
+ */
+export type Note = {
 /**
  * Shown once that many records have happened.
  */
-at: number, 
+at: number,
 /**
  * Two sentences.
  */
 text: string, };
 
-export type SimOptions = { 
 /**
- * Its name in the catalogue.
+ * A variable of a node.
  */
-algorithm: string, 
+export type VariableInfo = {
 /**
- * How many nodes.
+ * What the program calls it.
  */
-nodes?: number, 
+field: string,
 /**
- * Who coordinates.
+ * What the paper calls it; `token` if it says where the token is.
  */
-coordinator?: string, 
+symbol: string,
 /**
- * Quorums.
+ * What it means.
  */
-quorum?: string, 
-/**
- * Information structure.
- */
-structure?: string, 
-/**
- * Tree.
- */
-tree?: string, 
-/**
- * How the holder chooses.
- */
-arbitration?: string, 
-/**
- * The ring of an election.
- */
-ring?: string, 
-/**
- * The network of an election.
- */
-graph?: string, 
-/**
- * Where logical clocks begin, as in `40,0,33`.
- */
-clocks?: string, 
-/**
- * Who asks.
- */
-requesters?: string, 
-/**
- * When they ask; `none` for never.
- */
-workload?: string, 
-/**
- * From an exit to the next request.
- */
-think?: string, 
-/**
- * How long a node stays inside; `hand` for until it is told to leave.
- */
-section?: string, 
-/**
- * How many entries.
- */
-entries?: number, 
-/**
- * How long messages take.
- */
-latency?: string, 
-/**
- * In which order a channel delivers.
- */
-order?: string, 
-/**
- * Probability of loss.
- */
-loss?: number, 
-/**
- * Probability of duplication.
- */
-duplicate?: number, 
-/**
- * Crashes.
- */
-crash?: Array<string>, 
-/**
- * Pauses.
- */
-pause?: Array<string>, 
-/**
- * Cuts of the network.
- */
-partition?: Array<string>, 
-/**
- * Determines all chance.
- */
-seed?: number, 
-/**
- * Who calls elections.
- */
-initiators?: string, 
-/**
- * What the nodes are told of crashes.
- */
-detector?: string, 
-/**
- * How long a message takes at most, as the timers assume.
- */
-bound?: string, 
-/**
- * From then on nothing goes wrong by chance any more.
- */
-until?: string, };
+meaning: string, };
 
-export type RunRequest = { 
 /**
- * A simulation.
+ * What a hand does, right after the first `after` records.
  */
-sim?: SimOptions, 
-/**
- * A scenario of the gallery, by name.
- */
-scenario?: string, 
-/**
- * A recorded run: what a `.jsonl` file says.
- */
-trace?: string, 
-/**
- * What a hand does; of a scenario, instead of what it says itself.
- */
-acts?: Array<Act>, };
-
-export type Act = { 
+export type Act = {
 /**
  * After how many records.
  */
-after: number, 
+after: number,
 /**
  * When, if nothing else happens before.
  */
-t: number, } & ({ "do": "request", 
+t: number, } & ({ "do": "request",
 /**
  * Which one.
  */
-node: number, } | { "do": "release", 
+node: number, } | { "do": "release",
 /**
  * Which one.
  */
-node: number, } | { "do": "call", 
+node: number, } | { "do": "call",
 /**
  * Which one.
  */
-node: number, } | { "do": "crash", 
+node: number, } | { "do": "crash",
 /**
  * Which one.
  */
-node: number, } | { "do": "restart", 
+node: number, } | { "do": "restart",
 /**
  * Which one.
  */
-node: number, } | { "do": "pause", 
+node: number, } | { "do": "pause",
 /**
  * Which one.
  */
-node: number, } | { "do": "resume", 
+node: number, } | { "do": "resume",
 /**
  * Which one.
  */
-node: number, } | { "do": "deliver", 
+node: number, } | { "do": "deliver",
 /**
  * Which one.
  */
-message: number, } | { "do": "drop", 
+message: number, } | { "do": "drop",
 /**
  * Which one.
  */
-message: number, } | { "do": "duplicate", 
+message: number, } | { "do": "duplicate",
 /**
  * Which one.
  */
-message: number, } | { "do": "delay", 
+message: number, } | { "do": "delay",
 /**
  * Which one.
  */
-message: number, 
+message: number,
 /**
  * For how long, in ticks.
  */
-by: number, } | { "do": "cut", 
+by: number, } | { "do": "cut",
 /**
  * Messages from here …
  */
-from: Array<number>, 
+from: Array<number>,
 /**
  * … to here are lost.
  */
-to: Array<number>, 
+to: Array<number>,
 /**
  * And in the other direction, too.
  */
 both_ways: boolean, } | { "do": "mend" });
 
-export type Deed = { "do": "request", 
 /**
- * Which one.
+ * What a hand has done so far.
  */
-node: number, } | { "do": "release", 
-/**
- * Which one.
- */
-node: number, } | { "do": "call", 
-/**
- * Which one.
- */
-node: number, } | { "do": "crash", 
-/**
- * Which one.
- */
-node: number, } | { "do": "restart", 
-/**
- * Which one.
- */
-node: number, } | { "do": "pause", 
-/**
- * Which one.
- */
-node: number, } | { "do": "resume", 
-/**
- * Which one.
- */
-node: number, } | { "do": "deliver", 
-/**
- * Which one.
- */
-message: number, } | { "do": "drop", 
-/**
- * Which one.
- */
-message: number, } | { "do": "duplicate", 
-/**
- * Which one.
- */
-message: number, } | { "do": "delay", 
-/**
- * Which one.
- */
-message: number, 
-/**
- * For how long, in ticks.
- */
-by: number, } | { "do": "cut", 
-/**
- * Messages from here …
- */
-from: Array<number>, 
-/**
- * … to here are lost.
- */
-to: Array<number>, 
-/**
- * And in the other direction, too.
- */
-both_ways: boolean, } | { "do": "mend" };
-
-export type RunMade = { 
-/**
- * Where it is found; nobody guesses it.
- */
-id: string, };
-
-export type Acts = { 
+export type Acts = {
 /**
  * In order.
  */
 acts: Array<Act>, };
 
-export type RunHeader = { 
 /**
- * The algorithm's name.
+ * Which kind of algorithm.
  */
-algorithm: string, 
-/**
- * `mutex` or `election`.
- */
-kind: AlgorithmKind, 
-/**
- * How many nodes.
- */
-nodes: number, 
-/**
- * In which order its channels deliver.
- */
-order: string, 
-/**
- * How many ticks are one unit of time.
- */
-ticks_per_unit: number, 
-/**
- * The command that makes the same run, if nothing was done by hand.
- */
-command: string | null, 
-/**
- * How the nodes are laid out.
- */
-topology: Topology, 
-/**
- * Whether a hand may act: not on what was recorded.
- */
-may_act: boolean, 
-/**
- * Whether sections end by hand.
- */
-holds: boolean, 
-/**
- * What a hand has done.
- */
-acts: Array<Act>, };
+export type AlgorithmKind = "mutex" | "election";
 
-export type Topology = { 
 /**
- * Who coordinates.
+ * What has been told from there on is void.
  */
-coordinator: number | null, 
-/**
- * The parent of each node; the root has none.
- */
-tree: Array<number | null> | null, 
-/**
- * The nodes around the ring.
- */
-ring: Array<number> | null, 
-/**
- * The quorum of each node.
- */
-quorums: Array<Array<number>> | null, 
-/**
- * Whom each node asks (Sanders).
- */
-request: Array<Array<number>> | null, 
-/**
- * Whom each node informs (Sanders).
- */
-inform: Array<Array<number>> | null, 
-/**
- * The links of a network.
- */
-links: Array<[number, number]> | null, };
-
-export type RecordBatch = { 
-/**
- * The place of the first one in the run.
- */
-from: number, 
-/**
- * What happened.
- */
-records: Array<RunRecord>, };
-
-export type Cut = { 
+export type Cut = {
 /**
  * The first record that is void.
  */
-from: number, 
+from: number,
 /**
  * What a hand has done now.
  */
 acts: Array<Act>, };
 
-export type RunRecord = { 
 /**
- * When.
+ * What a hand can do.
  */
-t: number, 
+export type Deed = { "do": "request",
 /**
- * Where.
+ * Which one.
  */
-node: number, 
+node: number, } | { "do": "release",
 /**
- * What.
+ * Which one.
  */
-kind: RecordKind, 
+node: number, } | { "do": "call",
 /**
- * The same in words.
+ * Which one.
  */
-text: string, 
+node: number, } | { "do": "crash",
 /**
- * Which message.
+ * Which one.
  */
-message?: number, 
+node: number, } | { "do": "restart",
 /**
- * Which message it is a copy of.
+ * Which one.
  */
-of?: number, 
+node: number, } | { "do": "pause",
 /**
- * To whom.
+ * Which one.
  */
-to?: number, 
+node: number, } | { "do": "resume",
 /**
- * The name of the message's kind.
+ * Which one.
  */
-label?: string, 
+node: number, } | { "do": "deliver",
 /**
- * What the message says.
+ * Which one.
  */
-content?: string, 
+message: number, } | { "do": "drop",
 /**
- * The entry's fence.
+ * Which one.
  */
-fence?: number, 
+message: number, } | { "do": "duplicate",
 /**
- * Who is suspected or trusted.
+ * Which one.
  */
-whom?: number, 
+message: number, } | { "do": "delay",
 /**
- * Who leads.
+ * Which one.
  */
-leader?: number, 
+message: number,
 /**
- * Why a message is lost.
+ * For how long, in ticks.
  */
-cause?: string, 
+by: number, } | { "do": "cut",
 /**
- * Which property is violated.
+ * Messages from here …
  */
-property?: string, };
+from: Array<number>,
+/**
+ * … to here are lost.
+ */
+to: Array<number>,
+/**
+ * And in the other direction, too.
+ */
+both_ways: boolean, } | { "do": "mend" };
 
-export type RecordKind = "request" | "release" | "deliver" | "crash" | "restart" | "pause" | "resume" | "lose" | "duplicate" | "call" | "suspect" | "trust" | "expire" | "send" | "enter" | "arm" | "disarm" | "elect" | "refuse" | "violation";
-
-export type RunEnd = { 
 /**
- * How many records there are.
+ * A measured figure beside what was published.
  */
-records: number, 
-/**
- * Why it ends there.
- */
-reason: RunReason, 
-/**
- * When.
- */
-t: number, 
-/**
- * What the judges say.
- */
-lamps: Array<Lamp>, 
-/**
- * What was measured.
- */
-figures: Array<Figure>, };
-
-export type RunReason = "over" | "limit";
-
-export type Lamp = { 
-/**
- * Which property.
- */
-property: string, 
-/**
- * Whether it holds; none if it is not claimed here.
- */
-holds: boolean | null, 
-/**
- * Which record violates it first.
- */
-at: number | null, 
-/**
- * In words.
- */
-detail: string, };
-
-export type Figure = { 
+export type Figure = {
 /**
  * Its name.
  */
-name: string, 
+name: string,
 /**
  * What was measured.
  */
-measured: string, 
+measured: string,
 /**
  * What was published for it.
  */
-claimed: string | null, 
+claimed: string | null,
 /**
  * Whether the claim holds, where it applies.
  */
 holds: boolean | null, };
 
-export type StateChunk = { 
 /**
- * Its number.
+ * What a judge says of a property.
  */
-chunk: number, 
+export type Lamp = {
 /**
- * The state of each node before its first record.
+ * Which property.
  */
-start: Array<NodeState>, 
+property: string,
 /**
- * What changes, in order.
+ * Whether it holds; none if it is not claimed here.
  */
-changes: Array<StateChange>, };
+holds: boolean | null,
+/**
+ * Which record violates it first.
+ */
+at: number | null,
+/**
+ * In words.
+ */
+detail: string, };
 
-export type StateChange = { 
 /**
- * The place of the record in the run.
+ * What a node knows.
  */
-record: number, 
-/**
- * Whose state.
- */
-node: number, 
-/**
- * What it is after that record.
- */
-state: NodeState, };
-
-export type NodeState = { 
+export type NodeState = {
 /**
  * Whether it is not crashed.
  */
-up: boolean, 
+up: boolean,
 /**
  * Its variables, in the order of the algorithm.
  */
 vars: Array<Variable>, };
 
-export type Variable = { 
+/**
+ * Some records of a run.
+ */
+export type RecordBatch = {
+/**
+ * The place of the first one in the run.
+ */
+from: number,
+/**
+ * What happened.
+ */
+records: Array<RunRecord>, };
+
+/**
+ * What can happen: inputs, then effects.
+ */
+export type RecordKind = "request" | "release" | "deliver" | "crash" | "restart" | "pause" | "resume" | "lose" | "duplicate" | "call" | "suspect" | "trust" | "expire" | "send" | "enter" | "arm" | "disarm" | "elect" | "refuse" | "violation";
+
+/**
+ * All has been told.
+ */
+export type RunEnd = {
+/**
+ * How many records there are.
+ */
+records: number,
+/**
+ * Why it ends there.
+ */
+reason: RunReason,
+/**
+ * When.
+ */
+t: number,
+/**
+ * What the judges say.
+ */
+lamps: Array<Lamp>,
+/**
+ * What was measured.
+ */
+figures: Array<Figure>, };
+
+/**
+ * What is run.
+ */
+export type RunHeader = {
+/**
+ * The algorithm's name.
+ */
+algorithm: string,
+/**
+ * `mutex` or `election`.
+ */
+kind: AlgorithmKind,
+/**
+ * How many nodes.
+ */
+nodes: number,
+/**
+ * In which order its channels deliver.
+ */
+order: string,
+/**
+ * How many ticks are one unit of time.
+ */
+ticks_per_unit: number,
+/**
+ * The command that makes the same run, if nothing was done by hand.
+ */
+command: string | null,
+/**
+ * How the nodes are laid out.
+ */
+topology: Topology,
+/**
+ * Whether a hand may act: not on what was recorded.
+ */
+may_act: boolean,
+/**
+ * Whether sections end by hand.
+ */
+holds: boolean,
+/**
+ * What a hand has done.
+ */
+acts: Array<Act>, };
+
+/**
+ * A run was made.
+ */
+export type RunMade = {
+/**
+ * Where it is found; nobody guesses it.
+ */
+id: string, };
+
+/**
+ * Why a run ends.
+ */
+export type RunReason = "over" | "limit";
+
+/**
+ * One thing that happened at one node. Inputs begin a step, effects follow them.
+ */
+export type RunRecord = {
+/**
+ * When.
+ */
+t: number,
+/**
+ * Where.
+ */
+node: number,
+/**
+ * What.
+ */
+kind: RecordKind,
+/**
+ * The same in words, without the node: `requests`, `REPLY → P2`.
+ */
+text: string,
+/**
+ * Which message.
+ */
+message?: number,
+/**
+ * Which message it is a copy of.
+ */
+of?: number,
+/**
+ * To whom.
+ */
+to?: number,
+/**
+ * The name of the message's kind.
+ */
+label?: string,
+/**
+ * What the message says.
+ */
+content?: string,
+/**
+ * The entry's fence.
+ */
+fence?: number,
+/**
+ * Who is suspected or trusted.
+ */
+whom?: number,
+/**
+ * Who leads.
+ */
+leader?: number,
+/**
+ * Since which election.
+ */
+epoch?: string,
+/**
+ * Why a message is lost.
+ */
+cause?: string,
+/**
+ * Which property is violated.
+ */
+property?: string,
+/**
+ * Whether a hand did it.
+ */
+by_hand?: boolean, };
+
+/**
+ * Which run to make: exactly one of `sim`, `scenario` and `trace`.
+ */
+export type RunRequest = {
+/**
+ * A simulation.
+ */
+sim?: SimOptions,
+/**
+ * A scenario of the gallery, by name.
+ */
+scenario?: string,
+/**
+ * A recorded run: what a `.jsonl` file says.
+ */
+trace?: string,
+/**
+ * What a hand does; of a scenario, instead of what it says itself.
+ */
+acts?: Array<Act>, };
+
+/**
+ * What to run: options of `skeptron sim` of the same names.
+ */
+export type SimOptions = {
+/**
+ * Its name in the catalogue.
+ */
+algorithm: string,
+/**
+ * How many nodes.
+ */
+nodes?: number,
+/**
+ * Who coordinates.
+ */
+coordinator?: string,
+/**
+ * Quorums.
+ */
+quorum?: string,
+/**
+ * Information structure.
+ */
+structure?: string,
+/**
+ * Tree.
+ */
+tree?: string,
+/**
+ * How the holder chooses.
+ */
+arbitration?: string,
+/**
+ * The ring of an election.
+ */
+ring?: string,
+/**
+ * The network of an election.
+ */
+graph?: string,
+/**
+ * Where logical clocks begin, as in `40,0,33`.
+ */
+clocks?: string,
+/**
+ * Who asks.
+ */
+requesters?: string,
+/**
+ * When they ask; `none` for never.
+ */
+workload?: string,
+/**
+ * From an exit to the next request.
+ */
+think?: string,
+/**
+ * How long a node stays inside; `hand` for until it is told to leave.
+ */
+section?: string,
+/**
+ * How many entries.
+ */
+entries?: number,
+/**
+ * How long messages take.
+ */
+latency?: string,
+/**
+ * In which order a channel delivers.
+ */
+order?: string,
+/**
+ * Probability of loss.
+ */
+loss?: number,
+/**
+ * Probability of duplication.
+ */
+duplicate?: number,
+/**
+ * Crashes.
+ */
+crash?: Array<string>,
+/**
+ * Pauses.
+ */
+pause?: Array<string>,
+/**
+ * Cuts of the network.
+ */
+partition?: Array<string>,
+/**
+ * Determines all chance.
+ */
+seed?: number,
+/**
+ * Who calls elections.
+ */
+initiators?: string,
+/**
+ * What the nodes are told of crashes.
+ */
+detector?: string,
+/**
+ * How long a message takes at most, as the timers assume.
+ */
+bound?: string,
+/**
+ * From then on nothing goes wrong by chance any more.
+ */
+until?: string, };
+
+/**
+ * What a record changes.
+ */
+export type StateChange = {
+/**
+ * The place of the record in the run.
+ */
+record: number,
+/**
+ * Whose state.
+ */
+node: number,
+/**
+ * What it is after that record.
+ */
+state: NodeState, };
+
+/**
+ * What the nodes know: all of it at the start of a chunk, then what each record changes.
+ */
+export type StateChunk = {
+/**
+ * Its number.
+ */
+chunk: number,
+/**
+ * The state of each node before its first record.
+ */
+start: Array<NodeState>,
+/**
+ * What changes, in order.
+ */
+changes: Array<StateChange>, };
+
+/**
+ * How the nodes are laid out; only what the algorithm uses is there.
+ */
+export type Topology = {
+/**
+ * Who coordinates.
+ */
+coordinator: number | null,
+/**
+ * The parent of each node; the root has none.
+ */
+tree: Array<number | null> | null,
+/**
+ * The nodes around the ring.
+ */
+ring: Array<number> | null,
+/**
+ * The quorum of each node.
+ */
+quorums: Array<Array<number>> | null,
+/**
+ * Whom each node asks (Sanders).
+ */
+request: Array<Array<number>> | null,
+/**
+ * Whom each node informs (Sanders).
+ */
+inform: Array<Array<number>> | null,
+/**
+ * The links of a network.
+ */
+links: Array<[number, number]> | null, };
+
+/**
+ * A variable of a node.
+ */
+export type Variable = {
 /**
  * Its field.
  */
-field: string, 
+field: string,
 /**
  * Its value, as the papers write it.
  */
 value: string, };
 
-export type Progress = { 
 /**
- * So much is done …
+ * What comes of an algorithm without an assumption.
  */
-done: number, 
+export type AssumptionCell = {
 /**
- * … of so much.
+ * Which algorithm.
  */
-total: number, 
+algorithm: string,
 /**
- * What was done last.
+ * Who stops, where one node is not like the others.
  */
-label: string, };
-
-export type CompareRequest = { 
+who: string | null,
 /**
- * Which ones; all if none is named.
+ * What may happen.
  */
-algorithms?: Array<string>, 
+condition: string,
 /**
- * Elections instead of mutual exclusion.
+ * Whether everything holds, if that is known.
  */
-elections?: boolean, 
+holds: boolean | null,
 /**
- * For how many nodes each.
+ * Whether everything should hold, if the papers say it.
  */
-nodes: Array<number>, 
+claimed: boolean | null,
 /**
- * How long messages take.
+ * Whether the two agree.
  */
-latency?: string, 
-/**
- * How long a node stays inside.
- */
-section?: string, 
-/**
- * How many entries are measured.
- */
-entries?: number, 
-/**
- * How many seeds where there is chance.
- */
-seeds?: number, };
-
-export type CheckRequest = { 
-/**
- * Its name in the catalogue.
- */
-algorithm: string, 
-/**
- * How many nodes.
- */
-nodes?: number, 
-/**
- * Who coordinates.
- */
-coordinator?: string, 
-/**
- * Quorums.
- */
-quorum?: string, 
-/**
- * Information structure.
- */
-structure?: string, 
-/**
- * Tree.
- */
-tree?: string, 
-/**
- * How the holder chooses.
- */
-arbitration?: string, 
-/**
- * The ring of an election.
- */
-ring?: string, 
-/**
- * The network of an election.
- */
-graph?: string, 
-/**
- * How often each node asks.
- */
-requests?: string, 
-/**
- * Who asks.
- */
-requesters?: string, 
-/**
- * Who calls elections.
- */
-initiators?: string, 
-/**
- * How many of them call of their own accord.
- */
-calls?: number, 
-/**
- * Within how many bounds a crash is told.
- */
-detector?: string, 
-/**
- * In which order a channel delivers.
- */
-order?: string, 
-/**
- * How many messages may be lost.
- */
-loss?: number, 
-/**
- * How many messages may be delivered twice.
- */
-duplicate?: number, 
-/**
- * How many nodes may stop.
- */
-crashes?: number, 
-/**
- * When a node may stop.
- */
-crash_when?: string, 
-/**
- * Who may stop.
- */
-victims?: string, 
-/**
- * How many may come back.
- */
-restarts?: number, 
-/**
- * How many alarms may ring too early.
- */
-premature?: number, 
-/**
- * How many false suspicions there may be.
- */
-suspicions?: number, 
-/**
- * Decide every property instead of ending at the first violation.
- */
-keep_going?: boolean, };
-
-export type CheckProgress = { 
-/**
- * How many states have been found.
- */
-states: number, 
-/**
- * How many steps from the start.
- */
-depth: number, 
-/**
- * For how long.
- */
-seconds: number, };
-
-export type CheckResult = { 
-/**
- * How many states there are.
- */
-states: number, 
-/**
- * How many steps between them.
- */
-transitions: number, 
-/**
- * How many steps from the start to the last.
- */
-depth: number, 
+agrees: boolean,
 /**
  * Whether everything was explored.
  */
-complete: boolean, 
+complete: boolean,
 /**
- * Whether the memory ended the search.
+ * How many states there are.
  */
-out_of_memory: boolean, 
+states: number,
 /**
- * How long it took.
+ * What breaks after how many steps, or `holds`; a line each.
  */
-seconds: number, 
+text: string,
 /**
- * The command that asks the same.
+ * What was judged; the one that breaks soonest comes with its run.
  */
-command: string, 
+properties: Array<CheckedProperty>,
 /**
- * What was judged.
+ * The command that asks for this cell.
  */
-properties: Array<CheckedProperty>, };
+command: string,
+/**
+ * The request that does.
+ */
+request: CheckRequest, };
 
-export type CheckedProperty = { 
 /**
- * Its name.
+ * A row of that table.
  */
-name: string, 
+export type AssumptionLine = {
 /**
- * Whether it holds, if that is known.
+ * Which algorithm.
  */
-holds: boolean | null, 
+algorithm: string,
 /**
- * How many steps a shortest violation takes.
+ * Who stops, where one node is not like the others.
  */
-trace_length: number | null, 
-/**
- * That violation as a recorded run, to be played.
- */
-trace: string | null, };
+who: string | null, };
 
-export type AssumptionsRequest = { 
+/**
+ * The frame of a table of assumptions, told before its cells.
+ */
+export type AssumptionTable = {
+/**
+ * The system in words.
+ */
+system: string,
+/**
+ * The columns: what may happen.
+ */
+conditions: Array<string>,
+/**
+ * The rows.
+ */
+lines: Array<AssumptionLine>,
+/**
+ * The command that makes the same table.
+ */
+command: string, };
+
+/**
+ * Which table of assumptions.
+ */
+export type AssumptionsRequest = {
 /**
  * That of elections.
  */
 elections: boolean, };
 
-export type QuorumRequest = { 
 /**
- * A construction, or `best`.
+ * The end of a table of assumptions.
  */
-kind?: string, 
+export type AssumptionsResult = {
 /**
- * What a file says, instead.
+ * How many cells there are.
  */
-text?: string, 
+cells: number,
 /**
- * How many nodes.
+ * How many of them are not as the papers say.
  */
-nodes?: number, 
+surprises: number,
 /**
- * Widths of the rows of a wall.
+ * The command that makes the same table.
  */
-rows?: Array<number>, 
-/**
- * Weights of the nodes.
- */
-weights?: Array<number>, 
-/**
- * Height of a tree or hierarchy.
- */
-height?: number, 
-/**
- * Order of a plane.
- */
-order?: number, 
-/**
- * With which probability each node has failed.
- */
-p?: number, 
-/**
- * How many requests each node can serve in a unit of time.
- */
-capacities?: Array<number>, 
-/**
- * How long each node takes to answer.
- */
-latencies?: Array<number>, 
-/**
- * Which picture.
- */
-picture?: string, 
-/**
- * Whose quorum the picture shows.
- */
-of?: string, };
+command: string, };
 
-export type StructureRequest = { 
 /**
- * A preset.
+ * How far a search is.
  */
-what?: string, 
+export type CheckProgress = {
 /**
- * What a file says, instead.
+ * How many states have been found.
  */
-text?: string, 
+states: number,
+/**
+ * How many steps from the start.
+ */
+depth: number,
+/**
+ * For how long.
+ */
+seconds: number,
+/**
+ * What it waits for, before it begins.
+ */
+label: string | null, };
+
+/**
+ * What `skeptron check` is asked.
+ */
+export type CheckRequest = {
+/**
+ * Its name in the catalogue.
+ */
+algorithm: string,
 /**
  * How many nodes.
  */
-nodes?: number, 
+nodes?: number,
 /**
- * The quorums of `maekawa`.
+ * Who coordinates.
  */
-quorum?: string, 
+coordinator?: string,
+/**
+ * Quorums.
+ */
+quorum?: string,
+/**
+ * Information structure.
+ */
+structure?: string,
+/**
+ * Tree.
+ */
+tree?: string,
+/**
+ * How the holder chooses.
+ */
+arbitration?: string,
+/**
+ * The ring of an election.
+ */
+ring?: string,
+/**
+ * The network of an election.
+ */
+graph?: string,
 /**
  * How often each node asks.
  */
-rates?: string, 
+requests?: string,
 /**
- * Search the best one for the rates.
+ * Who asks.
  */
-optimise?: OptimiseRequest, };
+requesters?: string,
+/**
+ * Who calls elections.
+ */
+initiators?: string,
+/**
+ * How many of them call of their own accord.
+ */
+calls?: number,
+/**
+ * Within how many bounds a crash is told.
+ */
+detector?: string,
+/**
+ * In which order a channel delivers.
+ */
+order?: string,
+/**
+ * How many messages may be lost.
+ */
+loss?: number,
+/**
+ * How many messages may be delivered twice.
+ */
+duplicate?: number,
+/**
+ * How many nodes may stop.
+ */
+crashes?: number,
+/**
+ * When a node may stop.
+ */
+crash_when?: string,
+/**
+ * Who may stop.
+ */
+victims?: string,
+/**
+ * How many may come back.
+ */
+restarts?: number,
+/**
+ * How many alarms may ring too early.
+ */
+premature?: number,
+/**
+ * How many false suspicions there may be.
+ */
+suspicions?: number,
+/**
+ * Decide every property instead of ending at the first violation.
+ */
+keep_going?: boolean, };
 
-export type OptimiseRequest = { 
+/**
+ * What a search found.
+ */
+export type CheckResult = {
+/**
+ * How many states there are.
+ */
+states: number,
+/**
+ * How many steps between them.
+ */
+transitions: number,
+/**
+ * How many steps from the start to the last.
+ */
+depth: number,
+/**
+ * Whether everything was explored.
+ */
+complete: boolean,
+/**
+ * Whether the memory ended the search.
+ */
+out_of_memory: boolean,
+/**
+ * How long it took.
+ */
+seconds: number,
+/**
+ * The command that asks the same.
+ */
+command: string,
+/**
+ * What was judged.
+ */
+properties: Array<CheckedProperty>, };
+
+/**
+ * A property in a search.
+ */
+export type CheckedProperty = {
+/**
+ * Its name.
+ */
+name: string,
+/**
+ * Whether it holds, if that is known.
+ */
+holds: boolean | null,
+/**
+ * How many steps a shortest violation takes.
+ */
+trace_length: number | null,
+/**
+ * That violation as a recorded run, to be played.
+ */
+trace: string | null, };
+
+/**
+ * A claim and its values in one system.
+ */
+export type ClaimedValues = {
+/**
+ * The formula.
+ */
+text: string,
+/**
+ * At least so much.
+ */
+low: number,
+/**
+ * So much as a rule.
+ */
+typical: number | null,
+/**
+ * At most so much.
+ */
+high: number, };
+
+/**
+ * A claim over N, to be drawn as a line.
+ */
+export type CompareCurve = {
+/**
+ * Whose.
+ */
+algorithm: string,
+/**
+ * Of an election: in which situation.
+ */
+case?: string,
+/**
+ * Of which figure.
+ */
+figure: string,
+/**
+ * The formula.
+ */
+text: string,
+/**
+ * N rises from the smallest that was asked for to the largest.
+ */
+points: Array<CurvePoint>, };
+
+/**
+ * What `skeptron compare` is asked.
+ */
+export type CompareRequest = {
+/**
+ * Which ones; all if none is named.
+ */
+algorithms?: Array<string>,
+/**
+ * Elections instead of mutual exclusion.
+ */
+elections?: boolean,
+/**
+ * For how many nodes each.
+ */
+nodes: Array<number>,
+/**
+ * How long messages take.
+ */
+latency?: string,
+/**
+ * How long a node stays inside.
+ */
+section?: string,
+/**
+ * How many entries are measured.
+ */
+entries?: number,
+/**
+ * How many seeds where there is chance.
+ */
+seeds?: number, };
+
+/**
+ * What a comparison came to.
+ */
+export type CompareResult = {
+/**
+ * All rows, in the order of the algorithms and sizes.
+ */
+rows: Array<CompareRow>,
+/**
+ * What is claimed between the sizes.
+ */
+curves: Array<CompareCurve>,
+/**
+ * The command that makes the same comparison.
+ */
+command: string, };
+
+/**
+ * One figure at one size, as `skeptron compare --json` prints it.
+ */
+export type CompareRow = {
+/**
+ * Whose.
+ */
+algorithm: string,
+/**
+ * Of an election: in which situation.
+ */
+case?: string,
+/**
+ * How many nodes.
+ */
+nodes: number,
+/**
+ * What was measured: `messages_saturated`, `jain` …
+ */
+figure: string,
+/**
+ * What was published.
+ */
+claim: ClaimedValues | null,
+/**
+ * What was measured, if there was anything.
+ */
+measured: Measured | null,
+/**
+ * Measured minus claimed.
+ */
+deviation: number | null,
+/**
+ * Whether the claim holds, where it applies.
+ */
+holds: boolean | null, };
+
+/**
+ * A claim at one size.
+ */
+export type CurvePoint = {
+/**
+ * How many nodes.
+ */
+nodes: number,
+/**
+ * At least so much.
+ */
+low: number,
+/**
+ * So much as a rule.
+ */
+typical: number | null,
+/**
+ * At most so much.
+ */
+high: number, };
+
+/**
+ * The mean of independent runs.
+ */
+export type Measured = {
+/**
+ * The mean.
+ */
+mean: number,
+/**
+ * Half the width of its 95 % interval.
+ */
+half_width: number,
+/**
+ * The smallest.
+ */
+min: number,
+/**
+ * The largest.
+ */
+max: number, };
+
+/**
+ * Demands on the structure that is searched.
+ */
+export type OptimiseRequest = {
 /**
  * How much the busiest node may do.
  */
-busiest?: number, 
+busiest?: number,
 /**
  * How long the delay may be.
  */
 delay?: number, };
 
-export type Failure = { 
 /**
- * A sentence that names the cause and the remedy.
+ * How far a job is.
  */
-error: string, };
+export type Progress = {
+/**
+ * So much is done …
+ */
+done: number,
+/**
+ * … of so much.
+ */
+total: number,
+/**
+ * What was done last.
+ */
+label: string, };
 
-export type ClusterView = { 
 /**
- * Its name.
+ * What `skeptron quorum` is asked.
  */
-name: string, 
+export type QuorumRequest = {
 /**
- * The algorithm for locks that no prefix says otherwise of.
+ * A construction, or `best`.
  */
-algorithm: string, 
+kind?: string,
 /**
- * Algorithms by prefix of the lock's name.
+ * What a file says, instead.
  */
-prefixes: Array<[string, string]>, 
+text?: string,
 /**
- * Whether locks may be taken from the page.
+ * How many nodes.
  */
-may_try: boolean, 
+nodes?: number,
 /**
- * Its nodes and links.
+ * Widths of the rows of a wall.
  */
-status: ClusterStatus, 
+rows?: Array<number>,
 /**
- * Its locks.
+ * Weights of the nodes.
  */
-locks: ClusterLocks, };
+weights?: Array<number>,
+/**
+ * Height of a tree or hierarchy.
+ */
+height?: number,
+/**
+ * Order of a plane.
+ */
+order?: number,
+/**
+ * With which probability each node has failed.
+ */
+p?: number,
+/**
+ * How many requests each node can serve in a unit of time.
+ */
+capacities?: Array<number>,
+/**
+ * How long each node takes to answer.
+ */
+latencies?: Array<number>,
+/**
+ * Which picture.
+ */
+picture?: string,
+/**
+ * Whose quorum the picture shows.
+ */
+of?: string, };
 
-export type ClusterStatus = { 
 /**
- * When, since the stream began.
+ * What is known of a quorum system.
  */
-at: number, 
+export type QuorumResult = {
 /**
- * All members.
+ * What `skeptron quorum --json` prints.
  */
-nodes: Array<ClusterNode>, 
+report: QuorumReport,
 /**
- * From each node that can be looked into to each other one.
+ * The picture, if there is one.
  */
-links: Array<ClusterLink>, };
+svg: string | null,
+/**
+ * The command that asks the same.
+ */
+command: string,
+/**
+ * Of `best`: all constructions side by side.
+ */
+compared: QuorumCandidate[] | null, };
 
-export type ClusterNode = { 
 /**
- * Which.
+ * What `skeptron structure` is asked.
  */
-node: number, 
+export type StructureRequest = {
 /**
- * Where it listens for other nodes.
+ * A preset.
  */
-address: string, 
+what?: string,
 /**
- * What it says of itself, if it can be looked into from here.
+ * What a file says, instead.
  */
-own: OwnStatus | null, };
+text?: string,
+/**
+ * How many nodes.
+ */
+nodes?: number,
+/**
+ * The quorums of `maekawa`.
+ */
+quorum?: string,
+/**
+ * How often each node asks.
+ */
+rates?: string,
+/**
+ * Search the best one for the rates.
+ */
+optimise?: OptimiseRequest, };
 
-export type OwnStatus = { 
 /**
- * Where it answers clients.
+ * What is known of an information structure.
  */
-api: Array<string>, 
+export type StructureResult = {
 /**
- * The view's epoch.
+ * What `skeptron structure --json` prints.
  */
-epoch: number, 
+report: StructureReport,
 /**
- * For how long it has been up.
+ * The command that asks the same.
  */
-up: number, 
-/**
- * Whether it takes no more requests.
- */
-leaving: boolean, 
-/**
- * Whom it has not met; it grants nothing before.
- */
-awaited: Array<number>, 
-/**
- * Locks held at it.
- */
-held: number, 
-/**
- * Requests waiting at it.
- */
-waiters: number, 
-/**
- * Entries since it started.
- */
-entries: number, 
-/**
- * Messages since it started, by kind.
- */
-messages: Array<MessageTally>, };
+command: string, };
 
-export type MessageTally = { 
 /**
- * Of which algorithm.
+ * A construction among others.
  */
-algorithm: string, 
+export type QuorumCandidate = {
 /**
- * Its name in the paper.
+ * As it would be typed.
  */
-label: string, 
+name: string,
 /**
- * How many were sent.
+ * How many nodes each node asks in the mean.
  */
-sent: number, 
+asked: number,
 /**
- * How many were taken.
+ * Whether conditions 1–4 hold.
  */
-received: number, };
+symmetric: boolean,
+/**
+ * Whether each node is in its own quorum.
+ */
+contains_self: boolean,
+/**
+ * The load.
+ */
+load: number,
+/**
+ * The load as a fraction, where it is proved.
+ */
+load_fraction: string | null,
+/**
+ * How many crashes it survives for sure.
+ */
+resilience: number,
+/**
+ * Whether that is exact.
+ */
+resilience_is_exact: boolean,
+/**
+ * The probability that no quorum is alive.
+ */
+failure_probability: number,
+/**
+ * Whether that is exact.
+ */
+failure_is_exact: boolean, };
 
-export type ClusterLink = { 
+/**
+ * Conditions 1–4.
+ */
+export type QuorumConditions = {
+/**
+ * 1: any two meet.
+ */
+intersecting: boolean,
+/**
+ * 2: each node is in its own.
+ */
+contains_self: boolean,
+/**
+ * 3: all have the same size.
+ */
+equal_size: boolean,
+/**
+ * 4: each node is in equally many.
+ */
+equal_degree: boolean,
+/**
+ * What violates the first, in words.
+ */
+violation: string | null, };
+
+/**
+ * The probability that no quorum is alive.
+ */
+export type QuorumFailure = {
+/**
+ * If each node has failed with this probability.
+ */
+p: number,
+/**
+ * The probability.
+ */
+value: number,
+/**
+ * How it was found.
+ */
+method: string,
+/**
+ * If it was estimated: in which interval it is.
+ */
+interval: [number, number] | null, };
+
+/**
+ * What nodes of given capacities and latencies can do.
+ */
+export type QuorumPerformance = {
+/**
+ * The largest rate of entries.
+ */
+capacity: number,
+/**
+ * No strategy has a larger one.
+ */
+capacity_at_most: number,
+/**
+ * How that was found.
+ */
+method: string,
+/**
+ * How often to ask which quorum for it.
+ */
+strategy: Array<QuorumShare>,
+/**
+ * How long it takes in the mean until a quorum has answered.
+ */
+latency: number | null,
+/**
+ * Whether no strategy of this capacity is faster.
+ */
+latency_is_least: boolean,
+/**
+ * When the quorum that answers first has answered.
+ */
+fastest: number,
+/**
+ * That quorum.
+ */
+fastest_quorum: Array<number>, };
+
+/**
+ * A construction for a goal.
+ */
+export type QuorumRecommendation = {
+/**
+ * The goal: `equal-work`, `availability` …
+ */
+goal: string,
+/**
+ * The construction.
+ */
+name: string,
+/**
+ * Why, and at which price.
+ */
+why: string, };
+
+/**
+ * Everything about a quorum system. Nodes are counted from 1.
+ */
+export type QuorumReport = {
+/**
+ * The construction, or `file`.
+ */
+kind: string,
+/**
+ * The construction as it would be typed.
+ */
+name: string,
+/**
+ * How many nodes there are.
+ */
+nodes: number,
+/**
+ * All quorums, unless they are too many.
+ */
+quorums: Array<Array<number>> | null,
+/**
+ * How many there are, all digits.
+ */
+quorum_count: string | null,
+/**
+ * The quorum of each node.
+ */
+assignment: Array<Array<number>>,
+/**
+ * How large the quorums are.
+ */
+size: QuorumSizes,
+/**
+ * Conditions 1–4.
+ */
+conditions: QuorumConditions,
+/**
+ * Whether no quorum contains another.
+ */
+coterie: boolean,
+/**
+ * Whether some other coterie is better in every respect, if that is known.
+ */
+dominated: boolean | null,
+/**
+ * If so: a set that could be a quorum, too.
+ */
+could_be_added: Array<number> | null,
+/**
+ * The smallest possible largest probability that a node is asked.
+ */
+load: number | null,
+/**
+ * The same as a fraction, where it is proved.
+ */
+load_fraction: string | null,
+/**
+ * No strategy has a smaller load.
+ */
+load_at_least: number | null,
+/**
+ * 1/c and c/N with c the smallest size.
+ */
+load_bounds: [number, number] | null,
+/**
+ * How the load was found.
+ */
+load_method: string | null,
+/**
+ * How often to ask which quorum for that load.
+ */
+strategy: Array<QuorumShare>,
+/**
+ * How many nodes may crash, whichever they are, if that is known.
+ */
+resilience: number | null,
+/**
+ * It is at least the first and at most the second.
+ */
+resilience_bounds: [number, number] | null,
+/**
+ * A smallest known set of nodes whose crash leaves no quorum.
+ */
+fatal: Array<number>,
+/**
+ * The probability that no quorum is alive.
+ */
+failure_probability: QuorumFailure | null,
+/**
+ * What the nodes can serve, if their capacities or latencies were given.
+ */
+performance: QuorumPerformance | null,
+/**
+ * What else there is to say.
+ */
+notes: Array<string>,
+/**
+ * Of `best`: all constructions.
+ */
+candidates?: Array<QuorumCandidate>,
+/**
+ * Of `best`: one for each goal.
+ */
+recommendations?: Array<QuorumRecommendation>,
+/**
+ * Of `best`: why some constructions are missing.
+ */
+missing?: Array<string>, };
+
+/**
+ * How often to ask a quorum.
+ */
+export type QuorumShare = {
+/**
+ * Which one.
+ */
+quorum: Array<number>,
+/**
+ * With which probability.
+ */
+probability: number, };
+
+/**
+ * Sizes of quorums.
+ */
+export type QuorumSizes = {
+/**
+ * The smallest.
+ */
+min: number,
+/**
+ * The largest.
+ */
+max: number,
+/**
+ * The mean, where they can be counted.
+ */
+mean: number | null, };
+
+/**
+ * In units of the latency.
+ */
+export type StructureDelay = {
+/**
+ * The mean.
+ */
+mean: number,
+/**
+ * The largest.
+ */
+max: number,
+/**
+ * A row for each node that leaves, where there are few.
+ */
+matrix: Array<Array<number>> | null, };
+
+/**
+ * Synchronisation delays.
+ */
+export type StructureDelays = {
+/**
+ * As published.
+ */
+published: StructureDelay,
+/**
+ * As they are.
+ */
+exact: StructureDelay, };
+
+/**
+ * For which share of all entries nodes are asked by others.
+ */
+export type StructureLoad = {
+/**
+ * Each node.
+ */
+of: Array<number>,
+/**
+ * The busiest.
+ */
+busiest: number, };
+
+/**
+ * Messages of an entry, between two bounds.
+ */
+export type StructureMessages = {
+/**
+ * At least, of each node.
+ */
+low: Array<number>,
+/**
+ * At most, of each node.
+ */
+high: Array<number>,
+/**
+ * The mean of the former.
+ */
+mean_low: number,
+/**
+ * The mean of the latter.
+ */
+mean_high: number, };
+
+/**
+ * How good the best structure found is, and what was demanded.
+ */
+export type StructureOptimal = {
+/**
+ * Whether nothing is better.
+ */
+proved: boolean,
+/**
+ * Nothing takes fewer messages.
+ */
+lower_bound: number,
+/**
+ * How much the busiest node was allowed to do.
+ */
+busiest: number | null,
+/**
+ * How long the delay was allowed to be.
+ */
+delay: number | null, };
+
+/**
+ * Everything about an information structure. Nodes are counted from 1.
+ */
+export type StructureReport = {
+/**
+ * What was asked for.
+ */
+name: string,
+/**
+ * How many nodes there are.
+ */
+nodes: number,
+/**
+ * Whether it keeps the rules.
+ */
+valid: boolean,
+/**
+ * Which rule it breaks.
+ */
+violation: StructureViolation | null,
+/**
+ * Whom each node asks.
+ */
+request: Array<Array<number>>,
+/**
+ * Whom each node tells.
+ */
+inform: Array<Array<number>>,
+/**
+ * Which share of the requests comes from each node.
+ */
+shares: Array<number>,
+/**
+ * Messages of an entry.
+ */
+messages: StructureMessages | null,
+/**
+ * For which share of all entries each node is asked by others.
+ */
+load: StructureLoad | null,
+/**
+ * Synchronisation delays.
+ */
+delay: StructureDelays | null,
+/**
+ * Who asks whom without need.
+ */
+needless: Array<[number, number]>,
+/**
+ * Of a search: how good the result is.
+ */
+optimal?: StructureOptimal, };
+
+/**
+ * Which rule is broken, and what would mend it.
+ */
+export type StructureViolation = {
+/**
+ * The rule.
+ */
+rule: string,
+/**
+ * Whom it is about.
+ */
+nodes: Array<number>,
+/**
+ * What is wrong.
+ */
+explanation: string,
+/**
+ * What would mend it.
+ */
+remedy: string, };
+
+/**
+ * A link as one end sees it.
+ */
+export type ClusterLink = {
 /**
  * Who says so.
  */
-from: number, 
+from: number,
 /**
  * The other end.
  */
-to: number, 
+to: number,
 /**
  * Whether it is connected.
  */
-up: boolean, 
+up: boolean,
 /**
  * Why not, if that is known.
  */
-trouble: string | null, 
+trouble: string | null,
 /**
  * How often it has been connected.
  */
-connects: number, 
+connects: number,
 /**
  * Messages sent and not yet acknowledged.
  */
 unacknowledged: number, };
 
-export type ClusterLocks = { 
 /**
- * When, since the stream began.
+ * A lock in use.
  */
-at: number, 
-/**
- * Some of them, by name.
- */
-locks: Array<ClusterLock>, 
-/**
- * How many there are.
- */
-total: number, 
-/**
- * Members that did not answer: what is held there is not listed.
- */
-silent: Array<number>, 
-/**
- * What was asked for from the page.
- */
-tries: Array<ClusterTry>, };
-
-export type ClusterLock = { 
+export type ClusterLock = {
 /**
  * Its name.
  */
-name: string, 
+name: string,
 /**
  * The algorithm that guards it.
  */
-algorithm: string, 
+algorithm: string,
 /**
  * Whoever holds it.
  */
-holder: LockHolder | null, 
+holder: LockHolder | null,
 /**
  * Where somebody waits for it.
  */
 waiting: Array<LockQueue>, };
 
-export type LockHolder = { 
 /**
- * At which node.
+ * The locks in use.
  */
-node: number, 
+export type ClusterLocks = {
 /**
- * The fence of the entry.
+ * When, since the stream began.
  */
-fence: number, 
+at: number,
 /**
- * For how long.
+ * Some of them, by name.
  */
-held: number, 
+locks: Array<ClusterLock>,
 /**
- * What it calls itself; empty if it has not said.
+ * How many there are.
  */
-owner: string, };
+total: number,
+/**
+ * Members that did not answer: what is held there is not listed.
+ */
+silent: Array<number>,
+/**
+ * What was asked for from the page.
+ */
+tries: Array<ClusterTry>, };
 
-export type LockQueue = { 
 /**
- * At which node.
+ * A member.
  */
-node: number, 
+export type ClusterNode = {
 /**
- * How many.
+ * Which.
  */
-waiters: number, };
+node: number,
+/**
+ * Where it listens for other nodes.
+ */
+address: string,
+/**
+ * What it says of itself, if it can be looked into from here.
+ */
+own: OwnStatus | null, };
 
-export type ClusterTry = { 
+/**
+ * Nodes and links, and what they have sent.
+ */
+export type ClusterStatus = {
+/**
+ * When, since the stream began.
+ */
+at: number,
+/**
+ * All members.
+ */
+nodes: Array<ClusterNode>,
+/**
+ * From each node that can be looked into to each other one.
+ */
+links: Array<ClusterLink>, };
+
+/**
+ * A lock that was asked for from the page.
+ */
+export type ClusterTry = {
 /**
  * At which node.
  */
-node: number, 
+node: number,
 /**
  * Which lock.
  */
-lock: string, 
+lock: string,
 /**
  * The fence of the entry; none while it waits.
  */
 fence: number | null, };
 
-export type LockEvent = { 
 /**
- * When, since the stream began.
+ * A cluster as it is now.
  */
-at: number, 
+export type ClusterView = {
 /**
- * Where.
+ * Its name.
  */
-node: number, 
+name: string,
 /**
- * What.
+ * The algorithm for locks that no prefix says otherwise of.
  */
-what: LockChange, 
+algorithm: string,
 /**
- * The fence of the entry, where there is one.
+ * Algorithms by prefix of the lock's name.
  */
-fence: number | null, };
+prefixes: Array<[string, string]>,
+/**
+ * Whether locks may be taken from the page.
+ */
+may_try: boolean,
+/**
+ * Its nodes and links.
+ */
+status: ClusterStatus,
+/**
+ * Its locks.
+ */
+locks: ClusterLocks, };
 
-export type LockChange = "requested" | "granted" | "released" | "withdrawn" | "lost";
-
-export type MessageEvent = { 
 /**
- * When, since the stream began.
+ * Events that were left out because there were too many.
  */
-at: number, 
-/**
- * Its number on the link between these two: the same at both ends.
- */
-number: number, 
-/**
- * Who sent it.
- */
-from: number, 
-/**
- * Who takes it.
- */
-to: number, 
-/**
- * Its name in the paper.
- */
-label: string, 
-/**
- * Whether it was taken; sent otherwise.
- */
-received: boolean, };
-
-export type Lagged = { 
+export type Lagged = {
 /**
  * When that was noticed, since the stream began.
  */
-at: number, 
+at: number,
 /**
  * How many.
  */
 missed: number, };
 
-export type TryAcquire = { 
+/**
+ * What can happen to a lock at a node.
+ */
+export type LockChange = "requested" | "granted" | "released" | "withdrawn" | "lost";
+
+/**
+ * Something that happened to the chosen lock at a node.
+ */
+export type LockEvent = {
+/**
+ * When, since the stream began.
+ */
+at: number,
+/**
+ * Where.
+ */
+node: number,
+/**
+ * What.
+ */
+what: LockChange,
+/**
+ * The fence of the entry, where there is one.
+ */
+fence: number | null, };
+
+/**
+ * Whoever holds a lock.
+ */
+export type LockHolder = {
 /**
  * At which node.
  */
-node: number, 
+node: number,
+/**
+ * The fence of the entry.
+ */
+fence: number,
+/**
+ * For how long.
+ */
+held: number,
+/**
+ * What it calls itself; empty if it has not said.
+ */
+owner: string, };
+
+/**
+ * Who waits for a lock at one node.
+ */
+export type LockQueue = {
+/**
+ * At which node.
+ */
+node: number,
+/**
+ * How many.
+ */
+waiters: number, };
+
+/**
+ * A message of the chosen lock, at one of its ends.
+ */
+export type MessageEvent = {
+/**
+ * When, since the stream began.
+ */
+at: number,
+/**
+ * Its number on the link between these two: the same at both ends.
+ */
+number: number,
+/**
+ * Who sent it.
+ */
+from: number,
+/**
+ * Who takes it.
+ */
+to: number,
+/**
+ * Its name in the paper.
+ */
+label: string,
+/**
+ * Whether it was taken; sent otherwise.
+ */
+received: boolean, };
+
+/**
+ * How many messages of one kind.
+ */
+export type MessageTally = {
+/**
+ * Of which algorithm.
+ */
+algorithm: string,
+/**
+ * Its name in the paper.
+ */
+label: string,
+/**
+ * How many were sent.
+ */
+sent: number,
+/**
+ * How many were taken.
+ */
+received: number, };
+
+/**
+ * What a node says of itself.
+ */
+export type OwnStatus = {
+/**
+ * Where it answers clients.
+ */
+api: Array<string>,
+/**
+ * The view's epoch.
+ */
+epoch: number,
+/**
+ * For how long it has been up.
+ */
+up: number,
+/**
+ * Whether it takes no more requests.
+ */
+leaving: boolean,
+/**
+ * Whom it has not met; it grants nothing before.
+ */
+awaited: Array<number>,
+/**
+ * Locks held at it.
+ */
+held: number,
+/**
+ * Requests waiting at it.
+ */
+waiters: number,
+/**
+ * Entries since it started.
+ */
+entries: number,
+/**
+ * Messages since it started, by kind.
+ */
+messages: Array<MessageTally>, };
+
+/**
+ * Asks for a lock from the page.
+ */
+export type TryAcquire = {
+/**
+ * At which node.
+ */
+node: number,
 /**
  * Which lock.
  */
-lock: string, 
+lock: string,
 /**
  * Let go of it by itself after so long.
  */
 hold?: number, };
 
-export type TryRelease = { 
+/**
+ * Gives a lock back that was asked for from the page.
+ */
+export type TryRelease = {
 /**
  * At which node.
  */
-node: number, 
+node: number,
 /**
  * Which lock.
  */
 lock: string, };
+
+/**
+ * Why something cannot be done.
+ */
+export type Failure = {
+/**
+ * A sentence that names the cause and the remedy.
+ */
+error: string, };

@@ -50,7 +50,6 @@ pub struct Lab {
 }
 
 /// All paths of the lab. What is at no path is left to whoever serves it.
-#[must_use]
 pub fn router(lab: Lab) -> Router {
     let mut router = assets::router(lab.page.clone());
     if lab.runs {
@@ -86,7 +85,6 @@ async fn end_with_the_site(request: Request, next: Next) -> Response {
 }
 
 /// All paths, where there are no others.
-#[must_use]
 pub fn site(lab: Lab) -> Router {
     router(lab)
         .fallback(async || Refusal::NoSuchPath)

@@ -78,6 +78,8 @@ fn going_back_and_acting_makes_another_history() {
     let records = lab.told(&run).records.len();
     act(json!({ "after": records, "t": 9000, "do": "crash", "node": 3 }));
     let acts = act(json!({ "after": 3, "t": 0, "do": "request", "node": 2 }));
+    let by_hand = |record: &&Value| record["by_hand"] == true;
+    assert_eq!(lab.told(&run).records.iter().filter(by_hand).count(), 2);
     assert_eq!(
         acts,
         json!([
@@ -106,7 +108,10 @@ fn what_is_impossible_changes_nothing() {
         (json!({ "after": 9999, "t": 0, "do": "request", "node": 2 }), "9999"),
         (json!({ "after": 0, "t": u64::MAX, "do": "request", "node": 2 }), "time of an act"),
         (json!({ "after": 0, "t": 0, "do": "mend" }), "not cut"),
-        (json!({ "after": 0, "t": 0, "do": "cut", "from": [1], "to": [7], "both_ways": true }), "P7"),
+        (
+            json!({ "after": 0, "t": 0, "do": "cut", "from": [1], "to": [7], "both_ways": true }),
+            "P7",
+        ),
         (json!({ "after": 0, "t": 0, "do": "dance", "node": 2 }), "dance"),
         (json!({ "after": -1, "t": 0, "do": "request", "node": 2 }), "-1"),
         (json!({ "do": "request", "node": 2 }), "after"),

@@ -75,10 +75,13 @@ fn records_say_who_when_what() {
     assert_eq!(told.header["kind"], "mutex");
     assert_eq!(told.header["may_act"], true);
     let of_kind = |kind: &str| told.records.iter().find(|record| record["kind"] == kind).unwrap();
-    assert_eq!(*of_kind("request"), json!({"t": 0, "node": 2, "kind": "request", "text": "requests"}));
+    assert_eq!(
+        *of_kind("request"),
+        json!({"t": 0, "node": 2, "kind": "request", "text": "requests"})
+    );
     let send = of_kind("send");
     assert_eq!((&send["label"], &send["to"]), (&json!("REQUEST"), &json!(1)));
-    assert_eq!(send["content"], "(sn=1)");
+    assert_eq!(send["content"], "(number=1)");
     let deliver = of_kind("deliver");
     assert_eq!((&deliver["message"], &deliver["text"]), (&send["message"], &json!("REQUEST ← P2")));
     assert_eq!(of_kind("enter")["fence"], 1);
@@ -93,7 +96,7 @@ fn records_say_who_when_what() {
 fn states_add_up_from_chunk_to_chunk() {
     let lab = Lab::start();
     for name in ["lamport", "maekawa", "singhal", "raymond", "sanders"] {
-        let sim = json!({ "algorithm": name, "nodes": 4, "entries": 60, "crash": ["2@9..12"] });
+        let sim = json!({ "algorithm": name, "nodes": 4, "entries": 60, "pause": ["2@9..12"] });
         let run = lab.run(&json!({ "sim": sim }));
         let records = lab.told(&run).records;
         let chunk = |k: usize| lab.get(&format!("{run}/states?chunk={k}"));
@@ -117,12 +120,12 @@ fn states_add_up_from_chunk_to_chunk() {
     }
 }
 
-/// Every variable of every algorithm is found in a state.
+/// Every variable of every correct algorithm is found in a state, and says something at some time.
 #[test]
 fn every_variable_has_a_value() {
     let lab = Lab::start();
     let infos = lab.get("/lab/algorithms").json(200);
-    for info in infos.as_array().unwrap() {
+    for info in infos.as_array().unwrap().iter().filter(|info| info["broken"].is_null()) {
         let sim = json!({ "algorithm": info["name"], "nodes": 4 });
         let run = lab.run(&json!({ "sim": sim }));
         let chunk = lab.get(&format!("{run}/states?chunk=0")).json(200);

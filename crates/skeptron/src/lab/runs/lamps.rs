@@ -65,7 +65,7 @@ fn unlit(property: &str, watched: Watched) -> Lamp {
         _ if !watched.simulated => (false, "not judged in a recorded run"),
         "order" => (true, "nobody overtook a request that happened before"),
         _ if !watched.to_the_end => (false, "open: the run was cut off before its end"),
-        "progress" => (true, "whoever asked got in"),
+        "progress" => (true, "nobody waits for ever"),
         _ => (true, "every election came to its end"),
     };
     Lamp {

@@ -18,7 +18,7 @@ use super::{figures, options, told};
 use crate::cli::names;
 use crate::cli::sim::SimArgs;
 use crate::lab::wire::{
-    Act, AlgorithmKind, Figure, Lamp, RunEnd, RunHeader, RunReason, RunRecord, SimOptions,
+    Act, AlgorithmKind, Deed, Figure, Lamp, RunEnd, RunHeader, RunReason, RunRecord, SimOptions,
 };
 
 /// What a run is made from, besides what a hand does.
@@ -165,7 +165,8 @@ fn simulated(args: &SimArgs, holds: bool, acts: Vec<Act>) -> Result<Played> {
         };
     let mut trace = trace.context("a recorded run has a trace")?;
     trace.header.command = (acts.is_empty() && !holds).then(|| args.command());
-    let records = acted.into_iter().filter(|&at| at < trace.records.len()).collect();
+    let records = acted.into_iter().zip(&acts).filter(|(_, act)| is_recorded(&act.deed));
+    let records = records.map(|(at, _)| at).collect();
     Ok(Played {
         letters: Letters::of(&trace),
         bytes: bytes(&trace),
@@ -175,6 +176,11 @@ fn simulated(args: &SimArgs, holds: bool, acts: Vec<Act>) -> Result<Played> {
         figures,
         trace: Arc::new(trace),
     })
+}
+
+/// Whether it leaves a record: what it does to the network alone is seen only later.
+fn is_recorded(deed: &Deed) -> bool {
+    !matches!(deed, Deed::Delay { .. } | Deed::Cut { .. } | Deed::Mend)
 }
 
 /// An act as the simulator has it: nodes are counted from 0 there.

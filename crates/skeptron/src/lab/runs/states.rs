@@ -53,11 +53,12 @@ fn variables(algorithm: &str) -> &'static [Named] {
 /// A state by its variables; none is that of a node that is down.
 fn told(state: Option<&str>, variables: &[Named]) -> NodeState {
     let Some(state) = state else { return NodeState { up: false, vars: Vec::new() } };
-    let state = Value::read(state);
+    let (text, state) = (state, Value::read(state));
     let variable = |named: &Named| Variable {
         field: named.field.into(),
         value: match state.field(named.field) {
             Some(value) if named.symbol == "token" => presence(value),
+            Some(value) if named.field.ends_with(PHASE) => phase(text, value),
             Some(value) => value.written(),
             None => NOTHING.into(),
         },
@@ -65,13 +66,27 @@ fn told(state: Option<&str>, variables: &[Named]) -> NodeState {
     NodeState { up: true, vars: variables.iter().map(variable).collect() }
 }
 
+/// How the field is called that says what a node is doing.
+const PHASE: &str = "phase";
+
+/// What a node is doing, and what it carries meanwhile: `waiting`, `accepting P1`.
+fn phase(state: &str, value: &Value) -> String {
+    let written = value.written();
+    let after = state.split_once("phase: ").map_or("", |(_, rest)| rest);
+    let name =
+        after.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+    if name == written { written } else { format!("{name} {written}") }
+}
+
 /// What is written where there is nothing.
 const NOTHING: &str = "–";
 
 /// Whether the token is there; what it carries has names of its own.
 fn presence(token: &Value) -> String {
-    let written = token.written();
-    if [NOTHING, "no"].contains(&&*written) { written } else { "here".into() }
+    match token.written().as_str() {
+        NOTHING | "no" => NOTHING.into(),
+        _ => "here".into(),
+    }
 }
 
 #[cfg(test)]
@@ -96,6 +111,8 @@ mod tests {
         let with =
             "Node { phase: Inside, rn: [1, 0], token: Some(Token { ln: [0, 0], queue: [P2] }) }";
         assert_eq!(values(with), ["inside", "[1, 0]", "here", "[P2]"]);
+        let more = "Node { phase: Accepting(P1), rn: [], token: None }";
+        assert_eq!(values(more)[0], "accepting P1");
         assert!(!told(None, &VARIABLES).up);
     }
 }
