@@ -142,7 +142,7 @@ pub(super) fn search(
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Report> {
-    let max_memory = memory::most_of_what_is_free().min(LIMITS.check_memory as usize);
+    let max_memory = memory::most_of_what_is_free().min(LIMITS.check_memory);
     let options = Options {
         max_memory,
         reduction: !args.no_reduction,

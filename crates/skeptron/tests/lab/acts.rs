@@ -106,7 +106,10 @@ fn what_is_impossible_changes_nothing() {
         (json!({ "after": 9999, "t": 0, "do": "request", "node": 2 }), "9999"),
         (json!({ "after": 0, "t": u64::MAX, "do": "request", "node": 2 }), "time of an act"),
         (json!({ "after": 0, "t": 0, "do": "mend" }), "not cut"),
-        (json!({ "after": 0, "t": 0, "do": "cut", "from": [1], "to": [7], "both_ways": true }), "P7"),
+        (
+            json!({ "after": 0, "t": 0, "do": "cut", "from": [1], "to": [7], "both_ways": true }),
+            "P7",
+        ),
         (json!({ "after": 0, "t": 0, "do": "dance", "node": 2 }), "dance"),
         (json!({ "after": -1, "t": 0, "do": "request", "node": 2 }), "-1"),
         (json!({ "do": "request", "node": 2 }), "after"),

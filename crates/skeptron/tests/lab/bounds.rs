@@ -42,7 +42,10 @@ fn mistakes_are_told_as_on_the_command_line() {
         (json!({ "nodes": 0 }), "at least one node"),
         (json!({ "nodes": 101 }), "at most 100"),
         (json!({ "nodes": 1_000_000_000_000u64 }), "at most 100"),
-        (json!({ "algorithm": "maekawa", "nodes": null, "quorum": "projective:11" }), "at most 100"),
+        (
+            json!({ "algorithm": "maekawa", "nodes": null, "quorum": "projective:11" }),
+            "at most 100",
+        ),
         (json!({ "ring": "descending" }), "takes no --ring"),
         (json!({ "latency": "soon" }), "no distribution"),
         (json!({ "order": "lifo" }), "fifo and any"),
@@ -116,7 +119,8 @@ fn large_bodies_are_refused() {
     let act = format!("{}{}", " ".repeat(65 << 10), json!({ "after": 0, "t": 0, "do": "mend" }));
     assert_eq!(lab.ask("POST", &format!("{run}/acts"), "", &act).status, 413);
     let mut stream = lab.connect();
-    write!(stream, "POST /lab/runs HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", lab.host).unwrap();
+    write!(stream, "POST /lab/runs HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", lab.host)
+        .unwrap();
     write!(stream, "Content-Length: {}\r\n\r\n", 9 << 20).unwrap();
     let part = vec![b' '; 1 << 16];
     // It may be told before everything is sent.
@@ -132,7 +136,8 @@ fn large_bodies_are_refused() {
 fn a_body_that_never_comes_is_not_waited_for() {
     let lab = Lab::start();
     let mut stream = lab.connect();
-    write!(stream, "POST /lab/runs HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", lab.host).unwrap();
+    write!(stream, "POST /lab/runs HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", lab.host)
+        .unwrap();
     write!(stream, "Content-Length: 100\r\n\r\n{{").unwrap();
     let answer = Answer::begin(stream);
     assert_eq!(answer.status, 408);

@@ -43,9 +43,7 @@ fn whoever_does_not_read_holds_nobody_up() {
 #[test]
 fn many_runs_are_made_at_once() {
     let lab = Lab::start();
-    let request = |seed: u64| {
-        json!({ "sim": { "algorithm": "suzuki-kasami", "entries": 20, "latency": "exp:1", "seed": seed } })
-    };
+    let request = |seed: u64| json!({ "sim": { "algorithm": "suzuki-kasami", "entries": 20, "latency": "exp:1", "seed": seed } });
     let one = |seed| lab.told(&lab.run(&request(seed)));
     let first = one(1);
     thread::scope(|scope| {

@@ -75,7 +75,10 @@ fn records_say_who_when_what() {
     assert_eq!(told.header["kind"], "mutex");
     assert_eq!(told.header["may_act"], true);
     let of_kind = |kind: &str| told.records.iter().find(|record| record["kind"] == kind).unwrap();
-    assert_eq!(*of_kind("request"), json!({"t": 0, "node": 2, "kind": "request", "text": "requests"}));
+    assert_eq!(
+        *of_kind("request"),
+        json!({"t": 0, "node": 2, "kind": "request", "text": "requests"})
+    );
     let send = of_kind("send");
     assert_eq!((&send["label"], &send["to"]), (&json!("REQUEST"), &json!(1)));
     assert_eq!(send["content"], "(sn=1)");
