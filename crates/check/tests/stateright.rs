@@ -44,6 +44,7 @@ fn agree(info: &Info, scenario: &Scenario) -> bool {
         reduction: false,
         keep_going: true,
         progress: None,
+        stop: None,
     };
     let report = check(info, scenario, &options).unwrap();
     if !report.complete || report.states > MOST_STATES {
