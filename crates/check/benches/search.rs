@@ -114,8 +114,13 @@ fn setup(n: usize) -> Setup {
 }
 
 fn search(info: &Info, scenario: &Scenario, reduction: bool) -> Report {
-    let options =
-        Options { threads: 1, max_memory: 2 << 30, reduction, keep_going: true, ..Options::default() };
+    let options = Options {
+        threads: 1,
+        max_memory: 2 << 30,
+        reduction,
+        keep_going: true,
+        ..Options::default()
+    };
     let report = check(info, scenario, &options).expect("the scenario is within bounds");
     assert!(report.complete && report.holds(), "{}", info.name);
     report

@@ -1,5 +1,7 @@
 //! Every correct algorithm keeps all that it claims in every interleaving of small systems.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use skeptron_check::{Faults, Options, Property, Report, Scenario, check};
 use skeptron_core::catalogue::{self, Info, Order};
 use skeptron_core::topology::{Structure, Tree};
@@ -161,4 +163,25 @@ fn the_fano_plane() {
         assert_eq!(published.violation().map(|(property, _)| property), Some(Property::Progress));
     }
     prove("maekawa", &fano, &twice, Order::Fifo);
+}
+
+/// What a stopped search has not found out it does not claim, and it does not blame the memory.
+#[test]
+fn a_search_that_is_stopped_decides_nothing() {
+    for (name, stop_at_once) in [("lamport", true), ("lamport", false), ("token-ring", true)] {
+        let stop = AtomicBool::new(stop_at_once);
+        let progress = |_| stop.store(true, Ordering::Relaxed);
+        let options = Options {
+            stop: Some(&stop),
+            progress: Some(&progress),
+            keep_going: true,
+            ..Options::default()
+        };
+        let info = catalogue::find(name).unwrap();
+        let scenario = Scenario::new(setup(3), 2, Order::Fifo);
+        let report = check(info, &scenario, &options).unwrap();
+        assert!(!report.complete && !report.out_of_memory, "{name}");
+        assert!(report.verdicts.iter().all(|verdict| verdict.holds.is_none()), "{name}");
+        assert!(report.states < check(info, &scenario, &Options::default()).unwrap().states);
+    }
 }

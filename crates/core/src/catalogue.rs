@@ -36,10 +36,31 @@ pub struct Entry<C: 'static> {
     pub idea: &'static str,
     /// Its rules, in the order of the spec.
     pub rules: &'static [&'static str],
+    /// What a node knows, under the names of the paper.
+    pub variables: &'static [Variable],
     /// What it assumes, what it survives, and what is easily done wrong.
     pub notes: &'static [&'static str],
     /// What is wrong with it, if it is broken on purpose.
     pub broken: Option<Broken>,
+}
+
+/// A variable of the paper, as a field of a node's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// The field, as the `Debug` form of the state names it; one within another as in `token.queue`.
+    pub field: &'static str,
+    /// What the paper calls it. `token` where it tells whether the token is here.
+    pub symbol: &'static str,
+    /// What it says, in a few words.
+    pub meaning: &'static str,
+}
+
+impl Variable {
+    /// The variable that the paper calls `symbol`.
+    #[must_use]
+    pub const fn new(field: &'static str, symbol: &'static str, meaning: &'static str) -> Self {
+        Variable { field, symbol, meaning }
+    }
 }
 
 /// What is wrong with a variant that ships in order to be refuted. Never offered to the runtime.

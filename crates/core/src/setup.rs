@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::time::LamportClock;
 use crate::topology::{Graph, Quorums, Ring, Structure, Tree};
 use crate::{Figures, NodeId};
 
@@ -29,6 +30,9 @@ pub struct Setup {
     graph: Option<Graph>,
     #[serde(default)]
     arbitration: Arbitration,
+    /// Where each node's logical clock begins; empty: at 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    clocks: Vec<u64>,
 }
 
 /// How the holder of Singhal's token chooses the next one among those who ask (spec 2.9).
@@ -95,6 +99,12 @@ pub enum SetupError {
         /// Which layout.
         what: &'static str,
     },
+    /// A logical clock begins too late.
+    #[error("a clock begins at {0}; it can begin at {limit} at the latest", limit = Setup::MOST_CLOCK)]
+    LateClock(u64),
+    /// The algorithm has no logical clocks.
+    #[error("{0} has no logical clocks; leave out where they begin")]
+    NoClocks(&'static str),
     /// No algorithm, or no variant of this one, has that name.
     #[error("there is no algorithm named `{0}` here")]
     UnknownName(String),
@@ -103,6 +113,9 @@ pub enum SetupError {
 impl Setup {
     /// The largest system.
     pub const MOST_NODES: usize = 10_000_000;
+
+    /// The latest beginning of a logical clock: so far every reader of JSON counts.
+    pub const MOST_CLOCK: u64 = 1 << 53;
 
     /// A system of `nodes` nodes with the first one as coordinator and no layout.
     ///
@@ -121,6 +134,7 @@ impl Setup {
                 ring: None,
                 graph: None,
                 arbitration: Arbitration::default(),
+                clocks: Vec::new(),
             }),
         }
     }
@@ -194,6 +208,21 @@ impl Setup {
         self
     }
 
+    /// With logical clocks that begin there, one for each node; all at 0 if there is none.
+    ///
+    /// # Errors
+    /// If they are for another number of nodes, or one is later than [`Setup::MOST_CLOCK`].
+    pub fn with_clocks(mut self, clocks: Vec<u64>) -> Result<Self, SetupError> {
+        if !clocks.is_empty() {
+            self.sized("list of clocks", clocks.len())?;
+        }
+        if let Some(&late) = clocks.iter().find(|&&clock| clock > Setup::MOST_CLOCK) {
+            return Err(SetupError::LateClock(late));
+        }
+        self.clocks = clocks;
+        Ok(self)
+    }
+
     fn sized(&self, what: &'static str, given: usize) -> Result<(), SetupError> {
         let nodes = self.nodes;
         if given == nodes { Ok(()) } else { Err(SetupError::WrongSize { what, given, nodes }) }
@@ -220,7 +249,7 @@ impl Setup {
         if let Some(graph) = self.graph {
             setup = setup.with_graph(graph)?;
         }
-        Ok(setup.with_arbitration(self.arbitration))
+        setup.with_arbitration(self.arbitration).with_clocks(self.clocks)
     }
 
     /// `N`.
@@ -274,6 +303,16 @@ impl Setup {
         }
     }
 
+    /// Where the logical clock of `node` begins.
+    pub(crate) fn clock(&self, node: NodeId) -> LamportClock {
+        LamportClock::at(self.clocks.get(node.index()).copied().unwrap_or(0))
+    }
+
+    /// For an algorithm without logical clocks.
+    pub(crate) fn refuse_clocks(&self, algorithm: &'static str) -> Result<(), SetupError> {
+        if self.clocks.is_empty() { Ok(()) } else { Err(SetupError::NoClocks(algorithm)) }
+    }
+
     /// How Singhal's holder chooses.
     #[must_use]
     pub fn arbitration(&self) -> Arbitration {
@@ -303,5 +342,66 @@ impl Setup {
             figures.distance = mean(&mut requesters.iter().map(|&i| tree.depth(i)));
         }
         figures
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue;
+    use crate::mutex::{Mutex, Visitor, dispatch, ricart_agrawala::RicartAgrawala};
+    use crate::{Input, Lock, Outbox, Protocol as _};
+
+    fn textbook() -> Setup {
+        let all: Vec<NodeId> = NodeId::all(3).collect();
+        let setup = Setup::new(3).unwrap().with_clocks(vec![40, 0, 33]).unwrap();
+        let setup = setup.with_quorums(Quorums::new(vec![all; 3]).unwrap()).unwrap();
+        let setup = setup.with_structure(Structure::lamport(3)).unwrap();
+        setup.with_tree(Tree::star(3)).unwrap()
+    }
+
+    #[test]
+    fn clocks_begin_where_they_are_told() {
+        let mut nodes = RicartAgrawala::build("ricart-agrawala", &textbook()).unwrap();
+        let mut out = Outbox::new();
+        for (node, stamp) in nodes.iter_mut().zip([41, 1, 34]) {
+            node.step(Input::Command(Lock::Request), &mut out).unwrap();
+            let said = format!("{:?}", out.drain().collect::<Vec<_>>());
+            assert!(said.contains(&format!("Request {{ t: {stamp} }}")), "{said}");
+        }
+    }
+
+    struct Build(&'static str);
+
+    impl Visitor for Build {
+        type Output = Result<(), SetupError>;
+
+        fn visit<P: Mutex>(self) -> Self::Output {
+            P::build(self.0, &textbook()).map(drop)
+        }
+    }
+
+    #[test]
+    fn who_has_no_clock_refuses_to_begin_it() {
+        for info in catalogue::all() {
+            let has_clock = info.variables.iter().any(|variable| variable.field == "clock");
+            let refused = dispatch(info, Build(info.name)).is_err();
+            assert_eq!(refused, !has_clock, "{}", info.name);
+        }
+    }
+
+    #[test]
+    fn a_setup_without_clocks_is_written_as_before_and_one_with_them_read_again() {
+        let plain = serde_json::to_string(&Setup::new(2).unwrap()).unwrap();
+        assert!(!plain.contains("clocks"), "{plain}");
+        let setup = textbook();
+        let text = serde_json::to_string(&setup).unwrap();
+        let read: Setup = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.validated(), Ok(setup));
+        let late = Setup::new(1).unwrap().with_clocks(vec![u64::MAX]).unwrap_err();
+        assert!(late.to_string().contains("it can begin at 9007199254740992"), "{late}");
+        let few = Setup::new(3).unwrap().with_clocks(vec![1, 2]).unwrap_err();
+        let said = "the list of clocks is for 2 nodes, but the system has 3";
+        assert_eq!(few.to_string(), said);
     }
 }

@@ -15,6 +15,11 @@ const CLOCK_LIMIT: u64 = 1 << 62;
 pub struct LamportClock(u64);
 
 impl LamportClock {
+    /// One that begins there.
+    pub(crate) fn at(t: u64) -> Self {
+        LamportClock(t)
+    }
+
     /// A local or send action: counts on and returns the new value.
     pub fn tick(&mut self) -> u64 {
         self.0 += 1;

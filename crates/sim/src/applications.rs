@@ -82,6 +82,7 @@ impl<'a> Applications<'a> {
     /// What is planned before anything has happened.
     pub(crate) fn opening(&mut self) -> Vec<Plan> {
         match &self.scenario.workload {
+            Workload::None => Vec::new(),
             Workload::Closed { .. } => {
                 let requesters = &self.scenario.requesters;
                 requesters.iter().filter_map(|&node| self.after_exit(node, 0, |_| true)).collect()
@@ -142,7 +143,7 @@ impl<'a> Applications<'a> {
     pub(crate) fn arrive(&mut self, now: Ticks, wanting: &mut Vec<NodeId>) -> Option<Plan> {
         let requesters = &self.scenario.requesters;
         match &self.scenario.workload {
-            Workload::Closed { .. } | Workload::Sequential { .. } => None,
+            Workload::None | Workload::Closed { .. } | Workload::Sequential { .. } => None,
             Workload::Poisson { rate } => {
                 wanting.push(pick(&mut self.arrival, requesters));
                 Some(self.next_by_chance(*rate, now))

@@ -168,8 +168,16 @@ enum Fifo {
 const DENSE_UP_TO: usize = 128;
 
 impl Network {
-    pub(crate) fn new(latency: Latency, order: Order, nodes: usize, seed: u64) -> Self {
-        let fixed_per_link = latency.table.iter().all(|d| d.as_constant().is_some());
+    /// Where messages are `delayed` by hand, they could overtake each other even if all take equally
+    /// long.
+    pub(crate) fn new(
+        latency: Latency,
+        order: Order,
+        nodes: usize,
+        seed: u64,
+        delayed: bool,
+    ) -> Self {
+        let fixed_per_link = !delayed && latency.table.iter().all(|d| d.as_constant().is_some());
         let fifo = match order {
             Order::Any => Fifo::Free,
             Order::Fifo if fixed_per_link => Fifo::Free,
@@ -178,7 +186,7 @@ impl Network {
             }
             Order::Fifo => Fifo::Sparse(HashMap::default()),
         };
-        let constant = latency.as_constant();
+        let constant = if delayed { None } else { latency.as_constant() };
         Network { latency, constant, chance: Chance::new(seed, Purpose::Latency), fifo }
     }
 
@@ -193,6 +201,16 @@ impl Network {
 
     fn arrival_by_chance(&mut self, now: Ticks, from: NodeId, to: NodeId) -> Ticks {
         let at = now + self.latency.between(from, to).sample(&mut self.chance);
+        self.in_turn(now, from, to, at)
+    }
+
+    /// A message of that link arrives no earlier than `at`, so those after it do not either.
+    pub(crate) fn hold_back(&mut self, from: NodeId, to: NodeId, at: Ticks) {
+        self.in_turn(0, from, to, at);
+    }
+
+    /// When a message arrives that would arrive at `at`, but for those before it.
+    fn in_turn(&mut self, now: Ticks, from: NodeId, to: NodeId, at: Ticks) -> Ticks {
         match &mut self.fifo {
             Fifo::Free => at,
             Fifo::Dense { nodes, last } => {
@@ -243,7 +261,7 @@ mod tests {
 
     fn arrivals(order: Order, nodes: usize) -> Vec<Ticks> {
         let latency = Latency::parse("uniform:0..10", nodes).unwrap();
-        let mut network = Network::new(latency, order, nodes, 1);
+        let mut network = Network::new(latency, order, nodes, 1, false);
         let (a, b) = (NodeId::new(0), NodeId::new(nodes - 1));
         (0..50).map(|now| network.arrival(now, a, b)).collect()
     }
@@ -258,8 +276,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_held_back_holds_back_what_follows_on_its_link_alone() {
+        for nodes in [3, DENSE_UP_TO + 1] {
+            let mut network =
+                Network::new(Latency::parse("1", nodes).unwrap(), Order::Fifo, nodes, 1, true);
+            let [a, b, c] = [0, 1, 2].map(NodeId::new);
+            network.hold_back(a, b, 5000);
+            assert_eq!(network.arrival(0, a, b), 5000);
+            assert_eq!((network.arrival(0, b, a), network.arrival(0, a, c)), (1000, 1000));
+            assert_eq!(network.arrival(4500, a, b), 5500);
+        }
+    }
+
+    #[test]
     fn three_data_centres_are_near_and_far() {
-        let mut network = Network::new(Latency::parse("three-dc", 6).unwrap(), Order::Fifo, 6, 1);
+        let mut network =
+            Network::new(Latency::parse("three-dc", 6).unwrap(), Order::Fifo, 6, 1, false);
         let mut to = |to| network.arrival(0, NodeId::new(0), NodeId::new(to));
         assert_eq!([to(3), to(1), to(2)], [250, 5000, 20_000]);
     }

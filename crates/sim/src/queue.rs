@@ -66,6 +66,28 @@ impl<E> Queue<E> {
     }
 }
 
+impl<E> Queue<E> {
+    /// Everything that is to happen, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = &E> {
+        let (wheel, heap) = match &self.0 {
+            Implementation::Wheel(wheel) => (Some(wheel.iter()), None),
+            Implementation::Heap(heap) => {
+                (None, Some(heap.entries.iter().map(|entry| &entry.event)))
+            }
+        };
+        wheel.into_iter().flatten().chain(heap.into_iter().flatten())
+    }
+
+    /// Takes out everything that is `wanted`, with its time, asking in the order in which things
+    /// happen. The rest keeps its order.
+    pub fn take(&mut self, wanted: impl FnMut(&E) -> bool) -> Vec<(Ticks, E)> {
+        match &mut self.0 {
+            Implementation::Wheel(wheel) => wheel.take(wanted),
+            Implementation::Heap(heap) => heap.take(wanted),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Heap<E> {
     entries: BinaryHeap<Entry<E>>,
@@ -83,6 +105,14 @@ impl<E> Heap<E> {
     fn push(&mut self, at: Ticks, event: E) {
         self.entries.push(Entry { at, number: self.pushed, event });
         self.pushed += 1;
+    }
+
+    fn take(&mut self, mut wanted: impl FnMut(&E) -> bool) -> Vec<(Ticks, E)> {
+        // The greatest is the next to happen.
+        let entries = std::mem::take(&mut self.entries).into_sorted_vec().into_iter().rev();
+        let (taken, rest): (Vec<_>, Vec<_>) = entries.partition(|entry| wanted(&entry.event));
+        self.entries = rest.into();
+        taken.into_iter().map(|entry| (entry.at, entry.event)).collect()
     }
 }
 
@@ -209,7 +239,13 @@ impl<E> Wheel<E> {
             let ahead = self.next_used();
             self.advance(self.now + ahead);
         }
-        let place = self.now as usize % SLOTS;
+        self.pop_near(self.now).map(|event| (self.now, event))
+    }
+
+    /// Takes out the first event of a tick that is within reach.
+    #[inline(always)]
+    fn pop_near(&mut self, at: Ticks) -> Option<E> {
+        let place = at as usize % SLOTS;
         let index = self.slots[place].first;
         let cell = &mut self.slab[index as usize];
         let event = cell.event.take();
@@ -223,7 +259,34 @@ impl<E> Wheel<E> {
             }
         }
         self.near -= 1;
-        event.map(|event| (self.now, event))
+        event
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &E> {
+        let near = self.slab.iter().filter_map(|cell| cell.event.as_ref());
+        near.chain(self.far.values().flatten())
+    }
+
+    fn take(&mut self, mut wanted: impl FnMut(&E) -> bool) -> Vec<(Ticks, E)> {
+        let mut taken = Vec::new();
+        for at in self.now..self.now + SLOTS as Ticks {
+            let mut rest = Vec::new();
+            while self.slots[at as usize % SLOTS].first != NONE {
+                rest.extend(self.pop_near(at));
+            }
+            for event in rest {
+                if wanted(&event) {
+                    taken.push((at, event));
+                } else {
+                    self.push_near(at, event);
+                }
+            }
+        }
+        for (&at, events) in &mut self.far {
+            taken.extend(events.extract_if(.., |event| wanted(event)).map(|event| (at, event)));
+        }
+        self.far.retain(|_, events| !events.is_empty());
+        taken
     }
 
     /// Moves the present to `at` and takes in what has come into reach.
@@ -272,14 +335,26 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Pops come in the same order from both, whatever is pushed when.
+        /// Pops come in the same order from both, whatever is pushed and taken out when.
         #[test]
-        fn wheel_and_heap_agree(steps in prop::collection::vec((any::<bool>(), 0u8..6, 0u64..70_000), 0..400)) {
+        fn wheel_and_heap_agree(steps in prop::collection::vec((0u8..9, 0u8..6, 0u64..70_000), 0..400)) {
             let mut wheel = Queue::new(QueueKind::Wheel);
             let mut heap = Queue::new(QueueKind::Heap);
             let mut now = 0;
-            for (number, (push, scale, delay)) in steps.into_iter().enumerate() {
-                if push {
+            for (number, (step, scale, delay)) in steps.into_iter().enumerate() {
+                if step == 8 {
+                    let share = 1 + usize::from(scale);
+                    let is_wanted = |event: &usize| event.is_multiple_of(share);
+                    let mut all: Vec<usize> = heap.iter().copied().collect();
+                    let taken = heap.take(is_wanted);
+                    prop_assert!(taken.iter().map(|(at, _)| at).is_sorted());
+                    prop_assert_eq!(&wheel.take(is_wanted), &taken);
+                    all.retain(|event| !is_wanted(event));
+                    all.sort_unstable();
+                    let mut rest: Vec<usize> = wheel.iter().copied().collect();
+                    rest.sort_unstable();
+                    prop_assert_eq!(rest, all);
+                } else if step < 4 {
                     let at = now + delay / [1, 10, 100, 1000, 20_000, 70_000][scale as usize];
                     wheel.push(at, number);
                     heap.push(at, number);

@@ -47,6 +47,11 @@ impl Recorder {
         self.ids
     }
 
+    /// How much has happened, all steps being over.
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
     /// A step is over.
     pub(crate) fn end_of_step(&mut self) {
         self.records.append(&mut self.later);

@@ -2,6 +2,7 @@
 
 mod election;
 mod error;
+mod states;
 
 use std::collections::VecDeque;
 
@@ -12,6 +13,8 @@ use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 use skeptron_core::{Effect, Input, Lock, Message, NodeId, Outbox, Setup, SetupError};
 
 pub use error::{Mismatch, ReplayError};
+pub use states::Visit;
+use states::run_again;
 
 use crate::trace::{Flight, Flights, Record, Ticks, Trace, VERSION, What};
 
@@ -60,6 +63,20 @@ pub struct Violation {
 /// # Errors
 /// [`ReplayError`] if the nodes cannot be built, or at the first record that differs.
 pub fn replay(trace: &Trace) -> Result<Replayed, ReplayError> {
+    visited(trace, None)
+}
+
+/// Runs a recorded run again and tells `visit` what the nodes know: first of each node with `None`,
+/// then with the index of an input record what its node knows since then, if that is new. A state is
+/// the node's `Debug` form, and `None` of a node that is down. It ends when `visit` breaks.
+///
+/// # Errors
+/// As [`replay`], but only if the trace is wrong before `visit` breaks.
+pub fn states(trace: &Trace, visit: Visit) -> Result<(), ReplayError> {
+    visited(trace, Some(visit)).map(drop)
+}
+
+fn visited(trace: &Trace, visit: Option<Visit>) -> Result<Replayed, ReplayError> {
     let header = &trace.header;
     if header.skeptron != VERSION {
         return Err(ReplayError::OtherVersion(header.skeptron));
@@ -68,35 +85,26 @@ pub fn replay(trace: &Trace) -> Result<Replayed, ReplayError> {
         .ok_or_else(|| ReplayError::UnknownAlgorithm(header.algorithm.clone()))?;
     let setup = header.setup.clone().validated()?;
     match algorithm {
-        Algorithm::Mutex(info) => dispatch(info, Replay { trace, info, setup }),
+        Algorithm::Mutex(info) => dispatch(info, Replay { trace, info, setup, visit }),
         Algorithm::Election(info) => {
-            skeptron_core::election::dispatch(info, election::Replay { trace, info, setup })
+            skeptron_core::election::dispatch(info, election::Replay { trace, info, setup, visit })
         }
     }
 }
 
-struct Replay<'a> {
+struct Replay<'a, 'v> {
     trace: &'a Trace,
     info: &'a Info,
     setup: Setup,
+    visit: Option<Visit<'v>>,
 }
 
-impl Visitor for Replay<'_> {
+impl Visitor for Replay<'_, '_> {
     type Output = Result<Replayed, ReplayError>;
 
     fn visit<P: Mutex>(self) -> Self::Output {
-        let mut system = System::<P>::start(self.info.name, &self.setup)?;
-        let at = |line, mismatch| ReplayError::Line { line, mismatch };
-        for (i, record) in self.trace.records.iter().enumerate() {
-            system.line = i + 2;
-            system.take(record).map_err(|mismatch| at(i + 2, mismatch))?;
-        }
-        let records = self.trace.records.len();
-        if let Some(next) = system.due.front() {
-            let expected = expected(&next.record);
-            return Err(at(records + 2, Mismatch::End { expected }));
-        }
-        Ok(Replayed { records, ..system.end() })
+        let system = System::<P>::start(self.info.name, &self.setup)?;
+        run_again(system, self.trace, self.visit)
     }
 }
 
@@ -151,6 +159,37 @@ struct System<P: Mutex> {
     entries: u64,
     refused: u64,
     violations: Vec<Violation>,
+}
+
+impl<P: Mutex> states::System for System<P> {
+    fn take(&mut self, line: usize, record: &Record) -> Result<(), Mismatch> {
+        self.line = line;
+        System::take(self, record)
+    }
+
+    fn due(&self) -> Option<&Record> {
+        self.due.front().map(|due| &due.record)
+    }
+
+    fn state(&self, node: NodeId) -> Option<String> {
+        let up = self.states[node.index()] != State::Down;
+        up.then(|| format!("{:?}", self.nodes[node.index()]))
+    }
+
+    fn end(self) -> Replayed {
+        let nodes = NodeId::all(self.nodes.len()).map(|node| self.state(node)).collect();
+        Replayed {
+            records: 0,
+            messages: self.messages,
+            entries: self.entries,
+            elections: 0,
+            leaders: Vec::new(),
+            refused: self.refused,
+            violations: self.violations,
+            waiting: self.progress.who_waits(),
+            nodes,
+        }
+    }
 }
 
 impl<P: Mutex> System<P> {
@@ -299,22 +338,6 @@ impl<P: Mutex> System<P> {
         for (property, detail) in other.into_iter().chain(higher) {
             let (line, t, node) = (self.line, entry.t, entry.node);
             self.violations.push(Violation { line, t, node, property, detail });
-        }
-    }
-
-    fn end(self) -> Replayed {
-        let states = self.nodes.iter().zip(&self.states);
-        let dump = |(node, &state)| (state != State::Down).then(|| format!("{node:?}"));
-        Replayed {
-            records: 0,
-            messages: self.messages,
-            entries: self.entries,
-            elections: 0,
-            leaders: Vec::new(),
-            refused: self.refused,
-            violations: self.violations,
-            waiting: self.progress.who_waits(),
-            nodes: states.map(dump).collect(),
         }
     }
 }

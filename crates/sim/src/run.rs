@@ -13,6 +13,7 @@ use skeptron_core::{Effect, Entered, Input, Lock, Message, NodeId, Outbox, Refus
 use crate::applications::{Applications, Plan};
 use crate::chance::Purpose;
 use crate::faults::PlannedFault;
+use crate::hand::Played;
 use crate::metrics::{Report, Tally, Violation, units};
 use crate::network::Network;
 use crate::queue::{Queue, QueueKind};
@@ -23,12 +24,13 @@ use crate::trace_hash::TraceHash;
 use crate::troubles::{Health, Troubles};
 
 mod finish;
+mod hand;
 mod section;
 #[cfg(test)]
 mod tests;
 mod trouble;
 
-/// How to run a scenario; none of it changes what happens.
+/// How to run a scenario; none of it changes what happens, but for how long.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Keep a [`Trace`].
@@ -39,6 +41,8 @@ pub struct Options {
     pub queue: QueueKind,
     /// Ends the run soon after it becomes true, without an outcome: [`ScenarioError::Stopped`].
     pub stop: Option<Arc<AtomicBool>>,
+    /// A run that is recorded ends with the event that brings it to so many records.
+    pub most_records: Option<usize>,
 }
 
 /// What came of a run.
@@ -48,6 +52,10 @@ pub struct Outcome {
     pub report: Report,
     /// What happened, if it was recorded.
     pub trace: Option<Trace>,
+    /// Whether it would have gone on beyond [`Options::most_records`].
+    pub cut_short: bool,
+    /// How many records there were when each act of the scenario's hand happened.
+    pub acted: Vec<usize>,
 }
 
 /// Runs `scenario` with the algorithm that `info` describes.
@@ -65,13 +73,14 @@ pub struct Outcome {
 /// ```
 ///
 /// # Errors
-/// If the scenario is impossible.
+/// If the scenario is impossible, or an act by hand is where it stands.
 pub fn run(
     info: &'static Info,
     scenario: &Scenario,
     options: &Options,
 ) -> Result<Outcome, ScenarioError> {
     scenario.check(info)?;
+    scenario.hand.check_recorded(options)?;
     mutex::dispatch(info, Run { info, scenario, options })
 }
 
@@ -145,6 +154,8 @@ struct Request {
     at: Ticks,
     /// How many exits there had been when it reached the algorithm.
     exits: u64,
+    /// A hand asked: nothing follows from it of its own accord.
+    by_hand: bool,
 }
 
 /// No more violations are kept than this, and the run ends.
@@ -159,6 +170,12 @@ fn most_barren(nodes: usize) -> u64 {
 /// After so many events it is time to look whether the run is to end: some milliseconds.
 const LOOK_AFTER: u64 = 1 << 16;
 
+/// After so many events without an entry it is looked whether a run that a hand plays, or in which
+/// nobody asks of its own accord, rests. Everybody asking everybody is below.
+fn most_idle(nodes: usize) -> u64 {
+    1000 + 16 * (nodes as u64).pow(2)
+}
+
 struct Simulation<'a, P: Mutex, const W: usize> {
     info: &'static Info,
     scenario: &'a Scenario,
@@ -172,6 +189,7 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     fences: Vec<Fence>,
 
     troubles: Troubles<Event<P::Message, W>>,
+    played: Played<'a>,
 
     // Judges.
     exclusion: Exclusion,
@@ -180,8 +198,12 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     fence_monitor: FenceMonitor,
     violations: Vec<Violation>,
     stall: Option<Stall>,
+    /// Who waited for ever when that was last said.
+    stalled: Option<Vec<NodeId>>,
     /// Events since the last entry.
     barren: u64,
+    /// How many records there were when it was last looked whether the run rests.
+    records_then: usize,
 
     // Measuring.
     tally: Tally,
@@ -198,6 +220,8 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     hash: TraceHash,
     recorder: Option<Recorder>,
     stop: Option<Arc<AtomicBool>>,
+    most_records: usize,
+    cut_short: bool,
 }
 
 impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
@@ -212,18 +236,21 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             queue: Queue::new(options.queue),
             nodes: P::build(info.name, &scenario.setup)?,
             out: Outbox::new(),
-            network: Network::new(scenario.latency.clone(), scenario.order, n, seed),
+            network: scenario.hand.network(&scenario.latency, scenario.order, n, seed),
             applications: Applications::new(scenario),
             requests: vec![Request::default(); n],
             fences: vec![Fence::default(); n],
             troubles: Troubles::new(&scenario.faults, n, seed),
+            played: Played::new(&scenario.hand),
             exclusion: Exclusion::default(),
             progress: Progress::new(n),
             order: OrderMonitor::new(n),
             fence_monitor: FenceMonitor::default(),
             violations: Vec::new(),
             stall: None,
+            stalled: None,
             barren: 0,
+            records_then: 0,
             tally: Tally::new(n, P::Message::KINDS.len()),
             exits: 0,
             last_exit: None,
@@ -237,16 +264,23 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             hash: TraceHash::new(seed),
             recorder: options.record.then(Recorder::default),
             stop: options.stop.clone(),
+            most_records: options.most_records.unwrap_or(usize::MAX),
+            cut_short: false,
         })
     }
 
     fn run(mut self) -> Result<Outcome, ScenarioError> {
-        let most_barren = most_barren(self.nodes.len());
+        let patience = self.patience();
         for node in NodeId::all(self.nodes.len()) {
             self.step(node, Input::Start);
         }
         self.begin();
-        while let Some((at, event)) = self.queue.pop() {
+        loop {
+            // Acts and limits count records, and only the widest loop records.
+            if W == WIDE && self.ends_at_record()? {
+                break;
+            }
+            let Some((at, event)) = self.queue.pop() else { break };
             self.now = at;
             self.events += 1;
             self.mix(&event);
@@ -255,19 +289,33 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             if self.events.is_multiple_of(LOOK_AFTER) && self.is_stopped() {
                 return Err(ScenarioError::Stopped);
             }
-            if self.barren > most_barren {
-                self.stall = Some(Stall::Barren(self.progress.who_waits()));
+            if self.barren > patience && self.lose_patience(patience) {
+                break;
             }
-            let served =
-                self.ended_at.is_some() && self.progress.waiting() == 0 && self.exclusion.is_free();
-            if served || self.stall.is_some() || self.violations.len() >= MOST_VIOLATIONS {
+            if self.is_served() || self.is_stuck() {
                 break;
             }
         }
-        if self.stall.is_none() && self.violations.len() < MOST_VIOLATIONS {
-            self.stall = self.progress.at_rest();
+        if !self.is_stuck() && !self.cut_short {
+            self.stall = self.at_rest();
         }
-        Ok(self.finish())
+        self.say_stall();
+        self.finish()
+    }
+
+    /// Whether nobody asks any more of its own accord, or by hand, and nobody is to be served.
+    fn is_served(&self) -> bool {
+        self.ended_at.is_some() && self.is_idle() && self.played.next().is_none()
+    }
+
+    /// Whether nobody waits or is inside.
+    fn is_idle(&self) -> bool {
+        self.progress.waiting() == 0 && self.exclusion.is_free()
+    }
+
+    /// Whether the run has gone so wrong that it ends.
+    fn is_stuck(&self) -> bool {
+        self.stall.is_some() || self.violations.len() >= MOST_VIOLATIONS
     }
 
     #[cold]
@@ -373,7 +421,8 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             return;
         }
         let Some(at) = self.applications.next_request(node) else { return };
-        self.requests[node.index()] = Request { open: true, at, exits: self.exits };
+        let exits = self.exits;
+        self.requests[node.index()] = Request { open: true, at, exits, by_hand: false };
         self.progress.request(node);
         self.order.request(node);
         self.record(node, || What::Request);
@@ -472,8 +521,8 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
     fn refuse(&mut self, node: NodeId, refused: Refused) {
         self.refused += 1;
         self.record(node, || What::Refuse { why: refused.to_string() });
-        let peers_are_faulty = matches!(refused, Refused::Unexpected(_))
-            && !self.scenario.keeps_assumptions(self.info);
+        let peers_are_faulty =
+            matches!(refused, Refused::Unexpected(_)) && !self.keeps_assumptions();
         if !peers_are_faulty {
             self.violate(node, "refused", format!("{node} refuses: {refused}"));
         }

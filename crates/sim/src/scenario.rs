@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::distribution::Distribution;
 use crate::faults::{Fault, Faults};
+use crate::hand::{Act, Hand, Impossible};
 use crate::metrics::units;
 use crate::network::Latency;
 use crate::workload::Workload;
@@ -29,9 +30,11 @@ pub struct Scenario {
     pub order: Order,
     /// What goes wrong.
     pub faults: Faults,
+    /// What a hand does besides.
+    pub hand: Hand,
     /// How many entries are made before measuring begins.
     pub warmup: u64,
-    /// How many entries are measured.
+    /// How many entries are measured; without a workload all of them are.
     pub entries: u64,
 }
 
@@ -69,9 +72,6 @@ pub enum ScenarioError {
     /// Nobody asks.
     #[error("nobody asks: there must be at least one requester")]
     NoRequesters,
-    /// Nobody calls.
-    #[error("nobody calls: there must be at least one initiator")]
-    NoInitiators,
     /// A number is out of its range.
     #[error("{what} is {value}; it must be {range}")]
     OutOfRange {
@@ -82,6 +82,17 @@ pub enum ScenarioError {
         /// What it may be.
         range: &'static str,
     },
+    /// An act by hand cannot be done where it stands.
+    #[error("act {number}: {why}")]
+    Act {
+        /// Which act, counted from 1.
+        number: usize,
+        /// Why not.
+        why: Impossible,
+    },
+    /// Acts by hand have no place in it.
+    #[error("acts by hand say after how many records they happen, so the run must be recorded")]
+    Unrecorded,
 }
 
 /// More memory than this, in GiB, the nodes of a simulated system may not take.
@@ -100,6 +111,7 @@ impl Scenario {
             latency: Latency::same(Distribution::constant(1.0)),
             order: Order::Fifo,
             faults: Faults::default(),
+            hand: Hand::default(),
             warmup: 0,
             entries: 1000,
             setup,
@@ -110,7 +122,15 @@ impl Scenario {
     /// is as good as the algorithm needs.
     #[must_use]
     pub fn keeps_assumptions(&self, info: &Info) -> bool {
-        self.faults.is_none() && (self.order == Order::Fifo || info.channel == Order::Any)
+        self.keeps_assumptions_with(&self.hand.acts, info)
+    }
+
+    /// The same as long as these are all acts that have been done: what comes after a point of a run
+    /// does not change what is said of it there.
+    pub(crate) fn keeps_assumptions_with(&self, acts: &[Act], info: &Info) -> bool {
+        self.faults.is_none()
+            && !acts.iter().any(|act| act.deed.is_fault())
+            && (self.order == Order::Fifo || info.channel == Order::Any)
     }
 
     /// Checks everything that can be checked before `info` runs in it.
@@ -120,7 +140,7 @@ impl Scenario {
     pub fn check(&self, info: &Info) -> Result<(), ScenarioError> {
         let nodes = self.setup.nodes();
         check_memory(info.name, info.memory, nodes)?;
-        if self.requesters.is_empty() {
+        if self.requesters.is_empty() && self.workload != Workload::None {
             return Err(ScenarioError::NoRequesters);
         }
         for &node in &self.requesters {
@@ -135,7 +155,7 @@ impl Scenario {
             "so small that it and the measured ones can be counted",
         )?;
         match &self.workload {
-            Workload::Closed { .. } | Workload::Sequential { .. } => {}
+            Workload::None | Workload::Closed { .. } | Workload::Sequential { .. } => {}
             Workload::Poisson { rate: r } => rate("the rate of requests", *r)?,
             Workload::Bursts { size, every } => {
                 let fits = (1..=self.requesters.len()).contains(size);
@@ -171,7 +191,8 @@ impl Scenario {
                 )?;
             }
         }
-        check_faults(&self.faults, nodes)
+        check_faults(&self.faults, nodes)?;
+        self.hand.check(nodes)
     }
 }
 

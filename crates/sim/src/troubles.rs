@@ -117,6 +117,29 @@ impl<E> Troubles<E> {
         self.held.get_mut(node.index())?.pop_front()
     }
 
+    /// Everything that was held for anybody.
+    pub(crate) fn all_held(&self) -> impl Iterator<Item = &E> {
+        self.held.iter().flatten()
+    }
+
+    /// Takes out what is wanted of what was held for `node`; the rest keeps its order.
+    pub(crate) fn take_held(&mut self, node: NodeId, wanted: impl FnMut(&E) -> bool) -> Vec<E> {
+        let Some(held) = self.held.get_mut(node.index()) else { return Vec::new() };
+        let (taken, rest): (Vec<E>, Vec<E>) = held.drain(..).partition(wanted);
+        held.extend(rest);
+        taken
+    }
+
+    /// Whether some way is cut.
+    pub(crate) fn is_cut(&self) -> bool {
+        !self.cuts.is_empty()
+    }
+
+    /// Every way is open again.
+    pub(crate) fn mend(&mut self) {
+        self.cuts.clear();
+    }
+
     /// A fault begins. Also says whose [`Troubles::end`] may come at `until`.
     pub(crate) fn begin(
         &mut self,
@@ -166,10 +189,13 @@ impl<E> Troubles<E> {
             self.cuts.retain(|(until, _)| *until != Some(now));
             return None;
         };
+        if self.until[node.index()] == Some(now) { self.relieve(node) } else { None }
+    }
+
+    /// Ends whatever is the matter with `node`.
+    pub(crate) fn relieve(&mut self, node: NodeId) -> Option<Turn> {
         let i = node.index();
-        if self.until[i] != Some(now) {
-            return None;
-        }
+        self.until[i] = None;
         match std::mem::replace(&mut self.health[i], Health::Up) {
             Health::Down => Some(Turn::Restarts(node)),
             Health::Paused => Some(Turn::Resumes(node)),

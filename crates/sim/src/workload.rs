@@ -8,6 +8,8 @@ use crate::trace::Ticks;
 /// How requests come about. A request at a node that waits or is inside queues at that node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
+    /// Nobody asks of its own accord.
+    None,
     /// Each requester thinks, asks, is served, thinks again. Without thinking: saturation.
     Closed {
         /// From exit to the next request.

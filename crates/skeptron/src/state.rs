@@ -22,6 +22,51 @@ impl Value {
         Reader { rest: text }.value()
     }
 
+    /// The value of a field, of one within another as in `token.queue`.
+    pub(crate) fn field(&self, path: &str) -> Option<&Value> {
+        let (name, rest) = match path.split_once('.') {
+            Some((name, rest)) => (name, Some(rest)),
+            None => (path, None),
+        };
+        let fields = match self {
+            Value::Some(inner) => return inner.field(path),
+            Value::Fields(_, fields) => fields,
+            _ => return None,
+        };
+        let (_, value) = fields.iter().find(|(field, _)| field == name)?;
+        rest.map_or(Some(value), |rest| value.field(rest))
+    }
+
+    /// As the papers write it: `waiting`, `{P2, P3}`, `(41, P1)`, `–` for nothing.
+    pub(crate) fn written(&self) -> String {
+        let all = |values: &mut dyn Iterator<Item = &Value>| {
+            values.map(Value::written).collect::<Vec<_>>().join(", ")
+        };
+        match self {
+            Value::Atom(atom) if atom == "None" => "–".into(),
+            Value::Atom(atom) if atom == "true" => "yes".into(),
+            Value::Atom(atom) if atom == "false" => "no".into(),
+            Value::Atom(atom) if is_node(atom) => atom.clone(),
+            Value::Atom(atom) => atom.to_lowercase(),
+            Value::Some(value) => value.written(),
+            Value::Fields(name, fields) if name == "Timestamp" => {
+                format!("({})", all(&mut fields.iter().map(|(_, value)| value)))
+            }
+            Value::Fields(name, fields) if name == "Epoch" => {
+                let parts: Vec<String> = fields.iter().map(|(_, value)| value.written()).collect();
+                parts.join("/")
+            }
+            Value::Fields(_, fields) => {
+                let pairs =
+                    fields.iter().map(|(name, value)| format!("{name}: {}", value.written()));
+                format!("({})", pairs.collect::<Vec<_>>().join(", "))
+            }
+            Value::Items([open, close], items) => {
+                format!("{open}{}{close}", all(&mut items.iter()))
+            }
+        }
+    }
+
     /// Whether it says nothing: no, none, empty, and zero unless `zeros` count.
     fn is_nothing(&self, zeros: bool) -> bool {
         match self {
@@ -296,9 +341,23 @@ mod tests {
     }
 
     #[test]
+    fn values_are_written_as_in_the_papers() {
+        let (_, after, _) = both();
+        let value = |path: &str| after.field(path).map(Value::written);
+        assert_eq!(value("phase").as_deref(), Some("waiting"));
+        assert_eq!(value("awaiting").as_deref(), Some("{P2, P3}"));
+        assert_eq!(value("queue").as_deref(), Some("[(2, P1)]"));
+        assert_eq!(value("asked").as_deref(), Some("yes"));
+        assert_eq!(value("token.ln").as_deref(), Some("[0, 1]"));
+        assert_eq!(value("flaw").as_deref(), Some("–"));
+        assert_eq!((value("token.nothing"), value("phase.nothing")), (None, None));
+    }
+
+    #[test]
     fn nonsense_is_read_without_complaint() {
         for text in ["", "{", "}", "[)", "a { b", "a { b: c", "(((", "x: y", "[a, b}", "N { f }"] {
-            let _ = state(&Value::read(text), &Live::all());
+            let value = Value::read(text);
+            let _ = (state(&value, &Live::all()), value.written(), value.field("a.b"));
         }
     }
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, known_epoch};
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::protocol::known_peer;
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
 
@@ -54,6 +54,12 @@ const SOUND: ElectionInfo = ElectionInfo {
         "COORDINATOR: its sender is the leader.",
         "A COORDINATOR of an older epoch from a node above the present leader: somebody came back who \
          does not know better; begin a new epoch, which tells it. While asking it counts as an OK.",
+    ],
+    variables: &[
+        Variable::new("phase", "state", "idle, asking the higher ones, or waiting for one of them"),
+        Variable::new("leader", "coordinator", "who leads, as far as it knows"),
+        Variable::new("epoch", "epoch", "the newest election that it knows of"),
+        Variable::new("returned", "returned", "whether it has ever come back from a crash"),
     ],
     notes: &[
         "A receiver that only answers OK and holds no election of its own leaves everybody waiting.",
@@ -348,6 +354,7 @@ impl Election for Bully {
     ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        setup.refuse_clocks(SOUND.name)?;
         let flaw = match name {
             "bully" => Flaw::None,
             "bully-only-answers" => Flaw::OnlyAnswers,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::circle::{Circle, Way};
 use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
 
 /// Only ELECTION messages are counted.
@@ -95,6 +95,15 @@ const SOUND: ElectionInfo = ElectionInfo {
         "An ELECTION or ELECTED of an older round is dropped; one of a newer round makes it the present one.",
         "The candidate is dead, or no ELECTED comes within three rounds of the ring: begin a new round.",
         "The next node in the ring is back: begin a new round, which takes it in.",
+    ],
+    variables: &[
+        Variable::new(
+            "participant",
+            "participant",
+            "whether it takes part and knows no leader yet",
+        ),
+        Variable::new("epoch", "max", "the present round, and the highest id seen in it"),
+        Variable::new("circle.suspected", "suspected", "whom its detector takes for dead"),
     ],
     notes: &[
         "The first five rules are the paper's. The others are about crashes, of which it knows none; without \
@@ -321,6 +330,7 @@ impl Election for ChangRoberts {
     ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        setup.refuse_clocks(SOUND.name)?;
         let flaw = match name {
             "chang-roberts" => Flaw::None,
             "chang-roberts-swallows-nothing" => Flaw::SwallowsNothing,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::circle::{Circle, Way};
 use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder};
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{Claim, Formula, Input, Message, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
 
 /// Everybody alive, everybody calls.
@@ -65,6 +65,17 @@ const SOUND: ElectionInfo = ElectionInfo {
         "What is of an older round is dropped; what is of a newer round makes it the present one.",
         "The candidate is dead, or no ELECTED comes in the time that an election may take: begin a new round.",
         "The next node in the ring is back: begin a new round, which takes it in.",
+    ],
+    variables: &[
+        Variable::new(
+            "participant",
+            "participant",
+            "whether it takes part and knows no leader yet",
+        ),
+        Variable::new("epoch", "max", "the present round, and the highest id seen in it"),
+        Variable::new("phase", "k", "a candidate asks over 2ᵏ hops"),
+        Variable::new("replied", "replied", "from which side a REPLY has come in this phase"),
+        Variable::new("circle.suspected", "suspected", "whom its detector takes for dead"),
     ],
     notes: &[
         "The first seven rules are the paper's, except that a node also swallows an id between its own and \
@@ -383,6 +394,7 @@ impl Election for HirschbergSinclair {
     ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        setup.refuse_clocks(SOUND.name)?;
         let flaw = match name {
             "hirschberg-sinclair" => Flaw::None,
             "hirschberg-sinclair-local-maximum" => Flaw::LocalMaximum,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, known_epoch};
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::protocol::known_peer;
 use crate::{Claim, Formula, Input, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError};
 
@@ -80,6 +80,14 @@ const SOUND: ElectionInfo = ElectionInfo {
         "READY: the coordinator of the group is the leader. No READY within four bounds: be alone, look.",
         "A coordinator that misses anybody whom it does not suspect looks again after four bounds, and \
          at once if somebody is trusted again.",
+    ],
+    variables: &[
+        Variable::new("phase", "state", "what is under way"),
+        Variable::new("group", "group", "the group that it is in, and who coordinates it"),
+        Variable::new("named", "named", "whether its leader is known to the application"),
+        Variable::new("members", "Up", "at the coordinator: who has accepted"),
+        Variable::new("epoch", "epoch", "the newest group that it knows of"),
+        Variable::new("suspected", "suspected", "whom its detector takes for dead"),
     ],
     notes: &[
         "The figures are those of this implementation; the paper has periodic checks and gives none.",
@@ -530,6 +538,7 @@ impl Election for Invitation {
     ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        setup.refuse_clocks(SOUND.name)?;
         let flaw = match name {
             "invitation" => Flaw::None,
             "invitation-follows-messenger" => Flaw::FollowsMessenger,

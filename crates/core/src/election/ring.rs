@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::circle::{Circle, Way};
 use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, known_epoch};
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{
     Claim, Formula, Input, Message, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -68,6 +68,12 @@ const SOUND: ElectionInfo = ElectionInfo {
         "No COORDINATOR of that or a newer epoch within two rounds: a message was lost with whoever held it; \
          begin a new epoch.",
         "The next node in the ring is back: begin a new epoch, which takes it in.",
+    ],
+    variables: &[
+        Variable::new("waiting", "waiting", "whether it has passed on an ELECTION"),
+        Variable::new("epoch", "epoch", "the newest election that it knows of"),
+        Variable::new("followed", "followed", "the election whose leader it follows"),
+        Variable::new("circle.suspected", "suspected", "whom its detector takes for dead"),
     ],
     notes: &[
         "If only the initiator removes its message, one circles for ever when the initiator dies in either \
@@ -361,6 +367,7 @@ impl Election for Ring {
     ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        setup.refuse_clocks(SOUND.name)?;
         let flaw = match name {
             "ring" => Flaw::None,
             "ring-only-initiator-removes" => Flaw::OnlyInitiatorRemoves,

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Case, Claims, Elected, Election, Epoch, Initiators, Notice, RingOrder, known_epoch};
-use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order};
+use crate::catalogue::{Breaks, Broken, ElectionInfo, Family, Layout, Order, Variable};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
     SetupError,
@@ -61,6 +61,20 @@ const SOUND: ElectionInfo = ElectionInfo {
         "LEADER: the beginner of the wave is the leader; LEADER to the children.",
         "A neighbour is suspected that is parent or child, or may be in the wave that is under way: begin \
          a new wave, without it. A neighbour is trusted again: begin a new wave, with it.",
+    ],
+    variables: &[
+        Variable::new("wave", "wave", "the wave that it is in, and who began it"),
+        Variable::new("parent", "father", "who brought the wave; nobody if it began here"),
+        Variable::new("children", "children", "who has echoed it"),
+        Variable::new("silent", "silent", "which neighbours have not answered"),
+        Variable::new("under_way", "under way", "whether the wave has not come whole yet"),
+        Variable::new("epoch", "epoch", "the newest wave that it knows of"),
+        Variable::new(
+            "returned",
+            "returned",
+            "whether it came back from a crash and heard no wave since",
+        ),
+        Variable::new("suspected", "suspected", "whom its detector takes for dead"),
     ],
     notes: &[
         "2 messages on each link, and N−1 LEADER, with one initiator.",
@@ -348,6 +362,7 @@ impl Election for SpanningTree {
     ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        setup.refuse_clocks(SOUND.name)?;
         let flaw = match name {
             "spanning-tree" => Flaw::None,
             "spanning-tree-echoes-at-once" => Flaw::EchoesAtOnce,

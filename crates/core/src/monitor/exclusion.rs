@@ -23,6 +23,12 @@ impl Exclusion {
         self.inside.retain(|&other| other != node);
     }
 
+    /// Whether `node` is inside.
+    #[must_use]
+    pub fn is_inside(&self, node: NodeId) -> bool {
+        self.inside.contains(&node)
+    }
+
     /// Whether nobody is inside.
     #[must_use]
     pub fn is_free(&self) -> bool {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
@@ -41,6 +41,17 @@ const SOUND: Info = Info {
          in and had that permission sends its own REQUEST after it, with its original stamp.",
         "Enter when no permission is missing.",
         "Exit: give up the permissions of the deferred and send them their REPLYs.",
+    ],
+    variables: &[
+        Variable::new("phase", "state", "idle, waiting or inside"),
+        Variable::new("clock", "Highest_Sequence_Number", "the logical clock"),
+        Variable::new(
+            "stamp",
+            "Our_Sequence_Number",
+            "the stamp of the present request, or of the last one",
+        ),
+        Variable::new("missing", "not A", "whose permission is missing"),
+        Variable::new("deferred", "Reply_Deferred", "who gets its answer at the exit"),
     ],
     notes: &[
         "In the beginning nobody has a permission. A lone node that enters again pays nothing.",
@@ -257,7 +268,7 @@ impl Mutex for CarvalhoRoucairol {
             n: setup.nodes() as u32,
             flaw,
             phase: Phase::Idle,
-            clock: LamportClock::default(),
+            clock: setup.clock(me),
             stamp: 0,
             missing: match flaw {
                 Flaw::StartsWithAll => NodeSet::new(),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -38,6 +38,11 @@ const SOUND: Info = Info {
         "Exit: send RELEASE to the coordinator.",
         "RELEASE at the coordinator: REPLY to the oldest queued request; the section is free if \
          there is none.",
+    ],
+    variables: &[
+        Variable::new("phase", "state", "idle, waiting or inside"),
+        Variable::new("holder", "holder", "at the coordinator: who was let in and has not left"),
+        Variable::new("queue", "queue", "at the coordinator: who waits, in the order of arrival"),
     ],
     notes: &[
         "Needs no FIFO channels: a REQUEST that overtakes its sender's RELEASE is queued.",
@@ -249,6 +254,7 @@ impl Mutex for Central {
     ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        setup.refuse_clocks(SOUND.name)?;
         let flaw = match name {
             "central" => Flaw::None,
             "central-drops-overtaking" => Flaw::DropsOvertaking,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::queue::RequestQueue;
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
@@ -42,6 +42,13 @@ const SOUND: Info = Info {
          come from every other node.",
         "Exit: take the own request out of the queue and send RELEASE to all others.",
         "RELEASE: take its sender's request out of the queue.",
+    ],
+    variables: &[
+        Variable::new("phase", "state", "idle, waiting or inside"),
+        Variable::new("clock", "C", "the logical clock"),
+        Variable::new("stamp", "T", "the stamp of the present request, or of the last one"),
+        Variable::new("queue", "request queue", "all requests known here, the oldest first"),
+        Variable::new("heard", "heard", "who has sent something stamped later than the request"),
     ],
     notes: &[
         "Needs FIFO channels: an ACK that overtakes its sender's REQUEST hides it.",
@@ -340,7 +347,7 @@ impl Mutex for Lamport {
             flaw,
             lazy,
             phase: Phase::Idle,
-            clock: LamportClock::default(),
+            clock: setup.clock(me),
             stamp: 0,
             queue: RequestQueue::default(),
             heard: NodeSet::new(),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::permission::{Flaw, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::{Claim, Formula, Input, Never, NodeSet, Outbox, Protocol, Refused, Setup, SetupError};
 
 const SOUND: Info = Info {
@@ -42,6 +42,21 @@ const SOUND: Info = Info {
          act on the next FAILED, for all that are remembered.",
         "RELINQUISH: c goes back into the queue; LOCKED to the oldest.",
         "Exit: RELEASE to the quorum; each arbiter sends LOCKED to its oldest queued request, if any.",
+    ],
+    variables: &[
+        Variable::new("candidate.phase", "state", "idle, waiting or inside"),
+        Variable::new("clock", "C", "the logical clock"),
+        Variable::new(
+            "candidate.stamp",
+            "T",
+            "the stamp of the present request, or of the last one",
+        ),
+        Variable::new("candidate.asks", "quorum", "whom it asks"),
+        Variable::new("candidate.locked", "LOCKED", "whose grant it has"),
+        Variable::new("candidate.failed", "FAILED", "who said that others come first"),
+        Variable::new("candidate.inquired", "INQUIRE", "who asks for its grant back"),
+        Variable::new("arbiter.grant", "granted-to", "whose request has its own grant"),
+        Variable::new("arbiter.queue", "queue", "who waits for its own grant, the oldest first"),
     ],
     notes: &[
         "Needs no FIFO channels, since every message carries the stamp of the request it is about: an \
@@ -151,7 +166,7 @@ impl Mutex for Maekawa {
         let missing = SetupError::Missing { algorithm: SOUND.name, what: "quorum system" };
         let quorums = setup.quorums().ok_or(missing)?;
         let sets: Vec<NodeSet> = quorums.iter().map(|set| set.iter().copied().collect()).collect();
-        Ok(Node::system(&sets, &sets, flaw).into_iter().map(Maekawa).collect())
+        Ok(Node::system(&sets, &sets, setup, flaw).into_iter().map(Maekawa).collect())
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -40,6 +40,11 @@ const SOUND: Info = Info {
         "REQUEST(j) at any other node: forward it to the father, father = j.",
         "Enter on the TOKEN.",
         "Exit: send the TOKEN to next, if there is one, and forget next; else keep it.",
+    ],
+    variables: &[
+        Variable::new("phase", "requesting", "idle, waiting or inside"),
+        Variable::new("father", "father", "the last requester known here; none at the root"),
+        Variable::new("next", "next", "who gets the token at the exit"),
     ],
     notes: &[
         "Needs no FIFO channels: a REQUEST that overtakes the TOKEN meets a root that still waits, \
@@ -215,6 +220,7 @@ impl Mutex for NaimiTrehel {
     ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        setup.refuse_clocks(SOUND.name)?;
         let flaw = match name {
             "naimi-trehel" => Flaw::None,
             "naimi-trehel-stays-root" => Flaw::StaysRoot,

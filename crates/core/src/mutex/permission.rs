@@ -7,7 +7,7 @@ use super::arbiter::Arbiter;
 use super::candidate::Candidate;
 use super::{Entered, Lock, Mutex, known_peer};
 use crate::time::{LamportClock, Timestamp, plausible};
-use crate::{Input, Message, Never, NodeId, NodeSet, Outbox, Refused};
+use crate::{Input, Message, Never, NodeId, NodeSet, Outbox, Refused, Setup};
 
 /// What the broken variants get wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -85,7 +85,12 @@ pub(super) struct Node {
 impl Node {
     /// The nodes of a system in their initial state, where node `i` asks `asks[i]` and tells
     /// `tells[i]` on exit.
-    pub(super) fn system(asks: &[NodeSet], tells: &[NodeSet], flaw: Flaw) -> Vec<Node> {
+    pub(super) fn system(
+        asks: &[NodeSet],
+        tells: &[NodeSet],
+        setup: &Setup,
+        flaw: Flaw,
+    ) -> Vec<Node> {
         let with = |sets: &[NodeSet], me| {
             NodeId::all(sets.len()).filter(|i| sets[i.index()].contains(me)).collect()
         };
@@ -93,7 +98,7 @@ impl Node {
             me,
             n: asks.len() as u32,
             flaw,
-            clock: LamportClock::default(),
+            clock: setup.clock(me),
             candidate: Candidate::new(flaw, asks[me.index()].clone(), tells[me.index()].clone()),
             arbiter: Arbiter::new(flaw, with(asks, me), with(tells, me)),
         };

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -42,6 +42,12 @@ const SOUND: Info = Info {
          if it is oneself, else send it the PRIVILEGE, and ask again if the queue is still not \
          empty.",
         "Exit: serve.",
+    ],
+    variables: &[
+        Variable::new("phase", "USING", "idle, waiting or inside"),
+        Variable::new("holder", "HOLDER", "the neighbour towards the token; none where it is"),
+        Variable::new("queue", "REQUEST_Q", "who asked here, itself included"),
+        Variable::new("asked", "ASKED", "whether HOLDER was asked for the token"),
     ],
     notes: &[
         "Needs no FIFO channels: of one node's messages to one neighbour only a PRIVILEGE and the \
@@ -269,6 +275,7 @@ impl Mutex for Raymond {
     ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        setup.refuse_clocks(SOUND.name)?;
         let flaw = match name {
             "raymond" => Flaw::None,
             "raymond-no-reask" => Flaw::NoReask,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
@@ -38,6 +38,17 @@ const SOUND: Info = Info {
         "REQUEST at any other node: REPLY at once.",
         "Enter on a REPLY from every other node.",
         "Exit: send the deferred REPLYs.",
+    ],
+    variables: &[
+        Variable::new("phase", "state", "idle, waiting or inside"),
+        Variable::new("clock", "Highest_Sequence_Number", "the logical clock"),
+        Variable::new(
+            "stamp",
+            "Our_Sequence_Number",
+            "the stamp of the present request, or of the last one",
+        ),
+        Variable::new("awaiting", "Outstanding_Reply", "who has not answered yet"),
+        Variable::new("deferred", "Reply_Deferred", "who gets its answer at the exit"),
     ],
     notes: &[
         "Needs no FIFO channels: a node that waits has exactly one answer to come from each other.",
@@ -300,7 +311,7 @@ impl Mutex for RicartAgrawala {
             n: setup.nodes() as u32,
             flaw,
             phase: Phase::Idle,
-            clock: LamportClock::default(),
+            clock: setup.clock(me),
             stamp: 0,
             awaiting: NodeSet::new(),
             deferred: NodeSet::new(),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::permission::{Flaw, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::{
     Claim, Formula, Input, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -39,6 +39,23 @@ const SOUND: Info = Info {
          in St_s = { j : s ∈ I_j }; repeat while it is free and the queue is not empty.",
         "Exit: RELEASE to I_i, whose members are free again.",
         "Deadlocks are resolved with FAILED, INQUIRE and RELINQUISH as in Maekawa's algorithm.",
+    ],
+    variables: &[
+        Variable::new("candidate.phase", "state", "idle, waiting or inside"),
+        Variable::new("clock", "C", "the logical clock"),
+        Variable::new(
+            "candidate.stamp",
+            "T",
+            "the stamp of the present request, or of the last one",
+        ),
+        Variable::new("candidate.asks", "R", "the request set: whom it asks"),
+        Variable::new("candidate.tells", "I", "the inform set: whom it tells on exit"),
+        Variable::new("arbiter.status", "St", "the status set: whose exits it is told of"),
+        Variable::new("candidate.locked", "GRANT", "whose grant it has"),
+        Variable::new("candidate.failed", "FAIL", "who said that others come first"),
+        Variable::new("candidate.inquired", "INQUIRE", "who asks for its grant back"),
+        Variable::new("arbiter.grant", "granted-to", "whose request has its own grant"),
+        Variable::new("arbiter.queue", "queue", "who waits for its own grant, the oldest first"),
     ],
     notes: &[
         "A structure is valid iff i ∈ I_i ⊆ R_i for every i, and for all i, j: I_i and I_j meet, or each \
@@ -96,7 +113,7 @@ impl Mutex for Sanders {
         let nodes = || NodeId::all(structure.nodes());
         let asks: Vec<NodeSet> = nodes().map(|i| structure.request(i).clone()).collect();
         let tells: Vec<NodeSet> = nodes().map(|i| structure.inform(i).clone()).collect();
-        Ok(Node::system(&asks, &tells, flaw).into_iter().map(Sanders).collect())
+        Ok(Node::system(&asks, &tells, setup, flaw).into_iter().map(Sanders).collect())
     }
 }
 

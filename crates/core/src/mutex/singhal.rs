@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::time::plausible;
 use crate::{
     Arbitration, Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
@@ -46,6 +46,18 @@ const SOUND: Info = Info {
          asked; enter.",
         "Exit: put all who wait on the ask list and pass the token to one of them, chosen by the \
          arbitration rule; keep it if nobody waits.",
+    ],
+    variables: &[
+        Variable::new(
+            "phase",
+            "state",
+            "idle (H with the token, N without), waiting (R), inside (E)",
+        ),
+        Variable::new("sn", "SN", "the highest request number seen of each node"),
+        Variable::new("ask", "SV = R", "whom it asks: at the start a staircase"),
+        Variable::new("token", "token", "the token, if it is here"),
+        Variable::new("token.sn", "TSN", "in the token: the highest request number of each node"),
+        Variable::new("token.requesting", "TSV = R", "in the token: who waits"),
     ],
     notes: &[
         "The published rules deadlock even on FIFO channels (`singhal-1989`): a node drops those it asked, \
@@ -356,6 +368,7 @@ impl Mutex for Singhal {
     ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        setup.refuse_clocks(SOUND.name)?;
         let flaw = match name {
             "singhal" => Flaw::None,
             "singhal-1989" => Flaw::DiscardsOutdated,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::time::plausible;
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
@@ -43,6 +43,17 @@ const SOUND: Info = Info {
         "Enter on the PRIVILEGE.",
         "Exit: LN[i] = RN[i]; append to the queue every j not in it with RN[j] = LN[j] + 1; pass \
          the token to the queue's head, or keep it if nobody asks.",
+    ],
+    variables: &[
+        Variable::new("phase", "Requesting", "idle, waiting or inside"),
+        Variable::new("rn", "RN", "the highest request number seen of each node"),
+        Variable::new("token", "token", "the token, if it is here"),
+        Variable::new(
+            "token.ln",
+            "LN",
+            "in the token: the last request of each node that was served",
+        ),
+        Variable::new("token.queue", "Q", "in the token: who is served next"),
     ],
     notes: &[
         "Needs no FIFO channels: a REQUEST that was overtaken changes nothing, because RN is \
@@ -293,6 +304,7 @@ impl Mutex for SuzukiKasami {
     ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        setup.refuse_clocks(SOUND.name)?;
         let flaw = match name {
             "suzuki-kasami" => Flaw::None,
             "suzuki-kasami-ln-slip" => Flaw::LnSlip,

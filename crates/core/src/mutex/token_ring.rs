@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order};
+use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -37,6 +37,10 @@ const SOUND: Info = Info {
         "TOKEN at a node that wants in: keep it and enter.",
         "TOKEN at any other node: send it to the successor.",
         "Exit: send the TOKEN to the successor, even if the wish comes again at once.",
+    ],
+    variables: &[
+        Variable::new("phase", "state", "idle, waiting or inside"),
+        Variable::new("token", "token", "whether the token is here"),
     ],
     notes: &[
         "One message per entry when everybody wants in; without bound when nobody does. The bounds \
@@ -189,6 +193,7 @@ impl Mutex for TokenRing {
     ];
 
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
+        setup.refuse_clocks(SOUND.name)?;
         let flaw = match name {
             "token-ring" => Flaw::None,
             "token-ring-passes-inside" => Flaw::PassesInside,

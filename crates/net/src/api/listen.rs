@@ -52,6 +52,18 @@ pub(super) enum Stage {
     Gone,
 }
 
+/// Goes with every request: tells answers that have no end of their own when to end.
+#[derive(Clone, Debug)]
+pub struct Closing(watch::Receiver<Stage>);
+
+impl Closing {
+    /// Waits until the site takes no new requests.
+    pub async fn begun(mut self) {
+        // Without a sender it is gone.
+        let _ = self.0.wait_for(|stage| *stage > Stage::Open).await;
+    }
+}
+
 /// Answers connections.
 pub(super) struct Reception {
     router: TowerToHyperService<Router>,
@@ -186,8 +198,9 @@ impl Reception {
     async fn answer(
         &self,
         caller: Caller,
-        request: Request<Incoming>,
+        mut request: Request<Incoming>,
     ) -> Result<Response<axum::body::Body>, Infallible> {
+        request.extensions_mut().insert(Closing(self.stage.clone()));
         match self.door.admit(caller, &request) {
             Ok(()) => self.router.call(request).await,
             Err(refusal) => Ok(refusal.into_response()),

@@ -26,6 +26,7 @@ use listen::Stage;
 use routes::Desk;
 use session::Sessions;
 
+pub use listen::Closing;
 pub use messages::unguessable;
 pub use site::Site;
 
@@ -104,7 +105,8 @@ impl Api {
         Self::start_with(node, config, Router::new()).await
     }
 
-    /// The same, with further paths, which only those may use who may use the others.
+    /// The same, with further paths, which only those may use who may use the others; `/` and `/ui/…`
+    /// are open to all.
     ///
     /// # Errors
     /// If it cannot listen, or anybody on the network could use it.

@@ -46,7 +46,7 @@ impl<P: Election> Simulation<'_, P> {
         self.turn(turn);
     }
 
-    fn turn(&mut self, turn: Option<Turn>) {
+    pub(super) fn turn(&mut self, turn: Option<Turn>) {
         match turn {
             Some(Turn::Crashes(node)) => self.crash(node),
             Some(Turn::Restarts(node)) => self.restart(node),

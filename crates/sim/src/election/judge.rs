@@ -8,7 +8,9 @@ use skeptron_core::{Message as _, NodeId, NodeSet};
 
 use super::simulation::Simulation;
 use super::{Messages, Outcome, Reign, Report};
+use crate::hand::Playable as _;
 use crate::metrics::units;
+use crate::scenario::ScenarioError;
 use crate::trace::{Header, Ticks};
 use crate::troubles::Health;
 
@@ -105,6 +107,10 @@ impl<P: Election> Simulation<'_, P> {
     /// Termination, when nothing can happen any more: whoever called has a leader, and without a crash
     /// in between everybody who can be reached has the same.
     pub(super) fn judge_rest(&mut self) {
+        // Whatever waits for a node that the hand has paused may still come about.
+        if self.is_paused_by_hand() {
+            return;
+        }
         let dead = |leader: NodeId| self.troubles.is_down(leader);
         let mut findings = Vec::new();
         for node in NodeId::all(self.nodes.len()).filter(|&node| self.is_awake(node)) {
@@ -125,7 +131,10 @@ impl<P: Election> Simulation<'_, P> {
         }
         for (node, detail) in findings {
             let detail = format!("{detail}, and nothing can happen any more");
-            self.violate(node, "termination", detail);
+            // Where a hand goes on, the run may come to rest again and nothing be new.
+            if self.violations.iter().all(|found| found.detail != detail) {
+                self.violate(node, "termination", detail);
+            }
         }
     }
 
@@ -169,7 +178,7 @@ impl<P: Election> Simulation<'_, P> {
         self.violate(epoch.by, "termination", format!("{goes_on}: {sent} since {since}"));
     }
 
-    pub(super) fn finish(self) -> Outcome {
+    pub(super) fn finish(self) -> Result<Outcome, ScenarioError> {
         let n = self.nodes.len();
         let live: Vec<NodeId> =
             NodeId::all(n).filter(|&node| !self.troubles.is_down(node)).collect();
@@ -214,7 +223,9 @@ impl<P: Election> Simulation<'_, P> {
         };
         let header = Header::of(self.info.name, &self.scenario.setup, self.scenario.order);
         let trace = self.recorder.map(|recorder| recorder.into_trace(header));
-        Outcome { report, trace }
+        let records = trace.as_ref().map_or(0, |trace| trace.records.len());
+        let acted = self.played.into_places(records)?;
+        Ok(Outcome { report, trace, cut_short: self.cut_short, acted })
     }
 }
 

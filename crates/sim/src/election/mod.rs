@@ -8,6 +8,7 @@
 mod alarms;
 mod case;
 mod detection;
+mod hand;
 mod judge;
 mod report;
 mod scenario;
@@ -33,6 +34,10 @@ pub struct Outcome {
     pub report: Report,
     /// What happened, if it was recorded.
     pub trace: Option<Trace>,
+    /// Whether it would have gone on beyond [`Options::most_records`].
+    pub cut_short: bool,
+    /// How many records there were when each act of the scenario's hand happened.
+    pub acted: Vec<usize>,
 }
 
 /// Runs `scenario` with the algorithm that `info` describes.
@@ -49,13 +54,14 @@ pub struct Outcome {
 /// ```
 ///
 /// # Errors
-/// If the scenario is impossible.
+/// If the scenario is impossible, or an act by hand is where it stands.
 pub fn run(
     info: &'static ElectionInfo,
     scenario: &Scenario,
     options: &Options,
 ) -> Result<Outcome, ScenarioError> {
     scenario.check(info)?;
+    scenario.hand.check_recorded(options)?;
     dispatch(info, Run { info, scenario, options })
 }
 
@@ -69,6 +75,6 @@ impl Visitor for Run<'_> {
     type Output = Result<Outcome, ScenarioError>;
 
     fn visit<P: Election>(self) -> Self::Output {
-        Ok(Simulation::<P>::new(self)?.run())
+        Simulation::<P>::new(self)?.run()
     }
 }

@@ -5,6 +5,7 @@ use skeptron_core::{NodeId, Setup};
 
 use crate::distribution::Distribution;
 use crate::faults::Faults;
+use crate::hand::{Act, Hand};
 use crate::metrics::units;
 use crate::network::Latency;
 use crate::scenario::{
@@ -19,7 +20,7 @@ pub struct Scenario {
     pub setup: Setup,
     /// Determines all chance.
     pub seed: u64,
-    /// Who calls elections. Whoever comes back after a crash calls, too.
+    /// Who calls elections of his own accord. Whoever comes back after a crash calls, too.
     pub initiators: Vec<Initiator>,
     /// What the nodes are told of each other's crashes.
     pub detector: Detector,
@@ -32,6 +33,8 @@ pub struct Scenario {
     pub order: Order,
     /// What goes wrong.
     pub faults: Faults,
+    /// What a hand does besides.
+    pub hand: Hand,
     /// From then on nothing goes wrong by chance any more, and nobody calls of his own accord.
     pub until: Ticks,
 }
@@ -88,6 +91,7 @@ impl Scenario {
             latency: Latency::same(Distribution::constant(1.0)),
             order: Order::Fifo,
             faults: Faults::default(),
+            hand: Hand::default(),
             until: 100 * TICKS_PER_UNIT,
         }
     }
@@ -103,11 +107,17 @@ impl Scenario {
     /// suspected. Crashes are part of the matter.
     #[must_use]
     pub fn keeps_assumptions(&self, info: &ElectionInfo) -> bool {
+        self.keeps_assumptions_with(&self.hand.acts, info)
+    }
+
+    /// The same as long as these are all acts that have been done.
+    pub(super) fn keeps_assumptions_with(&self, acts: &[Act], info: &ElectionInfo) -> bool {
         let Faults { loss, duplicate, planned, pauses, partitions, .. } = &self.faults;
         let crashes_only = planned.iter().all(|planned| planned.fault.is_crash());
         *loss == 0.0
             && *duplicate == 0.0
             && crashes_only
+            && !acts.iter().any(|act| act.deed.is_fault_of_election())
             && pauses.is_none()
             && partitions.is_none()
             && matches!(self.detector, Detector::Perfect { .. })
@@ -122,9 +132,6 @@ impl Scenario {
     pub fn check(&self, info: &ElectionInfo) -> Result<(), ScenarioError> {
         let nodes = self.setup.nodes();
         check_memory(info.name, info.memory, nodes)?;
-        if self.initiators.is_empty() {
-            return Err(ScenarioError::NoInitiators);
-        }
         for initiator in &self.initiators {
             known("the list of initiators", initiator.node, nodes)?;
             let at = initiator.at.unwrap_or(0);
@@ -142,6 +149,7 @@ impl Scenario {
             rate("the rate of false suspicions", r)?;
             length("the mean length of a false suspicion", lasting)?;
         }
-        check_faults(&self.faults, nodes)
+        check_faults(&self.faults, nodes)?;
+        self.hand.check(nodes)
     }
 }

@@ -11,6 +11,7 @@ use super::judge::{Quiet, Tally};
 use super::{Outcome, Run, Scenario};
 use crate::chance::Purpose;
 use crate::faults::PlannedFault;
+use crate::hand::Played;
 use crate::metrics::{Violation, units};
 use crate::network::Network;
 use crate::queue::Queue;
@@ -70,11 +71,11 @@ pub(super) enum Event<M> {
 /// A message on its way.
 #[derive(Clone)]
 pub(super) struct Envelope<M> {
-    from: NodeId,
-    to: NodeId,
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
     /// Its number in the trace; 0 when nothing is recorded.
-    id: u32,
-    message: M,
+    pub(super) id: u32,
+    pub(super) message: M,
 }
 
 /// What the driver knows of a node.
@@ -102,8 +103,9 @@ pub(super) struct Simulation<'a, P: Election> {
     pub(super) nodes: Vec<P>,
     pub(super) members: Vec<Member>,
     out: Outbox<P>,
-    network: Network,
+    pub(super) network: Network,
     pub(super) troubles: Troubles<Event<P::Message>>,
+    pub(super) played: Played<'a>,
     pub(super) detection: Detection,
     pub(super) leadership: Leadership,
     pub(super) quiet: Quiet,
@@ -111,6 +113,8 @@ pub(super) struct Simulation<'a, P: Election> {
     pub(super) violations: Vec<Violation>,
     pub(super) hash: TraceHash,
     pub(super) recorder: Option<Recorder>,
+    pub(super) most_records: usize,
+    pub(super) cut_short: bool,
 }
 
 impl<'a, P: Election> Simulation<'a, P> {
@@ -134,8 +138,9 @@ impl<'a, P: Election> Simulation<'a, P> {
             nodes: P::build(info.name, &scenario.setup)?,
             members: NodeId::all(n).map(member).collect(),
             out: Outbox::new(),
-            network: Network::new(scenario.latency.clone(), scenario.order, n, seed),
+            network: scenario.hand.network(&scenario.latency, scenario.order, n, seed),
             troubles: Troubles::new(&scenario.faults, n, seed),
+            played: Played::new(&scenario.hand),
             detection: Detection::new(scenario, n),
             leadership: Leadership::new(n, info.claims.highest),
             quiet: Quiet::new(n, P::Message::KINDS.len()),
@@ -143,16 +148,21 @@ impl<'a, P: Election> Simulation<'a, P> {
             violations: Vec::new(),
             hash: TraceHash::new(seed),
             recorder: options.record.then(Recorder::default),
+            most_records: options.most_records.unwrap_or(usize::MAX),
+            cut_short: false,
         })
     }
 
-    pub(super) fn run(mut self) -> Outcome {
+    pub(super) fn run(mut self) -> Result<Outcome, ScenarioError> {
         for node in NodeId::all(self.nodes.len()) {
             self.give(node, Input::Start);
         }
         self.begin();
         let mut rests = false;
         while self.violations.len() < MOST_VIOLATIONS && !self.is_endless() {
+            if self.ends_at_record()? {
+                break;
+            }
             if !self.advance() {
                 rests = true;
                 break;
@@ -160,7 +170,7 @@ impl<'a, P: Election> Simulation<'a, P> {
         }
         if rests {
             self.judge_rest();
-        } else if self.violations.len() < MOST_VIOLATIONS {
+        } else if self.violations.len() < MOST_VIOLATIONS && !self.cut_short {
             self.judge_endless();
         }
         self.finish()
@@ -216,7 +226,7 @@ impl<'a, P: Election> Simulation<'a, P> {
         self.hash.mix(word, detail);
     }
 
-    fn mix_event(&mut self, event: &Event<P::Message>) {
+    pub(super) fn mix_event(&mut self, event: &Event<P::Message>) {
         let (tag, node, detail) = match event {
             Event::Deliver(Envelope { from, to, message, .. }) => {
                 (1, *to, (from.index() as u64) << 32 | message.kind() as u64)
@@ -411,7 +421,7 @@ impl<'a, P: Election> Simulation<'a, P> {
         self.tally.refused += 1;
         self.record(node, || What::Refuse { why: refused.to_string() });
         let peers_are_faulty = matches!(refused, Refused::Unexpected(_))
-            && !self.scenario.keeps_assumptions(self.info);
+            && !self.scenario.keeps_assumptions_with(self.played.done(), self.info);
         if !peers_are_faulty {
             self.violate(node, "refused", format!("{node} refuses: {refused}"));
         }

@@ -8,30 +8,23 @@ use skeptron_core::election::{Elected, Election, Notice, Visitor};
 use skeptron_core::monitor::{Discord, Leadership};
 use skeptron_core::{Effect, Input, NodeId, Outbox, Setup, SetupError};
 
-use super::{Mismatch, ReplayError, Replayed, State, Violation, differs, expected, quoted, sent};
+use super::states::{self, Visit, run_again};
+use super::{Mismatch, ReplayError, Replayed, State, Violation, differs, quoted, sent};
 use crate::trace::{Flight, Flights, Record, Ticks, Trace, What};
 
-pub(super) struct Replay<'a> {
+pub(super) struct Replay<'a, 'v> {
     pub(super) trace: &'a Trace,
     pub(super) info: &'a ElectionInfo,
     pub(super) setup: Setup,
+    pub(super) visit: Option<Visit<'v>>,
 }
 
-impl Visitor for Replay<'_> {
+impl Visitor for Replay<'_, '_> {
     type Output = Result<Replayed, ReplayError>;
 
     fn visit<P: Election>(self) -> Self::Output {
-        let mut system = System::<P>::start(self.info.name, &self.setup)?;
-        let at = |line, mismatch| ReplayError::Line { line, mismatch };
-        for (i, record) in self.trace.records.iter().enumerate() {
-            system.line = i + 2;
-            system.take(record).map_err(|mismatch| at(i + 2, mismatch))?;
-        }
-        let records = self.trace.records.len();
-        if let Some((next, _)) = system.due.front() {
-            return Err(at(records + 2, Mismatch::End { expected: expected(next) }));
-        }
-        Ok(Replayed { records, ..system.end() })
+        let system = System::<P>::start(self.info.name, &self.setup)?;
+        run_again(system, self.trace, self.visit)
     }
 }
 
@@ -50,6 +43,37 @@ struct System<P: Election> {
     messages: u64,
     refused: u64,
     violations: Vec<Violation>,
+}
+
+impl<P: Election> states::System for System<P> {
+    fn take(&mut self, line: usize, record: &Record) -> Result<(), Mismatch> {
+        self.line = line;
+        System::take(self, record)
+    }
+
+    fn due(&self) -> Option<&Record> {
+        self.due.front().map(|(record, _)| record)
+    }
+
+    fn state(&self, node: NodeId) -> Option<String> {
+        let up = self.states[node.index()] != State::Down;
+        up.then(|| format!("{:?}", self.nodes[node.index()]))
+    }
+
+    fn end(self) -> Replayed {
+        let nodes = NodeId::all(self.nodes.len()).map(|node| self.state(node)).collect();
+        Replayed {
+            records: 0,
+            messages: self.messages,
+            entries: 0,
+            elections: self.leadership.leaders().len() as u64,
+            leaders: self.leaders,
+            refused: self.refused,
+            violations: self.violations,
+            waiting: Vec::new(),
+            nodes,
+        }
+    }
 }
 
 impl<P: Election> System<P> {
@@ -206,21 +230,5 @@ impl<P: Election> System<P> {
         };
         let (line, t) = (self.line, named.t);
         self.violations.push(Violation { line, t, node, property, detail });
-    }
-
-    fn end(self) -> Replayed {
-        let states = self.nodes.iter().zip(&self.states);
-        let dump = |(node, &state)| (state != State::Down).then(|| format!("{node:?}"));
-        Replayed {
-            records: 0,
-            messages: self.messages,
-            entries: 0,
-            elections: self.leadership.leaders().len() as u64,
-            leaders: self.leaders,
-            refused: self.refused,
-            violations: self.violations,
-            waiting: Vec::new(),
-            nodes: states.map(dump).collect(),
-        }
     }
 }

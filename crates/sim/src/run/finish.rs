@@ -4,32 +4,17 @@ use skeptron_core::monitor::Stall;
 use skeptron_core::mutex::Mutex;
 use skeptron_core::{Message as _, NodeId};
 
-use super::{Outcome, Simulation};
+use super::{Outcome, Simulation, most_barren, most_idle};
+use crate::hand::Playable as _;
 use crate::metrics::{Fairness, Load, Messages, Multicast, Report, Tally, units};
+use crate::recorder::Recorder;
+use crate::scenario::ScenarioError;
 use crate::trace::Header;
+use crate::workload::Workload;
 
 impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
-    pub(super) fn finish(mut self) -> Outcome {
+    pub(super) fn finish(mut self) -> Result<Outcome, ScenarioError> {
         let end = self.ended_at.unwrap_or(self.now);
-        if let Some(stall) = self.stall.take() {
-            let (who, how) = match &stall {
-                Stall::Deadlock(who) => (who, "nothing can happen any more".to_string()),
-                Stall::Livelock(who) => (who, "messages go on for ever".to_string()),
-                Stall::Barren(who) => {
-                    (who, format!("{} events went by without an entry", self.barren))
-                }
-            };
-            let names: Vec<String> = who.iter().take(10).map(ToString::to_string).collect();
-            let more = if who.len() > 10 { ", …" } else { "" };
-            let first = who.first().copied().unwrap_or(NodeId::new(0));
-            let detail = match who.len() {
-                0 => format!("nobody waits, and {how}"),
-                1 => format!("{first} waits, but {how}"),
-                _ => format!("{}{more} wait, but {how}", names.join(", ")),
-            };
-            self.violate(first, "progress", detail);
-            self.stall = Some(stall);
-        }
         let tally = match self.finished.take() {
             Some(finished) => finished,
             // What a run did that ended in its warm-up was not measured.
@@ -39,7 +24,11 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             None => self.tally,
         };
         let warmup = self.exits.min(self.scenario.warmup);
-        let entries = (self.exits - warmup).min(self.scenario.entries);
+        let most = match self.scenario.workload {
+            Workload::None => u64::MAX,
+            _ => self.scenario.entries,
+        };
+        let entries = (self.exits - warmup).min(most);
         let per_entry = |count: u64| if entries == 0 { 0.0 } else { count as f64 / entries as f64 };
         let duration = units(end - self.started_at);
         let report = Report {
@@ -77,7 +66,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             response_time: tally.response.summary(),
             sync_delay: tally.sync.summary(),
             violations: self.violations,
-            stalled: self.stall.is_some(),
+            stalled: self.stalled.is_some(),
             refused: self.refused,
             lost: self.lost,
             duplicated: self.duplicated,
@@ -86,6 +75,62 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
         };
         let header = Header::of(self.info.name, &self.scenario.setup, self.scenario.order);
         let trace = self.recorder.map(|recorder| recorder.into_trace(header));
-        Outcome { report, trace }
+        let records = trace.as_ref().map_or(0, |trace| trace.records.len());
+        let acted = self.played.into_places(records)?;
+        Ok(Outcome { report, trace, cut_short: self.cut_short, acted })
+    }
+
+    /// After how many events without an entry to look whether this goes anywhere.
+    pub(super) fn patience(&self) -> u64 {
+        let by_itself = self.scenario.workload != Workload::None && self.scenario.hand.is_idle();
+        let nodes = self.nodes.len();
+        if by_itself { most_barren(nodes) } else { most_idle(nodes) }
+    }
+
+    /// Nobody has entered for long. True if all that goes on is a token that nobody wants, or requests
+    /// that wait at their nodes for what only the hand can do.
+    #[cold]
+    pub(super) fn lose_patience(&mut self, patience: u64) -> bool {
+        if self.barren > most_barren(self.nodes.len()) {
+            self.stall = Some(Stall::Barren(self.progress.who_waits()));
+        }
+        let is_time = self.barren.is_multiple_of(patience) && self.played.next().is_none();
+        if !is_time || !self.faults_are_over() {
+            return false;
+        }
+        let records = self.recorder.as_ref().map_or(0, Recorder::len);
+        let nothing_happens = std::mem::replace(&mut self.records_then, records) == records;
+        let nobody_wants = self.scenario.workload == Workload::None && self.is_idle();
+        nobody_wants || nothing_happens && !self.scenario.hand.is_idle()
+    }
+
+    /// Nothing can happen any more of its own accord. Somebody waits then in vain, unless for what
+    /// only the hand can do.
+    pub(super) fn at_rest(&mut self) -> Option<Stall> {
+        let held = self.scenario.hand.holds && !self.exclusion.is_free();
+        if held || self.is_paused_by_hand() { None } else { self.progress.at_rest() }
+    }
+
+    /// Somebody waits for ever: that is a violation, once for the same who do.
+    pub(super) fn say_stall(&mut self) {
+        let Some(stall) = self.stall.take() else { return };
+        let (who, how) = match stall {
+            Stall::Deadlock(who) => (who, "nothing can happen any more".to_string()),
+            Stall::Livelock(who) => (who, "messages go on for ever".to_string()),
+            Stall::Barren(who) => (who, format!("{} events went by without an entry", self.barren)),
+        };
+        if self.stalled.as_ref() == Some(&who) {
+            return;
+        }
+        let names: Vec<String> = who.iter().take(10).map(ToString::to_string).collect();
+        let more = if who.len() > 10 { ", …" } else { "" };
+        let first = who.first().copied().unwrap_or(NodeId::new(0));
+        let detail = match who.len() {
+            0 => format!("nobody waits, and {how}"),
+            1 => format!("{first} waits, but {how}"),
+            _ => format!("{}{more} wait, but {how}", names.join(", ")),
+        };
+        self.violate(first, "progress", detail);
+        self.stalled = Some(who);
     }
 }

@@ -6,6 +6,7 @@ use skeptron_core::{Input, Lock, Message as _, NodeId};
 use super::{Event, Simulation};
 use crate::metrics::Tally;
 use crate::trace::What;
+use crate::workload::Workload;
 
 impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
     /// The algorithm lets `node` in.
@@ -24,7 +25,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             self.violate(node, "fence", detail);
         }
         let overtaken = self.order.enter(node);
-        if overtaken > 0 && self.info.claims.ordered && self.scenario.keeps_assumptions(self.info) {
+        if overtaken > 0 && self.info.claims.ordered && self.keeps_assumptions() {
             let detail = format!("{node} overtakes {overtaken} older request(s) that it knew of");
             self.violate(node, "order", detail);
         }
@@ -44,8 +45,10 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
                 self.tally.sync.add(self.now - exit);
             }
         }
-        let at = self.now + self.applications.section(node);
-        self.queue.push(at, Event::Leave { node, life: self.troubles.life(node) });
+        if !self.scenario.hand.holds {
+            let at = self.now + self.applications.section(node);
+            self.queue.push(at, Event::Leave { node, life: self.troubles.life(node) });
+        }
     }
 
     fn is_measuring(&self) -> bool {
@@ -58,6 +61,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             self.tally.response.add(self.now - self.requests[node.index()].at);
         }
         self.exclusion.leave(node);
+        let by_hand = self.requests[node.index()].by_hand;
         self.requests[node.index()].open = false;
         self.exits += 1;
         self.last_exit = Some(self.now);
@@ -67,10 +71,13 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             self.tally = Tally::new(self.nodes.len(), P::Message::KINDS.len());
             self.started_at = self.now;
         }
-        if self.exits == self.scenario.warmup + self.scenario.entries {
+        let enough = self.exits == self.scenario.warmup + self.scenario.entries;
+        if enough && self.scenario.workload != Workload::None {
             self.end_measuring();
         }
-        self.plan_next(node);
+        if !by_hand {
+            self.plan_next(node);
+        }
         self.request_if_idle(node);
     }
 

@@ -1,5 +1,8 @@
 //! Runs in which something goes wrong, and what is measured then.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use skeptron_core::{NodeId, Setup, catalogue};
 
 use super::{Options, run};
@@ -7,7 +10,7 @@ use crate::distribution::Distribution;
 use crate::faults::{Fault, PlannedFault};
 use crate::metrics::Report;
 use crate::network::Latency;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, ScenarioError};
 use crate::trace::{TICKS_PER_UNIT, What};
 use crate::workload::Workload;
 
@@ -107,4 +110,16 @@ fn a_list_of_requests_is_ordered_by_time() {
     let error = run(catalogue::find("central").unwrap(), &scenario, &Options::default());
     let text = error.unwrap_err().to_string();
     assert!(text.contains("is 1.5; it must be no earlier than that of the one before"), "{text}");
+}
+
+#[test]
+fn a_run_can_be_stopped() {
+    let scenario = Scenario { entries: 100_000, ..Scenario::new(Setup::new(3).unwrap()) };
+    let info = catalogue::find("lamport").unwrap();
+    let stopped = |stop| {
+        let stop = Some(Arc::new(AtomicBool::new(stop)));
+        run(info, &scenario, &Options { stop, ..Options::default() })
+    };
+    assert_eq!(stopped(true).unwrap_err(), ScenarioError::Stopped);
+    assert!(stopped(false).is_ok());
 }

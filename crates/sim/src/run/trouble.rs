@@ -23,7 +23,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
         self.turn(turn);
     }
 
-    fn turn(&mut self, turn: Option<Turn>) {
+    pub(super) fn turn(&mut self, turn: Option<Turn>) {
         match turn {
             Some(Turn::Crashes(node)) => self.crash(node),
             Some(Turn::Restarts(node)) => self.restart(node),
@@ -36,7 +36,8 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
     fn crash(&mut self, node: NodeId) {
         self.record(node, || What::Crash);
         let queued = self.applications.forget(node);
-        let asked = std::mem::take(&mut self.requests[node.index()]).open;
+        let request = std::mem::take(&mut self.requests[node.index()]);
+        let asked = request.open && !request.by_hand;
         if self.applications.are_sequential() && (asked || queued) {
             self.plan_next(node);
         }

@@ -202,6 +202,20 @@ pub enum What {
 }
 
 impl What {
+    /// Whether it comes from outside the algorithm, and so begins a step.
+    #[must_use]
+    pub fn is_input(&self) -> bool {
+        match self {
+            What::Request | What::Release | What::Deliver { .. } | What::Call => true,
+            What::Crash | What::Restart | What::Pause | What::Resume => true,
+            What::Lose { .. } | What::Duplicate { .. } => true,
+            What::Suspect { .. } | What::Trust { .. } | What::Expire { .. } => true,
+            What::Send { .. } | What::Enter { .. } | What::Refuse { .. } => false,
+            What::Arm { .. } | What::Disarm { .. } | What::Elect { .. } => false,
+            What::Violation { .. } => false,
+        }
+    }
+
     /// Whether pictures show it: alarms are seen when they ring.
     fn is_shown(&self) -> bool {
         !matches!(self, What::Arm { .. } | What::Disarm { .. })
@@ -218,6 +232,8 @@ pub enum Loss {
     Partition,
     /// Its receiver was down when it arrived.
     Down,
+    /// A hand took it away.
+    Hand,
 }
 
 impl Trace {

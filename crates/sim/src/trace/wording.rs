@@ -70,6 +70,7 @@ pub(super) fn loss(cause: Loss) -> &'static str {
         Loss::Chance => "by chance",
         Loss::Partition => "its way is cut",
         Loss::Down => "the receiver is down",
+        Loss::Hand => "by hand",
     }
 }
 

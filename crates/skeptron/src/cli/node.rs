@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use axum::Router;
 use clap::Args;
 use serde::Serialize;
 use skeptron_core::NodeId;
@@ -86,7 +87,7 @@ impl NodeArgs {
 
     async fn serve(self, configured: Configured, out: &mut impl Write) -> Result<Verdict> {
         let what = summary(&configured);
-        let Configured { node: config, api, grace, filter, format } = configured;
+        let Configured { node: config, api, lab, grace, filter, format } = configured;
         logs::start(filter, format);
         let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         settings::misspelt(variables).iter().for_each(|what| tracing::warn!("{what}"));
@@ -96,8 +97,16 @@ impl NodeArgs {
         let unix = api.unix.clone();
         let node = Node::start(config).await?;
         let live = Live::alone(node.clone());
-        let shown = Lab { page: Page::Embedded, runs: false, cluster: Some(Arc::clone(&live)) };
-        let api = Api::start_with(node.clone(), api, lab::router(shown)).await?;
+        let page = match lab {
+            // Those who wait for locks need the machine more than simulations do.
+            true => lab::router(Lab {
+                page: Page::Embedded,
+                runs: false,
+                cluster: Some(Arc::clone(&live)),
+            }),
+            false => Router::new(),
+        };
+        let api = Api::start_with(node.clone(), api, page).await?;
         let urls = api.addresses().iter().map(|address| format!("{scheme}://{address}"));
         let sockets = unix.iter().map(|path| format!("unix:{}", path.display()));
         let urls: Vec<String> = urls.chain(sockets).collect();

@@ -193,9 +193,7 @@ impl QuorumArgs {
             // Long ones would push the figures off the screen.
             Ok(text) if !chosen && text.lines().count() > 24 => Ok(String::new()),
             Ok(text) => Ok(text),
-            Err(error) if chosen && self.svg.is_none() => {
-                Err(anyhow!("{error}, with --svg FILE"))
-            }
+            Err(error) if chosen && self.svg.is_none() => Err(anyhow!("{error}, with --svg FILE")),
             Err(_) => Ok(String::new()),
         }
     }

@@ -11,7 +11,7 @@ use skeptron_core::NodeId;
 use skeptron_core::catalogue::{Algorithm, Info, Layout, Order};
 use skeptron_sim::replay::replay;
 use skeptron_sim::trace::{Format, Ticks, Trace};
-use skeptron_sim::{Options, Outcome, QueueKind, Report, Scenario, Violation, run};
+use skeptron_sim::{Hand, Options, Outcome, QueueKind, Report, Scenario, Violation, Workload, run};
 
 use super::estimate::Estimate;
 use super::system::{Elected, Network, SystemArgs};
@@ -56,8 +56,8 @@ pub struct SimArgs {
     /// [default: all; for `central` all but the coordinator]
     #[arg(long, value_name = "K|LIST", help_heading = "Workload")]
     pub requesters: Option<String>,
-    /// When they ask: closed (think, ask, again), sequential (one at a time, chosen at random),
-    /// poisson:RATE, bursts:SIZE,EVERY, hot:HOW-MANY,SHARE,RATE, or file:PATH with lines `TIME NODE`
+    /// When they ask: none (nobody does), closed (think, ask, again), sequential (one at a time,
+    /// chosen at random), poisson:RATE, bursts:SIZE,EVERY, hot:HOW-MANY,SHARE,RATE, or file:PATH with lines `TIME NODE`
     /// [default: closed]
     #[arg(long, value_name = "KIND", help_heading = "Workload")]
     pub workload: Option<String>,
@@ -77,10 +77,10 @@ pub struct SimArgs {
     #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
     pub warmup: Option<u64>,
 
-    /// Who calls elections: all, or a list like 1,3@2.5; with a time a node calls then, and anyway
-    /// when it suspects its leader
+    /// Who calls elections: all, none, or a list like 1,3@2.5; with a time a node calls then, and
+    /// anyway when it suspects its leader
     /// [default: all; if nobody can be suspected, P1 at 0]
-    #[arg(long, value_name = "LIST|all", help_heading = "Election")]
+    #[arg(long, value_name = "LIST|all|none", help_heading = "Election")]
     pub initiators: Option<String>,
     /// What the nodes are told of crashes: perfect:DELAY, or imperfect:DELAY,RATE,LASTING with RATE
     /// false suspicions per unit, each for LASTING units in the mean (5 if left out)
@@ -242,16 +242,19 @@ impl SimArgs {
         let requesters = requesters(self.requesters.as_deref(), nodes, coordinator)?;
         let asking = requesters.len() as u64;
         let entries = self.entries.unwrap_or(ENTRIES);
-        let few = if asking == 1 { 0 } else { (2 * asking).min(entries / 10) };
         let (kind, think) = (self.workload.as_deref(), self.think.as_deref());
+        let workload = workload::parse(kind.unwrap_or(WORKLOAD), think.unwrap_or(THINK), nodes)?;
+        let alone = asking == 1 || workload == Workload::None;
+        let few = if alone { 0 } else { (2 * asking).min(entries / 10) };
         let scenario = Scenario {
             seed: self.seed,
-            workload: workload::parse(kind.unwrap_or(WORKLOAD), think.unwrap_or(THINK), nodes)?,
+            workload,
             requesters,
             section: distribution("--section", self.section.as_deref().unwrap_or(SECTION))?,
             latency: skeptron_sim::Latency::parse(&self.latency, nodes).context("--latency")?,
             order: self.order.into(),
             faults: faults::parse(self)?,
+            hand: Hand::default(),
             warmup: self.warmup.unwrap_or(few),
             entries,
             setup,
@@ -422,7 +425,7 @@ impl SimArgs {
     ) -> Result<Verdict> {
         let files = traces::create(&self.trace)?;
         let record = self.timeline || !files.is_empty();
-        let Outcome { report, trace } = run(info, scenario, &self.options(record))?;
+        let Outcome { report, trace, .. } = run(info, scenario, &self.options(record))?;
         self.show_run(trace, files, out)?;
         if self.json {
             print::json(&report, elected, out)?;

@@ -62,6 +62,10 @@ pub struct SystemArgs {
     /// line, star, grid, hypercube, or a file with two linked nodes on each line [default: complete]
     #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
     pub graph: Option<String>,
+    /// Where the logical clocks begin, for algorithms that stamp their requests: a number for each
+    /// node, as in 40,0,33 [default: 0 everywhere]
+    #[arg(long, value_name = "LIST", help_heading = "Layout")]
+    pub clocks: Option<String>,
 }
 
 impl SystemArgs {
@@ -89,7 +93,7 @@ impl SystemArgs {
             Some(nodes) => nodes,
             None => self.nodes_of_layout()?.unwrap_or(default_nodes),
         };
-        let setup = Setup::new(nodes)?;
+        let setup = Setup::new(nodes)?.with_clocks(self.clocks()?).context("--clocks")?;
         if !self.elects_tree() {
             return Ok((self.laid_out(info, setup)?, None));
         }
@@ -145,6 +149,7 @@ impl SystemArgs {
             ("--arbitration", self.arbitration.clone()),
             ("--ring", self.ring.clone()),
             ("--graph", self.graph.clone()),
+            ("--clocks", self.clocks.clone()),
         ];
         given
             .into_iter()
@@ -192,9 +197,22 @@ impl SystemArgs {
             (_, _, Some(path)) if Path::new(path).is_file() => Some(tree_file(path, None)?.nodes()),
             _ => match self.graph.as_deref() {
                 Some(path) if Path::new(path).is_file() => Some(network::nodes_of_file(path)?),
-                _ => self.ring.as_deref().and_then(network::listed),
+                _ => {
+                    let clocks = self.clocks.as_ref().map(|clocks| clocks.split(',').count());
+                    clocks.or_else(|| self.ring.as_deref().and_then(network::listed))
+                }
             },
         })
+    }
+
+    /// Where logical clocks begin; nothing if that is left out.
+    fn clocks(&self) -> Result<Vec<u64>> {
+        let Some(text) = &self.clocks else { return Ok(Vec::new()) };
+        let clock = |clock: &str| match clock.trim().parse() {
+            Ok(clock) => Ok(clock),
+            Err(_) => bail!("--clocks {text}: `{clock}` is no whole number from 0 up"),
+        };
+        text.split(',').map(clock).collect()
     }
 
     fn quorums(&self, nodes: usize) -> Result<Quorums> {

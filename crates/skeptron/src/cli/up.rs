@@ -171,7 +171,7 @@ impl UpArgs {
         };
         let (first, second) = (at(0), at(1));
         if let Some(url) = urls.first() {
-            writeln!(out, "The lab, with this cluster in it: {url}/#/cluster")?;
+            writeln!(out, "  The lab: {url}/")?;
         }
         writeln!(
             out,

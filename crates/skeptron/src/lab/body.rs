@@ -1,9 +1,10 @@
-//! What the page sends: JSON bodies of a bounded size that arrive in time.
+//! What the page sends: JSON bodies of a bounded size that arrive in time, and queries.
 
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{FromRequest, Request};
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::http::request::Parts;
 use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
@@ -32,6 +33,21 @@ impl<T: DeserializeOwned, S: Send + Sync, const MOST: usize> FromRequest<S> for 
         serde_json::from_slice(&bytes)
             .map(Asked)
             .map_err(|error| Refusal::Malformed(error.to_string()))
+    }
+}
+
+/// What a path's query says.
+#[derive(Debug)]
+pub(super) struct Sought<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Sought<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let Query(sought) = Query::from_request_parts(parts, state)
+            .await
+            .map_err(|error| Refusal::Malformed(error.body_text()))?;
+        Ok(Sought(sought))
     }
 }
 

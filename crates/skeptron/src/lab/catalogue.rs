@@ -1,8 +1,8 @@
 //! The algorithms, as the page sees them.
 
-use skeptron_core::catalogue::{self, Broken, ElectionInfo, Entry, Info, Layout};
+use skeptron_core::catalogue::{self, Broken, ElectionInfo, Entry, Info, Layout, Variable};
 
-use super::wire::{AlgorithmInfo, AlgorithmKind, BrokenInfo, ClaimInfo};
+use super::wire::{AlgorithmInfo, AlgorithmKind, BrokenInfo, ClaimInfo, VariableInfo};
 use crate::cli::list;
 
 /// All of them, the broken variants included.
@@ -69,8 +69,16 @@ fn entry<C>(
         rules: texts(info.rules),
         notes: texts(info.notes),
         claims,
-        variables: Vec::new(),
+        variables: info.variables.iter().map(variable).collect(),
         broken: info.broken.map(|broken| flaw(&broken, of)),
+    }
+}
+
+fn variable(variable: &Variable) -> VariableInfo {
+    VariableInfo {
+        field: variable.field.into(),
+        symbol: variable.symbol.into(),
+        meaning: variable.meaning.into(),
     }
 }
 

@@ -37,8 +37,7 @@ async fn check(
 ) -> Result<Response, Refusal> {
     let args = args(request)?;
     let question = args.question()?;
-    let waiting =
-        CheckProgress { states: 0, depth: 0, seconds: 0.0, label: Some(WAITING.into()) };
+    let waiting = CheckProgress { states: 0, depth: 0, seconds: 0.0, label: Some(WAITING.into()) };
     let task = Task { within: WITHIN, command: args.command(), waiting };
     Ok(jobs.stream(task, move |teller| answer(&args, &question, teller)))
 }
@@ -54,6 +53,7 @@ fn args(request: CheckRequest) -> Result<CheckArgs> {
         arbitration: request.arbitration,
         ring: request.ring,
         graph: request.graph,
+        clocks: None,
     };
     files::refuse_in_system(&system)?;
     let listed = request.requests.as_ref().map(|requests| requests.split(',').count());

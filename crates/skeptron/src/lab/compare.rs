@@ -1,6 +1,7 @@
 //! POST /lab/compare: claims beside measurements, as `skeptron compare`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use axum::Router;
@@ -18,6 +19,8 @@ use super::wire::{
 };
 use crate::cli::compare::{Audience, CompareArgs, Curve, Judged, Row, election};
 
+/// Rows are there as soon as they are known.
+const WITHIN: Duration = Duration::from_secs(180);
 /// No system is larger.
 const MOST_NODES: usize = 256;
 /// So many sizes at once.
@@ -38,9 +41,14 @@ async fn compare(
     Asked(request): Asked<CompareRequest>,
 ) -> Result<Response, Refusal> {
     let args = args(request)?;
-    let task = Task::new(args.command(&args.node_counts()));
+    let task = Task { within: WITHIN, ..Task::new(args.command(&args.node_counts())) };
     Ok(jobs.stream(task, move |teller| {
-        if args.elections { elections(&args, teller) } else { mutexes(&args, teller) }
+        // Threads of its own, for those of all are taken by who comes first.
+        let threads = rayon::ThreadPoolBuilder::new().build()?;
+        threads.install(|| match args.elections {
+            true => elections(&args, teller),
+            false => mutexes(&args, teller),
+        })
     }))
 }
 

@@ -9,10 +9,14 @@ use crate::cli::system::{STRUCTURES, SystemArgs};
 /// Refuses layouts that only a file can have.
 pub(super) fn refuse_in_system(system: &SystemArgs) -> Result<()> {
     refuse_quorum(system.quorum.as_deref())?;
-    refuse_unknown("structure", system.structure.as_deref(), &STRUCTURES, "star:")?;
-    refuse_unknown("tree", system.tree.as_deref(), &["star", "line", "elected"], "balanced:")?;
+    refuse_unknown(
+        "structure",
+        system.structure.as_deref(),
+        &[&STRUCTURES[..], &["star:NODE"]].concat(),
+    )?;
+    refuse_unknown("tree", system.tree.as_deref(), &["balanced:K", "star", "line", "elected"])?;
     let graphs = ["complete", "ring", "line", "star", "grid", "hypercube"];
-    refuse_unknown("graph", system.graph.as_deref(), &graphs, "\0")
+    refuse_unknown("graph", system.graph.as_deref(), &graphs)
 }
 
 /// Refuses `file:PATH` and `matrix:PATH`.
@@ -33,15 +37,21 @@ pub(super) fn refuse_quorum(name: Option<&str>) -> Result<()> {
     }
 }
 
-fn refuse_unknown(option: &str, name: Option<&str>, known: &[&str], prefix: &str) -> Result<()> {
-    match name {
-        Some(name) if !known.contains(&name) && !name.starts_with(prefix) => bail!(
+/// Refuses what is none of these; `star:NODE` stands for everything that begins with `star:`.
+fn refuse_unknown(option: &str, name: Option<&str>, known: &[&str]) -> Result<()> {
+    let Some(name) = name else { return Ok(()) };
+    let is_it = |known: &&str| match known.split_once(':') {
+        Some((kind, _)) => name.split_once(':').is_some_and(|(given, _)| given == kind),
+        None => name == *known,
+    };
+    if !known.iter().any(is_it) {
+        bail!(
             "the lab reads no files: there is no {option} `{name}`; there are {}{}",
             known.join(", "),
             did_you_mean(name, known.iter().copied())
-        ),
-        _ => Ok(()),
+        )
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ use tokio::time::Instant;
 use super::wire::{Failure, Progress};
 use super::{assumptions, check, compare, quorum, structure};
 
+#[cfg(test)]
+mod tests;
+
 /// How long a job may take unless it says otherwise.
 pub(super) const WITHIN: Duration = Duration::from_secs(60);
 /// How often progress is told at most.

@@ -7,6 +7,7 @@ mod catalogue;
 mod check;
 mod cluster;
 mod compare;
+mod counterexamples;
 mod files;
 mod gallery;
 mod job;
@@ -18,9 +19,15 @@ pub mod wire;
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::middleware::Next;
+use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router, middleware};
+use futures_util::StreamExt as _;
+use skeptron_net::api::Closing;
 
 pub use assets::Page;
 pub use cluster::Live;
@@ -57,7 +64,25 @@ pub fn router(lab: Lab) -> Router {
         .route("/lab/algorithms", get(algorithms))
         .route("/lab/scenarios", get(scenarios))
         .with_state(Arc::new(lab));
-    router.merge(own).layer(middleware::map_response(assets::guarded))
+    router
+        .merge(own)
+        .layer(middleware::map_response(assets::guarded))
+        .layer(middleware::from_fn(end_with_the_site))
+}
+
+/// Streams have no end of their own: they end when the site closes.
+async fn end_with_the_site(request: Request, next: Next) -> Response {
+    let closing = request.extensions().get::<Closing>().cloned();
+    let response = next.run(request).await;
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    match closing {
+        Some(closing) if kind.is_some_and(|kind| kind == "text/event-stream") => {
+            response.map(|body| {
+                Body::from_stream(body.into_data_stream().take_until(Box::pin(closing.begun())))
+            })
+        }
+        _ => response,
+    }
 }
 
 /// All paths, where there are no others.
@@ -78,5 +103,7 @@ async fn algorithms() -> Json<Vec<AlgorithmInfo>> {
 }
 
 async fn scenarios(State(lab): State<Arc<Lab>>) -> Result<Json<Vec<GalleryItem>>, Refusal> {
-    Ok(Json(gallery::items(&lab.page)?))
+    let mut items = gallery::items(&lab.page)?;
+    items.extend(counterexamples::items());
+    Ok(Json(items))
 }

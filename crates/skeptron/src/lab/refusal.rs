@@ -10,7 +10,7 @@ use super::wire::Failure;
 /// Why the page gets nothing.
 #[derive(Debug, Error)]
 pub(super) enum Refusal {
-    #[error("the body is not what this path takes: {0}")]
+    #[error("this is not what the path takes: {0}")]
     Malformed(String),
     #[error("the body did not arrive whole within {0} s; send it again")]
     Slow(u64),

@@ -1,12 +1,74 @@
-// The view `compare`.
-import { h } from "../lib/dom.js";
+// Compare: the algorithms side by side, claim beside measurement.
+import { h, clear, complaint } from "../lib/dom.js";
+import { note } from "../lib/address.js";
+import { algorithms } from "../lib/form.js";
+import { job } from "../lib/job.js";
+import { sheet } from "../lib/sheet.js";
+import { looks } from "./look.js";
+import { questionOf, paramsOf, requestOf, questionForm } from "./question.js";
+import { sightOf, paramsOfSight, results } from "./results.js";
 
 /**
+ * Shows the view. It runs at once what the address asks, or a small comparison on a first visit.
  * @param {HTMLElement} root
- * @param {import("../lib/address.js").Address} _address
+ * @param {import("../lib/address.js").Address} address
  * @returns {() => void}
  */
-export function show(root, _address) {
-  root.append(h("p", { class: "notice" }, "compare"));
-  return () => {};
+export function show(root, address) {
+  sheet("/ui/compare/view.css");
+  const question = questionOf(address.params);
+  const sight = sightOf(address.params);
+  let asked = { ...question };
+  const noteNow = () => note("compare", { ...paramsOf(asked), ...paramsOfSight(sight) });
+
+  const run = h("button", { type: "submit", class: "primary", "data-test": "run" }, "Run");
+  // It keeps its place while it is not seen, so that nothing moves under a pointer that is about to press.
+  const stale = h("span", { class: "small muted stale", role: "status" }, "Changed since the last run");
+  const work = job({ name: "Comparison", changed: (running) => { run.disabled = running; } });
+  const shown = results(sight, noteNow);
+  const form = h("form", { class: "panel compare-form", "data-test": "question", onsubmit: (/** @type {Event} */ event) => {
+    event.preventDefault();
+    compare();
+  } });
+  const page = h("div", { class: "page compare" },
+    h("header", {}, h("h1", {}, "Compare"),
+      h("p", {}, "Every algorithm runs with a lone requester, with one requester at a time, and saturated. Marks are measured, thin lines are the published formulas.")),
+    h("div", { class: "compare-columns" }, form, shown.element));
+  root.append(page);
+
+  const compare = () => {
+    stale.classList.remove("seen");
+    shown.complain(null);
+    let request;
+    try {
+      request = requestOf(question);
+    } catch (error) {
+      shown.complain(error);
+      return;
+    }
+    asked = { ...question };
+    noteNow();
+    shown.begin(request.algorithms ?? []);
+    work.run("/lab/compare", { body: request, on: { rows: shown.add }, result: shown.finish });
+  };
+
+  let ended = false;
+  algorithms().then((all) => {
+    if (ended) return;
+    const infos = all.filter((info) => info.kind === "mutex" && !info.broken);
+    const look = looks(infos);
+    shown.dress(infos, look);
+    form.append(questionForm(question, infos, look, () => stale.classList.add("seen")),
+      h("div", { class: "compare-run" }, h("div", { class: "toolbar" }, run, stale), work.element));
+    compare();
+  }).catch((error) => {
+    clear(form);
+    form.append(complaint(error));
+  });
+
+  return () => {
+    ended = true;
+    work.cancel();
+    shown.end();
+  };
 }

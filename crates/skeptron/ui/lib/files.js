@@ -18,17 +18,18 @@ export function download(name, text, type) {
  * Takes files that are dropped onto `place`; it shows while a file is over it.
  * @param {HTMLElement} place
  * @param {(file: File) => void} taken
+ * @param {AbortSignal} [signal] ends it, for a place that lives on
  */
-export function dropZone(place, taken) {
+export function dropZone(place, taken, signal) {
   let depth = 0;
   const over = (/** @type {number} */ by) => {
     depth = Math.max(0, depth + by);
     place.classList.toggle("dropping", depth > 0);
   };
   const carriesFiles = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files") ?? false;
-  place.addEventListener("dragenter", (event) => { if (carriesFiles(event)) over(1); });
-  place.addEventListener("dragleave", (event) => { if (carriesFiles(event)) over(-1); });
-  place.addEventListener("dragover", (event) => { if (carriesFiles(event)) event.preventDefault(); });
+  place.addEventListener("dragenter", (event) => { if (carriesFiles(event)) over(1); }, { signal });
+  place.addEventListener("dragleave", (event) => { if (carriesFiles(event)) over(-1); }, { signal });
+  place.addEventListener("dragover", (event) => { if (carriesFiles(event)) event.preventDefault(); }, { signal });
   place.addEventListener("drop", (event) => {
     if (!carriesFiles(event)) return;
     event.preventDefault();
@@ -36,7 +37,7 @@ export function dropZone(place, taken) {
     over(0);
     const file = event.dataTransfer?.files[0];
     if (file) taken(file);
-  });
+  }, { signal });
 }
 
 /**

@@ -1,12 +1,456 @@
-// The view `play`.
-import { h } from "../lib/dom.js";
+// The view `play`: a run that plays, and everything one can ask it and do to it.
+import { h, clear, complaint, toast } from "../lib/dom.js";
+import { getJson } from "../lib/api.js";
+import { algorithms } from "../lib/form.js";
+import { dropZone } from "../lib/files.js";
+import { sheet } from "../lib/sheet.js";
+import { colours, onTheme, prefersStill } from "../lib/theme.js";
+import { tellAbout } from "./about.js";
+import { Camera } from "./camera.js";
+import { Caption } from "./caption.js";
+import { Controls } from "./controls.js";
+import { Diagram } from "./diagram.js";
+import { exportsAndImports } from "./exports.js";
+import { cutsAt, Hand } from "./hand.js";
+import { Lamps } from "./lamps.js";
+import { legend } from "./legend.js";
+import { noted, parting, recorded, scriptOf, wished, withEntries } from "./link.js";
+import { RunModel } from "./model.js";
+import { Nodes } from "./nodes.js";
+import { Playhead } from "./playhead.js";
+import { Pointer } from "./pointer.js";
+import { Session } from "./session.js";
+import { Steps } from "./steps.js";
+import { tabs } from "./tabs.js";
+import { Topology } from "./topology.js";
+import { Transport } from "./transport.js";
+
+/** While it plays fast, the panels are renewed at most every so many milliseconds. */
+const PANEL_PAUSE = 90;
+/** Deeds that do not show as a step. */
+const SILENT = new Set(["cut", "mend", "delay"]);
+/** A run in which nothing has happened still has that many units of time to see. */
+const FEWEST_UNITS = 6;
+const RECORDED = { title: "A recorded run", summary: "It can be played, not changed. Choose options above to begin a run of your own.", notes: [] };
+const NOBODY = /** @type {import("../wire.js").RunHeader} */ ({ algorithm: "", kind: "mutex", nodes: 1, order: "any", ticks_per_unit: 1000, command: null, may_act: false, holds: false, acts: [],
+  topology: { coordinator: null, tree: null, ring: null, quorums: null, request: null, inform: null, links: null } });
 
 /**
+ * Shows the view.
  * @param {HTMLElement} root
- * @param {import("../lib/address.js").Address} _address
- * @returns {() => void}
+ * @param {import("../lib/address.js").Address} address
+ * @returns {() => void} what ends it
  */
-export function show(root, _address) {
-  root.append(h("p", { class: "notice" }, "play"));
-  return () => {};
+export function show(root, address) {
+  sheet("/ui/play/view.css");
+  const view = new PlayView(root);
+  view.begin(address.params);
+  return () => view.close();
+}
+
+/** Everything of the view, and how its parts work together. */
+class PlayView {
+  ended = new AbortController();
+  /** The run that is shown. @type {Session | null} */
+  session = null;
+  /** The run that was asked for last; it is shown once the server has made it. @type {Session | null} */
+  asked = null;
+  /** @type {import("./link.js").Source} */
+  source = { sim: { algorithm: "" } };
+  /** @type {import("../wire.js").AlgorithmInfo[]} */
+  infos = [];
+  /** @type {import("../wire.js").GalleryItem[]} */
+  gallery = [];
+  /** The deeds that belong to the source itself; null until the server has told them. @type {import("../wire.js").Act[] | null} */
+  ownActs = null;
+  /** Where to go as soon as that is known. @type {number | null} */
+  wantedAt = null;
+  /** What becomes of a deed that is under way: whether its step is shown, and whether the run plays on. @type {{ shows: boolean, plays: boolean, cut: boolean } | null} */
+  deed = null;
+  /** Whether the camera follows the present: not while the user looks elsewhere. */
+  following = true;
+  /** Whether the user has chosen what of this run is seen. */
+  touched = false;
+  /** Whether the panels lag behind the playhead. */
+  stale = false;
+  measured = false;
+  /** How many arrows one stands for in the diagram; the legend says it. */
+  stride = 1;
+  frame = 0;
+  lastFrame = 0;
+  lastPanels = 0;
+  frames = 0;
+
+  playhead = new Playhead((moved) => { if (moved) this.following = true; this.refresh(); });
+  canvas = h("canvas", { class: "play-canvas", tabindex: 0, role: "application", "data-test": "play-diagram",
+    "aria-label": "Space-time diagram. Left and right arrows step, space plays, up and down choose a node or a message, Enter opens its menu. The steps are also listed in words." });
+  /** @type {import("./diagram.js").Scene} */
+  scene = {
+    model: new RunModel(NOBODY), camera: new Camera(), position: 0, now: 0, acts: [], future: false, selected: -1, related: new Set(), stressed: -1, colour: colours(),
+    font: (pixels, weight = "400") => `${weight} ${pixels}px system-ui, sans-serif`,
+  };
+  diagram = new Diagram(this.canvas, this.scene);
+  live = h("div", { class: "play-unseen", "aria-live": "polite", "data-test": "play-live" });
+  errors = h("div", { class: "play-errors", "data-test": "play-error" });
+  legend = h("div", { class: "play-legend small", "data-test": "play-legend" });
+  about = h("div", { class: "play-about", "data-test": "play-about" });
+  bar = h("div", { class: "play-bar" });
+
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.root = root;
+    const jump = (/** @type {number} */ position) => { this.playhead.pause(); this.playhead.jump(position); };
+    const menu = (/** @type {number} */ row, /** @type {{ x: number, y: number }} */ place) => this.hand.openNode(row, place);
+    const select = (/** @type {number} */ row) => this.select(row);
+    this.hand = new Hand({
+      root, model: () => this.session?.model ?? null, position: () => this.playhead.position, now: () => this.playhead.now, acts: () => this.session?.acts ?? [],
+      act: (deed) => this.act(deed), undo: () => this.undo(), jump, hold: () => this.hold(),
+    });
+    this.pointer = new Pointer(this.diagram, {
+      redraw: () => this.schedule(), moved: () => { this.following = false; this.touched = true; this.schedule(); }, scrub: (t) => { this.playhead.pause(); this.playhead.jumpToTime(t); },
+      node: menu, message: (message, place) => this.hand.openMessage(message, place), select, say: (words) => { this.live.textContent = words; },
+    });
+    this.transport = new Transport(this.playhead, { future: (shown) => { this.scene.future = shown; this.refresh(); }, fit: () => this.fit(), zoom: (factor) => this.zoom(factor) });
+    this.caption = new Caption(jump);
+    this.lamps = new Lamps(jump);
+    this.nodes = new Nodes({ select, menu });
+    this.steps = new Steps(jump);
+    this.topology = new Topology({ select: (row) => this.select(row === this.scene.selected ? -1 : row), menu });
+    this.tabs = tabs([
+      { name: "nodes", title: "Nodes", panel: this.nodes.element }, { name: "steps", title: "Steps", panel: this.steps.element },
+      { name: "figures", title: "Figures", panel: this.lamps.figures }, { name: "hand", title: "By hand", panel: this.hand.element }, { name: "about", title: "About", panel: this.about },
+    ], () => this.panels());
+    this.files = exportsAndImports({ session: () => this.session, take: (text) => this.import(text), failed: (error) => this.complain(error) });
+    this.controls = new Controls((sim) => this.run({ sim: withEntries(sim, this.infos) }));
+    this.stage = h("div", { class: "play-stage" }, this.canvas, this.pointer.tip);
+    this.bar.append(this.controls.element, this.files.element);
+    this.#place();
+    this.#listen();
+  }
+
+  #place() {
+    const left = h("div", { class: "play-left panel" }, this.legend, this.stage, this.caption.element, this.transport.element);
+    const right = h("div", { class: "play-right" }, h("div", { class: "panel play-top" }, this.lamps.element, this.topology.element), this.tabs.element);
+    this.root.append(h("div", { class: "play", "data-test": "play" }, h("h1", { class: "play-unseen" }, "Play"), this.bar, this.errors, h("div", { class: "play-main" }, left, right), this.live));
+  }
+
+  #listen() {
+    const { signal } = this.ended;
+    document.addEventListener("keydown", (event) => this.#key(event), { signal });
+    const sized = new ResizeObserver(() => {
+      this.diagram.resize(this.stage.clientWidth, this.stage.clientHeight);
+      if (!this.touched) this.#open();
+      this.draw();
+      this.panels();
+    });
+    sized.observe(this.stage);
+    const unthemed = onTheme(() => { this.scene.colour = colours(); this.schedule(); });
+    signal.addEventListener("abort", () => { sized.disconnect(); unthemed(); cancelAnimationFrame(this.frame); });
+    dropZone(this.root, (file) => this.files.read(file), signal);
+  }
+
+  /** @param {URLSearchParams} params */
+  async begin(params) {
+    try {
+      [this.infos, this.gallery] = await Promise.all([algorithms(), getJson("/lab/scenarios", this.ended.signal)]);
+      this.controls.infos = this.infos;
+      const wish = await wished(params, this.gallery, this.infos);
+      this.scene.selected = wish.selected;
+      this.scene.future = this.transport.future.checked = wish.future;
+      this.run(wish.source, wish.acts, wish.at);
+    } catch (error) {
+      if (!this.ended.signal.aborted) this.complain(error);
+    }
+  }
+
+  close() {
+    this.asked?.close();
+    this.session?.close();
+    this.ended.abort();
+  }
+
+  /**
+   * Runs something else. What is shown stays until the server has made it: if it refuses, nothing is lost.
+   * @param {import("./link.js").Source} source
+   * @param {import("../wire.js").Act[]} [acts]
+   * @param {number | null} [at]
+   */
+  run(source, acts, at = null) {
+    if (this.asked !== this.session) this.asked?.close();
+    clear(this.errors);
+    performance.mark("lab:asked");
+    if ("sim" in source) this.controls.show(source.sim, source.sim.nodes ?? this.scene.model.header.nodes);
+    const request = "sim" in source ? { sim: source.sim, acts } : "scenario" in source ? { scenario: source.scenario, acts } : { trace: source.trace };
+    const session = new Session({
+      opened: (model) => {
+        if (this.session !== session) this.session?.close();
+        this.session = session;
+        this.source = source;
+        this.ownActs = acts ? null : model.header.acts;
+        this.wantedAt = at;
+        this.#opened(model);
+      },
+      grown: () => this.#grown(),
+      cut: (from) => this.#cut(from),
+      ended: () => this.#runEnded(),
+      informed: () => this.panels(),
+      failed: (error) => { if (session === this.session || session === this.asked) this.complain(error); },
+    });
+    this.asked = session;
+    session.open(request);
+  }
+
+  /** @param {RunModel} model */
+  #opened(model) {
+    const { scene, playhead } = this;
+    scene.model = model;
+    scene.camera.rows = model.header.nodes;
+    scene.stressed = -1;
+    if (scene.selected >= model.header.nodes) scene.selected = -1;
+    this.touched = false;
+    this.measured = false;
+    this.deed = null;
+    playhead.pause();
+    playhead.model = model;
+    playhead.jump(0);
+    const info = this.infos.find((info) => info.name === model.header.algorithm);
+    this.nodes.describe(info);
+    this.topology.lay(model.header, info);
+    tellAbout(this.about, info);
+    this.caption.tell("scenario" in this.source ? this.#item(this.source.scenario) : "trace" in this.source ? RECORDED : undefined);
+    this.#showOptions(model.header).catch((error) => this.complain(error));
+    this.select(scene.selected);
+    if (this.wantedAt === null && !prefersStill()) playhead.play();
+  }
+
+  /** @param {import("../wire.js").RunHeader} header */
+  async #showOptions(header) {
+    const { source } = this;
+    const { sim, acts } = "sim" in source ? { sim: source.sim, acts: [] } : await scriptOf("scenario" in source ? this.#item(source.scenario) : undefined, header);
+    if (source !== this.source) return;
+    this.ownActs ??= acts;
+    this.controls.show(sim, header.nodes);
+    this.refresh();
+  }
+
+  /** @param {string} name */
+  #item(name) {
+    return this.gallery.find((item) => item.name === name);
+  }
+
+  #grown() {
+    const { model } = this.scene;
+    this.scene.camera.end = Math.max(model.lastT, FEWEST_UNITS * model.header.ticks_per_unit);
+    if (this.deed?.cut && model.length > this.playhead.position) this.#showDeed();
+    this.steps.renew();
+    this.refresh();
+  }
+
+  /** @param {number} from */
+  #cut(from) {
+    this.steps.renew();
+    this.scene.stressed = -1;
+    if (this.deed) this.deed.cut = true;
+    if (this.playhead.position > from) this.playhead.jump(from);
+    this.refresh();
+  }
+
+  #runEnded() {
+    const { model, camera } = this.scene;
+    camera.end = Math.max(model.lastT, FEWEST_UNITS * model.header.ticks_per_unit);
+    if (!this.touched) this.#open();
+    if (this.deed?.cut) this.#showDeed();
+    if (this.wantedAt !== null) this.playhead.jump(this.wantedAt);
+    // Where another history begins may lie within one of its steps.
+    else if (model.roundUp(this.playhead.position) !== this.playhead.position) this.playhead.jump(this.playhead.position);
+    else if (prefersStill() && !this.session?.acts.length && this.playhead.position === 0) this.playhead.jump(model.length);
+    this.wantedAt = null;
+    this.lamps.measure(model.end, this.infos.find((info) => info.name === model.header.algorithm));
+    this.files.show();
+    this.draw();
+    if (!this.measured) performance.measure("lab:load", "lab:asked");
+    this.measured = true;
+    this.refresh();
+  }
+
+  /** Chooses what is seen of a run that is new. */
+  #open() {
+    const { model, camera } = this.scene;
+    if (!model.end || camera.width === 0) return;
+    camera.open(model.header.ticks_per_unit);
+  }
+
+  /** Shows what a deed did, once that is known. */
+  #showDeed() {
+    const { deed, playhead } = this;
+    this.deed = null;
+    if (!deed) return;
+    if (deed.shows && !playhead.atEnd) playhead.step(1);
+    if (deed.plays && !prefersStill()) playhead.play();
+  }
+
+  /** @param {import("../wire.js").Deed} deed */
+  async act(deed) {
+    const { playhead, session } = this;
+    if (!session) return;
+    // At the end nothing goes on by itself: what a deed brings about is then what one wants to see.
+    this.deed = { shows: !SILENT.has(deed.do), plays: playhead.playing || playhead.atEnd, cut: false };
+    playhead.pause();
+    clear(this.errors);
+    try {
+      await session.act(deed, playhead.position, playhead.now);
+    } catch (error) {
+      this.deed = null;
+      this.complain(error);
+    }
+    this.refresh();
+  }
+
+  async undo() {
+    this.playhead.pause();
+    try {
+      await this.session?.undo();
+      toast("The last thing done by hand is undone.");
+    } catch (error) {
+      this.complain(error);
+    }
+    this.refresh();
+  }
+
+  /** Stops the play while something is chosen; what is returned lets it go on. */
+  hold() {
+    const { playing } = this.playhead;
+    const focused = document.activeElement;
+    this.playhead.pause();
+    return () => {
+      const back = focused instanceof HTMLElement && focused.isConnected && focused !== document.body ? focused : this.canvas;
+      back.focus({ preventScroll: true });
+      if (!playing) return;
+      if (this.deed) this.deed.plays = true;
+      else this.playhead.play();
+    };
+  }
+
+  /** @param {string} text */
+  async import(text) {
+    try {
+      this.run(await recorded(text));
+    } catch (error) {
+      this.complain(error);
+    }
+  }
+
+  /** @param {unknown} error */
+  complain(error) {
+    clear(this.errors);
+    this.errors.append(complaint(error));
+  }
+
+  /** @param {number} row */
+  select(row) {
+    const { scene } = this;
+    const { topology } = scene.model.header;
+    scene.selected = row;
+    const members = row < 0 ? [] : (topology.quorums?.[row] ?? topology.request?.[row] ?? []);
+    scene.related = new Set(members.map((node) => node - 1).filter((other) => other !== row));
+    this.refresh();
+  }
+
+  fit() {
+    this.scene.camera.fit();
+    this.following = false;
+    this.touched = true;
+    this.schedule();
+  }
+
+  /** @param {number} factor */
+  zoom(factor) {
+    const { camera, now } = this.scene;
+    const x = camera.x(now);
+    this.touched = true;
+    camera.zoom(x > 0 && x < camera.width ? x : camera.width / 2, factor);
+    this.schedule();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const { target } = event;
+    if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement) return;
+    const onButton = target instanceof Element && target.closest("button, summary, a") !== null;
+    const deed = { " ": () => this.transport.toggle(), ArrowRight: () => this.playhead.step(1), ArrowLeft: () => this.playhead.step(-1),
+      Home: () => { this.playhead.pause(); this.playhead.jump(0); }, End: () => { this.playhead.pause(); this.playhead.jump(Infinity); },
+      "+": () => this.zoom(1.4), "=": () => this.zoom(1.4), "-": () => this.zoom(1 / 1.4), 0: () => this.fit() }[event.key];
+    if (!deed || (onButton && event.key === " ")) return;
+    event.preventDefault();
+    deed();
+  }
+
+  /** Shows the present again, soon. */
+  refresh() {
+    this.stale = true;
+    this.schedule();
+  }
+
+  schedule() {
+    if (this.frame || this.ended.signal.aborted) return;
+    this.frame = requestAnimationFrame((time) => this.#tick(time));
+  }
+
+  /** @param {number} time */
+  #tick(time) {
+    this.frame = 0;
+    const seconds = this.lastFrame ? (time - this.lastFrame) / 1000 : 0;
+    this.lastFrame = this.playhead.playing ? time : 0;
+    this.playhead.advance(seconds);
+    this.draw();
+    if (this.stale && (!this.playhead.playing || time - this.lastPanels > PANEL_PAUSE)) {
+      this.lastPanels = time;
+      this.panels();
+    }
+    if (this.playhead.playing) this.schedule();
+  }
+
+  /** Draws what moves. */
+  draw() {
+    const { scene, playhead } = this;
+    scene.position = playhead.position;
+    scene.now = playhead.now;
+    scene.acts = this.session?.acts ?? [];
+    if (this.following) scene.camera.follow(playhead.now);
+    const begun = performance.now();
+    this.diagram.draw();
+    performance.measure("lab:draw", { start: begun });
+    if (this.diagram.arrows.stride !== this.stride) this.refresh();
+    this.stride = this.diagram.arrows.stride;
+    // The browser keeps every measure: without this a long play would fill its memory.
+    if (++this.frames % 2000 === 0) performance.clearMeasures("lab:draw");
+    if (!playhead.playing || !prefersStill()) this.topology.fly(scene.model, scene.position, scene.now);
+  }
+
+  /** Renews what says in words and numbers where the run is. */
+  panels() {
+    const { session, scene, playhead } = this;
+    const { model } = scene;
+    if (!session?.model || this.ended.signal.aborted) return;
+    this.stale = false;
+    const { position } = playhead;
+    const states = session.statesAt(position);
+    const step = model.stepsBefore(position) - 1;
+    const before = step >= 0 ? session.statesAt(model.steps[step]) : null;
+    this.transport.show();
+    const parts = parting(session.acts, this.ownActs ?? session.acts);
+    this.caption.until = parts;
+    this.caption.show(model, position);
+    this.lamps.show(model, position);
+    legend(this.legend, model, this.diagram.arrows.stride, session.acts.length > 0);
+    this.topology.show(model, position, states, scene.selected, scene.related);
+    this.topology.tellCuts(cutsAt(session.acts, position));
+    if (this.tabs.shown() === "nodes") this.nodes.show(model, position, states, before, scene.selected);
+    if (this.tabs.shown() === "steps") this.steps.show(model, position);
+    if (this.tabs.shown() === "hand") this.hand.show();
+    if (!playhead.playing) this.live.textContent = this.caption.words.textContent;
+    // A link that carries a whole recorded run is long: it is written when the play rests.
+    if (this.wantedAt === null && this.ownActs && !("trace" in this.source && playhead.playing)) noted(this.source, { acts: parts === Infinity ? null : session.acts, at: position, selected: scene.selected, future: scene.future });
+  }
 }

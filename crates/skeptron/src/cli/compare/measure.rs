@@ -98,6 +98,12 @@ impl Figure {
         Figure::LoadBalance,
     ];
 
+    /// Those of which something is claimed.
+    pub(super) const CLAIMED: &'static [Figure] = Self::ALL.split_at(8).0;
+
+    /// Those that tell how evenly time and work are shared.
+    pub(super) const SHARED: &'static [Figure] = Self::ALL.split_at(8).1;
+
     /// What it is called in CSV and JSON.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -126,10 +132,7 @@ impl Figure {
             Figure::ClientDelayFirst => Some(claims.client_first),
             Figure::ClientDelayAgain => Some(claims.client_again),
             Figure::SyncDelay => Some(claims.sync_delay),
-            Figure::Throughput
-            | Figure::Jain
-            | Figure::LongestBypass
-            | Figure::LoadBalance => None,
+            Figure::Throughput | Figure::Jain | Figure::LongestBypass | Figure::LoadBalance => None,
         }
     }
 

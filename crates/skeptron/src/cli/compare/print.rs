@@ -27,17 +27,15 @@ pub(super) fn table(
         "\nagain",
         "sync\ndelay",
         "through-\nput",
-        "fair-\nness",
-        "by-\npass",
-        "load",
     ]);
     for info in algorithms {
         let mut cells = vec![info.name.to_string(), "claim".into()];
-        cells.extend(Figure::ALL.iter().map(|figure| figure.claim(info).map_or("–".into(), brief)));
+        let claims = Figure::CLAIMED.iter();
+        cells.extend(claims.map(|figure| figure.claim(info).map_or("–".into(), brief)));
         table.add_row(cells);
         for &n in nodes {
             let mut cells = vec![String::new(), n.to_string()];
-            cells.extend(Figure::ALL.iter().map(|&figure| cell(rows, info, n, figure)));
+            cells.extend(Figure::CLAIMED.iter().map(|&figure| cell(rows, info, n, figure)));
             table.add_row(cells);
         }
     }
@@ -45,13 +43,12 @@ pub(super) fn table(
     writeln!(
         out,
         "Messages per entry; delays from request to entry and, synchronisation delay, from exit to next entry, in units of\n\
-         the message latency; throughput in entries per unit, by law 1/(sync delay + section). Fairness is\n\
-         Jain's index over the entries of each node (1 is even), bypass the most entries of others during one wait, load\n\
-         the messages of the busiest node over the mean of all. Of a lone requester's first\n\
+         the message latency; throughput in entries per unit, by law 1/(sync delay + section). Of a lone requester's first\n\
          entry and when it enters again, with one uniformly chosen requester at a time (100 units apart, in which the\n\
          token of token-ring goes on circulating), and saturated. Against the published formula: = equal, ≈ within 2 % or\n\
          the interval, with the deviation, ✓ within its bounds, ✗ outside. `skeptron list` explains the letters."
     )?;
+    shares(algorithms, nodes, rows, out)?;
     let missed: Vec<&Row> = rows.iter().filter(|row| row.judged.holds == Some(false)).collect();
     for row in missed {
         if let (Some(claim), Some(measured)) = (&row.judged.claim, row.judged.measured) {
@@ -69,6 +66,30 @@ pub(super) fn table(
         }
     }
     Ok(())
+}
+
+/// How evenly time and work are shared: one line per algorithm and N.
+fn shares(
+    algorithms: &[&Info],
+    nodes: &[usize],
+    rows: &[Row],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut table = new_table(["saturated", "N", "fairness", "bypass", "load"]);
+    for info in algorithms {
+        for (place, &n) in nodes.iter().enumerate() {
+            let name = if place == 0 { info.name } else { "" };
+            let mut cells = vec![name.to_string(), n.to_string()];
+            cells.extend(Figure::SHARED.iter().map(|&figure| cell(rows, info, n, figure)));
+            table.add_row(cells);
+        }
+    }
+    writeln!(out, "\n{table}")?;
+    writeln!(
+        out,
+        "Fairness is Jain's index over the entries of each node (1 is even), bypass the most entries of others during one\n\
+         wait, load the messages of the busiest node over the mean of all."
+    )
 }
 
 fn cell(rows: &[Row], info: &Info, nodes: usize, figure: Figure) -> String {

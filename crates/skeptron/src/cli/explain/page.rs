@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use skeptron_core::Claim;
 use skeptron_core::catalogue::{
-    Algorithm, Breaks, Claims, ElectionInfo, Entry, Info, Layout, Order,
+    Algorithm, Breaks, Claims, ElectionInfo, Entry, Info, Layout, Order, Variable,
 };
 
 use super::list;
@@ -110,6 +110,11 @@ impl Page {
         for (number, rule) in info.rules.iter().enumerate() {
             page.line(&format!("{}. {rule}", number + 1));
         }
+        page.line("\n## Variables\n");
+        page.line("| in the paper | says |\n|---|---|");
+        for Variable { symbol, meaning, .. } in info.variables {
+            page.line(&format!("| {symbol} | {meaning} |"));
+        }
         page
     }
 
@@ -145,7 +150,7 @@ impl Page {
 }
 
 /// What can happen if that property is violated.
-fn cost(breaks: Breaks) -> &'static str {
+pub(crate) fn cost(breaks: Breaks) -> &'static str {
     match breaks {
         Breaks::Safety => "two nodes can be inside at once",
         Breaks::Liveness => "somebody can wait for ever",

@@ -21,6 +21,8 @@ pub(super) struct Configured {
     pub(super) node: Config,
     /// Its API.
     pub(super) api: ApiConfig,
+    /// Whether that serves the page, too.
+    pub(super) lab: bool,
     /// How long it waits for holders when it is told to end.
     pub(super) grace: Duration,
     /// Which logs it writes.
@@ -41,6 +43,7 @@ impl Configured {
         let level = settings.text("log.level").unwrap_or_default();
         let configured = Configured {
             api: api(settings, identity.as_ref())?,
+            lab: settings.switch("api.lab")?,
             node: Config {
                 cluster: settings.text("cluster").unwrap_or_default().to_string(),
                 node,
@@ -155,6 +158,7 @@ fn plan<'a>(
         arbitration: value("arbitration").map(str::to_string),
         ring: None,
         graph: settings.layout(value("graph")),
+        clocks: None,
     };
     plans::plan(value("algorithm").unwrap_or(Plan::DEFAULT), &system, nodes)
 }

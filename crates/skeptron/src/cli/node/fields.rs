@@ -172,6 +172,12 @@ fn api() -> Vec<Field> {
         field("api.ttl_longest", Time, written(longest), "The longest TTL of a session"),
         field("api.sessions", Number, api.sessions, "Sessions at most"),
         field("api.connections", Number, api.connections, "Connections of clients at most"),
+        field(
+            "api.lab",
+            Switch,
+            true,
+            "Whether the web page that shows the cluster is served there, too, at `/`",
+        ),
     ]
 }
 

@@ -40,9 +40,7 @@ impl Subject {
     /// If they are no quorum system for another reason.
     pub(crate) fn of_file(name: &str, family: Family) -> Result<Self> {
         Ok(match family.disjoint() {
-            Some(disjoint) => {
-                Subject::Disjoint(Box::new(report::reject(name, &family, &disjoint)))
-            }
+            Some(disjoint) => Subject::Disjoint(Box::new(report::reject(name, &family, &disjoint))),
             None => Subject::System(family.system(name).with_context(|| name.to_owned())?),
         })
     }

@@ -7,7 +7,7 @@ use skeptron_core::NodeId;
 use skeptron_core::catalogue::ElectionInfo;
 use skeptron_sim::election::{Detector, Initiator, Outcome, Report, Scenario, run};
 use skeptron_sim::trace::{Ticks, Trace};
-use skeptron_sim::{Faults, Latency};
+use skeptron_sim::{Faults, Hand, Latency};
 
 use super::super::estimate::Estimate;
 use super::super::{Verdict, names, traces};
@@ -41,6 +41,7 @@ impl SimArgs {
             latency: Latency::parse(&self.latency, nodes).context("--latency")?,
             order: self.order.into(),
             faults,
+            hand: Hand::default(),
             until: time("--until", self.until.as_deref().unwrap_or(UNTIL))?,
             setup,
         };
@@ -87,7 +88,7 @@ impl SimArgs {
     ) -> Result<Verdict> {
         let files = traces::create(&self.trace)?;
         let record = self.timeline || !files.is_empty();
-        let Outcome { report, trace } = run(info, scenario, &self.options(record))?;
+        let Outcome { report, trace, .. } = run(info, scenario, &self.options(record))?;
         self.show_run(trace, files, out)?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
@@ -161,6 +162,9 @@ fn initiators(text: Option<&str>, nodes: usize, suspicious: bool) -> Result<Vec<
         None if suspicious => "all",
         None => "1",
     };
+    if text == "none" {
+        return Ok(Vec::new());
+    }
     let mut initiators = Vec::new();
     for word in text.split(',') {
         let context = || format!("--initiators {text}");

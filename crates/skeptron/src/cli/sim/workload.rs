@@ -8,12 +8,13 @@ use super::distribution;
 
 /// The workload of a system of `nodes` nodes.
 pub(super) fn parse(text: &str, think: &str, nodes: usize) -> Result<Workload> {
-    const KINDS: [&str; 6] = ["closed", "sequential", "poisson", "bursts", "hot", "file"];
+    const KINDS: [&str; 7] = ["none", "closed", "sequential", "poisson", "bursts", "hot", "file"];
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
     let think = distribution("--think", think)?;
     let numbers = |names: &str| numbers(text, rest, names);
     let context = || format!("--workload {text}");
     Ok(match kind {
+        "none" if rest.is_empty() => Workload::None,
         "closed" if rest.is_empty() => Workload::Closed { think },
         "sequential" if rest.is_empty() => Workload::Sequential { think },
         "poisson" => match numbers("RATE")?[..] {
@@ -35,7 +36,7 @@ pub(super) fn parse(text: &str, think: &str, nodes: usize) -> Result<Workload> {
         },
         "file" => Workload::List(read(rest, nodes).with_context(context)?),
         _ => bail!(
-            "--workload {text}: there is no such workload; there are closed, sequential, poisson:RATE, bursts:SIZE,EVERY, \
+            "--workload {text}: there is no such workload; there are none, closed, sequential, poisson:RATE, bursts:SIZE,EVERY, \
              hot:HOW-MANY,SHARE,RATE and file:PATH{}",
             names::did_you_mean(kind, KINDS.into_iter())
         ),

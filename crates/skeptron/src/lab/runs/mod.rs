@@ -1,38 +1,41 @@
 //! Runs: made from options, scenarios and files, kept for a while, told as they happened.
 
+mod export;
 mod figures;
 mod lamps;
 mod letters;
 mod options;
 mod play;
+mod run;
+mod states;
 mod store;
 mod stream;
 mod told;
 
 use std::sync::Arc;
 
-use anyhow::bail;
-use axum::extract::{Path, Query, State};
-use axum::http::{HeaderValue, header};
+use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
-use skeptron_sim::trace::Format;
 use tokio::sync::Semaphore;
 
 use super::assets::Page;
-use super::body::{Asked, MOST_FILE_BYTES};
+use super::body::{Asked, MOST_FILE_BYTES, Sought};
+use super::counterexamples::Counterexamples;
 use super::gallery;
 use super::refusal::Refusal;
-use super::wire::{RunMade, RunRequest};
+use super::wire::{Act, Acts, RunMade, RunRequest, StateChunk};
 use play::Score;
-use store::{Run, Store};
+use run::Run;
+use store::Store;
 
 /// What the handlers share.
 #[derive(Debug)]
 struct Theatre {
     page: Page,
+    counterexamples: Counterexamples,
     store: Store,
     /// As many runs are played at a time as there are cores.
     stages: Semaphore,
@@ -41,10 +44,17 @@ struct Theatre {
 /// The paths of runs.
 pub(super) fn router(page: Page) -> Router {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let theatre = Theatre { page, store: Store::default(), stages: Semaphore::new(cores) };
+    let theatre = Theatre {
+        page,
+        counterexamples: Counterexamples::new(),
+        store: Store::default(),
+        stages: Semaphore::new(cores),
+    };
     Router::new()
         .route("/lab/runs", post(make))
         .route("/lab/runs/{id}", get(tell))
+        .route("/lab/runs/{id}/acts", post(act).delete(undo))
+        .route("/lab/runs/{id}/states", get(states))
         .route("/lab/runs/{id}/export", get(export))
         .with_state(Arc::new(theatre))
 }
@@ -59,46 +69,61 @@ impl Theatre {
         let done = tokio::task::spawn_blocking(work).await;
         Ok(done.map_err(|error| Refusal::Broken(error.to_string()))??)
     }
+
+    /// What is to be played, and what a hand does to it.
+    async fn score(&self, asked: RunRequest) -> Result<(Score, Vec<Act>), Refusal> {
+        let acts = asked.acts;
+        match (asked.sim, asked.scenario, asked.trace) {
+            (Some(sim), None, None) => {
+                let score = self.work(|| Score::of_options(sim)).await?;
+                Ok((score, acts.unwrap_or_default()))
+            }
+            (None, Some(name), None) => self.hung(&name, acts).await,
+            (None, None, Some(text)) => {
+                let score = self.work(move || Score::of_text(&text)).await?;
+                Ok((score, acts.unwrap_or_default()))
+            }
+            _ => {
+                let told = "a run is made from exactly one of `sim`, `scenario` and `trace`";
+                Err(Refusal::Malformed(told.into()))
+            }
+        }
+    }
+
+    /// What hangs in the gallery by that name.
+    async fn hung(&self, name: &str, acts: Option<Vec<Act>>) -> Result<(Score, Vec<Act>), Refusal> {
+        if let Some(counterexample) = self.counterexamples.named(name) {
+            let search = || self.work(counterexample.search());
+            let trace = counterexample.found.get_or_try_init(search).await?;
+            return Ok((Score::Recorded(Arc::clone(trace)), acts.unwrap_or_default()));
+        }
+        let example = gallery::example(&self.page, name)?;
+        let example = example.ok_or_else(|| Refusal::NoSuchScenario(name.into()))?;
+        let score = self.work(|| Score::of_options(example.sim)).await?;
+        Ok((score, acts.unwrap_or(example.acts)))
+    }
+
+    /// Plays a run again with other acts of a hand.
+    async fn replay(&self, run: &Arc<Run>, acts: Vec<Act>) -> Result<Json<Acts>, Refusal> {
+        let again = Arc::clone(run);
+        let played = self.work(move || again.score.play(acts)).await?;
+        let acts = played.acts();
+        run.change(played);
+        Ok(Json(Acts { acts }))
+    }
 }
 
 async fn make(
     State(theatre): State<Arc<Theatre>>,
     Asked(asked): Asked<RunRequest, MOST_FILE_BYTES>,
 ) -> Result<Json<RunMade>, Refusal> {
-    let score = score(&theatre.page, asked)?;
-    let run = theatre
-        .work(move || {
-            let score = score()?;
-            let played = score.play()?;
-            Ok(Run::new(score, played))
-        })
-        .await?;
-    let id = theatre.store.keep(run)?;
+    let (score, acts) = theatre.score(asked).await?;
+    let play = move || {
+        let played = score.play(acts)?;
+        Ok(Run::new(score, played))
+    };
+    let id = theatre.store.keep(theatre.work(play).await?)?;
     Ok(Json(RunMade { id }))
-}
-
-/// How to find out what is to be run.
-fn score(
-    page: &Page,
-    asked: RunRequest,
-) -> Result<Box<dyn FnOnce() -> anyhow::Result<Score> + Send>, Refusal> {
-    Ok(match asked {
-        RunRequest { sim: Some(sim), scenario: None, trace: None, .. } => {
-            Box::new(|| Score::of_options(sim))
-        }
-        RunRequest { sim: None, scenario: Some(name), trace: None, .. } => {
-            let example = gallery::example(page, &name)?;
-            let example = example.ok_or(Refusal::NoSuchScenario(name))?;
-            Box::new(|| Score::of_options(example.sim))
-        }
-        RunRequest { sim: None, scenario: None, trace: Some(text), .. } => {
-            Box::new(move || Score::of_text(&text))
-        }
-        _ => {
-            let told = "a run is made from exactly one of `sim`, `scenario` and `trace`";
-            return Err(Refusal::Malformed(told.into()));
-        }
-    })
 }
 
 async fn tell(
@@ -108,48 +133,61 @@ async fn tell(
     Ok(stream::tell(theatre.store.find(&id)?))
 }
 
+/// Goes back to where the hand acts, and on from there in another way.
+async fn act(
+    State(theatre): State<Arc<Theatre>>,
+    Path(id): Path<String>,
+    Asked(act): Asked<Act>,
+) -> Result<Json<Acts>, Refusal> {
+    let run = theatre.store.find(&id)?;
+    let _turn = run.turn.lock().await;
+    let mut acts = run.played().acts();
+    acts.retain(|before| before.after <= act.after);
+    acts.push(act);
+    theatre.replay(&run, acts).await
+}
+
+/// Takes the last act back.
+async fn undo(
+    State(theatre): State<Arc<Theatre>>,
+    Path(id): Path<String>,
+) -> Result<Json<Acts>, Refusal> {
+    let run = theatre.store.find(&id)?;
+    let _turn = run.turn.lock().await;
+    let mut acts = run.played().acts();
+    if acts.pop().is_none() {
+        return Err(Refusal::Impossible("there is no act by hand to take back".into()));
+    }
+    theatre.replay(&run, acts).await
+}
+
 #[derive(Deserialize)]
-struct Export {
-    #[serde(default)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    chunk: usize,
+}
+
+async fn states(
+    State(theatre): State<Arc<Theatre>>,
+    Path(id): Path<String>,
+    Sought(Which { chunk }): Sought<Which>,
+) -> Result<Json<StateChunk>, Refusal> {
+    let trace = Arc::clone(&theatre.store.find(&id)?.played().trace);
+    Ok(Json(theatre.work(move || states::chunk(&trace, chunk)).await?))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
     format: String,
 }
 
 async fn export(
     State(theatre): State<Arc<Theatre>>,
     Path(id): Path<String>,
-    Query(Export { format }): Query<Export>,
+    Sought(Form { format }): Sought<Form>,
 ) -> Result<Response, Refusal> {
-    let run = theatre.store.find(&id)?;
-    let (format, extension, kind) = form(&format)?;
-    let trace = Arc::clone(&run.played().trace);
-    let name = format!("{}.{extension}", trace.header.algorithm);
-    let content = theatre
-        .work(move || {
-            let mut content = Vec::new();
-            trace.write(format, &mut content)?;
-            Ok(content)
-        })
-        .await?;
-    let disposition = HeaderValue::try_from(format!("attachment; filename=\"{name}\""))
-        .map_err(|error| Refusal::Broken(error.to_string()))?;
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
-        (header::CONTENT_DISPOSITION, disposition),
-    ];
-    Ok((headers, content).into_response())
-}
-
-/// A form in which a run is exported: its file extension, and its media type.
-fn form(name: &str) -> anyhow::Result<(Format, &'static str, &'static str)> {
-    Ok(match name {
-        "svg" => (Format::Svg, "svg", "image/svg+xml"),
-        "jsonl" => (Format::JsonLines, "jsonl", "application/jsonl"),
-        "mmd" => (Format::Mermaid, "mmd", "text/plain; charset=utf-8"),
-        "shiviz" => (Format::ShiViz, "shiviz", "text/plain; charset=utf-8"),
-        "txt" => (Format::Text, "txt", "text/plain; charset=utf-8"),
-        "perfetto" => (Format::Perfetto, "json", "application/json"),
-        _ => bail!(
-            "there is no format `{name}`; there are svg, jsonl, mmd, shiviz, txt and perfetto"
-        ),
-    })
+    let trace = Arc::clone(&theatre.store.find(&id)?.played().trace);
+    let file = theatre.work(move || export::file(&trace, &format)).await?;
+    Ok(file.into_response())
 }

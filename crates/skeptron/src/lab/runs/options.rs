@@ -22,6 +22,7 @@ pub(super) fn args(options: SimOptions) -> Result<SimArgs> {
         arbitration: options.arbitration,
         ring: options.ring,
         graph: options.graph,
+        clocks: options.clocks,
     };
     files::refuse_in_system(&system)?;
     for (option, text) in [

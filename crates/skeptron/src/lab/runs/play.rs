@@ -1,13 +1,15 @@
 //! Plays a run: simulates what the options describe, or replays what was recorded.
 
+use std::collections::BTreeSet;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
 use skeptron_core::catalogue::{Algorithm, ElectionInfo};
 use skeptron_sim::replay::replay;
-use skeptron_sim::trace::{Record, Trace};
-use skeptron_sim::{Options, election, run};
+use skeptron_sim::trace::{Record, Trace, What};
+use skeptron_sim::{Hand, Options, Scenario, election, run};
 
 use super::super::LIMITS;
 use super::lamps::{self, Watched};
@@ -16,14 +18,19 @@ use super::{figures, options, told};
 use crate::cli::names;
 use crate::cli::sim::SimArgs;
 use crate::lab::wire::{
-    AlgorithmKind, Figure, Lamp, RunEnd, RunHeader, RunReason, RunRecord, SimOptions,
+    Act, AlgorithmKind, Figure, Lamp, RunEnd, RunHeader, RunReason, RunRecord, SimOptions,
 };
 
-/// What a run is made from.
+/// What a run is made from, besides what a hand does.
 #[derive(Clone, Debug)]
 pub(super) enum Score {
-    /// Options of `skeptron sim`.
-    Sim(Box<SimArgs>),
+    /// Options of `skeptron sim`; with `holds` nobody leaves the section before a hand says so.
+    Sim {
+        /// The options.
+        args: Box<SimArgs>,
+        /// Whether sections end by hand.
+        holds: bool,
+    },
     /// What was recorded before.
     Recorded(Arc<Trace>),
 }
@@ -33,8 +40,9 @@ impl Score {
     ///
     /// # Errors
     /// If they are more than the lab allows.
-    pub(super) fn of_options(options: SimOptions) -> Result<Self> {
-        Ok(Score::Sim(Box::new(options::args(options)?)))
+    pub(super) fn of_options(mut options: SimOptions) -> Result<Self> {
+        let by_hand = options.section.take_if(|section| section == BY_HAND);
+        Ok(Score::Sim { args: Box::new(options::args(options)?), holds: by_hand.is_some() })
     }
 
     /// Of a recorded run, as the page reads it from a file.
@@ -53,32 +61,60 @@ impl Score {
         Ok(Score::Recorded(Arc::new(trace)))
     }
 
-    /// Plays it.
+    /// Plays it, with what a hand does.
     ///
     /// # Errors
     /// If it is impossible.
-    pub(super) fn play(&self) -> Result<Played> {
+    pub(super) fn play(&self, acts: Vec<Act>) -> Result<Played> {
+        ensure!(
+            acts.len() <= MOST_ACTS,
+            "{} acts by hand are too many; at most {MOST_ACTS} are possible",
+            acts.len()
+        );
         match self {
-            Score::Sim(args) => simulated(args),
+            Score::Sim { args, holds } => simulated(args, *holds, acts),
+            Score::Recorded(_) if !acts.is_empty() => {
+                bail!("this run was recorded, and nobody can act on what has happened")
+            }
             Score::Recorded(trace) => recorded(trace),
         }
     }
 }
+
+/// The length of sections that end by hand.
+const BY_HAND: &str = "hand";
+/// A run is played from its beginning for each act.
+const MOST_ACTS: usize = 1000;
 
 /// A run that was played.
 #[derive(Debug)]
 pub(super) struct Played {
     pub(super) trace: Arc<Trace>,
     letters: Letters,
-    may_act: bool,
+    bytes: usize,
+    hand: Option<ByHand>,
     reason: RunReason,
     lamps: Vec<Lamp>,
     figures: Vec<Figure>,
 }
 
+/// What a hand did to a run.
+#[derive(Debug)]
+struct ByHand {
+    holds: bool,
+    acts: Vec<Act>,
+    /// The records that are acts.
+    records: BTreeSet<usize>,
+}
+
 impl Played {
     pub(super) fn records(&self) -> &[Record] {
         &self.trace.records
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub(super) fn header(&self) -> RunHeader {
@@ -91,15 +127,22 @@ impl Played {
             ticks_per_unit: header.ticks_per_unit,
             command: header.command.clone(),
             topology: told::topology(&header.algorithm, &header.setup),
-            may_act: self.may_act,
-            holds: false,
-            acts: Vec::new(),
+            may_act: self.hand.is_some(),
+            holds: self.hand.as_ref().is_some_and(|hand| hand.holds),
+            acts: self.acts(),
         }
+    }
+
+    /// What a hand did.
+    pub(super) fn acts(&self) -> Vec<Act> {
+        self.hand.as_ref().map_or_else(Vec::new, |hand| hand.acts.clone())
     }
 
     /// Some of its records.
     pub(super) fn tell(&self, which: std::ops::Range<usize>) -> Vec<RunRecord> {
-        self.records()[which].iter().map(|record| told::record(record, &self.letters)).collect()
+        let by_hand = |index| self.hand.as_ref().is_some_and(|hand| hand.records.contains(&index));
+        let tell = |index| told::record(&self.records()[index], &self.letters, by_hand(index));
+        which.map(tell).collect()
     }
 
     pub(super) fn end(&self) -> RunEnd {
@@ -113,58 +156,85 @@ impl Played {
     }
 }
 
-fn simulated(args: &SimArgs) -> Result<Played> {
-    match names::algorithm(args.algorithm.as_deref().unwrap_or_default())? {
-        Algorithm::Election(info) => elected(args, info),
-        Algorithm::Mutex(_) => excluded(args),
-    }
+fn simulated(args: &SimArgs, holds: bool, acts: Vec<Act>) -> Result<Played> {
+    let hand = Hand { acts: acts.iter().map(act).collect::<Result<_>>()?, holds };
+    let (trace, watched, figures, acted) =
+        match names::algorithm(args.algorithm.as_deref().unwrap_or_default())? {
+            Algorithm::Election(info) => elected(args, info, hand)?,
+            Algorithm::Mutex(_) => excluded(args, hand)?,
+        };
+    let mut trace = trace.context("a recorded run has a trace")?;
+    trace.header.command = (acts.is_empty() && !holds).then(|| args.command());
+    let records = acted.into_iter().filter(|&at| at < trace.records.len()).collect();
+    Ok(Played {
+        letters: Letters::of(&trace),
+        bytes: bytes(&trace),
+        hand: Some(ByHand { holds, acts, records }),
+        reason: if watched.to_the_end { RunReason::Over } else { RunReason::Limit },
+        lamps: lamps::of(&trace.records, &[], watched),
+        figures,
+        trace: Arc::new(trace),
+    })
+}
+
+/// An act as the simulator has it: nodes are counted from 0 there.
+fn act(act: &Act) -> Result<skeptron_sim::Act> {
+    Ok(serde_json::from_value(serde_json::to_value(act)?)?)
 }
 
 /// How runs are made here.
 fn recording() -> Options {
-    Options { record: true, ..Options::default() }
+    Options { record: true, most_records: Some(LIMITS.records), ..Options::default() }
 }
 
-fn excluded(args: &SimArgs) -> Result<Played> {
+/// What comes of a simulation: what happened, what was watched, what was measured, and after how many
+/// records each act was done.
+type Simulated = (Option<Trace>, Watched, Vec<Figure>, Vec<usize>);
+
+fn excluded(args: &SimArgs, hand: Hand) -> Result<Simulated> {
     let (info, scenario) = args.scenario()?;
     options::refuse_crowd(scenario.setup.nodes())?;
+    let scenario = Scenario { hand, ..scenario };
     let outcome = run(info, &scenario, &recording())?;
-    let trace = outcome.trace.context("a recorded run has a trace")?;
     let watched = Watched {
         kind: AlgorithmKind::Mutex,
         order_claimed: info.claims.ordered && outcome.report.fairness.inversions.is_some(),
-        to_the_end: true,
+        to_the_end: !outcome.cut_short,
         simulated: true,
     };
     let figures = figures::mutex(info, &scenario, &outcome.report);
-    Ok(finished(args, trace, watched, figures))
+    Ok((outcome.trace, watched, figures, outcome.acted))
 }
 
-fn elected(args: &SimArgs, info: &'static ElectionInfo) -> Result<Played> {
+fn elected(args: &SimArgs, info: &'static ElectionInfo, hand: Hand) -> Result<Simulated> {
     let scenario = args.election(info)?;
     options::refuse_crowd(scenario.setup.nodes())?;
+    let scenario = election::Scenario { hand, ..scenario };
     let outcome = election::run(info, &scenario, &recording())?;
-    let trace = outcome.trace.context("a recorded run has a trace")?;
     let watched = Watched {
         kind: AlgorithmKind::Election,
         order_claimed: false,
-        to_the_end: true,
+        to_the_end: !outcome.cut_short,
         simulated: true,
     };
     let figures = figures::election(info, &scenario, &outcome.report);
-    Ok(finished(args, trace, watched, figures))
+    Ok((outcome.trace, watched, figures, outcome.acted))
 }
 
-fn finished(args: &SimArgs, mut trace: Trace, watched: Watched, figures: Vec<Figure>) -> Played {
-    trace.header.command = Some(args.command());
-    Played {
-        letters: Letters::of(&trace),
-        may_act: false,
-        reason: RunReason::Over,
-        lamps: lamps::of(&trace.records, &[], watched),
-        figures,
-        trace: Arc::new(trace),
+/// About how many bytes a run takes: a message may carry a counter for each node.
+fn bytes(trace: &Trace) -> usize {
+    fn parts(value: &Value) -> usize {
+        match value {
+            Value::Array(items) => 1 + items.iter().map(parts).sum::<usize>(),
+            Value::Object(fields) => 1 + fields.values().map(parts).sum::<usize>(),
+            _ => 1,
+        }
     }
+    let of_record = |record: &Record| match &record.what {
+        What::Send { message, .. } => 400 + 64 * parts(message),
+        _ => 200,
+    };
+    trace.records.iter().map(of_record).sum()
 }
 
 fn recorded(trace: &Arc<Trace>) -> Result<Played> {
@@ -173,7 +243,8 @@ fn recorded(trace: &Arc<Trace>) -> Result<Played> {
     let watched = Watched { kind, order_claimed: false, to_the_end: false, simulated: false };
     Ok(Played {
         letters: Letters::of(trace),
-        may_act: false,
+        bytes: bytes(trace),
+        hand: None,
         reason: RunReason::Over,
         lamps: lamps::of(&trace.records, &replayed.violations, watched),
         figures: figures::recorded(&replayed),

@@ -4,33 +4,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
-
-use super::play::{Played, Score};
+use super::run::Run;
 use crate::lab::refusal::Refusal;
 
 /// So many runs are kept.
 const MOST_RUNS: usize = 500;
-/// So many records are kept, of all runs together; one takes about half a kilobyte.
-const MOST_RECORDS: usize = 2_000_000;
-
-/// A run, and what became of it. Whoever looks at it holds it: then it is kept.
-#[derive(Debug)]
-pub(super) struct Run {
-    pub(super) score: Score,
-    played: watch::Sender<Arc<Played>>,
-}
-
-impl Run {
-    pub(super) fn new(score: Score, played: Played) -> Self {
-        Run { score, played: watch::Sender::new(Arc::new(played)) }
-    }
-
-    /// As it is now.
-    pub(super) fn played(&self) -> Arc<Played> {
-        Arc::clone(&self.played.borrow())
-    }
-}
+/// All of them together take about so many bytes.
+const MOST_BYTES: usize = 1 << 30;
 
 /// All runs by their names, which nobody can guess.
 #[derive(Debug, Default)]
@@ -57,13 +37,13 @@ impl Store {
         let id = skeptron_net::api::unguessable().ok_or(Refusal::NoRandomness)?;
         let id = format!("{id:032x}");
         let mut kept = self.lock();
-        kept.make_room(run.played().records().len())?;
+        kept.make_room(run.played().bytes(), MOST_RUNS, MOST_BYTES)?;
         let asked_at = kept.tick();
         kept.runs.insert(id.clone(), Place { run: Arc::new(run), asked_at });
         Ok(id)
     }
 
-    /// The run of that name.
+    /// The run of that name. Whoever holds it looks at it.
     pub(super) fn find(&self, id: &str) -> Result<Arc<Run>, Refusal> {
         let mut kept = self.lock();
         let now = kept.tick();
@@ -83,9 +63,9 @@ impl Kept {
         self.now
     }
 
-    /// Lets runs go until one more of so many records fits.
-    fn make_room(&mut self, records: usize) -> Result<(), Refusal> {
-        while self.runs.len() >= MOST_RUNS || self.records() + records > MOST_RECORDS {
+    /// Lets runs go until one more of so many bytes fits.
+    fn make_room(&mut self, more: usize, runs: usize, bytes: usize) -> Result<(), Refusal> {
+        while self.runs.len() >= runs || self.bytes() + more > bytes {
             let unseen = self.runs.iter().filter(|(_, place)| Arc::strong_count(&place.run) == 1);
             let Some((oldest, _)) = unseen.min_by_key(|(_, place)| place.asked_at) else {
                 return Err(Refusal::TooManyRuns(self.runs.len()));
@@ -96,7 +76,52 @@ impl Kept {
         Ok(())
     }
 
-    fn records(&self) -> usize {
-        self.runs.values().map(|place| place.run.played().records().len()).sum()
+    fn bytes(&self) -> usize {
+        self.runs.values().map(|place| place.run.played().bytes()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::play::Score;
+    use super::*;
+    use crate::lab::wire::SimOptions;
+
+    fn run() -> Run {
+        let options = SimOptions {
+            algorithm: "central".into(),
+            nodes: Some(2),
+            entries: Some(1),
+            ..SimOptions::default()
+        };
+        let score = Score::of_options(options).unwrap();
+        let played = score.play(Vec::new()).unwrap();
+        Run::new(score, played)
+    }
+
+    #[test]
+    fn the_run_that_nobody_asked_for_longest_goes_first() {
+        let store = Store::default();
+        let ids: Vec<String> = (0..3).map(|_| store.keep(run()).unwrap()).collect();
+        store.find(&ids[0]).unwrap();
+        let seen = store.find(&ids[1]).unwrap();
+        store.lock().make_room(1, 3, MOST_BYTES).unwrap();
+        assert!(store.find(&ids[2]).is_err());
+        store.lock().make_room(1, 2, MOST_BYTES).unwrap();
+        assert!(store.find(&ids[0]).is_err());
+        // Whatever is looked at stays, and then there is no room for more.
+        assert!(store.lock().make_room(1, 1, MOST_BYTES).is_err());
+        drop(seen);
+        store.lock().make_room(1, 1, MOST_BYTES).unwrap();
+        assert!(store.find(&ids[1]).is_err());
+    }
+
+    #[test]
+    fn bytes_are_bounded_too() {
+        let store = Store::default();
+        let ids: Vec<String> = (0..3).map(|_| store.keep(run()).unwrap()).collect();
+        let each = run().played().bytes();
+        store.lock().make_room(each, 100, 3 * each).unwrap();
+        assert!(store.find(&ids[0]).is_err() && store.find(&ids[1]).is_ok());
     }
 }

@@ -6,54 +6,81 @@ use std::sync::Arc;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
+use tokio::sync::watch;
 
-use super::store::Run;
-use crate::lab::wire::RecordBatch;
+use super::run::{Run, Version};
+use crate::lab::wire::{Cut, RecordBatch};
 
 /// So many records are told at once.
 const BATCH: usize = 500;
 
 /// The whole run; stays open for what a hand does to it.
 pub(super) fn tell(run: Arc<Run>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let reader = Reader { run, told: Told::Nothing };
+    let reader = Reader { follow: run.follow(), _run: run, number: 0, told: Told::Nothing };
     let events = stream::unfold(reader, async |mut reader| {
-        let event = reader.next().await;
+        let event = reader.next().await?;
         Some((Ok(event), reader))
     });
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
 /// How far a reader is.
+#[derive(Clone, Copy)]
 enum Told {
     Nothing,
     /// So many records.
     Records(usize),
-    Everything,
+    /// All records, so many, and how the run ends.
+    Everything(usize),
 }
 
+/// Keeps no more of a run than where it is: however slow it reads, it costs nothing.
 struct Reader {
-    run: Arc<Run>,
+    follow: watch::Receiver<Version>,
+    /// Held so that the run is kept.
+    _run: Arc<Run>,
+    /// Which version it was told of.
+    number: u64,
     told: Told,
 }
 
 impl Reader {
-    async fn next(&mut self) -> Event {
-        let played = self.run.played();
+    /// What it is told next; none when the run is gone.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            let version = self.follow.borrow_and_update().clone();
+            if let Some(event) = self.tell(&version) {
+                return Some(event);
+            }
+            self.follow.changed().await.ok()?;
+        }
+    }
+
+    fn tell(&mut self, version: &Version) -> Option<Event> {
+        let played = &version.played;
+        let all = played.records().len();
+        if let Told::Records(told) | Told::Everything(told) = self.told
+            && version.number != self.number
+        {
+            let from = version.same_as(self.number).min(told);
+            (self.number, self.told) = (version.number, Told::Records(from));
+            return Some(event("cut", &Cut { from, acts: played.acts() }));
+        }
         match self.told {
             Told::Nothing => {
-                self.told = Told::Records(0);
-                event("run", &played.header())
+                (self.number, self.told) = (version.number, Told::Records(0));
+                Some(event("run", &played.header()))
             }
-            Told::Records(from) if from < played.records().len() => {
-                let to = (from + BATCH).min(played.records().len());
+            Told::Records(from) if from < all => {
+                let to = (from + BATCH).min(all);
                 self.told = Told::Records(to);
-                event("records", &RecordBatch { from, records: played.tell(from..to) })
+                Some(event("records", &RecordBatch { from, records: played.tell(from..to) }))
             }
             Told::Records(_) => {
-                self.told = Told::Everything;
-                event("end", &played.end())
+                self.told = Told::Everything(all);
+                Some(event("end", &played.end()))
             }
-            Told::Everything => std::future::pending().await,
+            Told::Everything(_) => None,
         }
     }
 }

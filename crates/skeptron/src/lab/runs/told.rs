@@ -1,6 +1,6 @@
 //! A run as the page is told of it.
 
-use skeptron_core::catalogue::Algorithm;
+use skeptron_core::catalogue::{Algorithm, Layout};
 use skeptron_core::topology::Structure;
 use skeptron_core::{NodeId, Setup};
 use skeptron_sim::trace::{Loss, Record, What, words};
@@ -27,7 +27,6 @@ pub(super) fn kind(algorithm: &str) -> AlgorithmKind {
 
 /// How the nodes are laid out, as far as the algorithm looks at it.
 pub(super) fn topology(algorithm: &str, setup: &Setup) -> Topology {
-    use skeptron_core::catalogue::Layout;
     let layout = match Algorithm::find(algorithm) {
         Some(Algorithm::Mutex(info)) => info.layout,
         Some(Algorithm::Election(info)) => info.layout,
@@ -76,8 +75,8 @@ fn of_structure(structure: &Structure) -> Topology {
     }
 }
 
-/// One record.
-pub(super) fn record(record: &Record, letters: &Letters) -> RunRecord {
+/// One record, which may be what a hand did.
+pub(super) fn record(record: &Record, letters: &Letters, by_hand: bool) -> RunRecord {
     let ends = |id| letters.find(id).map(|letter| (letter.from, letter.to, &*letter.label));
     let mut told = RunRecord {
         t: record.t,
@@ -95,6 +94,7 @@ pub(super) fn record(record: &Record, letters: &Letters) -> RunRecord {
         epoch: None,
         cause: None,
         property: None,
+        by_hand: by_hand.then_some(true),
     };
     match &record.what {
         What::Send { id, to, label, .. } => {
@@ -130,6 +130,7 @@ fn loss(cause: Loss) -> &'static str {
         Loss::Chance => "chance",
         Loss::Partition => "partition",
         Loss::Down => "down",
+        Loss::Hand => "hand",
     }
 }
 

@@ -306,6 +306,10 @@ pub struct RunRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub property: Option<String>,
+    /// Whether a hand did it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub by_hand: Option<bool>,
 }
 
 /// What can happen: inputs, then effects.

@@ -7,8 +7,8 @@ use serde::Serialize;
 use skeptron_core::catalogue::ElectionInfo;
 use skeptron_core::election::{Case, RingOrder};
 use skeptron_core::{Claim, Figures};
-use skeptron_sim::{Options, ScenarioError};
 use skeptron_sim::election::{Report, Scenario, run};
+use skeptron_sim::{Options, ScenarioError};
 
 use super::super::super::estimate::Estimate;
 use super::super::judged::{Claimed, Judged, Standard};
@@ -137,9 +137,8 @@ impl Job {
     pub(crate) fn claims(&self) -> Vec<(Figure, Claimed)> {
         let symbols = Figures { n: self.nodes as f64, ..Figures::default() };
         let claims = [(Figure::Messages, Some(self.case.messages)), (Figure::Time, self.case.time)];
-        let claimed = |(figure, claim): (_, Option<Claim>)| {
-            Some((figure, Claimed::new(&claim?, &symbols)))
-        };
+        let claimed =
+            |(figure, claim): (_, Option<Claim>)| Some((figure, Claimed::new(&claim?, &symbols)));
         claims.into_iter().filter_map(claimed).collect()
     }
 

@@ -1,0 +1,82 @@
+//! Runs a recorded run again step by step, for whoever wants to look at the nodes meanwhile.
+
+use std::ops::ControlFlow;
+
+use skeptron_core::NodeId;
+
+use super::{Mismatch, ReplayError, Replayed, expected};
+use crate::trace::{Record, Trace};
+
+/// The nodes of a run that is run again, whatever they are for.
+pub(super) trait System {
+    /// Takes the record that stands in that line of the trace's file.
+    fn take(&mut self, line: usize, record: &Record) -> Result<(), Mismatch>;
+
+    /// What must be the next record, if a node is still at work.
+    fn due(&self) -> Option<&Record>;
+
+    /// What a node knows, in its `Debug` form; `None` if it is down.
+    fn state(&self, node: NodeId) -> Option<String>;
+
+    /// What it comes to.
+    fn end(self) -> Replayed;
+}
+
+/// Is told what a node knows: at the beginning (`None`) or since the record with that index. `None`
+/// instead of a state: it is down.
+pub type Visit<'v> = &'v mut dyn FnMut(Option<usize>, NodeId, Option<&str>) -> ControlFlow<()>;
+
+/// Runs a trace again, to its end or until `visit` has seen enough.
+pub(super) fn run_again<S: System>(
+    mut system: S,
+    trace: &Trace,
+    visit: Option<Visit>,
+) -> Result<Replayed, ReplayError> {
+    let mut watch = visit.map(|visit| Watch { visit, known: Vec::new() });
+    let records = trace.records.len();
+    let nodes = trace.header.setup.nodes();
+    if watch.as_mut().is_some_and(|watch| watch.begin(&system, nodes).is_break()) {
+        return Ok(Replayed { records, ..system.end() });
+    }
+    let at = |line, mismatch| ReplayError::Line { line, mismatch };
+    for (i, record) in trace.records.iter().enumerate() {
+        system.take(i + 2, record).map_err(|mismatch| at(i + 2, mismatch))?;
+        if watch.as_mut().is_some_and(|watch| watch.look(&system, i, record).is_break()) {
+            return Ok(Replayed { records, ..system.end() });
+        }
+    }
+    match system.due() {
+        Some(next) => Err(at(records + 2, Mismatch::End { expected: expected(next) })),
+        None => Ok(Replayed { records, ..system.end() }),
+    }
+}
+
+/// Tells of what has changed only.
+struct Watch<'v> {
+    visit: Visit<'v>,
+    /// What each node knew when that was last told.
+    known: Vec<Option<String>>,
+}
+
+impl Watch<'_> {
+    fn begin(&mut self, system: &impl System, nodes: usize) -> ControlFlow<()> {
+        self.known = NodeId::all(nodes).map(|node| system.state(node)).collect();
+        for (node, state) in NodeId::all(nodes).zip(&self.known) {
+            (self.visit)(None, node, state.as_deref())?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn look(&mut self, system: &impl System, i: usize, record: &Record) -> ControlFlow<()> {
+        if !record.what.is_input() {
+            return ControlFlow::Continue(());
+        }
+        let (node, state) = (record.node, system.state(record.node));
+        let known = &mut self.known[node.index()];
+        if *known == state {
+            return ControlFlow::Continue(());
+        }
+        *known = state;
+        (self.visit)(Some(i), node, known.as_deref())
+    }
+}

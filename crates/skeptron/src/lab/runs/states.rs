@@ -1,0 +1,101 @@
+//! What the nodes know at each step, a chunk of records at a time.
+
+use std::ops::ControlFlow;
+
+use anyhow::{Result, ensure};
+use skeptron_core::NodeId;
+use skeptron_core::catalogue::{Algorithm, Variable as Named};
+use skeptron_sim::replay::states;
+use skeptron_sim::trace::Trace;
+
+use super::told::number;
+use crate::lab::wire::{NodeState, StateChange, StateChunk, Variable};
+use crate::state::Value;
+
+/// How many records a chunk has.
+const CHUNK: usize = 256;
+
+/// What the nodes know in the chunk of that number.
+///
+/// # Errors
+/// If the run has fewer chunks.
+pub(super) fn chunk(trace: &Trace, chunk: usize) -> Result<StateChunk> {
+    let chunks = trace.records.len().div_ceil(CHUNK).max(1);
+    ensure!(chunk < chunks, "there is no chunk {chunk} of states; the run has {chunks}, from 0 on");
+    let variables = variables(&trace.header.algorithm);
+    let (from, to) = (chunk * CHUNK, (chunk + 1) * CHUNK);
+    let mut start: Vec<Option<String>> = vec![None; trace.header.setup.nodes()];
+    let mut changes = Vec::new();
+    let mut visit = |record: Option<usize>, node: NodeId, state: Option<&str>| match record {
+        Some(record) if record >= to => ControlFlow::Break(()),
+        Some(record) if record >= from => {
+            changes.push(StateChange { record, node: number(node), state: told(state, variables) });
+            ControlFlow::Continue(())
+        }
+        _ => {
+            start[node.index()] = state.map(str::to_string);
+            ControlFlow::Continue(())
+        }
+    };
+    states(trace, &mut visit)?;
+    let start = start.iter().map(|state| told(state.as_deref(), variables)).collect();
+    Ok(StateChunk { chunk, start, changes })
+}
+
+fn variables(algorithm: &str) -> &'static [Named] {
+    match Algorithm::find(algorithm) {
+        Some(Algorithm::Mutex(info)) => info.variables,
+        Some(Algorithm::Election(info)) => info.variables,
+        None => &[],
+    }
+}
+
+/// A state by its variables; none is that of a node that is down.
+fn told(state: Option<&str>, variables: &[Named]) -> NodeState {
+    let Some(state) = state else { return NodeState { up: false, vars: Vec::new() } };
+    let state = Value::read(state);
+    let variable = |named: &Named| Variable {
+        field: named.field.into(),
+        value: match state.field(named.field) {
+            Some(value) if named.symbol == "token" => presence(value),
+            Some(value) => value.written(),
+            None => NOTHING.into(),
+        },
+    };
+    NodeState { up: true, vars: variables.iter().map(variable).collect() }
+}
+
+/// What is written where there is nothing.
+const NOTHING: &str = "–";
+
+/// Whether the token is there; what it carries has names of its own.
+fn presence(token: &Value) -> String {
+    let written = token.written();
+    if [NOTHING, "no"].contains(&&*written) { written } else { "here".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VARIABLES: [Named; 4] = [
+        Named::new("phase", "state", "idle, waiting or inside"),
+        Named::new("rn", "RN", "the highest request number seen of each node"),
+        Named::new("token", "token", "the token, if it is here"),
+        Named::new("token.queue", "Q", "who is served next"),
+    ];
+
+    fn values(state: &str) -> Vec<String> {
+        told(Some(state), &VARIABLES).vars.into_iter().map(|variable| variable.value).collect()
+    }
+
+    #[test]
+    fn a_state_is_told_by_the_names_of_the_paper() {
+        let without = "Node { me: P1, phase: Waiting, rn: [1, 0], token: None }";
+        assert_eq!(values(without), ["waiting", "[1, 0]", "–", "–"]);
+        let with =
+            "Node { phase: Inside, rn: [1, 0], token: Some(Token { ln: [0, 0], queue: [P2] }) }";
+        assert_eq!(values(with), ["inside", "[1, 0]", "here", "[P2]"]);
+        assert!(!told(None, &VARIABLES).up);
+    }
+}

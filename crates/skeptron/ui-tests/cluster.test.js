@@ -1,0 +1,69 @@
+// Cluster: the real nodes of `skeptron up`, watched and tried.
+import assert from "node:assert/strict";
+import { link, part, site } from "./harness.js";
+import { faults, nameless, SIZES } from "./layout.js";
+
+const up = site("up", "--nodes", "3", "--algorithm", "suzuki-kasami");
+
+up.test("a lock is taken and given back, and everybody who watches sees it", async (open) => {
+  const [page, other] = [await open("#/cluster?lock=door"), await open("#/cluster?lock=door")];
+  await part(page, "cluster-node").selectOption("2");
+  await part(page, "cluster-acquire").click();
+  await part(page, "cluster-said").filter({ hasText: /P2 holds “door” with fence/ }).waitFor();
+  const row = part(other, "cluster-locks").getByRole("row").filter({ hasText: "door" });
+  await row.filter({ hasText: "P2" }).waitFor();
+
+  await part(page, "cluster-node").selectOption("3");
+  await part(page, "cluster-acquire").click();
+  await part(page, "cluster-said").filter({ hasText: "P3 waits" }).waitFor();
+  await row.filter({ hasText: /P2.*P3/ }).waitFor();
+
+  await part(page, "cluster-node").selectOption("2");
+  await part(page, "cluster-release").click();
+  await row.filter({ hasText: /door.*P3/ }).waitFor();
+  await part(other, "cluster-words").getByText(/PRIVILEGE/).first().waitFor({ state: "attached" });
+
+  await part(page, "cluster-node").selectOption("3");
+  await part(page, "cluster-release").click();
+  await part(other, "cluster-locks").getByText("Nobody holds or wants any lock").waitFor();
+});
+
+up.test("all nodes ask, and each gets its turn with a higher fence", async (open) => {
+  const page = await open("#/cluster?lock=turns");
+  await part(page, "cluster-all").click();
+  const seen = new Set();
+  while (seen.size < 3) {
+    const text = await part(page, "cluster-locks").innerText();
+    const holder = /turns\s+(P\d)/.exec(text)?.[1];
+    if (holder) seen.add(holder);
+    await page.waitForTimeout(60);
+  }
+  await part(page, "cluster-locks").getByText("Nobody holds or wants any lock").waitFor();
+});
+
+up.test("it is laid out well in every size, light and dark", async (open) => {
+  const page = await open("#/cluster", { still: true });
+  await part(page, "cluster-facts").filter({ hasText: "3 nodes" }).waitFor();
+  await part(page, "cluster-acquire").click();
+  await part(page, "cluster-said").filter({ hasText: "holds" }).waitFor();
+  for (const size of SIZES) {
+    await page.setViewportSize(size);
+    for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+      await page.emulateMedia({ colorScheme });
+      await page.waitForTimeout(150);
+      assert.deepEqual(await faults(page), [], `${size.width} × ${size.height}, ${colorScheme}`);
+    }
+  }
+  assert.deepEqual(await nameless(page), []);
+  await part(page, "cluster-release").click();
+});
+
+up.test("the laboratory is there as well, and a lock’s link shows that lock", async (open) => {
+  const page = await open("#/cluster");
+  await part(page, "cluster-lock").fill("elsewhere");
+  await part(page, "cluster-lock").press("Enter");
+  const again = await open(await link(page, /lock=elsewhere/));
+  assert.equal(await part(again, "cluster-lock").inputValue(), "elsewhere");
+  await again.getByRole("link", { name: "Play" }).click();
+  await part(again, "play-diagram").waitFor();
+});

@@ -1,0 +1,29 @@
+// A counterexample: a recorded run that is played, or taken along as a file.
+import { h } from "../lib/dom.js";
+import { href, pack } from "../lib/address.js";
+import { download } from "../lib/files.js";
+
+/**
+ * The address that plays a recorded run from its first step.
+ * @param {string} trace
+ * @returns {Promise<string>}
+ */
+export async function playing(trace) {
+  return href("play", { trace: await pack(trace), at: "1" });
+}
+
+/**
+ * What can be done with a counterexample.
+ * @param {string} trace JSON Lines
+ * @param {string} name of the file
+ * @returns {HTMLElement}
+ */
+export function counterexample(trace, name) {
+  const open = h("a", { class: "button", "data-test": "open-in-play" }, "Open in Play");
+  playing(trace).then((address) => open.setAttribute("href", address));
+  const save = h("button", {
+    type: "button", "data-test": "download-trace",
+    onclick: () => download(`${name}.jsonl`, trace, "application/jsonl"),
+  }, "Download .jsonl");
+  return h("span", { class: "toolbar" }, open, save);
+}

@@ -1,0 +1,15 @@
+// Style sheets of views and shared parts, loaded when they are first needed.
+
+/**
+ * Adds a style sheet to the page, once.
+ * @param {string} path as `/ui/compare/view.css`
+ */
+export function sheet(path) {
+  for (const link of document.querySelectorAll("link[rel=stylesheet]")) {
+    if (link.getAttribute("href") === path) return;
+  }
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = path;
+  document.head.append(link);
+}

@@ -1,0 +1,85 @@
+// Under the diagram: what is happening in words, and what a scenario says about it.
+import { h } from "../lib/dom.js";
+import { told } from "./words.js";
+import { inUnits } from "./units.js";
+
+/** The caption of the diagram. */
+export class Caption {
+  /** @param {(position: number) => void} jump */
+  constructor(jump) {
+    this.jump = jump;
+    this.title = h("strong", { "data-test": "play-title" });
+    this.text = h("span", { "data-test": "play-note" });
+    this.back = h("button", { type: "button", class: "icon", title: "The note before", "aria-label": "The note before", "data-test": "note-back", onclick: () => this.#go(-1) }, "‹");
+    this.next = h("button", { type: "button", class: "icon", title: "The next note", "aria-label": "The next note", "data-test": "note-next", onclick: () => this.#go(1) }, "›");
+    this.count = h("span", { class: "small muted nowrap" });
+    this.walk = h("div", { class: "play-note-walk" }, this.back, this.count, this.next);
+    this.note = h("div", { class: "notice play-note", hidden: true },
+      h("div", { class: "play-note-text" }, this.title, " ", this.text), this.walk);
+    this.words = h("span", { "data-test": "play-told" });
+    this.time = h("span", { class: "mono play-time" });
+    this.line = h("div", { class: "play-told" }, this.time, this.words);
+    this.element = h("div", { class: "play-caption" }, this.note, this.line);
+    /** @type {{ at: number, text: string }[]} */
+    this.notes = [];
+    this.summary = "";
+    this.position = 0;
+    /** From where on the notes no longer fit: another history begins there. */
+    this.until = Infinity;
+  }
+
+  /**
+   * Takes the notes of a scenario, or none.
+   * @param {Pick<import("../wire.js").GalleryItem, "title" | "summary" | "notes"> | undefined} item
+   */
+  tell(item) {
+    this.note.hidden = !item;
+    this.title.textContent = item ? `${item.title}.` : "";
+    this.summary = item?.summary ?? "";
+    this.notes = (item?.notes ?? []).toSorted((a, b) => a.at - b.at);
+    this.walk.hidden = this.notes.length === 0;
+    this.until = Infinity;
+  }
+
+  /**
+   * @param {import("./model.js").RunModel} model
+   * @param {number} position
+   */
+  show(model, position) {
+    this.position = position;
+    const words = `${told(model, position)}${atRest(model, position)}`;
+    if (this.words.textContent !== words) this.words.textContent = words;
+    this.words.title = words;
+    this.time.textContent = `t = ${inUnits(model.timeAt(position), model.header)}`;
+    const at = this.#current();
+    const text = at >= 0 ? this.notes[at].text : this.summary;
+    const said = position > this.until ? "This is another history now: what you did by hand has changed it." : text;
+    if (this.text.textContent !== said) this.text.textContent = said;
+    this.count.textContent = this.notes.length > 0 ? `${at + 1} / ${this.notes.length}` : "";
+    this.back.disabled = at <= 0 && position === 0;
+    this.next.disabled = at + 1 >= this.notes.length;
+  }
+
+  /** Which note is shown now; -1 before the first. */
+  #current() {
+    let found = -1;
+    this.notes.forEach((note, k) => { if (note.at <= this.position) found = k; });
+    return found;
+  }
+
+  /** @param {number} by */
+  #go(by) {
+    const to = this.#current() + by;
+    this.jump(to < 0 ? 0 : (this.notes[to]?.at ?? 0));
+  }
+}
+
+/**
+ * What to do when nothing goes on by itself.
+ * @param {import("./model.js").RunModel} model
+ * @param {number} position
+ */
+function atRest(model, position) {
+  if (position < model.length || !model.end || model.end.reason !== "over" || !model.header.may_act) return "";
+  return " Nothing more happens by itself: click a node to go on.";
+}

@@ -1,0 +1,216 @@
+// The bar that chooses what is run.
+import { h, clear } from "../lib/dom.js";
+import { field, choice, entry, algorithmChoices } from "../lib/form.js";
+
+/** @typedef {import("../wire.js").SimOptions} SimOptions */
+/** @typedef {import("../wire.js").AlgorithmInfo} AlgorithmInfo */
+/** @typedef {Exclude<{ [K in keyof SimOptions]-?: NonNullable<SimOptions[K]> extends string ? K : never }[keyof SimOptions], "algorithm">} TextOption */
+/** The first preset is what the server takes if nothing is said. */
+/** @typedef {{ label: string, presets: [string, string][], hint: string }} Choice */
+
+/** What a layout can be; what is not among these is written by hand. */
+const LAYOUTS = /** @type {Record<string, Choice & { option: TextOption }>} */ ({
+  coordinator: { option: "coordinator", label: "Coordinator", presets: [["P1", "P1"], ["P2", "P2"]], hint: "Who coordinates, as in P2" },
+  quorums: {
+    option: "quorum", label: "Quorums", hint: "A construction of quorums, as `--quorum` takes it",
+    presets: [["cyclic", "cyclic"], ["maekawa-13", "13-node plane"], ["fano", "Fano plane (7)"], ["projective", "projective plane"], ["grid", "grid"], ["majority", "majority"],
+      ["triangle", "triangle"], ["wall", "wall"], ["tree", "tree"], ["hierarchical", "hierarchical"], ["all", "all nodes"], ["singleton", "one node"]],
+  },
+  structure: {
+    option: "structure", label: "Structure", hint: "Whom a node asks and informs, as `--structure` takes it",
+    presets: [["maekawa", "Maekawa's"], ["sanders-4", "Sanders' four nodes"], ["lamport", "Lamport's"], ["ricart-agrawala", "Ricart–Agrawala's"], ["star", "a star"]],
+  },
+  tree: { option: "tree", label: "Tree", presets: [["balanced:2", "binary"], ["balanced:3", "ternary"], ["star", "star"], ["line", "line"], ["elected", "elected by spanning-tree"]], hint: "The tree, as `--tree` takes it" },
+  arbitration: { option: "arbitration", label: "Arbitration", presets: [["round-robin", "round robin"], ["smallest-sequence", "smallest sequence number"], ["nearest", "nearest"]], hint: "How the holder of the token chooses" },
+  ring: { option: "ring", label: "Ring", presets: [["ascending", "ascending"], ["descending", "descending"], ["random:1", "at random"]], hint: "The order of the ring, or a list like P3,P1,P2" },
+  graph: { option: "graph", label: "Network", presets: [["complete", "complete"], ["ring", "ring"], ["line", "line"], ["star", "star"], ["grid", "grid"], ["hypercube", "hypercube"]], hint: "Who is linked to whom" },
+});
+
+const LATENCY = { label: "Latency", hint: "How long a message takes, in units: 1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, three-dc", presets: /** @type {[string, string][]} */ ([["1", "always 1"], ["uniform:0.5..1.5", "0.5 to 1.5"], ["exp:1", "exponential, mean 1"], ["pareto:0.5,1.5", "heavy tail"], ["three-dc", "three data centres"]]) };
+const WORKLOAD = { label: "Who asks when", hint: "When nodes ask for the section; by hand, nobody does before you click a node", presets: /** @type {[string, string][]} */ ([["closed", "everybody, always"], ["none", "nobody: by hand"], ["sequential", "one at a time"], ["poisson:0.1", "now and then"], ["bursts:3,10", "in bursts of three"], ["hot:1,0.8,0.2", "one node mostly"]]) };
+const SECTION = { label: "Stay inside", hint: "How long a node stays in the critical section", presets: /** @type {[string, string][]} */ ([["1", "1 unit"], ["hand", "until I release it"], ["0.2", "0.2 units"], ["3", "3 units"], ["exp:1", "exponential, mean 1"]]) };
+const DETECTOR = { label: "Failure detector", hint: "What nodes are told of crashes", presets: /** @type {[string, string][]} */ ([["perfect:2", "tells after 2 units"], ["perfect:0.5", "tells after 0.5 units"], ["perfect:10", "tells after 10 units"], ["imperfect:2,0.05,5", "errs now and then"]]) };
+
+/** The controls of a run: shows the options, and says when the user wants others. */
+export class Controls {
+  /** @type {AlgorithmInfo[]} */
+  infos = [];
+  nodes = 0;
+
+  /** @param {(sim: SimOptions) => void} wanted */
+  constructor(wanted) {
+    this.wanted = wanted;
+    /** @type {SimOptions} */
+    this.sim = { algorithm: "" };
+    this.basic = h("div", { class: "fields play-basic" });
+    this.more = h("div", { class: "fields play-more" });
+    this.details = h("details", { class: "play-details", "data-test": "play-options" }, h("summary", {}, "More options"), this.more);
+    this.element = h("div", { class: "play-controls", "data-test": "play-controls" }, this.basic, this.details);
+  }
+
+  /**
+   * Shows these options.
+   * @param {SimOptions} sim
+   * @param {number} nodes how many nodes the run really has
+   */
+  show(sim, nodes) {
+    this.sim = { ...sim };
+    this.nodes = nodes;
+    const focus = document.activeElement instanceof HTMLElement && this.element.contains(document.activeElement) ? document.activeElement.dataset.test : undefined;
+    const info = this.infos.find((info) => info.name === sim.algorithm);
+    clear(this.basic);
+    clear(this.more);
+    this.basic.append(...this.#basics(info));
+    this.more.append(...(info?.kind === "election" ? this.#elections() : this.#requests()), ...this.#network());
+    if (focus) /** @type {HTMLElement | null} */ (this.element.querySelector(`[data-test="${focus}"]`))?.focus();
+  }
+
+  /** @param {AlgorithmInfo | undefined} info */
+  #basics(info) {
+    const algorithm = choice(algorithmChoices(this.infos), this.sim.algorithm, (name) => this.#algorithm(name), { "data-test": "play-algorithm" });
+    const nodes = entry(String(this.sim.nodes ?? this.nodes), (value) => this.#number("nodes", value), { type: "number", min: 1, max: 1000, "data-test": "play-nodes" });
+    nodes.classList.add("play-narrow");
+    const parts = [field("Algorithm", algorithm, info?.idea), field("Nodes", nodes)];
+    for (const layout of this.#layouts(info)) parts.push(this.#presets(layout, layout.option));
+    if (info?.kind !== "election") parts.push(this.#presets(WORKLOAD, "workload"), this.#presets(SECTION, "section"));
+    parts.push(this.#presets(LATENCY, "latency"));
+    return parts;
+  }
+
+  /** @param {AlgorithmInfo | undefined} info */
+  #layouts(info) {
+    const layout = info && LAYOUTS[info.layout];
+    if (!layout) return [];
+    // Of Sanders' structures only Maekawa's is made of quorums.
+    return info.layout === "structure" && (this.sim.structure ?? "maekawa") === "maekawa" ? [layout, LAYOUTS.quorums] : [layout];
+  }
+
+  #requests() {
+    return [
+      this.#text("requesters", "Who asks", "How many of the nodes, or a list like P1,P3", "all"),
+      this.#text("think", "Think", "From an exit to the next request, as in 0, 5 or exp:5", "0"),
+      this.#numeric("entries", "Entries", "After how many entries the run ends", { min: 1 }),
+      this.#text("clocks", "Clocks begin at", "Where the logical clocks of the nodes begin, as in 40,0,33", "0"),
+    ];
+  }
+
+  #elections() {
+    return [
+      this.#text("initiators", "Who calls", "all, or a list like 1,3@2.5: node 1, and node 3 at time 2.5", "as needed"),
+      this.#presets(DETECTOR, "detector"),
+      this.#text("bound", "Bound", "How long a message takes at most, as the alarms assume", "longest latency"),
+    ];
+  }
+
+  #network() {
+    const order = choice([{ value: "fifo", title: "as sent (FIFO)" }, { value: "any", title: "any order" }], this.sim.order ?? "fifo", (value) => this.#set("order", value), { "data-test": "play-order" });
+    return [
+      field("Messages arrive", order, "Whether messages between two nodes may overtake each other"),
+      this.#numeric("loss", "Loss", "Probability that a message is lost", { min: 0, max: 1, step: 0.01 }),
+      this.#numeric("duplicate", "Copies", "Probability that a message arrives twice", { min: 0, max: 1, step: 0.01 }),
+      this.#list("crash", "Crashes", "P3@5 crashes P3 at time 5; P3@5..9 restarts it at 9; several with spaces"),
+      this.#list("pause", "Pauses", "P2@5..8 lets P2 stand still; several with spaces"),
+      this.#list("partition", "Cuts", "1,2|3,4@10..20 cuts both ways, 1,2>3@10..20 one way; several with spaces"),
+      this.#seed(),
+    ];
+  }
+
+  #seed() {
+    const roll = h("button", { type: "button", class: "icon", title: "Another seed", "aria-label": "Another seed", "data-test": "play-dice",
+      onclick: () => this.#set("seed", Math.floor(Math.random() * 100_000)) }, "⚄");
+    const seed = entry(String(this.sim.seed ?? 1), (value) => this.#number("seed", value), { type: "number", min: 0, "data-test": "play-seed" });
+    seed.classList.add("play-narrow");
+    return h("div", { class: "play-seed" }, field("Seed", seed, "Determines all chance: the same seed, the same run"), roll);
+  }
+
+  /**
+   * A choice among presets, or a text of one's own.
+   * @param {Choice} what
+   * @param {TextOption} option
+   */
+  #presets({ label, presets, hint }, option) {
+    const value = this.sim[option] ?? presets[0][0];
+    if (!presets.some(([preset]) => preset === value)) return this.#own(label, hint, option, value);
+    const choices = presets.map(([value, title]) => ({ value, title }));
+    choices.push({ value: "…", title: "other …" });
+    const select = choice(choices, value, (chosen) => {
+      if (chosen === "…") {
+        const own = this.#own(label, hint, option, value);
+        holder.replaceWith(own);
+        own.querySelector("input")?.focus();
+      } else this.#set(option, chosen);
+    }, { "data-test": `play-${option}` });
+    const holder = field(label, select, hint);
+    return holder;
+  }
+
+  /**
+   * @param {string} label
+   * @param {string} hint
+   * @param {TextOption} option
+   * @param {string} value
+   */
+  #own(label, hint, option, value) {
+    const input = entry(value, (text) => this.#set(option, text), { "data-test": `play-${option}`, placeholder: "empty: default" });
+    return field(label, input, hint);
+  }
+
+  /**
+   * @param {TextOption} option
+   * @param {string} label
+   * @param {string} hint
+   * @param {string} placeholder
+   */
+  #text(option, label, hint, placeholder) {
+    const input = entry(this.sim[option] ?? "", (text) => this.#set(option, text), { placeholder, "data-test": `play-${option}` });
+    input.classList.add("play-short");
+    return field(label, input, hint);
+  }
+
+  /**
+   * @param {"entries" | "loss" | "duplicate"} option
+   * @param {string} label
+   * @param {string} hint
+   * @param {Record<string, unknown>} bounds
+   */
+  #numeric(option, label, hint, bounds) {
+    const input = entry(String(this.sim[option] ?? ""), (text) => this.#number(option, text), { type: "number", placeholder: option === "entries" ? "20" : "0", "data-test": `play-${option}`, ...bounds });
+    input.classList.add("play-narrow");
+    return field(label, input, hint);
+  }
+
+  /**
+   * @param {"crash" | "pause" | "partition"} option
+   * @param {string} label
+   * @param {string} hint
+   */
+  #list(option, label, hint) {
+    const input = entry((this.sim[option] ?? []).join(" "), (text) => this.#set(option, text.split(/\s+/).filter(Boolean)), { placeholder: "none", "data-test": `play-${option}` });
+    input.classList.add("play-short");
+    return field(label, input, hint);
+  }
+
+  /** @param {string} name */
+  #algorithm(name) {
+    // Layouts and workloads of one algorithm mean nothing to another.
+    const { nodes, latency, order, seed } = this.sim;
+    this.wanted({ algorithm: name, nodes, latency, order, seed });
+  }
+
+  /**
+   * @param {"nodes" | "entries" | "loss" | "duplicate" | "seed"} option
+   * @param {string} text
+   */
+  #number(option, text) {
+    this.#set(option, text === "" || !Number.isFinite(Number(text)) ? undefined : Number(text));
+  }
+
+  /**
+   * @param {keyof SimOptions} option
+   * @param {string | string[] | number | undefined} value
+   */
+  #set(option, value) {
+    const empty = value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
+    this.wanted({ ...this.sim, [option]: empty ? undefined : value });
+  }
+}

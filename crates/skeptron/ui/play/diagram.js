@@ -1,0 +1,343 @@
+// The space-time diagram: a line for each node, time to the right. Draws only what is in sight.
+import { Arrows } from "./arrows.js";
+import { AXIS, GUTTER } from "./camera.js";
+import { Layer } from "./layer.js";
+import { Marks } from "./marks.js";
+import { inUnits } from "./units.js";
+
+/**
+ * What the diagram shows.
+ * @typedef {object} Scene
+ * @property {import("./model.js").RunModel} model
+ * @property {import("./camera.js").Camera} camera
+ * @property {number} position
+ * @property {number} now
+ * @property {import("../wire.js").Act[]} acts what was done by hand
+ * @property {boolean} future whether what is still to come is drawn, faintly
+ * @property {number} selected row of the selected node, or -1
+ * @property {ReadonlySet<number>} related rows that belong to the selected node: its quorum
+ * @property {number} stressed message that is pointed at, or -1
+ * @property {(name: string) => string} colour
+ * @property {(pixels: number, weight?: string) => string} font
+ */
+
+/** Draws a scene on a canvas. */
+export class Diagram {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {Scene} scene
+   */
+  constructor(canvas, scene) {
+    this.canvas = canvas;
+    this.scene = scene;
+    this.arrows = new Arrows(scene);
+    this.marks = new Marks(scene);
+    this.layer = new Layer();
+    this.ink = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  }
+
+  /**
+   * Takes the size of the canvas on the page.
+   * @param {number} width
+   * @param {number} height
+   */
+  resize(width, height) {
+    const { camera } = this.scene;
+    camera.width = width;
+    camera.height = height;
+    const dots = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(width * dots);
+    this.canvas.height = Math.round(height * dots);
+    this.ink.setTransform(dots, 0, 0, dots, 0, 0);
+    camera.clamp();
+  }
+
+  draw() {
+    const { ink, scene } = this;
+    const { camera, colour } = scene;
+    if (camera.width < 40 || camera.height < 40) return;
+    ink.fillStyle = colour("panel");
+    ink.fillRect(0, 0, camera.width, camera.height);
+    this.#grid();
+    this.arrows.look();
+    ink.save();
+    ink.beginPath();
+    ink.rect(GUTTER - 8, AXIS, camera.width, camera.height - AXIS);
+    ink.clip();
+    if (this.arrows.dense) this.layer.show(this);
+    else this.drawRun(ink, 0, camera.width);
+    this.marks.drawPresent(ink);
+    if (scene.stressed >= 0) this.arrows.stress(ink, scene.stressed);
+    ink.restore();
+    this.#acts();
+    this.#present();
+    this.#names();
+  }
+
+  /**
+   * Draws what happened between two places: lines, bars, arrows and marks.
+   * @param {CanvasRenderingContext2D} ink
+   * @param {number} left
+   * @param {number} right
+   */
+  drawRun(ink, left, right) {
+    this.#lines(ink);
+    this.#bars(ink);
+    this.arrows.draw(ink, left, right);
+    this.marks.draw(ink);
+  }
+
+  /** The first and the last row in sight. @returns {[number, number]} */
+  #rows() {
+    const { camera } = this.scene;
+    const first = Math.max(0, Math.floor(camera.top / camera.rowHeight));
+    const last = Math.min(camera.rows - 1, Math.ceil((camera.top + camera.height - AXIS) / camera.rowHeight));
+    return [first, last];
+  }
+
+  #grid() {
+    const { ink } = this;
+    const { camera, colour, model, font } = this.scene;
+    const step = tick(camera.scale, model.header.ticks_per_unit);
+    ink.font = font(11);
+    ink.textAlign = "center";
+    ink.lineWidth = 1;
+    ink.strokeStyle = colour("line");
+    ink.fillStyle = colour("muted");
+    ink.beginPath();
+    const from = Math.max(0, Math.ceil(camera.t(GUTTER) / step) * step);
+    for (let t = from; camera.x(t) < camera.width; t += step) {
+      const x = Math.round(camera.x(t)) + 0.5;
+      ink.moveTo(x, AXIS - 5);
+      ink.lineTo(x, camera.height);
+      ink.fillText(inUnits(t, model.header), x, AXIS - 9);
+    }
+    ink.globalAlpha = 0.6;
+    ink.stroke();
+    ink.globalAlpha = 1;
+  }
+
+  /** @param {CanvasRenderingContext2D} ink */
+  #lines(ink) {
+    const { camera, colour, now, model, future, selected, related } = this.scene;
+    const [first, last] = this.#rows();
+    for (let row = first; row <= last; row++) {
+      if (row === selected || related.has(row)) {
+        ink.fillStyle = colour(row === selected ? "accent-soft" : "sunk");
+        ink.fillRect(GUTTER, camera.y(row) - camera.rowHeight / 2 + 1, camera.width, camera.rowHeight - 2);
+      }
+    }
+    const end = camera.x(future ? Math.max(now, model.lastT) : now);
+    ink.lineWidth = 1;
+    ink.strokeStyle = colour("strong-line");
+    ink.beginPath();
+    for (let row = first; row <= last; row++) {
+      const y = Math.round(camera.y(row)) + 0.5;
+      ink.moveTo(Math.max(0, camera.x(0)), y);
+      ink.lineTo(Math.min(camera.width, end), y);
+    }
+    ink.stroke();
+  }
+
+  /** @param {CanvasRenderingContext2D} ink */
+  #bars(ink) {
+    const [first, last] = this.#rows();
+    for (let row = first; row <= last; row++) {
+      this.#barsOf(ink, this.scene.model.bars[row], row);
+      this.#barsOf(ink, this.scene.model.pauses[row], row);
+    }
+    ink.globalAlpha = 1;
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} ink
+   * @param {import("./model.js").Bar[]} bars
+   * @param {number} row
+   */
+  #barsOf(ink, bars, row) {
+    const { camera, position, now, future } = this.scene;
+    const left = camera.t(0);
+    const right = camera.t(camera.width);
+    let drawn = -Infinity;
+    for (let k = firstEndingAfter(bars, left); k < bars.length && bars[k].t0 <= right; k++) {
+      const bar = bars[k];
+      const later = bar.from >= position;
+      if (later && !future) break;
+      const open = bar.to < 0 || bar.to >= position;
+      const x1 = Math.max(camera.x(bar.t0), -20);
+      const ends = open && !later ? now : Math.min(bar.t1, this.scene.model.lastT);
+      const x2 = Math.min(camera.x(ends), camera.width + 20);
+      // Bars that end on a pixel that is painted already cannot be seen.
+      if (x2 - drawn < 0.6 && x2 - x1 < 0.6) continue;
+      drawn = x2;
+      ink.globalAlpha = later ? 0.25 : 1;
+      this.#bar(ink, bar, row, x1, x2);
+    }
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} ink
+   * @param {import("./model.js").Bar} bar
+   * @param {number} row
+   * @param {number} x1
+   * @param {number} x2
+   */
+  #bar(ink, bar, row, x1, x2) {
+    const { camera, colour } = this.scene;
+    const y = camera.y(row);
+    const width = Math.max(1, x2 - x1);
+    const room = camera.rowHeight;
+    if (bar.kind === "down") return this.#gap(ink, x1, width, y);
+    if (bar.kind === "paused") return this.#hatch(ink, x1, width, y, room);
+    const height = Math.min(bar.kind === "inside" ? 16 : 8, room * (bar.kind === "inside" ? 0.62 : 0.36));
+    ink.fillStyle = colour(bar.kind);
+    ink.fillRect(x1, y - height / 2, width, height);
+    if (width < 6) return;
+    ink.lineWidth = 1;
+    ink.strokeStyle = colour("ink");
+    if (bar.kind === "inside") ink.strokeRect(x1 + 0.5, y - height / 2 + 0.5, width - 1, height - 1);
+    if (bar.kind === "inside" && bar.fence !== undefined && width > 26 && height > 11) this.#fence(ink, bar.fence, x1, x2, y);
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} ink
+   * @param {number} fence
+   * @param {number} x1
+   * @param {number} x2
+   * @param {number} y
+   */
+  #fence(ink, fence, x1, x2, y) {
+    const middle = (Math.max(x1, GUTTER) + Math.min(x2, this.scene.camera.width)) / 2;
+    ink.font = this.scene.font(11, "600");
+    ink.textAlign = "center";
+    ink.fillStyle = this.scene.colour("paper");
+    ink.fillText(`#${fence}`, middle, y + 4);
+  }
+
+  /**
+   * A node that is down has no line.
+   * @param {CanvasRenderingContext2D} ink
+   * @param {number} x
+   * @param {number} width
+   * @param {number} y
+   */
+  #gap(ink, x, width, y) {
+    ink.fillStyle = this.scene.colour("panel");
+    ink.fillRect(x, y - 3, width, 6);
+    ink.strokeStyle = this.scene.colour("crash");
+    ink.setLineDash([2, 6]);
+    ink.beginPath();
+    ink.moveTo(x, y);
+    ink.lineTo(x + width, y);
+    ink.stroke();
+    ink.setLineDash([]);
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} ink
+   * @param {number} x
+   * @param {number} width
+   * @param {number} y
+   * @param {number} room
+   */
+  #hatch(ink, x, width, y, room) {
+    const height = Math.min(20, room * 0.7);
+    ink.strokeStyle = this.scene.colour("muted");
+    ink.lineWidth = 1;
+    ink.beginPath();
+    for (let at = Math.max(x, 0); at < x + width && at < this.scene.camera.width; at += 7) {
+      ink.moveTo(at, y + height / 2);
+      ink.lineTo(Math.min(at + 7, x + width), y - height / 2);
+    }
+    ink.stroke();
+    ink.strokeRect(x, y - height / 2, width, height);
+  }
+
+  /** A small triangle at the axis for all that was done by hand. */
+  #acts() {
+    const { ink } = this;
+    const { camera, acts, colour, position, future } = this.scene;
+    ink.fillStyle = colour("ink");
+    ink.beginPath();
+    for (const act of acts) {
+      const x = camera.x(act.t);
+      if ((act.after > position && !future) || x < GUTTER - 8 || x > camera.width) continue;
+      ink.moveTo(x - 6, AXIS - 6);
+      ink.lineTo(x + 6, AXIS - 6);
+      ink.lineTo(x, AXIS + 3);
+    }
+    ink.fill();
+  }
+
+  #present() {
+    const { ink } = this;
+    const { camera, colour, now, font, model } = this.scene;
+    const x = Math.round(camera.x(now)) + 0.5;
+    if (x < GUTTER - 9 || x > camera.width + 9) return;
+    ink.strokeStyle = colour("accent");
+    ink.lineWidth = 2;
+    ink.beginPath();
+    ink.moveTo(x, AXIS - 4);
+    ink.lineTo(x, camera.height);
+    ink.stroke();
+    const text = inUnits(now, model.header, 2);
+    ink.font = font(11, "600");
+    const half = Math.max(14, ink.measureText(text).width / 2 + 6);
+    ink.fillStyle = colour("accent");
+    ink.beginPath();
+    ink.roundRect(x - half, 3, half * 2, AXIS - 7, 5);
+    ink.fill();
+    ink.fillStyle = colour("on-accent");
+    ink.textAlign = "center";
+    ink.fillText(text, x, AXIS - 9);
+  }
+
+  #names() {
+    const { ink } = this;
+    const { camera, colour, font, selected, related } = this.scene;
+    ink.fillStyle = colour("panel");
+    ink.fillRect(0, AXIS, GUTTER - 8, camera.height);
+    ink.fillRect(0, 0, GUTTER - 8, AXIS);
+    ink.fillStyle = colour("muted");
+    ink.font = font(11);
+    ink.textAlign = "left";
+    ink.fillText("time", 7, AXIS - 9);
+    const [first, last] = this.#rows();
+    const size = Math.min(14, camera.rowHeight * 0.8);
+    ink.textAlign = "right";
+    for (let row = first; row <= last; row++) {
+      const y = camera.y(row);
+      if (y < AXIS + 4) continue;
+      ink.font = font(size, row === selected || related.has(row) ? "700" : "500");
+      ink.fillStyle = colour(row === selected ? "accent" : "ink");
+      ink.fillText(`${related.has(row) ? "• " : ""}P${row + 1}`, GUTTER - 12, y + size * 0.36);
+    }
+  }
+}
+
+/**
+ * How many ticks apart the lines of the axis are: 1, 2 or 5 times a power of ten of a unit.
+ * @param {number} scale
+ * @param {number} unit
+ */
+function tick(scale, unit) {
+  const wanted = 70 / (scale * unit);
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  const step = [1, 2, 5, 10].find((factor) => factor * power >= wanted) ?? 10;
+  return Math.max(1, step * power * unit);
+}
+
+/**
+ * @param {import("./model.js").Bar[]} bars
+ * @param {number} t
+ */
+function firstEndingAfter(bars, t) {
+  let low = 0;
+  let high = bars.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (bars[middle].t1 < t) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,220 @@
+// What a hand can do to a run: menus of nodes and messages, cuts of the network, the list of what was done.
+import { h, clear } from "../lib/dom.js";
+import { openMenu } from "./menu.js";
+import { inUnits } from "./units.js";
+
+/** @typedef {import("../wire.js").Deed} Deed */
+/** @typedef {import("./model.js").RunModel} RunModel */
+/**
+ * What the hand knows of the view.
+ * @typedef {object} Situation
+ * @property {HTMLElement} root
+ * @property {() => RunModel | null} model
+ * @property {() => number} position
+ * @property {() => number} now
+ * @property {() => import("../wire.js").Act[]} acts
+ * @property {(deed: Deed) => void} act
+ * @property {() => void} undo
+ * @property {(position: number) => void} jump
+ * @property {() => () => void} hold stops the play while a menu is open; what it returns lets it go on
+ */
+
+/** Menus and the panel of deeds. */
+export class Hand {
+  /** @param {Situation} situation */
+  constructor(situation) {
+    this.situation = situation;
+    this.list = h("ol", { class: "play-acts", "data-test": "play-acts" });
+    this.lead = h("p", { class: "small" });
+    this.undo = h("button", { type: "button", "data-test": "play-undo", onclick: () => situation.undo() }, "Undo the last one");
+    this.cut = h("button", { type: "button", "data-test": "play-cut", onclick: () => this.#openCut() }, "Cut the network …");
+    this.mend = h("button", { type: "button", "data-test": "play-mend", onclick: () => situation.act({ do: "mend" }) }, "Mend all cuts");
+    this.element = h("div", { class: "play-hand", "data-test": "play-hand" }, this.lead,
+      h("div", { class: "toolbar" }, this.cut, this.mend, this.undo), this.list);
+  }
+
+  /** Shows what has been done. */
+  show() {
+    const { situation } = this;
+    const model = situation.model();
+    const acts = situation.acts();
+    const may = model?.header.may_act ?? false;
+    this.lead.textContent = !may && model
+      ? "This run was recorded: it can be played, not changed."
+      : acts.length === 0
+        ? "Click a node to let it ask, leave, crash or pause; click a message under way to deliver, delay, lose or copy it. What you do in the past begins another history."
+        : "What was done by hand, in order. Going back and doing something else drops what was done after.";
+    this.cut.disabled = !may;
+    this.mend.disabled = !may || cutsAt(acts, situation.position()).length === 0;
+    this.undo.disabled = !may || acts.length === 0;
+    clear(this.list);
+    if (!model) return;
+    for (const act of acts) {
+      const words = `t = ${inUnits(act.t, model.header)}: ${inWords(act, model)}`;
+      this.list.append(h("li", {}, h("button", { type: "button", class: "quiet", onclick: () => situation.jump(act.after) }, words)));
+    }
+  }
+
+  /**
+   * @param {number} row
+   * @param {{ x: number, y: number }} place
+   */
+  openNode(row, place) {
+    const model = this.situation.model();
+    if (!model) return;
+    const position = this.situation.position();
+    const node = row + 1;
+    const phase = model.phase(row, position);
+    const paused = model.isPaused(row, position);
+    const up = phase !== "down";
+    const election = model.header.kind === "election";
+    const can = (/** @type {boolean} */ possible) => possible && model.header.may_act;
+    const why = model.header.may_act ? `P${node} is ${paused ? "paused" : stateWord(phase, election)}.` : "This run was recorded.";
+    const item = (/** @type {string} */ label, /** @type {any} */ deed, /** @type {boolean} */ possible) =>
+      ({ label, test: `act-${deed}`, why, run: can(possible) ? () => this.situation.act({ do: deed, node }) : null });
+    const items = election
+      ? [item("Call an election", "call", up && !paused)]
+      : [item("Ask for the section", "request", up && !paused && phase === "idle"), item("Leave the section", "release", up && !paused && phase === "inside")];
+    items.push(item("Pause", "pause", up && !paused), item("Go on", "resume", up && paused), item("Crash", "crash", up), item("Restart", "restart", !up));
+    if (!model.header.may_act) items.length = 0;
+    this.#open(place, `P${node}, ${paused ? "paused" : stateWord(phase, election)}`, model.header.may_act ? this.#warning() : ["This run was recorded: it can be played, not changed."], items);
+  }
+
+  /**
+   * @param {number} message
+   * @param {{ x: number, y: number }} place
+   */
+  openMessage(message, place) {
+    const model = this.situation.model();
+    if (!model) return;
+    const { messages, header } = model;
+    const id = messages.id[message];
+    const flying = model.isInFlight(message, this.situation.position());
+    const can = flying && header.may_act;
+    const why = header.may_act ? "It is not under way now." : "This run was recorded.";
+    const amount = h("input", { type: "number", min: 0.1, step: 0.5, value: 2, "aria-label": "Delay in units", "data-test": "act-delay-by" });
+    const item = (/** @type {string} */ label, /** @type {string} */ test, /** @type {() => Deed} */ deed) =>
+      ({ label, test, why, run: can ? () => this.situation.act(deed()) : null });
+    const items = [
+      item("Deliver now", "act-deliver", () => ({ do: "deliver", message: id })),
+      { ...item("Delay by", "act-delay", () => ({ do: "delay", message: id, by: Math.max(1, Math.round(Number(amount.value) * header.ticks_per_unit)) })), amount },
+      item("Lose it", "act-drop", () => ({ do: "drop", message: id })),
+      item("Copy it", "act-duplicate", () => ({ do: "duplicate", message: id })),
+      { label: "Go to where it is sent", test: "go-sent", run: () => this.situation.jump(messages.sent[message] + 1) },
+    ];
+    if (messages.end[message] >= 0) items.push({ label: "Go to where it ends", test: "go-end", run: () => this.situation.jump(messages.end[message] + 1) });
+    this.#open(place, nameOf(model, message), can ? this.#warning() : [flying ? why : "It is not under way now."], items);
+  }
+
+  /** What is to be known before acting in the past. */
+  #warning() {
+    const position = this.situation.position();
+    const later = this.situation.acts().filter((act) => act.after > position).length;
+    return later > 0 ? [`This makes another history: ${later} later deed${later > 1 ? "s" : ""} will be dropped.`] : [];
+  }
+
+  /**
+   * @param {{ x: number, y: number }} place
+   * @param {string} title
+   * @param {string[]} lines
+   * @param {import("./menu.js").Item[]} items
+   */
+  #open(place, title, lines, items) {
+    openMenu(this.situation.root, place, title, lines, items, this.situation.hold());
+  }
+
+  #openCut() {
+    const model = this.situation.model();
+    if (!model) return;
+    const goOn = this.situation.hold();
+    const boxes = Array.from({ length: model.header.nodes }, (_, row) => h("input", { type: "checkbox", value: row + 1 }));
+    const oneWay = h("input", { type: "checkbox", "data-test": "cut-one-way" });
+    const error = h("p", { class: "small", role: "alert" });
+    const dialog = h("dialog", { class: "play-cut", "data-test": "cut-dialog", "aria-label": "Cut the network" },
+      h("h2", {}, "Cut the network"),
+      h("p", {}, "Choose one side. Messages between it and the others are lost until the cut is mended."),
+      h("div", { class: "play-cut-nodes" }, boxes.map((box) => h("label", { class: "tick" }, box, `P${box.value}`))),
+      h("label", { class: "tick" }, oneWay, "Only what the chosen ones send is lost"), error,
+      h("div", { class: "toolbar" },
+        h("button", { type: "button", class: "primary", "data-test": "cut-do", onclick: () => done() }, "Cut"),
+        h("button", { type: "button", onclick: () => dialog.close() }, "Cancel")));
+    const done = () => {
+      const from = boxes.filter((box) => box.checked).map((box) => Number(box.value));
+      const to = boxes.filter((box) => !box.checked).map((box) => Number(box.value));
+      if (from.length === 0 || to.length === 0) {
+        error.textContent = "Choose some of the nodes, but not all.";
+        return;
+      }
+      dialog.close();
+      this.situation.act({ do: "cut", from, to, both_ways: !oneWay.checked });
+    };
+    dialog.addEventListener("keydown", (event) => event.stopPropagation());
+    dialog.addEventListener("close", () => { dialog.remove(); goOn(); });
+    this.situation.root.append(dialog);
+    dialog.showModal();
+  }
+}
+
+/**
+ * The cuts that hold at a position.
+ * @param {import("../wire.js").Act[]} acts
+ * @param {number} position
+ * @returns {Extract<import("../wire.js").Act, { do: "cut" }>[]}
+ */
+export function cutsAt(acts, position) {
+  /** @type {Extract<import("../wire.js").Act, { do: "cut" }>[]} */
+  let cuts = [];
+  for (const act of acts) {
+    if (act.after > position) break;
+    if (act.do === "cut") cuts.push(act);
+    else if (act.do === "mend") cuts = [];
+  }
+  return cuts;
+}
+
+/**
+ * A message in words: what, from whom, to whom.
+ * @param {RunModel} model
+ * @param {number} message
+ * @returns {string}
+ */
+export function nameOf({ messages }, message) {
+  const content = messages.content[message];
+  return `${messages.labels[messages.label[message]]}${content ? ` ${content}` : ""}, P${messages.from[message] + 1} → P${messages.to[message] + 1}`;
+}
+
+/**
+ * @param {import("./model.js").Phase} phase
+ * @param {boolean} election
+ * @returns {string}
+ */
+export function stateWord(phase, election) {
+  if (phase === "inside") return election ? "leading" : "inside";
+  if (phase === "waiting") return election ? "electing" : "waiting";
+  return phase;
+}
+
+/**
+ * @param {import("../wire.js").Act} act
+ * @param {RunModel} model
+ */
+function inWords(act, model) {
+  const message = "message" in act ? model.messages.byId.get(act.message) : undefined;
+  const it = message === undefined ? "a message" : nameOf(model, message);
+  const list = (/** @type {number[]} */ nodes) => nodes.map((node) => `P${node}`).join(", ");
+  switch (act.do) {
+    case "request": return `P${act.node} asks`;
+    case "release": return `P${act.node} leaves`;
+    case "call": return `P${act.node} calls an election`;
+    case "crash": return `P${act.node} crashes`;
+    case "restart": return `P${act.node} restarts`;
+    case "pause": return `P${act.node} pauses`;
+    case "resume": return `P${act.node} goes on`;
+    case "deliver": return `${it}: delivered at once`;
+    case "drop": return `${it}: lost`;
+    case "duplicate": return `${it}: copied`;
+    case "delay": return `${it}: delayed by ${inUnits(act.by, model.header)}`;
+    case "cut": return `cut ${list(act.from)} ${act.both_ways ? "|" : ">"} ${list(act.to)}`;
+    case "mend": return "all cuts mended";
+  }
+}

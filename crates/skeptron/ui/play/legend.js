@@ -1,0 +1,28 @@
+// What the colours and bars of the diagram mean.
+import { h, clear } from "../lib/dom.js";
+
+/**
+ * Fills the legend, if it has changed.
+ * @param {HTMLElement} place
+ * @param {import("./model.js").RunModel} model
+ * @param {number} stride each how manieth arrow is drawn
+ * @param {boolean} byHand whether anything was done by hand
+ */
+export function legend(place, model, stride, byHand) {
+  const { labels } = model.messages;
+  const key = `${model.header.algorithm} ${labels.join(" ")} ${stride} ${byHand}`;
+  if (place.dataset.key === key) return;
+  place.dataset.key = key;
+  clear(place);
+  const election = model.header.kind === "election";
+  const sample = (/** @type {string} */ kind, /** @type {string} */ words) => place.append(h("span", { class: "play-key" }, h("span", { class: `play-sample ${kind}` }), words));
+  sample("waiting", election ? "electing" : "waiting");
+  sample("inside", election ? "leading" : "inside");
+  labels.forEach((label, k) => {
+    const line = h("span", { class: "play-sample arrow" }, "⟶");
+    line.style.color = `var(--series-${(k % 8) + 1})`;
+    place.append(h("span", { class: "play-key" }, line, label));
+  });
+  if (byHand) place.append(h("span", { class: "play-key" }, h("span", { class: "play-sample arrow" }, "▼"), "by hand"));
+  if (stride > 1) place.append(h("span", { class: "muted" }, `Dense: 1 of ${stride} messages is drawn. Zoom in to see all.`));
+}

@@ -1,0 +1,402 @@
+// A run as the diagram sees it: steps, messages, what each node was when. Grows as records come.
+
+/** @typedef {import("../wire.js").RunRecord} RunRecord */
+/** @typedef {import("../wire.js").RecordKind} RecordKind */
+/**
+ * A stretch of a node's line: from the record that begins it to the record that ends it (-1: none yet).
+ * @typedef {{ kind: "waiting" | "inside" | "down" | "paused", from: number, to: number, t0: number, t1: number, fence: number | undefined }} Bar
+ */
+/** @typedef {"idle" | "waiting" | "inside" | "down"} Phase */
+
+/** @type {ReadonlySet<RecordKind>} */
+const INPUTS = new Set(["request", "release", "deliver", "crash", "restart", "pause", "resume", "lose", "duplicate", "call", "suspect", "trust", "expire"]);
+
+/** @type {ReadonlySet<RecordKind>} What is drawn as a mark on a node's line. */
+const MARKED = new Set(["request", "crash", "restart", "pause", "resume", "call", "suspect", "trust", "expire", "elect", "refuse", "violation"]);
+
+export const IN_FLIGHT = 0;
+export const DELIVERED = 1;
+export const LOST = 2;
+
+/** The messages of a run, a column for each thing known of them; nodes are rows, counted from 0. */
+class Messages {
+  constructor() {
+    /** @type {number[]} */ this.id = [];
+    /** @type {number[]} */ this.from = [];
+    /** @type {number[]} */ this.to = [];
+    /** Record that sends it. @type {number[]} */ this.sent = [];
+    /** @type {number[]} */ this.sentT = [];
+    /** Record that delivers or loses it, or -1. @type {number[]} */ this.end = [];
+    /** @type {number[]} */ this.endT = [];
+    /** @type {number[]} */ this.fate = [];
+    /** Which kind of message, an index of `labels`. @type {number[]} */ this.label = [];
+    /** @type {string[]} */ this.content = [];
+    /** @type {boolean[]} */ this.copy = [];
+    /** How many messages take the same way from the same moment before it. @type {number[]} */ this.twin = [];
+    /** The last message of each way, by `from to`. @type {Map<string, number>} */ this.lastOnWay = new Map();
+    /** @type {string[]} */ this.labels = [];
+    /** @type {Map<number, number>} */ this.byId = new Map();
+    /** The longest that any message took, in ticks. */ this.longest = 0;
+  }
+
+  get count() {
+    return this.id.length;
+  }
+
+  /**
+   * @param {RunRecord} record
+   * @param {number} at
+   */
+  send(record, at) {
+    const label = record.label ?? "";
+    let kind = this.labels.indexOf(label);
+    if (kind < 0) kind = this.labels.push(label) - 1;
+    this.#add(record.message ?? -1, record.node - 1, (record.to ?? record.node) - 1, at, record.t, kind, record.content ?? "", false);
+  }
+
+  /**
+   * @param {RunRecord} record
+   * @param {number} at
+   */
+  duplicate(record, at) {
+    const of = this.byId.get(record.of ?? -1);
+    if (of === undefined) return;
+    this.#add(record.message ?? -1, this.from[of], this.to[of], at, this.sentT[of], this.label[of], this.content[of], true);
+  }
+
+  /**
+   * @param {RunRecord} record
+   * @param {number} at
+   * @param {number} fate
+   */
+  finish(record, at, fate) {
+    const message = this.byId.get(record.message ?? -1);
+    if (message === undefined) return;
+    this.end[message] = at;
+    this.endT[message] = record.t;
+    this.fate[message] = fate;
+    this.longest = Math.max(this.longest, record.t - this.sentT[message]);
+  }
+
+  /**
+   * @param {number} id
+   * @param {number} from
+   * @param {number} to
+   * @param {number} sent
+   * @param {number} t
+   * @param {number} label
+   * @param {string} content
+   * @param {boolean} copy
+   */
+  #add(id, from, to, sent, t, label, content, copy) {
+    this.byId.set(id, this.count);
+    this.id.push(id);
+    this.from.push(from);
+    this.to.push(to);
+    this.sent.push(sent);
+    this.sentT.push(t);
+    this.end.push(-1);
+    this.endT.push(-1);
+    this.fate.push(IN_FLIGHT);
+    this.label.push(label);
+    this.content.push(content);
+    this.copy.push(copy);
+    const way = `${from} ${to}`;
+    const before = this.lastOnWay.get(way);
+    this.twin.push(before !== undefined && this.sentT[before] === t ? this.twin[before] + 1 : 0);
+    this.lastOnWay.set(way, this.count - 1);
+  }
+}
+
+/** A run, as far as it is known. */
+export class RunModel {
+  /** @type {RunRecord[]} */
+  records = [];
+  /** Where each step begins. @type {number[]} */
+  steps = [];
+  messages = new Messages();
+  /** What each node was when. @type {Bar[][]} */
+  bars = [];
+  /** When each node was paused. @type {Bar[][]} */
+  pauses = [];
+  /** Records that are marks. @type {number[]} */
+  marks = [];
+  /** Records that enter or name a leader. @type {number[]} */
+  entries = [];
+  /** What the server says at the end; null while it is still telling. @type {import("../wire.js").RunEnd | null} */
+  end = null;
+
+  /** @param {import("../wire.js").RunHeader} header */
+  constructor(header) {
+    this.header = header;
+    this.#begin();
+  }
+
+  #begin() {
+    this.records = [];
+    this.steps = [];
+    this.messages = new Messages();
+    this.bars = Array.from({ length: this.header.nodes }, () => []);
+    this.pauses = Array.from({ length: this.header.nodes }, () => []);
+    this.marks = [];
+    this.entries = [];
+    this.end = null;
+  }
+
+  /** How many records there are. */
+  get length() {
+    return this.records.length;
+  }
+
+  /** When the last record happened. */
+  get lastT() {
+    return this.length > 0 ? this.records[this.length - 1].t : 0;
+  }
+
+  /**
+   * Takes what happened next.
+   * @param {import("../wire.js").RecordBatch} batch
+   */
+  take(batch) {
+    if (batch.from < this.length) this.cut(batch.from);
+    for (const record of batch.records) this.#add(record);
+  }
+
+  /**
+   * Forgets what happened from the record `from` on.
+   * @param {number} from
+   */
+  cut(from) {
+    const kept = this.records.slice(0, from);
+    this.#begin();
+    for (const record of kept) this.#add(record);
+  }
+
+  /** @param {RunRecord} record */
+  #add(record) {
+    const at = this.records.push(record) - 1;
+    if (INPUTS.has(record.kind) || at === 0) this.steps.push(at);
+    if (MARKED.has(record.kind)) this.marks.push(at);
+    this.#follow(record, at);
+  }
+
+  /**
+   * @param {RunRecord} record
+   * @param {number} at
+   */
+  #follow(record, at) {
+    const row = record.node - 1;
+    switch (record.kind) {
+      case "send": return this.messages.send(record, at);
+      case "duplicate": return this.messages.duplicate(record, at);
+      case "deliver": return this.messages.finish(record, at, DELIVERED);
+      case "lose": return this.messages.finish(record, at, LOST);
+      case "request": return this.#turn(row, "waiting", at);
+      case "call": return this.#callElection(row, at);
+      case "enter": this.entries.push(at); return this.#turn(row, "inside", at, record.fence);
+      case "elect": this.entries.push(at); return this.#turn(row, record.leader === record.node ? "inside" : "idle", at);
+      case "refuse": return this.#takeBack(row, at);
+      case "release": return this.#turn(row, "idle", at);
+      case "crash": return this.#turn(row, "down", at);
+      case "restart": return this.#turn(row, "idle", at);
+      case "pause": this.pauses[row].push(bar("paused", at, record.t)); return;
+      case "resume": return close(this.pauses[row].at(-1), at, record.t);
+    }
+  }
+
+  /**
+   * @param {number} row
+   * @param {Phase} phase
+   * @param {number} at
+   * @param {number} [fence]
+   */
+  #turn(row, phase, at, fence) {
+    const t = this.records[at].t;
+    close(this.bars[row].at(-1), at, t);
+    if (phase !== "idle") this.bars[row].push(bar(phase, at, t, fence));
+  }
+
+  /**
+   * @param {number} row
+   * @param {number} at
+   */
+  #callElection(row, at) {
+    if (this.bars[row].at(-1)?.to !== -1) this.#turn(row, "waiting", at);
+  }
+
+  /**
+   * A request or call that the node does not take has begun nothing.
+   * @param {number} row
+   * @param {number} at
+   */
+  #takeBack(row, at) {
+    const last = this.bars[row].at(-1);
+    if (last && last.kind === "waiting" && last.from === this.steps.at(-1) && last.to === -1 && last.from < at) this.bars[row].pop();
+  }
+
+  /**
+   * How many steps have begun before a position: those that are over there.
+   * @param {number} position
+   * @returns {number}
+   */
+  stepsBefore(position) {
+    return lowerBound(this.steps, position);
+  }
+
+  /**
+   * The position after a number of steps.
+   * @param {number} count
+   * @returns {number}
+   */
+  positionAfter(count) {
+    return count < this.steps.length ? (count <= 0 ? 0 : this.steps[count]) : this.length;
+  }
+
+  /**
+   * The end of the step that a position lies in.
+   * @param {number} position
+   * @returns {number}
+   */
+  roundUp(position) {
+    return this.positionAfter(this.stepsBefore(Math.min(position, this.length)));
+  }
+
+  /**
+   * When the last record before a position happened.
+   * @param {number} position
+   * @returns {number}
+   */
+  timeAt(position) {
+    return position > 0 && this.length > 0 ? this.records[Math.min(position, this.length) - 1].t : 0;
+  }
+
+  /**
+   * The position once everything up to a time has happened.
+   * @param {number} t
+   * @returns {number}
+   */
+  positionAt(t) {
+    let low = 0;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.records[middle].t <= t) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /**
+   * What a node is at a position.
+   * @param {number} row
+   * @param {number} position
+   * @returns {Phase}
+   */
+  phase(row, position) {
+    const found = covering(this.bars[row], position);
+    return found ? /** @type {Phase} */ (found.kind) : "idle";
+  }
+
+  /**
+   * Whether a node is paused at a position.
+   * @param {number} row
+   * @param {number} position
+   * @returns {boolean}
+   */
+  isPaused(row, position) {
+    return covering(this.pauses[row], position) !== null;
+  }
+
+  /**
+   * Whether a message is under way at a position.
+   * @param {number} message
+   * @param {number} position
+   * @returns {boolean}
+   */
+  isInFlight(message, position) {
+    const { sent, end } = this.messages;
+    return sent[message] < position && (end[message] < 0 || end[message] >= position);
+  }
+
+  /**
+   * The messages under way at a position, the latest first.
+   * @param {number} position
+   * @param {number} most
+   * @returns {number[]}
+   */
+  inFlight(position, most) {
+    const found = [];
+    for (let message = lowerBound(this.messages.sent, position) - 1; message >= 0 && found.length < most; message--) {
+      if (this.isInFlight(message, position)) found.push(message);
+    }
+    return found;
+  }
+
+  /**
+   * How much of its way a message has made at a time: from 0 to 1.
+   * @param {number} message
+   * @param {number} now
+   * @returns {number}
+   */
+  progress(message, now) {
+    const { sentT, endT, end } = this.messages;
+    const t0 = sentT[message];
+    const t1 = end[message] < 0 ? t0 + this.header.ticks_per_unit : endT[message];
+    return t1 <= t0 ? 1 : Math.min(1, Math.max(0, (now - t0) / (t1 - t0)));
+  }
+}
+
+/**
+ * @param {Bar["kind"]} kind
+ * @param {number} from
+ * @param {number} t0
+ * @param {number} [fence]
+ * @returns {Bar}
+ */
+function bar(kind, from, t0, fence) {
+  return { kind, from, to: -1, t0, t1: Infinity, fence };
+}
+
+/**
+ * @param {Bar | undefined} open
+ * @param {number} at
+ * @param {number} t
+ */
+function close(open, at, t) {
+  if (!open || open.to !== -1) return;
+  open.to = at;
+  open.t1 = t;
+}
+
+/**
+ * @param {Bar[]} bars
+ * @param {number} position
+ */
+function covering(bars, position) {
+  let low = 0;
+  let high = bars.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (bars[middle].from < position) low = middle + 1;
+    else high = middle;
+  }
+  const last = bars[low - 1];
+  return last && (last.to < 0 || last.to >= position) ? last : null;
+}
+
+/**
+ * How many of the sorted values are smaller than a value.
+ * @param {number[]} sorted
+ * @param {number} value
+ * @returns {number}
+ */
+export function lowerBound(sorted, value) {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
