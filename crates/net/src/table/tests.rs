@@ -37,10 +37,13 @@ impl ViewService for Decided {
     }
 }
 
+/// What is on its way from one node to another, each with its number.
+type Queue = VecDeque<(u64, Vec<u8>)>;
+
 /// First in, first out between each two nodes; otherwise in the order that the test's dice choose.
 struct Network {
     nodes: usize,
-    links: Mutex<Vec<VecDeque<(u64, Vec<u8>)>>>,
+    links: Mutex<Vec<Queue>>,
     sent: AtomicU64,
     inboxes: OnceLock<Vec<Arc<dyn Inbox>>>,
 }

@@ -16,6 +16,8 @@ const LEAST = { events: 6, time: 0.5 };
 const MOST = { events: 600, time: 600_000 };
 /** How often it is drawn where the user wants little to move. */
 const STILL = 1000;
+/** How often it is told in words at most. */
+const WORDS = 250;
 
 /**
  * @returns {{ element: HTMLElement, history: () => History, restart: (lock: string) => void, members: (numbers: number[], whole: boolean) => void, heard: (at: number) => void, connected: (yes: boolean) => void, end: () => void }}
@@ -34,7 +36,7 @@ export function diagram() {
   /** Where the right edge rests; null while it follows the present. @type {number | null} */
   let rest = null;
   let colour = colours();
-  let [drawn, drawnAt, words] = ["", 0, -1];
+  let [drawn, drawnAt, words, wordsAt] = ["", 0, -1, -Infinity];
 
   const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": "Space-time diagram of the lock's messages; the arrow keys move it, plus and minus zoom, Home shows all, End the present", "data-test": "cluster-diagram" });
   const frame = h("div", { class: "diagram-frame" }, canvas);
@@ -43,7 +45,7 @@ export function diagram() {
   const follow = h("button", { type: "button", "aria-pressed": "true", "data-test": "cluster-follow", onclick: () => setRest(rest === null ? edge() : null) }, "Following");
   const spaced = choice([{ value: "events", title: "event by event" }, { value: "time", title: "by the clock" }], spacing, (value) => respace(/** @type {import("./scale.js").Spacing} */ (value)), { "data-test": "cluster-spacing" });
   const list = h("ol", { class: "mono small words", "data-test": "cluster-words" });
-  const listed = h("details", { ontoggle: () => { words = -1; } }, h("summary", {}, "The last events in words"), list);
+  const listed = h("details", {}, h("summary", {}, "The last events in words"), list);
   const title = h("h2", {});
   const element = h("section", { class: "panel diagram-panel", "aria-label": "Live space-time diagram" },
     h("div", { class: "toolbar" }, title,
@@ -175,8 +177,8 @@ export function diagram() {
       drawn = key;
       paint(canvas, shown, colour);
     }
-    if (listed.open && words !== history.changes) {
-      words = history.changes;
+    if (words !== history.changes && performance.now() - wordsAt > WORDS) {
+      [words, wordsAt] = [history.changes, performance.now()];
       list.replaceChildren(...inWords(history, 30).map((line) => h("li", {}, line)));
     }
     hint.hidden = history.moments.length > 0;

@@ -2,6 +2,7 @@
 import { h, clear, complaint } from "../lib/dom.js";
 import { getJson, stream } from "../lib/api.js";
 import { note } from "../lib/address.js";
+import { sheet } from "../lib/sheet.js";
 import { ring } from "./ring.js";
 import { lockTable } from "./locks.js";
 import { rates } from "./rates.js";
@@ -33,8 +34,9 @@ export function show(root, address) {
       if (!ending.signal.aborted) place.append(complaint(error));
     }
   }
-  // Nothing is shown before it looks as it should.
-  root.append(h("link", { rel: "stylesheet", href: "/ui/cluster/view.css", onload: begin, onerror: begin }), place);
+  sheet("/ui/cluster/view.css");
+  root.append(place);
+  begin();
   return () => {
     ending.abort();
     end?.();
