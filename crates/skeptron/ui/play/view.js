@@ -285,7 +285,7 @@ class PlayView {
     this.deed = null;
     if (!deed) return;
     if (deed.shows && !playhead.atEnd) playhead.step(1);
-    if (deed.plays && !prefersStill()) playhead.play();
+    if (deed.plays && !playhead.atEnd && !prefersStill()) playhead.play();
   }
 
   /** @param {import("../wire.js").Deed} deed */
