@@ -17,7 +17,7 @@ const MARKED = new Set(["request", "crash", "restart", "pause", "resume", "call"
 /** How many units after the end a message would arrive that never does. */
 const NEVER_QUITE = 0.4;
 
-export const IN_FLIGHT = 0;
+const IN_FLIGHT = 0;
 export const DELIVERED = 1;
 export const LOST = 2;
 
