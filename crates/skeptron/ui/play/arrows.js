@@ -57,8 +57,7 @@ export class Arrows {
   #between(from, to) {
     const { model, position, future } = this.scene;
     const { messages } = model;
-    const earliest = from - Math.max(messages.longest, model.header.ticks_per_unit);
-    this.first = lowerBound(messages.sent, model.positionAt(earliest - 1));
+    this.first = lowerBound(messages.sent, model.positionAt(from - model.longestWay - 1));
     const latest = model.positionAt(to);
     this.last = lowerBound(messages.sent, future ? latest : Math.min(latest, position));
   }
@@ -173,7 +172,7 @@ export class Arrows {
     const { messages } = model;
     const t0 = messages.sentT[message];
     const unit = model.header.ticks_per_unit;
-    let t1 = messages.end[message] < 0 ? t0 + unit : messages.endT[message];
+    let t1 = model.arrival(message);
     let reach = 1;
     if (messages.fate[message] === LOST) {
       const arrived = model.records[messages.end[message]].cause === "down";

@@ -68,7 +68,7 @@ export class Controls {
   /** @param {AlgorithmInfo | undefined} info */
   #basics(info) {
     const algorithm = choice(algorithmChoices(this.infos), this.sim.algorithm, (name) => this.#algorithm(name), { "data-test": "play-algorithm" });
-    const nodes = entry(String(this.sim.nodes ?? this.nodes), (value) => this.#number("nodes", value), { type: "number", min: 1, max: 1000, "data-test": "play-nodes" });
+    const nodes = entry(String(this.sim.nodes ?? this.nodes), (value) => this.#number("nodes", value), { type: "number", min: 1, "data-test": "play-nodes" });
     nodes.classList.add("play-narrow");
     const parts = [field("Algorithm", algorithm, info?.idea), field("Nodes", nodes)];
     for (const layout of this.#layouts(info)) parts.push(this.#presets(layout, layout.option));

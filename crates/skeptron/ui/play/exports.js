@@ -1,6 +1,7 @@
 // Out and in: the run as a file, the command that makes it, a recorded run from a file.
-import { h, toast } from "../lib/dom.js";
+import { h, clear } from "../lib/dom.js";
 import { getText } from "../lib/api.js";
+import { commandLine } from "../lib/command.js";
 import { download, fileButton } from "../lib/files.js";
 
 const FORMATS = [
@@ -21,9 +22,8 @@ const LARGEST_FILE = 16 * 1024 * 1024;
  * @returns {{ element: HTMLElement, show: () => void, read: (file: File) => void }}
  */
 export function exportsAndImports({ session, take, failed }) {
-  const command = h("code", { "data-test": "play-command", class: "play-command" });
-  const copy = h("button", { type: "button", "data-test": "play-copy-command", onclick: () => copied(command.textContent ?? "") }, "Copy");
-  const line = h("div", { class: "play-command-line" }, h("span", { class: "small muted" }, "The same run on the command line:"), h("div", { class: "play-command-row" }, command, copy));
+  const place = h("div", { "data-test": "play-command" });
+  const line = h("div", { class: "play-command-line" }, h("span", { class: "small muted" }, "The same run on the command line:"), place);
   const none = h("p", { class: "small muted" }, "What was done by hand has no command; export JSON Lines and replay it: skeptron sim --replay FILE.");
   const buttons = FORMATS.map(({ format, title, ending, type }) => h("button", { type: "button", class: "quiet", "data-test": `export-${format}`, onclick: async () => {
     const run = session();
@@ -49,7 +49,8 @@ export function exportsAndImports({ session, take, failed }) {
     show: () => {
       const text = session()?.model?.header.command ?? null;
       const byHand = (session()?.acts.length ?? 0) > 0;
-      command.textContent = text ?? "";
+      clear(place);
+      if (text) place.append(commandLine(text));
       line.hidden = !text || byHand;
       none.hidden = !byHand;
     },
@@ -66,14 +67,4 @@ export function below(box, button) {
   const place = button.getBoundingClientRect();
   box.style.top = `${place.bottom + 4}px`;
   box.style.left = `${Math.max(8, Math.min(place.left, innerWidth - box.offsetWidth - 8))}px`;
-}
-
-/** @param {string} text */
-async function copied(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    toast("Command copied.");
-  } catch {
-    toast("The browser does not let the page copy; select the command instead.");
-  }
 }

@@ -119,7 +119,7 @@ function tree(parents) {
     place.y = deepest === 0 ? 0 : (place.y / deepest) * 1.9 - 0.95;
   }
   const edges = parents.flatMap((parent, row) => (parent === null ? [] : [{ from: row, to: parent - 1, directed: false }]));
-  return { ...plain(places), edges, name: "The tree" };
+  return { ...plain(places), edges, name: "The tree; arrows point towards the token" };
 }
 
 /**

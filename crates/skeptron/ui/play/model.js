@@ -14,7 +14,10 @@ const INPUTS = new Set(["request", "release", "deliver", "crash", "restart", "pa
 /** @type {ReadonlySet<RecordKind>} What is drawn as a mark on a node's line. */
 const MARKED = new Set(["request", "crash", "restart", "pause", "resume", "call", "suspect", "trust", "expire", "elect", "refuse", "violation"]);
 
-export const IN_FLIGHT = 0;
+/** How many units after the end a message would arrive that never does. */
+const NEVER_QUITE = 0.4;
+
+const IN_FLIGHT = 0;
 export const DELIVERED = 1;
 export const LOST = 2;
 
@@ -36,6 +39,7 @@ class Messages {
     /** The last message of each way, by `from to`. @type {Map<string, number>} */ this.lastOnWay = new Map();
     /** @type {string[]} */ this.labels = [];
     /** @type {Map<number, number>} */ this.byId = new Map();
+    /** Those that have not ended, the oldest first. @type {Set<number>} */ this.open = new Set();
     /** The longest that any message took, in ticks. */ this.longest = 0;
   }
 
@@ -75,6 +79,7 @@ class Messages {
     this.end[message] = at;
     this.endT[message] = record.t;
     this.fate[message] = fate;
+    this.open.delete(message);
     this.longest = Math.max(this.longest, record.t - this.sentT[message]);
   }
 
@@ -90,6 +95,7 @@ class Messages {
    */
   #add(id, from, to, sent, t, label, content, copy) {
     this.byId.set(id, this.count);
+    this.open.add(this.count);
     this.id.push(id);
     this.from.push(from);
     this.to.push(to);
@@ -333,15 +339,33 @@ export class RunModel {
   }
 
   /**
+   * When a message arrives or is lost; one that is still under way at the end never quite arrives.
+   * @param {number} message
+   * @returns {number}
+   */
+  arrival(message) {
+    const { sentT, endT, end } = this.messages;
+    if (end[message] >= 0) return endT[message];
+    const unit = this.header.ticks_per_unit;
+    return Math.max(sentT[message] + unit, this.lastT + unit * NEVER_QUITE);
+  }
+
+  /** For how long a message is under way at most. */
+  get longestWay() {
+    const [first] = this.messages.open;
+    const open = first === undefined ? 0 : this.arrival(first) - this.messages.sentT[first];
+    return Math.max(this.messages.longest, open);
+  }
+
+  /**
    * How much of its way a message has made at a time: from 0 to 1.
    * @param {number} message
    * @param {number} now
    * @returns {number}
    */
   progress(message, now) {
-    const { sentT, endT, end } = this.messages;
-    const t0 = sentT[message];
-    const t1 = end[message] < 0 ? t0 + this.header.ticks_per_unit : endT[message];
+    const t0 = this.messages.sentT[message];
+    const t1 = this.arrival(message);
     return t1 <= t0 ? 1 : Math.min(1, Math.max(0, (now - t0) / (t1 - t0)));
   }
 }

@@ -9,6 +9,12 @@ const MOST_FLYING = 80;
 const MOST_NAMED = 3;
 /** With more nodes than this, what they are is told by their discs alone. */
 const MOST_SIGNED = 9;
+/** With more nodes than this, whom they point to is not drawn. */
+const MOST_POINTERS = 60;
+/** The variable of the node that knows where the token is, and those that name a node above. */
+const HOLDER = "holder";
+const POINTERS = new Set([HOLDER, "father", "parent"]);
+const NOBODY = "–";
 /** Values that say that the token is elsewhere. */
 const ABSENT = new Set(["", "no", "none", "false", "–", "-", "∅", "0"]);
 
@@ -18,11 +24,12 @@ export class Topology {
   constructor(wanted) {
     this.wanted = wanted;
     this.edges = s("g", { class: "topo-edges" });
+    this.pointers = s("g", { class: "topo-pointers" });
     this.chosen = s("g", { class: "topo-chosen" });
     this.flying = s("g", { class: "topo-flying" });
     this.points = s("g", { class: "topo-points" });
     this.svg = s("svg", { viewBox: "-126 -118 252 246", class: "play-topology-svg", role: "group", "aria-label": "Topology" },
-      s("defs", {}, tip("topo-tip"), tip("topo-tip-strong")), this.edges, this.chosen, this.points, this.flying);
+      s("defs", {}, tip("topo-tip"), tip("topo-tip-strong")), this.edges, this.pointers, this.chosen, this.points, this.flying);
     this.caption = h("figcaption", { class: "small muted" });
     this.cuts = h("p", { class: "chip bad", hidden: true, "data-test": "play-cuts" });
     this.element = h("figure", { class: "play-topology", "data-test": "play-topology" }, this.svg, this.caption, this.cuts);
@@ -32,8 +39,10 @@ export class Topology {
     this.header = null;
     /** @type {{ group: SVGGElement, token: SVGElement, sign: SVGElement }[]} */
     this.marks = [];
-    /** @type {string | null} */
+    /** The variable that says whether the token is there. @type {string | null} */
     this.tokenField = null;
+    /** The variable that names another node: where the token is, or who is above. @type {import("../wire.js").VariableInfo | null} */
+    this.pointer = null;
   }
 
   /**
@@ -45,11 +54,14 @@ export class Topology {
     this.header = header;
     this.layout = layoutOf(header);
     this.tokenField = info?.variables.find((variable) => variable.symbol === "token")?.field ?? null;
+    this.pointer = info?.variables.find((variable) => POINTERS.has(variable.field) && header.topology.coordinator === null) ?? null;
+    const moves = this.pointer && !header.topology.tree && !header.topology.links;
+    if (moves) this.layout = { ...this.layout, edges: [], name: `Arrows: ${this.pointer?.symbol}` };
     this.caption.textContent = this.layout.name;
-    for (const group of [this.edges, this.chosen, this.flying, this.points]) clear(group);
+    for (const group of [this.edges, this.pointers, this.chosen, this.flying, this.points]) clear(group);
     for (const { from, to, directed } of this.layout.edges) this.edges.append(this.#edge(from, to, directed ? "topo-tip" : null));
     this.layout.lines?.forEach((_, line) => { if (header.nodes <= 7) this.edges.append(this.#line(line)); });
-    this.marks = this.layout.places.map((place, row) => this.#point(place, row, header.nodes));
+    this.marks = this.layout.places.map((place, row) => this.#disc(place, row, header.nodes));
   }
 
   /** @param {number} nodes */
@@ -62,7 +74,7 @@ export class Topology {
    * @param {number} row
    * @param {number} nodes
    */
-  #point({ x, y }, row, nodes) {
+  #disc({ x, y }, row, nodes) {
     const radius = this.#radius(nodes);
     const named = radius >= 6;
     const token = s("circle", { class: "topo-token", cx: radius * 0.85, cy: -radius * 0.85, r: Math.max(2.5, radius * 0.45), visibility: "hidden" });
@@ -145,7 +157,18 @@ export class Topology {
       sign.textContent = word === "idle" ? "" : word;
       token.setAttribute("visibility", this.#hasToken(states?.[row]) ? "visible" : "hidden");
     });
+    this.#point(states);
     this.#choose(selected);
+  }
+
+  /** Draws whom each node points to. @param {import("../wire.js").NodeState[] | null} states */
+  #point(states) {
+    if (!this.pointer || !states || states.length > MOST_POINTERS) return;
+    clear(this.pointers);
+    states.forEach((state, row) => {
+      const to = Number(/^P(\d+)$/.exec(valueOf(state, this.pointer?.field) ?? "")?.[1]);
+      if (to >= 1 && to <= states.length && to - 1 !== row) this.pointers.append(this.#edge(row, to - 1, "topo-tip-strong"));
+    });
   }
 
   /**
@@ -159,8 +182,10 @@ export class Topology {
 
   /** @param {import("../wire.js").NodeState | undefined} state */
   #hasToken(state) {
-    if (!state || !state.up || !this.tokenField) return false;
-    const value = state.vars.find(({ field }) => field === this.tokenField)?.value;
+    if (!state || !state.up) return false;
+    // Who holds the token points to nobody.
+    if (!this.tokenField) return this.pointer?.field === HOLDER && valueOf(state, HOLDER) === NOBODY;
+    const value = valueOf(state, this.tokenField);
     return value !== undefined && !ABSENT.has(value.trim().toLowerCase());
   }
 
@@ -227,6 +252,14 @@ function ofSelected(row, { quorums, request, inform }) {
   if (quorums) return `The quorum of P${row + 1}: ${list(quorums[row])}`;
   if (request && inform) return `P${row + 1} asks ${list(request[row])}, informs (dashed) ${list(inform[row])}`;
   return "";
+}
+
+/**
+ * @param {import("../wire.js").NodeState} state
+ * @param {string | undefined} name
+ */
+function valueOf(state, name) {
+  return state.vars.find(({ field }) => field === name)?.value;
 }
 
 /** @param {number[]} nodes */
