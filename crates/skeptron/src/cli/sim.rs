@@ -11,7 +11,7 @@ use skeptron_core::NodeId;
 use skeptron_core::catalogue::{Algorithm, Info, Layout, Order};
 use skeptron_sim::replay::replay;
 use skeptron_sim::trace::{Format, Ticks, Trace};
-use skeptron_sim::{Hand, Options, Outcome, QueueKind, Report, Scenario, Violation, run};
+use skeptron_sim::{Hand, Options, Outcome, QueueKind, Report, Scenario, Violation, Workload, run};
 
 use super::estimate::Estimate;
 use super::system::{Elected, Network, SystemArgs};
@@ -242,11 +242,13 @@ impl SimArgs {
         let requesters = requesters(self.requesters.as_deref(), nodes, coordinator)?;
         let asking = requesters.len() as u64;
         let entries = self.entries.unwrap_or(ENTRIES);
-        let few = if asking == 1 { 0 } else { (2 * asking).min(entries / 10) };
         let (kind, think) = (self.workload.as_deref(), self.think.as_deref());
+        let workload = workload::parse(kind.unwrap_or(WORKLOAD), think.unwrap_or(THINK), nodes)?;
+        let alone = asking == 1 || workload == Workload::None;
+        let few = if alone { 0 } else { (2 * asking).min(entries / 10) };
         let scenario = Scenario {
             seed: self.seed,
-            workload: workload::parse(kind.unwrap_or(WORKLOAD), think.unwrap_or(THINK), nodes)?,
+            workload,
             requesters,
             section: distribution("--section", self.section.as_deref().unwrap_or(SECTION))?,
             latency: skeptron_sim::Latency::parse(&self.latency, nodes).context("--latency")?,

@@ -8,3 +8,4 @@ mod gallery;
 mod page;
 mod runs;
 mod server;
+mod types;

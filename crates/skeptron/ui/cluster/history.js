@@ -1,8 +1,8 @@
 // What has happened to one lock, as far as it was told: messages, and who waited or was inside when.
 
 /**
- * A message; an end that was not seen is null.
- * @typedef {{ key: string, from: number, to: number, label: string, sent: number | null, received: number | null }} Arrow
+ * A message; an end that was not seen is null. One is missed whose other end may be among events that are missing.
+ * @typedef {{ key: string, from: number, to: number, label: string, sent: number | null, received: number | null, missed: boolean }} Arrow
  */
 
 /**
@@ -31,7 +31,7 @@ export class History {
     this.changes = 0;
     /** @type {Map<string, Arrow>} */
     this.known = new Map();
-    /** Those who wait or are inside now. @type {Map<number, { waiters: number, waiting: Bar | null, inside: Bar | null }>} */
+    /** Those who wait or are inside now, and when that was last told. @type {Map<number, { waiters: number, waiting: Bar | null, inside: Bar | null, last: number }>} */
     this.now = new Map();
     /** Whether what is known of the present has holes, which the next list of locks fills. */
     this.blank = true;
@@ -41,7 +41,7 @@ export class History {
   #at(node) {
     let state = this.now.get(node);
     if (!state) {
-      state = { waiters: 0, waiting: null, inside: null };
+      state = { waiters: 0, waiting: null, inside: null, last: -Infinity };
       this.now.set(node, state);
     }
     return state;
@@ -55,7 +55,7 @@ export class History {
     const key = `${from}>${to}:${number}`;
     let arrow = this.known.get(key);
     if (!arrow) {
-      arrow = { key, from, to, label, sent: null, received: null };
+      arrow = { key, from, to, label, sent: null, received: null, missed: false };
       this.known.set(key, arrow);
       this.arrows.push(arrow);
     }
@@ -70,6 +70,7 @@ export class History {
    */
   lock({ at, node, what, fence }) {
     const state = this.#at(node);
+    state.last = at;
     if (what === "requested") {
       state.waiters += 1;
       state.waiting ??= this.#begin(node, "waiting", at, null);
@@ -123,6 +124,7 @@ export class History {
       for (const bar of [state.waiting, state.inside]) if (bar) bar.to = Math.max(bar.from, last);
     }
     this.now.clear();
+    for (const arrow of this.arrows) if (arrow.received === null) arrow.missed = true;
     this.gaps.push({ at, missed });
     this.blank = true;
     this.#noted(at);
@@ -139,28 +141,38 @@ export class History {
     const queues = new Map(lock?.waiting.map(({ node, waiters }) => [node, waiters]));
     const holder = lock?.holder ?? null;
     for (const [node, state] of this.now) {
-      if (state.waiting?.listed && !queues.has(node)) {
-        state.waiting.to = at;
+      const { waiting, inside } = state;
+      if (state.last > at) continue;
+      // Of a far node only what two lists say alike is sure to have lasted from one to the other.
+      if (waiting?.listed && !queues.has(node)) {
+        waiting.to ??= at;
         [state.waiting, state.waiters] = [null, 0];
+      } else if (waiting?.listed && isFar(node)) {
+        waiting.to = at;
       }
-      if (state.inside?.listed && state.inside.fence !== holder?.fence) {
-        state.inside.to = at;
+      if (inside?.listed && inside.fence !== holder?.fence) {
+        inside.to ??= at;
         state.inside = null;
+      } else if (inside?.listed && isFar(node)) {
+        inside.to = at;
       }
     }
     for (const [node, waiters] of queues) {
       const state = this.#at(node);
-      if (state.waiting || !(this.blank || isFar(node))) continue;
+      if (state.waiting || state.last > at || !(this.blank || isFar(node))) continue;
       state.waiters = waiters;
       state.waiting = this.#begin(node, "waiting", at, null);
       state.waiting.listed = true;
+      if (isFar(node)) state.waiting.to = at;
       this.#noted(at);
     }
-    if (holder && !this.#at(holder.node).inside && (this.blank || isFar(holder.node))) {
+    const own = holder && this.#at(holder.node);
+    if (own && !own.inside && own.last <= at && (this.blank || isFar(holder.node))) {
       const from = Math.max(at - holder.held, this.gaps.at(-1)?.at ?? -Infinity);
       const inside = this.#begin(holder.node, "inside", from, holder.fence);
       inside.listed = true;
-      this.#at(holder.node).inside = inside;
+      if (isFar(holder.node)) inside.to = at;
+      own.inside = inside;
       this.#noted(from);
     }
     this.blank = false;

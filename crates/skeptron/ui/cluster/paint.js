@@ -79,9 +79,10 @@ function paintAxis(pen, view, colour, font) {
     pen.moveTo(across, 0);
     pen.lineTo(across, bottom);
     pen.stroke();
+    if (across < LEFT + 30) continue;
     pen.fillStyle = colour("muted");
-    pen.textAlign = across > view.width - 50 ? "right" : across < LEFT + 30 ? "left" : "center";
-    pen.fillText(milliseconds(at, view.end - view.begin < 20 || view.spacing === "events" ? 1 : 0), across, view.height - 9);
+    pen.textAlign = across > view.width - 50 ? "right" : "center";
+    pen.fillText(milliseconds(at, view.spacing === "events" ? 2 : view.end - view.begin < 20 ? 1 : 0), across, view.height - 9);
   }
   const now = Math.min(view.width - 4, x(view.now));
   for (const node of view.members) {
@@ -136,9 +137,10 @@ function paintBars(pen, view, colour, font) {
     pen.strokeStyle = colour(inside ? "inside" : "strong-line");
     pen.strokeRect(begin, y(node) - thick / 2, Math.max(2, end - begin), thick);
     const text = fence === null ? "" : `#${fence % 2 ** 40}`;
-    if (inside && bar >= 11 && end - begin > pen.measureText(text).width + 8) {
+    const edge = Math.max(begin, LEFT);
+    if (inside && bar >= 11 && end - edge > pen.measureText(text).width + 8) {
       pen.fillStyle = colour("panel");
-      pen.fillText(text, begin + 4, y(node) + 0.5);
+      pen.fillText(text, edge + 4, y(node) + 0.5);
     }
   }
 }
@@ -158,7 +160,7 @@ function lines(view) {
     let [x1, x2] = [x(sent ?? 0), x(received ?? 0)];
     let [top, end] = [y1, y2];
     const whole = sent !== null && received !== null;
-    if (received === null && view.whole) x2 = Math.max(x1 + 2, x(view.now));
+    if (received === null && view.whole && !arrow.missed) x2 = Math.max(x1 + 2, x(view.now));
     else if (received === null) [x2, end] = [x1 + STUB / 2, y1 + Math.sign(y2 - y1) * STUB * 0.6];
     else if (sent === null) [x1, top] = [x2 - STUB / 2, y2 - Math.sign(y2 - y1) * STUB * 0.6];
     if (Math.max(x1, x2) < LEFT || Math.min(x1, x2) > view.width) continue;
@@ -219,7 +221,7 @@ function paintLabel(pen, { arrow, x1, y1, x2, y2 }, taken, colour) {
   for (const part of [0.3, 0.55, 0.75]) {
     const [x, y] = [x1 + (x2 - x1) * part + 5, y1 + (y2 - y1) * part];
     const free = taken.every((other) => Math.abs(other.y - y) > 13 || x > other.x + other.width + 4 || x + width + 4 < other.x);
-    if (!free || x < LEFT - 20) continue;
+    if (!free || x < LEFT) continue;
     taken.push({ x, y, width });
     pen.textAlign = "left";
     // A rim in the colour of the ground keeps it legible on lines.

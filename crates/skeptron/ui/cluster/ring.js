@@ -110,7 +110,7 @@ function say(caption, troubles, status) {
   const down = status.links.filter((link) => !link.up);
   const again = status.links.reduce((sum, link) => sum + Math.max(0, link.connects - 1), 0);
   const up = status.links.length - down.length;
-  caption.textContent = `${up} ${up === 1 ? "link" : "links"} up, ${down.length} down, ${again} reconnected`;
+  caption.textContent = `${up} ${up === 1 ? "link" : "links"} up, ${down.length} down${again > 0 ? `, ${again} made anew (↻)` : ""}`;
   clear(troubles);
   for (const { from, to, trouble } of down.slice(0, 4)) troubles.append(h("li", {}, `P${from} – P${to} is down: ${trouble ?? "not connected"}`));
   if (down.length > 4) troubles.append(h("li", {}, `and ${down.length - 4} more`));

@@ -29,7 +29,8 @@ export function told(model, position) {
   }
   const found = records.filter((record) => record.kind === "violation").map((record) => ` ⚠ P${record.node} ${record.text}.`);
   const who = OWNED.has(records[0].kind) ? `P${records[0].node}’s` : `P${records[0].node}`;
-  return `${who} ${parts.join(", ")}.${found.join("")}`;
+  const byHand = records[0].by_hand ? "By hand: " : "";
+  return `${byHand}${who} ${parts.join(", ")}.${found.join("")}`;
 }
 
 /**

@@ -106,17 +106,18 @@ async fn the_events_of_one_lock_tell_one_story() {
             let mut released = 0;
             let (mut sent, mut taken) = (BTreeMap::new(), Vec::new());
             let (mut fence, mut inside) = (0, None);
-            let mut at = f64::MIN;
-            while released < 3 || taken.iter().any(|way| !sent.contains_key(way)) {
+            let mut early = f64::INFINITY;
+            while released < 3 || taken.iter().any(|(way, _)| !sent.contains_key(way)) {
                 let (event, data) = stream.next().await.unwrap();
                 match &*event {
                     "message" => {
                         let way = [&data["from"], &data["to"], &data["number"]]
                             .map(|number| number.as_u64().unwrap());
+                        let seen = (data["label"].clone(), data["at"].as_f64().unwrap());
                         if data["received"] == json!(true) {
-                            taken.push(way);
+                            taken.push((way, seen));
                         } else {
-                            sent.insert(way, data["label"].clone());
+                            sent.insert(way, seen);
                         }
                     }
                     "lock" => match data["what"].as_str().unwrap() {
@@ -133,11 +134,14 @@ async fn the_events_of_one_lock_tell_one_story() {
                         other => assert_eq!(other, "requested"),
                     },
                     "lagged" => panic!("a reader that keeps up is told everything"),
-                    _ => continue,
+                    _ => {}
                 }
-                assert!(data["at"].as_f64().unwrap() >= at.min(0.0), "{data}");
-                at = data["at"].as_f64().unwrap();
             }
+            for (way, (label, at)) in &taken {
+                assert_eq!(&sent[way].0, label, "{algorithm}, round {round}: {way:?}");
+                early = early.min(at - sent[way].1);
+            }
+            assert!(early >= 0.0, "{algorithm}: a message was taken before it was sent");
             assert!(!taken.is_empty() || round > 0, "{algorithm}");
         }
         cluster.shutdown().await;

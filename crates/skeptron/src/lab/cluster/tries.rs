@@ -126,7 +126,7 @@ impl Running {
             Some(guard) => Some(guard),
             None => self.wait(wait).await,
         };
-        if let Some(guard) = guard {
+        if let Some(guard) = &guard {
             self.change(|tried| tried.fence = Some(guard.fence()));
             tokio::select! {
                 () = tokio::time::sleep(hold) => {}
@@ -134,7 +134,9 @@ impl Running {
                 _ = &mut self.stopped => {}
             }
         }
+        // Whoever sees it released may ask again.
         self.forget();
+        drop(guard);
     }
 
     /// The grant, unless nobody wants it any more or it takes too long.

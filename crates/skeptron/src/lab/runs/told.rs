@@ -1,6 +1,6 @@
 //! A run as the page is told of it.
 
-use skeptron_core::catalogue::Algorithm;
+use skeptron_core::catalogue::{Algorithm, Layout};
 use skeptron_core::topology::Structure;
 use skeptron_core::{NodeId, Setup};
 use skeptron_sim::trace::{Loss, Record, What, words};
@@ -27,7 +27,6 @@ pub(super) fn kind(algorithm: &str) -> AlgorithmKind {
 
 /// How the nodes are laid out, as far as the algorithm looks at it.
 pub(super) fn topology(algorithm: &str, setup: &Setup) -> Topology {
-    use skeptron_core::catalogue::Layout;
     let layout = match Algorithm::find(algorithm) {
         Some(Algorithm::Mutex(info)) => info.layout,
         Some(Algorithm::Election(info)) => info.layout,

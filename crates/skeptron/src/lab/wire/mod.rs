@@ -3,8 +3,6 @@
 
 mod catalogue;
 mod cluster;
-#[cfg(test)]
-mod declarations;
 mod jobs;
 mod reports;
 mod run;

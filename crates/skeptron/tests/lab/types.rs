@@ -1,10 +1,10 @@
-//! The same types for the page: `ui/wire.d.ts` is what this test writes.
+//! The types that go between the page and its server, for the page: `ui/wire.d.ts` is what this test
+//! writes.
 
 use std::path::PathBuf;
 
+use skeptron::lab::wire::*;
 use ts_rs::{Config, TS};
-
-use super::*;
 
 /// Set to write the file anew.
 const WRITE: &str = "SKEPTRON_WRITE_TYPES";
@@ -118,6 +118,6 @@ fn the_page_has_the_same_types() {
     assert!(
         found == written,
         "ui/wire.d.ts is not what lab::wire says; write it anew with\n  \
-         {WRITE}=1 cargo test -p skeptron --lib the_page_has_the_same_types"
+         {WRITE}=1 cargo test -p skeptron --test lab the_page_has_the_same_types"
     );
 }
