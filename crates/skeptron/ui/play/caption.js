@@ -18,7 +18,8 @@ export class Caption {
       h("div", { class: "play-note-text" }, this.title, " ", this.text), this.walk);
     this.words = h("span", { "data-test": "play-told" });
     this.time = h("span", { class: "mono play-time" });
-    this.line = h("div", { class: "play-told" }, this.time, this.words);
+    this.rest = h("span", { class: "small muted nowrap", "data-test": "play-rest" });
+    this.line = h("div", { class: "play-told" }, this.time, this.words, this.rest);
     this.element = h("div", { class: "play-caption" }, this.note, this.line);
     /** @type {{ at: number, text: string }[]} */
     this.notes = [];
@@ -47,7 +48,8 @@ export class Caption {
    */
   show(model, position) {
     this.position = position;
-    const words = `${told(model, position)}${atRest(model, position)}`;
+    const words = told(model, position);
+    this.rest.textContent = atRest(model, position);
     if (this.words.textContent !== words) this.words.textContent = words;
     this.words.title = words;
     this.time.textContent = `t = ${inUnits(model.timeAt(position), model.header)}`;
@@ -81,5 +83,5 @@ export class Caption {
  */
 function atRest(model, position) {
   if (position < model.length || !model.end || model.end.reason !== "over" || !model.header.may_act) return "";
-  return " Nothing more happens by itself: click a node to go on.";
+  return "Nothing more happens by itself: click a node to go on.";
 }

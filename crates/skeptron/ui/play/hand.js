@@ -19,6 +19,20 @@ import { inUnits } from "./units.js";
  * @property {() => () => void} hold stops the play while a menu is open; what it returns lets it go on
  */
 
+/** Deeds that do not show as a step. @type {ReadonlySet<string>} */
+export const SILENT = new Set(["cut", "mend", "delay"]);
+
+/**
+ * How many of the deeds have been done at a position: the others lie ahead, and a new deed drops them.
+ * @param {import("../wire.js").Act[]} acts
+ * @param {number} position
+ * @returns {number}
+ */
+export function doneAt(acts, position) {
+  const ahead = acts.findIndex((act) => act.after > position || (act.after === position && !SILENT.has(act.do)));
+  return ahead < 0 ? acts.length : ahead;
+}
+
 /** Menus and the panel of deeds. */
 export class Hand {
   /** @param {Situation} situation */
@@ -108,8 +122,8 @@ export class Hand {
 
   /** What is to be known before acting in the past. */
   #warning() {
-    const position = this.situation.position();
-    const later = this.situation.acts().filter((act) => act.after > position).length;
+    const acts = this.situation.acts();
+    const later = acts.length - doneAt(acts, this.situation.position());
     return later > 0 ? [`This makes another history: ${later} later deed${later > 1 ? "s" : ""} will be dropped.`] : [];
   }
 

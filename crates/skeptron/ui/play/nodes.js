@@ -7,6 +7,8 @@ import { stateWord } from "./hand.js";
 
 /** With more nodes than this only the selected one is told in full. */
 const MOST_CARDS = 16;
+/** Names of variables longer than this want wider cards. */
+const LONG_NAME = 12;
 /** Rows of the table that are shown for many nodes. */
 const MOST_ROWS = 400;
 
@@ -23,6 +25,8 @@ export class Nodes {
   /** @param {import("../wire.js").AlgorithmInfo | undefined} info */
   describe(info) {
     this.variables = new Map(info?.variables.map((variable) => [variable.field, variable]));
+    const wordy = info?.variables.some((variable) => variable.symbol.length > LONG_NAME) ?? false;
+    this.element.classList.toggle("wordy", wordy);
   }
 
   /**

@@ -11,7 +11,7 @@ import { Caption } from "./caption.js";
 import { Controls } from "./controls.js";
 import { Diagram } from "./diagram.js";
 import { exportsAndImports } from "./exports.js";
-import { cutsAt, Hand } from "./hand.js";
+import { cutsAt, doneAt, Hand, SILENT } from "./hand.js";
 import { Lamps } from "./lamps.js";
 import { legend } from "./legend.js";
 import { noted, parting, recorded, scriptOf, wished, withEntries } from "./link.js";
@@ -27,8 +27,6 @@ import { Transport } from "./transport.js";
 
 /** While it plays fast, the panels are renewed at most every so many milliseconds. */
 const PANEL_PAUSE = 90;
-/** Deeds that do not show as a step. */
-const SILENT = new Set(["cut", "mend", "delay"]);
 /** A run in which nothing has happened still has that many units of time to see. */
 const FEWEST_UNITS = 6;
 const RECORDED = { title: "A recorded run", summary: "It can be played, not changed. Choose options above to begin a run of your own.", notes: [] };
@@ -65,7 +63,7 @@ class PlayView {
   ownActs = null;
   /** Where to go as soon as that is known. @type {number | null} */
   wantedAt = null;
-  /** What becomes of a deed that is under way: whether its step is shown, and whether the run plays on. @type {{ shows: boolean, plays: boolean, cut: boolean } | null} */
+  /** What becomes of a deed that is under way: whether its step is shown, and whether the run plays on. @type {{ does: string, after: number, shows: boolean, plays: boolean, cut: boolean } | null} */
   deed = null;
   /** Whether the camera follows the present: not while the user looks elsewhere. */
   following = true;
@@ -250,7 +248,8 @@ class PlayView {
   #cut(from) {
     this.steps.renew();
     this.scene.stressed = -1;
-    if (this.deed) this.deed.cut = true;
+    const last = this.session?.acts.at(-1);
+    if (this.deed && last?.do === this.deed.does && last.after === this.deed.after) this.deed.cut = true;
     if (this.playhead.position > from) this.playhead.jump(from);
     this.refresh();
   }
@@ -294,11 +293,13 @@ class PlayView {
     const { playhead, session } = this;
     if (!session) return;
     // At the end nothing goes on by itself: what a deed brings about is then what one wants to see.
-    this.deed = { shows: !SILENT.has(deed.do), plays: playhead.playing || playhead.atEnd, cut: false };
+    const { position, now } = playhead;
+    this.deed = { does: deed.do, after: position, shows: !SILENT.has(deed.do), plays: playhead.playing || playhead.atEnd, cut: false };
     playhead.pause();
     clear(this.errors);
     try {
-      await session.act(deed, playhead.position, playhead.now);
+      await session.keep(doneAt(session.acts, position));
+      await session.act(deed, position, now);
     } catch (error) {
       this.deed = null;
       this.complain(error);
