@@ -124,10 +124,10 @@ lab.test("what is impossible is not offered, and what is done in the past makes 
   await part(page, "tab-hand").click();
   assert.equal(await part(page, "play-acts").locator("li").count(), 2);
   await part(page, "tab-nodes").click();
-  await part(page, "play-first").click();
+  await goTo(page, 1);
   await actOnNode(page, 3, "request");
   await part(page, "tab-hand").click();
-  assert.equal(await part(page, "play-acts").locator("li").count(), 1);
+  assert.deepEqual((await part(page, "play-acts").locator("li").allTextContents()).map((text) => text.slice(text.indexOf(":") + 2)), ["P2 asks", "P3 asks"]);
 });
 
 lab.test("an exported run is imported by drop, and plays", async (open) => {
@@ -143,8 +143,9 @@ lab.test("an exported run is imported by drop, and plays", async (open) => {
   await told(other);
   assert.equal(await steps(other), count);
   await goTo(other, count);
-  const { nodes, told: words } = await sight(other);
-  assert.deepEqual({ nodes, told: words }, { nodes: end.nodes, told: end.told });
+  const there = await sight(other);
+  assert.equal(there.nodes, end.nodes);
+  assert(end.told.startsWith(there.told), "a recorded run does not say that a click goes on");
   const third = await openRun(open, await link(other, /trace=/));
   assert.equal(await steps(third), count);
 });
