@@ -33,7 +33,8 @@ up.test("all nodes ask, and each gets its turn with a higher fence", async (open
   const page = await open("#/cluster?lock=turns");
   await part(page, "cluster-all").click();
   const seen = new Set();
-  while (seen.size < 3) {
+  for (let looked = 0; seen.size < 3; looked += 1) {
+    assert(looked < 300, `only ${[...seen].join(", ")} had their turn`);
     const text = await part(page, "cluster-locks").innerText();
     const holder = /turns\s+(P\d)/.exec(text)?.[1];
     if (holder) seen.add(holder);

@@ -34,7 +34,7 @@ for (const run of RUNS) {
     const page = await openRun(open, `#/play?${run}&at=0`);
     await page.keyboard.press("0");
     const seen = [await sight(page)];
-    for (let step = 0; step < 30 && !(await part(page, "play-forward").isDisabled()); step += 1) {
+    for (let step = 0; step < 20 && !(await part(page, "play-forward").isDisabled()); step += 1) {
       await page.keyboard.press("ArrowRight");
       await page.keyboard.press("0");
       seen.push(await sight(page));
