@@ -23,6 +23,28 @@ lab.test("who wants little to move sees the finished diagram stand still", async
   assert.equal(before.where, `${await steps(page)} / ${await steps(page)}`);
 });
 
+lab.test("the variables of the paper change at the very step that changes them", async (open) => {
+  const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=0");
+  const value = async (/** @type {number} */ node, /** @type {string} */ field) => {
+    const text = await part(page, "play-nodes-panel").getByRole("region", { name: `P${node}` }).locator(`[data-field="${field}"]`).innerText();
+    return text.replace("▸", "").trim();
+  };
+  const expected = [
+    { step: 0, stamps: ["0", "0"], deferred: "{}" },
+    { step: 1, stamps: ["41", "0"], deferred: "{}" },
+    { step: 2, stamps: ["41", "34"], deferred: "{}" },
+    { step: 3, stamps: ["41", "34"], deferred: "{}" },
+    { step: 4, stamps: ["41", "34"], deferred: "{P1}" },
+    { step: 9, stamps: ["41", "34"], deferred: "{P1}" },
+    { step: 10, stamps: ["41", "34"], deferred: "{}" },
+  ];
+  for (const { step, stamps, deferred } of expected) {
+    await goTo(page, step);
+    assert.deepEqual([await value(1, "stamp"), await value(3, "stamp")], stamps, `step ${step}`);
+    assert.equal(await value(3, "deferred"), deferred, `step ${step}`);
+  }
+});
+
 const RUNS = [
   "scenario=ricart-agrawala-41-34", "scenario=maekawa-13", "scenario=raymond-seven", "scenario=bully", "scenario=lamport-not-fifo",
   "algorithm=suzuki-kasami&nodes=5&entries=6&latency=uniform:0.5..1.5&seed=7",
