@@ -18,10 +18,10 @@ lab.test("a counterexample opens in Play at its first step and plays to its viol
   await part(page, "open-in-play").first().click();
   await shown(page, "play");
   await told(page);
-  assert.match((await part(page, "play-where").textContent()) ?? "", /^0 \//);
+  assert.match((await part(page, "play-where").textContent()) ?? "", /^1 \//);
   const exclusion = part(page, "lamp-exclusion");
   const before = await exclusion.textContent();
-  for (let step = await steps(page); step > 0; step -= 1) await part(page, "play-forward").click();
+  for (let step = await steps(page); step > 1; step -= 1) await part(page, "play-forward").click();
   await frames(page);
   assert(await part(page, "play-forward").isDisabled());
   assert.notEqual(await exclusion.textContent(), before);

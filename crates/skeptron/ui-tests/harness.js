@@ -15,6 +15,9 @@ import { chromium } from "playwright-core";
 /** Longer than anything here takes, even on a busy machine; so a test that hangs ends. */
 const PATIENCE = 20_000;
 
+/** After which a test has failed, whatever it waits for. */
+const LONGEST_TEST = 120_000;
+
 const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 /**
@@ -37,7 +40,7 @@ export function site(...command) {
   });
   return {
     url: () => server.url,
-    test: (name, body) => void test(name, () => watched(name, browser, server.url, body)),
+    test: (name, body) => void test(name, { timeout: LONGEST_TEST }, () => watched(name, browser, server.url, body)),
   };
 }
 
@@ -91,7 +94,7 @@ export async function shown(page, view) {
  */
 export async function settled(page) {
   let before = "";
-  for (let same = 0; same < 4;) {
+  for (let same = 0, looked = 0; same < 4 && looked < 80; looked += 1) {
     const now = await page.evaluate(() => document.body.innerHTML);
     same = now === before ? same + 1 : 0;
     before = now;

@@ -23,6 +23,28 @@ lab.test("who wants little to move sees the finished diagram stand still", async
   assert.equal(before.where, `${await steps(page)} / ${await steps(page)}`);
 });
 
+lab.test("the variables of the paper change at the very step that changes them", async (open) => {
+  const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=0");
+  const value = async (/** @type {number} */ node, /** @type {string} */ field) => {
+    const text = await part(page, "play-nodes-panel").getByRole("region", { name: `P${node}` }).locator(`[data-field="${field}"]`).innerText();
+    return text.replace("▸", "").trim();
+  };
+  const expected = [
+    { step: 0, stamps: ["0", "0"], deferred: "{}" },
+    { step: 1, stamps: ["41", "0"], deferred: "{}" },
+    { step: 2, stamps: ["41", "34"], deferred: "{}" },
+    { step: 3, stamps: ["41", "34"], deferred: "{}" },
+    { step: 4, stamps: ["41", "34"], deferred: "{P1}" },
+    { step: 9, stamps: ["41", "34"], deferred: "{P1}" },
+    { step: 10, stamps: ["41", "34"], deferred: "{}" },
+  ];
+  for (const { step, stamps, deferred } of expected) {
+    await goTo(page, step);
+    assert.deepEqual([await value(1, "stamp"), await value(3, "stamp")], stamps, `step ${step}`);
+    assert.equal(await value(3, "deferred"), deferred, `step ${step}`);
+  }
+});
+
 const RUNS = [
   "scenario=ricart-agrawala-41-34", "scenario=maekawa-13", "scenario=raymond-seven", "scenario=bully", "scenario=lamport-not-fifo",
   "algorithm=suzuki-kasami&nodes=5&entries=6&latency=uniform:0.5..1.5&seed=7",
@@ -34,7 +56,7 @@ for (const run of RUNS) {
     const page = await openRun(open, `#/play?${run}&at=0`);
     await page.keyboard.press("0");
     const seen = [await sight(page)];
-    for (let step = 0; step < 30 && !(await part(page, "play-forward").isDisabled()); step += 1) {
+    for (let step = 0; step < 20 && !(await part(page, "play-forward").isDisabled()); step += 1) {
       await page.keyboard.press("ArrowRight");
       await page.keyboard.press("0");
       seen.push(await sight(page));
@@ -124,10 +146,10 @@ lab.test("what is impossible is not offered, and what is done in the past makes 
   await part(page, "tab-hand").click();
   assert.equal(await part(page, "play-acts").locator("li").count(), 2);
   await part(page, "tab-nodes").click();
-  await part(page, "play-first").click();
+  await goTo(page, 1);
   await actOnNode(page, 3, "request");
   await part(page, "tab-hand").click();
-  assert.equal(await part(page, "play-acts").locator("li").count(), 1);
+  assert.deepEqual((await part(page, "play-acts").locator("li").allTextContents()).map((text) => text.slice(text.indexOf(":") + 2)), ["P2 asks", "P3 asks"]);
 });
 
 lab.test("an exported run is imported by drop, and plays", async (open) => {
@@ -143,8 +165,9 @@ lab.test("an exported run is imported by drop, and plays", async (open) => {
   await told(other);
   assert.equal(await steps(other), count);
   await goTo(other, count);
-  const { nodes, told: words } = await sight(other);
-  assert.deepEqual({ nodes, told: words }, { nodes: end.nodes, told: end.told });
+  const there = await sight(other);
+  assert.equal(there.nodes, end.nodes);
+  assert(end.told.startsWith(there.told), "a recorded run does not say that a click goes on");
   const third = await openRun(open, await link(other, /trace=/));
   assert.equal(await steps(third), count);
 });

@@ -1,6 +1,7 @@
 // The gallery.
 import assert from "node:assert/strict";
-import { link, shown, site } from "./harness.js";
+import { link, part, shown, site } from "./harness.js";
+import { goTo, openRun, steps } from "./play.js";
 
 const lab = site("lab");
 
@@ -13,7 +14,7 @@ lab.test("the classics hang in the gallery, and each has its picture", async (op
   await page.locator(".card").first().waitFor();
   const links = await page.locator(".card a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
   for (const name of CLASSICS) assert(links.includes(`#/play?scenario=${name}`), name);
-  for (const card of await page.locator(".card:visible").all()) {
+  for (const card of await page.locator("section:not([aria-label=Counterexamples]) .card").all()) {
     await card.scrollIntoViewIfNeeded();
     await card.locator("svg.glimpse-picture .life").first().waitFor({ state: "attached" });
   }
@@ -44,7 +45,7 @@ lab.test("it is searched by words and by algorithm, and the address keeps that",
 
 lab.test("every broken variant has its counterexample there, with its flaw", async (open) => {
   const page = await open("#/scenarios?words=counterexamples");
-  await page.locator(".card").first().waitFor();
+  await page.locator(".card:visible").first().waitFor();
   const broken = await page.evaluate(async () => {
     const infos = /** @type {{ name: string, broken: { flaw: string } | null }[]} */ (await (await fetch("/lab/algorithms")).json());
     return infos.flatMap((info) => (info.broken ? [[info.name, info.broken.flaw]] : []));
@@ -54,6 +55,14 @@ lab.test("every broken variant has its counterexample there, with its flaw", asy
   for (const [name, flaw] of broken) {
     assert(cards.some((text) => text.includes(name) && text.includes(flaw)), name);
   }
+});
+
+lab.test("a counterexample of the gallery plays to its violation", async (open) => {
+  const page = await openRun(open, "#/play?scenario=counterexample/lamport-without-fifo&at=0");
+  const lamp = part(page, "lamp-exclusion");
+  const before = await lamp.textContent();
+  await goTo(page, await steps(page));
+  assert.notEqual(await lamp.textContent(), before);
 });
 
 lab.test("a card opens its run in Play, by the keyboard alone", async (open) => {

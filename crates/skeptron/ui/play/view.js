@@ -262,7 +262,7 @@ class PlayView {
     if (this.wantedAt !== null) this.playhead.jump(this.wantedAt);
     // Where another history begins may lie within one of its steps.
     else if (model.roundUp(this.playhead.position) !== this.playhead.position) this.playhead.jump(this.playhead.position);
-    else if (prefersStill() && !this.session?.acts.length && this.playhead.position === 0) this.playhead.jump(model.length);
+    else if (prefersStill() && !this.measured && this.playhead.position === 0) this.playhead.jump(model.length);
     this.wantedAt = null;
     this.lamps.measure(model.end, this.infos.find((info) => info.name === model.header.algorithm));
     this.files.show();

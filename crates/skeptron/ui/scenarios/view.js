@@ -147,7 +147,7 @@ function card(item, known) {
     broken && !item.summary.includes(broken.flaw) && h("p", { class: "small" }, h("strong", {}, "Its flaw: "), broken.flaw),
     h("div", { class: "toolbar" },
       play,
-      h("span", { class: "chip" }, h("code", {}, item.algorithm)),
+      !item.title.includes(item.algorithm) && h("span", { class: "chip" }, h("code", {}, item.algorithm)),
       broken && h("span", { class: "chip bad" }, `✗ ${broken.breaks}`)));
   const words = [item.title, item.summary, item.algorithm, item.group, info?.title, broken?.flaw, broken?.breaks];
   return { item, element, algorithm: broken?.of ?? item.algorithm, words: words.join(" ").toLowerCase() };
