@@ -21,6 +21,7 @@ use crate::lab::{self, Lab, Live, Page};
 #[derive(Debug, Args)]
 #[command(mut_arg("nodes", |nodes| nodes.help("How many nodes [default: 3, or as many as the layout has]")))]
 #[command(mut_arg("ring", |ring| ring.hide(true)))]
+#[command(mut_arg("clocks", |clocks| clocks.hide(true)))]
 #[command(after_help = "Examples:
   skeptron up                                     three nodes on this machine, to try things out
   skeptron up --nodes 7 --algorithm raymond --tree star

@@ -1,10 +1,11 @@
-//! The lab as its page uses it: the page itself, runs, acts by hand, the gallery, and whatever a server
+//! The lab as its page uses it: the page itself, runs, acts by hand, the gallery, jobs, and whatever a server
 //! must survive.
 
 mod acts;
 mod bounds;
 mod crowd;
 mod gallery;
+mod jobs;
 mod page;
 mod runs;
 mod server;

@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 const PATIENCE: Duration = Duration::from_secs(100);
 
 /// A running `skeptron lab`, which ends with the test.
-pub struct Lab {
+pub(crate) struct Lab {
     child: Child,
-    pub host: String,
+    pub(crate) host: String,
 }
 
 impl Lab {
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_skeptron"))
             .args(["lab", "--port", "0", "--json"])
             .stdout(Stdio::piped())
@@ -31,14 +31,14 @@ impl Lab {
         Lab { child, host }
     }
 
-    pub fn connect(&self) -> TcpStream {
+    pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.host).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
 
     /// Sends a request and begins to read the answer.
-    pub fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         let mut stream = self.connect();
         let host = if headers.contains("Host:") { "" } else { &format!("Host: {}\r\n", self.host) };
         let length = body.len();
@@ -51,30 +51,37 @@ impl Lab {
         Answer::begin(stream)
     }
 
-    pub fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, "", "")
     }
 
-    pub fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
         self.ask("POST", path, "", &body.to_string())
     }
 
     /// Makes a run and says where it is.
-    pub fn run(&self, request: &Value) -> String {
+    pub(crate) fn run(&self, request: &Value) -> String {
         let made = self.post("/lab/runs", request).json(200);
         format!("/lab/runs/{}", made["id"].as_str().unwrap())
     }
 
-    /// Why that cannot be done, which must be the asker's fault.
-    pub fn error(&self, path: &str, body: &Value) -> String {
+    /// Why that cannot be done, which must be the asker's fault: before a job began, or in it.
+    pub(crate) fn error(&self, path: &str, body: &Value) -> String {
         let answer = self.post(path, body);
         let status = answer.status;
-        assert!((400..500).contains(&status), "{body}: {status}");
-        answer.json(status)["error"].as_str().expect("it says why").to_string()
+        let value = if status == 200 {
+            let (name, value) = answer.last().expect("there is an end");
+            assert_eq!(name, "error", "{body}: {value}");
+            value
+        } else {
+            assert!((400..500).contains(&status), "{body}: {status}");
+            answer.json(status)
+        };
+        value["error"].as_str().expect("it says why").to_string()
     }
 
     /// All that is told of a run.
-    pub fn told(&self, run: &str) -> Told {
+    pub(crate) fn told(&self, run: &str) -> Told {
         let mut events = self.get(run);
         let (name, header) = events.next().unwrap();
         assert_eq!(name, "run");
@@ -83,7 +90,7 @@ impl Lab {
     }
 
     /// A run of `sim`, told.
-    pub fn told_sim(&self, sim: &Value) -> Told {
+    pub(crate) fn told_sim(&self, sim: &Value) -> Told {
         self.told(&self.run(&json!({ "sim": sim })))
     }
 }
@@ -97,24 +104,24 @@ impl Drop for Lab {
 
 /// What is told of a run.
 #[derive(Debug, PartialEq)]
-pub struct Told {
-    pub header: Value,
-    pub records: Vec<Value>,
-    pub end: Value,
+pub(crate) struct Told {
+    pub(crate) header: Value,
+    pub(crate) records: Vec<Value>,
+    pub(crate) end: Value,
 }
 
 impl Told {
     /// What the judges say of a property.
-    pub fn lamp(&self, property: &str) -> &Value {
+    pub(crate) fn lamp(&self, property: &str) -> &Value {
         let lamps = self.end["lamps"].as_array().unwrap();
         lamps.iter().find(|lamp| lamp["property"] == property).unwrap()
     }
 }
 
 /// An answer that is being read; as an iterator, its events.
-pub struct Answer {
-    pub status: u16,
-    pub headers: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: String,
     chunked: bool,
     reader: BufReader<TcpStream>,
     /// What has arrived and is not read yet.
@@ -122,7 +129,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub fn begin(stream: TcpStream) -> Self {
+    pub(crate) fn begin(stream: TcpStream) -> Self {
         let mut reader = BufReader::new(stream);
         let mut line = String::new();
         reader.read_line(&mut line).unwrap();
@@ -136,7 +143,7 @@ impl Answer {
     }
 
     /// The whole answer, which is no stream.
-    pub fn text(mut self) -> String {
+    pub(crate) fn text(mut self) -> String {
         if self.chunked {
             while self.more() {}
         } else {
@@ -146,7 +153,7 @@ impl Answer {
     }
 
     /// The whole answer, which must have this status.
-    pub fn json(self, status: u16) -> Value {
+    pub(crate) fn json(self, status: u16) -> Value {
         let found = self.status;
         let text = self.text();
         assert_eq!(found, status, "{text}");
@@ -154,7 +161,7 @@ impl Answer {
     }
 
     /// The records from that place on, and the end.
-    pub fn rest(&mut self, from: usize) -> (Vec<Value>, Value) {
+    pub(crate) fn rest(&mut self, from: usize) -> (Vec<Value>, Value) {
         let mut records = Vec::new();
         loop {
             match self.next().expect("a run is told to its end") {

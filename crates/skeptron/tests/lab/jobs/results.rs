@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use skeptron::lab::wire::{CompareRow, QuorumReport, StructureReport};
 use skeptron_sim::trace::{Trace, What};
 
-use super::server::{Lab, cli, words_of};
+use super::{cli, words_of};
+use crate::server::Lab;
 
 #[test]
 fn compare_says_what_the_command_says() {
