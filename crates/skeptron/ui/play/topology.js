@@ -13,7 +13,8 @@ const MOST_SIGNED = 9;
 const MOST_POINTERS = 60;
 /** The variable of the node that knows where the token is, and those that name a node above. */
 const HOLDER = "holder";
-const POINTERS = new Set([HOLDER, "father", "parent"]);
+const FATHER = "father";
+const POINTERS = new Set([HOLDER, FATHER, "parent"]);
 const NOBODY = "–";
 /** Values that say that the token is elsewhere. */
 const ABSENT = new Set(["", "no", "none", "false", "–", "-", "∅", "0"]);
@@ -183,10 +184,23 @@ export class Topology {
   /** @param {import("../wire.js").NodeState | undefined} state */
   #hasToken(state) {
     if (!state || !state.up) return false;
-    // Who holds the token points to nobody.
-    if (!this.tokenField) return this.pointer?.field === HOLDER && valueOf(state, HOLDER) === NOBODY;
+    if (!this.tokenField) return this.#pointsToNobody(state);
     const value = valueOf(state, this.tokenField);
     return value !== undefined && !ABSENT.has(value.trim().toLowerCase());
+  }
+
+  /**
+   * Whether the token is here by what the node points to: Raymond's holder points to nobody, and so does the
+   * idle root of Naimi and Tréhel, whose token is else with who is inside.
+   * @param {import("../wire.js").NodeState} state
+   */
+  #pointsToNobody(state) {
+    const field = this.pointer?.field;
+    const nobody = field !== undefined && valueOf(state, field) === NOBODY;
+    if (field === HOLDER) return nobody;
+    if (field !== FATHER) return false;
+    const phase = valueOf(state, "phase");
+    return phase === "inside" || (nobody && phase === "idle");
   }
 
   /** @param {number} selected */
