@@ -12,10 +12,11 @@ function chosen() {
 /** @type {Set<() => void>} */
 const listeners = new Set();
 
+const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
+
 function apply() {
   const theme = chosen();
-  if (theme === "auto") document.documentElement.removeAttribute("data-theme");
-  else document.documentElement.dataset.theme = theme;
+  document.documentElement.dataset.theme = theme !== "auto" ? theme : systemIsDark.matches ? "dark" : "light";
   for (const listener of listeners) listener();
 }
 
@@ -42,7 +43,7 @@ export function themeButton(button) {
     apply();
     say();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", apply);
+  systemIsDark.addEventListener("change", apply);
   apply();
   say();
 }
