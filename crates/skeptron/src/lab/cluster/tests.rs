@@ -222,7 +222,7 @@ async fn what_cannot_be_tried_is_refused_with_a_reason() {
         ("acquire", json!({"node": -1, "lock": "a"}), "invalid value"),
         ("acquire", json!({"node": 1, "lock": "a", "for": 1}), "unknown field `for`"),
         ("release", json!({"node": 1, "lock": "a"}), "acquire it first"),
-        ("release", json!([]), "not what this path takes"),
+        ("release", json!([]), "not what the path takes"),
     ] {
         let (status, answer) = ask(&router, "POST", &format!("/lab/cluster/{path}"), body).await;
         assert!(status.is_client_error(), "{status}");
