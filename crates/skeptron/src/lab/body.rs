@@ -14,11 +14,11 @@ use super::refusal::Refusal;
 /// What a body has at most, unless it may hold a whole file.
 pub(super) const MOST_BYTES: usize = 64 << 10;
 /// What a body has at most that may hold a whole file.
-pub(super) const MOST_FILE_BYTES: usize = 8 << 20;
+pub(super) const MOST_FILE_BYTES: usize = 32 << 20;
 /// How long a body may take to arrive.
 const WITHIN: Duration = Duration::from_secs(10);
 /// So many large bodies may be in memory at a time.
-static LARGE: Semaphore = Semaphore::const_new(16);
+static LARGE: Semaphore = Semaphore::const_new(4);
 
 /// A body that was read as JSON, of `MOST` bytes at most.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
 use skeptron_check::Options;
@@ -79,12 +80,18 @@ impl Counterexamples {
 
 impl Counterexample<'_> {
     /// How to search for it.
-    pub(super) fn search(self) -> impl FnOnce() -> Result<Arc<Trace>> + Send + 'static {
+    pub(super) fn search(
+        self,
+    ) -> impl FnOnce(&Arc<AtomicBool>) -> Result<Arc<Trace>> + Send + 'static {
         let (name, refuted_by) = (self.name, self.broken.refuted_by);
-        move || {
+        move |stop| {
             let args = CheckArgs::parse(&format!("{name} {refuted_by}"))?;
             let question = args.question()?;
-            let options = Options { max_memory: LIMITS.check_memory, ..Options::default() };
+            let options = Options {
+                max_memory: LIMITS.check_memory,
+                stop: Some(stop.as_ref()),
+                ..Options::default()
+            };
             let report = question.answer(&options)?;
             let (property, counterexample) = report
                 .violation()

@@ -17,6 +17,8 @@ use crate::cli::quorum::{DEFAULT_P, QuorumArgs, Subject};
 
 /// Larger systems take minutes.
 const MOST_NODES: usize = 1000;
+/// Capacities and latencies take away what nodes have in common, and nothing ends their analysis.
+const MOST_UNLIKE: usize = 200;
 /// What a file is called that has no name.
 const FILE: &str = "file";
 
@@ -65,6 +67,11 @@ fn args(request: QuorumRequest) -> Result<(QuorumArgs, Option<String>)> {
         None => args.size()?,
     };
     refuse_many(nodes)?;
+    ensure!(
+        nodes <= MOST_UNLIKE || args.capacities.is_none() && args.latencies.is_none(),
+        "{nodes} nodes with capacities or latencies of their own are too many for the lab; at most \
+         {MOST_UNLIKE}, or use `skeptron quorum` in a terminal"
+    );
     Ok((args, text))
 }
 

@@ -16,6 +16,11 @@ pub(super) enum Refusal {
     Slow(u64),
     #[error("the body has more than {0} bytes, which is the most that this path takes")]
     TooLarge(usize),
+    #[error(
+        "this takes longer than the {0} s that the lab has for it; ask for less, or use `skeptron sim` in \
+         a terminal, where nothing ends it"
+    )]
+    TooLong(u64),
     /// What is asked for is understood, but impossible.
     #[error("{0}")]
     Impossible(String),
@@ -46,7 +51,9 @@ impl Refusal {
             Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
             Refusal::Slow(_) => StatusCode::REQUEST_TIMEOUT,
             Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Refusal::Impossible(_) | Refusal::NoTries => StatusCode::UNPROCESSABLE_ENTITY,
+            Refusal::Impossible(_) | Refusal::TooLong(_) | Refusal::NoTries => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
             Refusal::NoSuchPath | Refusal::NoSuchRun | Refusal::NoSuchScenario(_) => {
                 StatusCode::NOT_FOUND
             }

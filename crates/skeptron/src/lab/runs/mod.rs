@@ -13,6 +13,8 @@ mod stream;
 mod told;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -21,6 +23,7 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use tokio::sync::Semaphore;
 
+use super::LIMITS;
 use super::assets::Page;
 use super::body::{Asked, MOST_FILE_BYTES, Sought};
 use super::counterexamples::Counterexamples;
@@ -38,7 +41,20 @@ struct Theatre {
     counterexamples: Counterexamples,
     store: Store,
     /// As many runs are played at a time as there are cores.
-    stages: Semaphore,
+    stages: Arc<Semaphore>,
+}
+
+/// Becomes true when nobody waits for the work any more.
+type Stop = Arc<AtomicBool>;
+
+/// Whoever waits for some work; without it the work stops.
+#[derive(Default)]
+struct Waiter(Stop);
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The paths of runs.
@@ -48,7 +64,7 @@ pub(super) fn router(page: Page) -> Router {
         page,
         counterexamples: Counterexamples::new(),
         store: Store::default(),
-        stages: Semaphore::new(cores),
+        stages: Arc::new(Semaphore::new(cores)),
     };
     Router::new()
         .route("/lab/runs", post(make))
@@ -60,13 +76,22 @@ pub(super) fn router(page: Page) -> Router {
 }
 
 impl Theatre {
-    /// Does what takes a while where nobody waits for it.
+    /// Does what takes a while apart from everything else, as long as somebody waits for it and not
+    /// longer than the lab allows.
     async fn work<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> anyhow::Result<T> + Send + 'static,
+        work: impl FnOnce(&Stop) -> anyhow::Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let _stage = self.stages.acquire().await;
-        let done = tokio::task::spawn_blocking(work).await;
+        let stage = Arc::clone(&self.stages).acquire_owned().await;
+        let waiter = Waiter::default();
+        let stop = Arc::clone(&waiter.0);
+        let job = tokio::task::spawn_blocking(move || {
+            // Until it really ends, even if nobody waits for it any more.
+            let _stage = stage;
+            work(&stop)
+        });
+        let done = tokio::time::timeout(Duration::from_secs(LIMITS.seconds), job).await;
+        let done = done.map_err(|_| Refusal::TooLong(LIMITS.seconds))?;
         Ok(done.map_err(|error| Refusal::Broken(error.to_string()))??)
     }
 
@@ -75,12 +100,12 @@ impl Theatre {
         let acts = asked.acts;
         match (asked.sim, asked.scenario, asked.trace) {
             (Some(sim), None, None) => {
-                let score = self.work(|| Score::of_options(sim)).await?;
+                let score = self.work(|_| Score::of_options(sim)).await?;
                 Ok((score, acts.unwrap_or_default()))
             }
             (None, Some(name), None) => self.hung(&name, acts).await,
             (None, None, Some(text)) => {
-                let score = self.work(move || Score::of_text(&text)).await?;
+                let score = self.work(move |_| Score::of_text(&text)).await?;
                 Ok((score, acts.unwrap_or_default()))
             }
             _ => {
@@ -99,15 +124,16 @@ impl Theatre {
         }
         let example = gallery::example(&self.page, name)?;
         let example = example.ok_or_else(|| Refusal::NoSuchScenario(name.into()))?;
-        let score = self.work(|| Score::of_options(example.sim)).await?;
+        let score = self.work(|_| Score::of_options(example.sim)).await?;
         Ok((score, acts.unwrap_or(example.acts)))
     }
 
     /// Plays a run again with other acts of a hand.
     async fn replay(&self, run: &Arc<Run>, acts: Vec<Act>) -> Result<Json<Acts>, Refusal> {
         let again = Arc::clone(run);
-        let played = self.work(move || again.score.play(acts)).await?;
+        let played = self.work(move |stop| again.score.play(acts, stop)).await?;
         let acts = played.acts();
+        self.store.make_room_for(run, played.bytes())?;
         run.change(played);
         Ok(Json(Acts { acts }))
     }
@@ -118,8 +144,8 @@ async fn make(
     Asked(asked): Asked<RunRequest, MOST_FILE_BYTES>,
 ) -> Result<Json<RunMade>, Refusal> {
     let (score, acts) = theatre.score(asked).await?;
-    let play = move || {
-        let played = score.play(acts)?;
+    let play = move |stop: &Stop| {
+        let played = score.play(acts, stop)?;
         Ok(Run::new(score, played))
     };
     let id = theatre.store.keep(theatre.work(play).await?)?;
@@ -141,8 +167,7 @@ async fn act(
 ) -> Result<Json<Acts>, Refusal> {
     let run = theatre.store.find(&id)?;
     let _turn = run.turn.lock().await;
-    let mut acts = run.played().acts();
-    acts.retain(|before| before.after <= act.after);
+    let mut acts = run.played().acts_before(act.after);
     acts.push(act);
     theatre.replay(&run, acts).await
 }
@@ -173,7 +198,7 @@ async fn states(
     Sought(Which { chunk }): Sought<Which>,
 ) -> Result<Json<StateChunk>, Refusal> {
     let trace = Arc::clone(&theatre.store.find(&id)?.played().trace);
-    Ok(Json(theatre.work(move || states::chunk(&trace, chunk)).await?))
+    Ok(Json(theatre.work(move |_| states::chunk(&trace, chunk)).await?))
 }
 
 #[derive(Deserialize)]
@@ -188,6 +213,6 @@ async fn export(
     Sought(Form { format }): Sought<Form>,
 ) -> Result<Response, Refusal> {
     let trace = Arc::clone(&theatre.store.find(&id)?.played().trace);
-    let file = theatre.work(move || export::file(&trace, &format)).await?;
+    let file = theatre.work(move |_| export::file(&trace, &format)).await?;
     Ok(file.into_response())
 }

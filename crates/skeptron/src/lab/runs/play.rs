@@ -1,6 +1,5 @@
 //! Plays a run: simulates what the options describe, or replays what was recorded.
 
-use std::collections::BTreeSet;
 use std::io::Cursor;
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use skeptron_sim::{Hand, Options, Scenario, election, run};
 use super::super::LIMITS;
 use super::lamps::{self, Watched};
 use super::letters::Letters;
-use super::{figures, options, told};
+use super::{Stop, figures, options, told};
 use crate::cli::names;
 use crate::cli::sim::SimArgs;
 use crate::lab::wire::{
@@ -65,14 +64,14 @@ impl Score {
     ///
     /// # Errors
     /// If it is impossible.
-    pub(super) fn play(&self, acts: Vec<Act>) -> Result<Played> {
+    pub(super) fn play(&self, acts: Vec<Act>, stop: &Stop) -> Result<Played> {
         ensure!(
             acts.len() <= MOST_ACTS,
             "{} acts by hand are too many; at most {MOST_ACTS} are possible",
             acts.len()
         );
         match self {
-            Score::Sim { args, holds } => simulated(args, *holds, acts),
+            Score::Sim { args, holds } => simulated(args, *holds, acts, stop),
             Score::Recorded(_) if !acts.is_empty() => {
                 bail!("this run was recorded, and nobody can act on what has happened")
             }
@@ -103,8 +102,27 @@ pub(super) struct Played {
 struct ByHand {
     holds: bool,
     acts: Vec<Act>,
-    /// The records that are acts.
-    records: BTreeSet<usize>,
+    /// How many records there were when each act was done.
+    places: Vec<usize>,
+}
+
+impl ByHand {
+    /// Whether that record is an act.
+    fn did(&self, record: usize) -> bool {
+        let first = self.places.partition_point(|&place| place < record);
+        let here = self.places[first..].iter().zip(&self.acts[first..]);
+        let mut here = here.take_while(|&(&place, _)| place == record);
+        here.any(|(_, act)| is_recorded(&act.deed))
+    }
+
+    /// What was done before there were more than so many records.
+    fn before(&self, records: usize) -> Vec<Act> {
+        let done = self.places.iter().zip(&self.acts).take_while(|&(&place, act)| {
+            // What leaves no record of its own is not seen to happen after the last one.
+            place < records || place == records && !is_recorded(&act.deed)
+        });
+        done.map(|(_, act)| act.clone()).collect()
+    }
 }
 
 impl Played {
@@ -138,9 +156,14 @@ impl Played {
         self.hand.as_ref().map_or_else(Vec::new, |hand| hand.acts.clone())
     }
 
+    /// What a hand had done when there were so many records.
+    pub(super) fn acts_before(&self, records: usize) -> Vec<Act> {
+        self.hand.as_ref().map_or_else(Vec::new, |hand| hand.before(records))
+    }
+
     /// Some of its records.
     pub(super) fn tell(&self, which: std::ops::Range<usize>) -> Vec<RunRecord> {
-        let by_hand = |index| self.hand.as_ref().is_some_and(|hand| hand.records.contains(&index));
+        let by_hand = |index| self.hand.as_ref().is_some_and(|hand| hand.did(index));
         let tell = |index| told::record(&self.records()[index], &self.letters, by_hand(index));
         which.map(tell).collect()
     }
@@ -156,21 +179,19 @@ impl Played {
     }
 }
 
-fn simulated(args: &SimArgs, holds: bool, acts: Vec<Act>) -> Result<Played> {
+fn simulated(args: &SimArgs, holds: bool, acts: Vec<Act>, stop: &Stop) -> Result<Played> {
     let hand = Hand { acts: acts.iter().map(act).collect::<Result<_>>()?, holds };
     let (trace, watched, figures, acted) =
         match names::algorithm(args.algorithm.as_deref().unwrap_or_default())? {
-            Algorithm::Election(info) => elected(args, info, hand)?,
-            Algorithm::Mutex(_) => excluded(args, hand)?,
+            Algorithm::Election(info) => elected(args, info, hand, stop)?,
+            Algorithm::Mutex(_) => excluded(args, hand, stop)?,
         };
     let mut trace = trace.context("a recorded run has a trace")?;
     trace.header.command = (acts.is_empty() && !holds).then(|| args.command());
-    let records = acted.into_iter().zip(&acts).filter(|(_, act)| is_recorded(&act.deed));
-    let records = records.map(|(at, _)| at).collect();
     Ok(Played {
         letters: Letters::of(&trace),
         bytes: bytes(&trace),
-        hand: Some(ByHand { holds, acts, records }),
+        hand: Some(ByHand { holds, acts, places: acted }),
         reason: if watched.to_the_end { RunReason::Over } else { RunReason::Limit },
         lamps: lamps::of(&trace.records, &[], watched),
         figures,
@@ -189,19 +210,20 @@ fn act(act: &Act) -> Result<skeptron_sim::Act> {
 }
 
 /// How runs are made here.
-fn recording() -> Options {
-    Options { record: true, most_records: Some(LIMITS.records), ..Options::default() }
+fn recording(stop: &Stop) -> Options {
+    let stop = Some(Arc::clone(stop));
+    Options { record: true, most_records: Some(LIMITS.records), stop, ..Options::default() }
 }
 
 /// What comes of a simulation: what happened, what was watched, what was measured, and after how many
 /// records each act was done.
 type Simulated = (Option<Trace>, Watched, Vec<Figure>, Vec<usize>);
 
-fn excluded(args: &SimArgs, hand: Hand) -> Result<Simulated> {
+fn excluded(args: &SimArgs, hand: Hand, stop: &Stop) -> Result<Simulated> {
     let (info, scenario) = args.scenario()?;
     options::refuse_crowd(scenario.setup.nodes())?;
     let scenario = Scenario { hand, ..scenario };
-    let outcome = run(info, &scenario, &recording())?;
+    let outcome = run(info, &scenario, &recording(stop))?;
     let watched = Watched {
         kind: AlgorithmKind::Mutex,
         order_claimed: info.claims.ordered && outcome.report.fairness.inversions.is_some(),
@@ -212,11 +234,16 @@ fn excluded(args: &SimArgs, hand: Hand) -> Result<Simulated> {
     Ok((outcome.trace, watched, figures, outcome.acted))
 }
 
-fn elected(args: &SimArgs, info: &'static ElectionInfo, hand: Hand) -> Result<Simulated> {
+fn elected(
+    args: &SimArgs,
+    info: &'static ElectionInfo,
+    hand: Hand,
+    stop: &Stop,
+) -> Result<Simulated> {
     let scenario = args.election(info)?;
     options::refuse_crowd(scenario.setup.nodes())?;
     let scenario = election::Scenario { hand, ..scenario };
-    let outcome = election::run(info, &scenario, &recording())?;
+    let outcome = election::run(info, &scenario, &recording(stop))?;
     let watched = Watched {
         kind: AlgorithmKind::Election,
         order_claimed: false,
@@ -237,7 +264,8 @@ fn bytes(trace: &Trace) -> usize {
         }
     }
     let of_record = |record: &Record| match &record.what {
-        What::Send { message, .. } => 400 + 64 * parts(message),
+        // As it was recorded, and in words.
+        What::Send { message, .. } => 800 + 64 * parts(message),
         _ => 200,
     };
     trace.records.iter().map(of_record).sum()

@@ -43,6 +43,12 @@ impl Store {
         Ok(id)
     }
 
+    /// Makes room for what a run that is kept becomes, of so many bytes.
+    pub(super) fn make_room_for(&self, run: &Run, bytes: usize) -> Result<(), Refusal> {
+        let more = bytes.saturating_sub(run.played().bytes());
+        self.lock().make_room(more, usize::MAX, MOST_BYTES)
+    }
+
     /// The run of that name. Whoever holds it looks at it.
     pub(super) fn find(&self, id: &str) -> Result<Arc<Run>, Refusal> {
         let mut kept = self.lock();
@@ -83,6 +89,7 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Stop;
     use super::super::play::Score;
     use super::*;
     use crate::lab::wire::SimOptions;
@@ -95,7 +102,7 @@ mod tests {
             ..SimOptions::default()
         };
         let score = Score::of_options(options).unwrap();
-        let played = score.play(Vec::new()).unwrap();
+        let played = score.play(Vec::new(), &Stop::default()).unwrap();
         Run::new(score, played)
     }
 
@@ -114,6 +121,16 @@ mod tests {
         drop(seen);
         store.lock().make_room(1, 1, MOST_BYTES).unwrap();
         assert!(store.find(&ids[1]).is_err());
+    }
+
+    #[test]
+    fn a_run_that_grows_makes_others_go() {
+        let store = Store::default();
+        let [grown, other] = [(); 2].map(|()| store.keep(run()).unwrap());
+        let grown = store.find(&grown).unwrap();
+        store.make_room_for(&grown, MOST_BYTES).unwrap();
+        assert!(store.find(&other).is_err());
+        assert!(store.make_room_for(&grown, 2 * MOST_BYTES).is_err());
     }
 
     #[test]
