@@ -251,9 +251,10 @@ export class Topology {
       const name = flying.length <= MOST_NAMED ? messages.labels[messages.label[message]] : "";
       const text = /** @type {SVGTextElement} */ (group.lastElementChild);
       if (text.textContent !== name) text.textContent = name;
-      // Outwards, where no node's name is.
-      text.setAttribute("x", x < 0 ? "-8" : "8");
-      text.style.textAnchor = x < 0 ? "end" : "start";
+      // Away from the nearer node, whose name it would hide.
+      const leftwards = part < 0.5 ? x2 < x1 : x1 < x2;
+      text.setAttribute("x", leftwards ? "-8" : "8");
+      text.style.textAnchor = leftwards ? "end" : "start";
     });
   }
 }
