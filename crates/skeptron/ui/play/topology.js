@@ -89,7 +89,7 @@ export class Topology {
     const named = radius >= 6;
     const token = s("circle", { class: "topo-token", cx: radius * 0.85, cy: -radius * 0.85, r: Math.max(2.5, radius * 0.45), visibility: "hidden" });
     // Most links of an upper node go down: its sign stands above it.
-    const sign = s("text", { class: "topo-sign", y: y < -0.5 ? -radius - 4 : radius + 12 });
+    const sign = s("text", { class: "topo-sign", y: y < -0.1 ? -radius - 4 : radius + 12 });
     const name = s("text", { class: "topo-name", dy: "0.35em" }, radius < 11 ? row + 1 : `P${row + 1}`);
     name.style.fontSize = `${radius < 11 ? radius * 0.95 : Math.min(13, radius * 0.75)}px`;
     const group = s("g", { class: "topo-point", transform: `translate(${x * SIZE} ${y * SIZE})`, tabindex: named ? 0 : -1, role: "button", "aria-label": `P${row + 1}`, "data-test": `topo-${row + 1}`,
