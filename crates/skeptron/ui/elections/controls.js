@@ -59,7 +59,7 @@ export function controls(infos, changed) {
     nodes.show({
       nodes: question.nodes, layout: info.layout, graph: question.graph,
       ring: info.layout === "ring" ? (fits && known?.ring) || Array.from({ length: question.nodes }, (_, i) => i + 1) : null,
-      links: info.layout === "graph" ? linksWithin(known, question.nodes) : null,
+      links: info.layout === "graph" && question.graph !== "complete" ? linksWithin(known, question.nodes) : null,
     }, { crashed: question.crashed, initiators: question.initiators, leader });
     const crashes = question.crashed.length > 0 ? `crashes at ${question.crashAt || 0}` : "crashes";
     const everybody = question.initiators.length === 0 ? " Nobody is marked: everybody may call." : "";

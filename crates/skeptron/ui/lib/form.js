@@ -44,16 +44,22 @@ export function choice(choices, value, changed, properties = {}) {
 }
 
 /**
- * A line of text or a number; `changed` is called when the user has finished with it.
+ * A line of text or a number; `changed` is called when the user has finished with it. A number out of its
+ * bounds is refused by the browser, in its own words.
  * @param {string} value
  * @param {(value: string) => void} changed
  * @param {Record<string, unknown>} [properties]
  * @returns {HTMLInputElement}
  */
 export function entry(value, changed, properties = {}) {
-  const input = h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...properties, onchange: () => changed(input.value.trim()) });
+  const input = h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...properties, onchange: () => { if (refused(input)) input.reportValidity(); else changed(input.value.trim()); } });
   input.value = value;
   return input;
+}
+
+/** Whether a number is none, out of its bounds, or a fraction where none is meant. @param {HTMLInputElement} input */
+function refused({ validity, step }) {
+  return validity.badInput || validity.rangeUnderflow || validity.rangeOverflow || (validity.stepMismatch && step === "");
 }
 
 /** @type {Promise<import("../wire.js").AlgorithmInfo[]> | undefined} */

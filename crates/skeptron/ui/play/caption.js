@@ -83,5 +83,5 @@ export class Caption {
  */
 function atRest(model, position) {
   if (position < model.length || !model.end || model.end.reason !== "over" || !model.header.may_act) return "";
-  return "Nothing more happens by itself: click a node to go on.";
+  return model.length === 0 ? "Click a node to begin." : "The end: click a node to go on.";
 }

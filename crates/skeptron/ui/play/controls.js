@@ -26,6 +26,9 @@ const LAYOUTS = /** @type {Record<string, Choice & { option: TextOption }>} */ (
   graph: { option: "graph", label: "Network", presets: [["complete", "complete"], ["ring", "ring"], ["line", "line"], ["star", "star"], ["grid", "grid"], ["hypercube", "hypercube"]], hint: "Who is linked to whom" },
 });
 
+/** Layouts of one number of nodes. */
+const ONE_SIZE = new Set(["maekawa-13", "fano", "sanders-4"]);
+
 const LATENCY = { label: "Latency", hint: "How long a message takes, in units: 1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, three-dc", presets: /** @type {[string, string][]} */ ([["1", "always 1"], ["uniform:0.5..1.5", "0.5 to 1.5"], ["exp:1", "exponential, mean 1"], ["pareto:0.5,1.5", "heavy tail"], ["three-dc", "three data centres"]]) };
 const WORKLOAD = { label: "Who asks when", hint: "When nodes ask for the section; by hand, nobody does before you click a node", presets: /** @type {[string, string][]} */ ([["closed", "everybody, always"], ["none", "nobody: by hand"], ["sequential", "one at a time"], ["poisson:0.1", "now and then"], ["bursts:3,10", "in bursts of three"], ["hot:1,0.8,0.2", "one node mostly"]]) };
 const SECTION = { label: "Stay inside", hint: "How long a node stays in the critical section", presets: /** @type {[string, string][]} */ ([["1", "1 unit"], ["hand", "until I release it"], ["0.2", "0.2 units"], ["3", "3 units"], ["exp:1", "exponential, mean 1"]]) };
@@ -36,6 +39,8 @@ export class Controls {
   /** @type {AlgorithmInfo[]} */
   infos = [];
   nodes = 0;
+  /** Whether a scenario's script asks for the nodes: it ends with the first change, and everybody asks instead. */
+  scripted = false;
 
   /** @param {(sim: SimOptions) => void} wanted */
   constructor(wanted) {
@@ -52,10 +57,12 @@ export class Controls {
    * Shows these options.
    * @param {SimOptions} sim
    * @param {number} nodes how many nodes the run really has
+   * @param {boolean} [scripted]
    */
-  show(sim, nodes) {
+  show(sim, nodes, scripted = false) {
     this.sim = { ...sim };
     this.nodes = nodes;
+    this.scripted = scripted;
     const focus = document.activeElement instanceof HTMLElement && this.element.contains(document.activeElement) ? document.activeElement.dataset.test : undefined;
     const info = this.infos.find((info) => info.name === sim.algorithm);
     clear(this.basic);
@@ -211,6 +218,18 @@ export class Controls {
    */
   #set(option, value) {
     const empty = value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
-    this.wanted({ ...this.sim, [option]: empty ? undefined : value });
+    const sim = option === "nodes" ? ofAnySize(this.sim) : { ...this.sim };
+    if (this.scripted) delete sim.workload;
+    this.wanted({ ...sim, [option]: empty ? undefined : value });
   }
+}
+
+/**
+ * The options without those that fit one number of nodes only.
+ * @param {SimOptions} sim
+ * @returns {SimOptions}
+ */
+function ofAnySize({ clocks, quorum, structure, ring, ...others }) {
+  const any = (/** @type {string | undefined} */ value) => (value && (ONE_SIZE.has(value) || value.includes(",")) ? undefined : value);
+  return { ...others, quorum: any(quorum), structure: any(structure), ring: any(ring) };
 }

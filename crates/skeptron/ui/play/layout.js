@@ -21,7 +21,8 @@ const MOST_COMPLETE = 9;
 export function layoutOf({ nodes, topology }) {
   if (topology.tree) return tree(topology.tree);
   if (topology.ring) return ring(topology.ring, nodes);
-  if (topology.links) return network(topology.links, nodes);
+  // No links are named where everybody is linked to everybody.
+  if (topology.links?.length) return network(topology.links, nodes);
   if (topology.coordinator !== null && !topology.quorums && !topology.request) return star(topology.coordinator - 1, nodes);
   const plane = topology.quorums && linesOfPlane(topology.quorums, nodes);
   if (plane) return plane[0].length === 3 ? fano(plane) : affine(plane, nodes);

@@ -6,13 +6,15 @@ import { lowerBound } from "./model.js";
 const MOST_WORDS = 260;
 /** More than this are thinned out. */
 const MOST_MARKS = 3000;
+/** Rows of that height have room for two lines of words. */
+const TWO_LINES = 56;
 
 /** Draws the marks of a diagram. */
 export class Marks {
   /** @param {import("./diagram.js").Scene} scene */
   constructor(scene) {
     this.scene = scene;
-    /** Where the last words of each row end, so that words do not run into each other. @type {number[]} */
+    /** Where the last words of each line above each row end, so that words do not run into each other. @type {number[][]} */
     this.ends = [];
     this.first = 0;
     this.last = 0;
@@ -25,7 +27,8 @@ export class Marks {
     this.last = lowerBound(model.marks, model.positionAt(camera.t(camera.width)));
     const wordy = this.last - this.first <= MOST_WORDS;
     const stride = Math.ceil((this.last - this.first) / MOST_MARKS) || 1;
-    this.ends = new Array(camera.rows).fill(-Infinity);
+    const lines = camera.rowHeight < TWO_LINES ? 1 : 2;
+    this.ends = Array.from({ length: camera.rows }, () => new Array(lines).fill(-Infinity));
     for (let k = this.first; k < this.last; k += stride) {
       const at = model.marks[k];
       if (at >= position && !future) break;
@@ -76,15 +79,16 @@ export class Marks {
     if (camera.rowHeight < 22) return;
     ink.font = font(11, "600");
     const width = ink.measureText(words).width;
-    let begin = Math.max(x + 3, this.ends[row] + 8);
-    // Words that would stand far from their moment say less than none.
-    if (begin > x + 90) return;
-    if (begin + width > camera.width) begin = Math.min(begin, x - width - 14);
-    this.ends[row] = begin + width;
+    const ends = this.ends[row];
+    const begins = ends.map((end) => roomAt(x, width, end, camera.width));
+    const line = begins.findIndex((begin) => begin !== null);
+    const begin = begins[line] ?? null;
+    if (begin === null) return;
+    ends[line] = begin + width;
     ink.textAlign = "left";
     ink.lineWidth = 3;
     ink.strokeStyle = colour("panel");
-    const y = camera.y(row) - 10;
+    const y = camera.y(row) - 10 - 13 * line;
     ink.strokeText(words, begin, y);
     ink.fillStyle = colour(name);
     ink.fillText(words, begin, y);
@@ -151,6 +155,20 @@ export class Marks {
     ink.arc(camera.x(record.t), camera.y(row), Math.min(11, camera.rowHeight * 0.45), 0, Math.PI * 2);
     ink.stroke();
   }
+}
+
+/**
+ * Where words about a moment may begin on a line, or null: far from their moment they would say less than none.
+ * @param {number} x of the moment
+ * @param {number} width of the words
+ * @param {number} end of the words before
+ * @param {number} right where the diagram ends
+ */
+function roomAt(x, width, end, right) {
+  const after = Math.max(x + 3, end + 8);
+  if (after + width <= right) return after > x + 90 ? null : after;
+  const before = x - width - 14;
+  return before < end + 8 ? null : before;
 }
 
 /** @param {import("../wire.js").RunRecord} record */

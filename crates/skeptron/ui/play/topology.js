@@ -29,7 +29,7 @@ export class Topology {
     this.chosen = s("g", { class: "topo-chosen" });
     this.flying = s("g", { class: "topo-flying" });
     this.points = s("g", { class: "topo-points" });
-    this.svg = s("svg", { viewBox: "-126 -118 252 246", class: "play-topology-svg", role: "group", "aria-label": "Topology" },
+    this.svg = s("svg", { class: "play-topology-svg", role: "group", "aria-label": "Topology" },
       s("defs", {}, tip("topo-tip"), tip("topo-tip-strong")), this.edges, this.pointers, this.chosen, this.points, this.flying);
     this.caption = h("figcaption", { class: "small muted" });
     this.cuts = h("p", { class: "chip bad", hidden: true, "data-test": "play-cuts" });
@@ -60,14 +60,24 @@ export class Topology {
     if (moves) this.layout = { ...this.layout, edges: [], name: `Arrows: ${this.pointer?.symbol}` };
     this.caption.textContent = this.layout.name;
     for (const group of [this.edges, this.pointers, this.chosen, this.flying, this.points]) clear(group);
+    this.#frame(header.nodes);
     for (const { from, to, directed } of this.layout.edges) this.edges.append(this.#edge(from, to, directed ? "topo-tip" : null));
     this.layout.lines?.forEach((_, line) => { if (header.nodes <= 7) this.edges.append(this.#line(line)); });
     this.marks = this.layout.places.map((place, row) => this.#disc(place, row, header.nodes));
   }
 
+  /** Lets the picture fill its place: the nodes, and their signs above and below them. @param {number} nodes */
+  #frame(nodes) {
+    const { places } = /** @type {import("./layout.js").Layout} */ (this.layout);
+    const spare = this.#radius(nodes) + (nodes <= MOST_SIGNED ? 15 : 5);
+    const top = Math.min(...places.map(({ y }) => y)) * SIZE - spare;
+    const bottom = Math.max(...places.map(({ y }) => y)) * SIZE + spare;
+    this.svg.setAttribute("viewBox", `-130 ${top} 260 ${bottom - top}`);
+  }
+
   /** @param {number} nodes */
   #radius(nodes) {
-    return Math.max(2.5, Math.min(15, 190 / nodes));
+    return Math.max(2.5, Math.min(19, 190 / nodes));
   }
 
   /**
@@ -79,9 +89,10 @@ export class Topology {
     const radius = this.#radius(nodes);
     const named = radius >= 6;
     const token = s("circle", { class: "topo-token", cx: radius * 0.85, cy: -radius * 0.85, r: Math.max(2.5, radius * 0.45), visibility: "hidden" });
-    const sign = s("text", { class: "topo-sign", y: radius + 9 });
+    // Most links of an upper node go down: its sign stands above it.
+    const sign = s("text", { class: "topo-sign", y: y < -0.1 ? -radius - 4 : radius + 12 });
     const name = s("text", { class: "topo-name", dy: "0.35em" }, radius < 11 ? row + 1 : `P${row + 1}`);
-    name.style.fontSize = `${Math.min(10.5, radius * 0.95)}px`;
+    name.style.fontSize = `${radius < 11 ? radius * 0.95 : Math.min(13, radius * 0.75)}px`;
     const group = s("g", { class: "topo-point", transform: `translate(${x * SIZE} ${y * SIZE})`, tabindex: named ? 0 : -1, role: "button", "aria-label": `P${row + 1}`, "data-test": `topo-${row + 1}`,
       onclick: () => this.wanted.select(row),
       onkeydown: (/** @type {KeyboardEvent} */ event) => {
@@ -241,18 +252,23 @@ export class Topology {
   fly(model, position, now) {
     if (!this.layout) return;
     const flying = model.inFlight(position, MOST_FLYING);
-    while (this.flying.children.length < flying.length) this.flying.append(s("g", {}, s("circle", { r: 4 }), s("text", { y: -7 })));
+    while (this.flying.children.length < flying.length) this.flying.append(s("g", {}, s("circle", { r: 4.5 }), s("text", { y: 4 })));
     while (this.flying.children.length > flying.length) this.flying.lastElementChild?.remove();
     const { messages } = model;
     flying.forEach((message, k) => {
       const part = model.progress(message, now);
       const { x1, y1, x2, y2 } = this.#ends(messages.from[message], messages.to[message], 4);
       const group = /** @type {SVGGElement} */ (this.flying.children[k]);
-      group.setAttribute("transform", `translate(${x1 + (x2 - x1) * part} ${y1 + (y2 - y1) * part})`);
+      const x = x1 + (x2 - x1) * part;
+      group.setAttribute("transform", `translate(${x} ${y1 + (y2 - y1) * part})`);
       group.style.fill = `var(--series-${(messages.label[message] % 8) + 1})`;
       const name = flying.length <= MOST_NAMED ? messages.labels[messages.label[message]] : "";
       const text = /** @type {SVGTextElement} */ (group.lastElementChild);
       if (text.textContent !== name) text.textContent = name;
+      // Away from the nearer node, whose name it would hide.
+      const leftwards = part < 0.5 ? x2 < x1 : x1 < x2;
+      text.setAttribute("x", leftwards ? "-8" : "8");
+      text.style.textAnchor = leftwards ? "end" : "start";
     });
   }
 }

@@ -227,7 +227,7 @@ class PlayView {
     const { sim, acts } = "sim" in source ? { sim: source.sim, acts: [] } : await scriptOf("scenario" in source ? this.#item(source.scenario) : undefined, header);
     if (source !== this.source) return;
     this.ownActs ??= acts;
-    this.controls.show(sim, header.nodes);
+    this.controls.show(sim, header.nodes, "scenario" in source && acts.length > 0);
     this.refresh();
   }
 
