@@ -30,7 +30,7 @@ pub(super) enum Refusal {
     NoSuchMethod,
     #[error("this run is not here any more, or never was; make it again")]
     NoSuchRun,
-    #[error("there is no scenario named `{0}`; GET /lab/scenarios lists them")]
+    #[error("there is no scenario named `{0}`; the gallery shows all of them")]
     NoSuchScenario(String),
     #[error("the lab keeps {0} runs and all of them are being looked at; close a page")]
     TooManyRuns(usize),

@@ -42,6 +42,23 @@ fn a_hand_lets_a_node_in_and_out() {
     assert_eq!(lab.ask("DELETE", &acts, "", "").status, 422);
 }
 
+/// At a position, what was done there has not happened yet.
+#[test]
+fn acting_where_one_acted_before_is_another_history() {
+    let lab = Lab::start();
+    let run = lab.run(&json!({ "sim": still() }));
+    let act = |act: Value| lab.post(&format!("{run}/acts"), &act).json(200)["acts"].clone();
+    let ask =
+        |node: u32, after: usize| json!({ "after": after, "t": 0, "do": "request", "node": node });
+    let cut = json!({ "after": 0, "t": 0, "do": "cut", "from": [1], "to": [2], "both_ways": true });
+    // A cut leaves no record, so it stays.
+    act(cut.clone());
+    assert_eq!(act(ask(2, 0)), json!([cut, ask(2, 0)]));
+    assert_eq!(act(ask(2, 0)), json!([cut, ask(2, 0)]));
+    assert_eq!(act(ask(3, 1)), json!([cut, ask(2, 0), ask(3, 1)]));
+    assert_eq!(act(ask(3, 0)), json!([cut, ask(3, 0)]));
+}
+
 #[test]
 fn whoever_follows_a_run_is_told_what_changes() {
     let lab = Lab::start();

@@ -1,7 +1,9 @@
 //! Many at once.
 
+use std::io::Write as _;
 use std::sync::Barrier;
 use std::thread;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -58,6 +60,27 @@ fn many_runs_are_made_at_once() {
             scope.spawn(move || assert_eq!(one(seed).records == first.records, seed == 1));
         }
     });
+}
+
+/// Requests by the million, which take hours and are not recorded.
+#[test]
+fn a_run_that_nobody_waits_for_holds_nobody_up() {
+    let lab = Lab::start();
+    let endless = json!({ "sim": {
+        "algorithm": "central", "workload": "poisson:1000", "section": "1000", "entries": 100_000
+    } });
+    for _ in 0..8 {
+        let body = endless.to_string();
+        let mut stream = lab.connect();
+        let (host, length) = (&lab.host, body.len());
+        write!(
+            stream,
+            "POST /lab/runs HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        thread::sleep(Duration::from_millis(50));
+    }
+    lab.run(&json!({ "sim": { "algorithm": "central", "entries": 1 } }));
 }
 
 /// The oldest runs that nobody looks at go; a run that is looked at stays.

@@ -28,7 +28,7 @@ export const SILENT = new Set(["cut", "mend", "delay"]);
  * @param {number} position
  * @returns {number}
  */
-export function doneAt(acts, position) {
+function doneAt(acts, position) {
   const ahead = acts.findIndex((act) => act.after > position || (act.after === position && !SILENT.has(act.do)));
   return ahead < 0 ? acts.length : ahead;
 }

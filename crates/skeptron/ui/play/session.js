@@ -95,15 +95,6 @@ export class Session {
   }
 
   /**
-   * Takes back what was done by hand, but for the first few.
-   * @param {number} kept
-   * @returns {Promise<void>}
-   */
-  async keep(kept) {
-    while (this.acts.length > kept) await this.undo();
-  }
-
-  /**
    * Does something by hand; the stream tells what comes of it.
    * @param {Deed} deed
    * @param {number} after

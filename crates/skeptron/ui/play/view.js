@@ -11,7 +11,7 @@ import { Caption } from "./caption.js";
 import { Controls } from "./controls.js";
 import { Diagram } from "./diagram.js";
 import { exportsAndImports } from "./exports.js";
-import { cutsAt, doneAt, Hand, SILENT } from "./hand.js";
+import { cutsAt, Hand, SILENT } from "./hand.js";
 import { Lamps } from "./lamps.js";
 import { legend } from "./legend.js";
 import { noted, parting, recorded, scriptOf, wished, withEntries } from "./link.js";
@@ -298,7 +298,6 @@ class PlayView {
     playhead.pause();
     clear(this.errors);
     try {
-      await session.keep(doneAt(session.acts, position));
       await session.act(deed, position, now);
     } catch (error) {
       this.deed = null;
