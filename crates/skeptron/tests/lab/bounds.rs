@@ -121,10 +121,10 @@ fn large_bodies_are_refused() {
     let mut stream = lab.connect();
     write!(stream, "POST /lab/runs HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", lab.host)
         .unwrap();
-    write!(stream, "Content-Length: {}\r\n\r\n", 9 << 20).unwrap();
+    write!(stream, "Content-Length: {}\r\n\r\n", 33 << 20).unwrap();
     let part = vec![b' '; 1 << 16];
     // It may be told before everything is sent.
-    for _ in 0..(9 << 20) / part.len() {
+    for _ in 0..(33 << 20) / part.len() {
         if stream.write_all(&part).is_err() {
             break;
         }
