@@ -53,7 +53,8 @@ export function tryIt(lock, changed) {
     const lock = name.value.trim();
     try {
       const own = await postJson("/lab/cluster/acquire", { node, lock, ...(hold === "" ? {} : { hold: Number(hold) }) });
-      tries = [...tries.filter((one) => one.node !== node || one.lock !== lock), own];
+      // The stream may have told already that it was granted, which is newer than the answer.
+      if (!tries.some((one) => one.node === node && one.lock === lock)) tries = [...tries, own];
       allow();
     } catch (error) {
       toast(error instanceof Error ? error.message : String(error));
