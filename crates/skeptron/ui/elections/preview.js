@@ -3,7 +3,7 @@ import { h, clear, complaint } from "../lib/dom.js";
 import { getText, postJson, stream } from "../lib/api.js";
 import { href } from "../lib/address.js";
 import { commandLine } from "../lib/command.js";
-import { drawing } from "../quorums/drawing.js";
+import { drawing } from "../lib/drawing.js";
 import { checkParams, playParams, simOf, situationNow } from "./question.js";
 
 /** @typedef {import("../wire.js").RunHeader} RunHeader */

@@ -8,7 +8,7 @@ import { job } from "../lib/job.js";
 import { PICTURES } from "./constructions.js";
 import { fromParams, toParams, toRequest } from "./question.js";
 import { quorumForm } from "./form.js";
-import { drawing } from "./drawing.js";
+import { drawing } from "../lib/drawing.js";
 import { facts } from "./facts.js";
 import { loadPanel } from "./load.js";
 import { matrixPanel } from "./matrix.js";

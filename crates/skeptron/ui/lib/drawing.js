@@ -1,7 +1,7 @@
 // A picture that the server drew. It has a style sheet of its own, which must neither reach the page nor
 // be inline (the page's policy forbids that), and which follows the page's theme.
-import { h, picture } from "../lib/dom.js";
-import { onTheme } from "../lib/theme.js";
+import { h, picture } from "./dom.js";
+import { onTheme } from "./theme.js";
 
 const FRAME = "svg { display: block; max-width: 100%; height: auto; margin: 0 auto } .node { cursor: pointer }";
 
