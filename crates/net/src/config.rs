@@ -1,11 +1,11 @@
 //! What a node must know to start.
 
-use std::time::Duration;
-
-use skeptron_core::NodeId;
+use skeptron_core::Setup;
+use skeptron_member::MemberId;
+use skeptron_member::plan::Plans;
+pub use skeptron_member::{Limits, Pace};
 use thiserror::Error;
 
-use crate::plan::Plans;
 use crate::tls::Identity;
 
 /// Everything a node must know to start.
@@ -14,7 +14,7 @@ pub struct Config {
     /// The cluster's name; nodes of another cluster are refused.
     pub cluster: String,
     /// Which member this node is.
-    pub node: NodeId,
+    pub node: MemberId,
     /// Where each member listens for other nodes, `HOST:PORT`, P1 first.
     pub members: Vec<String>,
     /// Where this node listens for other nodes; its own address among the members if not given.
@@ -41,65 +41,6 @@ pub enum Security {
     Tls(Identity),
 }
 
-/// How fast an idle token goes round: each idle visit waits twice as long as the one before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// The first wait.
-    pub first: Duration,
-    /// The longest wait.
-    pub longest: Duration,
-}
-
-/// What may take how much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The largest frame between nodes, in bytes.
-    pub frame_bytes: usize,
-    /// Unacknowledged bytes on one link above which no new request is begun.
-    pub congested_bytes: usize,
-    /// Unacknowledged bytes on one link above which the peer is not listened to until it acknowledges.
-    pub resend_bytes: usize,
-    /// Lock names that one node knows at most.
-    pub locks: usize,
-    /// Waiters of one lock at one node at most.
-    pub waiters: usize,
-    /// The shortest wait between two tries to connect.
-    pub backoff_first: Duration,
-    /// The longest wait between two tries to connect.
-    pub backoff_longest: Duration,
-    /// A link on which nothing was heard for so long is connected anew.
-    pub silence: Duration,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Pace { first: Duration::from_millis(1), longest: Duration::from_millis(500) }
-    }
-}
-
-impl Pace {
-    /// How long an idle token waits after so many idle visits in a row.
-    #[must_use]
-    pub fn after(&self, idle_visits: u32) -> Duration {
-        self.first.saturating_mul(1 << idle_visits.min(20)).min(self.longest)
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            frame_bytes: 1 << 20,
-            congested_bytes: 4 << 20,
-            resend_bytes: 32 << 20,
-            locks: 1_000_000,
-            waiters: 100_000,
-            backoff_first: Duration::from_millis(10),
-            backoff_longest: Duration::from_secs(2),
-            silence: Duration::from_secs(10),
-        }
-    }
-}
-
 /// Why a node cannot start from this.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
@@ -107,7 +48,7 @@ pub enum ConfigError {
     #[error("this node is {node}, but there are only {members} members; list its address, too")]
     NoMember {
         /// Which node.
-        node: NodeId,
+        node: MemberId,
         /// How many members.
         members: usize,
     },
@@ -125,9 +66,9 @@ pub enum ConfigError {
     #[error("{first} and {second} have the same address {address}")]
     SameAddress {
         /// One.
-        first: NodeId,
+        first: MemberId,
         /// The other.
-        second: NodeId,
+        second: MemberId,
         /// Where.
         address: String,
     },
@@ -148,7 +89,7 @@ pub enum ConfigError {
 impl Config {
     /// A member of a cluster whose nodes speak plain TCP on the loopback interface.
     #[must_use]
-    pub fn new(node: NodeId, members: Vec<String>, plans: Plans) -> Self {
+    pub fn new(node: MemberId, members: Vec<String>, plans: Plans) -> Self {
         Config {
             cluster: "skeptron".to_string(),
             node,
@@ -168,22 +109,21 @@ impl Config {
     /// See [`ConfigError`].
     pub fn check(&self) -> Result<(), ConfigError> {
         let members = self.members.len();
-        if self.node.index() >= members {
+        if self.node.place() >= members {
             return Err(ConfigError::NoMember { node: self.node, members });
         }
         if !(1..=100).contains(&self.cluster.len()) {
             return Err(ConfigError::ClusterName(self.cluster.len()));
         }
         for plan in self.plans.all() {
-            let given = plan.setup().nodes();
-            if given != members {
+            if let Some(given) = plan.given().map(Setup::nodes).filter(|&given| given != members) {
                 let algorithm = plan.info().name;
                 return Err(ConfigError::WrongSize { algorithm, given, members });
             }
         }
         for (second, address) in self.members.iter().enumerate() {
             if let Some(first) = self.members[..second].iter().position(|other| other == address) {
-                let (first, second) = (NodeId::new(first), NodeId::new(second));
+                let (first, second) = (MemberId::at(first), MemberId::at(second));
                 return Err(ConfigError::SameAddress { first, second, address: address.clone() });
             }
         }
@@ -199,7 +139,7 @@ impl Config {
     /// Where this node listens for other nodes.
     #[must_use]
     pub fn listen_address(&self) -> &str {
-        self.listen.as_deref().unwrap_or(&self.members[self.node.index()])
+        self.listen.as_deref().unwrap_or(&self.members[self.node.place()])
     }
 }
 

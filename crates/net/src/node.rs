@@ -1,21 +1,21 @@
-//! A node: links, view and lock table in one program.
+//! A node: links, view service and member core in one program.
 
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use skeptron_core::{NodeId, SetupError};
+use skeptron_member::plan::Plans;
+use skeptron_member::report::{LockStatus, MessageCount, Status, milliseconds};
+use skeptron_member::{Halt, LockError, MemberCore, MemberId, Settings};
 use thiserror::Error;
 
 use crate::config::{Config, ConfigError};
-use crate::guard::Guard;
-use crate::link::{Links, Post as _};
+use crate::env;
+use crate::link::{Links, LinksError, Post as _, draw_incarnation};
 use crate::observe::Observer;
-use crate::plan::Plans;
-use crate::report::{LockStatus, MessageCount, Status, milliseconds};
-use crate::table::{Asked, Table};
-use crate::view::{Fixed, ViewService};
+use crate::shell::{Asked, Guard, Shell};
+use crate::view::{Fixed, View, ViewService};
 
 /// A member of the cluster. Clones are the same node; it ends with [`Node::shutdown`], or when the
 /// last clone and the last guard are dropped.
@@ -24,7 +24,7 @@ use crate::view::{Fixed, ViewService};
 /// use skeptron_net::{Cluster, Plan, Plans};
 ///
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// let cluster = Cluster::start(3, Plans::new(Plan::named("naimi-trehel", 3)?)).await?;
+/// let cluster = Cluster::start(3, Plans::new(Plan::named("naimi-trehel")?)).await?;
 /// let guard = cluster.nodes[0].lock("orders/42").await?;
 /// // Somebody at another node waits meanwhile.
 /// let other = cluster.nodes[1].clone();
@@ -44,7 +44,7 @@ pub struct Node {
 #[derive(Debug)]
 struct Parts {
     config: Config,
-    table: Arc<Table>,
+    shell: Arc<Shell>,
     links: Arc<Links>,
 }
 
@@ -54,12 +54,12 @@ pub enum StartError {
     /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The certificates are no good.
+    /// The links cannot be set up.
     #[error(transparent)]
-    Tls(#[from] crate::tls::TlsError),
-    /// An algorithm cannot be built.
+    Links(#[from] LinksError),
+    /// The member cannot begin in its first view.
     #[error(transparent)]
-    Setup(#[from] SetupError),
+    Core(#[from] Halt),
     /// It cannot listen.
     #[error("cannot listen at {address}: {source}; is another node running there?")]
     Listen {
@@ -70,45 +70,11 @@ pub enum StartError {
     },
 }
 
-/// Why a lock is not to be had.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum LockError {
-    /// The name cannot be one.
-    #[error("a lock's name has 1 to 255 bytes and no control characters; `{0}` does not")]
-    Name(String),
-    /// The node leaves.
-    #[error("{0} is shutting down and takes no more requests; ask another node")]
-    Leaving(NodeId),
-    /// Too many names.
-    #[error("{node} knows {most} locks already; raise `limits.locks`")]
-    TooManyLocks {
-        /// Which node.
-        node: NodeId,
-        /// How many it may know.
-        most: usize,
-    },
-    /// Too many waiters.
-    #[error("{most} wait at {node} for `{name}` already; raise `limits.waiters`")]
-    TooManyWaiters {
-        /// Which node.
-        node: NodeId,
-        /// Which lock.
-        name: String,
-        /// How many may wait.
-        most: usize,
-    },
-}
-
 impl Node {
     /// How long a leaving node waits for its tokens to be fetched.
     const FETCHED: Duration = Duration::from_secs(2);
     /// How long a leaving node waits for its peers to acknowledge.
     const ACKNOWLEDGED: Duration = Duration::from_secs(2);
-    /// How often [`Node::try_lock`] asks who holds a lock that nobody seems to hold.
-    const TRIES: usize = 20;
-    /// How long it waits for the grant each time.
-    const TRY: Duration = Duration::from_millis(100);
-
     /// Starts a member of a cluster whose membership is fixed. Returns at once: links come up in the
     /// background, and requests wait until all members have met once.
     ///
@@ -137,19 +103,32 @@ impl Node {
     ) -> Result<Self, StartError> {
         config.check()?;
         let observer = Arc::new(Observer::new(config.node));
-        let views = service.views();
-        let view = views.borrow().clone();
-        let links = Links::new(&config, view, listener, Arc::clone(&observer))?;
-        let table = Table::new(&config, service, Arc::clone(&links) as _, observer)?;
-        links.start(table.reception());
-        table.open();
-        follow(views, &table, &links);
-        Ok(Node { parts: Arc::new(Parts { config, table, links }) })
+        let view = service.views().borrow().clone();
+        let settings = Settings {
+            plans: config.plans.clone(),
+            handovers: config.handovers,
+            pace: config.pace,
+            limits: config.limits,
+            flaw: None,
+        };
+        let core = MemberCore::new(config.node, settings, Arc::clone(&view))?;
+        let given = view.member(config.node).and_then(|member| member.incarnation);
+        let incarnation = given.unwrap_or_else(draw_incarnation);
+        let links = Links::new(&config, incarnation, view, listener, Arc::clone(&observer))?;
+        let shell = Shell::new(core, service, Arc::clone(&links) as _, observer);
+        links.start(shell.inbox());
+        let linked = Arc::downgrade(&links);
+        shell.start(move |view| {
+            if let Some(links) = linked.upgrade() {
+                links.set_view(view);
+            }
+        });
+        Ok(Node { parts: Arc::new(Parts { config, shell, links }) })
     }
 
     /// Which member it is.
     #[must_use]
-    pub fn id(&self) -> NodeId {
+    pub fn id(&self) -> MemberId {
         self.parts.config.node
     }
 
@@ -168,17 +147,15 @@ impl Node {
     pub async fn lock_as(&self, name: &str, owner: &str) -> Result<Guard, LockError> {
         // A task that asks again and again gets it at once each time, and must let others run.
         tokio::task::coop::consume_budget().await;
-        if self.parts.links.congested() {
-            self.parts.links.relieved().await;
-        }
-        match self.parts.table.ask(name, owner)? {
+        self.relieved().await;
+        match self.parts.shell.ask(name, owner)? {
             Asked::Granted(guard) => Ok(guard),
             Asked::Waiting(wait) => wait.await,
         }
     }
 
-    /// Takes the lock if nobody, on any member, holds it; none if somebody does, or if the members
-    /// that must agree cannot be reached.
+    /// Takes the lock if no member holds it. None as soon as a member says that it holds it, and after
+    /// a second if the members that must agree have not let it in by then.
     ///
     /// # Errors
     /// See [`LockError`].
@@ -192,26 +169,15 @@ impl Node {
     /// See [`LockError`].
     pub async fn try_lock_as(&self, name: &str, owner: &str) -> Result<Option<Guard>, LockError> {
         tokio::task::coop::consume_budget().await;
-        let mut wait = match self.parts.table.ask(name, owner)? {
+        let mut wait = match self.parts.shell.ask(name, owner)? {
             Asked::Granted(guard) => return Ok(Some(guard)),
             Asked::Waiting(wait) => wait,
         };
-        for _ in 0..Self::TRIES {
-            // The grant may come while the members are asked.
-            let (locks, _) = tokio::select! {
-                biased;
-                guard = &mut wait => return guard.map(Some),
-                known = self.parts.table.all_locks(name, true) => known,
-            };
-            if locks.iter().any(|lock| lock.holder.is_some()) {
-                // It may be ours, granted while the members were asked.
-                return tokio::task::unconstrained(&mut wait).now_or_never().transpose();
-            }
-            if let Ok(guard) = tokio::time::timeout(Self::TRY, &mut wait).await {
-                return guard.map(Some);
-            }
+        match self.parts.shell.unless_held(name, &mut wait).await {
+            Some(granted) => granted.map(Some),
+            // What is held may be ours, granted while the members were asked.
+            None => tokio::task::unconstrained(&mut wait).now_or_never().transpose(),
         }
-        Ok(None)
     }
 
     /// Waits for the lock, but no longer than that; none if it was not to be had.
@@ -236,23 +202,20 @@ impl Node {
         owner: &str,
         timeout: Duration,
     ) -> Result<Option<Guard>, LockError> {
-        match tokio::time::timeout(timeout, self.lock_as(name, owner)).await {
-            Ok(guard) => guard.map(Some),
-            Err(_) => Ok(None),
-        }
+        env::timeout(timeout, self.lock_as(name, owner)).await.transpose()
     }
 
     /// The node, its view and its links.
     #[must_use]
     pub fn status(&self) -> Status {
-        let Parts { config, table, links } = &*self.parts;
-        let count = |gauge: i64| u64::try_from(gauge).unwrap_or(0);
-        let observer = &table.observer;
+        let Parts { config, shell, links } = &*self.parts;
+        let core = shell.core();
+        let load = core.load();
         Status {
             cluster: config.cluster.clone(),
             node: config.node,
             version: env!("CARGO_PKG_VERSION").to_string(),
-            epoch: table.epoch(),
+            epoch: core.view().epoch,
             algorithm: config.plans.default_algorithm().to_string(),
             prefixes: config
                 .plans
@@ -260,94 +223,104 @@ impl Node {
                 .map(|(prefix, algorithm)| (prefix.to_string(), algorithm.to_string()))
                 .collect(),
             members: links.members(),
-            up_ms: milliseconds(observer.up()),
-            known_locks: count(observer.locks.get()),
-            held_locks: count(observer.held.get()),
-            waiters: count(observer.waiting.get()),
-            awaited: table.awaited(),
-            leaving: table.is_leaving(),
+            up_ms: milliseconds(shell.observer.up()),
+            known_locks: load.known_locks as u64,
+            held_locks: load.held_locks as u64,
+            waiters: load.waiters as u64,
+            sessions: load.sessions as u64,
+            awaited: core.missing(),
+            leaving: core.is_leaving(),
+            halted: core.halted().map(Halt::to_string),
         }
+    }
+
+    /// The view it is in.
+    #[must_use]
+    pub fn view(&self) -> Arc<View> {
+        self.parts.shell.core().view()
     }
 
     /// The locks held or waited for at this node whose names begin like that, by name.
     #[must_use]
     pub fn local_locks(&self, prefix: &str) -> Vec<LockStatus> {
-        self.parts.table.local_locks(prefix, false)
+        self.parts.shell.core().listing(env::now(), prefix, false)
     }
 
     /// The same of all members, by name and node, and the members that did not answer in time.
-    pub async fn locks(&self, prefix: &str) -> (Vec<LockStatus>, Vec<NodeId>) {
-        self.parts.table.all_locks(prefix, false).await
+    pub async fn locks(&self, prefix: &str) -> (Vec<LockStatus>, Vec<MemberId>) {
+        self.parts.shell.all_locks(prefix).await
     }
 
     /// How many messages of each kind it has sent and taken.
     #[must_use]
     pub fn messages(&self) -> Vec<MessageCount> {
-        self.parts.table.messages()
+        self.parts.shell.messages()
     }
 
-    /// What can be seen from outside: events and metrics.
+    /// Waits until no peer is too far behind for a new request.
+    pub(crate) async fn relieved(&self) {
+        if self.parts.links.congested() {
+            self.parts.links.relieved().await;
+        }
+    }
+
+    pub(crate) fn shell(&self) -> &Arc<Shell> {
+        &self.parts.shell
+    }
+
+    /// The metrics in the text form of OpenMetrics.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        let observer = &self.parts.shell.observer;
+        observer.set_load(self.parts.shell.core().load());
+        observer.metrics()
+    }
+
+    /// What can be seen from outside: events and counters.
     #[must_use]
     pub fn observer(&self) -> &Arc<Observer> {
-        &self.parts.table.observer
+        &self.parts.shell.observer
     }
 
     /// Waits until all members have met and all links are up.
     pub async fn ready(&self) {
-        self.parts.table.begun().await;
+        self.parts.shell.met().await;
         self.parts.links.all_up().await;
     }
 
     /// Cuts the connection to a peer, which is connected anew: for trying out what that does.
-    pub fn cut(&self, peer: NodeId) {
+    pub fn cut(&self, peer: MemberId) {
         self.parts.links.cut(peer);
     }
 
     /// Takes no more requests, and tells whoever waits.
     pub fn leave(&self) {
-        self.parts.table.leave();
+        self.parts.shell.leave();
     }
 
     /// Whether it takes no more requests.
     #[must_use]
     pub fn is_leaving(&self) -> bool {
-        self.parts.table.is_leaving()
+        self.parts.shell.core().is_leaving()
     }
 
     /// Waits until nothing is held here, but no longer than that.
     pub async fn idle_within(&self, grace: Duration) {
-        self.parts.table.idle_within(grace).await;
+        self.parts.shell.idle_within(grace).await;
     }
 
     /// Takes no more requests, waits up to `grace` for what is held, passes resting tokens on, and
     /// ends when the peers have everything. What is still held then is lost.
     pub async fn shutdown(&self, grace: Duration) {
-        let Parts { table, links, .. } = &*self.parts;
-        table.leave();
-        table.idle_within(grace).await;
-        table.lose_all();
-        table.pass_tokens_on(Self::FETCHED).await;
+        let Parts { shell, links, .. } = &*self.parts;
+        shell.leave();
+        shell.idle_within(grace).await;
+        shell.lose_all();
+        shell.pass_tokens_on(Self::FETCHED).await;
         // A peer that is down acknowledges nothing; it is not waited for longer than that.
-        let _ = tokio::time::timeout(Self::ACKNOWLEDGED, links.drained()).await;
+        env::timeout(Self::ACKNOWLEDGED, links.drained()).await;
         links.stop();
     }
-}
-
-/// Installs every view that is decided, as long as the node lives.
-fn follow(
-    mut views: tokio::sync::watch::Receiver<Arc<crate::view::View>>,
-    table: &Arc<Table>,
-    links: &Arc<Links>,
-) {
-    let (table, links) = (Arc::downgrade(table), Arc::downgrade(links));
-    tokio::spawn(async move {
-        while views.changed().await.is_ok() {
-            let view = views.borrow_and_update().clone();
-            let (Some(table), Some(links)) = (table.upgrade(), links.upgrade()) else { return };
-            links.set_epoch(view.epoch);
-            table.install(&view);
-        }
-    });
 }
 
 /// All members of a cluster in one process, on the loopback interface.
@@ -400,7 +373,7 @@ impl Cluster {
         let members: Vec<String> = bound.iter().map(|(_, address)| address.clone()).collect();
         let mut started = Vec::with_capacity(nodes);
         for (index, (listener, _)) in bound.into_iter().enumerate() {
-            let mut config = Config::new(NodeId::new(index), members.clone(), plans.clone());
+            let mut config = Config::new(MemberId::at(index), members.clone(), plans.clone());
             change(&mut config);
             started.push(Node::start_on(config, listener, service(members.clone())).await?);
         }
@@ -413,10 +386,10 @@ impl Cluster {
     /// Ends all members at once: nobody is left to pass tokens on to.
     pub async fn shutdown(self) {
         for node in &self.nodes {
-            node.parts.table.leave();
+            node.parts.shell.leave();
         }
         for node in &self.nodes {
-            node.parts.table.lose_all();
+            node.parts.shell.lose_all();
             node.parts.links.stop();
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -11,8 +11,11 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use serde::{Deserialize, Serialize};
-use skeptron_core::NodeId;
+use skeptron_member::clock::Moment;
+use skeptron_member::{Fence, Load, MemberId};
 use tokio::sync::broadcast;
+
+use crate::env;
 
 /// Something that happened at a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +25,7 @@ pub struct Event {
     /// When, in microseconds since the node started.
     pub at_us: u64,
     /// Where.
-    pub node: NodeId,
+    pub node: MemberId,
     /// What.
     #[serde(flatten)]
     pub what: What,
@@ -42,14 +45,14 @@ pub enum What {
         /// Which.
         lock: String,
         /// The fence of the entry.
-        fence: u64,
+        fence: Fence,
     },
     /// It was let go of here.
     Released {
         /// Which.
         lock: String,
         /// The fence of the entry.
-        fence: u64,
+        fence: Fence,
     },
     /// Somebody here waits for it no longer.
     Withdrawn {
@@ -61,14 +64,14 @@ pub enum What {
         /// Which.
         lock: String,
         /// The fence of the entry.
-        fence: u64,
+        fence: Fence,
     },
     /// A message of its algorithm was sent.
     Sent {
         /// Of which lock.
         lock: String,
         /// To whom.
-        to: NodeId,
+        to: MemberId,
         /// Its number on the link there, the same at the receipt.
         sequence: u64,
         /// Its name in the paper.
@@ -79,7 +82,7 @@ pub enum What {
         /// Of which lock.
         lock: String,
         /// From whom.
-        from: NodeId,
+        from: MemberId,
         /// Its number on the link from there, the same at the sending.
         sequence: u64,
         /// Its name in the paper.
@@ -88,12 +91,12 @@ pub enum What {
     /// A link came up.
     LinkUp {
         /// To whom.
-        peer: NodeId,
+        peer: MemberId,
     },
     /// A link went down.
     LinkDown {
         /// To whom.
-        peer: NodeId,
+        peer: MemberId,
         /// Why.
         why: String,
     },
@@ -101,6 +104,18 @@ pub enum What {
     View {
         /// Its epoch.
         epoch: u64,
+        /// How many locks the node keeps a right to from before.
+        kept: usize,
+    },
+    /// All members have announced themselves in the view: locks that nobody keeps may begin.
+    Met {
+        /// Its epoch.
+        epoch: u64,
+    },
+    /// The node cannot go on: what it held is lost, and it grants nothing any more.
+    Halted {
+        /// Why.
+        why: String,
     },
 }
 
@@ -116,7 +131,11 @@ impl What {
             | What::Lost { lock, .. }
             | What::Sent { lock, .. }
             | What::Received { lock, .. } => Some(lock),
-            What::LinkUp { .. } | What::LinkDown { .. } | What::View { .. } => None,
+            What::LinkUp { .. }
+            | What::LinkDown { .. }
+            | What::View { .. }
+            | What::Met { .. }
+            | What::Halted { .. } => None,
         }
     }
 }
@@ -168,15 +187,11 @@ impl Drop for Events {
     }
 }
 
-/// When something happened, in microseconds since the node started.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment(u64);
-
 /// What is counted and told of one node.
 #[derive(Debug)]
 pub struct Observer {
-    node: NodeId,
-    began: Instant,
+    node: MemberId,
+    began: Moment,
     registry: Registry,
     events: broadcast::Sender<Event>,
     /// How many listen; asking the channel would take its lock at every entry.
@@ -192,18 +207,18 @@ pub struct Observer {
     pub handovers: Counter,
     /// Messages of algorithms sent.
     pub sent: Family<MessageLabels, Counter>,
-    /// Messages of algorithms taken.
+    /// Messages of algorithms received.
     pub received: Family<MessageLabels, Counter>,
     /// Messages that no correct node would have sent.
     pub refused: Counter,
     /// Envelopes of other views that were dropped.
     pub dropped: Counter,
     /// Lock names known.
-    pub locks: Gauge,
+    locks: Gauge,
     /// Locks held.
-    pub held: Gauge,
+    held: Gauge,
     /// Requests waiting.
-    pub waiting: Gauge,
+    waiting: Gauge,
     /// Connections made, by peer.
     pub connects: Family<PeerLabels, Counter>,
     /// Bytes sent and not yet acknowledged, by peer.
@@ -211,7 +226,9 @@ pub struct Observer {
     /// Connections and handshakes refused.
     pub rejected: Counter,
     /// Sessions of clients.
-    pub sessions: Gauge,
+    sessions: Gauge,
+    /// Bytes that arrived and cannot be taken yet.
+    backlog_bytes: Gauge,
     /// Sessions that ended because nothing was heard of them.
     pub expired_sessions: Counter,
 }
@@ -222,13 +239,13 @@ impl Observer {
 
     /// For this node, from now.
     #[must_use]
-    pub fn new(node: NodeId) -> Self {
+    pub fn new(node: MemberId) -> Self {
         let mut registry = Registry::with_prefix("skeptron");
         // From one microsecond, an entry without a message, to about half a minute.
         let seconds = || Histogram::new(exponential_buckets(1e-6, 4.0, 13));
         let observer = Observer {
             node,
-            began: Instant::now(),
+            began: env::now(),
             events: broadcast::Sender::new(Self::BACKLOG),
             listeners: Arc::default(),
             number: AtomicU64::new(0),
@@ -247,6 +264,7 @@ impl Observer {
             unacknowledged_bytes: Family::default(),
             rejected: Counter::default(),
             sessions: Gauge::default(),
+            backlog_bytes: Gauge::default(),
             expired_sessions: Counter::default(),
             registry: Registry::default(),
         };
@@ -270,27 +288,33 @@ impl Observer {
         );
         registry.register("handshakes_rejected", "Connections refused", o.rejected.clone());
         registry.register("sessions", "Sessions of clients", o.sessions.clone());
+        registry.register(
+            "backlog_bytes",
+            "Bytes received that cannot be taken yet",
+            o.backlog_bytes.clone(),
+        );
         registry.register("sessions_expired", "Sessions that ended", o.expired_sessions.clone());
         Observer { registry, ..observer }
     }
 
     /// Tells whoever listens; costs next to nothing if nobody does.
     pub fn tell(&self, what: impl FnOnce() -> What) {
-        self.tell_of(self.moment(), what);
+        if self.is_heard() {
+            self.tell_at(env::now(), what());
+        }
     }
 
-    /// Now, for something that can be told only later; none if nobody listens.
-    pub(crate) fn moment(&self) -> Option<Moment> {
-        let heard = self.listeners.load(Ordering::Relaxed) > 0;
-        heard.then(|| Moment(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)))
+    /// Whether anybody listens.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.listeners.load(Ordering::Relaxed) > 0
     }
 
-    /// Tells whoever listens of what happened at that moment.
-    pub(crate) fn tell_of(&self, moment: Option<Moment>, what: impl FnOnce() -> What) {
-        let Some(Moment(at_us)) = moment else { return };
+    /// Tells whoever listens of what happened then.
+    pub(crate) fn tell_at(&self, now: Moment, what: What) {
+        let at_us = u64::try_from(now.since(self.began).as_micros()).unwrap_or(u64::MAX);
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         // Nobody listens any more: nothing is lost.
-        let _ = self.events.send(Event { number, at_us, node: self.node, what: what() });
+        let _ = self.events.send(Event { number, at_us, node: self.node, what });
     }
 
     /// Everything that happens from now on.
@@ -300,21 +324,27 @@ impl Observer {
         Events { receiver: self.events.subscribe(), listeners: Arc::clone(&self.listeners) }
     }
 
-    /// When the node started: from then on the times of events count.
-    #[must_use]
-    pub fn began(&self) -> Instant {
-        self.began
-    }
-
     /// For how long the node has been up.
     #[must_use]
     pub fn up(&self) -> Duration {
-        self.began.elapsed()
+        env::now().since(self.began)
     }
 
-    /// The metrics in the text form of OpenMetrics.
+    /// Takes note of how much there is right now.
+    pub(crate) fn set_load(&self, load: Load) {
+        let set = |gauge: &Gauge, number: usize| {
+            gauge.set(i64::try_from(number).unwrap_or(i64::MAX));
+        };
+        set(&self.locks, load.known_locks);
+        set(&self.held, load.held_locks);
+        set(&self.waiting, load.waiters);
+        set(&self.sessions, load.sessions);
+        set(&self.backlog_bytes, load.backlog_bytes);
+    }
+
+    /// The metrics in the text form of OpenMetrics, as of the last [`Observer::set_load`].
     #[must_use]
-    pub fn metrics(&self) -> String {
+    pub(crate) fn metrics(&self) -> String {
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &self.registry)
             .expect("writing into memory does not fail");

@@ -20,7 +20,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
-use skeptron_core::NodeId;
+use skeptron_member::MemberId;
 use thiserror::Error;
 
 /// Who a process is, and whom it believes: certificate, key, and the cluster's authority.
@@ -231,14 +231,19 @@ impl Authority {
     ///
     /// # Errors
     /// If they exist already, unless `force`, or cannot be written.
-    pub fn issue_node(&self, node: NodeId, hosts: &[String], force: bool) -> Result<(), TlsError> {
+    pub fn issue_node(
+        &self,
+        node: MemberId,
+        hosts: &[String],
+        force: bool,
+    ) -> Result<(), TlsError> {
         let own = [node_host(node), "localhost".into(), "127.0.0.1".into(), "::1".into()];
         let mut names = own.to_vec();
         names.extend(hosts.iter().filter(|host| !own.contains(host)).cloned());
         let mut params = params(&format!("Skeptron node {node}"), &names)?;
         params.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        self.issue(params, &format!("node-{}", node.index() + 1), force)
+        self.issue(params, &format!("node-{}", node.number()), force)
     }
 
     /// Makes `client-NAME.pem` and `client-NAME.key`.
@@ -265,12 +270,12 @@ impl Authority {
 }
 
 /// The name that only the certificate of this node is for.
-pub(crate) fn node_name(node: NodeId) -> ServerName<'static> {
+pub(crate) fn node_name(node: MemberId) -> ServerName<'static> {
     ServerName::try_from(node_host(node)).expect("letters, digits and dots are a host name")
 }
 
-fn node_host(node: NodeId) -> String {
-    format!("node-{}.skeptron.internal", node.index() + 1)
+fn node_host(node: MemberId) -> String {
+    format!("node-{}.skeptron.internal", node.number())
 }
 
 /// What the authority's files are called.
@@ -334,6 +339,7 @@ fn certificates(pem: &str, what: Part) -> Result<Vec<CertificateDer<'static>>, T
 }
 
 /// What all certificates have in common: generous dates, since clocks differ and nobody renews them.
+#[expect(clippy::disallowed_methods, reason = "a certificate has the dates of the calendar")]
 fn params(title: &str, hosts: &[String]) -> Result<CertificateParams, TlsError> {
     const DAY: Duration = Duration::from_secs(24 * 3600);
     let mut params =

@@ -1,21 +1,22 @@
 //! The library as a program uses it: real nodes in one process, over loopback.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)] // Tests wait in real time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use skeptron_core::NodeId;
+use skeptron_net::MemberId;
 use skeptron_net::api::{Api, ApiConfig};
 use skeptron_net::client::{Client, ClientConfig};
 use skeptron_net::{Cluster, Config, LockError, Node, Plan, Plans};
 
-fn plans(algorithm: &str, nodes: usize) -> Plans {
-    Plans::new(Plan::named(algorithm, nodes).unwrap())
+fn plans(algorithm: &str) -> Plans {
+    Plans::new(Plan::named(algorithm).unwrap())
 }
 
 async fn three() -> Cluster {
-    Cluster::start(3, plans(Plan::DEFAULT, 3)).await.unwrap()
+    Cluster::start(3, plans(Plan::DEFAULT)).await.unwrap()
 }
 
 /// No test waits longer than that for what must happen.
@@ -78,7 +79,7 @@ async fn futures_dropped_at_any_point_lose_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn trying_succeeds_exactly_if_nobody_holds_it() {
     for algorithm in ["naimi-trehel", "ricart-agrawala", "maekawa", "central", "token-ring"] {
-        let cluster = Cluster::start(3, plans(algorithm, 3)).await.unwrap();
+        let cluster = Cluster::start(3, plans(algorithm)).await.unwrap();
         for holder in 0..3 {
             let guard = soon(cluster.nodes[holder].try_lock("a")).await.unwrap();
             let guard = guard.unwrap_or_else(|| panic!("{algorithm}: nobody holds it"));
@@ -93,9 +94,9 @@ async fn trying_succeeds_exactly_if_nobody_holds_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_prefix_has_its_own_algorithm() {
-    let plans = plans("naimi-trehel", 3)
-        .with_prefix("orders/", Plan::named("raymond", 3).unwrap())
-        .with_prefix("orders/eu/", Plan::named("maekawa", 3).unwrap());
+    let plans = plans("naimi-trehel")
+        .with_prefix("orders/", Plan::named("raymond").unwrap())
+        .with_prefix("orders/eu/", Plan::named("maekawa").unwrap());
     let cluster = Cluster::start(3, plans).await.unwrap();
     let mut guards = Vec::new();
     for name in ["orders/1", "orders/eu/1", "stock/1"] {
@@ -106,7 +107,7 @@ async fn each_prefix_has_its_own_algorithm() {
     let expected =
         [("orders/1", "raymond"), ("orders/eu/1", "maekawa"), ("stock/1", "naimi-trehel")];
     assert_eq!((seen.as_slice(), missing.as_slice()), (&expected[..], &[][..]));
-    assert!(locks.iter().all(|l| l.node == NodeId::new(2)));
+    assert!(locks.iter().all(|l| l.node == MemberId::at(2)));
     assert!(locks.iter().all(|l| l.holder.as_ref().is_some_and(|h| h.owner == "me")));
     let (orders, _) = cluster.nodes[1].locks("orders/").await;
     assert_eq!(orders.len(), 2);
@@ -128,7 +129,7 @@ impl Unprotected {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_or_done_twice_while_connections_are_cut() {
     for algorithm in ["naimi-trehel", "suzuki-kasami", "maekawa", "lamport", "raymond"] {
-        let cluster = Cluster::start(3, plans(algorithm, 3)).await.unwrap();
+        let cluster = Cluster::start(3, plans(algorithm)).await.unwrap();
         let (counter, done) = (Arc::new(Unprotected::default()), Arc::new(AtomicBool::new(false)));
         let client = |k: usize| {
             let (node, counter) = (cluster.nodes[k % 3].clone(), Arc::clone(&counter));
@@ -147,7 +148,7 @@ async fn nothing_is_lost_or_done_twice_while_connections_are_cut() {
         let cutting = tokio::spawn(async move {
             let mut cuts = 0;
             while !stop.load(Ordering::Relaxed) {
-                nodes[cuts % 3].cut(NodeId::new((cuts + 1 + cuts / 3 % 2) % 3));
+                nodes[cuts % 3].cut(MemberId::at((cuts + 1 + cuts / 3 % 2) % 3));
                 cuts += 1;
                 tokio::time::sleep(Duration::from_millis(3)).await;
             }
@@ -172,7 +173,7 @@ async fn nothing_is_lost_or_done_twice_while_connections_are_cut() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_leaves_gives_its_tokens_away_and_says_no() {
-    let cluster = Cluster::start(3, plans("suzuki-kasami", 3)).await.unwrap();
+    let cluster = Cluster::start(3, plans("suzuki-kasami")).await.unwrap();
     let leaving = &cluster.nodes[0];
     for name in ["a", "b", "c"] {
         drop(leaving.lock(name).await.unwrap());
@@ -182,7 +183,7 @@ async fn a_node_that_leaves_gives_its_tokens_away_and_says_no() {
     let waiting = tokio::spawn(async move { waiting.lock("held").await.map(|_| ()) });
     tokio::time::sleep(Duration::from_millis(20)).await;
     soon(leaving.shutdown(Duration::from_millis(50))).await;
-    assert_eq!(waiting.await.unwrap(), Err(LockError::Leaving(NodeId::new(0))));
+    assert_eq!(waiting.await.unwrap(), Err(LockError::Leaving(MemberId::at(0))));
     assert!(!held.is_valid());
     soon(held.lost()).await;
     assert!(held.release().await.is_err());
@@ -202,7 +203,7 @@ async fn entering_again_sends_and_allocates_nothing() {
         drop(soon(node.lock("a")).await.unwrap());
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let sent = node.observer().metrics();
+    let sent = node.metrics();
     let used = allocation_counter::measure(|| {
         for _ in 0..1000 {
             let lock = tokio::task::unconstrained(node.lock("a"));
@@ -214,7 +215,7 @@ async fn entering_again_sends_and_allocates_nothing() {
         let lines = text.lines().filter(|line| line.starts_with("skeptron_messages_sent_total"));
         lines.map(str::to_string).collect::<Vec<_>>()
     };
-    assert_eq!(messages(&sent), messages(&node.observer().metrics()));
+    assert_eq!(messages(&sent), messages(&node.metrics()));
     cluster.shutdown().await;
 }
 
@@ -235,13 +236,13 @@ async fn a_node_that_is_dropped_ends() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_lost_its_memory_grants_nothing() {
     for algorithm in ["naimi-trehel", "central", "raymond", "maekawa"] {
-        let cluster = Cluster::start(3, plans(algorithm, 3)).await.unwrap();
+        let cluster = Cluster::start(3, plans(algorithm)).await.unwrap();
         let members: Vec<String> =
             cluster.nodes[0].status().members.into_iter().map(|member| member.address).collect();
         let mut nodes = cluster.nodes;
         let held = soon(nodes[1].lock("a")).await.unwrap();
         nodes.remove(0).shutdown(Duration::ZERO).await;
-        let config = Config::new(NodeId::new(0), members, plans(algorithm, 3));
+        let config = Config::new(MemberId::at(0), members, plans(algorithm));
         let again = soon(async {
             loop {
                 // The port may be busy for a moment.
@@ -260,7 +261,7 @@ async fn a_node_that_lost_its_memory_grants_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_client_holds_is_not_handed_on_before_it_must_know() {
-    let cluster = Cluster::start(3, plans("suzuki-kasami", 3)).await.unwrap();
+    let cluster = Cluster::start(3, plans("suzuki-kasami")).await.unwrap();
     let leaving = &cluster.nodes[0];
     let config = ApiConfig { listen: vec!["127.0.0.1:0".to_string()], ..ApiConfig::default() };
     let api = Api::start(leaving.clone(), config).await.unwrap();

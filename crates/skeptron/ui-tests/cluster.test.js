@@ -43,6 +43,23 @@ up.test("all nodes ask, and each gets its turn with a higher fence", async (open
   await part(page, "cluster-locks").filter({ hasNotText: "turns" }).waitFor();
 });
 
+up.test("a fence beyond 2^53 keeps all its digits, and is shown by epoch and entry", async (open) => {
+  const page = await open("#/cluster?lock=fenced");
+  const shown = await page.evaluate(async () => {
+    const path = "/ui/cluster/fence.js";
+    const { shortFence, wholeFence } = await import(path);
+    return [shortFence("9008298766368775"), wholeFence("18446744073709551615")];
+  });
+  assert.deepEqual(shown, ["8193·7", "18446744073709551615 (16777215·1099511627775)"]);
+  await part(page, "cluster-acquire").click();
+  await part(page, "cluster-said").filter({ hasText: /with fence \d+ \(1·\d+\)/ }).waitFor();
+  const row = part(page, "cluster-locks").getByRole("row").filter({ hasText: "fenced" });
+  const cell = row.filter({ hasText: "P1" }).locator("td").nth(2);
+  assert.match(await cell.innerText(), /^1·\d+$/);
+  assert.match((await cell.getAttribute("title")) ?? "", /^\d{13}:/);
+  await part(page, "cluster-release").click();
+});
+
 up.test("it is laid out well in every size, light and dark", async (open) => {
   const page = await open("#/cluster", { still: true });
   await part(page, "cluster-facts").filter({ hasText: "3 nodes" }).waitFor();

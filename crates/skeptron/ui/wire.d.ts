@@ -1981,9 +1981,9 @@ node: number,
  */
 lock: string,
 /**
- * The fence of the entry; none while it waits.
+ * The fence of the entry, as digits; none while it waits.
  */
-fence: number | null, };
+fence: string | null, };
 
 /**
  * A cluster as it is now.
@@ -2049,9 +2049,9 @@ node: number,
  */
 what: LockChange,
 /**
- * The fence of the entry, where there is one.
+ * The fence of the entry, as digits, where there is one.
  */
-fence: number | null, };
+fence: string | null, };
 
 /**
  * Whoever holds a lock.
@@ -2062,9 +2062,9 @@ export type LockHolder = {
  */
 node: number,
 /**
- * The fence of the entry.
+ * The fence of the entry, as digits.
  */
-fence: number,
+fence: string,
 /**
  * For how long.
  */
@@ -2158,7 +2158,11 @@ up: number,
  */
 leaving: boolean,
 /**
- * Whom it has not met; it grants nothing before.
+ * Why it grants nothing any more, if so.
+ */
+halted: string | null,
+/**
+ * Whom it has not met; locks whose home it is are not granted before.
  */
 awaited: Array<number>,
 /**

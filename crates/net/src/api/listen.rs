@@ -25,6 +25,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::door::{Caller, Door};
 use super::refusal::Refusal;
+use crate::env;
 use crate::prompt::Prompt;
 use crate::socket::tune;
 
@@ -98,7 +99,7 @@ impl Reception {
     ) {
         while let Some(accepted) = self.next(listener.accept()).await {
             let Ok((stream, _)) = accepted else {
-                tokio::time::sleep(BREATH).await;
+                env::sleep(BREATH).await;
                 continue;
             };
             let Some(place) = self.place() else {
@@ -124,7 +125,7 @@ impl Reception {
     pub(super) async fn receive_unix(self: Arc<Self>, listener: UnixListener, owner: u32) {
         while let Some(accepted) = self.next(listener.accept()).await {
             let Ok((stream, _)) = accepted else {
-                tokio::time::sleep(BREATH).await;
+                env::sleep(BREATH).await;
                 continue;
             };
             // The file's mode says the same, but it is set a moment after the socket is there.
@@ -162,8 +163,8 @@ impl Reception {
         tls: TlsAcceptor,
         place: OwnedSemaphorePermit,
     ) {
-        let greeted = tokio::time::timeout(HANDSHAKE_WITHIN, tls.accept(stream)).await;
-        let Ok(Ok(stream)) = greeted else {
+        let greeted = env::timeout(HANDSHAKE_WITHIN, tls.accept(stream)).await;
+        let Some(Ok(stream)) = greeted else {
             tracing::debug!("a client made no TLS handshake");
             return;
         };

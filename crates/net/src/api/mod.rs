@@ -4,11 +4,9 @@
 
 mod door;
 mod listen;
-pub(crate) mod messages;
 mod outlook;
 mod refusal;
 mod routes;
-mod session;
 mod site;
 
 use std::net::SocketAddr;
@@ -20,15 +18,20 @@ use axum::Router;
 use thiserror::Error;
 use tokio::sync::watch;
 
+use crate::env;
 use crate::node::Node;
 use crate::tls::Identity;
 use listen::Stage;
 use routes::Desk;
-use session::Sessions;
 
 pub use listen::Closing;
-pub use messages::unguessable;
 pub use site::Site;
+
+/// 128 bits that nobody can guess; none if the system gives no randomness.
+#[must_use]
+pub fn unguessable() -> Option<u128> {
+    env::random().map(u128::from_be_bytes)
+}
 
 /// Where and to whom the API answers.
 #[derive(Clone, Debug)]
@@ -53,7 +56,7 @@ pub struct ApiConfig {
 /// The running API. Dropping it ends all sessions and cuts all connections.
 #[derive(Debug)]
 pub struct Api {
-    sessions: Arc<Sessions>,
+    node: Node,
     site: Site,
 }
 
@@ -119,17 +122,15 @@ impl Api {
         extra: Router,
     ) -> Result<Self, ApiError> {
         let stage = watch::Sender::new(Stage::Open);
-        let observer = Arc::clone(node.observer());
-        let sessions = Arc::new(Sessions::new(config.sessions, node.id(), observer));
         let desk = Desk {
-            node,
-            sessions: Arc::clone(&sessions),
+            node: node.clone(),
+            most_sessions: config.sessions,
             ttl: config.ttl,
             stage: stage.subscribe(),
         };
         let router = routes::router(Arc::new(desk), extra);
         let site = Site::open(&config, router, stage).await?;
-        Ok(Api { sessions, site })
+        Ok(Api { node, site })
     }
 
     /// Where it listens; ports that the system chose are filled in.
@@ -142,18 +143,18 @@ impl Api {
     /// has given back what it held, or must have noticed by its own clock that it lost it. To be called
     /// before the node hands on what is held.
     pub async fn drain(&self) {
-        self.sessions.drain().await;
+        self.node.shell().drain_sessions().await;
     }
 
     /// Ends all sessions, whose locks are given back, and stops answering.
     pub async fn shutdown(self) {
-        self.sessions.close();
+        self.node.shell().close_sessions();
         self.site.close().await;
     }
 }
 
 impl Drop for Api {
     fn drop(&mut self) {
-        self.sessions.close();
+        self.node.shell().close_sessions();
     }
 }

@@ -14,11 +14,11 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
 use super::listen::Stage;
-use super::messages::{Health, Listing};
 use super::refusal::Refusal;
 use super::routes::{Desk, Filter};
+use crate::messages::{Health, Listing};
 use crate::observe::{Event, Events, What};
-use crate::report::{LinkState, Status};
+use skeptron_member::report::{LinkState, Status};
 
 /// The description of the API, as it is served.
 const OPENAPI: &str = include_str!("openapi.json");
@@ -45,7 +45,7 @@ pub(super) async fn status(State(desk): State<Arc<Desk>>) -> Json<Status> {
 
 pub(super) async fn metrics(State(desk): State<Arc<Desk>>) -> impl IntoResponse {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], desk.node.observer().metrics())
+    ([(header::CONTENT_TYPE, kind)], desk.node.metrics())
 }
 
 pub(super) async fn openapi() -> impl IntoResponse {
@@ -66,8 +66,11 @@ fn trouble(status: &Status) -> Option<String> {
     if status.leaving {
         return Some(format!("{node} is shutting down"));
     }
+    if let Some(why) = &status.halted {
+        return Some(format!("{node} cannot grant locks any more: {why}"));
+    }
     if let Some(awaited) = status.awaited.first() {
-        return Some(format!("{node} has not met {awaited} yet, and grants nothing before"));
+        return Some(format!("{node} has not met {awaited} yet"));
     }
     let mut others =
         status.members.iter().filter(|member| member.link != LinkState::Own).peekable();

@@ -4,11 +4,11 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use skeptron_core::NodeId;
+use skeptron_member::session::SessionError;
+use skeptron_member::{LockError, MemberId, NotServed};
 use thiserror::Error;
 
-use super::messages::Problem;
-use crate::node::LockError;
+use crate::messages::Problem;
 
 /// Why a request gets nothing.
 #[derive(Debug, Error)]
@@ -31,28 +31,14 @@ pub(super) enum Refusal {
     NoSuchPath,
     #[error("this path does not take that method")]
     NoSuchMethod,
-    #[error("this session has ended, or never was")]
-    SessionOver,
-    #[error("`{0}` was not to be had in that time")]
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error("`{0}` was not granted in that time")]
     NotAcquired(String),
-    #[error("this acquire of `{0}` was withdrawn")]
-    Withdrawn(String),
     #[error("the same acquire of `{0}` was sent again and waits in its place")]
     Replaced(String),
-    #[error("this session does not hold `{0}`")]
-    NotHeld(String),
-    #[error("this session holds `{lock}` with fence {held}, not {given}")]
-    OtherFence { lock: String, held: u64, given: u64 },
-    #[error("`{0}` had been lost before it was released; what was done since may clash")]
-    Lost(String),
-    #[error(transparent)]
-    Lock(#[from] LockError),
-    #[error("{0} sessions are open already")]
-    TooManySessions(usize),
     #[error("all places for connections are taken")]
     TooManyConnections,
-    #[error("{0} is shutting down")]
-    Closing(NodeId),
     #[error("{0}")]
     Unwell(String),
     #[error("the system gives no random numbers")]
@@ -60,33 +46,49 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
+    /// Of an acquire that waited at `member` and was not served.
+    pub(super) fn not_served(why: NotServed, member: MemberId, lock: String) -> Self {
+        match why {
+            NotServed::Leaving => SessionError::Lock(LockError::Leaving(member)).into(),
+            NotServed::Halted => Refusal::Unwell(format!("{member} cannot grant locks any more")),
+            NotServed::SessionOver => SessionError::Over.into(),
+            NotServed::Withdrawn => SessionError::Withdrawn(lock).into(),
+            NotServed::Replaced => Refusal::Replaced(lock),
+        }
+    }
+
     /// The status and the code.
     pub(super) fn kind(&self) -> (StatusCode, &'static str) {
         match self {
             Refusal::Malformed(_) => (StatusCode::BAD_REQUEST, "malformed"),
             Refusal::Slow(_) => (StatusCode::REQUEST_TIMEOUT, "slow"),
             Refusal::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
-            Refusal::Invalid(_) | Refusal::Lock(LockError::Name(_)) => {
-                (StatusCode::BAD_REQUEST, "invalid")
-            }
+            Refusal::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
             Refusal::Stranger => (StatusCode::UNAUTHORIZED, "stranger"),
             Refusal::ForeignHost(_) => (StatusCode::FORBIDDEN, "foreign-host"),
             Refusal::ForeignOrigin(_) => (StatusCode::FORBIDDEN, "foreign-origin"),
             Refusal::NoSuchPath => (StatusCode::NOT_FOUND, "no-such-path"),
             Refusal::NoSuchMethod => (StatusCode::METHOD_NOT_ALLOWED, "no-such-method"),
-            Refusal::SessionOver => (StatusCode::GONE, "session-over"),
+            Refusal::Session(error) => match error {
+                SessionError::Over => (StatusCode::GONE, "session-over"),
+                SessionError::Withdrawn(_) => (StatusCode::CONFLICT, "withdrawn"),
+                SessionError::NotHeld(_) => (StatusCode::NOT_FOUND, "not-held"),
+                SessionError::OtherFence { .. } => (StatusCode::CONFLICT, "other-fence"),
+                SessionError::Lost(_) => (StatusCode::CONFLICT, "lost"),
+                SessionError::Lock(LockError::Name(_)) => (StatusCode::BAD_REQUEST, "invalid"),
+                SessionError::Lock(LockError::Leaving(_)) | SessionError::Closing(_) => {
+                    (StatusCode::SERVICE_UNAVAILABLE, "leaving")
+                }
+                SessionError::Lock(LockError::Halted { .. }) => {
+                    (StatusCode::SERVICE_UNAVAILABLE, "unwell")
+                }
+                SessionError::Lock(_) | SessionError::TooMany(_) => {
+                    (StatusCode::SERVICE_UNAVAILABLE, "full")
+                }
+            },
             Refusal::NotAcquired(_) => (StatusCode::CONFLICT, "not-acquired"),
-            Refusal::Withdrawn(_) => (StatusCode::CONFLICT, "withdrawn"),
             Refusal::Replaced(_) => (StatusCode::CONFLICT, "replaced"),
-            Refusal::NotHeld(_) => (StatusCode::NOT_FOUND, "not-held"),
-            Refusal::OtherFence { .. } => (StatusCode::CONFLICT, "other-fence"),
-            Refusal::Lost(_) => (StatusCode::CONFLICT, "lost"),
-            Refusal::Lock(LockError::Leaving(_)) | Refusal::Closing(_) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "leaving")
-            }
-            Refusal::Lock(_) | Refusal::TooManySessions(_) | Refusal::TooManyConnections => {
-                (StatusCode::SERVICE_UNAVAILABLE, "full")
-            }
+            Refusal::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "full"),
             Refusal::Unwell(_) => (StatusCode::SERVICE_UNAVAILABLE, "unwell"),
             Refusal::NoRandomness => (StatusCode::SERVICE_UNAVAILABLE, "no-randomness"),
         }
@@ -99,24 +101,28 @@ impl Refusal {
             }
             Refusal::Slow(_) => "send it at once",
             Refusal::TooLarge(_) => "send less",
-            Refusal::Invalid(_) | Refusal::Lock(LockError::Name(_)) => "change it and try again",
+            Refusal::Invalid(_) => "change it and try again",
             Refusal::Stranger => {
                 "send `Authorization: Bearer TOKEN` with the API's token, or use a client certificate"
             }
             Refusal::ForeignHost(_) => "say 127.0.0.1 or localhost",
             Refusal::ForeignOrigin(_) => "ask from a program or from a page of this node",
-            Refusal::SessionOver => "its locks are lost; open another with POST /v1/sessions",
+            Refusal::Session(error) => match error {
+                SessionError::Over => "its locks are lost; open another with POST /v1/sessions",
+                SessionError::Withdrawn(_) => "give the next acquire another `request`",
+                SessionError::NotHeld(_) => "GET /v1/sessions/{session} says what it holds",
+                SessionError::OtherFence { .. } => {
+                    "release with the fence that the acquire was answered with"
+                }
+                SessionError::Lost(_) => "check the fence where it counts, and acquire again",
+                SessionError::Lock(LockError::Name(_)) => "change it and try again",
+                SessionError::Lock(LockError::Leaving(_) | LockError::Halted { .. })
+                | SessionError::Closing(_) => "ask another node",
+                SessionError::Lock(_) => "ask another node, or try again later",
+                SessionError::TooMany(_) => "end some, or raise `api.sessions`",
+            },
             Refusal::NotAcquired(_) => "try again, or wait longer with `wait_ms`",
-            Refusal::Withdrawn(_) => "give the next acquire another `request`",
             Refusal::Replaced(_) => "wait for the answer of the later one",
-            Refusal::NotHeld(_) => "GET /v1/sessions/{session} says what it holds",
-            Refusal::OtherFence { .. } => {
-                "release with the fence that the acquire was answered with"
-            }
-            Refusal::Lost(_) => "check the fence where it counts, and acquire again",
-            Refusal::Lock(LockError::Leaving(_)) | Refusal::Closing(_) => "ask another node",
-            Refusal::Lock(_) => "ask another node, or try again later",
-            Refusal::TooManySessions(_) => "end some, or raise `api.sessions`",
             Refusal::TooManyConnections => "try again later, or raise `api.connections`",
             Refusal::Unwell(_) => "GET /v1/status says more",
             Refusal::NoRandomness => "look at the machine",

@@ -12,16 +12,18 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use super::listen::Stage;
-use super::messages::{
+use super::outlook;
+use super::refusal::Refusal;
+use crate::env;
+use crate::messages::{
     Acquire, Held, KeptAlive, MOST_OWNER_BYTES, OpenSession, Release, Released, SessionId,
     SessionOpened, SessionStatus,
 };
-use super::outlook;
-use super::refusal::Refusal;
-use super::session::{Begun, Claim, Session, Sessions};
-use crate::guard::Guard;
 use crate::node::Node;
-use crate::report::milliseconds;
+use crate::shell::{SessionAcquire, SessionWait};
+use skeptron_member::NotServed;
+use skeptron_member::report::milliseconds;
+use skeptron_member::session::{Claim, SessionReport};
 
 /// The largest body that is read.
 const MOST_BODY_BYTES: usize = 64 << 10;
@@ -32,7 +34,8 @@ const BODY_WITHIN: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) node: Node,
-    pub(super) sessions: Arc<Sessions>,
+    /// Sessions at most.
+    pub(super) most_sessions: usize,
     /// The shortest and the longest TTL of a session.
     pub(super) ttl: (Duration, Duration),
     pub(super) stage: watch::Receiver<Stage>,
@@ -74,61 +77,69 @@ async fn open_session(
         let told = format!("`owner` has at most {MOST_OWNER_BYTES} bytes, no control characters");
         return Err(Refusal::Invalid(told));
     }
-    let session = desk.sessions.open(ttl, asked.owner)?;
-    Ok(Json(SessionOpened { session: session.id(), ttl_ms: asked.ttl_ms }))
+    let id = super::unguessable().map(SessionId).ok_or(Refusal::NoRandomness)?;
+    desk.node.shell().open_session(id, ttl, asked.owner, desk.most_sessions)?;
+    Ok(Json(SessionOpened { session: id, ttl_ms: asked.ttl_ms }))
 }
 
-async fn show_session(Named(session): Named) -> Result<Json<SessionStatus>, Refusal> {
-    session.status().map(Json)
+async fn show_session(
+    State(desk): State<Arc<Desk>>,
+    Named(id): Named,
+) -> Result<Json<SessionStatus>, Refusal> {
+    let report = desk.node.shell().core().session(env::now(), id)?;
+    Ok(Json(told(id, report)))
 }
 
 async fn end_session(
     State(desk): State<Arc<Desk>>,
-    Named(session): Named,
+    Named(id): Named,
 ) -> Result<Json<SessionStatus>, Refusal> {
-    let last = session.status()?;
-    desk.sessions.end(&session);
-    Ok(Json(last))
+    let last = desk.node.shell().close_session(id)?;
+    Ok(Json(told(id, last)))
 }
 
-async fn keep_alive(Named(session): Named) -> Result<Json<KeptAlive>, Refusal> {
-    let lost = session.lost()?;
-    Ok(Json(KeptAlive { ttl_ms: milliseconds(session.ttl()), lost }))
+fn told(session: SessionId, report: SessionReport) -> SessionStatus {
+    let SessionReport { owner, ttl, held, waiting } = report;
+    SessionStatus { session, owner, ttl_ms: milliseconds(ttl), held, waiting }
+}
+
+async fn keep_alive(
+    State(desk): State<Arc<Desk>>,
+    Named(id): Named,
+) -> Result<Json<KeptAlive>, Refusal> {
+    let (ttl, lost) = desk.node.shell().core().keep_alive(env::now(), id)?;
+    Ok(Json(KeptAlive { ttl_ms: milliseconds(ttl), lost }))
 }
 
 async fn acquire(
     State(desk): State<Arc<Desk>>,
     Asked(asked): Asked<Acquire>,
 ) -> Result<Json<Held>, Refusal> {
-    let session = desk.sessions.find(asked.session)?;
-    let claim = Claim { lock: asked.lock, request: asked.request };
-    let lock = claim.lock.clone();
-    let mut waiting = match session.begin(claim)? {
-        Begun::Held(fence) => return Ok(Json(Held { lock, fence })),
-        Begun::Waiting(waiting) => waiting,
+    let Acquire { session, lock, wait_ms, request } = asked;
+    desk.node.relieved().await;
+    let claim = Claim { lock: lock.clone(), request };
+    let mut wait = match desk.node.shell().session_acquire(session, claim)? {
+        SessionAcquire::Held(held) => return Ok(Json(held)),
+        SessionAcquire::Waiting(wait) => wait,
     };
-    let granted = grant(&desk.node, &lock, session.owner(), asked.wait_ms);
-    let guard = tokio::select! {
-        biased;
-        guard = granted => guard?,
-        why = waiting.called_off() => return Err(why),
+    let granted = match granted(&desk.node, &mut wait, &lock, wait_ms).await {
+        Some(granted) => granted,
+        None => wait.give_up().ok_or_else(|| Refusal::NotAcquired(lock.clone()))?,
     };
-    guard.ok_or(Refusal::NotAcquired(lock)).and_then(|guard| waiting.keep(guard)).map(Json)
+    granted.map(Json).map_err(|why| Refusal::not_served(why, desk.node.id(), lock))
 }
 
-/// The lock, if it is to be had in that time.
-async fn grant(
+/// The lock, if it is granted in that time.
+async fn granted(
     node: &Node,
+    wait: &mut SessionWait,
     lock: &str,
-    owner: &str,
     wait_ms: Option<u64>,
-) -> Result<Option<Guard>, Refusal> {
+) -> Option<Result<Held, NotServed>> {
     match wait_ms {
-        None => Ok(Some(node.lock_as(lock, owner).await?)),
-        Some(0) => Ok(node.try_lock_as(lock, owner).await?),
-        Some(wait_ms) => {
-            Ok(node.lock_within_as(lock, owner, Duration::from_millis(wait_ms)).await?)
-        }
+        None => Some(wait.granted().await),
+        Some(0) => node.shell().unless_held(lock, wait.granted()).await,
+        Some(wait_ms) => env::timeout(Duration::from_millis(wait_ms), wait.granted()).await,
     }
 }
 
@@ -136,18 +147,13 @@ async fn release(
     State(desk): State<Arc<Desk>>,
     Asked(asked): Asked<Release>,
 ) -> Result<Json<Released>, Refusal> {
-    let session = desk.sessions.find_to_release(asked.session)?;
-    let lock = asked.lock;
-    let guard = match (asked.fence, asked.request) {
-        (Some(fence), None) => Some(session.let_go(&lock, fence)?),
-        (None, Some(request)) => session.withdraw(lock.clone(), request)?,
+    let Release { session, lock, fence, request } = asked;
+    let shell = desk.node.shell();
+    let released = match (fence, request) {
+        (Some(fence), None) => shell.session_release(session, &lock, fence).map(|()| true)?,
+        (None, Some(request)) => shell.session_withdraw(session, &lock, request)?,
         _ => return Err(Refusal::Invalid("give either `fence` or `request`".to_string())),
     };
-    let released = guard.is_some();
-    if let Some(guard) = guard {
-        // A node always hears its own guards, so the only trouble is that it was lost.
-        guard.release().await.map_err(|_| Refusal::Lost(lock.clone()))?;
-    }
     Ok(Json(Released { lock, released }))
 }
 
@@ -159,8 +165,8 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Asked<T> {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
         let body = Limited::new(request.into_body(), MOST_BODY_BYTES).collect();
-        let body = tokio::time::timeout(BODY_WITHIN, body).await;
-        let body = body.map_err(|_| Refusal::Slow(BODY_WITHIN.as_secs()))?;
+        let body = env::timeout(BODY_WITHIN, body).await;
+        let body = body.ok_or(Refusal::Slow(BODY_WITHIN.as_secs()))?;
         let bytes = body.map_err(|error| {
             if error.is::<http_body_util::LengthLimitError>() {
                 Refusal::TooLarge(MOST_BODY_BYTES)
@@ -174,7 +180,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Asked<T> {
 }
 
 /// The session that the path names.
-struct Named(Arc<Session>);
+struct Named(SessionId);
 
 impl FromRequestParts<Arc<Desk>> for Named {
     type Rejection = Refusal;
@@ -183,8 +189,7 @@ impl FromRequestParts<Arc<Desk>> for Named {
         let Path(id) = Path::<String>::from_request_parts(parts, desk)
             .await
             .map_err(|error| Refusal::Invalid(error.body_text()))?;
-        let id: SessionId = id.parse().map_err(Refusal::Invalid)?;
-        desk.sessions.find(id).map(Named)
+        id.parse().map(Named).map_err(Refusal::Invalid)
     }
 }
 

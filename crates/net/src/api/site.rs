@@ -13,6 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use super::door::{Caller, Door};
 use super::listen::{self, Reception, Stage};
 use super::{ApiConfig, ApiError};
+use crate::env;
 use crate::tls::{Callers, Identity};
 
 /// How long a request that is being answered may take when the site closes.
@@ -106,7 +107,7 @@ impl Site {
         self.stage.send_replace(Stage::Closing);
         // When every place is free, every connection has ended; those that do not are cut by the drop.
         let all = self.places.acquire_many(self.connections);
-        let _ = tokio::time::timeout(CLOSE_WITHIN, all).await;
+        env::timeout(CLOSE_WITHIN, all).await;
     }
 }
 

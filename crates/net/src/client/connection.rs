@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -20,9 +20,11 @@ use tokio_rustls::TlsConnector;
 
 use super::{ClientConfig, ClientError, Endpoint};
 use crate::UNPOISONED;
-use crate::api::messages::Problem;
+use crate::env;
+use crate::messages::Problem;
 use crate::prompt::Prompt;
 use crate::socket::tune;
+use skeptron_member::clock::Moment;
 
 /// How long a connection may take to come about.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -48,7 +50,7 @@ pub(super) struct Caller {
     host: HeaderValue,
     authorization: Option<HeaderValue>,
     tls: Option<(TlsConnector, ServerName<'static>)>,
-    idle: Mutex<Vec<(Connection, Instant)>>,
+    idle: Mutex<Vec<(Connection, Moment)>>,
 }
 
 impl Caller {
@@ -153,7 +155,7 @@ impl Caller {
     fn kept(&self) -> Option<Connection> {
         let mut idle = self.idle.lock().expect(UNPOISONED);
         let (connection, since) = idle.pop()?;
-        if since.elapsed() < IDLE_FOR {
+        if env::now().since(since) < IDLE_FOR {
             return Some(connection);
         }
         // The others have been there for longer.
@@ -164,13 +166,13 @@ impl Caller {
     fn keep(&self, connection: Connection) {
         let mut idle = self.idle.lock().expect(UNPOISONED);
         if !connection.closed && idle.len() < MOST_IDLE {
-            idle.push((connection, Instant::now()));
+            idle.push((connection, env::now()));
         }
     }
 
     async fn connect(&self) -> Result<Connection, String> {
-        let connection = tokio::time::timeout(CONNECT_WITHIN, self.dial()).await;
-        connection.unwrap_or_else(|_| Err(format!("no answer in {} s", CONNECT_WITHIN.as_secs())))
+        let connection = env::timeout(CONNECT_WITHIN, self.dial()).await;
+        connection.unwrap_or_else(|| Err(format!("no answer in {} s", CONNECT_WITHIN.as_secs())))
     }
 
     async fn dial(&self) -> Result<Connection, String> {

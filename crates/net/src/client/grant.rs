@@ -4,53 +4,61 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::StatusCode;
-use tokio::time::Instant;
 
 use super::ClientError;
 use super::connection::Trouble;
 use super::session::Session;
-use crate::api::messages::{Acquire, Held, Release, Released};
-use crate::guard::ReleaseError;
+use crate::env;
+use crate::error::ReleaseError;
+use crate::messages::{Acquire, Held, Release, Released};
+use skeptron_member::Fence;
+use skeptron_member::clock::Moment;
 
 /// The first wait before a node that cannot be reached is asked again; then twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// The longest.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The remote half of a guard: a lock that a session holds at its node. Dropping it releases in the
-/// background.
+/// A lock that a session holds at its node. Dropping it releases in the background.
 #[derive(Debug)]
-pub(crate) struct RemoteGrant {
+#[must_use = "a guard that is dropped at once has released its lock"]
+pub struct Guard {
     session: Arc<Session>,
     name: String,
-    fence: u64,
+    fence: Fence,
     /// The node knows, or has forgotten by itself.
     settled: bool,
 }
 
-impl RemoteGrant {
+impl Guard {
     /// The lock's name.
-    pub(crate) fn name(&self) -> &str {
+    #[must_use]
+    pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The fence of the entry.
-    pub(crate) fn fence(&self) -> u64 {
+    /// The fencing token of this entry: larger than that of every earlier entry of this lock.
+    #[must_use]
+    pub fn fence(&self) -> Fence {
         self.fence
     }
 
     /// Whether the session still stands by the client's own clock, and the node has not lost the lock.
-    pub(crate) fn is_valid(&self) -> bool {
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
         self.session.is_valid() && !self.session.has_lost(&self.name, self.fence)
     }
 
     /// Waits until it is lost.
-    pub(crate) async fn lost(&self) {
+    pub async fn lost(&self) {
         self.session.lost(&self.name, self.fence).await;
     }
 
-    /// Lets go, and waits until the node has taken note.
-    pub(crate) async fn release(mut self) -> Result<(), ReleaseError> {
+    /// Releases the lock, and waits until the node has taken note.
+    ///
+    /// # Errors
+    /// If it was lost before, or the node cannot be told.
+    pub async fn release(mut self) -> Result<(), ReleaseError> {
         let lost = || ReleaseError::Lost(self.name.clone());
         if !self.session.is_valid() {
             return Err(lost());
@@ -78,7 +86,7 @@ impl RemoteGrant {
     }
 }
 
-impl Drop for RemoteGrant {
+impl Drop for Guard {
     fn drop(&mut self) {
         if !self.settled && self.session.is_valid() {
             tell_in_background(&self.session, self.question());
@@ -91,7 +99,7 @@ pub(super) async fn acquire(
     session: &Arc<Session>,
     name: &str,
     wait: Option<Duration>,
-) -> Result<Option<RemoteGrant>, ClientError> {
+) -> Result<Option<Guard>, ClientError> {
     if !session.is_valid() {
         return Err(ClientError::SessionOver);
     }
@@ -109,7 +117,7 @@ pub(super) async fn acquire(
     asking.settled = true;
     match answer {
         Ok(held) => {
-            let grant = RemoteGrant {
+            let grant = Guard {
                 session: Arc::clone(session),
                 name: held.lock,
                 fence: held.fence,
@@ -145,13 +153,13 @@ impl Asking {
     async fn answer(&self, wait: Option<Duration>) -> Result<Held, Trouble> {
         let Some(wait) = wait else { return self.ask_until(None).await };
         let overdue = wait.saturating_add(self.session.ttl() / 3);
-        let deadline = Instant::now().checked_add(wait);
-        let answer = tokio::time::timeout(overdue, self.ask_until(deadline)).await;
-        answer.unwrap_or_else(|_| Err(Trouble::Unreachable("no answer in time".to_string())))
+        let deadline = env::now().after(wait);
+        let answer = env::timeout(overdue, self.ask_until(Some(deadline))).await;
+        answer.unwrap_or_else(|| Err(Trouble::Unreachable("no answer in time".to_string())))
     }
 
     /// A connection may break at any time; the number of the request makes it the same acquire.
-    async fn ask_until(&self, deadline: Option<Instant>) -> Result<Held, Trouble> {
+    async fn ask_until(&self, deadline: Option<Moment>) -> Result<Held, Trouble> {
         let mut pause = FIRST_PAUSE;
         loop {
             let question = Acquire {
@@ -161,7 +169,7 @@ impl Asking {
                 request: Some(self.request),
             };
             match self.session.caller().post("/v1/acquire", &question).await {
-                Err(Trouble::Unreachable(_)) => tokio::time::sleep(pause).await,
+                Err(Trouble::Unreachable(_)) => env::sleep(pause).await,
                 answer => return answer,
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -181,8 +189,8 @@ impl Drop for Asking {
 }
 
 /// Rounded up, so that a short wait is not none at all.
-fn milliseconds_until(deadline: Instant) -> u64 {
-    let left = deadline.saturating_duration_since(Instant::now());
+fn milliseconds_until(deadline: Moment) -> u64 {
+    let left = env::until(deadline);
     u64::try_from(left.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
@@ -193,7 +201,7 @@ async fn tell(session: &Session, question: &Release) -> Result<(), Trouble> {
     loop {
         match session.caller().post::<_, Released>("/v1/release", question).await {
             Ok(_) | Err(Trouble::Refused(StatusCode::NOT_FOUND, _)) => return Ok(()),
-            Err(Trouble::Unreachable(_)) => tokio::time::sleep(pause).await,
+            Err(Trouble::Unreachable(_)) => env::sleep(pause).await,
             Err(refused) => return Err(refused),
         }
         pause = (pause * 2).min(LONGEST_PAUSE);

@@ -1,6 +1,5 @@
-//! A client of a node's HTTP API, with the same guard as the library.
+//! A client of a node's HTTP API.
 
-mod clock;
 mod connection;
 mod endpoint;
 mod grant;
@@ -13,14 +12,14 @@ use hyper::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::api::messages::Listing;
-use crate::guard::Guard;
-use crate::report::{LockStatus, Status};
+use crate::messages::Listing;
 use crate::tls::Identity;
 use connection::{Caller, Trouble};
 pub use endpoint::Endpoint;
-pub(crate) use grant::RemoteGrant;
+pub use grant::Guard;
 use session::{ANSWER_WITHIN, Session, within};
+use skeptron_member::MemberId;
+use skeptron_member::report::{LockStatus, Status};
 
 /// What a TTL is where nothing else is said.
 const USUAL_TTL: Duration = Duration::from_secs(10);
@@ -112,7 +111,8 @@ impl Client {
         }
     }
 
-    /// Takes the lock if nobody holds it or waits for it.
+    /// Takes the lock if no member holds it. None as soon as a member says that it holds it, and after
+    /// a second if the members that must agree have not let it in by then.
     ///
     /// # Errors
     /// See [`ClientError`].
@@ -137,7 +137,7 @@ impl Client {
         name: &str,
         wait: Option<Duration>,
     ) -> Result<Option<Guard>, ClientError> {
-        Ok(grant::acquire(&self.session, name, wait).await?.map(Guard::remote))
+        grant::acquire(&self.session, name, wait).await
     }
 
     /// The node, its view and its links. Needs no session.
@@ -156,7 +156,7 @@ impl Client {
     pub async fn locks(
         config: &ClientConfig,
         prefix: &str,
-    ) -> Result<(Vec<LockStatus>, Vec<skeptron_core::NodeId>), ClientError> {
+    ) -> Result<(Vec<LockStatus>, Vec<MemberId>), ClientError> {
         let path = format!("/v1/locks?prefix={}", escaped(prefix));
         let Listing { locks, silent } = look(config, &path).await?;
         Ok((locks, silent))

@@ -8,11 +8,13 @@ use hyper::{Method, StatusCode};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::clock::Moment;
 use super::connection::{Caller, Trouble};
 use super::{ClientConfig, ClientError};
-use crate::api::messages::{Held, KeptAlive, OpenSession, SessionId, SessionOpened, SessionStatus};
-use crate::report::milliseconds;
+use crate::env;
+use crate::messages::{Held, KeptAlive, OpenSession, SessionId, SessionOpened, SessionStatus};
+use skeptron_member::Fence;
+use skeptron_member::clock::{Drift, Moment};
+use skeptron_member::report::milliseconds;
 
 /// How long a node may take to open or end a session.
 pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -44,11 +46,11 @@ impl Session {
     pub(super) async fn open(caller: Caller, config: &ClientConfig) -> Result<Arc<Self>, Trouble> {
         let ttl_ms = milliseconds(config.ttl);
         let question = OpenSession { ttl_ms, owner: config.owner.clone() };
-        let sent = Moment::now();
+        let sent = env::now();
         let asked = caller.post("/v1/sessions", &question);
         let opened: SessionOpened = within(ANSWER_WITHIN, asked).await?;
         let ttl = Duration::from_millis(opened.ttl_ms);
-        let standing = Standing { until: sent.after(ttl), over: false, lost: Vec::new() };
+        let standing = Standing { until: believed(sent, ttl), over: false, lost: Vec::new() };
         let session = Arc::new(Session {
             caller: Arc::new(caller),
             id: opened.session,
@@ -81,11 +83,11 @@ impl Session {
     /// Whether the node has certainly not ended it.
     pub(super) fn is_valid(&self) -> bool {
         let standing = self.standing.borrow();
-        !standing.over && Moment::now() < standing.until
+        !standing.over && env::now() < standing.until
     }
 
     /// Whether this is among what the node has lost.
-    pub(super) fn has_lost(&self, lock: &str, fence: u64) -> bool {
+    pub(super) fn has_lost(&self, lock: &str, fence: Fence) -> bool {
         self.standing.borrow().has_lost(lock, fence)
     }
 
@@ -95,7 +97,7 @@ impl Session {
     }
 
     /// Waits until the session is over or the node has lost this.
-    pub(super) async fn lost(&self, lock: &str, fence: u64) {
+    pub(super) async fn lost(&self, lock: &str, fence: Fence) {
         self.stands(|standing| standing.over || standing.has_lost(lock, fence)).await;
     }
 
@@ -128,11 +130,11 @@ impl Session {
     /// *sent*: the node cannot have seen it earlier.
     async fn give_sign(&self) -> Result<(), Trouble> {
         let path = format!("/v1/sessions/{}/keep-alive", self.id);
-        let sent = Moment::now();
+        let sent = env::now();
         let kept: KeptAlive = within(self.ttl / 3, self.caller.ask(Method::POST, &path)).await?;
         self.standing.send_modify(|standing| {
-            if Moment::now() < standing.until {
-                standing.until = sent.after(self.ttl);
+            if env::now() < standing.until {
+                standing.until = believed(sent, self.ttl);
             }
             standing.lost = kept.lost;
         });
@@ -145,7 +147,7 @@ impl Session {
 }
 
 impl Standing {
-    fn has_lost(&self, lock: &str, fence: u64) -> bool {
+    fn has_lost(&self, lock: &str, fence: Fence) -> bool {
         self.lost.iter().any(|lost| lost.fence == fence && lost.lock == lock)
     }
 }
@@ -168,19 +170,19 @@ async fn keep_alive(session: Weak<Session>) {
         None => return,
     };
     loop {
-        tokio::time::sleep(pause).await;
+        env::sleep(pause).await;
         let Some(session) = session.upgrade() else { return };
         if session.standing.borrow().over {
             return;
         }
-        let given = tokio::time::timeout(session.until().left(), session.give_sign()).await;
+        let given = env::timeout(env::until(session.until()), session.give_sign()).await;
         pause = match given {
-            Ok(Ok(())) => session.ttl / 3,
-            Ok(Err(Trouble::Refused(StatusCode::GONE, _))) => return session.give_up(),
-            Ok(Err(_)) => session.ttl / 30,
-            Err(_) => Duration::ZERO,
+            Some(Ok(())) => session.ttl / 3,
+            Some(Err(Trouble::Refused(StatusCode::GONE, _))) => return session.give_up(),
+            Some(Err(_)) => session.ttl / 30,
+            None => Duration::ZERO,
         };
-        let left = session.until().left();
+        let left = env::until(session.until());
         if left.is_zero() {
             // The node may still think otherwise: what is held there is of no more use.
             tracing::warn!("a session was not kept alive in time; its locks are lost");
@@ -189,6 +191,12 @@ async fn keep_alive(session: Weak<Session>) {
         }
         pause = pause.min(left);
     }
+}
+
+/// Until when a session that was last heard of at `sent`, or later, certainly lives: the clocks of
+/// client and node may run at different rates.
+fn believed(sent: Moment, ttl: Duration) -> Moment {
+    sent.after(Drift::default().believed(ttl))
 }
 
 /// Tells the node that the session ends.
@@ -205,8 +213,8 @@ pub(super) async fn within<T>(
     time: Duration,
     asked: impl Future<Output = Result<T, Trouble>>,
 ) -> Result<T, Trouble> {
-    let answer = tokio::time::timeout(time, asked).await;
-    answer.unwrap_or_else(|_| Err(Trouble::Unreachable(format!("no answer in {time:?}"))))
+    let answer = env::timeout(time, asked).await;
+    answer.unwrap_or_else(|| Err(Trouble::Unreachable(format!("no answer in {time:?}"))))
 }
 
 impl From<Trouble> for ClientError {

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
 use serde::de::DeserializeOwned;
-use skeptron_core::NodeId;
+use skeptron_member::MemberId;
+use skeptron_member::link::handshake::{
+    Answer, Hello, PREAMBLE_BYTES, Refusal, Stranger, Verdict, WORD_BYTES, check_preamble, preamble,
+};
+use skeptron_member::wire::{FrameError, append_frame, decode};
 use thiserror::Error;
 use tokio::net::TcpStream;
 
-use super::handshake::{
-    Answer, Hello, PREAMBLE_BYTES, Refusal, Stranger, Verdict, WORD_BYTES, check_preamble, preamble,
-};
+use super::peer::Peer;
 use super::shared::Shared;
 use super::transport::{Receiving, Sending, split};
 use crate::tls;
-use crate::wire::{FrameError, append_frame, decode};
 
 /// A connection whose handshake is over.
 #[derive(Debug)]
@@ -55,24 +56,26 @@ pub(crate) enum ConnectError {
     Frame(#[from] FrameError),
     /// We refuse it.
     #[error("{refusal}")]
-    RefusedHere { from: NodeId, refusal: Refusal },
+    RefusedHere { from: MemberId, refusal: Refusal },
     /// It refuses us.
     #[error("{by} refuses: {refusal}")]
-    RefusedThere { by: NodeId, refusal: Refusal },
+    RefusedThere { by: MemberId, refusal: Refusal },
 }
 
 /// Calls a peer.
 ///
 /// # Errors
 /// See [`ConnectError`].
-pub(crate) async fn call(shared: &Shared, peer: NodeId) -> Result<Connection, ConnectError> {
-    let address = shared.address(peer);
-    let unreachable = |source| ConnectError::Unreachable { address: address.to_string(), source };
-    let stream = TcpStream::connect(address).await.map_err(unreachable)?;
+pub(crate) async fn call(shared: &Shared, peer: &Peer) -> Result<Connection, ConnectError> {
+    let address = peer.address();
+    let stream = match TcpStream::connect(&address).await {
+        Ok(stream) => stream,
+        Err(source) => return Err(ConnectError::Unreachable { address, source }),
+    };
     let tls = match &shared.protection {
         Protection::None => None,
         Protection::Tls { client, .. } => {
-            let client = rustls::ClientConnection::new(Arc::clone(client), tls::node_name(peer));
+            let client = rustls::ClientConnection::new(Arc::clone(client), tls::node_name(peer.id));
             Some(client.map_err(io::Error::other)?.into())
         }
     };
@@ -87,23 +90,25 @@ pub(crate) async fn call(shared: &Shared, peer: NodeId) -> Result<Connection, Co
 
 async fn say_hello(
     shared: &Shared,
-    peer: NodeId,
+    peer: &Peer,
     sending: &mut Sending,
     receiving: &mut Receiving,
 ) -> Result<Hello, ConnectError> {
     sending.outgoing().extend(preamble());
-    say(sending, &shared.hello(peer)).await?;
+    let (own, known) = shared.hello(peer);
+    say(sending, &own).await?;
     check_preamble(hear_bytes(sending, receiving).await?)?;
     let hello = match hear::<Answer>(sending, receiving).await? {
         Answer::Welcome(hello) => hello,
         Answer::Refused(refusal) => {
-            return Err(ConnectError::RefusedThere { by: peer, refusal });
+            return Err(ConnectError::RefusedThere { by: peer.id, refusal });
         }
     };
-    let checked = if hello.from == peer {
-        shared.check(&hello)
+    let checked = if hello.from == peer.id {
+        // A view may have named another life meanwhile, for which `own` counts wrongly.
+        shared.check(&hello, known)
     } else {
-        Err(Refusal::Somebody { me: hello.from, meant: peer })
+        Err(Refusal::Somebody { me: hello.from, meant: peer.id })
     };
     match checked {
         Ok(()) => {
@@ -112,7 +117,7 @@ async fn say_hello(
         }
         Err(refusal) => {
             say(sending, &Verdict::Refused(refusal.clone())).await?;
-            Err(ConnectError::RefusedHere { from: peer, refusal })
+            Err(ConnectError::RefusedHere { from: peer.id, refusal })
         }
     }
 }
@@ -154,36 +159,41 @@ async fn hear_hello(
         return Err(stranger.into());
     }
     let hello = hear::<Hello>(sending, receiving).await?;
-    if let Err(refusal) = check_caller(shared, &hello, sending.tls()) {
-        say(sending, &Answer::Refused(refusal.clone())).await?;
-        return Err(ConnectError::RefusedHere { from: hello.from, refusal });
-    }
-    say(sending, &Answer::Welcome(shared.hello(hello.from))).await?;
+    let own = match check_caller(shared, &hello, sending.tls()) {
+        Ok(own) => own,
+        Err(refusal) => {
+            say(sending, &Answer::Refused(refusal.clone())).await?;
+            return Err(ConnectError::RefusedHere { from: hello.from, refusal });
+        }
+    };
+    say(sending, &Answer::Welcome(own)).await?;
     match hear::<Verdict>(sending, receiving).await? {
         Verdict::Accepted => Ok(hello),
         Verdict::Refused(refusal) => Err(ConnectError::RefusedThere { by: hello.from, refusal }),
     }
 }
 
-/// The higher id calls the lower, and shows its own certificate.
+/// The higher id calls the lower, and shows its own certificate. Returns what to answer.
 fn check_caller(
     shared: &Shared,
     hello: &Hello,
     tls: Option<&mut rustls::Connection>,
-) -> Result<(), Refusal> {
-    shared.check(hello)?;
+) -> Result<Hello, Refusal> {
     let (me, you) = (shared.me, hello.from);
-    if you < me {
+    let peer = shared.peer(you);
+    let (own, known) = peer.as_deref().map(|peer| shared.hello(peer)).unzip();
+    shared.check(hello, known.flatten())?;
+    let Some(own) = own.filter(|_| you > me) else {
         return Err(Refusal::Caller { me, you });
-    }
-    let Some(tls) = tls else { return Ok(()) };
+    };
+    let Some(tls) = tls else { return Ok(own) };
     match tls.peer_certificates() {
-        Some([certificate, ..]) if is_of(certificate, you) => Ok(()),
+        Some([certificate, ..]) if is_of(certificate, you) => Ok(own),
         _ => Err(Refusal::Certificate { you }),
     }
 }
 
-fn is_of(certificate: &CertificateDer<'_>, node: NodeId) -> bool {
+fn is_of(certificate: &CertificateDer<'_>, node: MemberId) -> bool {
     let parsed = rustls::server::ParsedCertificate::try_from(certificate);
     parsed.is_ok_and(|parsed| {
         rustls::client::verify_server_name(&parsed, &tls::node_name(node)).is_ok()

@@ -1,52 +1,57 @@
-//! Links: what one node sends another arrives exactly once and in order, over connections that may
-//! break at any time.
+//! Links: what one member sends another arrives exactly once and in order, over connections that may
+//! break at any time. The rules are [`skeptron_member::link`]; here are the sockets.
 
 mod connect;
-mod handshake;
-mod session;
+mod peer;
 mod shared;
 mod task;
 mod transport;
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-pub(crate) use tests::{Chance, for_seeds};
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use rustls::crypto::ring;
-use skeptron_core::NodeId;
+use skeptron_member::MemberId;
+use skeptron_member::report::MemberStatus;
+use skeptron_member::view::View;
+use skeptron_member::wire::Envelope;
+use thiserror::Error;
+use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use self::connect::Protection;
-use self::shared::{End, Link, Shared};
-
+use self::peer::{End, Peer};
+use self::shared::{Change, Shared};
 use crate::config::{Config, Security};
-use crate::node::StartError;
+use crate::env;
 use crate::observe::Observer;
-use crate::report::MemberStatus;
-use crate::tls::Callers;
-use crate::view::View;
-use crate::wire::Envelope;
+use crate::tls::{Callers, TlsError};
 
 /// Takes what is to be sent. Implemented by [`Links`]; the table's tests have one in memory.
 pub(crate) trait Post: Send + Sync + 'static {
-    /// Puts it at the end of the link's queue, and says which number it has there; 0 if it cannot be
-    /// sent. Never blocks; nothing is on its way before [`Post::flush`]. To be called under the lock's
-    /// own mutex, so that the order of steps is the order on the link.
-    fn send(&self, to: NodeId, envelope: &Envelope<'_>) -> u64;
+    /// Puts it at the end of the link's queue, and says which number it has there; 0 if there is no
+    /// such link, or if it is too long, of which [`Post::flush`] tells the inbox. Never blocks; nothing
+    /// is on its way before [`Post::flush`]. To be called under the lock's own mutex, so that the order
+    /// of steps is the order on the link.
+    fn send(&self, to: MemberId, envelope: &Envelope<'_>) -> u64;
 
     /// Sends what is queued on all links, as far as they take it now; the rest follows by itself.
     /// To be called without holding any lock's mutex.
     fn flush(&self);
 
     /// Whether this peer is connected.
-    fn is_up(&self, peer: NodeId) -> bool;
+    fn is_up(&self, peer: MemberId) -> bool;
 
-    /// Whether a peer is so far behind that no new request should be begun.
+    /// Whether this peer is so far behind that no new request to it should be begun.
+    fn is_congested(&self, peer: MemberId) -> bool;
+
+    /// Whether any peer is.
     fn congested(&self) -> bool;
 
     /// Waits until no peer is that far behind.
@@ -55,35 +60,65 @@ pub(crate) trait Post: Send + Sync + 'static {
 
 /// Takes what has arrived, in order, each exactly once.
 pub(crate) trait Inbox: Send + Sync + 'static {
-    /// `from` sent this with that number on the link. A message that no correct node would have sent is dropped and counted by
+    /// `from` sent this with that number on the link. It may have left the view, or begun another life
+    /// in it, a moment ago. A message that no correct node would have sent is dropped and counted by
     /// the receiver of it.
-    fn receive(&self, from: NodeId, sequence: u64, envelope: &Envelope<'_>);
+    fn receive(&self, from: MemberId, sequence: u64, envelope: &Envelope<'_>);
+
+    /// A message could not be sent and is lost, which may have been a token. Called by
+    /// [`Post::flush`].
+    fn cannot_go_on(&self, why: String);
 }
 
-/// The links of one node to all other members.
+/// Why there can be no links.
+#[derive(Debug, Error)]
+pub enum LinksError {
+    /// The certificates cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// It cannot listen.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// Where.
+        address: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// The links of one member, in this life, to all other members of the view.
 ///
 /// The inbox is held weakly, since it usually owns the links; dropping them ends their tasks and
 /// closes their sockets, as does [`Links::stop`].
 pub(crate) struct Links {
     shared: Arc<Shared>,
+    /// Held while links begin and end, never by their tasks.
+    tasks: Mutex<Tasks>,
+}
+
+#[derive(Default)]
+struct Tasks {
     /// Until [`Links::start`].
-    listener: Mutex<Option<tokio::net::TcpListener>>,
-    tasks: Mutex<Vec<AbortHandle>>,
+    listener: Option<tokio::net::TcpListener>,
+    /// From [`Links::start`] to [`Links::stop`].
+    runtime: Option<Handle>,
+    listening: Option<AbortHandle>,
+    keeping: BTreeMap<MemberId, AbortHandle>,
 }
 
 impl Links {
-    /// Links between the members of `view`; nothing happens before [`Links::start`]. To be called
+    /// Links to the other members of `view`; nothing happens before [`Links::start`]. To be called
     /// inside a tokio runtime.
     ///
     /// # Errors
     /// If the listener or the certificates cannot be used.
     pub(crate) fn new(
         config: &Config,
+        incarnation: u64,
         view: Arc<View>,
         listener: std::net::TcpListener,
         observer: Arc<Observer>,
-    ) -> Result<Arc<Links>, StartError> {
-        let own = view.members[config.node.index()].incarnation;
+    ) -> Result<Arc<Links>, LinksError> {
         let protection = match &config.security {
             Security::Insecure => Protection::None,
             Security::Tls(identity) => Protection::Tls {
@@ -91,34 +126,52 @@ impl Links {
                 server: identity.server_config(Callers::Certified)?,
             },
         };
+        let address = listener.local_addr().map_or_else(|_| "?".into(), |here| here.to_string());
         let listener = listener
             .set_nonblocking(true)
             .and_then(|()| tokio::net::TcpListener::from_std(listener))
-            .map_err(|source| {
-                let address = config.listen_address().to_string();
-                StartError::Listen { address, source }
-            })?;
-        let incarnation = own.unwrap_or_else(draw_incarnation);
-        let shared = Shared::new(config, view, protection, incarnation, observer);
-        Ok(Arc::new(Links {
-            shared: Arc::new(shared),
-            listener: Mutex::new(Some(listener)),
-            tasks: Mutex::default(),
-        }))
+            .map_err(|source| LinksError::Listen { address, source })?;
+        let shared = Shared::new(config, incarnation, view, protection, observer);
+        let tasks = Tasks { listener: Some(listener), ..Tasks::default() };
+        Ok(Arc::new(Links { shared: Arc::new(shared), tasks: Mutex::new(tasks) }))
     }
 
     /// Begins to listen and to connect; a second call does nothing. To be called inside a tokio
     /// runtime.
     pub(crate) fn start(&self, inbox: &Arc<dyn Inbox>) {
-        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(listener) = listener else { return };
+        let mut tasks = self.tasks();
+        let Some(listener) = tasks.listener.take() else { return };
         self.shared.inbox.get_or_init(|| Arc::downgrade(inbox));
-        let shared = || Arc::clone(&self.shared);
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        tasks.push(tokio::spawn(task::listen(shared(), listener)).abort_handle());
-        for link in self.shared.links() {
-            tasks.push(tokio::spawn(task::keep(shared(), link.peer)).abort_handle());
+        let runtime = Handle::current();
+        let listening = runtime.spawn(task::listen(Arc::clone(&self.shared), listener));
+        tasks.listening = Some(listening.abort_handle());
+        tasks.runtime = Some(runtime);
+        for peer in &*self.shared.peers() {
+            tasks.keep(&self.shared, peer);
         }
+    }
+
+    /// From now on these are the members: links to new ones begin, those to others end, and where the
+    /// view names another life of a member its link begins anew. An older view changes nothing.
+    ///
+    /// A life that is no longer in the view must never come back.
+    pub(crate) fn set_view(&self, view: &Arc<View>) {
+        let mut tasks = self.tasks();
+        let Some(Change { joined, left }) = self.shared.set_view(view) else { return };
+        for peer in &left {
+            if let Some(task) = tasks.keeping.remove(&peer.id) {
+                task.abort();
+            }
+            peer.close(&End::Left);
+        }
+        for peer in &joined {
+            tasks.keep(&self.shared, peer);
+        }
+        self.shared.signals.changed.notify_waiters();
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, Tasks> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All members as this node sees them, itself included.
@@ -127,39 +180,34 @@ impl Links {
     }
 
     /// Cuts the connection to a peer, if there is one; it is connected anew.
-    pub(crate) fn cut(&self, peer: NodeId) {
-        if let Some(link) = self.shared.link(peer) {
-            link.end(End::Cut);
+    pub(crate) fn cut(&self, peer: MemberId) {
+        if let Some(peer) = self.shared.peer(peer) {
+            peer.end(End::Cut);
         }
     }
 
     /// Waits until all links are up at once.
     pub(crate) async fn all_up(&self) {
-        self.until(|shared| shared.links().iter().all(Link::is_up)).await;
+        self.until(|shared| shared.peers().iter().all(|peer| peer.is_up())).await;
     }
 
     /// Waits until every peer that is connected has acknowledged everything.
     pub(crate) async fn drained(&self) {
-        self.until(|shared| shared.links().iter().all(Link::is_drained)).await;
-    }
-
-    /// From now on handshakes are of this epoch.
-    pub(crate) fn set_epoch(&self, epoch: u64) {
-        self.shared.set_epoch(epoch);
+        self.until(|shared| shared.peers().iter().all(|peer| peer.is_drained())).await;
     }
 
     /// Ends all tasks and closes all sockets. Nothing is sent or received any more.
     pub(crate) fn stop(&self) {
-        self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
-        for task in self.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            task.abort();
+        let Tasks { listening, keeping, .. } = std::mem::take(&mut *self.tasks());
+        listening.iter().chain(keeping.values()).for_each(AbortHandle::abort);
+        for peer in &*self.shared.peers() {
+            peer.close(&End::Stopped);
         }
-        self.shared.links().iter().for_each(Link::stop);
     }
 
     async fn until(&self, holds: impl Fn(&Shared) -> bool) {
         loop {
-            let changed = self.shared.changed.notified();
+            let changed = self.shared.signals.changed.notified();
             tokio::pin!(changed);
             // From here on no change is missed, so looking comes second.
             changed.as_mut().enable();
@@ -167,6 +215,15 @@ impl Links {
                 return;
             }
             changed.await;
+        }
+    }
+}
+
+impl Tasks {
+    fn keep(&mut self, shared: &Arc<Shared>, peer: &Arc<Peer>) {
+        if let Some(runtime) = &self.runtime {
+            let task = runtime.spawn(task::keep(Arc::clone(shared), Arc::clone(peer)));
+            self.keeping.insert(peer.id, task.abort_handle());
         }
     }
 }
@@ -184,7 +241,7 @@ impl std::fmt::Debug for Links {
 }
 
 impl Post for Links {
-    fn send(&self, to: NodeId, envelope: &Envelope<'_>) -> u64 {
+    fn send(&self, to: MemberId, envelope: &Envelope<'_>) -> u64 {
         self.shared.send(to, envelope)
     }
 
@@ -192,25 +249,24 @@ impl Post for Links {
         self.shared.flush();
     }
 
-    fn is_up(&self, peer: NodeId) -> bool {
-        self.shared.link(peer).is_some_and(Link::is_up)
+    fn is_up(&self, peer: MemberId) -> bool {
+        self.shared.peer(peer).is_some_and(|peer| peer.is_up())
+    }
+
+    fn is_congested(&self, peer: MemberId) -> bool {
+        self.shared.peer(peer).is_some_and(|peer| peer.is_congested())
     }
 
     fn congested(&self) -> bool {
-        self.shared.is_congested()
+        self.shared.signals.congested.load(Ordering::Relaxed) > 0
     }
 
     fn relieved(&self) -> BoxFuture<'_, ()> {
-        self.until(|shared| !shared.is_congested()).boxed()
+        self.until(|shared| shared.signals.congested.load(Ordering::Relaxed) == 0).boxed()
     }
 }
 
-/// A number that no other life of any node has.
-fn draw_incarnation() -> u64 {
-    let mut bytes = [0; 8];
-    ring::default_provider()
-        .secure_random
-        .fill(&mut bytes)
-        .expect("the system has a source of randomness");
-    u64::from_le_bytes(bytes)
+/// A number that no other life of any member has.
+pub(crate) fn draw_incarnation() -> u64 {
+    u64::from_le_bytes(env::random().expect("the system has a source of randomness"))
 }

@@ -4,14 +4,13 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 
+use skeptron_member::link::Link;
+use skeptron_member::wire::{FrameError, Unframer};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-use super::session::Session;
-use crate::wire::{FrameError, Unframer};
-
-/// How many bytes a connection takes from its session at a time.
+/// How many bytes a connection takes from its link at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The half that sends.
@@ -78,21 +77,21 @@ impl Sending {
         self.tls.as_deref_mut()
     }
 
-    /// Where frames that are no business of the session are put.
+    /// Where frames that are not of the link's queue are put.
     pub(crate) fn outgoing(&mut self) -> &mut Vec<u8> {
         &mut self.plain
     }
 
-    /// Sends what the session has, as far as the system takes it now.
+    /// Sends what the link has, as far as the system takes it now.
     ///
     /// # Errors
     /// If the connection is no more.
-    pub(crate) fn send(&mut self, session: &mut Session) -> io::Result<Sent> {
+    pub(crate) fn send(&mut self, link: &mut Link) -> io::Result<Sent> {
         while self.write()? == Sent::All {
-            if !session.has_next() {
+            if !link.has_next() {
                 return Ok(Sent::All);
             }
-            session.next_bytes(&mut self.plain, CHUNK_BYTES);
+            link.next_bytes(&mut self.plain, CHUNK_BYTES);
         }
         Ok(Sent::Some)
     }
@@ -217,7 +216,7 @@ impl Receiving {
     /// # Errors
     /// If it is too long.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, FrameError> {
-        self.unframer.next()
+        self.unframer.next_body()
     }
 
     /// Changes how long a frame may be, now that it is known who sends them.

@@ -31,7 +31,7 @@ async fn a_guard_is_had_and_released() {
     assert!(second.fence() > first);
     second.release().await.unwrap();
     client.close().await.unwrap();
-    assert_eq!(site.node().observer().sessions.get(), 0);
+    assert_eq!(site.node().status().sessions, 0);
     site.stop().await;
 }
 
@@ -60,8 +60,8 @@ async fn two_tasks_of_one_client_exclude_each_other() {
                     let guard = client.lock("a").await.unwrap();
                     assert!(!inside.swap(true, Ordering::SeqCst), "two are inside");
                     tokio::task::yield_now().await;
-                    let earlier = last.swap(guard.fence(), Ordering::SeqCst);
-                    assert!(earlier < guard.fence(), "fences rise");
+                    let earlier = last.swap(guard.fence().number(), Ordering::SeqCst);
+                    assert!(earlier < guard.fence().number(), "fences rise");
                     inside.store(false, Ordering::SeqCst);
                     guard.release().await.unwrap();
                 }
@@ -135,7 +135,7 @@ async fn a_dropped_client_ends_its_session_with_its_last_guard() {
     tokio::task::yield_now().await;
     assert!(guard.is_valid());
     drop(guard);
-    eventually(async || site.node().observer().sessions.get() == 0).await;
+    eventually(async || site.node().status().sessions == 0).await;
     assert_eq!(site.node().observer().expired_sessions.get(), 0);
     site.stop().await;
 }
@@ -201,7 +201,7 @@ async fn connections_may_break_at_any_time() {
     let road = Road::to(site.address()).await;
     let client = Client::connect(road.client_config()).await.unwrap();
     road.fragile.store(true, Ordering::SeqCst);
-    let mut last = 0;
+    let mut last = skeptron_net::Fence::default();
     for _ in 0..100 {
         let lock = tokio::time::timeout(STUCK, client.lock("a"));
         let guard = lock.await.expect("it gets through").unwrap();

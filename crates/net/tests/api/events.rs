@@ -45,7 +45,7 @@ async fn what_happens_to_a_lock_is_told() {
         let event = event(&mut watching).await;
         assert_eq!((&event["what"], &event["lock"]), (&json!(what), &json!("orders/42")));
         assert_eq!(event["node"], json!(1));
-        assert_eq!(event["fence"].as_u64(), fenced.then_some(fence));
+        assert_eq!(event["fence"].as_str(), fenced.then_some(fence.to_string()).as_deref());
         assert!(event["number"].as_u64() > last);
         last = event["number"].as_u64();
     }
@@ -66,7 +66,7 @@ async fn a_slow_reader_is_told_what_it_missed_and_goes_on() {
     let end = site.node().lock("end").await.unwrap().fence();
     let told = async { while event(&mut watching).await["lock"] != json!("end") {} };
     tokio::time::timeout(STUCK, told).await.expect("the reader goes on");
-    assert!(end > 0);
+    assert!(end > skeptron_net::Fence::default());
     site.stop().await;
 }
 

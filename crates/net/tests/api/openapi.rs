@@ -125,7 +125,7 @@ async fn what_is_asked_rightly(site: &Site, tour: &mut Tour) {
     for other in OTHERS {
         tour.ask(http, other, other.1, &Value::Null).await;
     }
-    let asked = json!({"session": session, "lock": "a", "fence": fence});
+    let asked = json!({"session": session, "lock": "a", "fence": fence.to_string()});
     tour.ask(http, RELEASE, RELEASE.1, &asked).await;
     tour.ask(http, END, &path, &Value::Null).await;
 
@@ -169,7 +169,7 @@ async fn what_is_wrong(site: &Site, tour: &mut Tour) {
     for (session, fence, status) in
         [(session.as_str(), fence, 404), (&other, fence + 1, 409), (NOBODY, fence, 410)]
     {
-        let asked = json!({"session": session, "lock": "held", "fence": fence});
+        let asked = json!({"session": session, "lock": "held", "fence": fence.to_string()});
         assert_eq!(tour.ask(http, RELEASE, RELEASE.1, &asked).await.status, status);
     }
     let full = Site::start_with(|config| config.sessions = 0).await;

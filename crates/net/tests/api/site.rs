@@ -78,7 +78,7 @@ pub(crate) fn config() -> ApiConfig {
 }
 
 pub(crate) async fn cluster(nodes: usize) -> Cluster {
-    Cluster::start(nodes, Plans::new(Plan::named(Plan::DEFAULT, nodes).unwrap())).await.unwrap()
+    Cluster::start(nodes, Plans::new(Plan::named(Plan::DEFAULT).unwrap())).await.unwrap()
 }
 
 /// Waits until it is so.
@@ -111,7 +111,8 @@ impl Answer {
 
     pub(crate) fn fence(&self) -> u64 {
         assert_eq!(self.status, 200, "{}", self.text);
-        self.json()["fence"].as_u64().expect("a grant has a fence")
+        let digits = self.json()["fence"].as_str().map(str::parse);
+        digits.expect("a fence is a string").expect("a fence has only digits")
     }
 }
 
@@ -211,7 +212,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http<S> {
     }
 
     pub(crate) async fn release(&mut self, session: &str, lock: &str, fence: u64) -> Answer {
-        let asked = json!({"session": session, "lock": lock, "fence": fence});
+        let asked = json!({"session": session, "lock": lock, "fence": fence.to_string()});
         self.post("/v1/release", asked).await
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig as TlsConfig, RootCertStore};
-use skeptron_core::NodeId;
+use skeptron_net::MemberId;
 use skeptron_net::client::{Client, ClientConfig, ClientError, Endpoint};
 use skeptron_net::tls::{Authority, Identity};
 use tokio::net::TcpStream;
@@ -18,7 +18,7 @@ use crate::site::{Http, Site};
 fn identities() -> (Identity, Identity) {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::init(folder.path(), "test", false).unwrap();
-    authority.issue_node(NodeId::new(0), &[], false).unwrap();
+    authority.issue_node(MemberId::at(0), &[], false).unwrap();
     authority.issue_client("alice", false).unwrap();
     let read = |name| Identity::read(folder.path(), name).unwrap();
     (read("node-1"), read("client-alice"))

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use skeptron_net::Fence;
 use skeptron_net::client::ClientError;
 use thiserror::Error;
 
@@ -23,16 +24,19 @@ pub(crate) enum Failure {
         /// How long it was waited for.
         wait: Duration,
     },
-    /// Somebody else has the lock.
-    #[error("`{0}` is held or waited for by somebody else; leave out --no-wait to wait for it")]
+    /// The lock was not acquired without waiting.
+    #[error(
+        "`{0}` was not acquired at once: a member holds it, or members that must agree did not let it \
+         in within a second (`skeptron locks` shows who); leave out --no-wait to wait for it"
+    )]
     Held(String),
     /// The lock was lost while it was used.
-    #[error("the lock `{name}` (fence {fence}) was lost while `{command}` ran; {ended}")]
+    #[error("the lock `{name}` (fence {fence:#}) was lost while `{command}` ran; {ended}")]
     Lost {
         /// Which lock.
         name: String,
         /// The fence of the entry.
-        fence: u64,
+        fence: Fence,
         /// What was run.
         command: String,
         /// What became of that.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use nix::sys::signal::Signal;
-use skeptron_net::client::{Client, ClientConfig};
-use skeptron_net::{Guard, ReleaseError};
+use skeptron_net::client::{Client, ClientConfig, Guard};
+use skeptron_net::{Fence, ReleaseError};
 
 use super::Verdict;
 use super::duration;
@@ -46,7 +46,8 @@ pub(crate) struct LockArgs {
     /// Wait so long at most, as in 500ms, 5s or 2m [default: as long as it takes]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     wait: Option<Duration>,
-    /// Take it now or not at all
+    /// Take the lock if no member holds it: give up as soon as a member says that it holds it, and
+    /// after a second if the members that must agree have not let it in by then
     #[arg(long, conflicts_with = "wait")]
     no_wait: bool,
     /// How long after its last sign of life this process counts as dead and its lock goes to the next
@@ -125,7 +126,7 @@ impl LockArgs {
 
     async fn run_holding(&self, guard: Guard, signals: &mut Signals) -> Result<Verdict> {
         let (name, fence) = (&self.name, guard.fence());
-        self.tell(|| format!("holding `{name}`, fence {fence}"));
+        self.tell(|| format!("holding `{name}`, fence {fence:#}"));
         // This process may have stood still since the grant.
         if !guard.is_valid() {
             return Err(self.lost(fence, "it was not started").into());
@@ -168,7 +169,7 @@ impl LockArgs {
         Ok(())
     }
 
-    fn lost(&self, fence: u64, ended: &'static str) -> Failure {
+    fn lost(&self, fence: Fence, ended: &'static str) -> Failure {
         let command = self.command[0].to_string_lossy().into_owned();
         Failure::Lost { name: self.name.clone(), fence, command, ended }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use skeptron_core::NodeId;
+use skeptron_net::MemberId;
 use skeptron_net::client::{Client, ClientConfig};
 
 use super::Verdict;
@@ -93,7 +93,7 @@ fn print_table(listing: &Listing, out: &mut impl Write) -> Result<()> {
         writeln!(out, "{rows}")?;
     }
     if !listing.silent.is_empty() {
-        let silent: Vec<String> = listing.silent.iter().map(NodeId::to_string).collect();
+        let silent: Vec<String> = listing.silent.iter().map(MemberId::to_string).collect();
         writeln!(out, "No answer from {}: what is held there is missing.", silent.join(", "))?;
     }
     Ok(())
@@ -113,7 +113,7 @@ fn row(lock: &Lock) -> [String; 7] {
         Some(holder) => [
             holder.node.to_string(),
             holder.owner.clone(),
-            holder.fence.to_string(),
+            format!("{:#}", holder.fence),
             lasted(holder.held_ms),
         ],
     };

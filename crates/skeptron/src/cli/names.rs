@@ -6,6 +6,7 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{self, Algorithm, Info};
+use skeptron_net::MemberId;
 
 /// The algorithm of that name.
 pub(crate) fn algorithm(name: &str) -> Result<Algorithm> {
@@ -48,6 +49,11 @@ pub(crate) fn node(text: &str) -> Result<NodeId> {
         Ok(number @ 1..=0xFFFF_FFFE) => Ok(NodeId::new(number as usize - 1)),
         _ => bail!("`{text}` is no node; nodes are written 1 or P1 and counted from 1"),
     }
+}
+
+/// A member of a cluster as people write it: `3` or `P3`.
+pub(crate) fn member(text: &str) -> Result<MemberId> {
+    node(text).map(|node| MemberId::at(node.index()))
 }
 
 /// A whole number as people write it, for clap.

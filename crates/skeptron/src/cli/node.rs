@@ -9,9 +9,8 @@ use anyhow::Result;
 use axum::Router;
 use clap::Args;
 use serde::Serialize;
-use skeptron_core::NodeId;
 use skeptron_net::api::Api;
-use skeptron_net::{Node, Security};
+use skeptron_net::{MemberId, Node, Security};
 
 use super::Verdict;
 use super::logs;
@@ -63,7 +62,7 @@ pub(crate) struct NodeArgs {
 struct Ready<'a> {
     ready: bool,
     cluster: &'a str,
-    node: NodeId,
+    node: MemberId,
     listen: &'a str,
     api: Vec<String>,
 }

@@ -6,10 +6,19 @@ use skeptron_net::{Plan, Plans};
 use super::names;
 use super::system::SystemArgs;
 
-/// The algorithm of that name, laid out as the options say.
-pub(crate) fn plan(algorithm: &str, system: &SystemArgs, default_nodes: usize) -> Result<Plan> {
+/// The algorithm of that name, and on how many nodes the options lay it out. Without an option about
+/// its layout the plan is not bound to that number.
+pub(crate) fn plan(
+    algorithm: &str,
+    system: &SystemArgs,
+    default_nodes: usize,
+) -> Result<(Plan, usize)> {
     let info = names::mutex(algorithm)?;
-    Ok(Plan::laid_out(info, system.setup(info, default_nodes)?)?)
+    let setup = system.setup(info, default_nodes)?;
+    let nodes = setup.nodes();
+    let plan =
+        if system.has_layout() { Plan::laid_out(info, setup)? } else { Plan::named(info.name)? };
+    Ok((plan, nodes))
 }
 
 /// Adds a plan in its usual layout for each `PREFIX=ALGORITHM`.
@@ -19,7 +28,8 @@ pub(crate) fn with_prefixes(mut plans: Plans, prefixes: &[String], nodes: usize)
             bail!("`{text}` is no prefix with its algorithm; write it as in orders/=raymond")
         };
         let usual = SystemArgs { nodes: Some(nodes), ..SystemArgs::default() };
-        let plan = plan(algorithm, &usual, nodes).with_context(|| format!("prefix `{prefix}`"))?;
+        let (plan, _) =
+            plan(algorithm, &usual, nodes).with_context(|| format!("prefix `{prefix}`"))?;
         plans = plans.with_prefix(prefix, plan);
     }
     Ok(plans)

@@ -402,7 +402,8 @@ pub(crate) fn requesters(
 /// Each report is kept until the end.
 const MOST_SEEDS: u64 = 1_000_000;
 
-fn parse_seeds(range: &str) -> Result<std::ops::RangeInclusive<u64>> {
+/// `FROM..TO`, both ends included.
+pub(crate) fn parse_seeds(range: &str) -> Result<std::ops::RangeInclusive<u64>> {
     let ends =
         range.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
     match ends {

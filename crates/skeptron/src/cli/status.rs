@@ -19,7 +19,7 @@ use super::table::table;
   skeptron status
   skeptron status --endpoint http://127.0.0.1:7471 --json | jq '.members[].link'
 
-Exit codes: 0 all members are linked, 1 one is not, 2 bad input, 69 no node can be reached.")]
+Exit codes: 0 all members are linked, 1 one is not or the node has halted, 2 bad input, 69 no node can be reached.")]
 pub(crate) struct StatusArgs {
     /// As JSON
     #[arg(long)]
@@ -40,7 +40,7 @@ impl StatusArgs {
             print(&status, out)?;
         }
         let down = status.members.iter().any(|member| member.link == LinkState::Down);
-        Ok(if down { Verdict::Violated } else { Verdict::Fine })
+        Ok(if down || status.halted.is_some() { Verdict::Violated } else { Verdict::Fine })
     }
 }
 
@@ -53,10 +53,19 @@ fn print(status: &Status, out: &mut impl Write) -> Result<()> {
     for (prefix, algorithm) in &status.prefixes {
         write!(out, ", {prefix}… by {algorithm}")?;
     }
-    let Status { known_locks, held_locks, waiters, .. } = status;
-    writeln!(out, "\nhere {known_locks} known, {held_locks} held, {waiters} waiting")?;
+    let Status { known_locks, held_locks, waiters, sessions, .. } = status;
+    writeln!(
+        out,
+        "\nhere {known_locks} known, {held_locks} held, {waiters} waiting, {sessions} sessions"
+    )?;
+    if let Some(why) = &status.halted {
+        writeln!(out, "{node} grants nothing any more: {why}")?;
+    }
     for awaited in &status.awaited {
-        writeln!(out, "{awaited} has not been met yet: nothing is granted before")?;
+        writeln!(
+            out,
+            "{awaited} has not been met yet: locks whose home is {node} are not granted before"
+        )?;
     }
     let mut rows = table(["member", "address", "link", "connected", "on the way", "trouble"]);
     for member in &status.members {

@@ -102,6 +102,11 @@ impl SystemArgs {
         Ok((setup.with_tree(elected.tree.clone())?, Some(elected)))
     }
 
+    /// Whether anything but the number of nodes was given.
+    pub(crate) fn has_layout(&self) -> bool {
+        *self != SystemArgs { nodes: self.nodes, ..SystemArgs::default() }
+    }
+
     /// Whether the nodes elect their tree themselves.
     pub(crate) fn elects_tree(&self) -> bool {
         self.tree.as_deref() == Some("elected")

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, Subcommand};
-use skeptron_core::NodeId;
+use skeptron_net::MemberId;
 use skeptron_net::tls::Authority;
 
 use super::Verdict;
@@ -84,14 +84,14 @@ impl TlsArgs {
                     cluster.len()
                 );
                 ensure!(nodes <= MOST_NODES, "{nodes} nodes are too many; at most {MOST_NODES}");
-                let nodes: Vec<NodeId> = NodeId::all(nodes).collect();
+                let nodes: Vec<MemberId> = (0..nodes).map(MemberId::at).collect();
                 more.hosts_of(&nodes)?;
                 let authority = Authority::init(&folder, &cluster, more.force)?;
                 (folder, authority, nodes, more)
             }
             What::Add(AddArgs { folder, node, more }) => {
-                let nodes = node.iter().map(|text| names::node(text).context("--node"));
-                let nodes: Vec<NodeId> = nodes.collect::<Result<_>>()?;
+                let nodes = node.iter().map(|text| names::member(text).context("--node"));
+                let nodes: Vec<MemberId> = nodes.collect::<Result<_>>()?;
                 ensure!(
                     !nodes.is_empty() || !more.client.is_empty(),
                     "for whom? name a --node or a --client"
@@ -102,7 +102,7 @@ impl TlsArgs {
         };
         for (node, hosts) in more.hosts_of(&nodes)? {
             authority.issue_node(node, &hosts, more.force)?;
-            writeln!(out, "{}", folder.join(format!("node-{}.pem", node.index() + 1)).display())?;
+            writeln!(out, "{}", folder.join(format!("node-{}.pem", node.number())).display())?;
         }
         for client in &more.client {
             authority.issue_client(client, more.force)?;
@@ -117,14 +117,14 @@ const MOST_NODES: usize = 1_000;
 
 impl CertificateArgs {
     /// By what each of these nodes is reached.
-    fn hosts_of(&self, nodes: &[NodeId]) -> Result<Vec<(NodeId, Vec<String>)>> {
-        let mut all: Vec<(NodeId, Vec<String>)> =
+    fn hosts_of(&self, nodes: &[MemberId]) -> Result<Vec<(MemberId, Vec<String>)>> {
+        let mut all: Vec<(MemberId, Vec<String>)> =
             nodes.iter().map(|&node| (node, Vec::new())).collect();
         for text in &self.host {
             let Some((node, hosts)) = text.split_once('=') else {
                 bail!("--host {text}: write the node and how it is reached, as in 2=10.0.0.2")
             };
-            let node = names::node(node).with_context(|| format!("--host {text}"))?;
+            let node = names::member(node).with_context(|| format!("--host {text}"))?;
             let Some((_, known)) = all.iter_mut().find(|(other, _)| *other == node) else {
                 bail!("--host {text}: no certificate is made for {node} now")
             };

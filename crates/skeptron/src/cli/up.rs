@@ -7,9 +7,8 @@ use anyhow::{Result, bail, ensure};
 use axum::Router;
 use clap::Args;
 use serde::Serialize;
-use skeptron_core::NodeId;
 use skeptron_net::api::{Api, ApiConfig, ApiError};
-use skeptron_net::{Cluster, Node, Plan, Plans};
+use skeptron_net::{Cluster, MemberId, Node, Plan, Plans};
 
 use super::Verdict;
 use super::logs;
@@ -20,6 +19,7 @@ use crate::lab::{self, Lab, Live, Page};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("nodes", |nodes| nodes.help("How many nodes [default: 3, or as many as the layout has]")))]
+#[command(mut_arg("coordinator", |coordinator| coordinator.hide(true)))]
 #[command(mut_arg("ring", |ring| ring.hide(true)))]
 #[command(mut_arg("clocks", |clocks| clocks.hide(true)))]
 #[command(after_help = "Examples:
@@ -62,7 +62,7 @@ struct Ready<'a> {
 
 #[derive(Serialize)]
 struct Endpoint {
-    node: NodeId,
+    node: MemberId,
     api: String,
 }
 
@@ -81,8 +81,7 @@ fn urls(api: &Api) -> Vec<String> {
 
 impl UpArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
-        let plan = plans::plan(&self.algorithm, &self.system, 3)?;
-        let nodes = plan.setup().nodes();
+        let (plan, nodes) = plans::plan(&self.algorithm, &self.system, 3)?;
         ensure!(
             nodes <= MOST_NODES,
             "{nodes} nodes are too many for one process; at most {MOST_NODES} are possible"
@@ -127,7 +126,7 @@ impl UpArgs {
 
     async fn api(&self, node: &Node, page: Router) -> Result<Api> {
         let id = node.id();
-        let own = usize::from(self.port) + id.index();
+        let own = usize::from(self.port) + id.place();
         let port = if self.port == 0 { 0 } else { own };
         let config =
             ApiConfig { listen: vec![format!("127.0.0.1:{port}")], ..ApiConfig::default() };
@@ -145,7 +144,7 @@ impl UpArgs {
         let urls: Vec<String> = apis.iter().flat_map(urls).collect();
         if self.json {
             let endpoint = |(place, api): (usize, &String)| Endpoint {
-                node: NodeId::new(place),
+                node: MemberId::at(place),
                 api: api.clone(),
             };
             let nodes = urls.iter().enumerate().map(endpoint).collect();
@@ -164,7 +163,7 @@ impl UpArgs {
         let nodes = if count == 1 { "1 node is" } else { &format!("{count} nodes are") };
         writeln!(out, "{nodes} up, locks by {}. Clients are answered at", self.algorithm)?;
         for (place, url) in urls.iter().enumerate() {
-            writeln!(out, "  {}  {url}", NodeId::new(place))?;
+            writeln!(out, "  {}  {url}", MemberId::at(place))?;
         }
         let at = |place: usize| match urls.get(place).or(urls.first()) {
             Some(url) if !url.ends_with(":7470") => format!(" --endpoint {url}"),

@@ -116,7 +116,7 @@ async fn release(
 impl Live {
     /// The node with that number.
     fn node(&self, number: usize) -> Result<&Node, Refusal> {
-        let node = self.nodes.iter().find(|node| node.id().index() + 1 == number);
+        let node = self.nodes.iter().find(|node| look::number(node.id()) == number);
         node.ok_or_else(|| {
             let last = self.nodes.len();
             Refusal::Impossible(format!("there is no node {number} here; say 1 to {last}"))

@@ -130,14 +130,16 @@ fn a_signal_ends_the_wait_and_the_listing_shows_who_is_there() {
     let up = Up::start(&[]);
     let mut holder =
         up.lock("queue", &["--owner", "first"], &["sh", "-c", UNTIL_INPUT_ENDS]).spawn();
-    let fence: u64 = holder.line().strip_prefix("ready ").unwrap().parse().unwrap();
+    let fence = holder.line().strip_prefix("ready ").unwrap().to_string();
     let waiter = up.lock_at(1, "queue", &["--verbose"], &["true"]).spawn();
     eventually("it waits", || up.waiters("queue") == 1);
     let listing = up.listing();
     let lock = &listing["locks"][0];
     assert_eq!(lock["name"], "queue");
     assert_eq!(lock["holder"]["owner"], "first");
-    assert_eq!(lock["holder"]["fence"], fence);
+    assert_eq!(lock["holder"]["fence"], fence, "all digits, as a string");
+    let table = up.table();
+    assert!(table.contains(&format!("{fence} (1·")), "with epoch and counter: {table}");
     assert_eq!(lock["holder"]["node"], 1);
     assert_eq!(lock["waiting"], serde_json::json!([{ "node": 2, "waiters": 1 }]));
     assert_eq!(listing["silent"], serde_json::json!([]));
@@ -171,6 +173,7 @@ fn whoever_loses_the_lock_is_ended() {
         // The shell has a word to say on its own end, too.
         let lost = format!("error: the lock `{name}` (fence ");
         assert!(ended.stderr.contains(&lost), "{}", ended.stderr);
+        assert!(ended.stderr.contains(" (1·"), "{}", ended.stderr);
     }
     assert_eq!(fs::read_to_string(told).unwrap(), "told\n");
 }

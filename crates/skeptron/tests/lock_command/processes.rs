@@ -167,6 +167,13 @@ impl Up {
         serde_json::from_str(&ended.stdout).unwrap()
     }
 
+    /// What `skeptron locks` says to people.
+    pub(crate) fn table(&self) -> String {
+        let mut command = skeptron();
+        command.args(["locks", "--endpoint", &self.endpoints[0]]);
+        Process::spawn(command).end().stdout
+    }
+
     /// How many wait for a lock, at all nodes.
     pub(crate) fn waiters(&self, name: &str) -> u64 {
         let listing = self.listing();

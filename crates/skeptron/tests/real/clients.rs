@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use skeptron_net::Node;
 use skeptron_net::client::Client;
-use skeptron_net::{Guard, Node};
 use tokio::task::JoinSet;
 
 use crate::counter::{Counter, CounterFile};
@@ -18,6 +18,9 @@ pub(crate) fn scaled(count: usize) -> usize {
     ((count as f64 * scale) as usize).max(1)
 }
 
+/// The lock that guards the counter.
+const LOCK: &str = "counter";
+
 /// Whoever asks for locks.
 pub(crate) enum Asker {
     /// At a node of this process.
@@ -27,10 +30,21 @@ pub(crate) enum Asker {
 }
 
 impl Asker {
-    async fn lock(&self, name: &str) -> Guard {
+    /// Adds one while it holds the lock.
+    async fn count(&self, number: usize, counter: &Counter) {
         match self {
-            Asker::Library(node) => node.lock(name).await.unwrap(),
-            Asker::Remote(client) => client.lock(name).await.unwrap(),
+            Asker::Library(node) => {
+                let guard = node.lock(LOCK).await.unwrap();
+                counter.add_one(number, guard.fence().number()).await;
+                assert!(guard.is_valid());
+                guard.release().await.unwrap();
+            }
+            Asker::Remote(client) => {
+                let guard = client.lock(LOCK).await.unwrap();
+                counter.add_one(number, guard.fence().number()).await;
+                assert!(guard.is_valid());
+                guard.release().await.unwrap();
+            }
         }
     }
 }
@@ -58,10 +72,7 @@ pub(crate) async fn count_in_memory(
         let counter = counter.clone();
         counting.spawn(async move {
             for _ in 0..times {
-                let guard = asker.lock("counter").await;
-                counter.add_one(number, guard.fence()).await;
-                assert!(guard.is_valid());
-                guard.release().await.unwrap();
+                asker.count(number, &counter).await;
                 // Even the shortest sleep takes a millisecond.
                 if !rest.is_zero() {
                     tokio::time::sleep(rest).await;

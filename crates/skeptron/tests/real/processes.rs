@@ -4,9 +4,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use skeptron_core::NodeId;
 use skeptron_net::client::Client;
-use skeptron_net::{Config, Node, Plan, Plans};
+use skeptron_net::{Config, MemberId, Node, Plan, Plans};
 use tempfile::TempDir;
 
 use crate::CORES;
@@ -67,8 +66,8 @@ async fn a_program_with_a_node_in_it_loses_nothing() {
     let folder = TempDir::new().unwrap();
     let addresses = own_addresses(3);
     let members = addresses.iter().map(SocketAddr::to_string).collect();
-    let plans = Plans::new(Plan::named("suzuki-kasami", 3).unwrap());
-    let own = Node::start(Config::new(NodeId::new(0), members, plans)).await.unwrap();
+    let plans = Plans::new(Plan::named("suzuki-kasami").unwrap());
+    let own = Node::start(Config::new(MemberId::at(0), members, plans)).await.unwrap();
     let mut others = Vec::new();
     for number in 2..=3 {
         let members = listed(&addresses);

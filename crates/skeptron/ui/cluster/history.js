@@ -1,4 +1,5 @@
 // What has happened to one lock, as far as it was told: messages, and who waited or was inside when.
+import { wholeFence } from "./fence.js";
 
 /**
  * A message; an end that was not seen is null. One is missed whose other end may be among events that are missing.
@@ -8,7 +9,7 @@
 /**
  * A stretch of time in which a node waited or was inside; one that lasts has no end. One that no event told
  * of, only a list of locks, is known by its ends roughly.
- * @typedef {{ node: number, kind: "waiting" | "inside", from: number, to: number | null, fence: number | null, listed: boolean }} Bar
+ * @typedef {{ node: number, kind: "waiting" | "inside", from: number, to: number | null, fence: string | null, listed: boolean }} Bar
  */
 
 /** So much is remembered; whoever wants more records a run in Play. */
@@ -104,7 +105,7 @@ export class History {
    * @param {number} node
    * @param {"waiting" | "inside"} kind
    * @param {number} from
-   * @param {number | null} fence
+   * @param {string | null} fence
    * @returns {Bar}
    */
   #begin(node, kind, from, fence) {
@@ -217,7 +218,7 @@ export function inWords(history, most) {
   }
   for (const { node, kind, from, to, fence } of history.bars.slice(-most)) {
     const inside = kind === "inside";
-    lines.push({ at: from, text: inside ? `P${node} is inside, fence ${fence}` : `P${node} asks` });
+    lines.push({ at: from, text: inside ? `P${node} is inside, fence ${fence === null ? "unknown" : wholeFence(fence)}` : `P${node} asks` });
     if (to !== null && inside) lines.push({ at: to, text: `P${node} is out again` });
   }
   for (const { at, missed } of history.gaps.slice(-most)) lines.push({ at, text: `${missed} events are missing here` });

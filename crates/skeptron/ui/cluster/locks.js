@@ -1,5 +1,6 @@
 // The locks in use: who holds each, with which fence, and who waits.
 import { h } from "../lib/dom.js";
+import { shortFence } from "./fence.js";
 
 /** @typedef {{ element: HTMLElement, button: HTMLElement, cells: HTMLElement[], since: number | null }} Row */
 
@@ -69,8 +70,8 @@ function fill(row, { algorithm, holder, waiting }, chosen, now) {
   row.button.setAttribute("aria-pressed", String(chosen));
   row.since = holder ? now - holder.held : null;
   who.textContent = holder ? `P${holder.node}${holder.owner ? ` (${holder.owner})` : ""}` : "–";
-  fence.textContent = holder ? String(holder.fence) : "–";
-  fence.title = holder ? `entry ${holder.fence % 2 ** 40} of epoch ${Math.floor(holder.fence / 2 ** 40)}` : "";
+  fence.textContent = holder ? shortFence(holder.fence) : "–";
+  fence.title = holder ? `${holder.fence}: epoch·entry, as the number that resources compare` : "";
   waits.textContent = queue || "–";
   guarded.textContent = algorithm;
 }

@@ -1,5 +1,6 @@
 // Paints the space-time diagram of a lock on a canvas, and finds what is under the pointer.
 import { placeOf, ticks } from "./scale.js";
+import { shortFence, wholeFence } from "./fence.js";
 import { milliseconds } from "./history.js";
 
 /**
@@ -136,7 +137,7 @@ function paintBars(pen, view, colour, font) {
     // Waiting is thin and outlined, inside thick and full: not told by colour alone.
     pen.strokeStyle = colour(inside ? "inside" : "strong-line");
     pen.strokeRect(begin, y(node) - thick / 2, Math.max(2, end - begin), thick);
-    const text = fence === null ? "" : `#${fence % 2 ** 40}`;
+    const text = fence === null ? "" : shortFence(fence);
     const edge = Math.max(begin, LEFT);
     if (inside && bar >= 11 && end - edge > pen.measureText(text).width + 8) {
       pen.fillStyle = colour("panel");
@@ -284,7 +285,7 @@ export function describe(thing, now) {
   if ("bar" in thing) {
     const { node, kind, from, to, fence } = thing.bar;
     const span = `from ${milliseconds(from)} ${to === null ? "until now" : `to ${milliseconds(to)}`}, ${milliseconds((to ?? now) - from)}`;
-    return kind === "inside" ? `P${node} is inside ${span}; fence ${fence}` : `P${node} waits ${span}`;
+    return kind === "inside" ? `P${node} is inside ${span}; fence ${fence === null ? "unknown" : wholeFence(fence)}` : `P${node} waits ${span}`;
   }
   const { from, to, label, sent, received } = thing.arrow;
   const begin = sent === null ? "" : `, sent at ${milliseconds(sent, 2)}`;

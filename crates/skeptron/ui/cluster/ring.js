@@ -23,7 +23,7 @@ export function ring(chosen) {
       const roles = new Map(lock?.waiting.map(({ node }) => [node, "waits"]));
       if (lock?.holder) roles.set(lock.holder.node, "inside");
       // Drawn anew only when it looks different, so that nothing flickers under the pointer.
-      const key = JSON.stringify([status.links.map(({ from, to, up, connects }) => [from, to, up, connects]), status.nodes.map(({ node, own }) => [node, own?.leaving, own?.awaited, own === null]), [...roles]]);
+      const key = JSON.stringify([status.links.map(({ from, to, up, connects }) => [from, to, up, connects]), status.nodes.map(({ node, own }) => [node, own?.leaving, own?.halted, own?.awaited, own === null]), [...roles]]);
       if (key === drawn) return;
       drawn = key;
       draw(picture, status, roles, chosen);
@@ -89,7 +89,7 @@ function drawnLink({ from, to, up, connects, trouble }, a, b, roomy) {
  * @param {(node: number) => void} chosen
  */
 function drawnNode({ node, own, address }, at, size, role, chosen) {
-  const trouble = own?.leaving ? "leaves" : own && own.awaited.length > 0 ? "not ready" : "";
+  const trouble = own?.halted ? "halted" : own?.leaving ? "leaves" : own && own.awaited.length > 0 ? "not ready" : "";
   const kind = trouble ? "troubled" : (role ?? "idle");
   const below = trouble || role || "";
   const group = s("g", { class: `node ${kind}${own ? "" : " far"}`, onpointerdown: () => chosen(node), "data-node": node },
@@ -115,6 +115,7 @@ function say(caption, troubles, status) {
   for (const { from, to, trouble } of down.slice(0, 4)) troubles.append(h("li", {}, `P${from} – P${to} is down: ${trouble ?? "not connected"}`));
   if (down.length > 4) troubles.append(h("li", {}, `and ${down.length - 4} more`));
   for (const { node, own } of status.nodes) {
-    if (own && own.awaited.length > 0) troubles.append(h("li", {}, `P${node} grants nothing before it has met ${own.awaited.map((other) => `P${other}`).join(", ")}`));
+    if (own?.halted) troubles.append(h("li", {}, `P${node} grants nothing any more: ${own.halted}`));
+    if (own && own.awaited.length > 0) troubles.append(h("li", {}, `P${node} does not grant locks whose home it is before it has met ${own.awaited.map((other) => `P${other}`).join(", ")}`));
   }
 }

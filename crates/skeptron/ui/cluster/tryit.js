@@ -2,6 +2,7 @@
 import { h, toast } from "../lib/dom.js";
 import { choice, entry, field } from "../lib/form.js";
 import { postJson } from "../lib/api.js";
+import { wholeFence } from "./fence.js";
 
 /** How long a node holds the lock. */
 const HOLDS = [
@@ -42,7 +43,7 @@ export function tryIt(lock, changed) {
     acquire.disabled = own !== undefined;
     release.disabled = own === undefined;
     release.textContent = own && own.fence === null ? "Stop waiting" : "Release";
-    said.textContent = !own ? "" : own.fence === null ? `P${own.node} waits for “${own.lock}”.` : `P${own.node} holds “${own.lock}” with fence ${own.fence}.`;
+    said.textContent = !own ? "" : own.fence === null ? `P${own.node} waits for “${own.lock}”.` : `P${own.node} holds “${own.lock}” with fence ${wholeFence(own.fence)}.`;
   }
 
   /**

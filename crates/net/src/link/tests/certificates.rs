@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::*;
-use crate::report::LinkState;
 use crate::tls::{Authority, Callers, Identity, TlsError};
+use skeptron_member::report::LinkState;
 
 fn made(folder: &Path, cluster: &str) -> Authority {
     let authority = Authority::init(folder, cluster, false).unwrap();
-    for node in NodeId::all(2) {
+    for node in (0..2).map(MemberId::at) {
         authority.issue_node(node, &["db.example".into(), "10.0.0.1".into()], false).unwrap();
     }
     authority.issue_client("backup", false).unwrap();
@@ -19,7 +19,7 @@ fn made(folder: &Path, cluster: &str) -> Authority {
 async fn trouble(first: Identity, second: Identity) -> Option<String> {
     let identities = [first, second];
     let all = links_of(2, |config| {
-        config.security = Security::Tls(identities[config.node.index()].clone());
+        config.security = Security::Tls(identities[config.node.place()].clone());
     });
     let inboxes: Vec<Arc<dyn Inbox>> = (0..2).map(|_| Notebook::new(2) as Arc<dyn Inbox>).collect();
     for (links, inbox) in all.iter().zip(&inboxes) {
@@ -61,15 +61,15 @@ fn an_authority_is_opened_again_and_replaces_nothing_unasked() {
     assert!(matches!(again, Err(TlsError::Exists { .. })));
     let authority = Authority::open(folder.path()).unwrap();
     assert!(matches!(
-        authority.issue_node(NodeId::new(0), &[], false),
+        authority.issue_node(MemberId::at(0), &[], false),
         Err(TlsError::Exists { .. })
     ));
-    authority.issue_node(NodeId::new(2), &[], false).unwrap();
+    authority.issue_node(MemberId::at(2), &[], false).unwrap();
     let third = Identity::read(folder.path(), "node-3").unwrap();
     third.server_config(Callers::Certified).unwrap();
     third.server_config(Callers::Anybody).unwrap();
     third.client_config().unwrap();
-    authority.issue_node(NodeId::new(2), &[], true).unwrap();
+    authority.issue_node(MemberId::at(2), &[], true).unwrap();
     assert_ne!(Identity::read(folder.path(), "node-3").unwrap().key, third.key);
     assert!(matches!(authority.issue_client("../x", false), Err(TlsError::Name { .. })));
     assert!(!format!("{third:?}").contains("PRIVATE"));

@@ -1,8 +1,8 @@
 //! Whole links on the loopback interface, while their connections are cut.
 
 use super::*;
-use crate::report::LinkState;
 use crate::tls::{Authority, Identity};
+use skeptron_member::report::LinkState;
 
 /// Makes certificates for all nodes of a system.
 pub(super) fn identities(nodes: usize) -> Vec<Identity> {
@@ -10,16 +10,16 @@ pub(super) fn identities(nodes: usize) -> Vec<Identity> {
     let authority = Authority::init(folder.path(), "test", false).unwrap();
     let identity = |node| {
         authority.issue_node(node, &[], false).unwrap();
-        Identity::read(folder.path(), &format!("node-{}", node.index() + 1)).unwrap()
+        Identity::read(folder.path(), &format!("node-{}", node.number())).unwrap()
     };
-    NodeId::all(nodes).map(identity).collect()
+    (0..nodes).map(MemberId::at).map(identity).collect()
 }
 
 /// Everybody sends `each` numbers to everybody while connections are cut; all arrive once, in order.
 async fn exchange(nodes: usize, each: u64, secure: bool) {
     let identities = if secure { identities(nodes) } else { Vec::new() };
     let all = links_of(nodes, |config| {
-        if let Some(identity) = identities.get(config.node.index()) {
+        if let Some(identity) = identities.get(config.node.place()) {
             config.security = Security::Tls(identity.clone());
         }
     });
@@ -34,7 +34,7 @@ async fn exchange(nodes: usize, each: u64, secure: bool) {
     let expected = each as usize * (nodes - 1);
     until("everything has arrived", || {
         let node = cuts % nodes;
-        all[node].cut(NodeId::new((node + 1 + cuts / nodes % (nodes - 1)) % nodes));
+        all[node].cut(MemberId::at((node + 1 + cuts / nodes % (nodes - 1)) % nodes));
         cuts += 1;
         notebooks.iter().all(|notebook| notebook.count() >= expected)
     })
@@ -44,7 +44,7 @@ async fn exchange(nodes: usize, each: u64, secure: bool) {
     }
     for (links, notebook) in all.iter().zip(&notebooks) {
         links.drained().await;
-        let me = links.shared.me.index();
+        let me = links.shared.me.place();
         for from in (0..nodes).filter(|&from| from != me) {
             assert!(notebook.from(from).into_iter().eq(1..=each), "P{} to P{}", from + 1, me + 1);
         }
@@ -55,7 +55,7 @@ async fn exchange(nodes: usize, each: u64, secure: bool) {
 
 async fn send(links: Arc<Links>, nodes: usize, each: u64) {
     for number in 1..=each {
-        for to in NodeId::all(nodes) {
+        for to in (0..nodes).map(MemberId::at) {
             links.send(to, &numbered(number));
         }
         if number % 16 == 0 {
@@ -108,4 +108,25 @@ async fn links_come_up_and_go_down_with_their_nodes() {
     assert!(all[0].members()[2].trouble.is_some());
     assert_eq!(all[0].members()[1].link, LinkState::Up);
     all[0].drained().await;
+}
+
+#[tokio::test]
+async fn sending_on_a_warm_link_allocates_nothing() {
+    let all = links_of(2, |_| {});
+    let notebooks = [Notebook::new(2), Notebook::new(2)];
+    for (links, notebook) in all.iter().zip(&notebooks) {
+        links.start(&(notebook.clone() as Arc<dyn Inbox>));
+    }
+    all[1].all_up().await;
+    let send_some = || {
+        for number in 1..=100 {
+            all[1].send(MemberId::at(0), &numbered(number));
+            all[1].flush();
+        }
+    };
+    for _ in 0..3 {
+        send_some();
+        all[1].drained().await;
+    }
+    assert_eq!(allocation_counter::measure(send_some).count_total, 0);
 }

@@ -1,26 +1,23 @@
-//! Tests of the links: pure ones under a hostile network, and real ones on the loopback interface.
+//! Tests of the links on the loopback interface; those of their rules are in the member crate.
 
-mod algorithms;
 mod certificates;
 mod hostile;
 mod loopback;
-mod session;
 mod speed;
-mod weather;
-
-pub(crate) use weather::{Chance, for_seeds};
+mod views;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use skeptron_core::NodeId;
+use skeptron_member::MemberId;
+use skeptron_member::plan::{Plan, Plans};
+use skeptron_member::view::View;
+use skeptron_member::wire::{Envelope, Payload};
 
-use super::{Inbox, Links, Post};
+use super::{Inbox, Links, Post, draw_incarnation};
 use crate::config::{Config, Security};
+use crate::env;
 use crate::observe::Observer;
-use crate::plan::{Plan, Plans};
-use crate::view::{Fixed, ViewService};
-use crate::wire::{Envelope, Payload};
 
 /// No test of links takes longer.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -35,8 +32,8 @@ fn listeners(nodes: usize) -> (Vec<std::net::TcpListener>, Vec<String>) {
 
 /// A configuration that connects fast and gives up soon.
 fn config(node: usize, addresses: &[String]) -> Config {
-    let plans = Plans::new(Plan::named(Plan::DEFAULT, addresses.len()).unwrap());
-    let mut config = Config::new(NodeId::new(node), addresses.to_vec(), plans);
+    let plans = Plans::new(Plan::named(Plan::DEFAULT).unwrap());
+    let mut config = Config::new(MemberId::at(node), addresses.to_vec(), plans);
     config.limits.backoff_first = Duration::from_millis(1);
     config.limits.backoff_longest = Duration::from_millis(50);
     config
@@ -54,19 +51,30 @@ fn links_of(nodes: usize, change: impl Fn(&mut Config)) -> Vec<Arc<Links>> {
 }
 
 fn links(config: &Config, listener: std::net::TcpListener) -> Arc<Links> {
-    let view = Fixed::new(config.members.clone()).views().borrow().clone();
+    let view = Arc::new(View::of_addresses(1, config.members.clone()));
+    links_in(config, draw_incarnation(), view, listener)
+}
+
+fn links_in(
+    config: &Config,
+    incarnation: u64,
+    view: Arc<View>,
+    listener: std::net::TcpListener,
+) -> Arc<Links> {
     let observer = Arc::new(Observer::new(config.node));
-    Links::new(config, view, listener, observer).unwrap()
+    Links::new(config, incarnation, view, listener, observer).unwrap()
 }
 
 /// Takes note of the numbers that arrive, by sender.
 struct Notebook {
     numbers: Mutex<Vec<Vec<u64>>>,
+    troubles: Mutex<Vec<String>>,
 }
 
 impl Notebook {
     fn new(nodes: usize) -> Arc<Self> {
-        Arc::new(Notebook { numbers: Mutex::new(vec![Vec::new(); nodes]) })
+        let numbers = Mutex::new(vec![Vec::new(); nodes]);
+        Arc::new(Notebook { numbers, troubles: Mutex::default() })
     }
 
     fn from(&self, node: usize) -> Vec<u64> {
@@ -79,9 +87,13 @@ impl Notebook {
 }
 
 impl Inbox for Notebook {
-    fn receive(&self, from: NodeId, _: u64, envelope: &Envelope<'_>) {
+    fn receive(&self, from: MemberId, _: u64, envelope: &Envelope<'_>) {
         let Payload::Message { fence, .. } = envelope.payload else { return };
-        self.numbers.lock().unwrap()[from.index()].push(fence);
+        self.numbers.lock().unwrap()[from.place()].push(fence);
+    }
+
+    fn cannot_go_on(&self, why: String) {
+        self.troubles.lock().unwrap().push(why);
     }
 }
 
@@ -97,9 +109,9 @@ fn padded(number: u64, message: &[u8]) -> Envelope<'_> {
 
 /// Waits until that is so.
 async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = std::time::Instant::now();
+    let began = env::now();
     while !holds() {
-        assert!(began.elapsed() < PATIENCE, "waited too long until {what}");
-        tokio::time::sleep(Duration::from_millis(2)).await;
+        assert!(env::now().since(began) < PATIENCE, "waited too long until {what}");
+        env::sleep(Duration::from_millis(2)).await;
     }
 }

@@ -1,8 +1,6 @@
 //! How fast links are, next to bare TCP on the same runtime. Measured, not judged:
 //! `cargo test --release -p skeptron-net --lib speed -- --ignored --nocapture`.
 
-use std::time::Instant;
-
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -17,8 +15,12 @@ const REPEATS: usize = 7;
 struct Echo(Arc<Links>);
 
 impl Inbox for Echo {
-    fn receive(&self, from: NodeId, _: u64, envelope: &Envelope<'_>) {
+    fn receive(&self, from: MemberId, _: u64, envelope: &Envelope<'_>) {
         self.0.send(from, envelope);
+    }
+
+    fn cannot_go_on(&self, why: String) {
+        panic!("{why}");
     }
 }
 
@@ -26,8 +28,12 @@ impl Inbox for Echo {
 struct Bell(Notify);
 
 impl Inbox for Bell {
-    fn receive(&self, _: NodeId, _: u64, _: &Envelope<'_>) {
+    fn receive(&self, _: MemberId, _: u64, _: &Envelope<'_>) {
         self.0.notify_one();
+    }
+
+    fn cannot_go_on(&self, why: String) {
+        panic!("{why}");
     }
 }
 
@@ -35,7 +41,7 @@ impl Inbox for Bell {
 async fn over_links(secure: bool) -> f64 {
     let identities = if secure { identities(2) } else { Vec::new() };
     let all = links_of(2, |config| {
-        if let Some(identity) = identities.get(config.node.index()) {
+        if let Some(identity) = identities.get(config.node.place()) {
             config.security = Security::Tls(identity.clone());
         }
     });
@@ -44,13 +50,13 @@ async fn over_links(secure: bool) -> f64 {
     all[0].start(&echo);
     all[1].start(&(bell.clone() as Arc<dyn Inbox>));
     all[1].all_up().await;
-    let began = Instant::now();
+    let began = env::now();
     for number in 0..ROUNDS {
-        all[1].send(NodeId::new(0), &numbered(number));
+        all[1].send(MemberId::at(0), &numbered(number));
         all[1].flush();
         bell.0.notified().await;
     }
-    let micros = began.elapsed().as_secs_f64() * 1e6 / ROUNDS as f64;
+    let micros = env::now().since(began).as_secs_f64() * 1e6 / ROUNDS as f64;
     all.iter().for_each(|links| links.stop());
     micros
 }
@@ -71,12 +77,12 @@ async fn over_tcp() -> f64 {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.set_nodelay(true).unwrap();
         let mut bytes = [0; 24];
-        let began = Instant::now();
+        let began = env::now();
         for _ in 0..ROUNDS {
             stream.write_all(&bytes).await.unwrap();
             stream.read_exact(&mut bytes).await.unwrap();
         }
-        began.elapsed().as_secs_f64() * 1e6 / ROUNDS as f64
+        env::now().since(began).as_secs_f64() * 1e6 / ROUNDS as f64
     });
     let micros = caller.await.unwrap();
     echo.await.unwrap();
@@ -88,7 +94,7 @@ async fn stream(secure: bool) -> f64 {
     const MESSAGES: u64 = 500_000;
     let identities = if secure { identities(2) } else { Vec::new() };
     let all = links_of(2, |config| {
-        if let Some(identity) = identities.get(config.node.index()) {
+        if let Some(identity) = identities.get(config.node.place()) {
             config.security = Security::Tls(identity.clone());
         }
     });
@@ -97,9 +103,9 @@ async fn stream(secure: bool) -> f64 {
     all[0].start(&(notebook.clone() as Arc<dyn Inbox>));
     all[1].start(&bell);
     all[1].all_up().await;
-    let began = Instant::now();
+    let began = env::now();
     for number in 1..=MESSAGES {
-        all[1].send(NodeId::new(0), &numbered(number));
+        all[1].send(MemberId::at(0), &numbered(number));
         if number % 32 == 0 {
             all[1].flush();
             all[1].relieved().await;
@@ -107,7 +113,7 @@ async fn stream(secure: bool) -> f64 {
     }
     all[1].flush();
     until("all have arrived", || notebook.count() as u64 == MESSAGES).await;
-    MESSAGES as f64 / began.elapsed().as_secs_f64()
+    MESSAGES as f64 / env::now().since(began).as_secs_f64()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

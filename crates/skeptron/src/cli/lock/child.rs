@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use nix::sys::signal::{self, Signal};
 use nix::unistd::{self, Pid};
+use skeptron_net::Fence;
 use tokio::process::{self, Command};
 use tokio::time::{Instant, sleep};
 
@@ -48,7 +49,7 @@ impl Child {
         words: &[OsString],
         quiet: bool,
         lock: &str,
-        fence: u64,
+        fence: Fence,
     ) -> Result<Self, Failure> {
         let leads_group = foreground().is_none();
         let mut command = Command::from(leash::leashed(words, quiet));

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use skeptron_core::NodeId;
 use skeptron_net::report::LockStatus;
+use skeptron_net::{Fence, MemberId};
 
 /// What is held or waited for anywhere.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -12,7 +12,7 @@ pub(super) struct Listing {
     /// By name.
     pub(super) locks: Vec<Lock>,
     /// The members that did not answer in time.
-    pub(super) silent: Vec<NodeId>,
+    pub(super) silent: Vec<MemberId>,
 }
 
 /// One lock in the whole cluster.
@@ -34,7 +34,7 @@ pub(super) struct Lock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Queue {
     /// At which.
-    pub(super) node: NodeId,
+    pub(super) node: MemberId,
     /// How many.
     pub(super) waiters: u32,
 }
@@ -43,11 +43,11 @@ pub(super) struct Queue {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Holder {
     /// At which node.
-    pub(super) node: NodeId,
+    pub(super) node: MemberId,
     /// What it calls itself.
     pub(super) owner: String,
     /// The fence of its entry.
-    pub(super) fence: u64,
+    pub(super) fence: Fence,
     /// For how long, in milliseconds.
     pub(super) held_ms: u64,
 }
@@ -55,7 +55,7 @@ pub(super) struct Holder {
 impl Listing {
     /// From what the members say. They do not say it at the same moment: if a lock went from one to
     /// the other meanwhile, the later holder, of the larger fence, counts.
-    pub(super) fn new(seen: Vec<LockStatus>, silent: Vec<NodeId>) -> Self {
+    pub(super) fn new(seen: Vec<LockStatus>, silent: Vec<MemberId>) -> Self {
         let mut locks: BTreeMap<String, Lock> = BTreeMap::new();
         for status in seen {
             let LockStatus { name, algorithm, node, holder, waiters } = status;
@@ -88,22 +88,25 @@ mod tests {
     use super::*;
 
     fn seen(name: &str, node: usize, fence: Option<u64>, waiters: u32) -> LockStatus {
-        let holder =
-            fence.map(|fence| report::Holder { fence, held_ms: 5, owner: "somebody".into() });
+        let holder = fence.map(|fence| report::Holder {
+            fence: Fence::from_number(fence),
+            held_ms: 5,
+            owner: "somebody".into(),
+        });
         let (name, algorithm) = (name.to_string(), "raymond".to_string());
-        LockStatus { name, algorithm, node: NodeId::new(node), holder, waiters }
+        LockStatus { name, algorithm, node: MemberId::at(node), holder, waiters }
     }
 
     #[test]
     fn what_the_members_say_becomes_one_line_for_each_lock() {
         let all = vec![seen("b", 0, Some(7), 1), seen("a", 1, None, 2), seen("b", 2, Some(8), 3)];
-        let listing = Listing::new(all, vec![NodeId::new(3)]);
+        let listing = Listing::new(all, vec![MemberId::at(3)]);
         let [a, b] = listing.locks.as_slice() else { panic!("{listing:?}") };
         assert_eq!((a.name.as_str(), a.waiters, &a.holder), ("a", 2, &None));
-        let queue = |node, waiters| Queue { node: NodeId::new(node), waiters };
+        let queue = |node, waiters| Queue { node: MemberId::at(node), waiters };
         assert_eq!(b.waiting, [queue(0, 1), queue(2, 3)]);
         let holder = b.holder.as_ref().unwrap();
-        assert_eq!((b.waiters, holder.node, holder.fence), (4, NodeId::new(2), 8));
-        assert_eq!(listing.silent, [NodeId::new(3)]);
+        assert_eq!((b.waiters, holder.node, holder.fence.number()), (4, MemberId::at(2), 8));
+        assert_eq!(listing.silent, [MemberId::at(3)]);
     }
 }

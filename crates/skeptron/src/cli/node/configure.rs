@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use skeptron_core::NodeId;
 use skeptron_net::api::ApiConfig;
 use skeptron_net::tls::Identity;
-use skeptron_net::{Config, ConfigError, Limits, Pace, Plan, Plans, Security};
+use skeptron_net::{Config, ConfigError, Limits, MemberId, Pace, Plan, Plans, Security};
 use tracing_subscriber::EnvFilter;
 
 use super::super::logs::{self, Format};
@@ -76,25 +75,27 @@ fn key_of(error: &ConfigError) -> &'static str {
     }
 }
 
-fn node_id(settings: &Settings, members: usize) -> Result<NodeId> {
+fn node_id(settings: &Settings, members: usize) -> Result<MemberId> {
     let number: u32 = settings.number("node")?;
-    ensure!(number > 0, "{}: nodes are counted from 1", settings.place("node"));
+    let Some(node) = MemberId::new(number) else {
+        bail!("{}: nodes are counted from 1", settings.place("node"))
+    };
     ensure!(
-        number as usize <= members,
+        node.place() < members,
         "{}: this is node {number}, but there are only {members} members; list its address, too",
         settings.place("node")
     );
-    Ok(NodeId::new(number as usize - 1))
+    Ok(node)
 }
 
 /// From the folder, or from three files.
-fn identity(settings: &Settings, node: NodeId) -> Result<Option<Identity>> {
+fn identity(settings: &Settings, node: MemberId) -> Result<Option<Identity>> {
     const FILES: [&str; 3] = ["tls.authority", "tls.certificate", "tls.key"];
     let given: Vec<&str> = FILES.into_iter().filter(|key| settings.text(key).is_some()).collect();
     match (settings.path("tls.folder"), given.len()) {
         (None, 0) => Ok(None),
         (Some(folder), 0) => {
-            let name = format!("node-{}", node.index() + 1);
+            let name = format!("node-{}", node.number());
             let read = Identity::read(&folder, &name);
             Ok(Some(read.with_context(|| settings.place("tls.folder"))?))
         }
@@ -160,7 +161,8 @@ fn plan<'a>(
         graph: settings.layout(value("graph")),
         clocks: None,
     };
-    plans::plan(value("algorithm").unwrap_or(Plan::DEFAULT), &system, nodes)
+    let algorithm = value("algorithm").unwrap_or(Plan::DEFAULT);
+    Ok(plans::plan(algorithm, &system, nodes)?.0)
 }
 
 fn pace(settings: &Settings) -> Result<Pace> {

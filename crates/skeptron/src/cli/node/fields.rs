@@ -110,7 +110,7 @@ fn layout() -> Vec<Field> {
     use Kind::Text;
     vec![
         field("algorithm", Text, Plan::DEFAULT, "The algorithm that guards the locks"),
-        field("coordinator", Text, "", "Who coordinates in `central`; without it P1"),
+        field("coordinator", Text, "", "No effect: the home of each lock coordinates it"),
         field("quorum", Text, "", "Quorums for `maekawa` and `sanders`; without it `cyclic`"),
         field("structure", Text, "", "Information structure for `sanders`; without it `maekawa`"),
         field("tree", Text, "", "Tree for `raymond`; without it `balanced:2`"),

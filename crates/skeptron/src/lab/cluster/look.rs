@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use skeptron_core::NodeId;
-use skeptron_net::Node;
 use skeptron_net::report::{LinkState, LockStatus, MemberStatus, MessageCount, Status};
+use skeptron_net::{MemberId, Node};
 use tokio::sync::Mutex;
 
 use super::Live;
@@ -36,7 +35,7 @@ pub(super) struct Seen {
     /// How long looking took.
     took: Duration,
     /// What moves with every change at the nodes of this process.
-    signs: Vec<(u64, i64, i64)>,
+    signs: Vec<(u64, u64, u64)>,
     locks: Vec<ClusterLock>,
     total: usize,
     silent: Vec<usize>,
@@ -115,6 +114,7 @@ impl Live {
             epoch: status.epoch,
             up: status.up_ms,
             leaving: status.leaving,
+            halted: status.halted.clone(),
             awaited: status.awaited.iter().copied().map(number).collect(),
             held: status.held_locks,
             waiters: status.waiters,
@@ -128,10 +128,10 @@ impl Live {
     }
 
     /// What moves with every change at the nodes of this process, nearly always.
-    fn signs(&self) -> Vec<(u64, i64, i64)> {
+    fn signs(&self) -> Vec<(u64, u64, u64)> {
         let signs = |node: &Node| {
-            let observer = node.observer();
-            (observer.entries.get(), observer.held.get(), observer.waiting.get())
+            let Status { held_locks, waiters, .. } = node.status();
+            (node.observer().entries.get(), held_locks, waiters)
         };
         self.nodes.iter().map(signs).collect()
     }
@@ -191,7 +191,7 @@ fn line(parts: &[LockStatus]) -> ClusterLock {
 /// The links of one node, each link once: as the end sees it that can be looked into, and as the first
 /// of two such ends unless only the other knows of trouble.
 fn links(status: &Status, looked: &[Status]) -> Vec<ClusterLink> {
-    let view = |of: &Status, to: NodeId| of.members.iter().find(|m| m.node == to).cloned();
+    let view = |of: &Status, to: MemberId| of.members.iter().find(|m| m.node == to).cloned();
     let link = |member: &MemberStatus| {
         let other = looked.iter().find(|other| other.node == member.node);
         if member.link == LinkState::Own || (other.is_some() && member.node < status.node) {
@@ -225,8 +225,8 @@ fn tally(count: MessageCount) -> MessageTally {
 }
 
 /// As people count.
-pub(super) fn number(node: NodeId) -> usize {
-    node.index() + 1
+pub(super) fn number(node: MemberId) -> usize {
+    node.place() + 1
 }
 
 /// Milliseconds from `began` to `when`, which may lie before it.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
+use skeptron_net::Node;
 use skeptron_net::observe::{self, Events, What};
 use tokio::sync::broadcast::error::TryRecvError;
 use tokio::time::{Interval, MissedTickBehavior, interval};
@@ -24,6 +25,9 @@ const LOOK_BEATS: u32 = 4;
 const STATUS_BEATS: u32 = 20;
 /// So many events are told in one beat; no eye follows more.
 const MOST_TOLD: usize = 200;
+
+/// How often both clocks are read.
+const READINGS: u32 = 5;
 
 /// What happens in the cluster, and everything that happens to that lock.
 pub(super) fn tell(
@@ -56,7 +60,7 @@ struct Reader {
 impl Reader {
     fn new(live: Arc<Live>, lock: Option<String>) -> Self {
         let listened = lock.iter().flat_map(|_| &live.nodes);
-        let heard = listened.map(|node| (node.observer().began(), node.observer().listen()));
+        let heard = listened.map(|node| (began(node), node.observer().listen()));
         let heard = heard.collect();
         let mut beat = interval(BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -130,6 +134,18 @@ impl Reader {
     }
 }
 
+/// When the time of a node began. That is known by another clock; of several readings of both the one
+/// counts between which the least time passed, so that events of different nodes keep their order.
+fn began(node: &Node) -> Instant {
+    let read = |_| {
+        let now = Instant::now();
+        let up = node.observer().up();
+        (now.elapsed(), now.checked_sub(up).unwrap_or(now))
+    };
+    let closest = (0..READINGS).map(read).min_by_key(|(took, _)| *took);
+    closest.map_or_else(Instant::now, |(_, began)| began)
+}
+
 /// As the page is told.
 fn said(at: f64, told: observe::Event) -> Option<Event> {
     let node = number(told.node);
@@ -149,7 +165,11 @@ fn said(at: f64, told: observe::Event) -> Option<Event> {
         What::Received { from, sequence, message: label, .. } => {
             message(sequence, number(from), node, label, true)
         }
-        What::LinkUp { .. } | What::LinkDown { .. } | What::View { .. } => None,
+        What::LinkUp { .. }
+        | What::LinkDown { .. }
+        | What::View { .. }
+        | What::Met { .. }
+        | What::Halted { .. } => None,
     }
 }
 

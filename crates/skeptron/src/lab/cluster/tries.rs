@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use skeptron_core::NodeId;
-use skeptron_net::{Guard, LockError, Node};
+use skeptron_net::{Fence, Guard, LockError, MemberId, Node};
 use thiserror::Error;
 use tokio::sync::oneshot;
 
+use super::look::number;
 use crate::lab::wire::{ClusterTry, TryAcquire};
 
 /// So much may be held and waited for at a time.
@@ -28,9 +28,9 @@ pub(super) enum TryError {
     #[error("the page holds and waits for {MOST} locks already; release some first")]
     TooMany,
     #[error("{0} has asked for `{1}` from the page already; release it first")]
-    Already(NodeId, String),
+    Already(MemberId, String),
     #[error("{0} has not asked for `{1}` from the page; acquire it first")]
-    NotTried(NodeId, String),
+    NotTried(MemberId, String),
     #[error("`hold` is a time from 1 to {} ms, not {given}", LONGEST_HOLD.as_millis())]
     Hold { given: u64 },
     #[error(transparent)]
@@ -45,7 +45,7 @@ pub(super) struct Tries {
 
 #[derive(Debug, Default)]
 struct Kept {
-    tries: BTreeMap<(NodeId, String), Try>,
+    tries: BTreeMap<(MemberId, String), Try>,
     /// Counts them, so that one that ends does not take a later one of the same name with it.
     last: u64,
 }
@@ -53,7 +53,7 @@ struct Kept {
 #[derive(Debug)]
 struct Try {
     id: u64,
-    fence: Option<u64>,
+    fence: Option<Fence>,
     /// Dropped, it ends the try.
     _stop: oneshot::Sender<()>,
 }
@@ -65,7 +65,7 @@ impl Tries {
     pub(super) fn all(&self) -> Vec<ClusterTry> {
         let kept = lock(&self.kept);
         let told =
-            |((node, name), tried): (&(NodeId, String), &Try)| told(*node, name, tried.fence);
+            |((node, name), tried): (&(MemberId, String), &Try)| told(*node, name, tried.fence);
         kept.tries.iter().map(told).collect()
     }
 
@@ -114,7 +114,7 @@ impl Tries {
 /// One try on its way.
 struct Running {
     kept: Weak<Mutex<Kept>>,
-    key: (NodeId, String),
+    key: (MemberId, String),
     id: u64,
     /// Comes when nobody wants it any more.
     stopped: oneshot::Receiver<()>,
@@ -165,8 +165,8 @@ impl Running {
     }
 }
 
-fn told(node: NodeId, lock: &str, fence: Option<u64>) -> ClusterTry {
-    ClusterTry { node: node.index() + 1, lock: lock.to_string(), fence }
+fn told(node: MemberId, lock: &str, fence: Option<Fence>) -> ClusterTry {
+    ClusterTry { node: number(node), lock: lock.to_string(), fence }
 }
 
 /// A panic elsewhere leaves the tries as they were.

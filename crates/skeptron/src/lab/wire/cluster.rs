@@ -1,6 +1,7 @@
 //! A live cluster: nodes, links, locks, and what happens to one lock. Times are milliseconds.
 
 use serde::{Deserialize, Serialize};
+use skeptron_net::Fence;
 use ts_rs::TS;
 
 /// A cluster as it is now.
@@ -53,7 +54,9 @@ pub struct OwnStatus {
     pub up: u64,
     /// Whether it takes no more requests.
     pub leaving: bool,
-    /// Whom it has not met; it grants nothing before.
+    /// Why it grants nothing any more, if so.
+    pub halted: Option<String>,
+    /// Whom it has not met; locks whose home it is are not granted before.
     pub awaited: Vec<usize>,
     /// Locks held at it.
     pub held: u64,
@@ -128,8 +131,9 @@ pub struct ClusterLock {
 pub struct LockHolder {
     /// At which node.
     pub node: usize,
-    /// The fence of the entry.
-    pub fence: u64,
+    /// The fence of the entry, as digits.
+    #[ts(type = "string")]
+    pub fence: Fence,
     /// For how long.
     pub held: u64,
     /// What it calls itself; empty if it has not said.
@@ -152,8 +156,9 @@ pub struct ClusterTry {
     pub node: usize,
     /// Which lock.
     pub lock: String,
-    /// The fence of the entry; none while it waits.
-    pub fence: Option<u64>,
+    /// The fence of the entry, as digits; none while it waits.
+    #[ts(type = "string | null")]
+    pub fence: Option<Fence>,
 }
 
 /// Something that happened to the chosen lock at a node.
@@ -165,8 +170,9 @@ pub struct LockEvent {
     pub node: usize,
     /// What.
     pub what: LockChange,
-    /// The fence of the entry, where there is one.
-    pub fence: Option<u64>,
+    /// The fence of the entry, as digits, where there is one.
+    #[ts(type = "string | null")]
+    pub fence: Option<Fence>,
 }
 
 /// What can happen to a lock at a node.

@@ -154,7 +154,8 @@ impl LocksBench {
             "--seconds is {}; between 0.01 and 3600 make sense",
             self.seconds
         );
-        let plan = Plan::named(&self.algorithm, self.nodes)?;
+        let plan = Plan::named(&self.algorithm)?;
+        plan.setup(self.nodes)?;
         let mut rows = self.rows();
         ensure!(!rows.is_empty(), "nothing is left to be measured");
         let runtime = tokio::runtime::Runtime::new().context("no threads to be had")?;
@@ -186,7 +187,7 @@ impl LocksBench {
     }
 
     async fn measure(&self, plan: &Plan, rows: &mut [Row]) -> Result<()> {
-        let services = Services::start(plan, rows).await?;
+        let services = Services::start(plan, self.nodes, rows).await?;
         let span = Duration::from_secs_f64(self.seconds);
         for round in 1..=self.rounds {
             eprintln!("round {round} of {}", self.rounds);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use skeptron_net::client::{Client, ClientConfig, Endpoint};
+use skeptron_net::client::{self, Client, ClientConfig, Endpoint};
 use skeptron_net::report::LinkState;
 use skeptron_net::{Cluster, Guard, Node, Plan, Plans};
 
@@ -16,9 +16,9 @@ pub(super) struct Embedded {
 }
 
 impl Embedded {
-    pub(super) async fn start(plan: &Plan) -> Result<Self> {
+    pub(super) async fn start(plan: &Plan, nodes: usize) -> Result<Self> {
         let plans = Plans::new(plan.clone());
-        Ok(Embedded { cluster: Cluster::start(plan.setup().nodes(), plans).await? })
+        Ok(Embedded { cluster: Cluster::start(nodes, plans).await? })
     }
 
     /// The client of that number, at one node or at two in turn.
@@ -31,7 +31,7 @@ impl Embedded {
 
     /// Messages of algorithms that all nodes have sent so far.
     pub(super) fn messages(&self) -> u64 {
-        let metrics = self.cluster.nodes.iter().map(|node| node.observer().metrics());
+        let metrics = self.cluster.nodes.iter().map(|node| node.metrics());
         metrics.map(|text| messages_sent(&text)).sum()
     }
 
@@ -57,7 +57,7 @@ impl Locker for EmbeddedClient {
         let node = &self.at[self.turn];
         self.turn = (self.turn + 1) % self.at.len();
         let guard = node.lock(lock).await?;
-        let fence = guard.fence();
+        let fence = guard.fence().number();
         self.held = Some(guard);
         Ok(Some(fence))
     }
@@ -85,8 +85,7 @@ pub(super) enum Way {
 const SOCKET: &str = "api.sock";
 
 impl OverHttp {
-    pub(super) async fn start(plan: &Plan) -> Result<Self> {
-        let nodes = plan.setup().nodes();
+    pub(super) async fn start(plan: &Plan, nodes: usize) -> Result<Self> {
         let ports = free_ports(2 * nodes)?;
         let (peers, clients) = ports.split_at(nodes);
         let members: Vec<String> = peers.iter().map(|port| format!("127.0.0.1:{port}")).collect();
@@ -145,13 +144,13 @@ async fn all_links_up(config: &ClientConfig) -> Result<()> {
 /// A client of a node's API.
 pub(super) struct HttpClient {
     client: Client,
-    held: Option<Guard>,
+    held: Option<client::Guard>,
 }
 
 impl Locker for HttpClient {
     async fn acquire(&mut self, lock: &str) -> Result<Option<u64>> {
         let guard = self.client.lock(lock).await?;
-        let fence = guard.fence();
+        let fence = guard.fence().number();
         self.held = Some(guard);
         Ok(Some(fence))
     }

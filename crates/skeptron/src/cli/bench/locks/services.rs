@@ -24,14 +24,14 @@ pub(super) struct Services {
 
 impl Services {
     /// Starts what the rows ask for. What is not installed or does not start is noted in its rows.
-    pub(super) async fn start(plan: &Plan, rows: &mut [Row]) -> Result<Self> {
+    pub(super) async fn start(plan: &Plan, nodes: usize, rows: &mut [Row]) -> Result<Self> {
         let wants = |services: &[Service]| rows.iter().any(|row| services.contains(&row.service));
         let embedded = match wants(&[Service::Embedded]) {
-            true => Some(Embedded::start(plan).await?),
+            true => Some(Embedded::start(plan, nodes).await?),
             false => None,
         };
         let over_http = match wants(&[Service::Api, Service::ApiUnix]) {
-            true => Some(OverHttp::start(plan).await?),
+            true => Some(OverHttp::start(plan, nodes).await?),
             false => None,
         };
         let etcd = match wants(&[Service::Etcd]) {

@@ -1,0 +1,235 @@
+//! What a member core wants done.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use skeptron_core::NodeId;
+use thiserror::Error;
+
+use crate::locks::{Lock, Turn};
+use crate::report::LockStatus;
+use crate::session::SessionId;
+use crate::wire::Envelope;
+use crate::{Fence, MemberId};
+
+/// Performs what a member core decides. Calls come while a lock's mutex is held, so that the order of
+/// decisions about a lock is the order of its effects: they must not block, and must not call the core.
+///
+/// `W` is whoever waits for a lock: a channel on a real node, a client's number in a simulated one. The
+/// core only keeps it and hands it back, in exactly one of [`Effects::grant`] and [`Effects::refuse`],
+/// or drops it when the wait is cancelled.
+pub trait Effects<W> {
+    /// Queue this for a member, behind everything queued for it before; returns its number on the
+    /// link, 0 if it is no member. What is queued leaves when the core's call has returned.
+    fn send(&mut self, to: MemberId, envelope: &Envelope<'_>) -> u64;
+
+    /// `waiter` holds the lock now, with this fence.
+    fn grant(&mut self, waiter: W, lock: &Arc<Lock<W>>, fence: Fence);
+
+    /// `waiter` is not served.
+    fn refuse(&mut self, waiter: W, why: NotServed);
+
+    /// Call [`crate::MemberCore::expire`] with this timer after so long.
+    fn arm(&mut self, timer: Timer, after: Duration);
+
+    /// A member answers a query.
+    fn answer(&mut self, from: MemberId, query: u64, locks: &[LockStatus]);
+
+    /// Something that an observer may want to know.
+    fn tell(&mut self, event: Event<'_>);
+
+    /// Whoever decides views should decide a new one.
+    fn need_view(&mut self, why: NeedView);
+
+    /// This life of the member is over: everything held is lost and nothing more is granted. Only
+    /// another life in another view can go on.
+    fn halt(&mut self, why: &Halt);
+}
+
+/// Why somebody who waited gets nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NotServed {
+    /// The member leaves.
+    Leaving,
+    /// The member cannot go on; [`crate::MemberCore::halted`] says why.
+    Halted,
+    /// The session of the waiter is over.
+    SessionOver,
+    /// The acquire was withdrawn.
+    Withdrawn,
+    /// The same acquire waits elsewhere now.
+    Replaced,
+}
+
+/// What a member core wants to be woken for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Timer {
+    /// An idle token of a lock has rested long enough.
+    Unpark(Arc<str>),
+    /// A session may have expired.
+    Session(SessionId),
+}
+
+/// Why a new view is needed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
+pub enum NeedView {
+    /// A lock has been entered so often that its fences run out.
+    #[error("the fences of `{lock}` run out in this view")]
+    Counter {
+        /// Which lock.
+        lock: Arc<str>,
+    },
+}
+
+/// Why a member cannot go on. Each of these would mean to drop something that was acknowledged, and a
+/// token that is dropped is lost for ever.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
+pub enum Halt {
+    /// Its lease is over.
+    #[error("the lease ended before it was renewed")]
+    Lease,
+    /// A view was decided without it.
+    #[error("{0} does not belong to the view of epoch {1}")]
+    Excluded(MemberId, u64),
+    /// An algorithm has no layout for the members of a view.
+    #[error("no layout for the view of epoch {epoch}: {why}")]
+    Layout {
+        /// Of which view.
+        epoch: u64,
+        /// Why not.
+        why: String,
+    },
+    /// Too much arrived that could not be taken yet.
+    #[error("{from} sent more than {most} bytes that could not be taken yet")]
+    Backlog {
+        /// Who sent the last of it.
+        from: MemberId,
+        /// How much may be kept.
+        most: usize,
+    },
+    /// A member uses more names than there is room for.
+    #[error("{from} uses more than {most} lock names; raise `limits.locks` on all nodes")]
+    TooManyLocks {
+        /// Who.
+        from: MemberId,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Something could not be put on a link.
+    #[error("a message cannot be sent: {0}; raise `limits.frame_bytes` on all nodes")]
+    Unsendable(String),
+}
+
+/// Something that happened at a member.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// Somebody here asked for a lock.
+    Requested {
+        /// Which.
+        lock: &'a str,
+    },
+    /// Somebody here holds it now.
+    Entered {
+        /// Which.
+        lock: &'a str,
+        /// The fence of the entry.
+        fence: Fence,
+        /// Since the request.
+        waited: Duration,
+    },
+    /// The entry went from waiter to waiter of this member, without the algorithm.
+    HandedOver,
+    /// It was released here.
+    Released {
+        /// Which.
+        lock: &'a str,
+        /// The fence of the entry.
+        fence: Fence,
+        /// Since the entry.
+        held: Duration,
+    },
+    /// Somebody here waits for it no longer.
+    Withdrawn {
+        /// Which.
+        lock: &'a str,
+    },
+    /// It was lost here.
+    Lost {
+        /// Which.
+        lock: &'a str,
+        /// The fence of the entry.
+        fence: Fence,
+    },
+    /// A message of its algorithm was queued.
+    Sent {
+        /// Of which lock.
+        lock: &'a str,
+        /// The place of its plan.
+        plan: usize,
+        /// Which kind of message.
+        kind: usize,
+        /// Its name in the paper.
+        message: &'static str,
+        /// To whom.
+        to: MemberId,
+        /// Its number on the link there, the same at the receipt.
+        sequence: u64,
+    },
+    /// A message of its algorithm was taken.
+    Received {
+        /// Of which lock.
+        lock: &'a str,
+        /// The place of its plan.
+        plan: usize,
+        /// Which kind of message.
+        kind: usize,
+        /// Its name in the paper.
+        message: &'static str,
+        /// From whom.
+        from: MemberId,
+        /// Its number on the link from there, the same at the sending.
+        sequence: u64,
+    },
+    /// The algorithm's node took a turn; comes after whatever that caused.
+    Stepped {
+        /// Of which lock.
+        lock: &'a str,
+        /// In which view.
+        epoch: u64,
+        /// Which part it plays, as the algorithm counts its nodes.
+        part: NodeId,
+        /// What happened to it.
+        turn: Turn<'a>,
+    },
+    /// A member sent something that no correct member would have sent.
+    Refused {
+        /// Of which lock.
+        lock: &'a str,
+        /// Who.
+        from: MemberId,
+        /// What is wrong with it.
+        why: &'a str,
+    },
+    /// Something of an earlier view was dropped.
+    Stale {
+        /// Who sent it.
+        from: MemberId,
+    },
+    /// A view begins here.
+    View {
+        /// Its epoch.
+        epoch: u64,
+        /// How many locks are kept from before.
+        kept: usize,
+    },
+    /// All members have announced themselves in this view.
+    Met {
+        /// Its epoch.
+        epoch: u64,
+    },
+    /// A session ended because nothing was heard of it.
+    SessionExpired {
+        /// What its client is called.
+        owner: &'a str,
+    },
+}

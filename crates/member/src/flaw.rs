@@ -1,0 +1,125 @@
+//! Rules that can be left out on purpose.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One rule that a member leaves out, so that tests can show that the judges of a simulated world
+/// notice. Every product runs without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Flaw {
+    /// What arrives of a later view is dropped instead of kept.
+    EarlyDropped,
+    /// What arrives of a later view is taken in the present one.
+    EarlyTaken,
+    /// What arrives of an earlier view is taken.
+    OldViewTaken,
+    /// A message does not carry its sender's fence counter.
+    FenceNotSent,
+    /// A home does not learn the fence counter of the rights that were given up.
+    FenceNotInherited,
+    /// A release is accepted whatever its fence.
+    AnyFenceReleases,
+    /// Kept rights are not announced.
+    KeptNotAnnounced,
+    /// A home lets locks begin before all members have announced themselves.
+    HomeOpensEarly,
+    /// A home does not wait for those that keep a right.
+    KeepersIgnored,
+    /// A home drops what it held back when a lock begins.
+    HeldBackDropped,
+    /// A member says that it has given up a right, and keeps it.
+    FreedButKept,
+    /// A member enters without the home's word where its algorithm does not ask the home.
+    PassNotAwaited,
+    /// Locks are entered after the lease has ended.
+    LeaseIgnored,
+    /// An expired session keeps what it holds.
+    ExpiredSessionHolds,
+    /// A session stays in the list for ever.
+    SessionNeverExpires,
+    /// A withdrawn acquire that arrives late is taken.
+    WithdrawnForgotten,
+    /// A second try of an acquire that arrives after its release is taken.
+    ReleasedForgotten,
+    /// Of the links' driver: what has been delivered before is delivered again.
+    DuplicatesTaken,
+    /// Of the links' driver: another life of a peer takes the place of the former one without a view.
+    RestartAccepted,
+    /// Of the client: it believes in its locks for the whole TTL, whatever the clocks' rates.
+    DriftIgnored,
+    /// Of the client: it counts the TTL from the answer instead of from its own sending.
+    CountedFromAnswer,
+}
+
+impl Flaw {
+    /// All of them.
+    pub const ALL: [Flaw; 21] = [
+        Flaw::EarlyDropped,
+        Flaw::EarlyTaken,
+        Flaw::OldViewTaken,
+        Flaw::FenceNotSent,
+        Flaw::FenceNotInherited,
+        Flaw::AnyFenceReleases,
+        Flaw::KeptNotAnnounced,
+        Flaw::HomeOpensEarly,
+        Flaw::KeepersIgnored,
+        Flaw::HeldBackDropped,
+        Flaw::FreedButKept,
+        Flaw::PassNotAwaited,
+        Flaw::LeaseIgnored,
+        Flaw::ExpiredSessionHolds,
+        Flaw::SessionNeverExpires,
+        Flaw::WithdrawnForgotten,
+        Flaw::ReleasedForgotten,
+        Flaw::DuplicatesTaken,
+        Flaw::RestartAccepted,
+        Flaw::DriftIgnored,
+        Flaw::CountedFromAnswer,
+    ];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Flaw::EarlyDropped => "early-dropped",
+            Flaw::EarlyTaken => "early-taken",
+            Flaw::OldViewTaken => "old-view-taken",
+            Flaw::FenceNotSent => "fence-not-sent",
+            Flaw::FenceNotInherited => "fence-not-inherited",
+            Flaw::AnyFenceReleases => "any-fence-releases",
+            Flaw::KeptNotAnnounced => "kept-not-announced",
+            Flaw::HomeOpensEarly => "home-opens-early",
+            Flaw::KeepersIgnored => "keepers-ignored",
+            Flaw::HeldBackDropped => "held-back-dropped",
+            Flaw::FreedButKept => "freed-but-kept",
+            Flaw::PassNotAwaited => "pass-not-awaited",
+            Flaw::LeaseIgnored => "lease-ignored",
+            Flaw::ExpiredSessionHolds => "expired-session-holds",
+            Flaw::SessionNeverExpires => "session-never-expires",
+            Flaw::WithdrawnForgotten => "withdrawn-forgotten",
+            Flaw::ReleasedForgotten => "released-forgotten",
+            Flaw::DuplicatesTaken => "duplicates-taken",
+            Flaw::RestartAccepted => "restart-accepted",
+            Flaw::DriftIgnored => "drift-ignored",
+            Flaw::CountedFromAnswer => "counted-from-answer",
+        }
+    }
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Flaw {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Flaw::ALL.into_iter().find(|flaw| flaw.name() == name);
+        found.ok_or_else(|| {
+            let names = Flaw::ALL.map(Flaw::name).join(", ");
+            format!("there is no flaw `{name}`; there are {names}")
+        })
+    }
+}

@@ -1,0 +1,256 @@
+//! Who calls whom, and whether they belong together: the words before a link is up. No clock, no I/O.
+//!
+//! The caller says [`preamble`] and [`Hello`]; the called one answers [`preamble`] and
+//! [`Answer::Welcome`] with a hello of its own, which the caller accepts with [`Verdict::Accepted`].
+//! Either may refuse instead, and says why.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::MemberId;
+use crate::plan::Plans;
+use crate::view::View;
+
+/// The version of everything that travels between nodes.
+pub const VERSION: u16 = 2;
+
+/// What both sides say first, in every version: a name and the version.
+pub const PREAMBLE_BYTES: usize = MAGIC.len() + 2;
+
+/// The longest word of a handshake; no honest one comes near it.
+pub const WORD_BYTES: usize = 1024;
+
+const MAGIC: [u8; 8] = *b"SKEPTRON";
+
+/// Who a node is, as it says itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Its cluster.
+    pub cluster: String,
+    /// Which member it is.
+    pub from: MemberId,
+    /// Which member it believes to speak to.
+    pub to: MemberId,
+    /// Which of its lives this is.
+    pub incarnation: u64,
+    /// The epoch of its view; one that is behind may connect and learn.
+    pub epoch: u64,
+    /// A digest of that view's members: in one epoch there is one list.
+    pub members: u64,
+    /// A digest of the algorithms and their layouts.
+    pub plans: u64,
+    /// The number of the last message that it has taken from the other.
+    pub received: u64,
+}
+
+/// What is said to a [`Hello`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// We belong together.
+    Welcome(Hello),
+    /// We do not.
+    Refused(Refusal),
+}
+
+/// What the caller says to the hello of the called one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// The link is up.
+    Accepted,
+    /// It is not.
+    Refused(Refusal),
+}
+
+/// Why a node refuses another. Said to the other, too, so it names both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
+pub enum Refusal {
+    /// Another cluster.
+    #[error(
+        "{me} belongs to the cluster {mine:?} and the other to {yours:?}; correct `cluster` or the \
+         address in one of the two"
+    )]
+    Cluster {
+        /// Who refuses.
+        me: MemberId,
+        /// Its cluster.
+        mine: String,
+        /// The other's cluster.
+        yours: String,
+    },
+    /// Somebody else was meant.
+    #[error("{meant} was called, but {me} answers there; correct the list of members")]
+    Somebody {
+        /// Who refuses.
+        me: MemberId,
+        /// Who was meant.
+        meant: MemberId,
+    },
+    /// The caller is no member that has to call.
+    #[error("{you} is no member that calls {me}; correct `node` or the list of members")]
+    Caller {
+        /// Who refuses.
+        me: MemberId,
+        /// Who calls.
+        you: MemberId,
+    },
+    /// The certificate is somebody else's.
+    #[error("the certificate of {you} is not that of {you}; give each node its own")]
+    Certificate {
+        /// Who shows it.
+        you: MemberId,
+    },
+    /// The lists of members differ.
+    #[error("{me} and {you} have different lists of members; make them the same and restart both")]
+    Members {
+        /// Who refuses.
+        me: MemberId,
+        /// Who is refused.
+        you: MemberId,
+    },
+    /// The algorithms differ.
+    #[error(
+        "{me} and {you} are configured with different algorithms or layouts; make them the same and \
+         restart both"
+    )]
+    Plans {
+        /// Who refuses.
+        me: MemberId,
+        /// Who is refused.
+        you: MemberId,
+    },
+    /// The view names another life of the node.
+    #[error(
+        "{me} expects another life of {you} in epoch {epoch}; {you} connects once a later view names \
+         this one"
+    )]
+    NotInView {
+        /// Who refuses.
+        me: MemberId,
+        /// Who is refused.
+        you: MemberId,
+        /// The epoch of the view of whoever refuses.
+        epoch: u64,
+    },
+    /// The node has been restarted.
+    #[error(
+        "{you} has been restarted and has lost its memory; a fixed membership cannot take it back: \
+         restart all nodes of the cluster"
+    )]
+    Restarted {
+        /// Which node.
+        you: MemberId,
+    },
+}
+
+/// Why the first bytes are no [`preamble`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Stranger {
+    /// Something else speaks there.
+    #[error("whatever speaks there is no Skeptron node, or only one of the two uses TLS")]
+    NoNode,
+    /// Another version.
+    #[error(
+        "it speaks version {theirs} of the protocol between nodes, this node version {VERSION}; \
+         run the same release everywhere"
+    )]
+    Version {
+        /// The other's version.
+        theirs: u16,
+    },
+}
+
+/// The first bytes of both sides.
+pub fn preamble() -> [u8; PREAMBLE_BYTES] {
+    let mut bytes = [0; PREAMBLE_BYTES];
+    bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
+    bytes[MAGIC.len()..].copy_from_slice(&VERSION.to_le_bytes());
+    bytes
+}
+
+/// Whether these first bytes are of a node of this version.
+///
+/// # Errors
+/// If they are not.
+pub fn check_preamble(bytes: [u8; PREAMBLE_BYTES]) -> Result<(), Stranger> {
+    let [magic @ .., low, high] = bytes;
+    match u16::from_le_bytes([low, high]) {
+        _ if magic != MAGIC => Err(Stranger::NoNode),
+        VERSION => Ok(()),
+        theirs => Err(Stranger::Version { theirs }),
+    }
+}
+
+/// What this member says of itself, and expects of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    cluster: String,
+    me: MemberId,
+    incarnation: u64,
+    plans: u64,
+}
+
+impl Terms {
+    /// As configured, in this life of the member.
+    #[must_use]
+    pub fn new(cluster: &str, me: MemberId, incarnation: u64, plans: &Plans) -> Self {
+        Terms { cluster: cluster.to_string(), me, incarnation, plans: digest(plans.described()) }
+    }
+
+    /// What this member says to `to`.
+    #[must_use]
+    pub fn hello(&self, to: MemberId, view: &View, received: u64) -> Hello {
+        let &Terms { ref cluster, me: from, incarnation, plans } = self;
+        let (epoch, members) = (view.epoch, members_digest(view));
+        Hello { cluster: cluster.clone(), from, to, incarnation, epoch, members, plans, received }
+    }
+
+    /// Whether whoever says this is the other end of one of our links. `known` is the only life of it
+    /// that we accept, if we have chosen one.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn check(&self, hello: &Hello, view: &View, known: Option<u64>) -> Result<(), Refusal> {
+        let (me, you) = (self.me, hello.from);
+        if hello.cluster != self.cluster {
+            let (mine, yours) = (self.cluster.clone(), hello.cluster.clone());
+            return Err(Refusal::Cluster { me, mine, yours });
+        }
+        if hello.to != me {
+            return Err(Refusal::Somebody { me, meant: hello.to });
+        }
+        if hello.epoch == view.epoch && hello.members != members_digest(view) {
+            return Err(Refusal::Members { me, you });
+        }
+        if you == me || view.rank(you).is_none() {
+            return Err(Refusal::Caller { me, you });
+        }
+        if hello.plans != self.plans {
+            return Err(Refusal::Plans { me, you });
+        }
+        let named = view.member(you).and_then(|member| member.incarnation);
+        match known {
+            Some(known) if known == hello.incarnation => Ok(()),
+            Some(_) if named.is_some() => Err(Refusal::NotInView { me, you, epoch: view.epoch }),
+            Some(_) => Err(Refusal::Restarted { you }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn members_digest(view: &View) -> u64 {
+    digest(view.members.iter().map(|member| encode(&(member.id, &member.address))))
+}
+
+fn encode(value: &impl Serialize) -> Vec<u8> {
+    postcard::to_stdvec(value).expect("what is configured fits into memory")
+}
+
+/// FNV-1a over the parts and their lengths: the same in every build, which is all that is asked of it.
+fn digest(parts: impl Iterator<Item = impl AsRef<[u8]>>) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    parts.fold(0xcbf2_9ce4_8422_2325, |hash, part| {
+        let part = part.as_ref();
+        let length = (part.len() as u64).to_le_bytes();
+        length.iter().chain(part).fold(hash, |hash, &byte| step(hash, byte))
+    })
+}

@@ -1,0 +1,96 @@
+//! The present view of a member, and what arrived too early for it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use skeptron_core::NodeId;
+
+use super::home::Home;
+use super::instance::Layout;
+use crate::effects::Halt;
+use crate::plan::Plans;
+use crate::view::View;
+use crate::{Fence, MemberId};
+
+/// The present view. Whoever acts in it holds it for reading, whoever changes it for writing.
+pub(super) struct Current {
+    pub(super) view: Arc<View>,
+    /// This member's rank.
+    pub(super) me: NodeId,
+    /// By plan.
+    pub(super) layouts: Arc<[Layout]>,
+    home: Mutex<Home>,
+    /// Whether a new view has been asked for.
+    asked_for_view: AtomicBool,
+    /// What arrived of later views, in order, and its size.
+    pub(super) early: VecDeque<Early>,
+    pub(super) early_bytes: usize,
+}
+
+/// An envelope of a later view.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Early {
+    pub(super) epoch: u64,
+    pub(super) from: MemberId,
+    pub(super) sequence: u64,
+    /// As postcard.
+    pub(super) payload: Vec<u8>,
+}
+
+impl Current {
+    /// The view as `id` sees it, when it keeps these locks from before.
+    pub(super) fn new(id: MemberId, view: Arc<View>, plans: &Plans) -> Result<Self, Halt> {
+        let epoch = view.epoch;
+        let me = view.rank(id).ok_or(Halt::Excluded(id, epoch))?;
+        let members = view.members.len();
+        let layouts = plans.all().map(|plan| Layout::new(plan, members));
+        let layouts: Result<Arc<[Layout]>, _> = layouts.collect();
+        let layouts = layouts.map_err(|why| Halt::Layout { epoch, why: why.to_string() })?;
+        if epoch > Fence::MOST_EPOCHS {
+            return Err(Halt::Layout { epoch, why: "there are no fences for it".to_string() });
+        }
+        let current = Current {
+            view,
+            me,
+            layouts,
+            home: Mutex::default(),
+            asked_for_view: AtomicBool::new(false),
+            early: VecDeque::new(),
+            early_bytes: 0,
+        };
+        *current.home() = Home::new(me, current.others(), std::iter::empty());
+        Ok(current)
+    }
+
+    /// All ranks but this member's.
+    pub(super) fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let me = self.me;
+        NodeId::all(self.view.members.len()).filter(move |&rank| rank != me)
+    }
+
+    pub(super) fn home(&self) -> MutexGuard<'_, Home> {
+        self.home.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn home_of(&self, name: &str) -> NodeId {
+        self.view.home(name)
+    }
+
+    /// Whether this is the first time that a new view is asked for.
+    pub(super) fn asks_for_view(&self) -> bool {
+        !self.asked_for_view.swap(true, Ordering::Relaxed)
+    }
+
+    pub(super) fn copy(&self) -> Self {
+        Current {
+            view: Arc::clone(&self.view),
+            me: self.me,
+            layouts: Arc::clone(&self.layouts),
+            home: Mutex::new(self.home().clone()),
+            asked_for_view: AtomicBool::new(self.asked_for_view.load(Ordering::Relaxed)),
+            early: self.early.clone(),
+            early_bytes: self.early_bytes,
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What a member knows as the home of locks: a home lets a lock begin in a view only when nobody can
+//! have a right to it from before.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use skeptron_core::NodeId;
+
+use crate::id::MemberId;
+use crate::view::View;
+
+/// The home of a lock in a view: the member with the highest weight for its name. A member that comes
+/// or goes moves only the locks that it gains or had.
+pub(crate) fn home_of(name: &str, view: &View) -> NodeId {
+    let name = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let weight = |id: MemberId| scatter(name ^ scatter(u64::from(id.number())));
+    let ranked = view.ids().enumerate().max_by_key(|&(_, id)| weight(id));
+    NodeId::new(ranked.map_or(0, |(rank, _)| rank))
+}
+
+/// The finaliser of splitmix64: all members must agree on it, so no library decides it.
+fn scatter(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    value ^ (value >> 31)
+}
+
+/// What a member knows as a home in one view.
+#[derive(Clone, Debug, Default, Hash)]
+pub(super) struct Home {
+    /// Who has not announced itself in this view.
+    missing: BTreeSet<NodeId>,
+    /// The locks that may not begin yet and are known to be kept or wanted.
+    shut: BTreeMap<Arc<str>, Shut>,
+    held_back_bytes: usize,
+    /// [`crate::Flaw::HomeOpensEarly`].
+    opens_early: bool,
+}
+
+/// A lock that may not begin yet.
+#[derive(Clone, Debug, Default, Hash)]
+pub(super) struct Shut {
+    /// Who keeps a right from before.
+    keepers: BTreeSet<NodeId>,
+    /// The highest counter that a keeper told.
+    pub(super) counter: u64,
+    /// Whether the keepers have been told that somebody wants it.
+    wanted: bool,
+    /// What arrived for it meanwhile, in order.
+    pub(super) held_back: Vec<HeldBack>,
+}
+
+/// A payload that cannot be taken yet.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct HeldBack {
+    pub(super) from: NodeId,
+    pub(super) sequence: u64,
+    /// As postcard.
+    pub(super) payload: Vec<u8>,
+}
+
+impl Home {
+    /// At the beginning of a view with these `others`; `kept` are the locks at home here to which this
+    /// member, `me`, has a right from before.
+    pub(super) fn new(
+        me: NodeId,
+        others: impl Iterator<Item = NodeId>,
+        kept: impl Iterator<Item = (Arc<str>, u64)>,
+    ) -> Self {
+        let shut = |(name, counter)| {
+            (name, Shut { keepers: BTreeSet::from([me]), counter, ..Shut::default() })
+        };
+        Home { missing: others.collect(), shut: kept.map(shut).collect(), ..Home::default() }
+    }
+
+    /// Does not wait for the announcements if it is flawed so.
+    pub(super) fn opening_early(self, opens_early: bool) -> Self {
+        Home { opens_early, ..self }
+    }
+
+    fn has_heard_all(&self) -> bool {
+        self.missing.is_empty() || self.opens_early
+    }
+
+    /// Whether a lock may begin.
+    pub(super) fn is_open(&self, name: &str) -> bool {
+        self.has_heard_all() && !self.shut.contains_key(name)
+    }
+
+    /// Who has not announced itself.
+    pub(super) fn missing(&self) -> &BTreeSet<NodeId> {
+        &self.missing
+    }
+
+    /// How much is held back, in bytes.
+    pub(super) fn held_back_bytes(&self) -> usize {
+        self.held_back_bytes
+    }
+
+    /// Somebody wants a lock that is not open; returns whom to tell, once.
+    pub(super) fn want(&mut self, name: &Arc<str>) -> Vec<NodeId> {
+        let shut = self.shut.entry(Arc::clone(name)).or_default();
+        if std::mem::replace(&mut shut.wanted, true) {
+            return Vec::new();
+        }
+        shut.keepers.iter().copied().collect()
+    }
+
+    /// Keeps what arrived for a lock that is not open.
+    pub(super) fn hold_back(&mut self, name: &Arc<str>, message: HeldBack) {
+        self.held_back_bytes += message.payload.len();
+        self.shut.entry(Arc::clone(name)).or_default().held_back.push(message);
+    }
+
+    /// `from` keeps a lock; whether it is to be told that somebody wants it.
+    pub(super) fn keeps(&mut self, from: NodeId, name: Arc<str>, counter: u64) -> bool {
+        let shut = self.shut.entry(name).or_default();
+        shut.keepers.insert(from);
+        shut.counter = shut.counter.max(counter);
+        shut.wanted
+    }
+
+    /// `from` has announced everything; whether it was the last one.
+    pub(super) fn announced(&mut self, from: NodeId) -> bool {
+        self.missing.remove(&from) && self.missing.is_empty()
+    }
+
+    /// `by` has given up its right; false if it had announced none.
+    pub(super) fn freed(&mut self, by: NodeId, name: &str, counter: u64) -> bool {
+        let Some(shut) = self.shut.get_mut(name) else { return false };
+        shut.counter = shut.counter.max(counter);
+        shut.keepers.remove(&by)
+    }
+
+    /// The locks that could open now.
+    pub(super) fn unkept(&self) -> Vec<Arc<str>> {
+        let unkept = self.shut.iter().filter(|(_, shut)| shut.keepers.is_empty());
+        unkept.map(|(name, _)| Arc::clone(name)).collect()
+    }
+
+    /// Lets a lock begin, if it may and was known to be shut. Whoever calls holds the lock's mutex and
+    /// takes what was held back before anything else.
+    pub(super) fn open(&mut self, name: &str) -> Option<Shut> {
+        if !self.has_heard_all() || !self.shut.get(name)?.keepers.is_empty() {
+            return None;
+        }
+        let shut = self.shut.remove(name)?;
+        self.held_back_bytes -= shut.held_back.iter().map(|held| held.payload.len()).sum::<usize>();
+        Some(shut)
+    }
+
+    /// Equal for equal homes.
+    pub(super) fn digest(&self, mut hasher: &mut dyn Hasher) {
+        self.hash(&mut hasher);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(members: usize) -> View {
+        View::of_addresses(1, (0..members).map(|k| format!("127.0.0.1:{}", k + 1)).collect())
+    }
+
+    #[test]
+    fn ten_thousand_names_are_spread_evenly() {
+        for members in [3, 5, 9] {
+            let view = view(members);
+            let mut homes = vec![0usize; members];
+            for number in 0..10_000 {
+                homes[home_of(&format!("orders/{number}"), &view).index()] += 1;
+            }
+            let fair = 10_000 / members;
+            assert!(homes.iter().all(|&n| n.abs_diff(fair) < fair / 10), "{homes:?}");
+        }
+    }
+
+    #[test]
+    fn a_member_that_goes_moves_only_its_own_locks() {
+        let all = view(5);
+        let mut fewer = all.clone();
+        fewer.members.remove(2);
+        for number in 0..1000 {
+            let name = format!("orders/{number}");
+            let before = all.members[home_of(&name, &all).index()].id;
+            let after = fewer.members[home_of(&name, &fewer).index()].id;
+            assert!(before == after || before == MemberId::at(2), "{name}");
+        }
+    }
+}

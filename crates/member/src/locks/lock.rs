@@ -1,0 +1,215 @@
+//! One lock at one member: its algorithm's node, whoever holds it here, and who waits here.
+
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use skeptron_core::NodeId;
+use skeptron_core::monitor;
+use skeptron_core::mutex::Phase;
+
+use super::instance::Instance;
+use crate::Fence;
+use crate::clock::Moment;
+use crate::session::Seat;
+
+/// One lock at one member.
+pub struct Lock<W> {
+    pub(super) name: Arc<str>,
+    /// Which of the plans is for it.
+    pub(super) plan: usize,
+    /// Whether somebody here holds it or waits for it; to be read without the mutex.
+    busy: AtomicBool,
+    state: Mutex<State<W>>,
+}
+
+/// What changes of a lock.
+#[derive(Clone)]
+pub(super) struct State<W> {
+    /// The view that everything up to `hurry` belongs to.
+    pub(super) epoch: u64,
+    /// Who lets it begin in this view.
+    pub(super) home: NodeId,
+    /// The algorithm's node; none before its first use in this view.
+    pub(super) node: Option<Box<dyn Instance>>,
+    /// Where the algorithm's node is.
+    pub(super) phase: Phase,
+    /// A right from an earlier view: this member enters without the algorithm.
+    pub(super) kept: Option<Kept>,
+    /// Whether the home has said that it may be entered, where the algorithm does not ask the home.
+    pub(super) pass: Pass,
+    /// Hand-overs in a row between waiters of this member.
+    pub(super) handed: u32,
+    /// An idle token of a restless algorithm, kept for a while.
+    pub(super) parked: Option<Parked>,
+    /// Visits of an idle token in a row.
+    pub(super) idle_visits: u32,
+    /// Somebody elsewhere waits: the token's next visit is a short one.
+    pub(super) hurry: bool,
+    /// The counter of its fences.
+    pub(super) counter: monitor::Fence,
+    /// Whoever holds it here.
+    pub(super) holder: Option<Hold>,
+    /// Who waits here, the first first.
+    pub(super) waiters: VecDeque<Waiter<W>>,
+    /// The last ticket given to a waiter.
+    pub(super) tickets: u64,
+    /// When it was last listed among the locks in recent use.
+    pub(super) listed: Option<u64>,
+}
+
+/// A right from an earlier view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Kept {
+    /// Its home has said that somebody wants it.
+    pub(super) wanted: bool,
+}
+
+/// Whether the home has been asked, and has answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Pass {
+    #[default]
+    NotAsked,
+    Asked,
+    Given,
+}
+
+/// An entry of this member.
+#[derive(Clone, Debug)]
+pub(super) struct Hold {
+    pub(super) fence: Fence,
+    pub(super) since: Moment,
+    pub(super) owner: Box<str>,
+}
+
+/// Somebody who waits.
+#[derive(Clone, Debug)]
+pub(super) struct Waiter<W> {
+    pub(super) ticket: u64,
+    pub(super) since: Moment,
+    pub(super) owner: Box<str>,
+    /// The place in its session, if it has one.
+    pub(super) seat: Option<Seat>,
+    pub(super) who: W,
+}
+
+/// A message that is not handed to the algorithm yet.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Parked {
+    pub(super) from: NodeId,
+    pub(super) sequence: u64,
+    pub(super) message: Vec<u8>,
+}
+
+impl<W> Lock<W> {
+    pub(super) fn new(name: Arc<str>, plan: usize) -> Self {
+        let state = State {
+            epoch: 0,
+            home: NodeId::new(0),
+            node: None,
+            phase: Phase::Idle,
+            kept: None,
+            pass: Pass::NotAsked,
+            handed: 0,
+            parked: None,
+            idle_visits: 0,
+            hurry: false,
+            counter: monitor::Fence::default(),
+            holder: None,
+            waiters: VecDeque::new(),
+            tickets: 0,
+            listed: None,
+        };
+        Lock { name, plan, busy: AtomicBool::new(false), state: Mutex::new(state) }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State<W>> {
+        // Every rule leaves the state whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_busy(&self, busy: bool) {
+        if self.is_busy() != busy {
+            self.busy.store(busy, Ordering::Relaxed);
+        }
+    }
+
+    /// An equal one, for a copy of its member.
+    pub(super) fn copy(&self) -> Self
+    where
+        W: Clone,
+    {
+        Lock {
+            name: Arc::clone(&self.name),
+            plan: self.plan,
+            busy: AtomicBool::new(self.is_busy()),
+            state: Mutex::new(self.state().clone()),
+        }
+    }
+}
+
+impl<W> State<W> {
+    /// Whether anybody here has to do with it.
+    pub(super) fn in_use(&self) -> bool {
+        self.holder.is_some() || !self.waiters.is_empty()
+    }
+
+    /// Leaves the old view: its algorithm's node goes, a right stays only if it is kept. Fences begin
+    /// anew, since those of a later epoch are larger whatever their counters.
+    pub(super) fn enter_view(&mut self, epoch: u64, home: NodeId, keeps: bool) {
+        self.epoch = epoch;
+        self.home = home;
+        self.node = None;
+        self.phase = Phase::Idle;
+        self.kept = keeps.then_some(Kept { wanted: false });
+        self.pass = Pass::NotAsked;
+        self.handed = 0;
+        self.parked = None;
+        self.idle_visits = 0;
+        self.hurry = false;
+        self.counter = monitor::Fence::default();
+    }
+
+    /// Equal for states with equal futures, whatever the time.
+    pub(super) fn digest(&self, mut hasher: &mut dyn Hasher)
+    where
+        W: Hash,
+    {
+        (self.epoch, self.home, self.phase, self.kept, self.pass, self.handed).hash(&mut hasher);
+        (&self.parked, self.hurry, self.counter).hash(&mut hasher);
+        // A view change forgets what is not listed.
+        self.listed.is_some().hash(&mut hasher);
+        self.holder.as_ref().map(|hold| hold.fence).hash(&mut hasher);
+        // Which tickets they have makes no difference.
+        self.waiters.len().hash(&mut hasher);
+        for waiter in &self.waiters {
+            waiter.who.hash(&mut hasher);
+        }
+        if let Some(node) = &self.node {
+            node.digest(hasher);
+        }
+    }
+}
+
+impl Clone for Box<dyn Instance> {
+    fn clone(&self) -> Self {
+        self.copy()
+    }
+}
+
+impl<W> std::fmt::Debug for Lock<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lock").field("name", &self.name).finish_non_exhaustive()
+    }
+}

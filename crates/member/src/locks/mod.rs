@@ -1,0 +1,544 @@
+//! The locks of one member: one instance of an algorithm for each name, created on first use, and the
+//! waiters of this member. Each lock has a mutex of its own; a step of its algorithm and what it sends
+//! are one critical section, so the order of steps is the order on each link.
+//!
+//! Locks are taken in this order: the present view (for reading), one lock's mutex, then a session or
+//! what the home knows.
+
+mod current;
+mod home;
+mod instance;
+mod lock;
+mod recent;
+mod rules;
+mod views;
+
+#[cfg(test)]
+mod tests;
+
+use std::hash::{BuildHasher as _, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use thiserror::Error;
+
+pub(crate) use home::home_of;
+pub use instance::Turn;
+pub use lock::Lock;
+
+use crate::clock::Moment;
+use crate::effects::{Effects, Event, Halt, NotServed};
+use crate::plan::Plans;
+use crate::report::{Holder, LockStatus, milliseconds};
+use crate::session::Seat;
+use crate::view::{Lease, View};
+use crate::wire::{Envelope, Payload};
+use crate::{Fence, Flaw, Limits, MemberId, Pace};
+use current::Current;
+use lock::State;
+use recent::Recent;
+use rules::Act;
+
+/// What a member must know besides its view.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which algorithm guards which lock.
+    pub plans: Plans,
+    /// How often in a row a lock may be handed over between waiters of this member without asking the
+    /// algorithm.
+    pub handovers: u32,
+    /// How fast an idle token goes round.
+    pub pace: Pace,
+    /// What may take how much.
+    pub limits: Limits,
+    /// A rule to leave out, for tests of tests; none in every product.
+    pub flaw: Option<Flaw>,
+}
+
+/// Why a lock cannot be acquired.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LockError {
+    /// The name cannot be one.
+    #[error("invalid lock name `{0}`: a name has 1 to 255 bytes and no control characters")]
+    Name(String),
+    /// The member leaves.
+    #[error("{0} is shutting down and takes no more requests; ask another node")]
+    Leaving(MemberId),
+    /// The member cannot go on.
+    #[error("{member} cannot grant locks any more: {why}")]
+    Halted {
+        /// Which member.
+        member: MemberId,
+        /// Why.
+        why: Halt,
+    },
+    /// Too many names.
+    #[error("{member} knows {most} locks already; raise `limits.locks`")]
+    TooManyLocks {
+        /// Which member.
+        member: MemberId,
+        /// How many it may know.
+        most: usize,
+    },
+    /// Too many waiters.
+    #[error("{most} wait at {member} for `{name}` already; raise `limits.waiters`")]
+    TooManyWaiters {
+        /// Which member.
+        member: MemberId,
+        /// Which lock.
+        name: String,
+        /// How many may wait.
+        most: usize,
+    },
+}
+
+/// What came of asking for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acquired {
+    /// It is held now, with this fence.
+    Granted(Fence),
+    /// The waiter stands in the queue with this ticket.
+    Waiting(u64),
+}
+
+/// How many there are of something right now.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicUsize);
+
+impl Count {
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn remove(&self, number: usize) {
+        self.0.fetch_sub(number, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn copy(&self) -> Self {
+        Count(AtomicUsize::new(self.get()))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    known: Count,
+    held: Count,
+    waiting: Count,
+}
+
+/// Names are spread over so many maps, so that looking one up seldom waits.
+const SHARDS: usize = 64;
+
+struct Shard<W> {
+    by_name: RwLock<FxHashMap<Arc<str>, Arc<Lock<W>>>>,
+    recent: Mutex<Recent<W>>,
+}
+
+impl<W> Default for Shard<W> {
+    fn default() -> Self {
+        Shard { by_name: RwLock::default(), recent: Mutex::default() }
+    }
+}
+
+/// All locks of one member.
+pub(crate) struct Locks<W> {
+    pub(crate) id: MemberId,
+    settings: Settings,
+    shards: Vec<Shard<W>>,
+    current: RwLock<Current>,
+    counts: Counts,
+    /// When the lease ends, in nanoseconds.
+    lease: AtomicU64,
+    /// No new requests.
+    leaving: AtomicBool,
+    /// Why nothing is entered any more.
+    halted: OnceLock<Halt>,
+}
+
+impl<W> Locks<W> {
+    /// What arrives before it can be taken may take so many bytes: of later views, and of locks whose
+    /// home this member is and that may not begin yet.
+    pub(crate) const MOST_BACKLOG: usize = 16 << 20;
+
+    pub(crate) fn new(id: MemberId, settings: Settings, view: Arc<View>) -> Result<Self, Halt> {
+        let current = Current::new(id, view, &settings.plans)?;
+        Ok(Locks {
+            id,
+            settings,
+            shards: std::iter::repeat_with(Shard::default).take(SHARDS).collect(),
+            current: RwLock::new(current),
+            counts: Counts::default(),
+            lease: AtomicU64::new(Moment::NEVER.nanos()),
+            leaving: AtomicBool::new(false),
+            halted: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Whether a rule is left out on purpose.
+    pub(crate) fn has(&self, flaw: Flaw) -> bool {
+        self.settings.flaw == Some(flaw)
+    }
+
+    fn current(&self) -> RwLockReadGuard<'_, Current> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether anything may be entered now.
+    fn may_enter(&self, now: Moment) -> bool {
+        let has_lease =
+            now.nanos() < self.lease.load(Ordering::SeqCst) || self.has(Flaw::LeaseIgnored);
+        has_lease && self.halted.get().is_none()
+    }
+
+    /// Until when this member may act. What is over stays over.
+    pub(crate) fn renew(&self, now: Moment, lease: Lease, effects: &mut dyn Effects<W>) {
+        let until = match lease {
+            Lease::Forever => Moment::NEVER,
+            Lease::Until(until) => until,
+            Lease::Over => now,
+        };
+        if now.nanos() >= self.lease.load(Ordering::SeqCst) || now >= until {
+            self.lease.store(0, Ordering::SeqCst);
+            self.stop(Halt::Lease, effects);
+        } else {
+            self.lease.store(until.nanos(), Ordering::SeqCst);
+        }
+    }
+
+    pub(crate) fn lease(&self) -> Moment {
+        Moment::from_nanos(self.lease.load(Ordering::SeqCst))
+    }
+
+    /// Nothing is entered any more, and nothing counts as held.
+    pub(crate) fn stop(&self, why: Halt, effects: &mut dyn Effects<W>) {
+        if self.halted.set(why).is_ok()
+            && let Some(why) = self.halted.get()
+        {
+            effects.halt(why);
+        }
+    }
+
+    pub(crate) fn halted(&self) -> Option<&Halt> {
+        self.halted.get()
+    }
+
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn held(&self) -> usize {
+        self.counts.held.get()
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.counts.waiting.get()
+    }
+
+    pub(crate) fn known(&self) -> usize {
+        self.counts.known.get()
+    }
+
+    fn shard(&self, name: &str) -> &Shard<W> {
+        // The upper bits, since the map below uses the lower ones.
+        &self.shards[(FxBuildHasher.hash_one(name) >> 40) as usize % SHARDS]
+    }
+
+    fn find(&self, name: &str) -> Option<Arc<Lock<W>>> {
+        let shard = self.shard(name).by_name.read().unwrap_or_else(PoisonError::into_inner);
+        shard.get(name).cloned()
+    }
+
+    /// The lock of that name for somebody at this member, created on first use.
+    pub(crate) fn lock(&self, name: &str) -> Result<Arc<Lock<W>>, LockError> {
+        self.lock_within(name, self.settings.limits.locks)
+    }
+
+    fn lock_within(&self, name: &str, most: usize) -> Result<Arc<Lock<W>>, LockError> {
+        if let Some(lock) = self.find(name) {
+            return Ok(lock);
+        }
+        if name.is_empty() || name.len() > 255 || name.chars().any(char::is_control) {
+            return Err(LockError::Name(name.escape_debug().to_string()));
+        }
+        if self.counts.known.get() >= most {
+            return Err(LockError::TooManyLocks { member: self.id, most });
+        }
+        let mut shard = self.shard(name).by_name.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lock) = shard.get(name) {
+            return Ok(Arc::clone(lock));
+        }
+        let name: Arc<str> = name.into();
+        let lock = Arc::new(Lock::new(Arc::clone(&name), self.settings.plans.index_for(&name)));
+        shard.insert(name, Arc::clone(&lock));
+        self.counts.known.add();
+        Ok(lock)
+    }
+
+    /// All locks, by name.
+    fn all(&self) -> Vec<Arc<Lock<W>>> {
+        let shards = self.shards.iter();
+        let mut all: Vec<_> = shards
+            .flat_map(|shard| {
+                let shard = shard.by_name.read().unwrap_or_else(PoisonError::into_inner);
+                shard.values().cloned().collect::<Vec<_>>()
+            })
+            .collect();
+        all.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    /// Takes note that a lock is in use, so that a view change looks at it.
+    fn list(&self, lock: &Arc<Lock<W>>, state: &mut State<W>, now: Moment) {
+        let period = recent::period(now);
+        if state.listed != Some(period) {
+            state.listed = Some(period);
+            let recent = &self.shard(&lock.name).recent;
+            recent.lock().unwrap_or_else(PoisonError::into_inner).add(period, lock);
+        }
+    }
+
+    /// Does something with a lock in the present view.
+    fn act<T>(
+        &self,
+        now: Moment,
+        lock: &Arc<Lock<W>>,
+        effects: &mut dyn Effects<W>,
+        rule: impl FnOnce(&mut Act<'_, W>) -> T,
+    ) -> T {
+        self.act_in(&self.current(), now, lock, effects, rule)
+    }
+
+    fn act_in<T>(
+        &self,
+        current: &Current,
+        now: Moment,
+        lock: &Arc<Lock<W>>,
+        effects: &mut dyn Effects<W>,
+        rule: impl FnOnce(&mut Act<'_, W>) -> T,
+    ) -> T {
+        let mut state = lock.state();
+        if state.epoch != current.view.epoch {
+            // Whatever had a right or a waiter was converted when the view was installed.
+            state.enter_view(current.view.epoch, current.home_of(&lock.name), false);
+        }
+        rule(&mut Act { locks: self, current, lock, state: &mut state, now, effects })
+    }
+
+    /// Somebody here wants the lock. `who` is asked for only if it has to wait.
+    pub(crate) fn acquire(
+        &self,
+        now: Moment,
+        lock: &Arc<Lock<W>>,
+        owner: &str,
+        seat: Option<Seat>,
+        who: impl FnOnce() -> W,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<Acquired, LockError> {
+        self.act(now, lock, effects, |act| {
+            // Whoever shuts down looks at each lock after it said so.
+            if self.is_leaving() {
+                return Err(LockError::Leaving(self.id));
+            }
+            if let Some(why) = self.halted() {
+                return Err(LockError::Halted { member: self.id, why: why.clone() });
+            }
+            let most = self.settings.limits.waiters;
+            if act.state.waiters.len() >= most {
+                let (member, name) = (self.id, lock.name.to_string());
+                return Err(LockError::TooManyWaiters { member, name, most });
+            }
+            Ok(act.ask(owner, seat, who))
+        })
+    }
+
+    /// The waiter with this ticket went away; returns it if it still waited.
+    pub(crate) fn cancel(
+        &self,
+        now: Moment,
+        lock: &Arc<Lock<W>>,
+        ticket: u64,
+        effects: &mut dyn Effects<W>,
+    ) -> Option<W> {
+        self.act(now, lock, effects, |act| act.withdraw(ticket))
+    }
+
+    /// Puts somebody else in the place of the waiter with this ticket.
+    pub(crate) fn replace(
+        &self,
+        now: Moment,
+        lock: &Arc<Lock<W>>,
+        ticket: u64,
+        who: W,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<W, W> {
+        self.act(now, lock, effects, |act| act.replace(ticket, who))
+    }
+
+    /// The holder lets go. Whether it held it still.
+    pub(crate) fn release(
+        &self,
+        now: Moment,
+        lock: &Arc<Lock<W>>,
+        fence: Fence,
+        effects: &mut dyn Effects<W>,
+    ) -> bool {
+        self.act(now, lock, effects, |act| act.release(fence))
+    }
+
+    /// Whether an entry of this member is still one.
+    pub(crate) fn is_held(&self, now: Moment, lock: &Lock<W>, fence: Fence) -> bool {
+        self.may_enter(now) && lock.state().holder.as_ref().is_some_and(|hold| hold.fence == fence)
+    }
+
+    /// A restless token has been kept long enough.
+    pub(crate) fn unpark(&self, now: Moment, name: &str, effects: &mut dyn Effects<W>) {
+        if let Some(lock) = self.find(name) {
+            self.act(now, &lock, effects, |act| act.fetch_parked());
+        }
+    }
+
+    /// No more requests; whoever waits is told.
+    pub(crate) fn leave(&self, now: Moment, effects: &mut dyn Effects<W>) {
+        self.leaving.store(true, Ordering::SeqCst);
+        self.refuse_waiters(now, NotServed::Leaving, effects);
+    }
+
+    /// Whoever waits is told that it will not be served.
+    pub(crate) fn refuse_waiters(&self, now: Moment, why: NotServed, effects: &mut dyn Effects<W>) {
+        for lock in self.all().iter().filter(|lock| lock.is_busy()) {
+            self.act(now, lock, effects, |act| act.refuse_all(why));
+        }
+    }
+
+    /// What is still held is lost: it stops counting as held first, then the algorithms are told.
+    pub(crate) fn lose_all(&self, now: Moment, effects: &mut dyn Effects<W>) {
+        self.lease.store(0, Ordering::SeqCst);
+        for lock in self.all().iter().filter(|lock| lock.is_busy()) {
+            self.act(now, lock, effects, |act| act.lose());
+        }
+    }
+
+    /// The locks whose token rests here.
+    pub(crate) fn resting(&self) -> Vec<Arc<Lock<W>>> {
+        let current = self.current();
+        let mut all = self.all();
+        all.retain(|lock| rests_here(&current, lock));
+        all
+    }
+
+    pub(crate) fn rests_here(&self, lock: &Lock<W>) -> bool {
+        rests_here(&self.current(), lock)
+    }
+
+    /// Asks a member to fetch the tokens of these locks.
+    pub(crate) fn offer(&self, to: MemberId, locks: &[Arc<Lock<W>>], effects: &mut dyn Effects<W>) {
+        let epoch = self.current().view.epoch;
+        for lock in locks {
+            let payload = Payload::Take { lock: &lock.name };
+            effects.send(to, &Envelope { epoch, payload });
+        }
+    }
+
+    /// The locks in use at this member, by name; only the one of exactly this name if `exact`.
+    pub(crate) fn listing(&self, now: Moment, prefix: &str, exact: bool) -> Vec<LockStatus> {
+        let locks = if exact { self.find(prefix).into_iter().collect() } else { self.all() };
+        let layouts = Arc::clone(&self.current().layouts);
+        let in_use = locks.iter().filter(|lock| lock.is_busy() && lock.name.starts_with(prefix));
+        in_use
+            .filter_map(|lock| {
+                let state = lock.state();
+                let holder = state.holder.as_ref().map(|hold| Holder {
+                    fence: hold.fence,
+                    held_ms: milliseconds(now.since(hold.since)),
+                    owner: hold.owner.to_string(),
+                });
+                state.in_use().then(|| LockStatus {
+                    name: lock.name.to_string(),
+                    algorithm: layouts[lock.plan].algorithm.to_string(),
+                    node: self.id,
+                    holder,
+                    waiters: u32::try_from(state.waiters.len()).unwrap_or(u32::MAX),
+                })
+            })
+            .collect()
+    }
+
+    /// A member asks what is known here.
+    fn tell(
+        &self,
+        now: Moment,
+        to: MemberId,
+        (id, prefix, exact): (u64, &str, bool),
+        effects: &mut dyn Effects<W>,
+    ) {
+        let mut locks = self.listing(now, prefix, exact);
+        locks.truncate(Payload::MOST_LISTED);
+        let epoch = self.current().view.epoch;
+        effects.send(to, &Envelope { epoch, payload: Payload::Answer { id, locks } });
+    }
+
+    /// An equal one.
+    pub(crate) fn copy(&self) -> Self
+    where
+        W: Clone,
+    {
+        let copy = Locks {
+            id: self.id,
+            settings: self.settings.clone(),
+            shards: std::iter::repeat_with(Shard::default).take(SHARDS).collect(),
+            current: RwLock::new(self.current().copy()),
+            counts: Counts {
+                known: self.counts.known.copy(),
+                held: self.counts.held.copy(),
+                waiting: self.counts.waiting.copy(),
+            },
+            lease: AtomicU64::new(self.lease.load(Ordering::SeqCst)),
+            leaving: AtomicBool::new(self.is_leaving()),
+            halted: self.halted.clone(),
+        };
+        for lock in self.all() {
+            let lock = Arc::new(lock.copy());
+            let shard = copy.shard(&lock.name);
+            let mut by_name = shard.by_name.write().unwrap_or_else(PoisonError::into_inner);
+            by_name.insert(Arc::clone(&lock.name), lock);
+        }
+        for (shard, copied) in self.shards.iter().zip(&copy.shards) {
+            let recent = shard.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            let recent = recent.copy(|name| copy.find(name));
+            *copied.recent.lock().unwrap_or_else(PoisonError::into_inner) = recent;
+        }
+        copy
+    }
+
+    /// Equal for members with equal futures, whatever the time.
+    pub(crate) fn digest(&self, mut hasher: &mut dyn Hasher)
+    where
+        W: Hash,
+    {
+        let current = self.current();
+        (self.id, &*current.view, self.is_leaving(), self.halted()).hash(&mut hasher);
+        (current.early.len(), &current.early).hash(&mut hasher);
+        current.home().digest(hasher);
+        for lock in self.all() {
+            lock.name.hash(&mut hasher);
+            let state = lock.state();
+            if state.epoch == current.view.epoch {
+                state.digest(hasher);
+            }
+        }
+    }
+}
+
+fn rests_here<W>(current: &Current, lock: &Lock<W>) -> bool {
+    current.layouts[lock.plan].has_token
+        && lock.state().node.as_ref().is_some_and(|node| node.rests_here())
+}

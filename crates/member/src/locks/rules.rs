@@ -1,0 +1,531 @@
+//! What happens to one lock at one member: the driver of the algorithm's node, under the lock's mutex.
+
+use std::sync::Arc;
+
+use skeptron_core::mutex::Phase;
+use skeptron_core::{NodeId, Refused};
+
+use super::current::Current;
+use super::home::{HeldBack, Shut};
+use super::instance::{Layout, Outcome, Turn};
+use super::lock::{Hold, Lock, Parked, Pass, State, Waiter};
+use super::{Acquired, Locks};
+use crate::clock::Moment;
+use crate::effects::{Effects, Event, Halt, NeedView, NotServed, Timer};
+use crate::session::Seat;
+use crate::wire::{Envelope, Payload};
+use crate::{Fence, Flaw, MemberId};
+
+/// One lock while its mutex is held.
+pub(super) struct Act<'a, W> {
+    pub(super) locks: &'a Locks<W>,
+    pub(super) current: &'a Current,
+    pub(super) lock: &'a Arc<Lock<W>>,
+    pub(super) state: &'a mut State<W>,
+    pub(super) now: Moment,
+    pub(super) effects: &'a mut dyn Effects<W>,
+}
+
+impl<W> Act<'_, W> {
+    fn layout(&self) -> &Layout {
+        &self.current.layouts[self.lock.plan]
+    }
+
+    fn is_home(&self) -> bool {
+        self.state.home == self.current.me
+    }
+
+    /// Who plays this part of the algorithm: the home plays the first one, the others follow by rank.
+    fn rank(&self, part: NodeId) -> NodeId {
+        let members = self.current.view.members.len();
+        let turned = part.index() + self.state.home.index() + members - self.layout().first.index();
+        NodeId::new(turned % members)
+    }
+
+    /// Which part of the algorithm a member plays.
+    fn part(&self, rank: NodeId) -> NodeId {
+        let members = self.current.view.members.len();
+        let turned = rank.index() + self.layout().first.index() + members - self.state.home.index();
+        NodeId::new(turned % members)
+    }
+
+    fn member(&self, rank: NodeId) -> MemberId {
+        self.current.view.members[rank.index()].id
+    }
+
+    fn send(&mut self, to: NodeId, payload: Payload<'_>) {
+        let envelope = Envelope { epoch: self.current.view.epoch, payload };
+        self.effects.send(self.member(to), &envelope);
+    }
+
+    /// Somebody here wants the lock: first in, first out, and without a waiter if it is in at once.
+    pub(super) fn ask(
+        &mut self,
+        owner: &str,
+        seat: Option<Seat>,
+        who: impl FnOnce() -> W,
+    ) -> Acquired {
+        self.effects.tell(Event::Requested { lock: &self.lock.name });
+        if self.state.waiters.is_empty()
+            && self.request()
+            && let Some(fence) = self.take(owner.into(), self.now)
+        {
+            return Acquired::Granted(fence);
+        }
+        self.state.tickets += 1;
+        let ticket = self.state.tickets;
+        let (owner, since) = (owner.into(), self.now);
+        self.state.waiters.push_back(Waiter { ticket, since, owner, seat, who: who() });
+        self.locks.counts.waiting.add();
+        self.locks.list(self.lock, self.state, self.now);
+        self.lock.set_busy(true);
+        Acquired::Waiting(ticket)
+    }
+
+    /// Takes the waiter with this ticket out of the queue, if it is still there.
+    pub(super) fn withdraw(&mut self, ticket: u64) -> Option<W> {
+        // Tickets ascend.
+        let place = self.state.waiters.binary_search_by_key(&ticket, |w| w.ticket).ok()?;
+        let waiter = self.state.waiters.remove(place)?;
+        self.locks.counts.waiting.remove(1);
+        self.lock.set_busy(self.state.in_use());
+        self.effects.tell(Event::Withdrawn { lock: &self.lock.name });
+        Some(waiter.who)
+    }
+
+    /// Puts somebody else in the place of the waiter with this ticket, if it is still there.
+    pub(super) fn replace(&mut self, ticket: u64, who: W) -> Result<W, W> {
+        match self.state.waiters.binary_search_by_key(&ticket, |w| w.ticket) {
+            Ok(place) => Ok(std::mem::replace(&mut self.state.waiters[place].who, who)),
+            Err(_) => Err(who),
+        }
+    }
+
+    /// Nobody who waits here is served any more.
+    pub(super) fn refuse_all(&mut self, why: NotServed) {
+        let waiters = std::mem::take(&mut self.state.waiters);
+        self.locks.counts.waiting.remove(waiters.len());
+        self.lock.set_busy(self.state.in_use());
+        for waiter in waiters {
+            self.effects.tell(Event::Withdrawn { lock: &self.lock.name });
+            self.effects.refuse(waiter.who, why);
+        }
+    }
+
+    /// Asks for a right, if nobody here is in and nothing has been asked. Whether it is in at once.
+    fn request(&mut self) -> bool {
+        if self.state.phase != Phase::Idle
+            || self.state.holder.is_some()
+            || !self.locks.may_enter(self.now)
+        {
+            return false;
+        }
+        if self.state.kept.is_some() {
+            self.state.counter.enter();
+            return true;
+        }
+        if !self.is_open() {
+            self.want();
+            return false;
+        }
+        self.begin();
+        self.state.phase = Phase::Waiting;
+        if self.layout().passes_first_by && self.state.pass == Pass::NotAsked {
+            self.state.pass = Pass::Asked;
+            let (home, lock) = (self.state.home, Arc::clone(&self.lock.name));
+            self.send(home, Payload::Ask { lock: &lock });
+        }
+        let asked = self.step(Turn::Request);
+        debug_assert_eq!(asked, Ok(()), "an idle node takes a request");
+        if self.state.phase == Phase::Waiting {
+            self.fetch_parked();
+        }
+        if self.state.phase == Phase::Waiting && self.layout().restless {
+            self.wake_others();
+        }
+        self.is_inside()
+    }
+
+    fn wake_others(&mut self) {
+        let lock = Arc::clone(&self.lock.name);
+        for to in self.current.others() {
+            self.send(to, Payload::Wake { lock: &lock });
+        }
+    }
+
+    /// Whether the algorithm is in, and may be in this view.
+    fn is_inside(&self) -> bool {
+        let may = !self.layout().passes_first_by
+            || self.state.pass == Pass::Given
+            || self.locks.has(Flaw::PassNotAwaited);
+        self.state.phase == Phase::Inside && may
+    }
+
+    /// Whether the lock may begin here: its home has to know that nobody has a right from before. In a
+    /// view that does not name the lives of its members everybody has to meet all of them first:
+    /// whoever did anything in such a view has then met everybody, and everybody refuses a later life
+    /// of it.
+    fn is_open(&self) -> bool {
+        self.state.node.is_some()
+            || !self.is_home() && self.current.view.names_lives()
+            || self.current.home().is_open(&self.lock.name)
+    }
+
+    /// Begins the algorithm's node, if it has not begun in this view.
+    fn begin(&mut self) {
+        if self.state.node.is_none() {
+            let part = self.part(self.current.me);
+            self.state.node = Some(self.layout().instance(part));
+            if self.is_home() {
+                self.state.pass = Pass::Given;
+            }
+            let started = self.step(Turn::Start);
+            debug_assert_eq!(started, Ok(()), "a fresh node starts");
+        }
+    }
+
+    /// The home tells whoever keeps the lock that somebody wants it.
+    fn want(&mut self) {
+        let keepers = self.current.home().want(&self.lock.name);
+        for keeper in keepers {
+            self.tell_wanted(keeper);
+        }
+    }
+
+    pub(super) fn tell_wanted(&mut self, keeper: NodeId) {
+        if keeper == self.current.me {
+            self.wanted();
+        } else {
+            let lock = Arc::clone(&self.lock.name);
+            self.send(keeper, Payload::Wanted { lock: &lock });
+        }
+    }
+
+    /// Somebody wants the lock to which this member keeps a right.
+    fn wanted(&mut self) {
+        if let Some(kept) = &mut self.state.kept {
+            kept.wanted = true;
+            self.free_if_wanted();
+        }
+    }
+
+    /// Gives a kept right up if somebody wants it and nobody here is in. Whether it did.
+    fn free_if_wanted(&mut self) -> bool {
+        let wanted = self.state.kept.is_some_and(|kept| kept.wanted);
+        if !wanted || self.state.holder.is_some() {
+            return false;
+        }
+        self.state.kept = self.state.kept.filter(|_| self.locks.has(Flaw::FreedButKept));
+        let counter = self.state.counter.attach();
+        if self.is_home() {
+            self.freed(self.current.me, counter);
+        } else {
+            let (home, lock) = (self.state.home, Arc::clone(&self.lock.name));
+            self.send(home, Payload::Freed { lock: &lock, counter });
+        }
+        self.serve();
+        true
+    }
+
+    /// At the home: a member has given up its right.
+    fn freed(&mut self, by: NodeId, counter: u64) {
+        let freed = self.current.home().freed(by, &self.lock.name, counter);
+        if !freed {
+            let why = "it frees a lock that it had not announced";
+            self.refuse(by, why);
+            return;
+        }
+        self.open_if_free();
+    }
+
+    /// At the home: lets the lock begin if it may. What was held back comes before anything else.
+    pub(super) fn open_if_free(&mut self) {
+        let opened = self.current.home().open(&self.lock.name);
+        let Some(Shut { counter, held_back, .. }) = opened else { return };
+        if !self.locks.has(Flaw::FenceNotInherited) {
+            self.state.counter.receive(counter);
+        }
+        for HeldBack { from, sequence, payload } in held_back {
+            if self.locks.has(Flaw::HeldBackDropped) {
+                break;
+            }
+            let payload = postcard::from_bytes(&payload).expect("it was encoded here");
+            self.deliver(from, sequence, &payload);
+        }
+        self.serve();
+    }
+
+    /// The lock is entered, and the entry is the caller's; none if the fences of this view are used up.
+    fn take(&mut self, owner: Box<str>, asked: Moment) -> Option<Fence> {
+        let counter = self.state.counter.attach();
+        if counter >= Fence::RENEWED_AT && self.current.asks_for_view() {
+            self.effects.need_view(NeedView::Counter { lock: Arc::clone(&self.lock.name) });
+        }
+        let fence = Fence::new(self.current.view.epoch, counter)?;
+        let waited = self.now.since(asked);
+        self.effects.tell(Event::Entered { lock: &self.lock.name, fence, waited });
+        self.locks.counts.held.add();
+        self.state.holder = Some(Hold { fence, since: self.now, owner });
+        self.locks.list(self.lock, self.state, self.now);
+        self.lock.set_busy(true);
+        Some(fence)
+    }
+
+    /// The lock is entered: the entry goes to the first waiter that still wants it, or back.
+    fn grant(&mut self) {
+        while self.locks.may_enter(self.now)
+            && let Some(waiter) = self.state.waiters.pop_front()
+        {
+            let Waiter { ticket, since, owner, seat, who } = waiter;
+            let Some(fence) = self.take(owner.clone(), since) else {
+                // The next view has fences again.
+                self.state.waiters.push_front(Waiter { ticket, since, owner, seat, who });
+                return;
+            };
+            self.locks.counts.waiting.remove(1);
+            match seat.map_or(Ok(()), |seat| seat.keep(&self.lock.name, fence)) {
+                Ok(()) => return self.effects.grant(who, self.lock, fence),
+                Err(why) => {
+                    self.effects.refuse(who, why);
+                    self.vacate();
+                    // Its fence was seen by nobody, but is never given out twice.
+                    self.state.counter.enter();
+                }
+            }
+        }
+        self.hand_back();
+    }
+
+    /// Nobody here is in any more.
+    fn vacate(&mut self) -> Option<Hold> {
+        let hold = self.state.holder.take()?;
+        self.locks.counts.held.remove(1);
+        self.lock.set_busy(self.state.in_use());
+        let held = self.now.since(hold.since);
+        self.effects.tell(Event::Released { lock: &self.lock.name, fence: hold.fence, held });
+        Some(hold)
+    }
+
+    /// Out of the section, and in again if somebody here still waits.
+    fn hand_back(&mut self) {
+        self.lock.set_busy(self.state.in_use());
+        if self.state.kept.is_some() {
+            self.free_if_wanted();
+            return;
+        }
+        self.state.handed = 0;
+        self.state.phase = Phase::Idle;
+        let left = self.step(Turn::Release);
+        debug_assert_eq!(left, Ok(()), "a node that is inside takes a release");
+        self.serve();
+    }
+
+    /// Asks for whoever waits here.
+    pub(super) fn serve(&mut self) {
+        if !self.state.waiters.is_empty() && self.request() {
+            self.grant();
+        }
+    }
+
+    /// The holder lets go. Whether it held it still.
+    pub(super) fn release(&mut self, fence: Fence) -> bool {
+        let any = self.locks.has(Flaw::AnyFenceReleases);
+        if self.state.holder.as_ref().is_none_or(|hold| hold.fence != fence && !any) {
+            return false;
+        }
+        self.end_entry();
+        true
+    }
+
+    /// Ends the entry, whoever had it.
+    fn end_entry(&mut self) {
+        if self.vacate().is_none() || self.free_if_wanted() {
+            return;
+        }
+        let by_right = self.state.kept.is_some();
+        if (by_right || self.state.handed < self.locks.settings.handovers)
+            && !self.state.waiters.is_empty()
+        {
+            if !by_right {
+                self.state.handed += 1;
+            }
+            self.state.counter.enter();
+            self.effects.tell(Event::HandedOver);
+            self.grant();
+        } else if !by_right {
+            self.hand_back();
+        }
+    }
+
+    /// Whoever holds it here has lost it; nobody here enters again.
+    pub(super) fn lose(&mut self) {
+        if let Some(hold) = &self.state.holder {
+            let fence = hold.fence;
+            self.effects.tell(Event::Lost { lock: &self.lock.name, fence });
+            self.end_entry();
+        }
+    }
+
+    /// Takes what a member says about this lock in this view, or holds it back.
+    pub(super) fn receive(&mut self, from: NodeId, sequence: u64, payload: &Payload<'_>) {
+        let needs_home =
+            matches!(payload, Payload::Message { .. } | Payload::Wake { .. } | Payload::Ask { .. });
+        if !needs_home || self.is_open() {
+            return self.deliver(from, sequence, payload);
+        }
+        let encoded = postcard::to_stdvec(payload).expect("a payload is plain data");
+        let most = Locks::<W>::MOST_BACKLOG;
+        if self.current.home().held_back_bytes() + encoded.len() > most {
+            let halt = Halt::Backlog { from: self.member(from), most };
+            self.locks.stop(halt, self.effects);
+            return;
+        }
+        let held_back = HeldBack { from, sequence, payload: encoded };
+        self.current.home().hold_back(&self.lock.name, held_back);
+        self.want();
+    }
+
+    fn deliver(&mut self, from: NodeId, sequence: u64, payload: &Payload<'_>) {
+        match *payload {
+            Payload::Message { fence: counter, .. }
+            | Payload::Freed { counter, .. }
+            | Payload::Pass { counter, .. }
+                if counter > Fence::MOST_COUNTED =>
+            {
+                self.refuse(from, "a fence that no number of entries leads to");
+            }
+            Payload::Message { fence, message, .. } => {
+                self.message(from, sequence, fence, message);
+            }
+            Payload::Wake { .. } => self.wake(),
+            Payload::Take { .. } if !self.locks.is_leaving() => {
+                if self.request() {
+                    self.grant();
+                }
+            }
+            Payload::Wanted { .. } if from == self.state.home => self.wanted(),
+            Payload::Freed { counter, .. } if self.is_home() => self.freed(from, counter),
+            Payload::Ask { .. } if self.is_home() => {
+                let (lock, counter) = (Arc::clone(&self.lock.name), self.state.counter.attach());
+                self.send(from, Payload::Pass { lock: &lock, counter });
+            }
+            Payload::Pass { counter, .. } if from == self.state.home => self.pass(counter),
+            Payload::Take { .. } => {}
+            _ => self.refuse(from, "only the home of a lock says or is told this"),
+        }
+    }
+
+    /// A message of the algorithm arrived.
+    fn message(&mut self, from: NodeId, sequence: u64, counter: u64, message: &[u8]) {
+        // Also while a right from before is kept here: nobody enters before the home has let the lock
+        // begin, and it waits for this member to give its right up.
+        self.begin();
+        self.state.counter.receive(counter);
+        if self.should_park() {
+            self.park(from, sequence, message);
+            return;
+        }
+        let was_inside = self.state.phase == Phase::Inside;
+        let part = self.part(from);
+        if let Err(refused) = self.step(Turn::Deliver { from: part, sequence, message }) {
+            self.refuse(from, &refused.to_string());
+        } else if !was_inside && self.is_inside() {
+            self.grant();
+        }
+        self.serve();
+    }
+
+    /// The home says that the lock may be entered in this view.
+    fn pass(&mut self, counter: u64) {
+        if self.state.pass != Pass::Asked {
+            return;
+        }
+        self.state.pass = Pass::Given;
+        self.state.counter.receive(counter);
+        if self.state.phase == Phase::Inside && self.state.holder.is_none() {
+            self.state.counter.enter();
+            self.grant();
+        }
+    }
+
+    /// Somebody elsewhere waits for a token that never rests: begin, and do not keep it.
+    fn wake(&mut self) {
+        self.begin();
+        self.state.idle_visits = 0;
+        if self.state.parked.is_some() {
+            self.fetch_parked();
+        } else {
+            self.state.hurry = true;
+        }
+    }
+
+    fn should_park(&mut self) -> bool {
+        if !self.layout().restless || self.state.phase != Phase::Idle {
+            return false;
+        }
+        self.state.parked.is_none() && !std::mem::take(&mut self.state.hurry)
+    }
+
+    /// Keeps an idle token for a while, twice as long at each idle visit.
+    fn park(&mut self, from: NodeId, sequence: u64, message: &[u8]) {
+        self.state.parked = Some(Parked { from, sequence, message: message.to_vec() });
+        let wait = self.locks.settings.pace.after(self.state.idle_visits);
+        self.state.idle_visits = self.state.idle_visits.saturating_add(1);
+        self.effects.arm(Timer::Unpark(Arc::clone(&self.lock.name)), wait);
+    }
+
+    /// The algorithm gets what was kept from it.
+    pub(super) fn fetch_parked(&mut self) {
+        let Some(Parked { from, sequence, message }) = self.state.parked.take() else { return };
+        let part = self.part(from);
+        if let Err(refused) = self.step(Turn::Deliver { from: part, sequence, message: &message }) {
+            self.refuse(from, &refused.to_string());
+        }
+    }
+
+    fn refuse(&mut self, from: NodeId, why: &str) {
+        let from = self.member(from);
+        self.effects.tell(Event::Refused { lock: &self.lock.name, from, why });
+    }
+
+    /// One turn of the algorithm's node. It is in afterwards if `phase` says so.
+    fn step(&mut self, turn: Turn<'_>) -> Result<(), Refused> {
+        // It must have begun: whoever comes here has seen to that.
+        let Some(mut node) = self.state.node.take() else { return Ok(()) };
+        let taken = node.step(turn, self);
+        self.state.node = Some(node);
+        if taken.is_ok() {
+            let (lock, epoch) = (&*self.lock.name, self.current.view.epoch);
+            let part = self.part(self.current.me);
+            self.effects.tell(Event::Stepped { lock, epoch, part, turn });
+        }
+        taken
+    }
+}
+
+impl<W> Outcome for Act<'_, W> {
+    fn received(&mut self, from: NodeId, sequence: u64, kind: usize) {
+        let (plan, message) = (self.lock.plan, self.layout().kinds[kind]);
+        let from = self.member(self.rank(from));
+        let lock = &self.lock.name;
+        self.effects.tell(Event::Received { lock, plan, kind, message, from, sequence });
+    }
+
+    fn send(&mut self, to: NodeId, kind: usize, message: &[u8]) {
+        let to = self.member(self.rank(to));
+        let (lock, mut fence) = (&*self.lock.name, self.state.counter.attach());
+        if self.locks.has(Flaw::FenceNotSent) {
+            fence = 0;
+        }
+        let payload = Payload::Message { lock, fence, message };
+        let envelope = Envelope { epoch: self.current.view.epoch, payload };
+        let sequence = self.effects.send(to, &envelope);
+        let (plan, message) = (self.lock.plan, self.layout().kinds[kind]);
+        self.effects.tell(Event::Sent { lock, plan, kind, message, to, sequence });
+    }
+
+    fn entered(&mut self) {
+        self.state.phase = Phase::Inside;
+        self.state.counter.enter();
+    }
+}

@@ -1,0 +1,329 @@
+//! What a change of views does to the locks. A right stays where it is: whoever holds or keeps a lock
+//! goes on entering it. Everything else is forgotten, and a lock's home lets it begin anew when every
+//! member has said that it keeps no right to it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, PoisonError};
+
+use skeptron_core::NodeId;
+use skeptron_core::mutex::Phase;
+
+use super::current::{Current, Early};
+use super::home::Home;
+use super::lock::Lock;
+use super::{Effects, Event, Flaw, Halt, LockError, Locks, MemberId, Moment, recent};
+use crate::view::View;
+use crate::wire::{Envelope, Payload};
+
+/// Idle rights kept across a view change at most; the others are given up.
+const MOST_IDLE_KEPT: usize = 10_000;
+
+impl<W> Locks<W> {
+    /// The present view.
+    pub(crate) fn view(&self) -> Arc<View> {
+        Arc::clone(&self.current().view)
+    }
+
+    /// The members that have not announced themselves in this view.
+    pub(crate) fn missing(&self) -> Vec<MemberId> {
+        let current = self.current();
+        let home = current.home();
+        home.missing().iter().map(|rank| current.view.members[rank.index()].id).collect()
+    }
+
+    /// How many bytes wait for a later view or for a lock to begin.
+    pub(crate) fn backlog(&self) -> usize {
+        let current = self.current();
+        let held_back = current.home().held_back_bytes();
+        current.early_bytes + held_back
+    }
+
+    /// Tells the others that this member is there and keeps nothing. To be called once, first.
+    pub(crate) fn open(&self, effects: &mut dyn Effects<W>) {
+        let current = self.current();
+        effects.tell(Event::View { epoch: current.view.epoch, kept: 0 });
+        for to in current.others() {
+            announce(&current, to, &[], effects);
+        }
+    }
+
+    /// Takes what a member sent: now, when its view begins here, or never.
+    pub(crate) fn receive(
+        &self,
+        now: Moment,
+        from: MemberId,
+        sequence: u64,
+        envelope: &Envelope<'_>,
+        effects: &mut dyn Effects<W>,
+    ) {
+        match &envelope.payload {
+            // What a member knows does not depend on the view.
+            &Payload::Query { id, prefix, exact } => {
+                return self.tell(now, from, (id, prefix, exact), effects);
+            }
+            Payload::Answer { id, locks } => return effects.answer(from, *id, locks),
+            _ => {}
+        }
+        loop {
+            let current = self.current();
+            match envelope.epoch.cmp(&current.view.epoch) {
+                std::cmp::Ordering::Less if !self.has(Flaw::OldViewTaken) => {
+                    return effects.tell(Event::Stale { from });
+                }
+                std::cmp::Ordering::Less | std::cmp::Ordering::Equal => {
+                    let payload = &envelope.payload;
+                    return self.take_in(&current, now, from, sequence, payload, effects);
+                }
+                std::cmp::Ordering::Greater if self.has(Flaw::EarlyTaken) => {
+                    let payload = &envelope.payload;
+                    return self.take_in(&current, now, from, sequence, payload, effects);
+                }
+                std::cmp::Ordering::Greater => drop(current),
+            }
+            if self.keep(from, sequence, envelope, effects) {
+                return;
+            }
+        }
+    }
+
+    /// Keeps an envelope of a later view, unless that has begun meanwhile.
+    fn keep(
+        &self,
+        from: MemberId,
+        sequence: u64,
+        envelope: &Envelope<'_>,
+        effects: &mut dyn Effects<W>,
+    ) -> bool {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if envelope.epoch <= current.view.epoch {
+            return false;
+        }
+        if self.has(Flaw::EarlyDropped) {
+            return true;
+        }
+        let payload = postcard::to_stdvec(&envelope.payload).expect("a payload is plain data");
+        if current.early_bytes + payload.len() > Self::MOST_BACKLOG {
+            self.stop(Halt::Backlog { from, most: Self::MOST_BACKLOG }, effects);
+            return true;
+        }
+        current.early_bytes += payload.len();
+        current.early.push_back(Early { epoch: envelope.epoch, from, sequence, payload });
+        true
+    }
+
+    /// Takes what a member sent in the present view.
+    fn take_in(
+        &self,
+        current: &Current,
+        now: Moment,
+        from: MemberId,
+        sequence: u64,
+        payload: &Payload<'_>,
+        effects: &mut dyn Effects<W>,
+    ) {
+        let Some(rank) = current.view.rank(from) else {
+            let why = "it does not belong to this view";
+            return effects.tell(Event::Refused { lock: "", from, why });
+        };
+        let lock = match *payload {
+            Payload::Message { lock, .. }
+            | Payload::Wake { lock }
+            | Payload::Take { lock }
+            | Payload::Wanted { lock }
+            | Payload::Freed { lock, .. }
+            | Payload::Ask { lock }
+            | Payload::Pass { lock, .. } => lock,
+            Payload::Announce { ref kept, last } => {
+                return self.announced(current, now, rank, kept, last, effects);
+            }
+            Payload::Query { .. } | Payload::Answer { .. } => return,
+        };
+        if let Some(lock) = self.members_lock(current, from, lock, effects) {
+            let act = |act: &mut super::Act<'_, W>| act.receive(rank, sequence, payload);
+            self.act_in(current, now, &lock, effects, act);
+        }
+    }
+
+    /// The lock of that name for another member. Each has a limit of its own, and dropping what one of
+    /// them says would leave others waiting for ever; so there is room for the names of all.
+    fn members_lock(
+        &self,
+        current: &Current,
+        from: MemberId,
+        name: &str,
+        effects: &mut dyn Effects<W>,
+    ) -> Option<Arc<Lock<W>>> {
+        let members = current.view.members.len();
+        match self.lock_within(name, self.settings.limits.locks.saturating_mul(members)) {
+            Ok(lock) => Some(lock),
+            Err(LockError::TooManyLocks { most, .. }) => {
+                self.stop(Halt::TooManyLocks { from, most }, effects);
+                None
+            }
+            Err(error) => {
+                effects.tell(Event::Refused { lock: "", from, why: &error.to_string() });
+                None
+            }
+        }
+    }
+
+    /// `from` has entered this view and keeps these locks, whose home this member is.
+    fn announced(
+        &self,
+        current: &Current,
+        now: Moment,
+        from: NodeId,
+        kept: &[(&str, u64)],
+        last: bool,
+        effects: &mut dyn Effects<W>,
+    ) {
+        let member = current.view.members[from.index()].id;
+        if !current.home().missing().contains(&from) {
+            let why = "it announces itself twice";
+            return effects.tell(Event::Refused { lock: "", from: member, why });
+        }
+        for &(name, counter) in kept {
+            let Some(lock) = self.members_lock(current, member, name, effects) else { continue };
+            self.act_in(current, now, &lock, effects, |act| {
+                if self.has(Flaw::KeepersIgnored) {
+                    return;
+                }
+                if current.home().keeps(from, Arc::clone(&lock.name), counter) {
+                    act.tell_wanted(from);
+                }
+            });
+        }
+        if last && current.home().announced(from) {
+            self.met(current, now, effects);
+        }
+    }
+
+    /// All members have announced themselves: what nobody keeps may begin.
+    fn met(&self, current: &Current, now: Moment, effects: &mut dyn Effects<W>) {
+        effects.tell(Event::Met { epoch: current.view.epoch });
+        let unkept = current.home().unkept();
+        for name in unkept {
+            if let Some(lock) = self.find(&name) {
+                self.act_in(current, now, &lock, effects, |act| act.open_if_free());
+            }
+        }
+    }
+
+    /// A view has been decided. Entering it, announcing what is kept and taking what had arrived for it
+    /// is one transition: nothing else happens at this member meanwhile.
+    pub(crate) fn install(&self, now: Moment, view: Arc<View>, effects: &mut dyn Effects<W>) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if view.epoch <= current.view.epoch {
+            return;
+        }
+        let mut next = match Current::new(self.id, view, &self.settings.plans) {
+            Ok(next) => next,
+            Err(halt) => return self.stop(halt, effects),
+        };
+        let epoch = next.view.epoch;
+        let (early, later): (VecDeque<_>, _) = std::mem::take(&mut current.early)
+            .into_iter()
+            .filter(|early| early.epoch >= epoch)
+            .partition(|early| early.epoch == epoch);
+        next.early_bytes = later.iter().map(|early: &Early| early.payload.len()).sum();
+        next.early = later;
+        *current = next;
+        let current = &*current;
+
+        let (kept, waiting) = self.convert(current, now);
+        effects.tell(Event::View { epoch, kept: kept.len() });
+        let kept_for = |home: NodeId| {
+            let announced = !self.has(Flaw::KeptNotAnnounced);
+            let at_home = kept.iter().filter(move |(at, _, _)| announced && *at == home);
+            at_home.map(|(_, name, counter)| (Arc::clone(name), *counter))
+        };
+        let home = Home::new(current.me, current.others(), kept_for(current.me));
+        *current.home() = home.opening_early(self.has(Flaw::HomeOpensEarly));
+        for to in current.others() {
+            announce(current, to, &kept_for(to).collect::<Vec<_>>(), effects);
+        }
+        if current.view.members.len() == 1 {
+            self.met(current, now, effects);
+        }
+        for Early { from, sequence, payload, .. } in early {
+            let payload = postcard::from_bytes(&payload).expect("it was encoded here");
+            self.take_in(current, now, from, sequence, &payload, effects);
+        }
+        for lock in waiting {
+            self.act_in(current, now, &lock, effects, |act| act.serve());
+        }
+    }
+
+    /// Takes the locks in recent use into the present view. Returns those to which a right is kept,
+    /// each with its home and counter, and those that somebody here waits for.
+    #[expect(clippy::type_complexity, reason = "two lists that are used once, by the one caller")]
+    fn convert(
+        &self,
+        current: &Current,
+        now: Moment,
+    ) -> (Vec<(NodeId, Arc<str>, u64)>, Vec<Arc<Lock<W>>>) {
+        let (mut kept, mut waiting, mut idle) = (Vec::new(), Vec::new(), 0);
+        let period = recent::period(now);
+        for shard in &self.shards {
+            let recent = || shard.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            let listed: Vec<_> = recent().drain().collect();
+            for lock in listed {
+                let mut state = lock.state();
+                if state.epoch == current.view.epoch {
+                    continue;
+                }
+                let is_recent = state.listed.is_some_and(|listed| listed + 1 >= period);
+                let rests = is_recent
+                    && idle < MOST_IDLE_KEPT
+                    && state.holder.is_none()
+                    && (state.kept.is_some()
+                        || current.layouts[lock.plan].has_token
+                            && state.phase == Phase::Idle
+                            && state.node.as_ref().is_some_and(|node| node.rests_here()));
+                idle += usize::from(rests);
+                let keeps = rests || state.holder.is_some();
+                let home = current.home_of(&lock.name);
+                state.enter_view(current.view.epoch, home, keeps);
+                if keeps {
+                    kept.push((home, Arc::clone(&lock.name), state.counter.attach()));
+                }
+                if !state.waiters.is_empty() {
+                    waiting.push(Arc::clone(&lock));
+                }
+                // What leaves the list must be listed anew at its next use, also in this period.
+                state.listed = (keeps || state.in_use()).then_some(period);
+                if state.listed.is_some() {
+                    recent().add(period, &lock);
+                }
+            }
+        }
+        (kept, waiting)
+    }
+
+    /// How many locks a view change would look at.
+    pub(crate) fn recent(&self) -> usize {
+        let recent = |shard: &super::Shard<W>| {
+            shard.recent.lock().unwrap_or_else(PoisonError::into_inner).len()
+        };
+        self.shards.iter().map(recent).sum()
+    }
+}
+
+fn announce<W>(
+    current: &Current,
+    to: NodeId,
+    kept: &[(Arc<str>, u64)],
+    effects: &mut dyn Effects<W>,
+) {
+    let (epoch, to) = (current.view.epoch, current.view.members[to.index()].id);
+    let mut chunks = kept.chunks(Payload::MOST_LISTED).peekable();
+    loop {
+        let chunk = chunks.next().unwrap_or_default();
+        let kept = chunk.iter().map(|(name, counter)| (&**name, *counter)).collect();
+        let last = chunks.peek().is_none();
+        effects.send(to, &Envelope { epoch, payload: Payload::Announce { kept, last } });
+        if last {
+            return;
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! One member: its locks and its sessions behind one surface.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::Moment;
+use crate::effects::{Effects, Halt, NotServed, Timer};
+use crate::locks::{Acquired, Lock, LockError, Locks, Settings};
+use crate::report::LockStatus;
+use crate::session::{Begun, Claim, Held, Place, SessionError, SessionId, SessionReport, Sessions};
+use crate::view::{Lease, View};
+use crate::wire::{Envelope, Payload};
+use crate::{Fence, MemberId};
+
+/// One life of a member: locks, views, lease, local waiters and sessions. It reads no clock, draws no
+/// number and performs nothing: every call gets the time, and [`Effects`] takes what is to be done.
+///
+/// Calls may come from any thread; a step for a lock runs in the thread that brought its cause, under
+/// that lock's mutex, and entering a lock again whose right is here allocates nothing.
+///
+/// The driver's manual: make it with the first view, call [`MemberCore::open`], then hand it whatever
+/// happens: [`MemberCore::receive`] what links deliver, [`MemberCore::install`] each view that is
+/// decided, [`MemberCore::renew`] each word on the lease (and when it ends), [`MemberCore::expire`]
+/// each timer it armed. After each call, send what was queued. After [`Effects::halt`], call
+/// [`MemberCore::lose_all`].
+pub struct MemberCore<W> {
+    locks: Locks<W>,
+    sessions: Sessions,
+}
+
+impl<W> MemberCore<W> {
+    /// The member `id` in its first view.
+    ///
+    /// # Errors
+    /// If it does not belong to the view, or an algorithm cannot be laid out on it.
+    pub fn new(id: MemberId, settings: Settings, view: Arc<View>) -> Result<Self, Halt> {
+        Ok(MemberCore { locks: Locks::new(id, settings, view)?, sessions: Sessions::default() })
+    }
+
+    /// Who it is.
+    #[must_use]
+    pub fn id(&self) -> MemberId {
+        self.locks.id
+    }
+
+    /// As it was made.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        self.locks.settings()
+    }
+
+    /// Tells the others that this member is there. To be called once, first.
+    pub fn open(&self, effects: &mut dyn Effects<W>) {
+        self.locks.open(effects);
+    }
+
+    /// A member sent this, the `sequence`-th on its link.
+    pub fn receive(
+        &self,
+        now: Moment,
+        from: MemberId,
+        sequence: u64,
+        envelope: &Envelope<'_>,
+        effects: &mut dyn Effects<W>,
+    ) {
+        self.locks.receive(now, from, sequence, envelope, effects);
+    }
+
+    /// A view has been decided; earlier ones are ignored.
+    pub fn install(&self, now: Moment, view: Arc<View>, effects: &mut dyn Effects<W>) {
+        self.locks.install(now, view, effects);
+    }
+
+    /// Until when this life of the member may act. What is over stays over.
+    pub fn renew(&self, now: Moment, lease: Lease, effects: &mut dyn Effects<W>) {
+        self.locks.renew(now, lease, effects);
+    }
+
+    /// When the lease ends, by this member's clock.
+    #[must_use]
+    pub fn lease(&self) -> Moment {
+        self.locks.lease()
+    }
+
+    /// A timer that the core had armed has rung.
+    pub fn expire(&self, now: Moment, timer: &Timer, effects: &mut dyn Effects<W>) {
+        match timer {
+            Timer::Unpark(name) => self.locks.unpark(now, name, effects),
+            Timer::Session(id) => self.sessions.expire(now, &self.locks, *id, effects),
+        }
+    }
+
+    /// The lock of that name, known from now on.
+    ///
+    /// # Errors
+    /// If the name is invalid or there are too many.
+    pub fn lock(&self, name: &str) -> Result<Arc<Lock<W>>, LockError> {
+        self.locks.lock(name)
+    }
+
+    /// Somebody at this member wants the lock; `who` is made only if it has to wait.
+    ///
+    /// # Errors
+    /// See [`LockError`].
+    pub fn acquire(
+        &self,
+        now: Moment,
+        lock: &Arc<Lock<W>>,
+        owner: &str,
+        who: impl FnOnce() -> W,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<Acquired, LockError> {
+        self.locks.acquire(now, lock, owner, None, who, effects)
+    }
+
+    /// The waiter with this ticket waits no longer; returned if it still did. If not, it has been
+    /// granted or refused.
+    pub fn cancel(
+        &self,
+        now: Moment,
+        lock: &Arc<Lock<W>>,
+        ticket: u64,
+        effects: &mut dyn Effects<W>,
+    ) -> Option<W> {
+        self.locks.cancel(now, lock, ticket, effects)
+    }
+
+    /// The holder lets go. Whether it held it still.
+    pub fn release(
+        &self,
+        now: Moment,
+        lock: &Arc<Lock<W>>,
+        fence: Fence,
+        effects: &mut dyn Effects<W>,
+    ) -> bool {
+        self.locks.release(now, lock, fence, effects)
+    }
+
+    /// Whether an entry of this member still is one.
+    #[must_use]
+    pub fn is_held(&self, now: Moment, lock: &Lock<W>, fence: Fence) -> bool {
+        self.locks.is_held(now, lock, fence)
+    }
+
+    /// Opens a session with an id that the caller drew; at most `most` are open at once.
+    ///
+    /// # Errors
+    /// If there are too many, or the member leaves.
+    pub fn open_session(
+        &self,
+        now: Moment,
+        id: SessionId,
+        ttl: Duration,
+        owner: String,
+        most: usize,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<(), SessionError> {
+        self.sessions.open(now, &self.locks, (id, ttl, owner), most, effects)
+    }
+
+    /// A sign of life. Returns the TTL, and what the session held and this member has lost since.
+    ///
+    /// # Errors
+    /// If the session is over.
+    pub fn keep_alive(
+        &self,
+        now: Moment,
+        id: SessionId,
+    ) -> Result<(Duration, Vec<Held>), SessionError> {
+        self.sessions.keep_alive(now, &self.locks, id)
+    }
+
+    /// What a session holds and waits for; asking is a sign of life.
+    ///
+    /// # Errors
+    /// If the session is over.
+    pub fn session(&self, now: Moment, id: SessionId) -> Result<SessionReport, SessionError> {
+        self.sessions.report(now, id)
+    }
+
+    /// A session wants a lock. The same claim again is the same acquire, and keeps its place.
+    ///
+    /// # Errors
+    /// See [`SessionError`].
+    pub fn session_acquire(
+        &self,
+        now: Moment,
+        id: SessionId,
+        claim: Claim,
+        who: W,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<Begun, SessionError> {
+        self.sessions.acquire(now, &self.locks, id, claim, who, effects)
+    }
+
+    /// Whoever waited at this place waits no longer.
+    pub fn leave_place(
+        &self,
+        now: Moment,
+        id: SessionId,
+        place: &Place,
+        effects: &mut dyn Effects<W>,
+    ) {
+        self.sessions.leave_place(now, &self.locks, id, place, effects);
+    }
+
+    /// A session gives back the entry with that fence.
+    ///
+    /// # Errors
+    /// If it does not hold it any more.
+    pub fn session_release(
+        &self,
+        now: Moment,
+        id: SessionId,
+        lock: &str,
+        fence: Fence,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<(), SessionError> {
+        self.sessions.release(now, &self.locks, id, lock, fence, effects)
+    }
+
+    /// A session undoes an acquire, whether it was granted, still waits or is yet to arrive. Whether
+    /// anything was held.
+    ///
+    /// # Errors
+    /// If the session is over, or what it held had been lost.
+    pub fn session_withdraw(
+        &self,
+        now: Moment,
+        id: SessionId,
+        lock: &str,
+        request: u64,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<bool, SessionError> {
+        self.sessions.withdraw(now, &self.locks, id, (lock, request), effects)
+    }
+
+    /// Ends a session and gives back what it holds. Returns what that was.
+    ///
+    /// # Errors
+    /// If it is over already.
+    pub fn close_session(
+        &self,
+        now: Moment,
+        id: SessionId,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<SessionReport, SessionError> {
+        self.sessions.close(now, &self.locks, id, effects)
+    }
+
+    /// Ends all sessions, and opens no more.
+    pub fn close_sessions(&self, now: Moment, effects: &mut dyn Effects<W>) {
+        self.sessions.close_all(now, &self.locks, effects);
+    }
+
+    /// From now on sessions can only release. Returns until when clients may still believe in what
+    /// they hold; none if nothing is held.
+    pub fn end_sessions(&self, now: Moment) -> Option<Moment> {
+        self.sessions.begin_to_end(now)
+    }
+
+    /// Takes no more requests; whoever waits is told.
+    pub fn leave(&self, now: Moment, effects: &mut dyn Effects<W>) {
+        self.locks.leave(now, effects);
+    }
+
+    /// What is still held here is lost, and whoever waits is told.
+    pub fn lose_all(&self, now: Moment, effects: &mut dyn Effects<W>) {
+        self.locks.lose_all(now, effects);
+        self.locks.refuse_waiters(now, NotServed::Halted, effects);
+    }
+
+    /// This life of the member is over, for a reason that its driver found.
+    pub fn stop(&self, why: Halt, effects: &mut dyn Effects<W>) {
+        self.locks.stop(why, effects);
+    }
+
+    /// Why this life of the member is over, if it is.
+    #[must_use]
+    pub fn halted(&self) -> Option<&Halt> {
+        self.locks.halted()
+    }
+
+    /// Whether it takes no more requests.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.locks.is_leaving()
+    }
+
+    /// The locks whose token rests here.
+    #[must_use]
+    pub fn resting(&self) -> Vec<Arc<Lock<W>>> {
+        self.locks.resting()
+    }
+
+    /// Whether the token of this lock rests here.
+    #[must_use]
+    pub fn rests_here(&self, lock: &Lock<W>) -> bool {
+        self.locks.rests_here(lock)
+    }
+
+    /// Asks a member to fetch the tokens of these locks.
+    pub fn offer(&self, to: MemberId, locks: &[Arc<Lock<W>>], effects: &mut dyn Effects<W>) {
+        self.locks.offer(to, locks, effects);
+    }
+
+    /// The locks in use here whose names begin like that, by name; only the one of exactly that name
+    /// if `exact`.
+    #[must_use]
+    pub fn listing(&self, now: Moment, prefix: &str, exact: bool) -> Vec<LockStatus> {
+        self.locks.listing(now, prefix, exact)
+    }
+
+    /// Asks all other members what they know; each answer comes as [`Effects::answer`] with this id.
+    pub fn query(
+        &self,
+        to: &[MemberId],
+        id: u64,
+        prefix: &str,
+        exact: bool,
+        effects: &mut dyn Effects<W>,
+    ) {
+        let epoch = self.view().epoch;
+        for &to in to {
+            effects.send(to, &Envelope { epoch, payload: Payload::Query { id, prefix, exact } });
+        }
+    }
+
+    /// The present view.
+    #[must_use]
+    pub fn view(&self) -> Arc<View> {
+        self.locks.view()
+    }
+
+    /// The members that have not announced themselves in this view: until then, locks whose home this
+    /// member is do not begin.
+    #[must_use]
+    pub fn missing(&self) -> Vec<MemberId> {
+        self.locks.missing()
+    }
+
+    /// How much there is of what must not pile up.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        Load {
+            known_locks: self.locks.known(),
+            held_locks: self.locks.held(),
+            waiters: self.locks.waiting(),
+            sessions: self.sessions.count(),
+            backlog_bytes: self.locks.backlog(),
+            recent_locks: self.locks.recent(),
+        }
+    }
+
+    /// An equal member without its sessions, to try out what happens next.
+    #[must_use]
+    pub fn copy(&self) -> Self
+    where
+        W: Clone,
+    {
+        MemberCore { locks: self.locks.copy(), sessions: Sessions::default() }
+    }
+
+    /// Equal for members with equal futures, whatever the time and their sessions.
+    pub fn digest(&self, hasher: &mut dyn Hasher)
+    where
+        W: Hash,
+    {
+        self.locks.digest(hasher);
+    }
+}
+
+impl<W> std::fmt::Debug for MemberCore<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemberCore").field("id", &self.id()).finish_non_exhaustive()
+    }
+}
+
+/// How much there is of what must not pile up at a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Lock names known.
+    pub known_locks: usize,
+    /// Locks held here.
+    pub held_locks: usize,
+    /// Requests waiting here.
+    pub waiters: usize,
+    /// Sessions open here.
+    pub sessions: usize,
+    /// Bytes that arrived and cannot be taken yet.
+    pub backlog_bytes: usize,
+    /// Locks that a view change would look at.
+    pub recent_locks: usize,
+}

@@ -1,0 +1,118 @@
+//! What a node says of itself and its locks: the same types for the library, the client API and the
+//! command line.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Fence, MemberId};
+
+/// One lock as one node sees it: who holds it and who waits for it *there*.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockStatus {
+    /// Its name.
+    pub name: String,
+    /// The algorithm that guards it.
+    pub algorithm: String,
+    /// Where this is known.
+    pub node: MemberId,
+    /// Whoever holds it there.
+    pub holder: Option<Holder>,
+    /// How many wait for it there.
+    pub waiters: u32,
+}
+
+/// Whoever holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The fence of the entry.
+    pub fence: Fence,
+    /// For how long, in milliseconds.
+    pub held_ms: u64,
+    /// What the holder calls itself; empty if it has not said.
+    pub owner: String,
+}
+
+/// How many messages of one kind a node has sent and taken since it started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageCount {
+    /// The algorithm whose message it is.
+    pub algorithm: String,
+    /// Its name in the paper.
+    pub message: String,
+    /// How many were sent.
+    pub sent: u64,
+    /// How many were taken.
+    pub received: u64,
+}
+
+/// A node and its links.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// The cluster's name.
+    pub cluster: String,
+    /// The node that answers.
+    pub node: MemberId,
+    /// Its version.
+    pub version: String,
+    /// The view's epoch.
+    pub epoch: u64,
+    /// The algorithm for locks that no prefix says otherwise of.
+    pub algorithm: String,
+    /// Algorithms by prefix of the lock name, the longest match wins.
+    pub prefixes: Vec<(String, String)>,
+    /// The members, the node itself included.
+    pub members: Vec<MemberStatus>,
+    /// For how long the node has been up, in milliseconds.
+    pub up_ms: u64,
+    /// Lock names that it knows.
+    pub known_locks: u64,
+    /// Locks held at it.
+    pub held_locks: u64,
+    /// Requests waiting at it.
+    pub waiters: u64,
+    /// Sessions open at it.
+    pub sessions: u64,
+    /// The members that have not announced themselves to it in this view: until then locks whose home
+    /// it is are not granted.
+    pub awaited: Vec<MemberId>,
+    /// Whether it is leaving and takes no more requests.
+    pub leaving: bool,
+    /// Why it cannot go on and grants nothing any more, if so.
+    pub halted: Option<String>,
+}
+
+/// One member as the answering node sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberStatus {
+    /// Which.
+    pub node: MemberId,
+    /// Where it listens for other nodes.
+    pub address: String,
+    /// The link to it.
+    pub link: LinkState,
+    /// Why the link is down, if it is known.
+    pub trouble: Option<String>,
+    /// How often the link has been connected.
+    pub connects: u64,
+    /// Messages sent and not yet acknowledged.
+    pub unacknowledged: u64,
+}
+
+/// Whether a member can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkState {
+    /// The node itself.
+    Own,
+    /// Connected.
+    Up,
+    /// Not connected; being tried again.
+    Down,
+}
+
+/// Whole milliseconds, as times are told.
+#[must_use]
+pub fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

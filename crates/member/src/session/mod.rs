@@ -1,0 +1,596 @@
+//! Sessions: what a client of this member holds and waits for, and that it is given back when nothing
+//! is heard of the client any more.
+
+mod id;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::clock::Moment;
+use crate::effects::{Effects, Event, NotServed, Timer};
+use crate::locks::{Acquired, LockError, Locks};
+use crate::{Fence, Flaw, MemberId};
+
+pub use id::SessionId;
+
+/// What an acquire is for. The same claim again is the same acquire, tried again.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Claim {
+    /// Which lock.
+    pub lock: String,
+    /// A number of the client's choice for this acquire.
+    pub request: Option<u64>,
+}
+
+/// Why a session gets nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SessionError {
+    /// It is over.
+    #[error("this session has ended, or never was")]
+    Over,
+    /// The acquire was withdrawn before it arrived, or is a late second try of one that was released.
+    #[error("this acquire of `{0}` was withdrawn or released")]
+    Withdrawn(String),
+    /// It does not hold the lock.
+    #[error("this session does not hold `{0}`")]
+    NotHeld(String),
+    /// It holds another entry of the lock.
+    #[error("this session holds `{lock}` with fence {held:#}, not {given:#}")]
+    OtherFence {
+        /// Which lock.
+        lock: String,
+        /// What it holds.
+        held: Fence,
+        /// What was named.
+        given: Fence,
+    },
+    /// The lock had been lost before.
+    #[error("`{0}` had been lost before it was released; what was done since may clash")]
+    Lost(String),
+    /// There are too many sessions.
+    #[error("{0} sessions are open already")]
+    TooMany(usize),
+    /// The member opens no more sessions.
+    #[error("{0} is shutting down")]
+    Closing(MemberId),
+    /// The lock cannot be acquired.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+}
+
+/// A lock in the hands of a session.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Held {
+    /// Which lock.
+    pub lock: String,
+    /// The fence of the entry.
+    pub fence: Fence,
+}
+
+/// What is known of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionReport {
+    /// What its client is called.
+    pub owner: String,
+    /// How long after its last sign of life it ends.
+    pub ttl: Duration,
+    /// What it holds, by name.
+    pub held: Vec<Held>,
+    /// The names of the locks it waits for, sorted.
+    pub waiting: Vec<String>,
+}
+
+/// How an acquire of a session begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// The session holds it.
+    Held(Held),
+    /// It waits; the place is left with [`crate::MemberCore::leave_place`].
+    Waiting(Place),
+}
+
+/// The place of an acquire among the waits of its session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    claim: Claim,
+    serial: u64,
+}
+
+/// How many acquires that are over a session remembers, in case one of them arrives late.
+const MOST_OVER: usize = 1024;
+
+/// All sessions of a member.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    open: RwLock<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    by_id: BTreeMap<SessionId, Arc<Session>>,
+    /// No more are opened.
+    closed: bool,
+    /// Nothing but releases is answered: the member leaves.
+    ending: bool,
+}
+
+/// One client's session.
+#[derive(Debug)]
+pub(crate) struct Session {
+    owner: String,
+    ttl: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The last sign of life.
+    heard: Moment,
+    over: bool,
+    held: BTreeMap<String, Holding>,
+    waits: BTreeMap<Claim, Wait>,
+    /// Acquires that were withdrawn or released, the latest last: they must come to nothing even if
+    /// they, or a second try of them, arrive only now.
+    acquires_over: VecDeque<u64>,
+    /// Counts the waits, to tell one from another that took its place.
+    serial: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Holding {
+    fence: Fence,
+    request: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    serial: u64,
+    /// Where it stands in the lock's queue, once it does.
+    ticket: Option<u64>,
+}
+
+/// What a waiter of a session carries in a lock's queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Seat {
+    session: Arc<Session>,
+    claim: Claim,
+}
+
+impl Seat {
+    /// The lock is granted: hands it to the session, unless that is over or the acquire was withdrawn.
+    pub(crate) fn keep(&self, _lock: &str, fence: Fence) -> Result<(), NotServed> {
+        let mut state = self.session.state();
+        if state.over {
+            return Err(NotServed::SessionOver);
+        }
+        // Whichever connection waits for it now: it is the same acquire.
+        if state.waits.remove(&self.claim).is_none() {
+            return Err(NotServed::Withdrawn);
+        }
+        let holding = Holding { fence, request: self.claim.request };
+        state.held.insert(self.claim.lock.clone(), holding);
+        Ok(())
+    }
+}
+
+impl Session {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn living(&self) -> Result<MutexGuard<'_, State>, SessionError> {
+        let state = self.state();
+        if state.over { Err(SessionError::Over) } else { Ok(state) }
+    }
+}
+
+impl Sessions {
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Open> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Open> {
+        self.open.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.read().by_id.len()
+    }
+
+    pub(crate) fn open<W>(
+        &self,
+        now: Moment,
+        locks: &Locks<W>,
+        (id, ttl, owner): (SessionId, Duration, String),
+        most: usize,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<(), SessionError> {
+        let mut open = self.write();
+        if open.closed {
+            return Err(SessionError::Closing(locks.id));
+        }
+        if open.by_id.len() >= most {
+            return Err(SessionError::TooMany(most));
+        }
+        let state = State {
+            heard: now,
+            over: false,
+            held: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            acquires_over: VecDeque::new(),
+            serial: 0,
+        };
+        open.by_id.insert(id, Arc::new(Session { owner, ttl, state: Mutex::new(state) }));
+        effects.arm(Timer::Session(id), ttl);
+        Ok(())
+    }
+
+    /// The session, which has given a sign of life by this.
+    fn find(&self, now: Moment, id: SessionId) -> Result<Arc<Session>, SessionError> {
+        let open = self.read();
+        if open.ending {
+            return Err(SessionError::Over);
+        }
+        let session = open.by_id.get(&id).cloned().ok_or(SessionError::Over)?;
+        let mut state = session.living()?;
+        // One that is due to end gives no more signs.
+        if now >= state.heard.after(session.ttl) {
+            return Err(SessionError::Over);
+        }
+        state.heard = now;
+        drop(state);
+        Ok(session)
+    }
+
+    /// The session that gives something back, which it may also while the member leaves.
+    fn find_to_release(&self, now: Moment, id: SessionId) -> Result<Arc<Session>, SessionError> {
+        if self.read().ending {
+            return self.read().by_id.get(&id).cloned().ok_or(SessionError::Over);
+        }
+        self.find(now, id)
+    }
+
+    /// A sign of life. Returns the TTL and what the session held and the member has lost since.
+    pub(crate) fn keep_alive<W>(
+        &self,
+        now: Moment,
+        locks: &Locks<W>,
+        id: SessionId,
+    ) -> Result<(Duration, Vec<Held>), SessionError> {
+        let session = self.find(now, id)?;
+        let held = session.living()?.listed();
+        Ok((session.ttl, held.into_iter().filter(|held| !is_held(now, locks, held)).collect()))
+    }
+
+    pub(crate) fn report(&self, now: Moment, id: SessionId) -> Result<SessionReport, SessionError> {
+        let session = self.find(now, id)?;
+        let state = session.living()?;
+        Ok(session.report(&state))
+    }
+
+    /// Begins an acquire, or finds that it has been granted already. If the same acquire waits on
+    /// another connection, `who` takes its place there: that connection is as good as dead.
+    pub(crate) fn acquire<W>(
+        &self,
+        now: Moment,
+        locks: &Locks<W>,
+        id: SessionId,
+        claim: Claim,
+        who: W,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<Begun, SessionError> {
+        let session = self.find(now, id)?;
+        let lock = locks.lock(&claim.lock)?;
+        let mut state = loop {
+            let held = session.living()?.held.get(&claim.lock).copied();
+            // A lock's mutex is taken before a session's, so this is asked between two looks.
+            if let Some(Holding { fence, request }) = held
+                && request == claim.request
+                && locks.is_held(now, &lock, fence)
+            {
+                return Ok(Begun::Held(Held { lock: claim.lock, fence }));
+            }
+            let state = session.living()?;
+            let holds = state.held.get(&claim.lock).map(|holding| holding.fence);
+            if holds == held.map(|holding| holding.fence) {
+                break state;
+            }
+        };
+        if claim.request.is_some_and(|request| state.acquires_over.contains(&request)) {
+            return Err(SessionError::Withdrawn(claim.lock));
+        }
+        state.serial += 1;
+        let serial = state.serial;
+        let waits = state.waits.get(&claim).copied();
+        let ticket = waits.and_then(|wait| wait.ticket);
+        state.waits.insert(claim.clone(), Wait { serial, ticket });
+        drop(state);
+        let place = Place { claim: claim.clone(), serial };
+        let mut who = who;
+        if let Some(ticket) = ticket {
+            match locks.replace(now, &lock, ticket, who, effects) {
+                Ok(replaced) => {
+                    effects.refuse(replaced, NotServed::Replaced);
+                    return Ok(Begun::Waiting(place));
+                }
+                // It was granted, or refused, a moment ago.
+                Err(back) => who = back,
+            }
+        }
+        let seat = Seat { session: Arc::clone(&session), claim: claim.clone() };
+        let acquired =
+            locks.acquire(now, &lock, &session.owner, Some(seat.clone()), || who, effects);
+        match acquired {
+            Ok(Acquired::Granted(fence)) => match seat.keep(&claim.lock, fence) {
+                Ok(()) => Ok(Begun::Held(Held { lock: claim.lock, fence })),
+                Err(why) => {
+                    locks.release(now, &lock, fence, effects);
+                    Err(match why {
+                        NotServed::Withdrawn => SessionError::Withdrawn(claim.lock),
+                        _ => SessionError::Over,
+                    })
+                }
+            },
+            Ok(Acquired::Waiting(ticket)) => {
+                let mut state = session.state();
+                let waits = state.waits.get_mut(&claim).filter(|wait| wait.serial == serial);
+                if let Some(wait) = waits {
+                    wait.ticket = Some(ticket);
+                    return Ok(Begun::Waiting(place));
+                }
+                // Ended, withdrawn, or tried again on another connection while it was being queued.
+                let (over, replaced) = (state.over, state.waits.contains_key(&claim));
+                let held = state.held.get(&claim.lock).copied();
+                drop(state);
+                let Some(who) = locks.cancel(now, &lock, ticket, effects) else {
+                    return Ok(Begun::Waiting(place));
+                };
+                if let Some(Holding { fence, request }) = held
+                    && request == claim.request
+                {
+                    return Ok(Begun::Held(Held { lock: claim.lock, fence }));
+                }
+                let why = match (over, replaced) {
+                    (true, _) => NotServed::SessionOver,
+                    (false, true) => NotServed::Replaced,
+                    (false, false) => NotServed::Withdrawn,
+                };
+                effects.refuse(who, why);
+                Ok(Begun::Waiting(place))
+            }
+            Err(error) => {
+                session.state().forget(&claim, serial);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Whoever waited there went away: with its connection, an acquire ends.
+    pub(crate) fn leave_place<W>(
+        &self,
+        now: Moment,
+        locks: &Locks<W>,
+        id: SessionId,
+        place: &Place,
+        effects: &mut dyn Effects<W>,
+    ) {
+        let session = self.read().by_id.get(&id).cloned();
+        let Some(session) = session else { return };
+        let wait = session.state().forget(&place.claim, place.serial);
+        if let Some(Wait { ticket: Some(ticket), .. }) = wait
+            && let Ok(lock) = locks.lock(&place.claim.lock)
+        {
+            locks.cancel(now, &lock, ticket, effects);
+        }
+    }
+
+    /// Gives back the entry with that fence.
+    pub(crate) fn release<W>(
+        &self,
+        now: Moment,
+        locks: &Locks<W>,
+        id: SessionId,
+        name: &str,
+        fence: Fence,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<(), SessionError> {
+        let session = self.find_to_release(now, id)?;
+        let mut state = session.living()?;
+        let Some(&Holding { fence: held, request }) = state.held.get(name) else {
+            return Err(SessionError::NotHeld(name.to_string()));
+        };
+        if held != fence {
+            let lock = name.to_string();
+            return Err(SessionError::OtherFence { lock, held, given: fence });
+        }
+        state.held.remove(name);
+        if let Some(request) = request
+            && !locks.has(Flaw::ReleasedForgotten)
+        {
+            state.remember(request);
+        }
+        drop(state);
+        if give_back(now, locks, name, fence, effects) {
+            Ok(())
+        } else {
+            Err(SessionError::Lost(name.to_string()))
+        }
+    }
+
+    /// Undoes an acquire, whether it was granted, still waits or is yet to arrive. Whether anything
+    /// was held.
+    pub(crate) fn withdraw<W>(
+        &self,
+        now: Moment,
+        locks: &Locks<W>,
+        id: SessionId,
+        (name, request): (&str, u64),
+        effects: &mut dyn Effects<W>,
+    ) -> Result<bool, SessionError> {
+        let session = self.find_to_release(now, id)?;
+        let mut state = session.living()?;
+        if !locks.has(Flaw::WithdrawnForgotten) {
+            state.remember(request);
+        }
+        let claim = Claim { lock: name.to_string(), request: Some(request) };
+        let wait = state.waits.remove(&claim);
+        let held = state.held.get(name).copied().filter(|held| held.request == Some(request));
+        if held.is_some() {
+            state.held.remove(name);
+        }
+        drop(state);
+        if let Some(Wait { ticket: Some(ticket), .. }) = wait
+            && let Ok(lock) = locks.lock(name)
+            && let Some(who) = locks.cancel(now, &lock, ticket, effects)
+        {
+            effects.refuse(who, NotServed::Withdrawn);
+        }
+        match held {
+            None => Ok(false),
+            Some(Holding { fence, .. }) if give_back(now, locks, name, fence, effects) => Ok(true),
+            Some(_) => Err(SessionError::Lost(name.to_string())),
+        }
+    }
+
+    /// Ends a session: what it holds is given back, what it waits for is called off. Returns what it
+    /// held and waited for.
+    pub(crate) fn close<W>(
+        &self,
+        now: Moment,
+        locks: &Locks<W>,
+        id: SessionId,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<SessionReport, SessionError> {
+        let session = self.write().by_id.remove(&id).ok_or(SessionError::Over)?;
+        let report = session.report(&session.state());
+        end(now, locks, &session, effects);
+        Ok(report)
+    }
+
+    /// Ends all sessions, and opens no more.
+    pub(crate) fn close_all<W>(&self, now: Moment, locks: &Locks<W>, effects: &mut dyn Effects<W>) {
+        let mut open = self.write();
+        open.closed = true;
+        let ended = std::mem::take(&mut open.by_id);
+        drop(open);
+        // All of them first: what one gives back must not be granted to another that ends, too.
+        for session in ended.values() {
+            session.state().over = true;
+        }
+        for session in ended.values() {
+            end(now, locks, session, effects);
+        }
+    }
+
+    /// From now on nothing but releases is answered: every client learns at its next sign of life that
+    /// its session is over. Returns when the last of them that still holds something must know by its
+    /// own clock; only then may others enter.
+    pub(crate) fn begin_to_end(&self, now: Moment) -> Option<Moment> {
+        let mut open = self.write();
+        (open.closed, open.ending) = (true, true);
+        let holding = open.by_id.values().filter_map(|session| {
+            let state = session.state();
+            (!state.held.is_empty()).then(|| state.heard.after(session.ttl))
+        });
+        holding.max().filter(|&end| end > now)
+    }
+
+    /// Ends the session if nothing was heard of it for its TTL, or looks again later.
+    pub(crate) fn expire<W>(
+        &self,
+        now: Moment,
+        locks: &Locks<W>,
+        id: SessionId,
+        effects: &mut dyn Effects<W>,
+    ) {
+        let session = self.read().by_id.get(&id).cloned();
+        let Some(session) = session else { return };
+        let end_at = session.state().heard.after(session.ttl);
+        if now < end_at {
+            return effects.arm(Timer::Session(id), end_at.since(now));
+        }
+        if locks.has(Flaw::SessionNeverExpires) {
+            return;
+        }
+        effects.tell(Event::SessionExpired { owner: &session.owner });
+        self.write().by_id.remove(&id);
+        if locks.has(Flaw::ExpiredSessionHolds) {
+            session.state().held.clear();
+        }
+        end(now, locks, &session, effects);
+    }
+}
+
+impl Session {
+    fn report(&self, state: &State) -> SessionReport {
+        SessionReport {
+            owner: self.owner.clone(),
+            ttl: self.ttl,
+            held: state.listed(),
+            waiting: state.waits.keys().map(|claim| claim.lock.clone()).collect(),
+        }
+    }
+}
+
+impl State {
+    fn listed(&self) -> Vec<Held> {
+        let held = self.held.iter();
+        held.map(|(lock, holding)| Held { lock: lock.clone(), fence: holding.fence }).collect()
+    }
+
+    /// This acquire is over.
+    fn remember(&mut self, request: u64) {
+        if self.acquires_over.len() == MOST_OVER {
+            self.acquires_over.pop_front();
+        }
+        self.acquires_over.push_back(request);
+    }
+
+    fn forget(&mut self, claim: &Claim, serial: u64) -> Option<Wait> {
+        let mine = self.waits.get(claim).is_some_and(|wait| wait.serial == serial);
+        if mine { self.waits.remove(claim) } else { None }
+    }
+}
+
+fn is_held<W>(now: Moment, locks: &Locks<W>, held: &Held) -> bool {
+    locks.lock(&held.lock).is_ok_and(|lock| locks.is_held(now, &lock, held.fence))
+}
+
+fn give_back<W>(
+    now: Moment,
+    locks: &Locks<W>,
+    name: &str,
+    fence: Fence,
+    effects: &mut dyn Effects<W>,
+) -> bool {
+    let Ok(lock) = locks.lock(name) else { return false };
+    let was_held = locks.is_held(now, &lock, fence);
+    locks.release(now, &lock, fence, effects) && was_held
+}
+
+/// The session is out of the list already; nothing is granted to it once it is over.
+fn end<W>(now: Moment, locks: &Locks<W>, session: &Session, effects: &mut dyn Effects<W>) {
+    let mut state = session.state();
+    state.over = true;
+    let held = std::mem::take(&mut state.held);
+    let waits = std::mem::take(&mut state.waits);
+    drop(state);
+    for (claim, wait) in waits {
+        if let Some(ticket) = wait.ticket
+            && let Ok(lock) = locks.lock(&claim.lock)
+            && let Some(who) = locks.cancel(now, &lock, ticket, effects)
+        {
+            effects.refuse(who, NotServed::SessionOver);
+        }
+    }
+    for (name, holding) in held {
+        give_back(now, locks, &name, holding.fence, effects);
+    }
+}
+
+#[cfg(test)]
+mod tests;

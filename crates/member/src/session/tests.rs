@@ -1,0 +1,212 @@
+//! Sessions of one member, on virtual time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Begun, Claim, Held, SessionError, SessionId};
+use crate::clock::Moment;
+use crate::effects::{Effects, Event, Halt, NeedView, NotServed, Timer};
+use crate::plan::{Plan, Plans};
+use crate::report::LockStatus;
+use crate::view::View;
+use crate::wire::Envelope;
+use crate::{Fence, Limits, Lock, MemberCore, MemberId, Pace, Settings};
+
+/// What a member that is alone was made to do.
+#[derive(Default)]
+struct Done {
+    granted: Vec<(u32, Fence)>,
+    refused: Vec<(u32, NotServed)>,
+    armed: Vec<(Timer, Duration)>,
+    expired: usize,
+}
+
+impl Effects<u32> for Done {
+    fn send(&mut self, _: MemberId, _: &Envelope<'_>) -> u64 {
+        unreachable!("the member is alone")
+    }
+
+    fn grant(&mut self, waiter: u32, _: &Arc<Lock<u32>>, fence: Fence) {
+        self.granted.push((waiter, fence));
+    }
+
+    fn refuse(&mut self, waiter: u32, why: NotServed) {
+        self.refused.push((waiter, why));
+    }
+
+    fn arm(&mut self, timer: Timer, after: Duration) {
+        self.armed.push((timer, after));
+    }
+
+    fn answer(&mut self, _: MemberId, _: u64, _: &[LockStatus]) {}
+
+    fn tell(&mut self, event: Event<'_>) {
+        self.expired += usize::from(matches!(event, Event::SessionExpired { .. }));
+    }
+
+    fn need_view(&mut self, _: NeedView) {}
+
+    fn halt(&mut self, why: &Halt) {
+        panic!("{why}");
+    }
+}
+
+const TTL: Duration = Duration::from_secs(10);
+
+fn at(seconds: u64) -> Moment {
+    Moment::from_nanos(1 + seconds * 1_000_000_000)
+}
+
+fn id(number: u128) -> SessionId {
+    SessionId(number)
+}
+
+fn claim(request: u64) -> Claim {
+    Claim { lock: "a".to_string(), request: Some(request) }
+}
+
+/// A member that is alone, with the sessions 1 to 3.
+fn member() -> (MemberCore<u32>, Done) {
+    let settings = Settings {
+        plans: Plans::new(Plan::named("central").unwrap()),
+        handovers: 0,
+        pace: Pace::default(),
+        limits: Limits::default(),
+        flaw: None,
+    };
+    let view = Arc::new(View::of_addresses(1, vec!["127.0.0.1:1".to_string()]));
+    let core = MemberCore::new(MemberId::at(0), settings, view).unwrap();
+    let mut done = Done::default();
+    core.open(&mut done);
+    for number in 1..=3 {
+        core.open_session(at(0), id(number), TTL, format!("client {number}"), 3, &mut done)
+            .unwrap();
+    }
+    (core, done)
+}
+
+fn held(begun: Result<Begun, SessionError>) -> Held {
+    match begun {
+        Ok(Begun::Held(held)) => held,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn waits(begun: Result<Begun, SessionError>) -> super::Place {
+    match begun {
+        Ok(Begun::Waiting(place)) => place,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_silent_session_ends_and_what_it_held_goes_to_the_next() {
+    let (core, mut done) = member();
+    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    waits(core.session_acquire(at(1), id(2), claim(1), 2, &mut done));
+    core.keep_alive(at(8), id(2)).unwrap();
+    // Looked at when it was due at the latest, then when it is due indeed.
+    core.expire(at(9), &Timer::Session(id(1)), &mut done);
+    assert_eq!(done.armed.last(), Some(&(Timer::Session(id(1)), Duration::from_secs(1))));
+    core.expire(at(10), &Timer::Session(id(1)), &mut done);
+    let (who, fence) = done.granted[0];
+    assert!(who == 2 && fence > first.fence);
+    assert_eq!((done.expired, core.load().sessions), (1, 2));
+    assert_eq!(core.keep_alive(at(10), id(1)), Err(SessionError::Over));
+    let late = core.session_release(at(10), id(1), "a", first.fence, &mut done);
+    assert_eq!(late, Err(SessionError::Over));
+}
+
+#[test]
+fn the_ttl_binds_a_session_that_waits() {
+    let (core, mut done) = member();
+    held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    core.keep_alive(at(9), id(1)).unwrap();
+    core.expire(at(10), &Timer::Session(id(2)), &mut done);
+    assert_eq!(done.refused, [(2, NotServed::SessionOver)]);
+    assert_eq!(core.load().waiters, 0);
+}
+
+#[test]
+fn a_sign_that_comes_too_late_does_not_revive_a_session() {
+    let (core, mut done) = member();
+    held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    // Its timer has not rung yet.
+    assert_eq!(core.keep_alive(at(11), id(1)), Err(SessionError::Over));
+    core.expire(at(11), &Timer::Session(id(1)), &mut done);
+    assert_eq!(core.load().held_locks, 0);
+}
+
+#[test]
+fn the_same_acquire_again_keeps_its_place() {
+    let (core, mut done) = member();
+    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    let again = held(core.session_acquire(at(0), id(1), claim(1), 11, &mut done));
+    assert_eq!(first, again);
+    let lost = waits(core.session_acquire(at(1), id(2), claim(7), 2, &mut done));
+    waits(core.session_acquire(at(1), id(3), claim(1), 3, &mut done));
+    waits(core.session_acquire(at(2), id(2), claim(7), 22, &mut done));
+    assert_eq!(done.refused, [(2, NotServed::Replaced)]);
+    // The connection that was replaced ends only now.
+    core.leave_place(at(3), id(2), &lost, &mut done);
+    core.session_release(at(3), id(1), "a", first.fence, &mut done).unwrap();
+    assert_eq!(done.granted[0].0, 22, "it stands before the one that came later");
+}
+
+#[test]
+fn an_acquire_is_withdrawn_however_far_it_got() {
+    let (core, mut done) = member();
+    // Granted.
+    held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    assert_eq!(core.session_withdraw(at(0), id(1), "a", 1, &mut done), Ok(true));
+    // Waiting.
+    held(core.session_acquire(at(0), id(1), claim(2), 1, &mut done));
+    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    assert_eq!(core.session_withdraw(at(0), id(2), "a", 1, &mut done), Ok(false));
+    assert_eq!(done.refused, [(2, NotServed::Withdrawn)]);
+    // Yet to arrive.
+    assert_eq!(core.session_withdraw(at(0), id(3), "a", 5, &mut done), Ok(false));
+    let late = core.session_acquire(at(0), id(3), claim(5), 3, &mut done);
+    assert_eq!(late, Err(SessionError::Withdrawn("a".to_string())));
+    assert_eq!(core.load().waiters, 0);
+}
+
+#[test]
+fn another_acquire_of_the_same_session_waits_like_anybody() {
+    let (core, mut done) = member();
+    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    waits(core.session_acquire(at(0), id(1), claim(2), 2, &mut done));
+    core.session_release(at(1), id(1), "a", first.fence, &mut done).unwrap();
+    let (who, fence) = done.granted[0];
+    assert!(who == 2 && fence > first.fence);
+    let given = first.fence;
+    let lock = "a".to_string();
+    let stale = core.session_release(at(1), id(1), "a", given, &mut done);
+    assert_eq!(stale, Err(SessionError::OtherFence { lock, held: fence, given }));
+}
+
+#[test]
+fn a_leaving_member_answers_only_releases_until_clients_must_know() {
+    let (core, mut done) = member();
+    let first = held(core.session_acquire(at(2), id(1), claim(1), 1, &mut done));
+    assert_eq!(core.end_sessions(at(3)), Some(at(12)));
+    assert_eq!(core.keep_alive(at(3), id(1)), Err(SessionError::Over));
+    core.session_release(at(4), id(1), "a", first.fence, &mut done).unwrap();
+    assert_eq!(core.end_sessions(at(4)), None);
+    let opened = core.open_session(at(4), id(9), TTL, String::new(), 9, &mut done);
+    assert_eq!(opened, Err(SessionError::Closing(MemberId::at(0))));
+}
+
+#[test]
+fn closing_a_session_gives_back_and_calls_off() {
+    let (core, mut done) = member();
+    held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    let report = core.close_session(at(1), id(2), &mut done).unwrap();
+    assert_eq!((report.held.len(), report.waiting), (0, vec!["a".to_string()]));
+    assert_eq!(done.refused, [(2, NotServed::SessionOver)]);
+    core.close_sessions(at(1), &mut done);
+    let load = core.load();
+    assert_eq!((load.sessions, load.held_locks, load.waiters), (0, 0, 0));
+}

@@ -1,0 +1,108 @@
+//! What goes over the API, as the server and the client write and read it.
+
+use serde::{Deserialize, Serialize};
+use skeptron_member::report::LockStatus;
+pub(crate) use skeptron_member::session::{Held, SessionId};
+use skeptron_member::{Fence, MemberId};
+
+/// The longest name that an owner may give itself, in bytes.
+pub(crate) const MOST_OWNER_BYTES: usize = 200;
+
+/// `POST /v1/sessions`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenSession {
+    /// How long after its last sign of life the session ends.
+    pub(crate) ttl_ms: u64,
+    /// What its holder is called in listings.
+    #[serde(default)]
+    pub(crate) owner: String,
+}
+
+/// The answer to [`OpenSession`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SessionOpened {
+    pub(crate) session: SessionId,
+    pub(crate) ttl_ms: u64,
+}
+
+/// The answer to `POST /v1/sessions/{session}/keep-alive`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeptAlive {
+    pub(crate) ttl_ms: u64,
+    /// What the session held and the node has lost since.
+    pub(crate) lost: Vec<Held>,
+}
+
+/// The answer to `GET /v1/sessions/{session}`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SessionStatus {
+    pub(crate) session: SessionId,
+    pub(crate) owner: String,
+    pub(crate) ttl_ms: u64,
+    /// By name.
+    pub(crate) held: Vec<Held>,
+    /// The names of the locks it waits for, sorted.
+    pub(crate) waiting: Vec<String>,
+}
+
+/// `POST /v1/acquire`. The answer is [`Held`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Acquire {
+    pub(crate) session: SessionId,
+    pub(crate) lock: String,
+    /// None is for ever, 0 only if nobody has it.
+    #[serde(default)]
+    pub(crate) wait_ms: Option<u64>,
+    /// A number that the session gives to this acquire alone: with the same number it is the same
+    /// acquire tried again, with another one it waits until the first is released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) request: Option<u64>,
+}
+
+/// `POST /v1/release`: of the entry with that fence, or of whatever came of that acquire.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Release {
+    pub(crate) session: SessionId,
+    pub(crate) lock: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fence: Option<Fence>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) request: Option<u64>,
+}
+
+/// The answer to [`Release`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Released {
+    pub(crate) lock: String,
+    /// Whether anything was held.
+    pub(crate) released: bool,
+}
+
+/// The answer to `GET /v1/locks`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Listing {
+    pub(crate) locks: Vec<LockStatus>,
+    /// Members that did not answer in time.
+    pub(crate) silent: Vec<MemberId>,
+}
+
+/// The answer to `GET /health`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Health {
+    pub(crate) node: MemberId,
+    pub(crate) well: bool,
+}
+
+/// Why a request was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Problem {
+    /// For programs.
+    pub(crate) code: String,
+    /// What is wrong.
+    pub(crate) error: String,
+    /// What to do about it.
+    pub(crate) remedy: String,
+}

@@ -1,0 +1,82 @@
+//! Performs effects while the core decides; what must wait until it has decided is noted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use skeptron_member::clock::Moment;
+use skeptron_member::report::LockStatus;
+use skeptron_member::wire::Envelope;
+use skeptron_member::{Effects, Event, Fence, Halt, Lock, MemberId, NeedView, NotServed, Timer};
+
+use super::{Guard, Shell, Waiter};
+use crate::env;
+
+/// What the core wanted and could not be done while it was deciding.
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) sent: bool,
+    pub(super) met: bool,
+    pub(super) halted: Option<String>,
+    pub(super) needs_view: Option<String>,
+}
+
+pub(super) struct Performing<'a> {
+    pub(super) shell: &'a Arc<Shell>,
+    pub(super) now: Moment,
+    pub(super) done: Done,
+}
+
+impl Effects<Waiter> for Performing<'_> {
+    fn send(&mut self, to: MemberId, envelope: &Envelope<'_>) -> u64 {
+        self.done.sent = true;
+        self.shell.post.send(to, envelope)
+    }
+
+    fn grant(&mut self, waiter: Waiter, lock: &Arc<Lock<Waiter>>, fence: Fence) {
+        match waiter {
+            Waiter::Local(reply) => {
+                let guard = Guard::new(Arc::clone(self.shell), Arc::clone(lock), fence);
+                // A waiter leaves the queue before it goes, so it is there to take the guard.
+                if let Err(Ok(unwanted)) = reply.send(Ok(guard)) {
+                    unwanted.forget();
+                }
+            }
+            // Its session holds it, whether or not somebody still listens.
+            Waiter::Session(reply) => drop(reply.send(Ok(fence))),
+        }
+    }
+
+    fn refuse(&mut self, waiter: Waiter, why: NotServed) {
+        match waiter {
+            Waiter::Local(reply) => drop(reply.send(Err(why))),
+            Waiter::Session(reply) => drop(reply.send(Err(why))),
+        }
+    }
+
+    fn arm(&mut self, timer: Timer, after: Duration) {
+        let shell = Arc::downgrade(self.shell);
+        self.shell.runtime.spawn(async move {
+            env::sleep(after).await;
+            if let Some(shell) = shell.upgrade() {
+                shell.perform(|core, now, effects| core.expire(now, &timer, effects));
+            }
+        });
+    }
+
+    fn answer(&mut self, from: MemberId, query: u64, locks: &[LockStatus]) {
+        self.shell.queries.answer(from, query, locks);
+    }
+
+    fn tell(&mut self, event: Event<'_>) {
+        self.done.met |= matches!(event, Event::Met { .. });
+        self.shell.observe(self.now, event);
+    }
+
+    fn need_view(&mut self, why: NeedView) {
+        self.done.needs_view = Some(why.to_string());
+    }
+
+    fn halt(&mut self, why: &Halt) {
+        self.done.halted = Some(why.to_string());
+    }
+}

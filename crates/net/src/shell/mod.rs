@@ -1,0 +1,270 @@
+//! Performs what the member core decides: the only place where the core meets links, channels, timers
+//! and observers. A step runs in the thread that brought its cause.
+
+mod effects;
+mod guard;
+mod observe;
+mod query;
+mod wait;
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use skeptron_member::clock::Moment;
+use skeptron_member::wire::Envelope;
+use skeptron_member::{Effects, Fence, Halt, Lock, MemberCore, MemberId, NotServed};
+use tokio::sync::{Notify, oneshot};
+
+use crate::env;
+use crate::link::{Inbox, Post};
+use crate::observe::{Observer, What};
+use crate::view::{Lease, ViewService};
+use effects::{Done, Performing};
+pub use guard::Guard;
+use observe::{Counters, counters};
+use query::Queries;
+pub(crate) use wait::{Asked, SessionAcquire, SessionWait};
+
+/// A member core and what performs its effects.
+pub(crate) struct Shell {
+    core: MemberCore<Waiter>,
+    post: Arc<dyn Post>,
+    service: Arc<dyn ViewService>,
+    pub(crate) observer: Arc<Observer>,
+    inbox: Arc<dyn Inbox>,
+    /// By plan.
+    counters: Vec<Counters>,
+    queries: Queries,
+    /// Timers run here.
+    runtime: tokio::runtime::Handle,
+    /// Wakes whoever waits for the core's state to change: members have met, or everything is lost.
+    changed: Notify,
+}
+
+/// Whoever waits for a lock.
+pub(crate) enum Waiter {
+    /// A program in this process.
+    Local(oneshot::Sender<Result<Guard, NotServed>>),
+    /// A request of a session, which holds the lock itself.
+    Session(oneshot::Sender<Result<Fence, NotServed>>),
+}
+
+impl std::fmt::Debug for Shell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shell").field("member", &self.core.id()).finish_non_exhaustive()
+    }
+}
+
+impl Shell {
+    /// How often somebody who waits for a count to fall looks again.
+    const LOOK: Duration = Duration::from_millis(5);
+
+    /// The shell of `core`, which sends through `post`. To be called inside a tokio runtime.
+    pub(crate) fn new(
+        core: MemberCore<Waiter>,
+        service: Arc<dyn ViewService>,
+        post: Arc<dyn Post>,
+        observer: Arc<Observer>,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|shell| Shell {
+            counters: counters(&core.settings().plans, &observer),
+            core,
+            post,
+            service,
+            observer,
+            inbox: Arc::new(Reception(shell.clone())),
+            queries: Queries::default(),
+            runtime: tokio::runtime::Handle::current(),
+            changed: Notify::new(),
+        })
+    }
+
+    /// Where links hand up what has arrived; it does not keep the shell alive.
+    pub(crate) fn inbox(&self) -> &Arc<dyn Inbox> {
+        &self.inbox
+    }
+
+    /// The core, for questions that have no effects.
+    pub(crate) fn core(&self) -> &MemberCore<Waiter> {
+        &self.core
+    }
+
+    /// Announces the member, and follows views and lease as long as it lives.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        set_view: impl Fn(&Arc<crate::view::View>) + Send + 'static,
+    ) {
+        self.perform(|core, _, effects| core.open(effects));
+        let shell = Arc::downgrade(self);
+        let (mut views, mut leases) = (self.service.views(), self.service.lease());
+        // The first word on both has not been seen by anybody.
+        views.mark_changed();
+        leases.mark_changed();
+        self.runtime.spawn(async move {
+            let mut ends = Moment::NEVER;
+            loop {
+                tokio::select! {
+                    changed = views.changed() => {
+                        let Some(shell) = shell.upgrade() else { return };
+                        if changed.is_err() {
+                            return;
+                        }
+                        let view = views.borrow_and_update().clone();
+                        set_view(&view);
+                        shell.perform(|core, now, effects| core.install(now, view, effects));
+                    }
+                    changed = leases.changed() => {
+                        let Some(shell) = shell.upgrade() else { return };
+                        let lease = if changed.is_ok() { *leases.borrow_and_update() } else { Lease::Over };
+                        shell.perform(|core, now, effects| core.renew(now, lease, effects));
+                        if lease == Lease::Over {
+                            return;
+                        }
+                        ends = shell.core.lease();
+                    }
+                    () = env::sleep_until(ends) => {
+                        let Some(shell) = shell.upgrade() else { return };
+                        return shell.perform(|core, now, effects| core.renew(now, Lease::Over, effects));
+                    }
+                }
+            }
+        });
+    }
+
+    /// Lets the core decide something, and performs it.
+    fn perform<T>(
+        self: &Arc<Self>,
+        decide: impl FnOnce(&MemberCore<Waiter>, Moment, &mut dyn Effects<Waiter>) -> T,
+    ) -> T {
+        let (result, done) = self.decide(decide);
+        if done.sent {
+            self.post.flush();
+        }
+        self.settle(done);
+        result
+    }
+
+    /// Lets the core decide something; what it sends is queued, but not flushed.
+    fn decide<T>(
+        self: &Arc<Self>,
+        decide: impl FnOnce(&MemberCore<Waiter>, Moment, &mut dyn Effects<Waiter>) -> T,
+    ) -> (T, Done) {
+        let now = env::now();
+        let mut performing = Performing { shell: self, now, done: Done::default() };
+        let result = decide(&self.core, now, &mut performing);
+        (result, performing.done)
+    }
+
+    /// What could not be done while the core was deciding.
+    fn settle(self: &Arc<Self>, done: Done) {
+        if let Some(why) = done.halted {
+            tracing::error!(member = %self.core.id(), why, "this member cannot go on; its locks are lost");
+            self.observer.tell(|| What::Halted { why: why.clone() });
+            self.perform(|core, now, effects| core.lose_all(now, effects));
+            self.changed.notify_waiters();
+            self.service.ask_for_view(&why);
+        }
+        if let Some(why) = done.needs_view {
+            self.service.ask_for_view(&why);
+        }
+        if done.met {
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// The holder lets go. Whether it held it still.
+    pub(crate) fn release(self: &Arc<Self>, lock: &Arc<Lock<Waiter>>, fence: Fence) -> bool {
+        self.perform(|core, now, effects| core.release(now, lock, fence, effects))
+    }
+
+    /// Whether an entry of this member still is one.
+    pub(crate) fn is_held(&self, lock: &Lock<Waiter>, fence: Fence) -> bool {
+        self.core.is_held(env::now(), lock, fence)
+    }
+
+    /// Waits until everything held here is lost.
+    pub(crate) async fn lost(&self) {
+        self.until(|core| core.lease() == Moment::default() || core.halted().is_some()).await;
+    }
+
+    /// Waits until all members have met in the present view.
+    pub(crate) async fn met(&self) {
+        self.until(|core| core.missing().is_empty()).await;
+    }
+
+    async fn until(&self, holds: impl Fn(&MemberCore<Waiter>) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            // From here on no change is missed, so looking comes second.
+            changed.as_mut().enable();
+            if holds(&self.core) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Takes no more requests; whoever waits is told.
+    pub(crate) fn leave(self: &Arc<Self>) {
+        self.perform(|core, now, effects| core.leave(now, effects));
+    }
+
+    /// Waits until nothing is held here, but no longer than that.
+    pub(crate) async fn idle_within(&self, grace: Duration) {
+        let deadline = env::now().after(grace);
+        while self.core.load().held_locks > 0 && env::now() < deadline {
+            env::sleep(Self::LOOK).await;
+        }
+    }
+
+    /// What is still held is lost.
+    pub(crate) fn lose_all(self: &Arc<Self>) {
+        self.perform(|core, now, effects| core.lose_all(now, effects));
+        self.changed.notify_waiters();
+    }
+
+    /// Asks a neighbour to fetch each token that rests here, and waits until they are gone, but no
+    /// longer than that.
+    pub(crate) async fn pass_tokens_on(self: &Arc<Self>, patience: Duration) {
+        let Some(neighbour) = self.neighbour() else { return };
+        let mut resting = self.core.resting();
+        self.perform(|core, _, effects| core.offer(neighbour, &resting, effects));
+        let deadline = env::now().after(patience);
+        while !resting.is_empty() && env::now() < deadline {
+            env::sleep(Self::LOOK).await;
+            resting.retain(|lock| self.core.rests_here(lock));
+        }
+    }
+
+    /// The next member that is connected.
+    fn neighbour(&self) -> Option<MemberId> {
+        let me = self.core.id();
+        let view = self.core.view();
+        let (before, after): (Vec<_>, Vec<_>) =
+            view.ids().filter(|&id| id != me).partition(|&id| id < me);
+        after.into_iter().chain(before).find(|&id| self.post.is_up(id))
+    }
+}
+
+/// What the links hand up goes to the shell while there is one.
+struct Reception(Weak<Shell>);
+
+impl Inbox for Reception {
+    fn receive(&self, from: MemberId, sequence: u64, envelope: &Envelope<'_>) {
+        let Some(shell) = self.0.upgrade() else { return };
+        // The link flushes when it has handed up all that it read.
+        let ((), done) = shell.decide(|core, now, effects| {
+            core.receive(now, from, sequence, envelope, effects);
+        });
+        shell.settle(done);
+    }
+
+    fn cannot_go_on(&self, why: String) {
+        let Some(shell) = self.0.upgrade() else { return };
+        shell.perform(|core, _, effects| core.stop(Halt::Unsendable(why), effects));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! What the core tells, as metrics, logs and events.
+
+use prometheus_client::metrics::counter::Counter;
+use skeptron_core::Message as _;
+use skeptron_core::mutex::{self, Mutex, Visitor};
+use skeptron_member::Event;
+use skeptron_member::clock::Moment;
+use skeptron_member::plan::{Plan, Plans};
+use skeptron_member::report::MessageCount;
+
+use super::Shell;
+use crate::observe::{MessageLabels, Observer, What};
+
+/// The messages of one algorithm, by kind.
+pub(super) struct Counters {
+    algorithm: &'static str,
+    kinds: &'static [&'static str],
+    sent: Vec<Counter>,
+    received: Vec<Counter>,
+}
+
+impl Shell {
+    /// The messages of each algorithm here, by kind.
+    pub(crate) fn messages(&self) -> Vec<MessageCount> {
+        let mut counted: Vec<MessageCount> = Vec::new();
+        for Counters { algorithm, kinds, sent, received } in &self.counters {
+            // Two plans may have one algorithm, and with it one set of counters.
+            if counted.iter().any(|count| count.algorithm == *algorithm) {
+                continue;
+            }
+            counted.extend(kinds.iter().enumerate().map(|(kind, message)| MessageCount {
+                algorithm: (*algorithm).to_string(),
+                message: (*message).to_string(),
+                sent: sent[kind].get(),
+                received: received[kind].get(),
+            }));
+        }
+        counted
+    }
+
+    pub(super) fn observe(&self, now: Moment, event: Event<'_>) {
+        let observer = &self.observer;
+        match event {
+            Event::Entered { waited, .. } => {
+                observer.acquire_seconds.observe(waited.as_secs_f64());
+                observer.entries.inc();
+            }
+            Event::HandedOver => {
+                observer.handovers.inc();
+            }
+            Event::Released { held, .. } => observer.hold_seconds.observe(held.as_secs_f64()),
+            Event::Sent { plan, kind, .. } => {
+                self.counters[plan].sent[kind].inc();
+            }
+            Event::Received { plan, kind, .. } => {
+                self.counters[plan].received[kind].inc();
+            }
+            Event::Refused { lock, from, why } => {
+                observer.refused.inc();
+                tracing::warn!(lock, %from, why, "message rejected");
+            }
+            Event::Stale { .. } => {
+                observer.dropped.inc();
+            }
+            Event::SessionExpired { owner } => {
+                observer.expired_sessions.inc();
+                tracing::info!(owner, "session expired");
+            }
+            Event::View { epoch, kept } => tracing::info!(epoch, kept, "view installed"),
+            Event::Met { epoch } => tracing::info!(epoch, "all members have met in this view"),
+            Event::Lost { lock, fence } => tracing::warn!(lock, fence = ?fence, "lock lost"),
+            Event::Requested { .. } | Event::Withdrawn { .. } | Event::Stepped { .. } => {}
+        }
+        if observer.is_heard()
+            && let Some(what) = what(event)
+        {
+            observer.tell_at(now, what);
+        }
+    }
+}
+
+/// The event as observers are told.
+fn what(event: Event<'_>) -> Option<What> {
+    let lock = |lock: &str| lock.to_string();
+    Some(match event {
+        Event::Requested { lock: name } => What::Requested { lock: lock(name) },
+        Event::Entered { lock: name, fence, .. } => What::Entered { lock: lock(name), fence },
+        Event::Released { lock: name, fence, .. } => What::Released { lock: lock(name), fence },
+        Event::Withdrawn { lock: name } => What::Withdrawn { lock: lock(name) },
+        Event::Lost { lock: name, fence } => What::Lost { lock: lock(name), fence },
+        Event::Sent { lock: name, message, to, sequence, .. } => {
+            What::Sent { lock: lock(name), to, sequence, message: message.to_string() }
+        }
+        Event::Received { lock: name, message, from, sequence, .. } => {
+            What::Received { lock: lock(name), from, sequence, message: message.to_string() }
+        }
+        Event::View { epoch, kept } => What::View { epoch, kept },
+        Event::Met { epoch } => What::Met { epoch },
+        Event::HandedOver
+        | Event::Stepped { .. }
+        | Event::Refused { .. }
+        | Event::Stale { .. }
+        | Event::SessionExpired { .. } => return None,
+    })
+}
+
+pub(super) fn counters(plans: &Plans, observer: &Observer) -> Vec<Counters> {
+    struct Kinds;
+    impl Visitor for Kinds {
+        type Output = &'static [&'static str];
+
+        fn visit<P: Mutex>(self) -> Self::Output {
+            P::Message::KINDS
+        }
+    }
+    let plan = |plan: &Plan| {
+        let (algorithm, kinds) = (plan.info().name, mutex::dispatch(plan.info(), Kinds));
+        let counters = |family: &prometheus_client::metrics::family::Family<_, Counter>| {
+            let counter =
+                |&message| family.get_or_create_owned(&MessageLabels { algorithm, message });
+            kinds.iter().map(counter).collect()
+        };
+        let (sent, received) = (counters(&observer.sent), counters(&observer.received));
+        Counters { algorithm, kinds, sent, received }
+    };
+    plans.all().map(plan).collect()
+}

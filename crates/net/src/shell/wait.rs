@@ -1,0 +1,206 @@
+//! Acquiring at a node: for programs in this process, and for sessions of its clients.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use skeptron_member::session::{Begun, Claim, Held, Place, SessionError, SessionId, SessionReport};
+use skeptron_member::{Acquired, Fence, Lock, LockError, NotServed};
+use tokio::sync::oneshot;
+
+use super::{Guard, Shell, Waiter};
+use crate::env;
+
+impl Shell {
+    /// Somebody in this process wants the lock.
+    pub(crate) fn ask(self: &Arc<Self>, name: &str, owner: &str) -> Result<Asked, LockError> {
+        let lock = self.core.lock(name)?;
+        let mut receiver = None;
+        let who = || {
+            let (sender, waits) = oneshot::channel();
+            receiver = Some(waits);
+            Waiter::Local(sender)
+        };
+        let acquired =
+            self.perform(|core, now, effects| core.acquire(now, &lock, owner, who, effects))?;
+        Ok(match (acquired, receiver) {
+            (Acquired::Waiting(ticket), Some(receiver)) => Asked::Waiting(Wait {
+                shell: Arc::clone(self),
+                lock,
+                ticket,
+                receiver,
+                done: false,
+            }),
+            (Acquired::Granted(fence), _) => {
+                Asked::Granted(Guard::new(Arc::clone(self), lock, fence))
+            }
+            (Acquired::Waiting(_), None) => unreachable!("whoever waits has been made"),
+        })
+    }
+
+    /// Opens a session.
+    pub(crate) fn open_session(
+        self: &Arc<Self>,
+        id: SessionId,
+        ttl: Duration,
+        owner: String,
+        most: usize,
+    ) -> Result<(), SessionError> {
+        self.perform(|core, now, effects| core.open_session(now, id, ttl, owner, most, effects))
+    }
+
+    /// A session wants a lock.
+    pub(crate) fn session_acquire(
+        self: &Arc<Self>,
+        id: SessionId,
+        claim: Claim,
+    ) -> Result<SessionAcquire, SessionError> {
+        let (sender, receiver) = oneshot::channel();
+        let who = Waiter::Session(sender);
+        let name = claim.lock.clone();
+        let begun =
+            self.perform(|core, now, effects| core.session_acquire(now, id, claim, who, effects))?;
+        Ok(match begun {
+            Begun::Held(held) => SessionAcquire::Held(held),
+            Begun::Waiting(place) => SessionAcquire::Waiting(SessionWait {
+                shell: Arc::clone(self),
+                session: id,
+                name,
+                place,
+                receiver,
+            }),
+        })
+    }
+
+    /// A session gives something back: the entry with that fence.
+    pub(crate) fn session_release(
+        self: &Arc<Self>,
+        id: SessionId,
+        lock: &str,
+        fence: Fence,
+    ) -> Result<(), SessionError> {
+        self.perform(|core, now, effects| core.session_release(now, id, lock, fence, effects))
+    }
+
+    /// A session undoes an acquire. Whether anything was held.
+    pub(crate) fn session_withdraw(
+        self: &Arc<Self>,
+        id: SessionId,
+        lock: &str,
+        request: u64,
+    ) -> Result<bool, SessionError> {
+        self.perform(|core, now, effects| core.session_withdraw(now, id, lock, request, effects))
+    }
+
+    /// Ends a session. Returns what it held and waited for.
+    pub(crate) fn close_session(
+        self: &Arc<Self>,
+        id: SessionId,
+    ) -> Result<SessionReport, SessionError> {
+        self.perform(|core, now, effects| core.close_session(now, id, effects))
+    }
+
+    /// Ends all sessions, and opens no more.
+    pub(crate) fn close_sessions(self: &Arc<Self>) {
+        self.perform(|core, now, effects| core.close_sessions(now, effects));
+    }
+
+    /// Lets sessions only release from now on, and waits until each has given back what it held or
+    /// counts as over by its client's own clock: only then may others enter.
+    pub(crate) async fn drain_sessions(&self) {
+        while self.core.end_sessions(env::now()).is_some() {
+            env::sleep(Self::LOOK).await;
+        }
+    }
+}
+
+/// What came of asking for a lock.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// It is yours.
+    Granted(Guard),
+    /// It will be.
+    Waiting(Wait),
+}
+
+/// Waits for a grant. Dropped, it leaves the queue; a grant that came meanwhile is released.
+#[derive(Debug)]
+pub(crate) struct Wait {
+    shell: Arc<Shell>,
+    lock: Arc<Lock<Waiter>>,
+    ticket: u64,
+    receiver: oneshot::Receiver<Result<Guard, NotServed>>,
+    done: bool,
+}
+
+impl Future for Wait {
+    type Output = Result<Guard, LockError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let granted = ready!(Pin::new(&mut self.receiver).poll(context));
+        self.done = true;
+        let member = self.shell.core.id();
+        Poll::Ready(match granted {
+            Ok(Ok(guard)) => Ok(guard),
+            _ => Err(match self.shell.core.halted() {
+                Some(why) => LockError::Halted { member, why: why.clone() },
+                None => LockError::Leaving(member),
+            }),
+        })
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        if !self.done {
+            // The receiver is still there: whatever was granted before this is dropped with it.
+            let (lock, ticket) = (&self.lock, self.ticket);
+            self.shell.perform(|core, now, effects| core.cancel(now, lock, ticket, effects));
+        }
+    }
+}
+
+/// How an acquire of a session begins.
+pub(crate) enum SessionAcquire {
+    /// The session holds it.
+    Held(Held),
+    /// It waits.
+    Waiting(SessionWait),
+}
+
+/// The wait of a session's request, left when dropped: with its connection, an acquire ends.
+pub(crate) struct SessionWait {
+    shell: Arc<Shell>,
+    session: SessionId,
+    name: String,
+    place: Place,
+    receiver: oneshot::Receiver<Result<Fence, NotServed>>,
+}
+
+impl SessionWait {
+    /// Waits until the session holds the lock, or is not served.
+    pub(crate) async fn granted(&mut self) -> Result<Held, NotServed> {
+        let granted = (&mut self.receiver).await.unwrap_or(Err(NotServed::SessionOver));
+        granted.map(|fence| Held { lock: self.name.clone(), fence })
+    }
+
+    /// Stops waiting; the lock may have been granted a moment before.
+    pub(crate) fn give_up(mut self) -> Option<Result<Held, NotServed>> {
+        self.leave();
+        let granted = self.receiver.try_recv().ok()?;
+        Some(granted.map(|fence| Held { lock: self.name.clone(), fence }))
+    }
+
+    fn leave(&self) {
+        let (id, place) = (self.session, &self.place);
+        self.shell.perform(|core, now, effects| core.leave_place(now, id, place, effects));
+    }
+}
+
+impl Drop for SessionWait {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
