@@ -27,6 +27,7 @@ mod reach;
 mod runtime;
 pub mod sim;
 mod status;
+mod storm;
 pub(crate) mod structure;
 pub mod system;
 pub(crate) mod table;
@@ -50,6 +51,7 @@ mod up;
   skeptron sim bully -n 5 --crash 5@0             the leader is down: elect another
   skeptron compare --elections                    best, average and worst case of each
   skeptron check ricart-agrawala -n 3             explore everything that 3 nodes can do
+  skeptron storm --seeds 1..1000                  whole members in a simulated world of faults
   skeptron quorum best -n 13                      which quorums for 13 nodes?
 
 Exit codes: 0 fine, 1 a property was violated or a claim missed, 2 bad input,
@@ -85,6 +87,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Explore every interleaving of a small system and judge each
     Check(Box<check::CheckArgs>),
+    /// Run whole members in a simulated world of faults and judge them
+    Storm(storm::StormArgs),
     /// Build, check and analyse a quorum system
     Quorum(Box<quorum::QuorumArgs>),
     /// Judge an information structure, or search the best one for given request rates
@@ -181,6 +185,7 @@ impl Cli {
             Command::Sim(args) => args.run(&mut out),
             Command::Compare(args) => args.run(&mut out),
             Command::Check(args) => args.run(&mut out),
+            Command::Storm(args) => args.run(&mut out),
             Command::Quorum(args) => args.run(&mut out),
             Command::Structure(args) => args.run(&mut out),
             Command::Bench(args) => args.run(&mut out),

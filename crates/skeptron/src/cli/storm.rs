@@ -1,0 +1,293 @@
+//! `skeptron storm`.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
+use indicatif::ParallelProgressIterator as _;
+use rayon::prelude::*;
+use skeptron_core::catalogue;
+use skeptron_member::Flaw;
+use skeptron_world::{Faults, Options, Outcome, Survived, Violation};
+
+use super::sim::{parse_seeds, progress_bar, quoted};
+use super::table::{counted_in_thousands, table};
+use super::{Verdict, names, traces};
+
+/// More of anything than a run gets through in reasonable time.
+const MOST_MEMBERS: usize = 100;
+const MOST_CLIENTS: usize = 1000;
+const MOST_THREADS: usize = 1024;
+
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  skeptron storm --seeds 1..1000                          what a fixed membership survives
+  skeptron storm --seeds 1..1000 --algorithm maekawa -n 5
+  skeptron storm --seeds 1..1000 --faults fixed,views     and view changes
+  skeptron storm --seeds 1..1000 --faults all             and crashes, with leases
+  skeptron storm --seeds 1..50 --flaw keepers-ignored --faults fixed,views --trace bad.jsonl
+  skeptron sim --replay bad.jsonl                         what that lock's algorithm did
+
+Whole members with their links, sessions and clients run in a simulated world; a seed determines
+everything. While faults last, nobody may hold what somebody else believes to hold, and fences must
+rise; once they end, everybody must be served and nothing may be left behind.
+
+Exit codes: 0 everything holds, 1 a seed failed, 2 bad input.")]
+/// Options of `skeptron storm`.
+pub(crate) struct StormArgs {
+    /// Which seeds, as in 1..500 (both ends count)
+    #[arg(long, value_name = "FROM..TO", default_value = "1..100")]
+    pub seeds: String,
+    /// How many members
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 3)]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
+    pub members: usize,
+    /// How many clients they have together
+    #[arg(long, value_name = "C", default_value_t = 4)]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
+    pub clients: usize,
+    /// How often each client enters
+    #[arg(long, value_name = "E", default_value_t = 200)]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<u32>)]
+    pub entries: u32,
+    /// Which algorithm guards the locks: a name, or all sound ones
+    #[arg(long, value_name = "NAME|all", default_value = "all")]
+    pub algorithm: String,
+    /// What goes wrong: loss, duplication, reordering, resets, pauses, partitions, slow, drift, views,
+    /// crashes, interleaving; `fixed` is all but views and crashes, `all` and `none` are as they say
+    #[arg(long, value_name = "LIST", default_value = "fixed")]
+    pub faults: String,
+    /// Leave out one rule of the member core, to see that it is noticed
+    #[arg(long, value_name = "NAME")]
+    pub flaw: Option<String>,
+    /// On how many threads [default: one per core]
+    #[arg(long, value_name = "K")]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
+    pub threads: Option<usize>,
+
+    /// Write what the algorithm of one lock did in the first seed that failed, or else in the first
+    /// one; the extension decides as for `skeptron sim`; may be given several times
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub trace: Vec<PathBuf>,
+    /// As JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// All runs together.
+#[derive(Clone, Debug, Default)]
+struct Total {
+    runs: u64,
+    failed: u64,
+    entries: u64,
+    events: u64,
+    virtual_nanos: u64,
+    /// Of all runs, in whatever order they were made.
+    hash: u64,
+    survived: Survived,
+    /// The first that failed, with the place of its algorithm.
+    first: Option<(usize, Violation)>,
+}
+
+impl Total {
+    fn of(algorithm: usize, outcome: Outcome) -> Self {
+        let Outcome { events, entries, virtual_nanos, hash, survived, violation, .. } = outcome;
+        let failed = u64::from(violation.is_some());
+        let first = violation.map(|violation| (algorithm, violation));
+        Total { runs: 1, failed, entries, events, virtual_nanos, hash, survived, first }
+    }
+
+    fn and(mut self, other: Total) -> Self {
+        self.runs += other.runs;
+        self.failed += other.failed;
+        self.entries += other.entries;
+        self.events += other.events;
+        self.virtual_nanos += other.virtual_nanos;
+        self.hash = self.hash.wrapping_add(other.hash);
+        self.survived.add(&other.survived);
+        let place = |first: &(usize, Violation)| (first.0, first.1.seed);
+        self.first = match (self.first, other.first) {
+            (Some(mine), Some(theirs)) => {
+                Some(if place(&mine) <= place(&theirs) { mine } else { theirs })
+            }
+            (mine, theirs) => mine.or(theirs),
+        };
+        self
+    }
+}
+
+impl StormArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Verdict> {
+        let seeds = parse_seeds(&self.seeds)?;
+        let questions = self.questions()?;
+        let threads = self.threads()?;
+        let files = traces::create(&self.trace)?;
+
+        let runs: Vec<(usize, u64)> = (0..questions.len())
+            .flat_map(|place| seeds.clone().map(move |seed| (place, seed)))
+            .collect();
+        let progress = progress_bar(runs.len() as u64);
+        let begin = Instant::now();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let total = pool.install(|| {
+            let total = |&(place, seed): &(usize, u64)| {
+                Total::of(place, skeptron_world::run(&questions[place], seed))
+            };
+            let runs = runs.par_iter().progress_with(progress.clone()).map(total);
+            runs.reduce(Total::default, Total::and)
+        });
+        progress.finish_and_clear();
+        let took = begin.elapsed();
+
+        let (place, seed) = match &total.first {
+            Some((place, violation)) => (*place, violation.seed),
+            None => (0, *seeds.start()),
+        };
+        let command = self.command(&questions[place].algorithm, seed);
+        if !files.is_empty() {
+            let recorded = Some(command.clone());
+            match skeptron_world::run_recorded(&questions[place], seed, recorded).1 {
+                Some(trace) => traces::write(&trace, files)?,
+                None => {
+                    traces::discard(files)?;
+                    bail!(
+                        "--trace: the flaw of seed {seed} leaves no trace that could be replayed"
+                    );
+                }
+            }
+        }
+        let print = if self.json { Self::write_json } else { Self::write_table };
+        print(self, &total, (threads, took), &command, out)?;
+        Ok(if total.failed == 0 { Verdict::Fine } else { Verdict::Violated })
+    }
+
+    /// What is run, once for each algorithm.
+    fn questions(&self) -> Result<Vec<Options>> {
+        let within = |what: &str, number: usize, most: usize| -> Result<()> {
+            ensure!(
+                (1..=most).contains(&number),
+                "--{what} is {number}; from 1 to {most} are possible"
+            );
+            Ok(())
+        };
+        within("members", self.members, MOST_MEMBERS)?;
+        within("clients", self.clients, MOST_CLIENTS)?;
+        let faults: Faults = match self.faults.parse() {
+            Ok(faults) => faults,
+            Err(why) => bail!("--faults is `{}`; {why}", self.faults),
+        };
+        let flaw: Option<Flaw> = match self.flaw.as_deref().map(str::parse).transpose() {
+            Ok(flaw) => flaw,
+            Err(why) => bail!("--flaw: {why}"),
+        };
+        let algorithms: Vec<&str> = match self.algorithm.as_str() {
+            "all" => catalogue::sound().map(|info| info.name).collect(),
+            name => vec![names::mutex(name)?.name],
+        };
+        let question = |algorithm: &str| {
+            let options = Options {
+                members: self.members,
+                clients: self.clients,
+                entries: self.entries,
+                algorithm: algorithm.to_string(),
+                faults,
+                flaw,
+            };
+            options.check().with_context(|| format!("{algorithm} on {} members", self.members))?;
+            Ok(options)
+        };
+        algorithms.into_iter().map(question).collect()
+    }
+
+    fn threads(&self) -> Result<usize> {
+        let threads = self.threads.unwrap_or_else(rayon::current_num_threads);
+        ensure!(
+            (1..=MOST_THREADS).contains(&threads),
+            "--threads is {threads}; from 1 to {MOST_THREADS} are possible"
+        );
+        Ok(threads)
+    }
+
+    /// What makes one of the runs again.
+    fn command(&self, algorithm: &str, seed: u64) -> String {
+        let mut command = format!("skeptron storm --seeds {seed}..{seed} --algorithm {algorithm}");
+        let usual = Options::default();
+        if self.members != usual.members {
+            command += &format!(" --members {}", self.members);
+        }
+        if self.clients != usual.clients {
+            command += &format!(" --clients {}", self.clients);
+        }
+        if self.entries != usual.entries {
+            command += &format!(" --entries {}", self.entries);
+        }
+        if self.faults != "fixed" {
+            command += &format!(" --faults {}", quoted(&self.faults));
+        }
+        if let Some(flaw) = &self.flaw {
+            command += &format!(" --flaw {}", quoted(flaw));
+        }
+        command
+    }
+
+    fn write_table(
+        &self,
+        total: &Total,
+        (threads, took): (usize, Duration),
+        command: &str,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        let seconds = took.as_secs_f64().max(1e-9);
+        let a_second = total.runs as f64 / seconds;
+        writeln!(
+            out,
+            "{} · {} members · {} clients · {} in {seconds:.1} s on {threads} threads: {a_second:.1} \
+             seeds/s, {:.0} an hour and core",
+            self.algorithm,
+            self.members,
+            self.clients,
+            counted_in_thousands(total.runs, "seed"),
+            a_second * 3600.0 / threads as f64,
+        )?;
+        let mut rows = table(["survived", "times"]);
+        rows.add_row(["entries".to_string(), total.entries.to_string()]);
+        for (what, times) in total.survived.listed().into_iter().filter(|(_, times)| *times > 0) {
+            rows.add_row([what.to_string(), times.to_string()]);
+        }
+        writeln!(out, "{rows}")?;
+        let hours = total.virtual_nanos as f64 / 3.6e12;
+        let (events, hash) = (total.events, total.hash);
+        writeln!(out, "{events} events in {hours:.2} simulated hours, hash {hash:016x}")?;
+        writeln!(out, "{} of {} seeds failed", total.failed, total.runs)?;
+        if let Some((_, violation)) = &total.first {
+            writeln!(out, "{violation}")?;
+            writeln!(out, "again: {command}")?;
+        }
+        Ok(())
+    }
+
+    fn write_json(
+        &self,
+        total: &Total,
+        (threads, took): (usize, Duration),
+        command: &str,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        let seconds = took.as_secs_f64().max(1e-9);
+        let first = total.first.as_ref().map(
+            |(_, violation)| serde_json::json!({ "violation": violation, "command": command }),
+        );
+        let report = serde_json::json!({
+            "algorithm": self.algorithm, "members": self.members, "clients": self.clients,
+            "runs": total.runs, "failed": total.failed, "first_failure": first,
+            "hash": format!("{:016x}", total.hash),
+            "entries": total.entries, "events": total.events, "survived": total.survived,
+            "virtual_seconds": total.virtual_nanos as f64 / 1e9, "seconds": seconds,
+            "threads": threads, "seeds_per_second": total.runs as f64 / seconds,
+            "seeds_per_hour_and_core": total.runs as f64 / seconds * 3600.0 / threads as f64,
+        });
+        Ok(writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?)
+    }
+}

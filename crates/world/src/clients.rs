@@ -1,0 +1,333 @@
+//! Clients: what they want next, and those that live inside their member's process.
+
+use std::fmt;
+use std::time::Duration;
+
+use skeptron_member::clock::Moment;
+use skeptron_member::session::SessionId;
+use skeptron_member::{Acquired, Fence, NotServed};
+
+use crate::chance::{Chance, Purpose};
+use crate::clock::{Clock, MICROSECOND, MILLISECOND, Time};
+use crate::options::Options;
+use crate::outcome::Property;
+use crate::site::{Waiter, judged};
+use crate::world::{Event, Wake, World};
+
+/// One client.
+#[derive(Debug)]
+pub(crate) struct Client {
+    place: usize,
+    /// The member that it is at.
+    pub(crate) at: usize,
+    /// Whether it lives in its member's process; else it has a session.
+    pub(crate) is_embedded: bool,
+    pub(crate) clock: Clock,
+    pub(crate) chance: Chance,
+    pub(crate) paused_until: Time,
+    /// How often it still wants in.
+    pub(crate) entries_left: u32,
+    pub(crate) goal: Goal,
+    /// Counts the goals: what was meant for an earlier one is ignored.
+    pub(crate) goal_number: u64,
+    /// The TTL of its sessions.
+    pub(crate) ttl: Duration,
+    pub(crate) session: Option<OwnSession>,
+    /// Counts its sessions and acquires.
+    pub(crate) sessions: u64,
+    pub(crate) requests: u64,
+}
+
+/// What a client is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goal {
+    Idle,
+    /// Inside its member: it stands in the queue.
+    Waiting {
+        lock: usize,
+        ticket: Option<u64>,
+    },
+    Opening,
+    Acquiring {
+        lock: usize,
+        request: u64,
+    },
+    Withdrawing {
+        lock: usize,
+        request: u64,
+    },
+    Holding {
+        lock: usize,
+        fence: Fence,
+    },
+    Releasing {
+        lock: usize,
+        fence: Fence,
+    },
+    Closing,
+    Done,
+}
+
+/// A session as its client knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnSession {
+    pub(crate) id: SessionId,
+    pub(crate) number: u64,
+    /// Until when it believes in what it holds, by its own clock.
+    pub(crate) believes_until: Moment,
+}
+
+impl Client {
+    pub(crate) fn new(seed: u64, place: usize, clock: Clock, options: &Options) -> Self {
+        let mut chance = Chance::new(seed, Purpose::Client, place);
+        Client {
+            place,
+            at: chance.index(options.members),
+            is_embedded: chance.below(2) == 0,
+            clock,
+            paused_until: 0,
+            entries_left: options.entries,
+            goal: Goal::Idle,
+            goal_number: 0,
+            ttl: Duration::from_nanos(chance.between(300, 900) * MILLISECOND),
+            session: None,
+            sessions: 0,
+            requests: 0,
+            chance,
+        }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.goal == Goal::Done
+    }
+
+    /// The lock that it is about.
+    pub(crate) fn lock(&self) -> Option<usize> {
+        match self.goal {
+            Goal::Waiting { lock, .. }
+            | Goal::Acquiring { lock, .. }
+            | Goal::Withdrawing { lock, .. }
+            | Goal::Holding { lock, .. }
+            | Goal::Releasing { lock, .. } => Some(lock),
+            Goal::Idle | Goal::Opening | Goal::Closing | Goal::Done => None,
+        }
+    }
+
+    /// For how long it stays in.
+    pub(crate) fn hold(&mut self) -> Time {
+        match self.chance.below(10) {
+            0 | 1 => 0,
+            2 => self.chance.below(5 * MILLISECOND),
+            _ => self.chance.below(300 * MICROSECOND),
+        }
+    }
+
+    /// For how long it wants nothing.
+    pub(crate) fn think(&mut self) -> Time {
+        match self.chance.below(100) {
+            0 => self.chance.below(40 * MILLISECOND),
+            1..=40 => 0,
+            _ => self.chance.below(1_000 * MICROSECOND),
+        }
+    }
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.is_embedded { "inside" } else { "with a session at" };
+        let (place, at) = (self.place + 1, self.at + 1);
+        write!(f, "client {place} {kind} P{at} is at {:?}, {} to go", self.goal, self.entries_left)
+    }
+}
+
+impl World {
+    /// Wakes a client after some time, for its present goal.
+    pub(crate) fn plan_client(&mut self, client: usize, after: Time, what: Wake) {
+        let goal = self.clients[client].goal_number;
+        self.queue.plan(self.now + after, Event::Client { client, goal, what });
+    }
+
+    pub(crate) fn set_goal(&mut self, client: usize, goal: Goal) {
+        let client = &mut self.clients[client];
+        client.goal_number += 1;
+        client.goal = goal;
+    }
+
+    /// A client is through with something and thinks of the next.
+    pub(crate) fn think(&mut self, client: usize) {
+        self.set_goal(client, Goal::Idle);
+        let after = self.clients[client].think();
+        self.plan_client(client, after, Wake::Next);
+    }
+
+    pub(crate) fn wake_client(&mut self, client: usize, goal: u64, what: Wake) {
+        let is_embedded = self.clients[client].is_embedded;
+        match what {
+            Wake::KeepAlive => return self.keep_alive(client, goal),
+            Wake::ReleaseAgain { lock, fence } => return self.release_again(client, lock, fence),
+            _ if goal != self.clients[client].goal_number => return,
+            _ => {}
+        }
+        match (what, self.clients[client].goal) {
+            (Wake::Next, Goal::Idle) if is_embedded => self.acquire(client),
+            (Wake::Next, Goal::Holding { lock, fence }) if is_embedded => {
+                self.release(client, lock, fence);
+            }
+            (Wake::GiveUp, Goal::Waiting { lock, ticket: Some(ticket) }) => {
+                self.cancel(client, lock, ticket);
+            }
+            _ if !is_embedded => self.wake_session_client(client, what),
+            _ => {}
+        }
+    }
+
+    /// A client inside its member asks for a lock.
+    fn acquire(&mut self, client: usize) {
+        let locks = self.names.len();
+        let it = &mut self.clients[client];
+        if it.entries_left == 0 {
+            self.set_goal(client, Goal::Done);
+            return self.progress();
+        }
+        let (at, lock) = (it.at, it.chance.index(locks));
+        let gives_up = (it.chance.below(20) == 0).then(|| it.chance.below(20 * MILLISECOND));
+        self.set_goal(client, Goal::Waiting { lock, ticket: None });
+        let it = &self.clients[client];
+        let (goal, sent) = (it.goal_number, it.clock.read(self.now));
+        let names = std::sync::Arc::clone(&self.names);
+        let acquired = self.with_core(at, |core, now, desk| {
+            let handle = core.lock(&names[lock])?;
+            core.acquire(now, &handle, "client", || Waiter { client, goal, sent }, desk)
+        });
+        match acquired {
+            Some(Ok(Acquired::Granted(fence))) => self.enter(client, lock, fence),
+            Some(Ok(Acquired::Waiting(given))) => {
+                let it = &mut self.clients[client];
+                if let Goal::Waiting { ticket, .. } = &mut it.goal
+                    && it.goal_number == goal
+                {
+                    *ticket = Some(given);
+                    if let Some(after) = gives_up {
+                        self.plan_client(client, after, Wake::GiveUp);
+                    }
+                }
+            }
+            // Its member is down or gives up; the next life takes it.
+            Some(Err(_)) | None => self.try_later(client),
+        }
+    }
+
+    pub(crate) fn try_later(&mut self, client: usize) {
+        self.set_goal(client, Goal::Idle);
+        self.plan_client(client, 20 * MILLISECOND, Wake::Next);
+    }
+
+    /// A client inside its member is in.
+    fn enter(&mut self, client: usize, lock: usize, fence: Fence) {
+        let until = self.lease_end(self.clients[client].at);
+        self.believe(client, lock, fence, until);
+        self.set_goal(client, Goal::Holding { lock, fence });
+        let after = self.clients[client].hold();
+        self.plan_client(client, after, Wake::Next);
+    }
+
+    /// A client believes to hold a lock from now on.
+    pub(crate) fn believe(&mut self, client: usize, lock: usize, fence: Fence, until: Time) {
+        let other = self.judges[lock].clients.enter(judged(client), self.now, until);
+        self.entries += 1;
+        self.clients[client].entries_left = self.clients[client].entries_left.saturating_sub(1);
+        self.progress();
+        self.hash.mix(8 + client as u64, fence.number());
+        if let Some(other) = other {
+            let at = self.clients[client].at;
+            let detail = format!(
+                "client {} believes to hold it with fence {fence:?} while client {} does",
+                client + 1,
+                other.index() + 1
+            );
+            self.violate(Property::Exclusion, Some(lock), Some(at), detail);
+        }
+    }
+
+    fn release(&mut self, client: usize, lock: usize, fence: Fence) {
+        self.judges[lock].clients.leave(judged(client));
+        let it = &mut self.clients[client];
+        let at = it.at;
+        let again = (it.chance.below(30) == 0).then(|| it.chance.below(4 * MILLISECOND));
+        self.set_goal(client, Goal::Idle);
+        let released = self.release_in_core(at, lock, fence);
+        if released == Some(false) && !self.oracle.leases {
+            let detail = format!("client {} lost fence {fence:?} while it was in", client + 1);
+            self.violate(Property::Exclusion, Some(lock), Some(at), detail);
+        }
+        if let Some(after) = again {
+            self.plan_client(client, after, Wake::ReleaseAgain { lock, fence });
+        }
+        self.think(client);
+    }
+
+    /// A guard that was released already is released once more: nothing may come of it.
+    fn release_again(&mut self, client: usize, lock: usize, fence: Fence) {
+        let at = self.clients[client].at;
+        self.release_in_core(at, lock, fence);
+    }
+
+    fn release_in_core(&mut self, at: usize, lock: usize, fence: Fence) -> Option<bool> {
+        let names = std::sync::Arc::clone(&self.names);
+        self.with_core(at, |core, now, desk| {
+            core.lock(&names[lock]).is_ok_and(|handle| core.release(now, &handle, fence, desk))
+        })
+    }
+
+    fn cancel(&mut self, client: usize, lock: usize, ticket: u64) {
+        let at = self.clients[client].at;
+        let names = std::sync::Arc::clone(&self.names);
+        let cancelled = self.with_core(at, |core, now, desk| {
+            core.lock(&names[lock]).ok().and_then(|handle| core.cancel(now, &handle, ticket, desk))
+        });
+        if cancelled == Some(None) {
+            let detail = format!("client {} was neither granted nor refused", client + 1);
+            self.violate(Property::Progress, Some(lock), Some(at), detail);
+        }
+        self.think(client);
+    }
+
+    /// A core grants a lock to a waiter.
+    pub(crate) fn granted(&mut self, place: usize, waiter: Waiter, lock: usize, fence: Fence) {
+        let client = &self.clients[waiter.client];
+        if !client.is_embedded {
+            return self.reply_granted(place, waiter, lock, fence);
+        }
+        if client.goal_number == waiter.goal {
+            self.enter(waiter.client, lock, fence);
+        }
+    }
+
+    /// A core does not serve a waiter.
+    pub(crate) fn not_served(&mut self, place: usize, waiter: Waiter, why: NotServed) {
+        let client = &self.clients[waiter.client];
+        if !client.is_embedded {
+            return self.reply_not_served(place, waiter, why);
+        }
+        if client.goal_number == waiter.goal {
+            self.try_later(waiter.client);
+        }
+    }
+
+    /// A life of a member is over, and with it whoever lives inside.
+    pub(crate) fn end_life(&mut self, place: usize) {
+        self.sites[place].life = None;
+        for judge in &mut self.judges {
+            judge.members.leave(judged(place));
+        }
+        for client in 0..self.clients.len() {
+            let it = &self.clients[client];
+            if it.is_embedded && it.at == place && !it.is_done() {
+                for judge in &mut self.judges {
+                    judge.clients.leave(judged(client));
+                }
+                self.try_later(client);
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What can go wrong.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// One way to go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FaultKind {
+    /// Frames, words of handshakes and requests of clients get lost.
+    Loss,
+    /// Frames arrive twice.
+    Duplication,
+    /// Frames overtake each other.
+    Reordering,
+    /// Connections break.
+    Resets,
+    /// Members and clients stand still for a while.
+    Pauses,
+    /// Members do not hear each other, in both directions or in one, all or some.
+    Partitions,
+    /// A direction of a link is slow for a while.
+    Slow,
+    /// Clocks run at different rates, within the bound.
+    Drift,
+    /// Views with the same members are decided and reach them at different times.
+    Views,
+    /// Members lose their memory and start again as another life. With views, leases decide who is
+    /// excluded, and the new life joins; with a fixed membership it is refused for ever.
+    Crashes,
+    /// Deliveries on other links come between a step of a member and the leaving of what it sent.
+    Interleaving,
+}
+
+impl FaultKind {
+    /// All of them.
+    pub const ALL: [FaultKind; 11] = [
+        FaultKind::Loss,
+        FaultKind::Duplication,
+        FaultKind::Reordering,
+        FaultKind::Resets,
+        FaultKind::Pauses,
+        FaultKind::Partitions,
+        FaultKind::Slow,
+        FaultKind::Drift,
+        FaultKind::Views,
+        FaultKind::Crashes,
+        FaultKind::Interleaving,
+    ];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultKind::Loss => "loss",
+            FaultKind::Duplication => "duplication",
+            FaultKind::Reordering => "reordering",
+            FaultKind::Resets => "resets",
+            FaultKind::Pauses => "pauses",
+            FaultKind::Partitions => "partitions",
+            FaultKind::Slow => "slow",
+            FaultKind::Drift => "drift",
+            FaultKind::Views => "views",
+            FaultKind::Crashes => "crashes",
+            FaultKind::Interleaving => "interleaving",
+        }
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What goes wrong in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Faults(u16);
+
+impl Faults {
+    /// Nothing.
+    pub const NONE: Faults = Faults(0);
+
+    /// What a fixed membership promises to survive.
+    pub const FIXED: Faults = Faults::of(&[
+        FaultKind::Loss,
+        FaultKind::Duplication,
+        FaultKind::Reordering,
+        FaultKind::Resets,
+        FaultKind::Pauses,
+        FaultKind::Partitions,
+        FaultKind::Slow,
+        FaultKind::Drift,
+        FaultKind::Interleaving,
+    ]);
+
+    /// Exactly these.
+    #[must_use]
+    pub const fn of(kinds: &[FaultKind]) -> Self {
+        let (mut bits, mut place) = (0, 0);
+        while place < kinds.len() {
+            bits |= 1 << kinds[place] as u16;
+            place += 1;
+        }
+        Faults(bits)
+    }
+
+    /// These and one more.
+    #[must_use]
+    pub const fn with(self, kind: FaultKind) -> Self {
+        Faults(self.0 | 1 << kind as u16)
+    }
+
+    /// Whether this is among them.
+    #[must_use]
+    pub const fn has(self, kind: FaultKind) -> bool {
+        self.0 & 1 << kind as u16 != 0
+    }
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Faults::FIXED
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = FaultKind::ALL
+            .into_iter()
+            .filter(|&kind| self.has(kind))
+            .map(FaultKind::name)
+            .collect();
+        f.write_str(if names.is_empty() { "none" } else { "" })?;
+        f.write_str(&names.join(","))
+    }
+}
+
+impl FromStr for Faults {
+    type Err = String;
+
+    /// A list with commas; `fixed` stands for what a fixed membership survives, `all` for everything.
+    fn from_str(list: &str) -> Result<Self, String> {
+        let mut faults = Faults::NONE;
+        for name in list.split(',').map(str::trim) {
+            match name {
+                "none" => {}
+                "fixed" => faults.0 |= Faults::FIXED.0,
+                "all" => faults.0 |= Faults::of(&FaultKind::ALL).0,
+                _ => {
+                    let kind = FaultKind::ALL.into_iter().find(|kind| kind.name() == name);
+                    let names = || FaultKind::ALL.map(FaultKind::name).join(", ");
+                    faults = faults.with(kind.ok_or_else(|| {
+                        format!(
+                            "there is no fault `{name}`; there are {}, fixed, all, none",
+                            names()
+                        )
+                    })?);
+                }
+            }
+        }
+        Ok(faults)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_read_as_it_is_written() {
+        for list in ["none", "loss,slow", "views,crashes"] {
+            assert_eq!(list.parse::<Faults>().unwrap().to_string(), list);
+        }
+        assert_eq!("fixed".parse(), Ok(Faults::FIXED));
+        assert_eq!("fixed, views".parse(), Ok(Faults::FIXED.with(FaultKind::Views)));
+        assert!("rain".parse::<Faults>().unwrap_err().contains("`rain`"));
+    }
+}

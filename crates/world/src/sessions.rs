@@ -1,0 +1,393 @@
+//! Clients with sessions, and what a real member's API does for them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use skeptron_member::clock::Moment;
+use skeptron_member::session::{Begun, Claim, SessionError, SessionId};
+use skeptron_member::{Fence, Flaw, NotServed};
+
+use crate::clients::{Goal, OwnSession};
+use crate::clock::{MICROSECOND, MILLISECOND, Time};
+use crate::faults::FaultKind;
+use crate::site::{Waiter, judged};
+use crate::world::{Event, Wake, World};
+
+/// Something that a client asks its member.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) client: usize,
+    goal: u64,
+    /// When it was sent, by the client's clock.
+    sent: Moment,
+    what: Op,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Open,
+    KeepAlive(SessionId),
+    Acquire { session: SessionId, lock: usize, request: u64 },
+    Withdraw { session: SessionId, lock: usize, request: u64 },
+    Release { session: SessionId, lock: usize, fence: Fence },
+    Close(SessionId),
+}
+
+/// What a member replies.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub(crate) client: usize,
+    goal: u64,
+    /// Of the request.
+    sent: Moment,
+    what: Answer,
+}
+
+#[derive(Clone, Debug)]
+enum Answer {
+    Opened { session: SessionId, valid: Duration },
+    Alive { session: SessionId, valid: Duration, lost: Vec<String> },
+    Held { lock: usize, fence: Fence, valid: Duration },
+    Withdrawn,
+    Released,
+    Closed,
+    Over,
+}
+
+impl World {
+    /// How long a message between a client and its member takes; none if it gets lost.
+    fn client_latency(&mut self, client: usize) -> Option<Time> {
+        let (loss, slow) = (self.quality.loss, self.options.faults.has(FaultKind::Slow));
+        let slow = slow && !self.healed;
+        let chance = &mut self.clients[client].chance;
+        if chance.happens(loss) {
+            self.survived.lost += 1;
+            return None;
+        }
+        let late = slow && chance.below(100) == 0;
+        let jitter = if late { 300 * MILLISECOND } else { 200 * MICROSECOND };
+        Some(20 * MICROSECOND + chance.below(jitter))
+    }
+
+    fn ask(&mut self, client: usize, what: Op) {
+        let it = &self.clients[client];
+        let request = Request { client, goal: it.goal_number, sent: it.clock.read(self.now), what };
+        if let Some(takes) = self.client_latency(client) {
+            self.queue.plan(self.now + takes, Event::Request(Box::new(request)));
+        }
+    }
+
+    fn reply(&mut self, client: usize, goal: u64, sent: Moment, what: Answer) {
+        if let Some(takes) = self.client_latency(client) {
+            let reply = Box::new(Reply { client, goal, sent, what });
+            self.queue.plan(self.now + takes, Event::Reply(reply));
+        }
+    }
+
+    /// A client with a session acts.
+    pub(crate) fn wake_session_client(&mut self, client: usize, what: Wake) {
+        let goal = self.clients[client].goal;
+        match (what, goal) {
+            (Wake::Next, Goal::Idle) => self.choose(client),
+            (Wake::Next, Goal::Holding { lock, fence }) => {
+                self.judges[lock].clients.leave(judged(client));
+                self.pursue(client, Goal::Releasing { lock, fence });
+            }
+            (Wake::GiveUp, Goal::Acquiring { lock, request }) => {
+                self.pursue(client, Goal::Withdrawing { lock, request });
+            }
+            (Wake::Retry, _) => self.try_goal(client),
+            _ => {}
+        }
+    }
+
+    /// What an idle client does next.
+    fn choose(&mut self, client: usize) {
+        let locks = self.names.len();
+        let it = &mut self.clients[client];
+        match (it.entries_left, &it.session) {
+            (0, None) => {
+                self.set_goal(client, Goal::Done);
+                self.progress();
+            }
+            (0, Some(_)) => self.pursue(client, Goal::Closing),
+            (_, None) => self.pursue(client, Goal::Opening),
+            (_, Some(_)) => {
+                it.requests += 1;
+                let (lock, request) = (it.chance.index(locks), it.requests);
+                let gives_up = it.chance.below(20) == 0;
+                self.pursue(client, Goal::Acquiring { lock, request });
+                if gives_up {
+                    let after = self.clients[client].chance.below(30 * MILLISECOND);
+                    self.plan_client(client, after, Wake::GiveUp);
+                }
+            }
+        }
+    }
+
+    fn pursue(&mut self, client: usize, goal: Goal) {
+        self.set_goal(client, goal);
+        self.try_goal(client);
+    }
+
+    /// Asks for what the client is about, and again if no answer comes.
+    fn try_goal(&mut self, client: usize) {
+        let it = &mut self.clients[client];
+        let session = it.session.map(|session| session.id);
+        let op = match (it.goal, session) {
+            (Goal::Opening, _) => Op::Open,
+            (Goal::Acquiring { lock, request }, Some(session)) => {
+                Op::Acquire { session, lock, request }
+            }
+            (Goal::Withdrawing { lock, request }, Some(session)) => {
+                Op::Withdraw { session, lock, request }
+            }
+            (Goal::Releasing { lock, fence }, Some(session)) => {
+                Op::Release { session, lock, fence }
+            }
+            (Goal::Closing, Some(session)) => Op::Close(session),
+            _ => return,
+        };
+        let after = it.chance.between(60 * MILLISECOND, 200 * MILLISECOND);
+        self.ask(client, op);
+        self.plan_client(client, after, Wake::Retry);
+    }
+
+    /// A session needs a sign of life, if it is still the one.
+    pub(crate) fn keep_alive(&mut self, client: usize, number: u64) {
+        let it = &self.clients[client];
+        let Some(session) = it.session.filter(|session| session.number == number) else { return };
+        if it.is_done() {
+            return;
+        }
+        self.ask(client, Op::KeepAlive(session.id));
+        self.plan_keep_alive(client, number);
+    }
+
+    fn plan_keep_alive(&mut self, client: usize, number: u64) {
+        let it = &self.clients[client];
+        let at = it.clock.when(it.clock.read(self.now).after(it.ttl / 3));
+        let event = Event::Client { client, goal: number, what: Wake::KeepAlive };
+        self.queue.plan(at.max(self.now), event);
+    }
+
+    /// At the member: for how long a client may believe, from when it asked.
+    fn valid(&self, place: usize, ttl: Duration) -> Duration {
+        let lease = self.sites[place].life.as_ref().map_or(Moment::default(), |it| it.core.lease());
+        ttl.min(lease.since(self.clock(place)))
+    }
+
+    /// At the member: a request arrives.
+    pub(crate) fn serve_request(&mut self, request: Request) {
+        let Request { client, goal, sent, what } = request;
+        let (place, ttl) = (self.clients[client].at, self.clients[client].ttl);
+        if self.sites[place].life.is_none() {
+            return;
+        }
+        let names = Arc::clone(&self.names);
+        let answer = match what {
+            Op::Open => {
+                let id = u128::from(self.chance.bits()) << 64 | u128::from(self.chance.bits());
+                let session = SessionId(id);
+                let opened = self.with_core(place, |core, now, desk| {
+                    core.open_session(now, session, ttl, format!("client {client}"), 1000, desk)
+                });
+                match opened {
+                    Some(Ok(())) => Some(Answer::Opened { session, valid: self.valid(place, ttl) }),
+                    _ => None,
+                }
+            }
+            Op::KeepAlive(session) => {
+                match self.with_core(place, |core, now, _| core.keep_alive(now, session)) {
+                    Some(Ok((ttl, lost))) => {
+                        let lost = lost.into_iter().map(|held| held.lock).collect();
+                        Some(Answer::Alive { session, valid: self.valid(place, ttl), lost })
+                    }
+                    Some(Err(_)) => Some(Answer::Over),
+                    None => None,
+                }
+            }
+            Op::Acquire { session, lock, request } => {
+                self.serve_acquire(place, (client, goal, sent), (session, lock, request))
+            }
+            Op::Withdraw { session, lock, request } => {
+                let withdrawn = self.with_core(place, |core, now, desk| {
+                    core.session_withdraw(now, session, &names[lock], request, desk)
+                });
+                answered(withdrawn, Answer::Withdrawn)
+            }
+            Op::Release { session, lock, fence } => {
+                let released = self.with_core(place, |core, now, desk| {
+                    core.session_release(now, session, &names[lock], fence, desk)
+                });
+                answered(released, Answer::Released)
+            }
+            Op::Close(session) => {
+                let closed =
+                    self.with_core(place, |core, now, desk| core.close_session(now, session, desk));
+                answered(closed, Answer::Closed)
+            }
+        };
+        if let Some(answer) = answer {
+            self.reply(client, goal, sent, answer);
+        }
+    }
+
+    fn serve_acquire(
+        &mut self,
+        place: usize,
+        (client, goal, sent): (usize, u64, Moment),
+        (session, lock, request): (SessionId, usize, u64),
+    ) -> Option<Answer> {
+        let claim = Claim { lock: self.names[lock].clone(), request: Some(request) };
+        let waiter = Waiter { client, goal, sent };
+        let begun = self.with_core(place, |core, now, desk| {
+            core.session_acquire(now, session, claim, waiter, desk)
+        });
+        match begun? {
+            Ok(Begun::Held(held)) => {
+                let valid = self.valid(place, self.clients[client].ttl);
+                Some(Answer::Held { lock, fence: held.fence, valid })
+            }
+            Ok(Begun::Waiting(waits)) => {
+                if let Some(life) = &mut self.sites[place].life {
+                    life.places[client] = Some((session, waits));
+                }
+                None
+            }
+            Err(SessionError::Withdrawn(_)) => Some(Answer::Withdrawn),
+            Err(SessionError::Over) => Some(Answer::Over),
+            Err(_) => None,
+        }
+    }
+
+    /// At the member: the connection on which a client waits is gone.
+    pub(crate) fn break_client_connection(&mut self, client: usize) {
+        let place = self.clients[client].at;
+        let Some(life) = &mut self.sites[place].life else { return };
+        if let Some((session, waits)) = life.places[client].take() {
+            self.survived.resets += 1;
+            self.with_core(place, |core, now, desk| core.leave_place(now, session, &waits, desk));
+        }
+    }
+
+    pub(crate) fn reply_granted(
+        &mut self,
+        place: usize,
+        waiter: Waiter,
+        lock: usize,
+        fence: Fence,
+    ) {
+        let Waiter { client, goal, sent } = waiter;
+        let valid = self.valid(place, self.clients[client].ttl);
+        self.reply(client, goal, sent, Answer::Held { lock, fence, valid });
+    }
+
+    pub(crate) fn reply_not_served(&mut self, _place: usize, waiter: Waiter, why: NotServed) {
+        let Waiter { client, goal, sent } = waiter;
+        match why {
+            NotServed::SessionOver => self.reply(client, goal, sent, Answer::Over),
+            NotServed::Withdrawn => self.reply(client, goal, sent, Answer::Withdrawn),
+            NotServed::Leaving | NotServed::Halted | NotServed::Replaced => {}
+        }
+    }
+
+    /// At the client: a reply arrives.
+    pub(crate) fn take_reply(&mut self, reply: Reply) {
+        let Reply { client, goal, sent, what } = reply;
+        let present = self.clients[client].goal;
+        let is_meant = goal == self.clients[client].goal_number;
+        match (what, present) {
+            (Answer::Opened { session, valid }, Goal::Opening) if is_meant => {
+                let it = &mut self.clients[client];
+                it.sessions += 1;
+                let number = it.sessions;
+                let believes_until = Moment::default();
+                it.session = Some(OwnSession { id: session, number, believes_until });
+                self.believe_longer(client, sent, valid);
+                self.plan_keep_alive(client, number);
+                self.think(client);
+            }
+            (Answer::Alive { session, valid, lost }, _) => {
+                if self.clients[client].session.is_none_or(|own| own.id != session) {
+                    return;
+                }
+                self.believe_longer(client, sent, valid);
+                if let Goal::Holding { lock, .. } = present
+                    && lost.contains(&self.names[lock])
+                {
+                    self.judges[lock].clients.leave(judged(client));
+                    self.think(client);
+                }
+            }
+            (Answer::Held { lock, fence, valid }, Goal::Acquiring { .. }) if is_meant => {
+                self.believe_longer(client, sent, valid);
+                self.hold_or_release(client, lock, fence);
+            }
+            (Answer::Withdrawn, Goal::Withdrawing { .. })
+            | (Answer::Released, Goal::Releasing { .. })
+                if is_meant =>
+            {
+                self.progress();
+                self.think(client);
+            }
+            (Answer::Closed, Goal::Closing) if is_meant => self.finish(client),
+            (Answer::Over, _) if is_meant => self.lose_session(client),
+            _ => {}
+        }
+    }
+
+    /// A lock was granted: the client is in if it believes so, and gives it back at once if not.
+    fn hold_or_release(&mut self, client: usize, lock: usize, fence: Fence) {
+        let it = &self.clients[client];
+        let Some(session) = it.session else { return };
+        if session.believes_until <= it.clock.read(self.now) {
+            return self.pursue(client, Goal::Releasing { lock, fence });
+        }
+        let until = it.clock.when(session.believes_until);
+        self.believe(client, lock, fence, until);
+        self.set_goal(client, Goal::Holding { lock, fence });
+        let after = self.clients[client].hold();
+        self.plan_client(client, after, Wake::Next);
+    }
+
+    /// The member has heard of the client since it sent this.
+    fn believe_longer(&mut self, client: usize, sent: Moment, valid: Duration) {
+        let (now, flaw, drift) = (self.now, self.settings.flaw, self.drift);
+        let it = &mut self.clients[client];
+        let from = if flaw == Some(Flaw::CountedFromAnswer) { it.clock.read(now) } else { sent };
+        let believed = if flaw == Some(Flaw::DriftIgnored) { valid } else { drift.believed(valid) };
+        let Some(session) = &mut it.session else { return };
+        session.believes_until = session.believes_until.max(from.after(believed));
+        let until = it.clock.when(session.believes_until);
+        if let Goal::Holding { lock, .. } = it.goal {
+            self.judges[lock].clients.extend(judged(client), now, until);
+        }
+    }
+
+    /// Its session is over, and with it whatever it held.
+    fn lose_session(&mut self, client: usize) {
+        let it = &mut self.clients[client];
+        it.session = None;
+        match it.goal {
+            Goal::Closing => return self.finish(client),
+            Goal::Holding { lock, .. } => self.judges[lock].clients.leave(judged(client)),
+            _ => {}
+        }
+        self.think(client);
+    }
+
+    fn finish(&mut self, client: usize) {
+        self.clients[client].session = None;
+        self.set_goal(client, Goal::Done);
+        self.progress();
+    }
+}
+
+/// What the client is told: whatever it is not, it was done before or cannot be done any more.
+fn answered<T>(result: Option<Result<T, SessionError>>, done: Answer) -> Option<Answer> {
+    match result? {
+        Err(SessionError::Over) => Some(Answer::Over),
+        Ok(_) | Err(_) => Some(done),
+    }
+}

@@ -1,0 +1,190 @@
+//! One member in the world: its lives, its clock, its ends of links, and what its core wants done.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use skeptron_core::NodeId;
+use skeptron_member::clock::Moment;
+use skeptron_member::link::Link;
+use skeptron_member::link::handshake::{Hello, Terms};
+use skeptron_member::report::LockStatus;
+use skeptron_member::session::{Place, SessionId};
+use skeptron_member::view::View;
+use skeptron_member::wire::Envelope;
+use skeptron_member::{
+    Effects, Event, Fence, Halt, Lock, MemberCore, MemberId, NeedView, NotServed, Timer,
+};
+
+use crate::clock::{Clock, Time};
+use crate::recorder::Step;
+
+/// Whoever waits for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Waiter {
+    pub(crate) client: usize,
+    /// Which of its goals it waits for.
+    pub(crate) goal: u64,
+    /// When it asked, by its own clock.
+    pub(crate) sent: Moment,
+}
+
+/// One member.
+pub(crate) struct Site {
+    pub(crate) id: MemberId,
+    pub(crate) clock: Clock,
+    /// Until when nothing happens here.
+    pub(crate) paused_until: Time,
+    /// The present life; none while it is down.
+    pub(crate) life: Option<Life>,
+    /// The incarnation that wants to join, while it is up and does not belong to a view.
+    pub(crate) joining: Option<u64>,
+}
+
+/// One life of a member.
+pub(crate) struct Life {
+    pub(crate) incarnation: u64,
+    pub(crate) core: MemberCore<Waiter>,
+    pub(crate) terms: Terms,
+    pub(crate) view: Arc<View>,
+    pub(crate) desk: Desk,
+    /// The place where each client's connection waits, by client.
+    pub(crate) places: Vec<Option<(SessionId, Place)>>,
+}
+
+/// One end of a link, and how far its connection is.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) link: Link,
+    /// The connection, while there is one.
+    pub(crate) connection: Option<u64>,
+    pub(crate) handshake: Option<Handshake>,
+    /// When the next look at it is planned.
+    pub(crate) poll_at: Time,
+    /// Whether something was sent since bytes last left.
+    pub(crate) is_dirty: bool,
+}
+
+/// A connection that is not up yet.
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    pub(crate) connection: u64,
+    /// What the caller said, at the called one.
+    pub(crate) hello: Option<Box<Hello>>,
+    /// It is given up then.
+    pub(crate) until: Moment,
+}
+
+/// What a core wants done, in its order.
+#[derive(Debug)]
+pub(crate) enum Deed {
+    Granted { waiter: Waiter, lock: usize, fence: Fence },
+    NotServed { waiter: Waiter, why: NotServed },
+    Arm { timer: Timer, after: Duration },
+    Entered { lock: usize, fence: Fence },
+    Left { lock: usize },
+    Refused { lock: Option<usize>, why: String },
+    SessionExpired,
+    Halted { why: Halt },
+    Step(Step),
+}
+
+/// Takes what a core wants done. What it sends goes to the links at once, everything else waits for
+/// the world.
+pub(crate) struct Desk {
+    /// By place of the peer.
+    pub(crate) ends: Vec<Option<End>>,
+    pub(crate) deeds: Vec<Deed>,
+    pub(crate) names: Arc<[String]>,
+    /// Of which lock the steps are recorded.
+    pub(crate) recorded: Option<usize>,
+    /// What was told, as a number.
+    pub(crate) told: u64,
+}
+
+impl Desk {
+    fn lock(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    fn note(&mut self, what: u64, detail: u64) {
+        self.told = (self.told.rotate_left(7) ^ what).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ detail;
+    }
+}
+
+impl Effects<Waiter> for Desk {
+    fn send(&mut self, to: MemberId, envelope: &Envelope<'_>) -> u64 {
+        let Some(Some(end)) = self.ends.get_mut(to.place()) else { return 0 };
+        end.is_dirty = true;
+        match end.link.send(envelope) {
+            Ok(sequence) => sequence,
+            Err(error) => {
+                self.deeds.push(Deed::Halted { why: Halt::Unsendable(error.to_string()) });
+                0
+            }
+        }
+    }
+
+    fn grant(&mut self, waiter: Waiter, lock: &Arc<Lock<Waiter>>, fence: Fence) {
+        if let Some(lock) = self.lock(lock.name()) {
+            self.deeds.push(Deed::Granted { waiter, lock, fence });
+        }
+    }
+
+    fn refuse(&mut self, waiter: Waiter, why: NotServed) {
+        self.deeds.push(Deed::NotServed { waiter, why });
+    }
+
+    fn arm(&mut self, timer: Timer, after: Duration) {
+        self.deeds.push(Deed::Arm { timer, after });
+    }
+
+    fn answer(&mut self, _from: MemberId, _query: u64, _locks: &[LockStatus]) {}
+
+    fn tell(&mut self, event: Event<'_>) {
+        match event {
+            Event::Entered { lock, fence, .. } => {
+                self.note(1, fence.number());
+                if let Some(lock) = self.lock(lock) {
+                    self.deeds.push(Deed::Entered { lock, fence });
+                }
+            }
+            Event::Released { lock, fence, .. } | Event::Lost { lock, fence } => {
+                self.note(2, fence.number());
+                if let Some(lock) = self.lock(lock) {
+                    self.deeds.push(Deed::Left { lock });
+                }
+            }
+            Event::Sent { kind, sequence, .. } => self.note(3 + kind as u64, sequence),
+            Event::Received { kind, sequence, .. } => self.note(100 + kind as u64, sequence),
+            Event::Refused { lock, from, why } => {
+                let (lock, why) = (self.lock(lock), format!("{from} is refused: {why}"));
+                self.deeds.push(Deed::Refused { lock, why });
+            }
+            Event::Stepped { lock, epoch, part, turn } => {
+                if let Some(recorded) = self.recorded
+                    && self.names[recorded] == lock
+                {
+                    self.deeds.push(Deed::Step(Step::new(epoch, part, turn)));
+                }
+            }
+            Event::SessionExpired { .. } => self.deeds.push(Deed::SessionExpired),
+            Event::View { epoch, kept } => self.note(200, epoch << 20 | kept as u64),
+            Event::Met { epoch } => self.note(201, epoch),
+            Event::Stale { from } => self.note(202, from.number().into()),
+            Event::Requested { .. } | Event::HandedOver | Event::Withdrawn { .. } => {
+                self.note(203, 0);
+            }
+        }
+    }
+
+    fn need_view(&mut self, _why: NeedView) {}
+
+    fn halt(&mut self, why: &Halt) {
+        self.deeds.push(Deed::Halted { why: why.clone() });
+    }
+}
+
+/// The place of a member or a client, as judges count.
+pub(crate) fn judged(place: usize) -> NodeId {
+    NodeId::new(place)
+}

@@ -1,0 +1,127 @@
+//! What is judged of a whole world: each entry, that everybody gets on, and that nothing is left behind.
+
+use super::*;
+
+impl World {
+    pub(super) fn judge_entry(&mut self, place: usize, lock: usize, fence: Fence) {
+        let until = self.lease_end(place);
+        let (now, who) = (self.now, judged(place));
+        let other = self.judges[lock].members.enter(who, now, until);
+        let before = self.judges[lock].fence(fence);
+        let name = self.sites[place].id;
+        if let Some(other) = other {
+            let other = self.sites[other.index()].id;
+            let detail = format!("{name} enters with fence {fence:?} while {other} is inside");
+            self.violate(Property::Exclusion, Some(lock), Some(place), detail);
+        } else if let Some(before) = before {
+            let detail = format!("{name} enters with fence {fence:?} after {before:?}");
+            self.violate(Property::Fence, Some(lock), Some(place), detail);
+        }
+    }
+
+    /// When the lease of a member ends, in true time.
+    pub(crate) fn lease_end(&self, place: usize) -> Time {
+        let site = &self.sites[place];
+        site.life.as_ref().map_or(self.now, |life| site.clock.when(life.core.lease()))
+    }
+
+    /// A core cannot go on.
+    pub(super) fn halted(&mut self, place: usize, why: &Halt) {
+        if !self.oracle.leases || !matches!(why, Halt::Lease | Halt::Excluded(..)) {
+            return self.violate(Property::Halted, None, Some(place), why.to_string());
+        }
+        self.survived.leases_over += u64::from(*why == Halt::Lease);
+        let now = self.clock(place);
+        if let Some(life) = &mut self.sites[place].life {
+            life.core.lose_all(now, &mut life.desk);
+        }
+        // What that wants done still belongs to this life; then the next one begins.
+        let deeds =
+            self.sites[place].life.as_mut().map(|life| std::mem::take(&mut life.desk.deeds));
+        for deed in deeds.into_iter().flatten() {
+            self.perform_one(place, deed);
+        }
+        self.flush(place);
+        self.end_life(place);
+        self.join_later(place);
+    }
+
+    /// A client got on: it was in, or is done with something.
+    pub(crate) fn progress(&mut self) {
+        self.last_progress = self.now;
+    }
+
+    pub(super) fn all_done(&self) -> bool {
+        self.clients.iter().all(Client::is_done)
+    }
+
+    /// With crashes, a fixed membership promises safety alone.
+    pub(super) fn must_progress(&self) -> bool {
+        self.oracle.leases || !self.options.faults.has(FaultKind::Crashes)
+    }
+
+    pub(super) fn heal(&mut self) {
+        self.healed = true;
+        self.progress();
+        for path in &mut self.paths {
+            (path.cuts, path.slowness) = (0, 1);
+        }
+        (self.quality.loss, self.quality.duplication, self.quality.reordering) = (0, 0, 0);
+    }
+
+    pub(super) fn judge_stall(&mut self) {
+        let waiting = self.clients.iter().filter(|client| !client.is_done());
+        let waiting: Vec<String> = waiting.map(|client| format!("{client}")).collect();
+        let seconds = PATIENCE / SECOND;
+        let detail =
+            format!("nobody got on for {seconds} s without faults; {}", waiting.join("; "));
+        let lock = self.clients.iter().find(|client| !client.is_done()).and_then(Client::lock);
+        self.violate(Property::Progress, lock, None, detail);
+    }
+
+    /// Everybody is done: what is left behind, and where?
+    pub(super) fn left_behind(&self) -> Option<(Property, usize, String)> {
+        if !self.must_progress() {
+            return None;
+        }
+        for (place, site) in self.sites.iter().enumerate() {
+            let Some(life) = &site.life else {
+                let detail = format!("{} did not come back", site.id);
+                return Some((Property::Progress, place, detail));
+            };
+            let load = life.core.load();
+            let ends = life.desk.ends.iter().flatten();
+            let unacknowledged: usize = ends.map(|end| end.link.unacknowledged()).sum();
+            let missing = life.core.missing();
+            let left = (load.waiters, load.held_locks, load.sessions, load.backlog_bytes);
+            if left != (0, 0, 0, 0) || unacknowledged > 0 || !missing.is_empty() {
+                let detail = format!(
+                    "{} still has {load:?}, {unacknowledged} unacknowledged, missing {missing:?}",
+                    site.id
+                );
+                return Some((Property::Leak, place, detail));
+            }
+        }
+        None
+    }
+
+    /// A rule is broken. The first one counts.
+    pub(crate) fn violate(
+        &mut self,
+        property: Property,
+        lock: Option<usize>,
+        place: Option<usize>,
+        detail: String,
+    ) {
+        if self.violation.is_none() {
+            self.violation = Some(Violation {
+                property,
+                detail,
+                at_nanos: self.now,
+                lock: lock.map(|lock| self.names[lock].clone()),
+                member: place.map(NodeId::new),
+                seed: self.seed,
+            });
+        }
+    }
+}
