@@ -25,6 +25,7 @@ mod game;
 mod graph;
 mod level;
 mod local;
+pub mod members;
 mod property;
 mod reduction;
 mod scenario;
