@@ -1,0 +1,24 @@
+//! Rules that can be switched off, one at a time, to show that the tests notice.
+
+/// A rule of the leases that is not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// A new leader removes members without waiting for leases of older terms (L5).
+    NewLeaderDoesNotWait,
+    /// The holder counts from the answer, not from when it sent the request (L1, L4).
+    CountsFromAnswer,
+    /// A leader answers renewals without asking whether it still leads (L2).
+    NoReadIndex,
+    /// Renewals of a member whose removal is proposed are answered (L3, L5).
+    NotDoomed,
+    /// Renewals are answered before everything decided earlier is applied (L3).
+    BeforeApplied,
+    /// The holder believes for as long as the grantor, on whatever clock.
+    NoDrift,
+    /// A member that has just joined counts as never renewed (L5).
+    JoiningIsNotRenewing,
+    /// A late answer brings a lease back that had run out (L4).
+    ComesBack,
+    /// A voter says what it has not yet made durable.
+    SendsBeforeSync,
+}

@@ -1,0 +1,425 @@
+//! What consensus decides: who belongs to the cluster, in one sequence of epochs.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use skeptron_member::MemberId;
+use skeptron_member::clock::Drift;
+use skeptron_member::view::{Member, View};
+
+/// How many former incarnations are remembered. A delayed `Join` of one of them is refused; an older
+/// one cannot be in the log any more, because the leader proposes only what it received in its term.
+const RETIRED: usize = 1024;
+
+/// What a member says about itself when it enters the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Join {
+    /// Who enters.
+    pub id: MemberId,
+    /// Drawn at the start of this life, never used before.
+    pub incarnation: u64,
+    /// Where it listens for other members, `HOST:PORT`.
+    pub address: String,
+    /// Where it serves clients.
+    pub api: Vec<String>,
+    /// A digest of which algorithm guards which lock; all members must agree.
+    pub plans: u64,
+    /// Of the protocol between members.
+    pub version: u32,
+}
+
+/// How long leases are, decided like views so that every voter knows how long to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaseSettings {
+    /// L_g: how long the grantor counts a lease as running.
+    pub lease: Duration,
+    /// The bound on every clock's rate error.
+    pub drift: Drift,
+}
+
+impl Default for LeaseSettings {
+    fn default() -> Self {
+        LeaseSettings { lease: Duration::from_secs(3), drift: Drift::default() }
+    }
+}
+
+impl LeaseSettings {
+    /// L_h: how long the holder may believe in a lease, by its own clock.
+    #[must_use]
+    pub fn hold(&self) -> Duration {
+        self.drift.believed(self.lease)
+    }
+}
+
+/// Why a join was refused. The sender must change something; repeating it does not help.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum JoinRefused {
+    /// The life is over; a member that comes back draws a new incarnation.
+    #[error("incarnation {incarnation:016x} has been removed from the cluster; start a new one")]
+    Retired {
+        /// The one that asked.
+        incarnation: u64,
+    },
+    /// The members' plans differ from the sender's.
+    #[error(
+        "plans differ: the cluster has {cluster:016x}, this member {offered:016x}; \
+         configure the same algorithms on all members"
+    )]
+    Plans {
+        /// The digest of the members' plans.
+        cluster: u64,
+        /// The digest that was offered.
+        offered: u64,
+    },
+    /// Another life of this member belongs to the cluster, and it is not certain that it is over.
+    #[error("{id} is a member with incarnation {incarnation:016x}")]
+    Present {
+        /// Whose life it is.
+        id: MemberId,
+        /// The one that is a member.
+        incarnation: u64,
+    },
+}
+
+/// One change of the cluster. An entry of the log holds several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command {
+    /// A new life enters; asking again for the same life changes nothing.
+    Join(Join),
+    /// Its sender has given up every right.
+    Leave {
+        /// Which life.
+        incarnation: u64,
+    },
+    /// Its lease has certainly run out.
+    Gone {
+        /// Which life.
+        incarnation: u64,
+    },
+    /// The length of leases from now on.
+    Settings(LeaseSettings),
+    /// A view with the same members, so that they forget idle locks.
+    Renumber,
+}
+
+/// What one command of an entry did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is a member now.
+    Joined(Member),
+    /// It was not let in; nothing changed.
+    Refused(Join, JoinRefused),
+    /// It left by itself.
+    Left(Member),
+    /// Its lease ran out, or an administrator removed it.
+    Gone(Member),
+    /// Leases have this length from now on.
+    Settings(LeaseSettings),
+    /// The epoch rose on request.
+    Renumbered,
+    /// The command had been done before.
+    Nothing,
+}
+
+/// What a seat in the voters' configuration is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    /// It votes.
+    Voter,
+    /// It gets the log and is promoted by the leader once it has all of it, in place of the seat
+    /// `replaces` if there is one.
+    Learner {
+        /// The raft id of the voter that goes when this one is promoted.
+        replaces: Option<u64>,
+    },
+}
+
+/// Who votes under a raft id. Raft ids are never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seat {
+    /// The raft id.
+    pub raft: u64,
+    /// The member that has it.
+    pub id: MemberId,
+    /// What it does.
+    pub role: Role,
+}
+
+/// The replicated state machine. All voters that applied the same entries have the same value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Views {
+    cluster: u128,
+    view: View,
+    settings: LeaseSettings,
+    /// The settings before these: leases granted under them may still run.
+    former: LeaseSettings,
+    /// Plans of the present members; none while there are no members.
+    plans: Option<u64>,
+    retired: VecDeque<u64>,
+    api: BTreeMap<u64, Vec<String>>,
+    seats: Vec<Seat>,
+    next_raft: u64,
+}
+
+impl Views {
+    /// A cluster without members, before its first epoch. Raft ids are given by place, from 1.
+    #[must_use]
+    pub fn new(cluster: u128, settings: LeaseSettings, voters: &[MemberId]) -> Self {
+        let seat = |(place, &id)| Seat { raft: place as u64 + 1, id, role: Role::Voter };
+        Views {
+            cluster,
+            view: View { epoch: 0, members: Vec::new() },
+            settings,
+            former: settings,
+            plans: None,
+            retired: VecDeque::new(),
+            api: BTreeMap::new(),
+            seats: voters.iter().enumerate().map(seat).collect(),
+            next_raft: voters.len() as u64 + 1,
+        }
+    }
+
+    /// The cluster's number, drawn when it was initialised.
+    #[must_use]
+    pub fn cluster(&self) -> u128 {
+        self.cluster
+    }
+
+    /// The present view; epoch 0 has no members and is never installed.
+    #[must_use]
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// How long leases are.
+    #[must_use]
+    pub fn settings(&self) -> LeaseSettings {
+        self.settings
+    }
+
+    /// How long any lease that somebody else granted may still run.
+    #[must_use]
+    pub fn longest_lease(&self) -> Duration {
+        self.settings.lease.max(self.former.lease)
+    }
+
+    /// Where a life that is a member serves clients.
+    #[must_use]
+    pub fn api(&self, incarnation: u64) -> &[String] {
+        self.api.get(&incarnation).map_or(&[], Vec::as_slice)
+    }
+
+    /// The voters and learners, by ascending raft id.
+    #[must_use]
+    pub fn seats(&self) -> &[Seat] {
+        &self.seats
+    }
+
+    /// The raft id that the next voter gets.
+    #[must_use]
+    pub fn next_raft(&self) -> u64 {
+        self.next_raft
+    }
+
+    /// The member that lives this life, if it belongs to the view.
+    #[must_use]
+    pub fn member(&self, incarnation: u64) -> Option<&Member> {
+        self.view.members.iter().find(|member| member.incarnation == Some(incarnation))
+    }
+
+    /// Whether this life was a member and is not any more.
+    #[must_use]
+    pub fn is_retired(&self, incarnation: u64) -> bool {
+        self.retired.contains(&incarnation)
+    }
+
+    /// Applies one entry: the outcomes in the order of the commands. The epoch rises by one if any of
+    /// them changed the members.
+    pub fn apply(&mut self, commands: &[Command]) -> Vec<Outcome> {
+        let outcomes: Vec<Outcome> =
+            commands.iter().map(|command| self.apply_one(command)).collect();
+        let changes = |outcome: &Outcome| match outcome {
+            Outcome::Joined(_) | Outcome::Left(_) | Outcome::Gone(_) | Outcome::Renumbered => true,
+            Outcome::Refused(..) | Outcome::Settings(_) | Outcome::Nothing => false,
+        };
+        if outcomes.iter().any(changes) {
+            self.view.epoch += 1;
+        }
+        outcomes
+    }
+
+    fn apply_one(&mut self, command: &Command) -> Outcome {
+        match command {
+            Command::Join(join) => self.join(join),
+            Command::Leave { incarnation } => {
+                self.remove(*incarnation).map_or(Outcome::Nothing, Outcome::Left)
+            }
+            Command::Gone { incarnation } => {
+                self.remove(*incarnation).map_or(Outcome::Nothing, Outcome::Gone)
+            }
+            Command::Settings(settings) if *settings == self.settings => Outcome::Nothing,
+            Command::Settings(settings) => {
+                self.former = std::mem::replace(&mut self.settings, *settings);
+                Outcome::Settings(*settings)
+            }
+            Command::Renumber => Outcome::Renumbered,
+        }
+    }
+
+    fn join(&mut self, join: &Join) -> Outcome {
+        if self.member(join.incarnation).is_some_and(|member| member.id == join.id) {
+            return Outcome::Nothing;
+        }
+        if let Err(refused) = self.admits(join) {
+            return Outcome::Refused(join.clone(), refused);
+        }
+        let member = Member {
+            id: join.id,
+            incarnation: Some(join.incarnation),
+            address: join.address.clone(),
+        };
+        let place = self.view.members.partition_point(|other| other.id < join.id);
+        self.view.members.insert(place, member.clone());
+        self.plans = Some(join.plans);
+        self.api.insert(join.incarnation, join.api.clone());
+        Outcome::Joined(member)
+    }
+
+    /// Whether a join would be let in now.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn admits(&self, join: &Join) -> Result<(), JoinRefused> {
+        let Join { id, incarnation, plans: offered, .. } = *join;
+        if self.is_retired(incarnation) || self.member(incarnation).is_some_and(|m| m.id != id) {
+            return Err(JoinRefused::Retired { incarnation });
+        }
+        if let Some(cluster) = self.plans
+            && cluster != offered
+        {
+            return Err(JoinRefused::Plans { cluster, offered });
+        }
+        match self.view.member(id).and_then(|member| member.incarnation) {
+            Some(present) if present != incarnation => {
+                Err(JoinRefused::Present { id, incarnation: present })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn remove(&mut self, incarnation: u64) -> Option<Member> {
+        let is_it = |member: &Member| member.incarnation == Some(incarnation);
+        let place = self.view.members.iter().position(is_it)?;
+        let member = self.view.members.remove(place);
+        self.api.remove(&incarnation);
+        self.retired.push_back(incarnation);
+        if self.retired.len() > RETIRED {
+            self.retired.pop_front();
+        }
+        if self.view.members.is_empty() {
+            self.plans = None;
+        }
+        Some(member)
+    }
+
+    /// Gives seats, and keeps those that raft's configuration still knows.
+    pub(crate) fn reseat(&mut self, seats: &[Seat], configured: &[u64]) {
+        self.seats.retain(|former| !seats.iter().any(|seat| seat.raft == former.raft));
+        self.seats.extend_from_slice(seats);
+        self.seats.sort_by_key(|seat| seat.raft);
+        let largest = self.seats.last().map_or(0, |seat| seat.raft);
+        self.next_raft = self.next_raft.max(largest + 1);
+        self.seats.retain(|seat| configured.contains(&seat.raft));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u32) -> MemberId {
+        MemberId::new(number).unwrap()
+    }
+
+    fn join(number: u32, incarnation: u64) -> Join {
+        let (address, api) = (format!("10.0.0.{number}:1"), Vec::new());
+        Join { id: id(number), incarnation, address, api, plans: 7, version: 1 }
+    }
+
+    fn views() -> Views {
+        Views::new(1, LeaseSettings::default(), &[id(1)])
+    }
+
+    #[test]
+    fn one_entry_makes_one_epoch() {
+        let mut views = views();
+        views.apply(&[Command::Join(join(2, 20)), Command::Join(join(1, 10))]);
+        assert_eq!(views.view().epoch, 1);
+        assert_eq!(views.view().ids().collect::<Vec<_>>(), [id(1), id(2)]);
+        views.apply(&[Command::Gone { incarnation: 20 }, Command::Join(join(2, 21))]);
+        assert_eq!((views.view().epoch, views.member(21).is_some()), (2, true));
+        views.apply(&[Command::Renumber]);
+        assert_eq!(views.view().epoch, 3);
+    }
+
+    #[test]
+    fn commands_that_change_nothing_keep_the_epoch() {
+        let mut views = views();
+        views.apply(&[Command::Join(join(1, 10))]);
+        let before = views.clone();
+        let again = [Command::Join(join(1, 10)), Command::Gone { incarnation: 99 }];
+        assert_eq!(views.apply(&again), [Outcome::Nothing, Outcome::Nothing]);
+        assert_eq!(views, before);
+    }
+
+    #[test]
+    fn joins_are_refused_with_their_reason() {
+        let mut views = views();
+        views.apply(&[Command::Join(join(1, 10)), Command::Join(join(2, 20))]);
+        views.apply(&[Command::Leave { incarnation: 20 }]);
+        let before = views.clone();
+        let other_plans = Join { plans: 8, ..join(3, 30) };
+        let refused = |join: Join, why| Outcome::Refused(join, why);
+        let cases = [
+            (join(2, 20), JoinRefused::Retired { incarnation: 20 }),
+            (join(3, 10), JoinRefused::Retired { incarnation: 10 }),
+            (other_plans, JoinRefused::Plans { cluster: 7, offered: 8 }),
+            (join(1, 11), JoinRefused::Present { id: id(1), incarnation: 10 }),
+        ];
+        for (join, why) in cases {
+            assert_eq!(views.apply(&[Command::Join(join.clone())]), [refused(join, why)]);
+        }
+        assert_eq!(views, before);
+    }
+
+    #[test]
+    fn plans_may_change_when_nobody_is_left() {
+        let mut views = views();
+        views.apply(&[Command::Join(join(1, 10))]);
+        views.apply(&[Command::Leave { incarnation: 10 }]);
+        let other_plans = Join { plans: 8, ..join(1, 11) };
+        assert!(matches!(views.apply(&[Command::Join(other_plans)])[..], [Outcome::Joined(_)]));
+        assert_eq!(views.view().epoch, 3);
+    }
+
+    #[test]
+    fn the_former_lease_counts_until_the_next_change() {
+        let mut views = views();
+        let short = LeaseSettings { lease: Duration::from_secs(1), ..LeaseSettings::default() };
+        views.apply(&[Command::Settings(short)]);
+        assert_eq!(views.longest_lease(), Duration::from_secs(3));
+        assert_eq!(views.view().epoch, 0);
+    }
+
+    #[test]
+    fn retired_incarnations_are_bounded() {
+        let mut views = views();
+        for incarnation in 1..=RETIRED as u64 + 10 {
+            views.apply(&[Command::Join(join(1, incarnation))]);
+            views.apply(&[Command::Gone { incarnation }]);
+        }
+        assert_eq!(views.retired.len(), RETIRED);
+        assert!(!views.is_retired(10) && views.is_retired(11));
+    }
+}
