@@ -79,7 +79,8 @@ impl FromStr for Fence {
     type Err = std::num::ParseIntError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Fence)
+        // A number may begin with a sign, a string of digits does not.
+        text.strip_prefix('+').map_or(text, |_| "").parse().map(Fence)
     }
 }
 
@@ -141,7 +142,9 @@ mod tests {
         assert_eq!(json, format!("\"{}\"", fence.number()));
         assert_eq!(serde_json::from_str::<Fence>(&json).unwrap(), fence);
         assert_eq!(serde_json::from_str::<Fence>("17").unwrap().number(), 17);
-        assert!(serde_json::from_str::<Fence>("\"1·7\"").is_err());
+        for wrong in ["\"1·7\"", "\"+17\"", "\"-17\"", "\" 17\"", "\"\"", "-17"] {
+            assert!(serde_json::from_str::<Fence>(wrong).is_err(), "{wrong}");
+        }
         assert_eq!(format!("{fence:#}"), format!("{} (8193·7)", fence.number()));
     }
 }

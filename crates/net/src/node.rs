@@ -180,7 +180,7 @@ impl Node {
         }
     }
 
-    /// Waits for the lock, but no longer than that; none if it was not to be had.
+    /// Waits for the lock, but no longer than that; none if it was not granted in that time.
     ///
     /// # Errors
     /// See [`LockError`].

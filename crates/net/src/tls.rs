@@ -67,7 +67,7 @@ pub enum TlsError {
         folder: String,
     },
     /// Something is not what it should be.
-    #[error("the {what} is no good: {why}; make new ones with `skeptron tls init`")]
+    #[error("the {what} is invalid: {why}; make new ones with `skeptron tls init`")]
     Unusable {
         /// Which part of an identity.
         what: Part,
@@ -122,7 +122,7 @@ impl Identity {
     /// For a server: shows the certificate and lets `callers` in.
     ///
     /// # Errors
-    /// If certificate, key or authority is no good.
+    /// If certificate, key or authority is invalid.
     pub fn server_config(&self, callers: Callers) -> Result<Arc<ServerConfig>, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let builder =
@@ -146,7 +146,7 @@ impl Identity {
     /// and for the name or address that was called.
     ///
     /// # Errors
-    /// If certificate, key or authority is no good.
+    /// If certificate, key or authority is invalid.
     pub fn client_config(&self) -> Result<Arc<ClientConfig>, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let roots = self.roots()?;

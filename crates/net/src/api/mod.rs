@@ -80,7 +80,7 @@ pub enum ApiError {
     /// The token is empty.
     #[error("the API's token is empty: give it one that nobody can guess, or none at all")]
     EmptyToken,
-    /// The certificates are no good.
+    /// The certificates are invalid.
     #[error(transparent)]
     Tls(#[from] crate::tls::TlsError),
 }

@@ -94,7 +94,7 @@ impl Drop for Guard {
     }
 }
 
-/// Acquires the lock; none if it was not to be had in time.
+/// Acquires the lock; none if it was not granted in time.
 pub(super) async fn acquire(
     session: &Arc<Session>,
     name: &str,

@@ -60,8 +60,8 @@ pub enum ClientError {
     /// There are no certificates.
     #[error("https needs the certificates of the cluster; `skeptron tls init` makes them")]
     NoIdentity,
-    /// The certificates are no good.
-    #[error("the certificates are no good: {0}")]
+    /// The certificates are invalid.
+    #[error("invalid certificates: {0}")]
     Identity(String),
     /// No endpoint answers.
     #[error("cannot reach a node: {0}")]
@@ -120,7 +120,7 @@ impl Client {
         self.acquire(name, Some(Duration::ZERO)).await
     }
 
-    /// Waits for the lock, but no longer than that; none if it was not to be had.
+    /// Waits for the lock, but no longer than that; none if it was not granted in that time.
     ///
     /// # Errors
     /// See [`ClientError`].

@@ -33,7 +33,7 @@ use crate::env;
 use crate::observe::Observer;
 use crate::tls::{Callers, TlsError};
 
-/// Takes what is to be sent. Implemented by [`Links`]; the table's tests have one in memory.
+/// Takes what is to be sent. Implemented by [`Links`]; the shell's tests have one in memory.
 pub(crate) trait Post: Send + Sync + 'static {
     /// Puts it at the end of the link's queue, and says which number it has there; 0 if there is no
     /// such link, or if it is too long, of which [`Post::flush`] tells the inbox. Never blocks; nothing

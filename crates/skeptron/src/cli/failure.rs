@@ -16,8 +16,11 @@ pub(crate) enum Failure {
         "{0}; is one running? `skeptron up` starts a cluster to try, --endpoint says where to ask"
     )]
     Unreachable(String),
-    /// Somebody else had the lock all the time.
-    #[error("`{name}` was not to be had within {}; somebody else holds it (`skeptron locks` shows who)", duration::written(*.wait))]
+    /// The lock was not granted in that time.
+    #[error(
+        "timed out after {} waiting for `{name}`; `skeptron locks` shows who holds it, `skeptron status` \
+         whether all members are connected", duration::written(*.wait)
+    )]
     NotInTime {
         /// Which lock.
         name: String,
@@ -46,7 +49,7 @@ pub(crate) enum Failure {
     #[error("there is no command `{0}`")]
     NoCommand(String),
     /// The command cannot be run.
-    #[error("`{command}` cannot be run: {source}")]
+    #[error("`{command}` cannot be run")]
     NotRunnable {
         /// Which.
         command: String,

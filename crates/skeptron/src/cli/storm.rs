@@ -19,6 +19,7 @@ use super::{Verdict, names, traces};
 /// More of anything than a run gets through in reasonable time.
 const MOST_MEMBERS: usize = 100;
 const MOST_CLIENTS: usize = 1000;
+const MOST_ENTRIES: usize = 10_000;
 const MOST_THREADS: usize = 1024;
 
 #[derive(Args, Clone, Debug)]
@@ -31,8 +32,8 @@ const MOST_THREADS: usize = 1024;
   skeptron sim --replay bad.jsonl                         what that lock's algorithm did
 
 Whole members with their links, sessions and clients run in a simulated world; a seed determines
-everything. While faults last, nobody may hold what somebody else believes to hold, and fences must
-rise; once they end, everybody must be served and nothing may be left behind.
+everything. At no time may two believe that they hold the same lock, and fences must rise; once the
+faults end, everybody must be served and nothing may be left behind.
 
 Exit codes: 0 everything holds, 1 a seed failed, 2 bad input.")]
 /// Options of `skeptron storm`.
@@ -56,10 +57,10 @@ pub(crate) struct StormArgs {
     #[arg(long, value_name = "NAME|all", default_value = "all")]
     pub algorithm: String,
     /// What goes wrong: loss, duplication, reordering, resets, pauses, partitions, slow, drift, views,
-    /// crashes, interleaving; `fixed` is all but views and crashes, `all` and `none` are as they say
+    /// crashes, interleaving; `fixed` is all but views and crashes; `all`, `none`
     #[arg(long, value_name = "LIST", default_value = "fixed")]
     pub faults: String,
-    /// Leave out one rule of the member core, to see that it is noticed
+    /// Leave out one rule of the member core, to see that it is noticed; docs/storm.md has the names
     #[arg(long, value_name = "NAME")]
     pub flaw: Option<String>,
     /// On how many threads [default: one per core]
@@ -146,20 +147,18 @@ impl StormArgs {
             None => (0, *seeds.start()),
         };
         let command = self.command(&questions[place].algorithm, seed);
+        let print = if self.json { Self::write_json } else { Self::write_table };
+        print(self, &total, (threads, took), &command, out)?;
         if !files.is_empty() {
             let recorded = Some(command.clone());
             match skeptron_world::run_recorded(&questions[place], seed, recorded).1 {
                 Some(trace) => traces::write(&trace, files)?,
                 None => {
                     traces::discard(files)?;
-                    bail!(
-                        "--trace: the flaw of seed {seed} leaves no trace that could be replayed"
-                    );
+                    bail!("--trace: seed {seed} leaves no trace that could be replayed");
                 }
             }
         }
-        let print = if self.json { Self::write_json } else { Self::write_table };
-        print(self, &total, (threads, took), &command, out)?;
         Ok(if total.failed == 0 { Verdict::Fine } else { Verdict::Violated })
     }
 
@@ -174,6 +173,7 @@ impl StormArgs {
         };
         within("members", self.members, MOST_MEMBERS)?;
         within("clients", self.clients, MOST_CLIENTS)?;
+        within("entries", self.entries as usize, MOST_ENTRIES)?;
         let faults: Faults = match self.faults.parse() {
             Ok(faults) => faults,
             Err(why) => bail!("--faults is `{}`; {why}", self.faults),
@@ -243,24 +243,24 @@ impl StormArgs {
         let a_second = total.runs as f64 / seconds;
         writeln!(
             out,
-            "{} · {} members · {} clients · {} in {seconds:.1} s on {threads} threads: {a_second:.1} \
-             seeds/s, {:.0} an hour and core",
+            "{} · {} · {} · {} in {seconds:.1} s on {}: {a_second:.1} runs/s, {:.0} an hour and core",
             self.algorithm,
-            self.members,
-            self.clients,
-            counted_in_thousands(total.runs, "seed"),
+            counted_in_thousands(self.members as u64, "member"),
+            counted_in_thousands(self.clients as u64, "client"),
+            counted_in_thousands(total.runs, "run"),
+            counted_in_thousands(threads as u64, "thread"),
             a_second * 3600.0 / threads as f64,
         )?;
-        let mut rows = table(["survived", "times"]);
+        let mut rows = table(["what happened", "times"]);
         rows.add_row(["entries".to_string(), total.entries.to_string()]);
         for (what, times) in total.survived.listed().into_iter().filter(|(_, times)| *times > 0) {
             rows.add_row([what.to_string(), times.to_string()]);
         }
         writeln!(out, "{rows}")?;
-        let hours = total.virtual_nanos as f64 / 3.6e12;
+        let simulated = total.virtual_nanos as f64 / 1e9;
         let (events, hash) = (total.events, total.hash);
-        writeln!(out, "{events} events in {hours:.2} simulated hours, hash {hash:016x}")?;
-        writeln!(out, "{} of {} seeds failed", total.failed, total.runs)?;
+        writeln!(out, "{events} events in {simulated:.0} simulated seconds, hash {hash:016x}")?;
+        writeln!(out, "{} of {} failed", total.failed, counted_in_thousands(total.runs, "run"))?;
         if let Some((_, violation)) = &total.first {
             writeln!(out, "{violation}")?;
             writeln!(out, "again: {command}")?;
@@ -280,12 +280,14 @@ impl StormArgs {
             |(_, violation)| serde_json::json!({ "violation": violation, "command": command }),
         );
         let report = serde_json::json!({
-            "algorithm": self.algorithm, "members": self.members, "clients": self.clients,
+            "seeds": self.seeds, "algorithm": self.algorithm, "members": self.members,
+            "clients": self.clients, "entries_per_client": self.entries, "faults": self.faults,
+            "flaw": self.flaw,
             "runs": total.runs, "failed": total.failed, "first_failure": first,
             "hash": format!("{:016x}", total.hash),
             "entries": total.entries, "events": total.events, "survived": total.survived,
             "virtual_seconds": total.virtual_nanos as f64 / 1e9, "seconds": seconds,
-            "threads": threads, "seeds_per_second": total.runs as f64 / seconds,
+            "threads": threads, "runs_per_second": total.runs as f64 / seconds,
             "seeds_per_hour_and_core": total.runs as f64 / seconds * 3600.0 / threads as f64,
         });
         Ok(writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?)

@@ -116,7 +116,7 @@ fn who_need_not_wait_is_told_at_once_and_who_waits_is_told_in_time() {
     let began = Instant::now();
     let ended = up.lock_at(1, "busy", &["--wait", "300ms"], &["true"]).spawn_and_end();
     assert_eq!(ended.code, 75, "{}", ended.stderr);
-    assert!(ended.stderr.contains("within 300ms"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("timed out after 300ms"), "{}", ended.stderr);
     assert!(began.elapsed() >= Duration::from_millis(300));
     let ended = up.lock_at(1, "busy", &["--no-wait", "--quiet"], &["true"]).spawn_and_end();
     assert_eq!((ended.code, ended.stderr.as_str()), (75, ""));

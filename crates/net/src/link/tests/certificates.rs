@@ -96,8 +96,8 @@ fn what_is_no_good_is_named() {
     let good = Identity::read(folder.path(), "node-1").unwrap();
     let no_key = Identity { key: "nothing".into(), ..good.clone() };
     let error = no_key.client_config().unwrap_err().to_string();
-    assert!(error.starts_with("the key is no good"), "{error}");
+    assert!(error.starts_with("the key is invalid"), "{error}");
     let no_authority = Identity { authority: String::new(), ..good };
     let error = no_authority.server_config(Callers::Certified).unwrap_err().to_string();
-    assert!(error.starts_with("the authority's certificate is no good"), "{error}");
+    assert!(error.starts_with("the authority's certificate is invalid"), "{error}");
 }
