@@ -17,7 +17,7 @@ use crate::{Fence, MemberId};
 ///
 /// `W` is whoever waits for a lock: a channel on a real node, a client's number in a simulated one. The
 /// core only keeps it and hands it back, in exactly one of [`Effects::grant`] and [`Effects::refuse`],
-/// or drops it when the wait is cancelled.
+/// or drops it: when the wait is cancelled, and when an acquire of a session is answered at once.
 pub trait Effects<W> {
     /// Queue this for a member, behind everything queued for it before; returns its number on the
     /// link, 0 if it is no member. What is queued leaves when the core's call has returned.

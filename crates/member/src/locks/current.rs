@@ -38,8 +38,15 @@ pub(super) struct Early {
     pub(super) payload: Vec<u8>,
 }
 
+impl Early {
+    /// What it takes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.payload.len() + size_of::<Early>()
+    }
+}
+
 impl Current {
-    /// The view as `id` sees it, when it keeps these locks from before.
+    /// The view as `id` sees it, when it has announced nothing and heard nobody.
     pub(super) fn new(id: MemberId, view: Arc<View>, plans: &Plans) -> Result<Self, Halt> {
         let epoch = view.epoch;
         let me = view.rank(id).ok_or(Halt::Excluded(id, epoch))?;

@@ -63,6 +63,13 @@ pub(super) struct HeldBack {
     pub(super) payload: Vec<u8>,
 }
 
+impl HeldBack {
+    /// What it takes in memory.
+    fn bytes(&self) -> usize {
+        self.payload.len() + size_of::<HeldBack>()
+    }
+}
+
 impl Home {
     /// At the beginning of a view with these `others`; `kept` are the locks at home here to which this
     /// member, `me`, has a right from before.
@@ -101,18 +108,20 @@ impl Home {
         self.held_back_bytes
     }
 
-    /// Somebody wants a lock that is not open; returns whom to tell, once.
-    pub(super) fn want(&mut self, name: &Arc<str>) -> Vec<NodeId> {
-        let shut = self.shut.entry(Arc::clone(name)).or_default();
-        if std::mem::replace(&mut shut.wanted, true) {
-            return Vec::new();
+    /// Somebody wants a lock; none if it is open, else whom to tell, once. Looking and taking note are
+    /// one step: a lock that is noted here after the last member announced itself would stay shut.
+    pub(super) fn want_unless_open(&mut self, name: &Arc<str>) -> Option<Vec<NodeId>> {
+        if self.is_open(name) {
+            return None;
         }
-        shut.keepers.iter().copied().collect()
+        let shut = self.shut.entry(Arc::clone(name)).or_default();
+        let told = std::mem::replace(&mut shut.wanted, true);
+        Some(if told { Vec::new() } else { shut.keepers.iter().copied().collect() })
     }
 
     /// Keeps what arrived for a lock that is not open.
     pub(super) fn hold_back(&mut self, name: &Arc<str>, message: HeldBack) {
-        self.held_back_bytes += message.payload.len();
+        self.held_back_bytes += message.bytes();
         self.shut.entry(Arc::clone(name)).or_default().held_back.push(message);
     }
 
@@ -149,7 +158,7 @@ impl Home {
             return None;
         }
         let shut = self.shut.remove(name)?;
-        self.held_back_bytes -= shut.held_back.iter().map(|held| held.payload.len()).sum::<usize>();
+        self.held_back_bytes -= shut.held_back.iter().map(HeldBack::bytes).sum::<usize>();
         Some(shut)
     }
 
@@ -191,5 +200,18 @@ mod tests {
             let after = fewer.members[home_of(&name, &fewer).index()].id;
             assert!(before == after || before == MemberId::at(2), "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_wanted_after_all_have_announced_themselves_is_open() {
+        let name: Arc<str> = "a".into();
+        let others = [NodeId::new(1)];
+        let mut home = Home::new(NodeId::new(0), others.into_iter(), std::iter::empty());
+        assert_eq!(home.want_unless_open(&name), Some(Vec::new()));
+        assert!(home.announced(NodeId::new(1)));
+        assert_eq!(home.unkept(), [Arc::clone(&name)]);
+        assert!(home.open(&name).is_some());
+        let late: Arc<str> = "b".into();
+        assert_eq!(home.want_unless_open(&late), None, "nothing would open it any more");
     }
 }

@@ -414,7 +414,8 @@ impl<W> Locks<W> {
 
     /// Whoever waits is told that it will not be served.
     pub(crate) fn refuse_waiters(&self, now: Moment, why: NotServed, effects: &mut dyn Effects<W>) {
-        for lock in self.all().iter().filter(|lock| lock.is_busy()) {
+        // Every lock: somebody may be joining the queue of one that is not busy yet.
+        for lock in &self.all() {
             self.act(now, lock, effects, |act| act.refuse_all(why));
         }
     }
@@ -422,7 +423,7 @@ impl<W> Locks<W> {
     /// What is still held is lost: it stops counting as held first, then the algorithms are told.
     pub(crate) fn lose_all(&self, now: Moment, effects: &mut dyn Effects<W>) {
         self.lease.store(0, Ordering::SeqCst);
-        for lock in self.all().iter().filter(|lock| lock.is_busy()) {
+        for lock in &self.all() {
             self.act(now, lock, effects, |act| act.lose());
         }
     }
@@ -459,7 +460,7 @@ impl<W> Locks<W> {
                 let holder = state.holder.as_ref().map(|hold| Holder {
                     fence: hold.fence,
                     held_ms: milliseconds(now.since(hold.since)),
-                    owner: hold.owner.to_string(),
+                    owner: shortened(&hold.owner),
                 });
                 state.in_use().then(|| LockStatus {
                     name: lock.name.to_string(),
@@ -482,6 +483,15 @@ impl<W> Locks<W> {
     ) {
         let mut locks = self.listing(now, prefix, exact);
         locks.truncate(Payload::MOST_LISTED);
+        // What does not fit into a frame would halt this member.
+        let (mut bytes, most) = (0, self.settings.limits.frame_bytes / 2);
+        let fits = locks.iter().take_while(|lock| {
+            let owner = lock.holder.as_ref().map_or(0, |holder| holder.owner.len());
+            bytes += 64 + lock.name.len() + owner;
+            bytes <= most
+        });
+        let fits = fits.count();
+        locks.truncate(fits);
         let epoch = self.current().view.epoch;
         effects.send(to, &Envelope { epoch, payload: Payload::Answer { id, locks } });
     }
@@ -536,6 +546,11 @@ impl<W> Locks<W> {
             }
         }
     }
+}
+
+/// What is told of an owner's name, which may be of any length.
+fn shortened(owner: &str) -> String {
+    owner.chars().take(200).collect()
 }
 
 fn rests_here<W>(current: &Current, lock: &Lock<W>) -> bool {

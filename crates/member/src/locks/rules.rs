@@ -124,8 +124,7 @@ impl<W> Act<'_, W> {
             self.state.counter.enter();
             return true;
         }
-        if !self.is_open() {
-            self.want();
+        if !self.opens() {
             return false;
         }
         self.begin();
@@ -164,11 +163,18 @@ impl<W> Act<'_, W> {
     /// Whether the lock may begin here: its home has to know that nobody has a right from before. In a
     /// view that does not name the lives of its members everybody has to meet all of them first:
     /// whoever did anything in such a view has then met everybody, and everybody refuses a later life
-    /// of it.
-    fn is_open(&self) -> bool {
-        self.state.node.is_some()
-            || !self.is_home() && self.current.view.names_lives()
-            || self.current.home().is_open(&self.lock.name)
+    /// of it. If it may not, whoever keeps a right is told once that somebody wants the lock.
+    fn opens(&mut self) -> bool {
+        if self.state.node.is_some() || !self.is_home() && self.current.view.names_lives() {
+            return true;
+        }
+        let keepers = self.current.home().want_unless_open(&self.lock.name);
+        let Some(keepers) = keepers else { return true };
+        for keeper in keepers {
+            self.tell_wanted(keeper);
+        }
+        // This member may have kept it, and have freed it just now.
+        self.current.home().is_open(&self.lock.name)
     }
 
     /// Begins the algorithm's node, if it has not begun in this view.
@@ -181,14 +187,6 @@ impl<W> Act<'_, W> {
             }
             let started = self.step(Turn::Start);
             debug_assert_eq!(started, Ok(()), "a fresh node starts");
-        }
-    }
-
-    /// The home tells whoever keeps the lock that somebody wants it.
-    fn want(&mut self) {
-        let keepers = self.current.home().want(&self.lock.name);
-        for keeper in keepers {
-            self.tell_wanted(keeper);
         }
     }
 
@@ -357,12 +355,17 @@ impl<W> Act<'_, W> {
         }
     }
 
-    /// Whoever holds it here has lost it; nobody here enters again.
+    /// Whoever holds it here has lost it; nobody here enters again. A member that halted hands nothing
+    /// on: clients of it may believe in what they hold for a while.
     pub(super) fn lose(&mut self) {
         if let Some(hold) = &self.state.holder {
             let fence = hold.fence;
             self.effects.tell(Event::Lost { lock: &self.lock.name, fence });
-            self.end_entry();
+            if self.locks.halted().is_some() {
+                self.vacate();
+            } else {
+                self.end_entry();
+            }
         }
     }
 
@@ -370,7 +373,7 @@ impl<W> Act<'_, W> {
     pub(super) fn receive(&mut self, from: NodeId, sequence: u64, payload: &Payload<'_>) {
         let needs_home =
             matches!(payload, Payload::Message { .. } | Payload::Wake { .. } | Payload::Ask { .. });
-        if !needs_home || self.is_open() {
+        if !needs_home || self.opens() {
             return self.deliver(from, sequence, payload);
         }
         let encoded = postcard::to_stdvec(payload).expect("a payload is plain data");
@@ -382,7 +385,6 @@ impl<W> Act<'_, W> {
         }
         let held_back = HeldBack { from, sequence, payload: encoded };
         self.current.home().hold_back(&self.lock.name, held_back);
-        self.want();
     }
 
     fn deliver(&mut self, from: NodeId, sequence: u64, payload: &Payload<'_>) {

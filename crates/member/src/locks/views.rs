@@ -12,8 +12,12 @@ use super::current::{Current, Early};
 use super::home::Home;
 use super::lock::Lock;
 use super::{Effects, Event, Flaw, Halt, LockError, Locks, MemberId, Moment, recent};
+use crate::Fence;
 use crate::view::View;
 use crate::wire::{Envelope, Payload};
+
+/// Locks in one announcement at most: with the longest names they fit into the shortest frame.
+const MOST_ANNOUNCED: usize = 200;
 
 /// Idle rights kept across a view change at most; the others are given up.
 const MOST_IDLE_KEPT: usize = 10_000;
@@ -102,12 +106,13 @@ impl<W> Locks<W> {
             return true;
         }
         let payload = postcard::to_stdvec(&envelope.payload).expect("a payload is plain data");
-        if current.early_bytes + payload.len() > Self::MOST_BACKLOG {
+        let early = Early { epoch: envelope.epoch, from, sequence, payload };
+        if current.early_bytes + early.bytes() > Self::MOST_BACKLOG {
             self.stop(Halt::Backlog { from, most: Self::MOST_BACKLOG }, effects);
             return true;
         }
-        current.early_bytes += payload.len();
-        current.early.push_back(Early { epoch: envelope.epoch, from, sequence, payload });
+        current.early_bytes += early.bytes();
+        current.early.push_back(early);
         true
     }
 
@@ -183,6 +188,11 @@ impl<W> Locks<W> {
             return effects.tell(Event::Refused { lock: "", from: member, why });
         }
         for &(name, counter) in kept {
+            if counter > Fence::MOST_COUNTED || current.home_of(name) != current.me {
+                let why = "it announces a fence or a lock that cannot be";
+                effects.tell(Event::Refused { lock: name, from: member, why });
+                continue;
+            }
             let Some(lock) = self.members_lock(current, member, name, effects) else { continue };
             self.act_in(current, now, &lock, effects, |act| {
                 if self.has(Flaw::KeepersIgnored) {
@@ -225,7 +235,7 @@ impl<W> Locks<W> {
             .into_iter()
             .filter(|early| early.epoch >= epoch)
             .partition(|early| early.epoch == epoch);
-        next.early_bytes = later.iter().map(|early: &Early| early.payload.len()).sum();
+        next.early_bytes = later.iter().map(Early::bytes).sum();
         next.early = later;
         *current = next;
         let current = &*current;
@@ -316,7 +326,7 @@ fn announce<W>(
     effects: &mut dyn Effects<W>,
 ) {
     let (epoch, to) = (current.view.epoch, current.view.members[to.index()].id);
-    let mut chunks = kept.chunks(Payload::MOST_LISTED).peekable();
+    let mut chunks = kept.chunks(MOST_ANNOUNCED).peekable();
     loop {
         let chunk = chunks.next().unwrap_or_default();
         let kept = chunk.iter().map(|(name, counter)| (&**name, *counter)).collect();

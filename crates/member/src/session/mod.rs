@@ -2,106 +2,29 @@
 //! is heard of the client any more.
 
 mod id;
+mod types;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
-
 use crate::clock::Moment;
 use crate::effects::{Effects, Event, NotServed, Timer};
-use crate::locks::{Acquired, LockError, Locks};
-use crate::{Fence, Flaw, MemberId};
+use crate::locks::{Acquired, Locks};
+use crate::{Fence, Flaw};
 
 pub use id::SessionId;
-
-/// What an acquire is for. The same claim again is the same acquire, tried again.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Claim {
-    /// Which lock.
-    pub lock: String,
-    /// A number of the client's choice for this acquire.
-    pub request: Option<u64>,
-}
-
-/// Why a session gets nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum SessionError {
-    /// It is over.
-    #[error("this session has ended, or never was")]
-    Over,
-    /// The acquire was withdrawn before it arrived, or is a late second try of one that was released.
-    #[error("this acquire of `{0}` was withdrawn or released")]
-    Withdrawn(String),
-    /// It does not hold the lock.
-    #[error("this session does not hold `{0}`")]
-    NotHeld(String),
-    /// It holds another entry of the lock.
-    #[error("this session holds `{lock}` with fence {held:#}, not {given:#}")]
-    OtherFence {
-        /// Which lock.
-        lock: String,
-        /// What it holds.
-        held: Fence,
-        /// What was named.
-        given: Fence,
-    },
-    /// The lock had been lost before.
-    #[error("`{0}` had been lost before it was released; what was done since may clash")]
-    Lost(String),
-    /// There are too many sessions.
-    #[error("{0} sessions are open already")]
-    TooMany(usize),
-    /// The member opens no more sessions.
-    #[error("{0} is shutting down")]
-    Closing(MemberId),
-    /// The lock cannot be acquired.
-    #[error(transparent)]
-    Lock(#[from] LockError),
-}
-
-/// A lock in the hands of a session.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Held {
-    /// Which lock.
-    pub lock: String,
-    /// The fence of the entry.
-    pub fence: Fence,
-}
-
-/// What is known of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionReport {
-    /// What its client is called.
-    pub owner: String,
-    /// How long after its last sign of life it ends.
-    pub ttl: Duration,
-    /// What it holds, by name.
-    pub held: Vec<Held>,
-    /// The names of the locks it waits for, sorted.
-    pub waiting: Vec<String>,
-}
-
-/// How an acquire of a session begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Begun {
-    /// The session holds it.
-    Held(Held),
-    /// It waits; the place is left with [`crate::MemberCore::leave_place`].
-    Waiting(Place),
-}
-
-/// The place of an acquire among the waits of its session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    claim: Claim,
-    serial: u64,
-}
+pub use types::{Begun, Claim, Held, Place, SessionError, SessionReport};
 
 /// How many acquires that are over a session remembers, in case one of them arrives late.
 const MOST_OVER: usize = 1024;
+
+/// Tickets are counted from 1.
+const NO_TICKET: u64 = 0;
+
+/// A session is looked at no later than after this time, so that the timers of those that were closed
+/// do not pile up.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// All sessions of a member.
 #[derive(Debug, Default)]
@@ -123,6 +46,8 @@ struct Open {
 pub(crate) struct Session {
     owner: String,
     ttl: Duration,
+    /// Held while an acquire begins; taken before a lock's mutex.
+    turn: Mutex<()>,
     state: Mutex<State>,
 }
 
@@ -224,8 +149,11 @@ impl Sessions {
             acquires_over: VecDeque::new(),
             serial: 0,
         };
-        open.by_id.insert(id, Arc::new(Session { owner, ttl, state: Mutex::new(state) }));
-        effects.arm(Timer::Session(id), ttl);
+        open.by_id.insert(
+            id,
+            Arc::new(Session { owner, ttl, turn: Mutex::default(), state: Mutex::new(state) }),
+        );
+        effects.arm(Timer::Session(id), ttl.min(LOOK_AGAIN));
         Ok(())
     }
 
@@ -241,7 +169,8 @@ impl Sessions {
         if now >= state.heard.after(session.ttl) {
             return Err(SessionError::Over);
         }
-        state.heard = now;
+        // Threads may bring their signs in another order than they read the clock.
+        state.heard = state.heard.max(now);
         drop(state);
         Ok(session)
     }
@@ -285,6 +214,9 @@ impl Sessions {
     ) -> Result<Begun, SessionError> {
         let session = self.find(now, id)?;
         let lock = locks.lock(&claim.lock)?;
+        // One acquire of a session begins after the other, so that a second try finds the first one
+        // either held or in the queue.
+        let _turn = session.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = loop {
             let held = session.living()?.held.get(&claim.lock).copied();
             // A lock's mutex is taken before a session's, so this is asked between two looks.
@@ -317,8 +249,17 @@ impl Sessions {
                     effects.refuse(replaced, NotServed::Replaced);
                     return Ok(Begun::Waiting(place));
                 }
-                // It was granted, or refused, a moment ago.
-                Err(back) => who = back,
+                // It was granted a moment ago, to the connection that waited before.
+                Err(back) => {
+                    let mut state = session.living()?;
+                    if let Some(&Holding { fence, request }) = state.held.get(&claim.lock)
+                        && request == claim.request
+                    {
+                        return Ok(Begun::Held(Held { lock: claim.lock, fence }));
+                    }
+                    state.waits.insert(claim.clone(), Wait { serial, ticket: None });
+                    who = back;
+                }
             }
         }
         let seat = Seat { session: Arc::clone(&session), claim: claim.clone() };
@@ -381,9 +322,9 @@ impl Sessions {
         let session = self.read().by_id.get(&id).cloned();
         let Some(session) = session else { return };
         let wait = session.state().forget(&place.claim, place.serial);
-        if let Some(Wait { ticket: Some(ticket), .. }) = wait
-            && let Ok(lock) = locks.lock(&place.claim.lock)
-        {
+        let ticket = wait.and_then(|wait| wait.ticket).unwrap_or(NO_TICKET);
+        // Also if it waits no longer: whoever is just granting it has told so when this returns.
+        if let Ok(lock) = locks.lock(&place.claim.lock) {
             locks.cancel(now, &lock, ticket, effects);
         }
     }
@@ -509,13 +450,17 @@ impl Sessions {
     ) {
         let session = self.read().by_id.get(&id).cloned();
         let Some(session) = session else { return };
-        let end_at = session.state().heard.after(session.ttl);
+        let mut state = session.state();
+        let end_at = state.heard.after(session.ttl);
         if now < end_at {
-            return effects.arm(Timer::Session(id), end_at.since(now));
+            return effects.arm(Timer::Session(id), end_at.since(now).min(LOOK_AGAIN));
         }
         if locks.has(Flaw::SessionNeverExpires) {
             return;
         }
+        // From here on no sign of life is answered.
+        state.over = true;
+        drop(state);
         effects.tell(Event::SessionExpired { owner: &session.owner });
         self.write().by_id.remove(&id);
         if locks.has(Flaw::ExpiredSessionHolds) {

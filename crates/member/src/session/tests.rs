@@ -210,3 +210,29 @@ fn closing_a_session_gives_back_and_calls_off() {
     let load = core.load();
     assert_eq!((load.sessions, load.held_locks, load.waiters), (0, 0, 0));
 }
+
+#[test]
+fn signs_that_arrive_out_of_order_do_not_set_a_session_back() {
+    let (core, mut done) = member();
+    core.keep_alive(at(5), id(1)).unwrap();
+    // A thread that read the clock earlier comes later.
+    held(core.session_acquire(at(3), id(1), claim(1), 1, &mut done));
+    core.expire(at(14), &Timer::Session(id(1)), &mut done);
+    assert_eq!((done.expired, core.load().held_locks), (0, 1));
+    core.expire(at(15), &Timer::Session(id(1)), &mut done);
+    assert_eq!((done.expired, core.load().held_locks), (1, 0));
+}
+
+#[test]
+fn a_long_session_is_looked_at_often_enough_for_its_timer_to_end_soon_after_it() {
+    let (core, mut done) = member();
+    core.close_session(at(0), id(3), &mut done).unwrap();
+    let hour = Duration::from_secs(3600);
+    core.open_session(at(0), id(7), hour, String::new(), 3, &mut done).unwrap();
+    let (timer, after) = done.armed.last().cloned().unwrap();
+    assert!(after <= Duration::from_secs(30));
+    core.close_session(at(1), id(7), &mut done).unwrap();
+    let armed = done.armed.len();
+    core.expire(at(30), &timer, &mut done);
+    assert_eq!(done.armed.len(), armed, "nothing is looked at any more");
+}

@@ -27,6 +27,8 @@ use skeptron_member::session::{Claim, SessionReport};
 
 /// The largest body that is read.
 const MOST_BODY_BYTES: usize = 64 << 10;
+/// How long an acquire that does not wait may wait for peers that are far behind.
+const LEAST_WAIT: Duration = Duration::from_secs(1);
 /// How long a body may take to arrive.
 const BODY_WITHIN: Duration = Duration::from_secs(5);
 
@@ -116,7 +118,15 @@ async fn acquire(
     Asked(asked): Asked<Acquire>,
 ) -> Result<Json<Held>, Refusal> {
     let Acquire { session, lock, wait_ms, request } = asked;
-    desk.node.relieved().await;
+    let relieved = desk.node.relieved();
+    match wait_ms {
+        None => relieved.await,
+        Some(wait_ms) => {
+            let within = Duration::from_millis(wait_ms).max(LEAST_WAIT);
+            let relieved = env::timeout(within, relieved).await;
+            relieved.ok_or_else(|| Refusal::NotAcquired(lock.clone()))?;
+        }
+    }
     let claim = Claim { lock: lock.clone(), request };
     let mut wait = match desk.node.shell().session_acquire(session, claim)? {
         SessionAcquire::Held(held) => return Ok(Json(held)),

@@ -171,8 +171,19 @@ async fn drive(
     }
 }
 
-/// Takes all frames that have been read, and sends what the inbox answers.
+/// Takes all frames that have been read, and sends what the inbox answers, also if one of them is bad.
 fn take(shared: &Shared, peer: &Peer, now: Moment, receiving: &mut Receiving) -> Result<(), End> {
+    let taken = take_frames(shared, peer, now, receiving);
+    shared.flush();
+    taken
+}
+
+fn take_frames(
+    shared: &Shared,
+    peer: &Peer,
+    now: Moment,
+    receiving: &mut Receiving,
+) -> Result<(), End> {
     let inbox = shared.inbox.get().and_then(Weak::upgrade).ok_or(End::Stopped)?;
     loop {
         while let Some(body) = receiving.next()? {
@@ -183,9 +194,7 @@ fn take(shared: &Shared, peer: &Peer, now: Moment, receiving: &mut Receiving) ->
             }
         }
         if !peer.decipher(receiving)? {
-            break;
+            return Ok(());
         }
     }
-    shared.flush();
-    Ok(())
 }

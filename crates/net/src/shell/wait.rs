@@ -190,6 +190,10 @@ impl SessionWait {
     pub(crate) fn give_up(mut self) -> Option<Result<Held, NotServed>> {
         self.leave();
         let granted = self.receiver.try_recv().ok()?;
+        if granted == Err(NotServed::Withdrawn) {
+            // Its turn came while it was leaving.
+            return None;
+        }
         Some(granted.map(|fence| Held { lock: self.name.clone(), fence }))
     }
 

@@ -116,3 +116,55 @@ impl mutex::Visitor for Builds<'_> {
         assert_eq!(P::build(self.1, self.0).unwrap().len(), self.0.nodes());
     }
 }
+
+#[test]
+fn a_member_that_halted_hands_nothing_on() {
+    // Its clients may believe in what they hold until they hear of it.
+    for algorithm in resting() {
+        let mut system = System::new(3, algorithm);
+        let held = system.must(0, "a");
+        let other = system.ask(1, "a").unwrap_err();
+        system.settle();
+        system.at(0, |core, now, effects| {
+            core.stop(Halt::Unsendable("a test".to_string()), effects);
+            core.lose_all(now, effects);
+        });
+        system.settle();
+        assert!(!system.is_held(held, "a"));
+        assert!(system.granted(other).is_none(), "{algorithm}");
+    }
+}
+
+#[test]
+fn announcements_that_cannot_be_are_refused() {
+    let mut system = System::new(2, "naimi-trehel");
+    system.decide(|_| true);
+    system.install(0);
+    let elsewhere =
+        (0..).map(|n| format!("a{n}")).find(|n| system.view.home(n).index() == 1).unwrap();
+    let here = (0..).map(|n| format!("a{n}")).find(|n| system.view.home(n).index() == 0).unwrap();
+    let kept = vec![(elsewhere.as_str(), 1), (here.as_str(), u64::MAX)];
+    let payload = Payload::Announce { kept, last: true };
+    system.at(0, |core, now, effects| {
+        core.receive(now, MemberId::at(1), 1, &Envelope { epoch: 2, payload }, effects);
+    });
+    assert_eq!(system.network.against_the_rules, 2);
+    let guard = system.ask(0, &here).expect("nobody keeps it");
+    assert_eq!(guard.fence.counter(), 1);
+}
+
+#[test]
+fn a_listing_never_outgrows_a_frame() {
+    let mut system = System::new(2, "naimi-trehel");
+    let owner = "o".repeat(1 << 20);
+    for number in 0..5 {
+        let lock = system.cores[0].lock(&format!("{number}{}", "n".repeat(250))).unwrap();
+        system.at(0, |core, now, effects| {
+            core.acquire(now, &lock, &owner, || number, effects).unwrap()
+        });
+    }
+    let listed = system.cores[0].listing(system.now, "", false);
+    let longest =
+        listed.iter().filter_map(|lock| lock.holder.as_ref()).map(|h| h.owner.len()).max();
+    assert!(longest.is_none_or(|longest| longest <= 200), "{longest:?}");
+}
