@@ -281,7 +281,7 @@ impl<W> Act<'_, W> {
                 return;
             };
             self.locks.counts.waiting.remove(1);
-            match seat.map_or(Ok(()), |seat| seat.keep(&self.lock.name, fence)) {
+            match seat.map_or(Ok(()), |seat| seat.keep(fence)) {
                 Ok(()) => return self.effects.grant(who, self.lock, fence),
                 Err(why) => {
                     self.effects.refuse(who, why);

@@ -87,7 +87,7 @@ pub(crate) struct Seat {
 
 impl Seat {
     /// The lock is granted: hands it to the session, unless that is over or the acquire was withdrawn.
-    pub(crate) fn keep(&self, _lock: &str, fence: Fence) -> Result<(), NotServed> {
+    pub(crate) fn keep(&self, fence: Fence) -> Result<(), NotServed> {
         let mut state = self.session.state();
         if state.over {
             return Err(NotServed::SessionOver);
@@ -266,7 +266,7 @@ impl Sessions {
         let acquired =
             locks.acquire(now, &lock, &session.owner, Some(seat.clone()), || who, effects);
         match acquired {
-            Ok(Acquired::Granted(fence)) => match seat.keep(&claim.lock, fence) {
+            Ok(Acquired::Granted(fence)) => match seat.keep(fence) {
                 Ok(()) => Ok(Begun::Held(Held { lock: claim.lock, fence })),
                 Err(why) => {
                     locks.release(now, &lock, fence, effects);
