@@ -9,7 +9,7 @@ use skeptron_member::view::{Lease, View};
 
 use crate::flaw::Flaw;
 use crate::protocol::{Answer, Request};
-use crate::views::{Join, JoinRefused};
+use crate::views::{Join, JoinRefused, Role, Voters};
 
 /// Requests whose sending is remembered. An answer to an older one is ignored.
 const REMEMBERED: usize = 64;
@@ -30,8 +30,6 @@ pub enum Input {
     },
     /// Every right has been given up: leave the cluster.
     Leave,
-    /// The voters are these from now on, in the order in which they are asked.
-    Voters(Vec<MemberId>),
 }
 
 /// What a driver has to do, in this order.
@@ -46,6 +44,8 @@ pub enum Effect {
     },
     /// A newer view was decided.
     Installed(View),
+    /// These vote at present, which may be known already.
+    Voters(Voters),
     /// The lease runs until then, later than before.
     Prolonged(Moment),
     /// This life is over; the last effect that it has. A member that wants to go on begins a new
@@ -193,13 +193,6 @@ impl Membership {
                     self.ask(now, out);
                 }
             }
-            Input::Voters(voters) => {
-                if !voters.is_empty() {
-                    let current = self.voters[self.guess];
-                    self.guess = voters.iter().position(|&voter| voter == current).unwrap_or(0);
-                    self.voters = voters;
-                }
-            }
         }
     }
 
@@ -240,6 +233,7 @@ impl Membership {
                 self.prefer(from);
             }
             Answer::View(view) => self.learn(view, out),
+            Answer::Voters(voters) => self.follow_voters(voters, out),
             Answer::NotLeader(leader) => {
                 // Only the voter that was asked last knows better; a late answer must not mislead.
                 if from != self.voters[self.guess] {
@@ -307,6 +301,19 @@ impl Membership {
             let left = self.phase == Phase::Leaving;
             self.end(if left { End::Left } else { End::Removed }, out);
         }
+    }
+
+    /// Asks those that vote now, whoever was configured.
+    fn follow_voters(&mut self, voters: Voters, out: &mut Vec<Effect>) {
+        let seats = voters.seats.iter().filter(|seat| seat.role == Role::Voter);
+        let ids: Vec<MemberId> = seats.map(|seat| seat.id).collect();
+        if ids.is_empty() {
+            return;
+        }
+        let current = self.voters[self.guess];
+        self.guess = ids.iter().position(|&voter| voter == current).unwrap_or(0);
+        self.voters = ids;
+        out.push(Effect::Voters(voters));
     }
 
     fn prefer(&mut self, voter: MemberId) -> bool {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use skeptron_member::MemberId;
 use skeptron_member::view::View;
 
-use crate::views::{Join, JoinRefused};
+use crate::views::{Join, JoinRefused, Voters};
 
 /// From a member to a voter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,8 @@ pub enum Answer {
     },
     /// The present view.
     View(View),
+    /// Who votes at present.
+    Voters(Voters),
     /// Ask that voter instead; none if no leader is known.
     NotLeader(Option<MemberId>),
     /// This life does not belong to the cluster any more, and never will again.

@@ -146,6 +146,17 @@ pub struct Seat {
     pub role: Role,
 }
 
+/// Who votes, and where they are: what a member needs to find the leader, and a new voter to begin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Voters {
+    /// The cluster's number, drawn when it was initialised.
+    pub cluster: u128,
+    /// By ascending raft id.
+    pub seats: Vec<Seat>,
+    /// Where each voter that was ever a member listened last.
+    pub addresses: BTreeMap<MemberId, String>,
+}
+
 /// The replicated state machine. All voters that applied the same entries have the same value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Views {
@@ -160,6 +171,8 @@ pub struct Views {
     api: BTreeMap<u64, Vec<String>>,
     seats: Vec<Seat>,
     next_raft: u64,
+    /// Of members and of voters that were members.
+    addresses: BTreeMap<MemberId, String>,
 }
 
 impl Views {
@@ -177,6 +190,7 @@ impl Views {
             api: BTreeMap::new(),
             seats: voters.iter().enumerate().map(seat).collect(),
             next_raft: voters.len() as u64 + 1,
+            addresses: BTreeMap::new(),
         }
     }
 
@@ -214,6 +228,18 @@ impl Views {
     #[must_use]
     pub fn seats(&self) -> &[Seat] {
         &self.seats
+    }
+
+    /// What members must know of the voters.
+    #[must_use]
+    pub fn voters(&self) -> Voters {
+        let is_seated = |id: &MemberId| self.seats.iter().any(|seat| seat.id == *id);
+        let addresses = self.addresses.iter().filter(|(id, _)| is_seated(id));
+        Voters {
+            cluster: self.cluster,
+            seats: self.seats.clone(),
+            addresses: addresses.map(|(id, address)| (*id, address.clone())).collect(),
+        }
     }
 
     /// The raft id that the next voter gets.
@@ -283,6 +309,7 @@ impl Views {
         self.view.members.insert(place, member.clone());
         self.plans = Some(join.plans);
         self.api.insert(join.incarnation, join.api.clone());
+        self.addresses.insert(join.id, join.address.clone());
         Outcome::Joined(member)
     }
 
@@ -317,6 +344,7 @@ impl Views {
         if self.retired.len() > RETIRED {
             self.retired.pop_front();
         }
+        self.forget_addresses();
         if self.view.members.is_empty() {
             self.plans = None;
         }
@@ -331,6 +359,14 @@ impl Views {
         let largest = self.seats.last().map_or(0, |seat| seat.raft);
         self.next_raft = self.next_raft.max(largest + 1);
         self.seats.retain(|seat| configured.contains(&seat.raft));
+        self.forget_addresses();
+    }
+
+    /// A voter that is down must be found when it is back; others say themselves where they are.
+    fn forget_addresses(&mut self) {
+        let (seats, view) = (&self.seats, &self.view);
+        self.addresses
+            .retain(|&id, _| view.rank(id).is_some() || seats.iter().any(|seat| seat.id == id));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use skeptron_member::MemberId;
 use skeptron_member::clock::Moment;
 
@@ -10,7 +11,7 @@ use super::consensus::Reseat;
 use crate::views::{Command, LeaseSettings, Role, Seat};
 
 /// An order to the leader. One change of the voters at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Admin {
     /// Makes a member a voter: it gets the log first and votes once it has all of it. Its voter is
     /// started without records, with the raft id of [`AdminAccepted::Seat`], but only when
@@ -46,7 +47,7 @@ pub enum Admin {
 }
 
 /// An order that was accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AdminAccepted {
     /// It was proposed.
     Proposed,
@@ -58,7 +59,7 @@ pub enum AdminAccepted {
 }
 
 /// Why an order was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum AdminRefused {
     /// Only the leader takes orders.
     #[error("not the leader; ask {}", .0.map_or("again later".into(), |id| id.to_string()))]

@@ -339,6 +339,7 @@ impl Voter {
             .filter(|&raft| self.is_configured(raft))
             .collect();
         self.views.reseat(&reseat.seats, &configured);
+        self.tell_voters(out);
         // A new voter accepts only a snapshot that knows it.
         let snapshot = self.snapshot();
         self.node.mut_store().compact(snapshot);

@@ -232,6 +232,7 @@ impl Voter {
             if known < epoch {
                 let answer = Answer::View(self.views.view().clone());
                 out.push(Effect::Answer { to, answer });
+                out.push(Effect::Answer { to, answer: Answer::Voters(self.views.voters()) });
             }
             let answer = Answer::Renewed { incarnation, number, hold, epoch };
             out.push(Effect::Answer { to, answer });
@@ -396,6 +397,17 @@ impl Voter {
                 let answer = Answer::View(view.clone());
                 out.push(Effect::Answer { to: member.id, answer });
             }
+        }
+    }
+
+    /// Tells all members who votes now.
+    pub(super) fn tell_voters(&self, out: &mut Vec<Effect>) {
+        if self.leading.is_none() {
+            return;
+        }
+        for member in &self.views.view().members {
+            let answer = Answer::Voters(self.views.voters());
+            out.push(Effect::Answer { to: member.id, answer });
         }
     }
 

@@ -502,7 +502,7 @@ impl World {
                     self.post(place, to.place(), Mail::Request(request));
                 }
                 member::Effect::Installed(view) => self.judge.installed(place, incarnation, &view),
-                member::Effect::Prolonged(_) => {}
+                member::Effect::Voters(_) | member::Effect::Prolonged(_) => {}
                 member::Effect::Over(end) => {
                     self.judge.over(incarnation);
                     if end == member::End::Left {
