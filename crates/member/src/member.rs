@@ -159,7 +159,8 @@ impl<W> MemberCore<W> {
         self.sessions.open(now, &self.locks, (id, ttl, owner), most, effects)
     }
 
-    /// A sign of life. Returns the TTL, and what the session held and this member has lost since.
+    /// A sign of life. Returns for how long the session is certainly valid without another one, which is
+    /// never longer than this member may act, and what it held and this member has lost since.
     ///
     /// # Errors
     /// If the session is over.

@@ -76,10 +76,41 @@ pub struct Status {
     /// The members that have not announced themselves to it in this view: until then locks whose home
     /// it is are not granted.
     pub awaited: Vec<MemberId>,
+    /// Who decides who belongs to the cluster, and how that stands.
+    pub views: ServiceReport,
+    /// For how long the node may still act without a word of the view service, in milliseconds; none if
+    /// it needs none.
+    pub lease_left_ms: Option<u64>,
     /// Whether it is leaving and takes no more requests.
     pub leaving: bool,
     /// Why it cannot go on and grants nothing any more, if so.
     pub halted: Option<String>,
+}
+
+/// How a view service stands, as a node sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceReport {
+    /// What decides: `fixed`, `voters` or `etcd`.
+    pub kind: String,
+    /// Who leads it, if that is known.
+    pub leader: Option<MemberId>,
+    /// The leader's term, at a voter.
+    pub term: Option<u64>,
+    /// Who votes, and who is about to.
+    pub voters: Vec<VoterStatus>,
+    /// Why this node does not vote any more, if it did.
+    pub voter_halted: Option<String>,
+}
+
+/// One voter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VoterStatus {
+    /// Which member.
+    pub node: MemberId,
+    /// Whether it votes already, or is being sent the log.
+    pub votes: bool,
+    /// Where it was last.
+    pub address: Option<String>,
 }
 
 /// One member as the answering node sees it.

@@ -7,6 +7,7 @@
 
 pub mod api;
 pub mod client;
+mod cluster;
 mod config;
 mod env;
 mod error;
@@ -15,15 +16,20 @@ mod messages;
 mod node;
 pub mod observe;
 mod prompt;
+pub mod service;
 mod shell;
 mod socket;
 pub mod tls;
 pub mod view;
 
-pub use config::{Config, ConfigError, Limits, Pace, Security, is_loopback};
+pub use cluster::Cluster;
+pub use config::{
+    Config, ConfigError, LeaseSettings, Limits, Membership, Pace, Security, VoterConfig,
+    is_loopback,
+};
 pub use error::ReleaseError;
 pub use link::LinksError;
-pub use node::{Cluster, Node, StartError};
+pub use node::{Node, NotEntered, StartError};
 pub use shell::Guard;
 pub use skeptron_member::plan::{Plan, PlanError, Plans};
 pub use skeptron_member::{Fence, LockError, MemberId, report};

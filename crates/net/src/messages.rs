@@ -24,12 +24,16 @@ pub(crate) struct OpenSession {
 pub(crate) struct SessionOpened {
     pub(crate) session: SessionId,
     pub(crate) ttl_ms: u64,
+    /// For how long the session is certainly valid without another sign of life.
+    pub(crate) valid_ms: u64,
 }
 
 /// The answer to `POST /v1/sessions/{session}/keep-alive`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptAlive {
-    pub(crate) ttl_ms: u64,
+    /// For how long the session is certainly valid without another sign of life: no longer than its
+    /// TTL, and than the node itself may act.
+    pub(crate) valid_ms: u64,
     /// What the session held and the node has lost since.
     pub(crate) lost: Vec<Held>,
 }

@@ -1,21 +1,27 @@
 //! A node: links, view service and member core in one program.
 
 use std::net::TcpListener;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use futures_util::FutureExt as _;
-use skeptron_member::plan::Plans;
+use futures_util::future::BoxFuture;
+use skeptron_member::clock::Moment;
 use skeptron_member::report::{LockStatus, MessageCount, Status, milliseconds};
 use skeptron_member::{Halt, LockError, MemberCore, MemberId, Settings};
 use thiserror::Error;
+use tokio::sync::{Notify, watch};
+use tokio::task::AbortHandle;
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, Membership};
 use crate::env;
+use crate::link::listen::Listener;
 use crate::link::{Links, LinksError, Post as _, draw_incarnation};
 use crate::observe::Observer;
+use crate::service::{ServiceError, Voters};
 use crate::shell::{Asked, Guard, Shell};
-use crate::view::{Fixed, View, ViewService};
+use crate::view::{Admission, Fixed, NotAdmitted, View, ViewService};
 
 /// A member of the cluster. Clones are the same node; it ends with [`Node::shutdown`], or when the
 /// last clone and the last guard are dropped.
@@ -41,9 +47,26 @@ pub struct Node {
     parts: Arc<Parts>,
 }
 
-#[derive(Debug)]
 struct Parts {
     config: Config,
+    observer: Arc<Observer>,
+    listener: Arc<Listener>,
+    service: Arc<dyn ViewService>,
+    /// The voters, if they decide.
+    voters: Option<Arc<Voters>>,
+    /// The present life, or the last one; none before the first.
+    present: ArcSwapOption<Life>,
+    /// Why the last try to enter came to nothing.
+    refused: watch::Sender<Option<NotAdmitted>>,
+    /// Counts lives.
+    lives: watch::Sender<u64>,
+    /// Enters anew whenever a life is over.
+    living: OnceLock<AbortHandle>,
+}
+
+/// One life of the node as a member.
+#[derive(Debug)]
+struct Life {
     shell: Arc<Shell>,
     links: Arc<Links>,
 }
@@ -57,6 +80,9 @@ pub enum StartError {
     /// The links cannot be set up.
     #[error(transparent)]
     Links(#[from] LinksError),
+    /// The view service cannot start.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
     /// The member cannot begin in its first view.
     #[error(transparent)]
     Core(#[from] Halt),
@@ -75,11 +101,14 @@ impl Node {
     const FETCHED: Duration = Duration::from_secs(2);
     /// How long a leaving node waits for its peers to acknowledge.
     const ACKNOWLEDGED: Duration = Duration::from_secs(2);
-    /// Starts a member of a cluster whose membership is fixed. Returns at once: links come up in the
-    /// background, and requests wait until all members have met once.
+    /// How long a node waits before it tries to enter again.
+    const REFUSED: Duration = Duration::from_secs(2);
+
+    /// Starts a member. Returns at once: it enters the cluster and links come up in the background,
+    /// and requests wait for that.
     ///
     /// # Errors
-    /// If the configuration is wrong or its address cannot be listened at.
+    /// If the configuration is wrong, its address cannot be listened at, or its folder is not its own.
     pub async fn start(config: Config) -> Result<Self, StartError> {
         config.check()?;
         let address = config.listen_address().to_string();
@@ -88,42 +117,64 @@ impl Node {
             Err(error) => Err(error),
         };
         let listener = listening.map_err(|source| StartError::Listen { address, source })?;
-        let views = Arc::new(Fixed::new(config.members.clone()));
-        Node::start_on(config, listener, views).await
+        Node::start_at(config, listener).await
     }
 
-    /// Starts a member on a listener that is bound already, under a view service.
+    /// Starts a member on a listener that is bound already.
     ///
     /// # Errors
-    /// If the configuration is wrong.
-    pub async fn start_on(
-        config: Config,
-        listener: TcpListener,
-        service: Arc<dyn ViewService>,
-    ) -> Result<Self, StartError> {
+    /// If the configuration is wrong, or its folder is not its own.
+    pub async fn start_at(config: Config, listener: TcpListener) -> Result<Self, StartError> {
         config.check()?;
         let observer = Arc::new(Observer::new(config.node));
-        let view = service.views().borrow().clone();
-        let settings = Settings {
-            plans: config.plans.clone(),
-            handovers: config.handovers,
-            pace: config.pace,
-            limits: config.limits,
-            flaw: None,
-        };
-        let core = MemberCore::new(config.node, settings, Arc::clone(&view))?;
-        let given = view.member(config.node).and_then(|member| member.incarnation);
-        let incarnation = given.unwrap_or_else(draw_incarnation);
-        let links = Links::new(&config, incarnation, view, listener, Arc::clone(&observer))?;
-        let shell = Shell::new(core, service, Arc::clone(&links) as _, observer);
-        links.start(shell.inbox());
-        let linked = Arc::downgrade(&links);
-        shell.start(move |view| {
-            if let Some(links) = linked.upgrade() {
-                links.set_view(view);
+        match config.membership.clone() {
+            Membership::Fixed(members) => {
+                let fixed = Arc::new(Fixed::new(members, draw_incarnation()));
+                Node::assemble(config, listener, observer, fixed, None)
             }
+            Membership::Voters(voters) => {
+                let voters = Voters::start(&config, &voters, Arc::clone(&observer)).await?;
+                let service = Arc::clone(&voters) as Arc<dyn ViewService>;
+                Node::assemble(config, listener, observer, service, Some(voters))
+            }
+        }
+    }
+
+    fn assemble(
+        config: Config,
+        listener: TcpListener,
+        observer: Arc<Observer>,
+        service: Arc<dyn ViewService>,
+        voters: Option<Arc<Voters>>,
+    ) -> Result<Self, StartError> {
+        let listener = Arc::new(Listener::new(&config, listener, Arc::clone(&observer))?);
+        if let Some(voters) = &voters {
+            listener.connect(&voters.switchboard());
+        }
+        let mut entering = Arc::clone(&service).enter();
+        let parts = Arc::new(Parts {
+            config,
+            observer,
+            listener,
+            service,
+            voters,
+            present: ArcSwapOption::empty(),
+            refused: watch::Sender::new(None),
+            lives: watch::Sender::new(0),
+            living: OnceLock::new(),
         });
-        Ok(Node { parts: Arc::new(Parts { config, shell, links }) })
+        // Where nobody has to be asked the node is a member at once.
+        let first = match (&mut entering).now_or_never() {
+            Some(Ok(admission)) => Some(parts.begin(admission)?),
+            Some(Err(refused)) => {
+                parts.refused.send_replace(Some(refused));
+                None
+            }
+            None => None,
+        };
+        let living = tokio::spawn(live(Arc::downgrade(&parts), first, entering));
+        parts.living.get_or_init(|| living.abort_handle());
+        Ok(Node { parts })
     }
 
     /// Which member it is.
@@ -132,7 +183,8 @@ impl Node {
         self.parts.config.node
     }
 
-    /// Waits for the lock. The future may be dropped at any time.
+    /// Waits for the lock, also while the node has yet to enter the cluster or enters it anew. The
+    /// future may be dropped at any time.
     ///
     /// # Errors
     /// See [`LockError`].
@@ -147,10 +199,28 @@ impl Node {
     pub async fn lock_as(&self, name: &str, owner: &str) -> Result<Guard, LockError> {
         // A task that asks again and again gets it at once each time, and must let others run.
         tokio::task::coop::consume_budget().await;
-        self.relieved().await;
-        match self.parts.shell.ask(name, owner)? {
-            Asked::Granted(guard) => Ok(guard),
-            Asked::Waiting(wait) => wait.await,
+        let mut lives = None;
+        loop {
+            let life = self.life().await;
+            life.relieved().await;
+            let granted = match life.shell.ask(name, owner) {
+                Ok(Asked::Granted(guard)) => Ok(guard),
+                Ok(Asked::Waiting(wait)) => wait.await,
+                Err(error) => Err(error),
+            };
+            match granted {
+                // Nothing was granted in that life; another one asks again.
+                Err(LockError::Halted { .. }) if self.parts.voters.is_some() => {
+                    let lives = lives.get_or_insert_with(|| self.parts.lives.subscribe());
+                    let is_over = |life: &Life| life.shell.core().halted().is_some();
+                    while self.parts.present.load().as_deref().is_some_and(is_over) {
+                        if lives.changed().await.is_err() {
+                            break;
+                        }
+                    }
+                }
+                granted => return granted,
+            }
         }
     }
 
@@ -169,11 +239,12 @@ impl Node {
     /// See [`LockError`].
     pub async fn try_lock_as(&self, name: &str, owner: &str) -> Result<Option<Guard>, LockError> {
         tokio::task::coop::consume_budget().await;
-        let mut wait = match self.parts.shell.ask(name, owner)? {
+        let life = self.life().await;
+        let mut wait = match life.shell.ask(name, owner)? {
             Asked::Granted(guard) => return Ok(Some(guard)),
             Asked::Waiting(wait) => wait,
         };
-        match self.parts.shell.unless_held(name, &mut wait).await {
+        match life.shell.unless_held(name, &mut wait).await {
             Some(granted) => granted.map(Some),
             // What is held may be ours, granted while the members were asked.
             None => tokio::task::unconstrained(&mut wait).now_or_never().transpose(),
@@ -208,189 +279,335 @@ impl Node {
     /// The node, its view and its links.
     #[must_use]
     pub fn status(&self) -> Status {
-        let Parts { config, shell, links } = &*self.parts;
-        let core = shell.core();
-        let load = core.load();
+        let Parts { config, observer, service, present, .. } = &*self.parts;
+        let life = present.load();
+        let core = life.as_ref().map(|life| life.shell.core());
+        let load = core.map(MemberCore::load).unwrap_or_default();
         Status {
             cluster: config.cluster.clone(),
             node: config.node,
             version: env!("CARGO_PKG_VERSION").to_string(),
-            epoch: core.view().epoch,
+            epoch: core.map_or(0, |core| core.view().epoch),
             algorithm: config.plans.default_algorithm().to_string(),
             prefixes: config
                 .plans
                 .prefixes()
                 .map(|(prefix, algorithm)| (prefix.to_string(), algorithm.to_string()))
                 .collect(),
-            members: links.members(),
-            up_ms: milliseconds(shell.observer.up()),
+            members: life.as_ref().map(|life| life.links.members()).unwrap_or_default(),
+            up_ms: milliseconds(observer.up()),
             known_locks: load.known_locks as u64,
             held_locks: load.held_locks as u64,
             waiters: load.waiters as u64,
             sessions: load.sessions as u64,
-            awaited: core.missing(),
-            leaving: core.is_leaving(),
-            halted: core.halted().map(Halt::to_string),
+            awaited: core.map(MemberCore::missing).unwrap_or_default(),
+            views: service.report(),
+            lease_left_ms: core
+                .map(MemberCore::lease)
+                .filter(|&lease| lease != Moment::NEVER)
+                .map(|lease| milliseconds(env::until(lease))),
+            leaving: core.is_some_and(MemberCore::is_leaving),
+            halted: self.trouble(),
         }
     }
 
-    /// The view it is in.
+    /// Why it grants nothing at present, if so.
+    fn trouble(&self) -> Option<String> {
+        match &*self.parts.present.load() {
+            Some(life) => life.shell.core().halted().map(Halt::to_string),
+            None => Some(match &*self.parts.refused.borrow() {
+                Some(refused) => refused.to_string(),
+                None => "it has not entered the cluster yet".to_string(),
+            }),
+        }
+    }
+
+    /// The view it is in; none before it has entered the cluster.
     #[must_use]
-    pub fn view(&self) -> Arc<View> {
-        self.parts.shell.core().view()
+    pub fn view(&self) -> Option<Arc<View>> {
+        self.parts.present.load().as_ref().map(|life| life.shell.core().view())
     }
 
     /// The locks held or waited for at this node whose names begin like that, by name.
     #[must_use]
     pub fn local_locks(&self, prefix: &str) -> Vec<LockStatus> {
-        self.parts.shell.core().listing(env::now(), prefix, false)
+        let life = self.parts.present.load();
+        life.as_ref()
+            .map(|life| life.shell.core().listing(env::now(), prefix, false))
+            .unwrap_or_default()
     }
 
     /// The same of all members, by name and node, and the members that did not answer in time.
     pub async fn locks(&self, prefix: &str) -> (Vec<LockStatus>, Vec<MemberId>) {
-        self.parts.shell.all_locks(prefix).await
+        match self.parts.present.load_full() {
+            Some(life) => life.shell.all_locks(prefix).await,
+            None => (Vec::new(), Vec::new()),
+        }
     }
 
     /// How many messages of each kind it has sent and taken.
     #[must_use]
     pub fn messages(&self) -> Vec<MessageCount> {
-        self.parts.shell.messages()
+        let life = self.parts.present.load();
+        life.as_ref().map(|life| life.shell.messages()).unwrap_or_default()
+    }
+
+    /// The present life, as soon as there has been one.
+    async fn life(&self) -> Arc<Life> {
+        if let Some(life) = &*self.parts.present.load() {
+            return Arc::clone(life);
+        }
+        let mut lives = self.parts.lives.subscribe();
+        loop {
+            if let Some(life) = self.parts.present.load_full() {
+                return life;
+            }
+            if lives.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     /// Waits until no peer is too far behind for a new request.
     pub(crate) async fn relieved(&self) {
-        if self.parts.links.congested() {
-            self.parts.links.relieved().await;
+        if let Some(life) = self.parts.present.load_full() {
+            life.relieved().await;
         }
     }
 
-    pub(crate) fn shell(&self) -> &Arc<Shell> {
-        &self.parts.shell
+    /// The shell of the present life, or of the last one.
+    ///
+    /// # Errors
+    /// If the node has never been a member.
+    pub(crate) fn shell(&self) -> Result<Arc<Shell>, NotEntered> {
+        match &*self.parts.present.load() {
+            Some(life) => Ok(Arc::clone(&life.shell)),
+            None => Err(NotEntered { member: self.id(), why: self.trouble().unwrap_or_default() }),
+        }
+    }
+
+    /// Ends all sessions, and opens no more.
+    pub(crate) fn close_sessions(&self) {
+        if let Ok(shell) = self.shell() {
+            shell.close_sessions();
+        }
+    }
+
+    /// The voters that decide who belongs to the cluster; none if the membership is fixed.
+    #[must_use]
+    pub fn voters(&self) -> Option<&Arc<Voters>> {
+        self.parts.voters.as_ref()
+    }
+
+    /// Waits until the node has entered the cluster for the first time.
+    ///
+    /// # Errors
+    /// If the cluster refuses it. It goes on trying.
+    pub async fn entered(&self) -> Result<(), NotAdmitted> {
+        let mut refused = self.parts.refused.subscribe();
+        tokio::select! {
+            biased;
+            _ = self.life() => Ok(()),
+            Ok(refused) = refused.wait_for(Option::is_some) => {
+                Err(refused.clone().unwrap_or_else(|| NotAdmitted(String::new())))
+            }
+        }
     }
 
     /// The metrics in the text form of OpenMetrics.
     #[must_use]
     pub fn metrics(&self) -> String {
-        let observer = &self.parts.shell.observer;
-        observer.set_load(self.parts.shell.core().load());
+        let observer = &self.parts.observer;
+        observer.set_status(&self.status());
+        if let Some(life) = &*self.parts.present.load() {
+            observer.set_load(life.shell.core().load());
+        }
         observer.metrics()
     }
 
     /// What can be seen from outside: events and counters.
     #[must_use]
     pub fn observer(&self) -> &Arc<Observer> {
-        &self.parts.shell.observer
+        &self.parts.observer
     }
 
     /// Waits until all members have met and all links are up.
     pub async fn ready(&self) {
-        self.parts.shell.met().await;
-        self.parts.links.all_up().await;
+        let life = self.life().await;
+        life.shell.met().await;
+        life.links.all_up().await;
     }
 
     /// Cuts the connection to a peer, which is connected anew: for trying out what that does.
     pub fn cut(&self, peer: MemberId) {
-        self.parts.links.cut(peer);
+        if let Some(life) = &*self.parts.present.load() {
+            life.links.cut(peer);
+        }
     }
 
     /// Takes no more requests, and tells whoever waits.
     pub fn leave(&self) {
-        self.parts.shell.leave();
+        if let Some(life) = &*self.parts.present.load() {
+            life.shell.leave();
+        }
     }
 
     /// Whether it takes no more requests.
     #[must_use]
     pub fn is_leaving(&self) -> bool {
-        self.parts.shell.core().is_leaving()
+        self.parts.present.load().as_ref().is_some_and(|life| life.shell.core().is_leaving())
     }
 
     /// Waits until nothing is held here, but no longer than that.
     pub async fn idle_within(&self, grace: Duration) {
-        self.parts.shell.idle_within(grace).await;
+        if let Some(life) = self.parts.present.load_full() {
+            life.shell.idle_within(grace).await;
+        }
     }
 
-    /// Takes no more requests, waits up to `grace` for what is held, passes resting tokens on, and
-    /// ends when the peers have everything. What is still held then is lost.
+    /// Takes no more requests, waits up to `grace` for what is held, leaves the cluster, and ends when
+    /// the others know. What is still held then is lost.
     pub async fn shutdown(&self, grace: Duration) {
-        let Parts { shell, links, .. } = &*self.parts;
-        shell.leave();
-        shell.idle_within(grace).await;
-        shell.lose_all();
-        shell.pass_tokens_on(Self::FETCHED).await;
-        // A peer that is down acknowledges nothing; it is not waited for longer than that.
-        env::timeout(Self::ACKNOWLEDGED, links.drained()).await;
-        links.stop();
+        let Parts { service, present, listener, living, .. } = &*self.parts;
+        living.get().inspect(|living| living.abort());
+        if let Some(life) = present.load_full() {
+            life.shell.leave();
+            life.shell.idle_within(grace).await;
+            life.shell.lose_all();
+            if !Arc::clone(service).leave().await {
+                // Nobody goes on without this member, so what it has must be fetched.
+                life.shell.pass_tokens_on(Self::FETCHED).await;
+                // A peer that is down acknowledges nothing; it is not waited for longer than that.
+                env::timeout(Self::ACKNOWLEDGED, life.links.drained()).await;
+            }
+            life.links.stop();
+        }
+        listener.stop();
+    }
+
+    /// Takes no more requests, and loses what it holds.
+    pub(crate) fn stop(&self) {
+        self.parts.living.get().inspect(|living| living.abort());
+        if let Some(life) = self.parts.present.load_full() {
+            life.shell.lose_all();
+            life.links.stop();
+        }
+        self.parts.listener.stop();
+    }
+
+    /// Ends at once, as if its process had been killed: nobody is told, and what it holds is lost when
+    /// its lease ends.
+    pub fn kill(&self) {
+        let Parts { present, listener, living, voters, .. } = &*self.parts;
+        living.get().inspect(|living| living.abort());
+        listener.stop();
+        if let Some(voters) = voters {
+            voters.stop();
+        }
+        if let Some(life) = present.load_full() {
+            life.links.stop();
+            life.shell.stop_living();
+        }
     }
 }
 
-/// All members of a cluster in one process, on the loopback interface.
-#[derive(Debug)]
-pub struct Cluster {
-    /// The members, P1 first.
-    pub nodes: Vec<Node>,
+/// A node that has never been a member.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{member} grants no locks: {why}")]
+pub struct NotEntered {
+    member: MemberId,
+    why: String,
 }
 
-impl Cluster {
-    /// Starts `nodes` members on ports that the system chooses, with plain TCP, and waits until all
-    /// links are up.
-    ///
-    /// # Errors
-    /// If one does not start.
-    pub async fn start(nodes: usize, plans: Plans) -> Result<Self, StartError> {
-        Cluster::start_with(nodes, plans, |_| {}).await
+impl Life {
+    /// Waits until no peer is too far behind for a new request.
+    async fn relieved(&self) {
+        if self.links.congested() {
+            self.links.relieved().await;
+        }
     }
+}
 
-    /// The same, each configuration as `change` leaves it.
-    ///
-    /// # Errors
-    /// If one does not start.
-    pub async fn start_with(
-        nodes: usize,
-        plans: Plans,
-        change: impl Fn(&mut Config),
-    ) -> Result<Self, StartError> {
-        Cluster::start_under(nodes, plans, change, |members| Arc::new(Fixed::new(members))).await
-    }
-
-    /// The same, under the view service that `service` makes of the members' addresses for each node.
-    ///
-    /// # Errors
-    /// If one does not start.
-    pub async fn start_under(
-        nodes: usize,
-        plans: Plans,
-        change: impl Fn(&mut Config),
-        service: impl Fn(Vec<String>) -> Arc<dyn ViewService>,
-    ) -> Result<Self, StartError> {
-        let listening = |source| StartError::Listen { address: "127.0.0.1:0".into(), source };
-        let bind = |_| {
-            let listener = TcpListener::bind("127.0.0.1:0")?;
-            listener.set_nonblocking(true)?;
-            let address = listener.local_addr()?.to_string();
-            Ok((listener, address))
+impl Parts {
+    /// Begins a life.
+    fn begin(&self, admission: Admission) -> Result<Arc<Notify>, Halt> {
+        let Parts { config, observer, listener, service, .. } = self;
+        let Admission { incarnation, views, lease } = admission;
+        let view = views.borrow().clone();
+        let settings = Settings {
+            plans: config.plans.clone(),
+            handovers: config.handovers,
+            pace: config.pace,
+            limits: config.limits,
+            flaw: None,
         };
-        let bound = (0..nodes).map(bind).collect::<Result<Vec<_>, _>>().map_err(listening)?;
-        let members: Vec<String> = bound.iter().map(|(_, address)| address.clone()).collect();
-        let mut started = Vec::with_capacity(nodes);
-        for (index, (listener, _)) in bound.into_iter().enumerate() {
-            let mut config = Config::new(MemberId::at(index), members.clone(), plans.clone());
-            change(&mut config);
-            started.push(Node::start_on(config, listener, service(members.clone())).await?);
-        }
-        for node in &started {
-            node.ready().await;
-        }
-        Ok(Cluster { nodes: started })
+        let core = MemberCore::new(config.node, settings, Arc::clone(&view))?;
+        let links = Links::new(config, incarnation, view, listener, Arc::clone(observer));
+        let ended = Arc::new(Notify::new());
+        let shell = Shell::new(
+            core,
+            (Arc::clone(service), Arc::clone(&ended)),
+            Arc::clone(&links) as _,
+            Arc::clone(observer),
+        );
+        links.start(shell.inbox());
+        listener.serve(&links);
+        let linked = Arc::downgrade(&links);
+        shell.start((views, lease), move |view| {
+            if let Some(links) = linked.upgrade() {
+                links.set_view(view);
+            }
+        });
+        self.present.store(Some(Arc::new(Life { shell, links })));
+        self.lives.send_modify(|lives| *lives += 1);
+        Ok(ended)
     }
+}
 
-    /// Ends all members at once: nobody is left to pass tokens on to.
-    pub async fn shutdown(self) {
-        for node in &self.nodes {
-            node.parts.shell.leave();
+impl Drop for Parts {
+    fn drop(&mut self) {
+        self.living.get().inspect(|living| living.abort());
+    }
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("node", &self.config.node).finish_non_exhaustive()
+    }
+}
+
+/// Enters the cluster anew whenever a life is over.
+async fn live(
+    parts: Weak<Parts>,
+    mut ended: Option<Arc<Notify>>,
+    mut entering: BoxFuture<'static, Result<Admission, NotAdmitted>>,
+) {
+    loop {
+        if let Some(ended) = ended.take() {
+            ended.notified().await;
+            let Some(parts) = parts.upgrade() else { return };
+            if let Some(life) = parts.present.load_full() {
+                life.links.stop();
+            }
+            entering = Arc::clone(&parts.service).enter();
         }
-        for node in &self.nodes {
-            node.parts.shell.lose_all();
-            node.parts.links.stop();
+        let admitted = (&mut entering).await;
+        let Some(parts) = parts.upgrade() else { return };
+        let begun =
+            admitted.and_then(|it| parts.begin(it).map_err(|halt| NotAdmitted(halt.to_string())));
+        match begun {
+            Ok(begun) => {
+                parts.refused.send_replace(None);
+                ended = Some(begun);
+            }
+            Err(refused) => {
+                tracing::error!(why = %refused, "the cluster does not let this node in");
+                parts.refused.send_replace(Some(refused));
+                let service = Arc::clone(&parts.service);
+                drop(parts);
+                env::sleep(Node::REFUSED).await;
+                entering = service.enter();
+            }
         }
     }
 }

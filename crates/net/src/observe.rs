@@ -12,6 +12,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use serde::{Deserialize, Serialize};
 use skeptron_member::clock::Moment;
+use skeptron_member::report::{LinkState, Status};
 use skeptron_member::{Fence, Load, MemberId};
 use tokio::sync::broadcast;
 
@@ -231,6 +232,19 @@ pub struct Observer {
     backlog_bytes: Gauge,
     /// Sessions that ended because nothing was heard of them.
     pub expired_sessions: Counter,
+    /// View changes installed.
+    pub view_changes: Counter,
+    /// From installing a view until all members have announced themselves in it, in seconds.
+    pub view_seconds: Histogram,
+    /// When the last view was installed, in nanoseconds.
+    viewed: AtomicU64,
+    epoch: Gauge,
+    term: Gauge,
+    leads: Gauge,
+    lease_left_ms: Gauge,
+    members_up: Gauge,
+    members_down: Gauge,
+    awaited: Gauge,
 }
 
 impl Observer {
@@ -266,6 +280,16 @@ impl Observer {
             sessions: Gauge::default(),
             backlog_bytes: Gauge::default(),
             expired_sessions: Counter::default(),
+            view_changes: Counter::default(),
+            view_seconds: seconds(),
+            viewed: AtomicU64::new(0),
+            epoch: Gauge::default(),
+            term: Gauge::default(),
+            leads: Gauge::default(),
+            lease_left_ms: Gauge::default(),
+            members_up: Gauge::default(),
+            members_down: Gauge::default(),
+            awaited: Gauge::default(),
             registry: Registry::default(),
         };
         let o = &observer;
@@ -294,6 +318,15 @@ impl Observer {
             o.backlog_bytes.clone(),
         );
         registry.register("sessions_expired", "Sessions that ended", o.expired_sessions.clone());
+        registry.register("view_changes", "Views installed", o.view_changes.clone());
+        registry.register("view_change_seconds", "View to all members met", o.view_seconds.clone());
+        registry.register("epoch", "Of the present view", o.epoch.clone());
+        registry.register("voter_term", "Of the voters, at a voter", o.term.clone());
+        registry.register("voter_leads", "Whether this node leads the voters", o.leads.clone());
+        registry.register("lease_left_ms", "Of this node's own lease", o.lease_left_ms.clone());
+        registry.register("members_up", "Other members with a link", o.members_up.clone());
+        registry.register("members_down", "Other members without one", o.members_down.clone());
+        registry.register("members_awaited", "Not yet announced in this view", o.awaited.clone());
         Observer { registry, ..observer }
     }
 
@@ -328,6 +361,34 @@ impl Observer {
     #[must_use]
     pub fn up(&self) -> Duration {
         env::now().since(self.began)
+    }
+
+    /// A view begins.
+    pub(crate) fn view_installed(&self, now: Moment) {
+        self.view_changes.inc();
+        self.viewed.store(now.nanos(), Ordering::Relaxed);
+    }
+
+    /// All members have announced themselves in the view; how long that took.
+    pub(crate) fn view_met(&self, now: Moment) -> Duration {
+        let took = now.since(Moment::from_nanos(self.viewed.load(Ordering::Relaxed)));
+        self.view_seconds.observe(took.as_secs_f64());
+        took
+    }
+
+    /// Takes note of how the node stands right now.
+    pub(crate) fn set_status(&self, status: &Status) {
+        let set = |gauge: &Gauge, number: u64| {
+            gauge.set(i64::try_from(number).unwrap_or(i64::MAX));
+        };
+        let links = |state| status.members.iter().filter(|member| member.link == state).count();
+        set(&self.epoch, status.epoch);
+        set(&self.term, status.views.term.unwrap_or(0));
+        set(&self.leads, u64::from(status.views.leader == Some(self.node)));
+        set(&self.lease_left_ms, status.lease_left_ms.unwrap_or(0));
+        set(&self.members_up, links(LinkState::Up) as u64);
+        set(&self.members_down, links(LinkState::Down) as u64);
+        set(&self.awaited, status.awaited.len() as u64);
     }
 
     /// Takes note of how much there is right now.

@@ -1,49 +1,84 @@
 //! Where views come from.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures_util::FutureExt as _;
+use futures_util::future::{self, BoxFuture};
+pub use skeptron_member::report::{ServiceReport, VoterStatus};
 pub use skeptron_member::view::{Lease, Member, View};
+use thiserror::Error;
 use tokio::sync::watch;
 
 /// Decides the one sequence of views, and for how long a member may act on the last one it saw.
 pub trait ViewService: Send + Sync + 'static {
-    /// The latest view, and every later one.
-    fn views(&self) -> watch::Receiver<Arc<View>>;
+    /// Begins a new life of the member, once the former one is certainly over; ready when it is a
+    /// member.
+    fn enter(self: Arc<Self>) -> BoxFuture<'static, Result<Admission, NotAdmitted>>;
 
-    /// Until when this life of the member may enter anything, and every later word on it. Once it is
-    /// over it stays over.
-    fn lease(&self) -> watch::Receiver<Lease>;
+    /// This life has given up every right. Ready when nobody waits for its lease any more; false if
+    /// nobody can be told.
+    fn leave(self: Arc<Self>) -> BoxFuture<'static, bool>;
 
-    /// The member cannot go on in this view, or needs a later one: somebody has to decide it.
+    /// The member needs a later view.
     fn ask_for_view(&self, why: &str);
+
+    /// How it stands.
+    fn report(&self) -> ServiceReport;
 }
+
+/// A life that is a member.
+#[derive(Debug)]
+pub struct Admission {
+    /// Which life.
+    pub incarnation: u64,
+    /// The latest view, and every later one; all of them include this life.
+    pub views: watch::Receiver<Arc<View>>,
+    /// Until when this life may enter anything, and every later word on it. Once it is over it stays
+    /// over.
+    pub lease: watch::Receiver<Lease>,
+}
+
+/// Why a life does not become a member, whatever happens; repeating it does not help.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct NotAdmitted(pub String);
 
 /// A membership that never changes: one view, no leases. A member that dies is waited for.
 #[derive(Debug)]
 pub struct Fixed {
     view: watch::Sender<Arc<View>>,
     lease: watch::Sender<Lease>,
+    incarnation: u64,
+    has_entered: AtomicBool,
 }
 
 impl Fixed {
-    /// Members at these addresses, P1 first, in epoch 1.
+    /// Members at these addresses, P1 first, in epoch 1; this life of one of them.
     #[must_use]
-    pub fn new(addresses: Vec<String>) -> Self {
+    pub fn new(addresses: Vec<String>, incarnation: u64) -> Self {
         let view = View::of_addresses(1, addresses);
         Fixed {
             view: watch::Sender::new(Arc::new(view)),
             lease: watch::Sender::new(Lease::Forever),
+            incarnation,
+            has_entered: AtomicBool::new(false),
         }
     }
 }
 
 impl ViewService for Fixed {
-    fn views(&self) -> watch::Receiver<Arc<View>> {
-        self.view.subscribe()
+    fn enter(self: Arc<Self>) -> BoxFuture<'static, Result<Admission, NotAdmitted>> {
+        if self.has_entered.swap(true, Ordering::Relaxed) {
+            self.ask_for_view("this life of the member is over");
+            return future::pending().boxed();
+        }
+        let (views, lease) = (self.view.subscribe(), self.lease.subscribe());
+        future::ready(Ok(Admission { incarnation: self.incarnation, views, lease })).boxed()
     }
 
-    fn lease(&self) -> watch::Receiver<Lease> {
-        self.lease.subscribe()
+    fn leave(self: Arc<Self>) -> BoxFuture<'static, bool> {
+        future::ready(false).boxed()
     }
 
     fn ask_for_view(&self, why: &str) {
@@ -51,5 +86,9 @@ impl ViewService for Fixed {
             why,
             "a new view is needed, but this membership is fixed; restart all nodes"
         );
+    }
+
+    fn report(&self) -> ServiceReport {
+        ServiceReport { kind: "fixed".to_string(), ..ServiceReport::default() }
     }
 }

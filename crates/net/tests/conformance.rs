@@ -123,7 +123,7 @@ impl Real {
     async fn live(&self, story: &Story) -> Told {
         // The simulator's first node is whoever is the home of the lock.
         let names = (0..).map(|number| format!("story/{number}"));
-        let view = self.cluster.nodes[0].view();
+        let view = self.cluster.nodes[0].view().unwrap();
         let name = names.into_iter().find(|name| view.home(name) == NodeId::new(0)).unwrap();
         let mut judge = Judge::default();
         let mut asks = story.asks.iter().copied().peekable();

@@ -9,9 +9,10 @@ const LAYERS: &[&[&str]] = &[
     &["messages", "observe", "tls"],
     &["config"],
     &["link"],
+    &["service"],
     &["shell"],
     &["node"],
-    &["api", "client"],
+    &["api", "client", "cluster"],
 ];
 
 /// `client` is a layer beside the node: it knows the server only by its messages.

@@ -10,6 +10,7 @@ use crate::disk::Disk;
 
 const LOG: &str = "views.log";
 const NEW: &str = "views.log.new";
+const ASIDE: &str = "views.log.former";
 const LOCK: &str = "lock";
 
 /// Why a folder cannot be used.
@@ -60,6 +61,20 @@ impl FileDisk {
         }
         let folder = folder.to_path_buf();
         Ok(FileDisk { folder, log: None, new: None, _lock: lock })
+    }
+
+    /// Puts the log of a former seat aside, so that another can begin.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn put_aside(mut self) -> Result<Self, FolderError> {
+        self.log = None;
+        match fs::rename(self.folder.join(LOG), self.folder.join(ASIDE)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(FolderError::Io(self.folder.clone(), error))
+            }
+            _ => Ok(self),
+        }
     }
 
     fn log(&mut self) -> io::Result<&mut File> {

@@ -1,6 +1,7 @@
 //! What consensus decides: who belongs to the cluster, in one sequence of epochs.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -122,6 +123,20 @@ pub enum Outcome {
     Nothing,
 }
 
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Joined(member) => write!(f, "{} joined at {}", member.id, member.address),
+            Outcome::Refused(join, why) => write!(f, "{} was refused: {why}", join.id),
+            Outcome::Left(member) => write!(f, "{} left", member.id),
+            Outcome::Gone(member) => write!(f, "{} is gone: its lease ended", member.id),
+            Outcome::Settings(settings) => write!(f, "leases take {:?}", settings.lease),
+            Outcome::Renumbered => f.write_str("a new epoch was asked for"),
+            Outcome::Nothing => f.write_str("nothing changed"),
+        }
+    }
+}
+
 /// What a seat in the voters' configuration is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
@@ -173,6 +188,9 @@ pub struct Views {
     next_raft: u64,
     /// Of members and of voters that were members.
     addresses: BTreeMap<MemberId, String>,
+    /// Who shall vote as soon as it is a member, once: whoever loses its log later is not let in again
+    /// by itself.
+    wanted: Vec<MemberId>,
 }
 
 impl Views {
@@ -191,7 +209,20 @@ impl Views {
             seats: voters.iter().enumerate().map(seat).collect(),
             next_raft: voters.len() as u64 + 1,
             addresses: BTreeMap::new(),
+            wanted: Vec::new(),
         }
+    }
+
+    /// The same, in which these become voters when they enter.
+    #[must_use]
+    pub fn wanting(self, wanted: Vec<MemberId>) -> Self {
+        Views { wanted, ..self }
+    }
+
+    /// A member that shall become a voter next.
+    #[must_use]
+    pub fn next_wanted(&self) -> Option<MemberId> {
+        self.wanted.iter().copied().find(|&id| self.view.rank(id).is_some())
     }
 
     /// The cluster's number, drawn when it was initialised.
@@ -355,6 +386,7 @@ impl Views {
     pub(crate) fn reseat(&mut self, seats: &[Seat], configured: &[u64]) {
         self.seats.retain(|former| !seats.iter().any(|seat| seat.raft == former.raft));
         self.seats.extend_from_slice(seats);
+        self.wanted.retain(|id| !seats.iter().any(|seat| seat.id == *id));
         self.seats.sort_by_key(|seat| seat.raft);
         let largest = self.seats.last().map_or(0, |seat| seat.raft);
         self.next_raft = self.next_raft.max(largest + 1);

@@ -1,8 +1,9 @@
 //! Who calls whom, and whether they belong together: the words before a link is up. No clock, no I/O.
 //!
-//! The caller says [`preamble`] and [`Hello`]; the called one answers [`preamble`] and
-//! [`Answer::Welcome`] with a hello of its own, which the caller accepts with [`Verdict::Accepted`].
-//! Either may refuse instead, and says why.
+//! The caller says [`preamble`] and [`Opening`]. For a link, which is a [`Hello`], the called one answers
+//! [`preamble`] and [`Answer::Welcome`] with a hello of its own, which the caller accepts with
+//! [`Verdict::Accepted`]. For the view service, which is a [`Caller`], it answers [`preamble`] and a
+//! [`Verdict`]. Either may refuse instead, and says why.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -12,7 +13,7 @@ use crate::plan::Plans;
 use crate::view::View;
 
 /// The version of everything that travels between nodes.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// What both sides say first, in every version: a name and the version.
 pub const PREAMBLE_BYTES: usize = MAGIC.len() + 2;
@@ -43,6 +44,53 @@ pub struct Hello {
     pub received: u64,
 }
 
+/// What a caller wants; its first word.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Opening {
+    /// To be the other end of a link between two lives.
+    Link(Hello),
+    /// To speak to the view service, as any node of the cluster may, member or not.
+    Service(Caller),
+}
+
+/// Who speaks to the view service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caller {
+    /// Its cluster.
+    pub cluster: String,
+    /// The cluster's number, if it knows it.
+    pub number: Option<u128>,
+    /// Which node it is.
+    pub from: MemberId,
+    /// Which node it believes to speak to.
+    pub to: MemberId,
+}
+
+impl Caller {
+    /// Whether the caller belongs to the same cluster and means this node, which is `me`.
+    ///
+    /// # Errors
+    /// If not.
+    pub fn check(&self, me: &Caller) -> Result<(), Refusal> {
+        if self.cluster != me.cluster {
+            let (mine, yours) = (me.cluster.clone(), self.cluster.clone());
+            return Err(Refusal::Cluster { me: me.from, mine, yours });
+        }
+        if self.to != me.from {
+            return Err(Refusal::Somebody { me: me.from, meant: self.to });
+        }
+        if self.from == me.from {
+            return Err(Refusal::Caller { me: me.from, you: self.from });
+        }
+        match (self.number, me.number) {
+            (Some(theirs), Some(mine)) if theirs != mine => {
+                Err(Refusal::Namesake { me: me.from, cluster: me.cluster.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// What is said to a [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
@@ -52,7 +100,7 @@ pub enum Answer {
     Refused(Refusal),
 }
 
-/// What the caller says to the hello of the called one.
+/// What the caller says to the hello of the called one, and the called one to a [`Caller`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// The link is up.
@@ -92,6 +140,29 @@ pub enum Refusal {
         me: MemberId,
         /// Who calls.
         you: MemberId,
+    },
+    /// Another cluster of the same name.
+    #[error(
+        "there are two clusters with the name {cluster:?}, and {me} belongs to the other one; rename one \
+         of them, or correct the addresses of the voters"
+    )]
+    Namesake {
+        /// Who refuses.
+        me: MemberId,
+        /// The name.
+        cluster: String,
+    },
+    /// It is not a member now.
+    #[error("{me} is not a member at present; it enters the cluster by itself")]
+    NoMember {
+        /// Who refuses.
+        me: MemberId,
+    },
+    /// It has no view service.
+    #[error("{me} has a fixed membership; run all nodes of a cluster with the same `views`")]
+    NoService {
+        /// Who refuses.
+        me: MemberId,
     },
     /// The certificate is somebody else's.
     #[error("the certificate of {you} is not that of {you}; give each node its own")]
@@ -193,7 +264,7 @@ impl Terms {
     /// As configured, in this life of the member.
     #[must_use]
     pub fn new(cluster: &str, me: MemberId, incarnation: u64, plans: &Plans) -> Self {
-        Terms { cluster: cluster.to_string(), me, incarnation, plans: digest(plans.described()) }
+        Terms { cluster: cluster.to_string(), me, incarnation, plans: plans_digest(plans) }
     }
 
     /// What this member says to `to`.
@@ -235,6 +306,12 @@ impl Terms {
             None => Ok(()),
         }
     }
+}
+
+/// A digest of the algorithms and their layouts, the same at all members that fit together.
+#[must_use]
+pub fn plans_digest(plans: &Plans) -> u64 {
+    digest(plans.described())
 }
 
 fn members_digest(view: &View) -> u64 {

@@ -183,7 +183,8 @@ impl Sessions {
         self.find(now, id)
     }
 
-    /// A sign of life. Returns the TTL and what the session held and the member has lost since.
+    /// A sign of life. Returns for how long the session is valid, and what it held and the member has
+    /// lost since.
     pub(crate) fn keep_alive<W>(
         &self,
         now: Moment,
@@ -192,7 +193,8 @@ impl Sessions {
     ) -> Result<(Duration, Vec<Held>), SessionError> {
         let session = self.find(now, id)?;
         let held = session.living()?.listed();
-        Ok((session.ttl, held.into_iter().filter(|held| !is_held(now, locks, held)).collect()))
+        let valid = session.ttl.min(locks.lease().since(now));
+        Ok((valid, held.into_iter().filter(|held| !is_held(now, locks, held)).collect()))
     }
 
     pub(crate) fn report(&self, now: Moment, id: SessionId) -> Result<SessionReport, SessionError> {

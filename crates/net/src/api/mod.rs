@@ -143,18 +143,20 @@ impl Api {
     /// has given back what it held, or must have noticed by its own clock that it lost it. To be called
     /// before the node hands on what is held.
     pub async fn drain(&self) {
-        self.node.shell().drain_sessions().await;
+        if let Ok(shell) = self.node.shell() {
+            shell.drain_sessions().await;
+        }
     }
 
     /// Ends all sessions, whose locks are given back, and stops answering.
     pub async fn shutdown(self) {
-        self.node.shell().close_sessions();
+        self.node.close_sessions();
         self.site.close().await;
     }
 }
 
 impl Drop for Api {
     fn drop(&mut self) {
-        self.node.shell().close_sessions();
+        self.node.close_sessions();
     }
 }

@@ -9,6 +9,7 @@ use skeptron_member::{LockError, MemberId, NotServed};
 use thiserror::Error;
 
 use crate::messages::Problem;
+use crate::node::NotEntered;
 
 /// Why a request gets nothing.
 #[derive(Debug, Error)]
@@ -31,6 +32,8 @@ pub(super) enum Refusal {
     NoSuchPath,
     #[error("this path does not take that method")]
     NoSuchMethod,
+    #[error(transparent)]
+    NotEntered(#[from] NotEntered),
     #[error(transparent)]
     Session(#[from] SessionError),
     #[error("`{0}` was not granted in that time")]
@@ -89,7 +92,9 @@ impl Refusal {
             Refusal::NotAcquired(_) => (StatusCode::CONFLICT, "not-acquired"),
             Refusal::Replaced(_) => (StatusCode::CONFLICT, "replaced"),
             Refusal::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "full"),
-            Refusal::Unwell(_) => (StatusCode::SERVICE_UNAVAILABLE, "unwell"),
+            Refusal::Unwell(_) | Refusal::NotEntered(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "unwell")
+            }
             Refusal::NoRandomness => (StatusCode::SERVICE_UNAVAILABLE, "no-randomness"),
         }
     }
@@ -124,6 +129,7 @@ impl Refusal {
             Refusal::NotAcquired(_) => "try again, or wait longer with `wait_ms`",
             Refusal::Replaced(_) => "wait for the answer of the later one",
             Refusal::TooManyConnections => "try again later, or raise `api.connections`",
+            Refusal::NotEntered(_) => "ask another node, or try again later",
             Refusal::Unwell(_) => "GET /v1/status says more",
             Refusal::NoRandomness => "look at the machine",
         }

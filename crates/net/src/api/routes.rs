@@ -20,7 +20,7 @@ use crate::messages::{
     SessionOpened, SessionStatus,
 };
 use crate::node::Node;
-use crate::shell::{SessionAcquire, SessionWait};
+use crate::shell::{SessionAcquire, SessionWait, Shell};
 use skeptron_member::NotServed;
 use skeptron_member::report::milliseconds;
 use skeptron_member::session::{Claim, SessionReport};
@@ -80,15 +80,18 @@ async fn open_session(
         return Err(Refusal::Invalid(told));
     }
     let id = super::unguessable().map(SessionId).ok_or(Refusal::NoRandomness)?;
-    desk.node.shell().open_session(id, ttl, asked.owner, desk.most_sessions)?;
-    Ok(Json(SessionOpened { session: id, ttl_ms: asked.ttl_ms }))
+    let shell = desk.node.shell()?;
+    shell.open_session(id, ttl, asked.owner, desk.most_sessions)?;
+    let (valid, _) = shell.core().keep_alive(env::now(), id)?;
+    let valid_ms = milliseconds(valid);
+    Ok(Json(SessionOpened { session: id, ttl_ms: asked.ttl_ms, valid_ms }))
 }
 
 async fn show_session(
     State(desk): State<Arc<Desk>>,
     Named(id): Named,
 ) -> Result<Json<SessionStatus>, Refusal> {
-    let report = desk.node.shell().core().session(env::now(), id)?;
+    let report = desk.node.shell()?.core().session(env::now(), id)?;
     Ok(Json(told(id, report)))
 }
 
@@ -96,7 +99,7 @@ async fn end_session(
     State(desk): State<Arc<Desk>>,
     Named(id): Named,
 ) -> Result<Json<SessionStatus>, Refusal> {
-    let last = desk.node.shell().close_session(id)?;
+    let last = desk.node.shell()?.close_session(id)?;
     Ok(Json(told(id, last)))
 }
 
@@ -109,8 +112,8 @@ async fn keep_alive(
     State(desk): State<Arc<Desk>>,
     Named(id): Named,
 ) -> Result<Json<KeptAlive>, Refusal> {
-    let (ttl, lost) = desk.node.shell().core().keep_alive(env::now(), id)?;
-    Ok(Json(KeptAlive { ttl_ms: milliseconds(ttl), lost }))
+    let (valid, lost) = desk.node.shell()?.core().keep_alive(env::now(), id)?;
+    Ok(Json(KeptAlive { valid_ms: milliseconds(valid), lost }))
 }
 
 async fn acquire(
@@ -128,11 +131,12 @@ async fn acquire(
         }
     }
     let claim = Claim { lock: lock.clone(), request };
-    let mut wait = match desk.node.shell().session_acquire(session, claim)? {
+    let shell = desk.node.shell()?;
+    let mut wait = match shell.session_acquire(session, claim)? {
         SessionAcquire::Held(held) => return Ok(Json(held)),
         SessionAcquire::Waiting(wait) => wait,
     };
-    let granted = match granted(&desk.node, &mut wait, &lock, wait_ms).await {
+    let granted = match granted(&shell, &mut wait, &lock, wait_ms).await {
         Some(granted) => granted,
         None => wait.give_up().ok_or_else(|| Refusal::NotAcquired(lock.clone()))?,
     };
@@ -141,14 +145,14 @@ async fn acquire(
 
 /// The lock, if it is granted in that time.
 async fn granted(
-    node: &Node,
+    shell: &Arc<Shell>,
     wait: &mut SessionWait,
     lock: &str,
     wait_ms: Option<u64>,
 ) -> Option<Result<Held, NotServed>> {
     match wait_ms {
         None => Some(wait.granted().await),
-        Some(0) => node.shell().unless_held(lock, wait.granted()).await,
+        Some(0) => shell.unless_held(lock, wait.granted()).await,
         Some(wait_ms) => env::timeout(Duration::from_millis(wait_ms), wait.granted()).await,
     }
 }
@@ -158,7 +162,7 @@ async fn release(
     Asked(asked): Asked<Release>,
 ) -> Result<Json<Released>, Refusal> {
     let Release { session, lock, fence, request } = asked;
-    let shell = desk.node.shell();
+    let shell = desk.node.shell()?;
     let released = match (fence, request) {
         (Some(fence), None) => shell.session_release(session, &lock, fence).map(|()| true)?,
         (None, Some(request)) => shell.session_withdraw(session, &lock, request)?,

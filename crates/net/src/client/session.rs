@@ -35,6 +35,8 @@ pub(super) struct Session {
 struct Standing {
     /// The node lets the session live at least until then.
     until: Moment,
+    /// What the node last promised.
+    valid: Duration,
     /// It is over; it never comes back.
     over: bool,
     /// What the node has lost of what the session held.
@@ -50,7 +52,9 @@ impl Session {
         let asked = caller.post("/v1/sessions", &question);
         let opened: SessionOpened = within(ANSWER_WITHIN, asked).await?;
         let ttl = Duration::from_millis(opened.ttl_ms);
-        let standing = Standing { until: believed(sent, ttl), over: false, lost: Vec::new() };
+        let valid = Duration::from_millis(opened.valid_ms);
+        let until = believed(sent, valid);
+        let standing = Standing { until, valid, over: false, lost: Vec::new() };
         let session = Arc::new(Session {
             caller: Arc::new(caller),
             id: opened.session,
@@ -126,19 +130,25 @@ impl Session {
         self.runtime.spawn(work);
     }
 
-    /// One sign of life. The session counts as alive for its TTL from the moment that the sign was
-    /// *sent*: the node cannot have seen it earlier.
+    /// One sign of life. The session counts as alive for what the node promises, from the moment that
+    /// the sign was *sent*: the node cannot have seen it earlier.
     async fn give_sign(&self) -> Result<(), Trouble> {
         let path = format!("/v1/sessions/{}/keep-alive", self.id);
         let sent = env::now();
-        let kept: KeptAlive = within(self.ttl / 3, self.caller.ask(Method::POST, &path)).await?;
+        let kept: KeptAlive = within(self.pace(), self.caller.ask(Method::POST, &path)).await?;
         self.standing.send_modify(|standing| {
+            standing.valid = Duration::from_millis(kept.valid_ms);
             if env::now() < standing.until {
-                standing.until = believed(sent, self.ttl);
+                standing.until = believed(sent, standing.valid);
             }
             standing.lost = kept.lost;
         });
         Ok(())
+    }
+
+    /// How often to give a sign: a node that loses its own lease must not take the session by surprise.
+    fn pace(&self) -> Duration {
+        (self.ttl / 3).min(self.standing.borrow().valid / 4)
     }
 
     fn until(&self) -> Moment {
@@ -162,11 +172,11 @@ impl Drop for Session {
     }
 }
 
-/// Gives a sign of life at every third of the TTL, more often when one fails, until the session is
+/// Gives a sign of life at every third of the TTL or quarter of what was promised, more often when one fails, until the session is
 /// over or nobody wants it any more.
 async fn keep_alive(session: Weak<Session>) {
     let mut pause = match session.upgrade() {
-        Some(session) => session.ttl / 3,
+        Some(session) => session.pace(),
         None => return,
     };
     loop {
@@ -177,9 +187,9 @@ async fn keep_alive(session: Weak<Session>) {
         }
         let given = env::timeout(env::until(session.until()), session.give_sign()).await;
         pause = match given {
-            Some(Ok(())) => session.ttl / 3,
+            Some(Ok(())) => session.pace(),
             Some(Err(Trouble::Refused(StatusCode::GONE, _))) => return session.give_up(),
-            Some(Err(_)) => session.ttl / 30,
+            Some(Err(_)) => session.pace() / 10,
             None => Duration::ZERO,
         };
         let left = env::until(session.until());

@@ -7,24 +7,43 @@ use rustls::pki_types::CertificateDer;
 use serde::de::DeserializeOwned;
 use skeptron_member::MemberId;
 use skeptron_member::link::handshake::{
-    Answer, Hello, PREAMBLE_BYTES, Refusal, Stranger, Verdict, WORD_BYTES, check_preamble, preamble,
+    Answer, Caller, Hello, Opening, PREAMBLE_BYTES, Refusal, Stranger, Verdict, WORD_BYTES,
+    check_preamble, preamble,
 };
 use skeptron_member::wire::{FrameError, append_frame, decode};
 use thiserror::Error;
 use tokio::net::TcpStream;
 
+use super::listen::Callee;
 use super::peer::Peer;
 use super::shared::Shared;
 use super::transport::{Receiving, Sending, split};
-use crate::tls;
+use crate::config::Security;
+use crate::tls::{self, Callers, TlsError};
 
-/// A connection whose handshake is over.
+/// A connection of a link, whose handshake is over.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) sending: Sending,
     pub(crate) receiving: Receiving,
     /// What the peer said of itself.
     pub(crate) hello: Hello,
+}
+
+/// A connection to the view service, whose handshake is over.
+#[derive(Debug)]
+pub(crate) struct ServiceConnection {
+    pub(crate) sending: Sending,
+    pub(crate) receiving: Receiving,
+    /// Who is at the other end.
+    pub(crate) peer: MemberId,
+}
+
+/// What a caller wanted, and got.
+#[derive(Debug)]
+pub(crate) enum Called {
+    Link(Connection),
+    Service(ServiceConnection),
 }
 
 /// How links are protected.
@@ -34,6 +53,22 @@ pub(crate) enum Protection {
     None,
     /// By TLS, in both roles.
     Tls { client: Arc<rustls::ClientConfig>, server: Arc<rustls::ServerConfig> },
+}
+
+impl Protection {
+    /// As configured.
+    ///
+    /// # Errors
+    /// If the certificates cannot be used.
+    pub(crate) fn new(security: &Security) -> Result<Self, TlsError> {
+        Ok(match security {
+            Security::Insecure => Protection::None,
+            Security::Tls(identity) => Protection::Tls {
+                client: identity.client_config()?,
+                server: identity.server_config(Callers::Certified)?,
+            },
+        })
+    }
 }
 
 /// Why a handshake came to nothing.
@@ -67,25 +102,57 @@ pub(crate) enum ConnectError {
 /// # Errors
 /// See [`ConnectError`].
 pub(crate) async fn call(shared: &Shared, peer: &Peer) -> Result<Connection, ConnectError> {
-    let address = peer.address();
-    let stream = match TcpStream::connect(&address).await {
-        Ok(stream) => stream,
-        Err(source) => return Err(ConnectError::Unreachable { address, source }),
-    };
-    let tls = match &shared.protection {
-        Protection::None => None,
-        Protection::Tls { client, .. } => {
-            let client = rustls::ClientConnection::new(Arc::clone(client), tls::node_name(peer.id));
-            Some(client.map_err(io::Error::other)?.into())
-        }
-    };
-    let (mut sending, mut receiving) = split(stream, tls, WORD_BYTES)?;
+    let (mut sending, mut receiving) = dial(&shared.protection, peer.id, peer.address()).await?;
     let called = say_hello(shared, peer, &mut sending, &mut receiving).await;
     // TLS may have a last word for the peer, which says what was wrong.
     let _ = sending.write();
     let hello = called?;
     receiving.allow(shared.limits.frame_bytes);
     Ok(Connection { sending, receiving, hello })
+}
+
+/// Calls a node for its view service.
+///
+/// # Errors
+/// See [`ConnectError`].
+pub(crate) async fn call_service(
+    protection: &Protection,
+    frame_bytes: usize,
+    address: String,
+    caller: Caller,
+) -> Result<ServiceConnection, ConnectError> {
+    let peer = caller.to;
+    let (mut sending, mut receiving) = dial(protection, peer, address).await?;
+    sending.outgoing().extend(preamble());
+    say(&mut sending, &Opening::Service(caller)).await?;
+    check_preamble(hear_bytes(&mut sending, &mut receiving).await?)?;
+    match hear::<Verdict>(&mut sending, &mut receiving).await? {
+        Verdict::Accepted => {}
+        Verdict::Refused(refusal) => {
+            return Err(ConnectError::RefusedThere { by: peer, refusal });
+        }
+    }
+    receiving.allow(frame_bytes);
+    Ok(ServiceConnection { sending, receiving, peer })
+}
+
+async fn dial(
+    protection: &Protection,
+    peer: MemberId,
+    address: String,
+) -> Result<(Sending, Receiving), ConnectError> {
+    let stream = match TcpStream::connect(&address).await {
+        Ok(stream) => stream,
+        Err(source) => return Err(ConnectError::Unreachable { address, source }),
+    };
+    let tls = match protection {
+        Protection::None => None,
+        Protection::Tls { client, .. } => {
+            let client = rustls::ClientConnection::new(Arc::clone(client), tls::node_name(peer));
+            Some(client.map_err(io::Error::other)?.into())
+        }
+    };
+    Ok(split(stream, tls, WORD_BYTES)?)
 }
 
 async fn say_hello(
@@ -96,7 +163,7 @@ async fn say_hello(
 ) -> Result<Hello, ConnectError> {
     sending.outgoing().extend(preamble());
     let (own, known) = shared.hello(peer);
-    say(sending, &own).await?;
+    say(sending, &Opening::Link(own)).await?;
     check_preamble(hear_bytes(sending, receiving).await?)?;
     let hello = match hear::<Answer>(sending, receiving).await? {
         Answer::Welcome(hello) => hello,
@@ -126,8 +193,8 @@ async fn say_hello(
 ///
 /// # Errors
 /// See [`ConnectError`].
-pub(crate) async fn answer(shared: &Shared, stream: TcpStream) -> Result<Connection, ConnectError> {
-    let tls = match &shared.protection {
+pub(crate) async fn answer(callee: &Callee, stream: TcpStream) -> Result<Called, ConnectError> {
+    let tls = match &callee.protection {
         Protection::None => None,
         Protection::Tls { server, .. } => {
             let server = rustls::ServerConnection::new(Arc::clone(server));
@@ -135,19 +202,24 @@ pub(crate) async fn answer(shared: &Shared, stream: TcpStream) -> Result<Connect
         }
     };
     let (mut sending, mut receiving) = split(stream, tls, WORD_BYTES)?;
-    let answered = hear_hello(shared, &mut sending, &mut receiving).await;
+    let answered = hear_opening(callee, &mut sending, &mut receiving).await;
     // TLS may have a last word for the peer, which says what was wrong.
     let _ = sending.write();
-    let hello = answered?;
-    receiving.allow(shared.limits.frame_bytes);
-    Ok(Connection { sending, receiving, hello })
+    let opening = answered?;
+    receiving.allow(callee.limits.frame_bytes);
+    Ok(match opening {
+        Opening::Link(hello) => Called::Link(Connection { sending, receiving, hello }),
+        Opening::Service(Caller { from: peer, .. }) => {
+            Called::Service(ServiceConnection { sending, receiving, peer })
+        }
+    })
 }
 
-async fn hear_hello(
-    shared: &Shared,
+async fn hear_opening(
+    callee: &Callee,
     sending: &mut Sending,
     receiving: &mut Receiving,
-) -> Result<Hello, ConnectError> {
+) -> Result<Opening, ConnectError> {
     let theirs = hear_bytes(sending, receiving).await?;
     let known = check_preamble(theirs);
     if !matches!(known, Err(Stranger::NoNode)) {
@@ -158,27 +230,45 @@ async fn hear_hello(
         sending.write_fully().await?;
         return Err(stranger.into());
     }
-    let hello = hear::<Hello>(sending, receiving).await?;
-    let own = match check_caller(shared, &hello, sending.tls()) {
-        Ok(own) => own,
-        Err(refusal) => {
-            say(sending, &Answer::Refused(refusal.clone())).await?;
-            return Err(ConnectError::RefusedHere { from: hello.from, refusal });
+    let opening = hear::<Opening>(sending, receiving).await?;
+    match &opening {
+        Opening::Link(hello) => {
+            let own = match check_linked(callee, hello, sending.tls()) {
+                Ok(own) => own,
+                Err(refusal) => {
+                    say(sending, &Answer::Refused(refusal.clone())).await?;
+                    return Err(ConnectError::RefusedHere { from: hello.from, refusal });
+                }
+            };
+            say(sending, &Answer::Welcome(own)).await?;
+            match hear::<Verdict>(sending, receiving).await? {
+                Verdict::Accepted => {}
+                Verdict::Refused(refusal) => {
+                    return Err(ConnectError::RefusedThere { by: hello.from, refusal });
+                }
+            }
         }
-    };
-    say(sending, &Answer::Welcome(own)).await?;
-    match hear::<Verdict>(sending, receiving).await? {
-        Verdict::Accepted => Ok(hello),
-        Verdict::Refused(refusal) => Err(ConnectError::RefusedThere { by: hello.from, refusal }),
+        Opening::Service(caller) => {
+            let from = caller.from;
+            let checked =
+                callee.check(caller).and_then(|()| check_certificate(from, sending.tls()));
+            if let Err(refusal) = checked {
+                say(sending, &Verdict::Refused(refusal.clone())).await?;
+                return Err(ConnectError::RefusedHere { from, refusal });
+            }
+            say(sending, &Verdict::Accepted).await?;
+        }
     }
+    Ok(opening)
 }
 
 /// The higher id calls the lower, and shows its own certificate. Returns what to answer.
-fn check_caller(
-    shared: &Shared,
+fn check_linked(
+    callee: &Callee,
     hello: &Hello,
     tls: Option<&mut rustls::Connection>,
 ) -> Result<Hello, Refusal> {
+    let shared = callee.links().ok_or(Refusal::NoMember { me: callee.me })?;
     let (me, you) = (shared.me, hello.from);
     let peer = shared.peer(you);
     let (own, known) = peer.as_deref().map(|peer| shared.hello(peer)).unzip();
@@ -186,9 +276,14 @@ fn check_caller(
     let Some(own) = own.filter(|_| you > me) else {
         return Err(Refusal::Caller { me, you });
     };
-    let Some(tls) = tls else { return Ok(own) };
+    check_certificate(you, tls)?;
+    Ok(own)
+}
+
+fn check_certificate(you: MemberId, tls: Option<&mut rustls::Connection>) -> Result<(), Refusal> {
+    let Some(tls) = tls else { return Ok(()) };
     match tls.peer_certificates() {
-        Some([certificate, ..]) if is_of(certificate, you) => Ok(own),
+        Some([certificate, ..]) if is_of(certificate, you) => Ok(()),
         _ => Err(Refusal::Certificate { you }),
     }
 }

@@ -1,11 +1,12 @@
 //! Links: what one member sends another arrives exactly once and in order, over connections that may
 //! break at any time. The rules are [`skeptron_member::link`]; here are the sockets.
 
-mod connect;
+pub(crate) mod connect;
+pub(crate) mod listen;
 mod peer;
 mod shared;
 mod task;
-mod transport;
+pub(crate) mod transport;
 
 #[cfg(test)]
 mod tests;
@@ -25,13 +26,13 @@ use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use self::connect::Protection;
+use self::listen::Listener;
 use self::peer::{End, Peer};
 use self::shared::{Change, Shared};
-use crate::config::{Config, Security};
+use crate::config::Config;
 use crate::env;
 use crate::observe::Observer;
-use crate::tls::{Callers, TlsError};
+use crate::tls::TlsError;
 
 /// Takes what is to be sent. Implemented by [`Links`]; the shell's tests have one in memory.
 pub(crate) trait Post: Send + Sync + 'static {
@@ -94,58 +95,41 @@ pub(crate) struct Links {
     shared: Arc<Shared>,
     /// Held while links begin and end, never by their tasks.
     tasks: Mutex<Tasks>,
+    /// Callers must be heard as long as anybody uses the links.
+    _listener: Arc<Listener>,
 }
 
 #[derive(Default)]
 struct Tasks {
-    /// Until [`Links::start`].
-    listener: Option<tokio::net::TcpListener>,
     /// From [`Links::start`] to [`Links::stop`].
     runtime: Option<Handle>,
-    listening: Option<AbortHandle>,
     keeping: BTreeMap<MemberId, AbortHandle>,
 }
 
 impl Links {
     /// Links to the other members of `view`; nothing happens before [`Links::start`]. To be called
     /// inside a tokio runtime.
-    ///
-    /// # Errors
-    /// If the listener or the certificates cannot be used.
     pub(crate) fn new(
         config: &Config,
         incarnation: u64,
         view: Arc<View>,
-        listener: std::net::TcpListener,
+        listener: &Arc<Listener>,
         observer: Arc<Observer>,
-    ) -> Result<Arc<Links>, LinksError> {
-        let protection = match &config.security {
-            Security::Insecure => Protection::None,
-            Security::Tls(identity) => Protection::Tls {
-                client: identity.client_config()?,
-                server: identity.server_config(Callers::Certified)?,
-            },
-        };
-        let address = listener.local_addr().map_or_else(|_| "?".into(), |here| here.to_string());
-        let listener = listener
-            .set_nonblocking(true)
-            .and_then(|()| tokio::net::TcpListener::from_std(listener))
-            .map_err(|source| LinksError::Listen { address, source })?;
-        let shared = Shared::new(config, incarnation, view, protection, observer);
-        let tasks = Tasks { listener: Some(listener), ..Tasks::default() };
-        Ok(Arc::new(Links { shared: Arc::new(shared), tasks: Mutex::new(tasks) }))
+    ) -> Arc<Links> {
+        let protection = listener.protection();
+        let shared = Arc::new(Shared::new(config, incarnation, view, protection, observer));
+        Arc::new(Links { shared, tasks: Mutex::default(), _listener: Arc::clone(listener) })
     }
 
-    /// Begins to listen and to connect; a second call does nothing. To be called inside a tokio
-    /// runtime.
+    /// Begins to connect; a second call does nothing. Callers come by way of
+    /// [`listen::Listener::serve`]. To be called inside a tokio runtime.
     pub(crate) fn start(&self, inbox: &Arc<dyn Inbox>) {
         let mut tasks = self.tasks();
-        let Some(listener) = tasks.listener.take() else { return };
+        if tasks.runtime.is_some() {
+            return;
+        }
         self.shared.inbox.get_or_init(|| Arc::downgrade(inbox));
-        let runtime = Handle::current();
-        let listening = runtime.spawn(task::listen(Arc::clone(&self.shared), listener));
-        tasks.listening = Some(listening.abort_handle());
-        tasks.runtime = Some(runtime);
+        tasks.runtime = Some(Handle::current());
         for peer in &*self.shared.peers() {
             tasks.keep(&self.shared, peer);
         }
@@ -198,8 +182,8 @@ impl Links {
 
     /// Ends all tasks and closes all sockets. Nothing is sent or received any more.
     pub(crate) fn stop(&self) {
-        let Tasks { listening, keeping, .. } = std::mem::take(&mut *self.tasks());
-        listening.iter().chain(keeping.values()).for_each(AbortHandle::abort);
+        let Tasks { keeping, .. } = std::mem::take(&mut *self.tasks());
+        keeping.values().for_each(AbortHandle::abort);
         for peer in &*self.shared.peers() {
             peer.close(&End::Stopped);
         }

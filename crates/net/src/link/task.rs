@@ -1,7 +1,6 @@
-//! The tasks: one listens, one keeps each link up. They move bytes and tell the link the time; what to
-//! do when is the link's decision.
+//! The task that keeps a link up. It moves bytes and tells the link the time; what to do when is the
+//! link's decision.
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::{Arc, Weak};
 
@@ -10,67 +9,12 @@ use skeptron_member::link::session::{Frame, Taken};
 use skeptron_member::link::{LinkError, handshake_limit};
 use skeptron_member::wire::decode;
 use tokio::net::tcp::OwnedWriteHalf;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
 
-use super::connect::{ConnectError, Connection, answer, call};
+use super::connect::{ConnectError, Connection, call};
 use super::peer::{Call, End, Peer};
 use super::shared::Shared;
 use super::transport::Receiving;
 use crate::env;
-
-/// Callers that have not yet said who they are, at most; the one that has taken longest goes first.
-const MOST_STRANGERS: usize = 64;
-
-/// Answers whoever calls.
-pub(crate) async fn listen(shared: Arc<Shared>, listener: TcpListener) {
-    let mut strangers = JoinSet::new();
-    let mut oldest_first = VecDeque::new();
-    loop {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
-            Err(error) => {
-                // Usually too many open files: others have to end first.
-                tracing::warn!(%error, "a connection could not be accepted");
-                env::sleep(shared.limits.backoff_first).await;
-                continue;
-            }
-        };
-        while strangers.try_join_next().is_some() {}
-        oldest_first.retain(|stranger: &tokio::task::AbortHandle| !stranger.is_finished());
-        if oldest_first.len() >= MOST_STRANGERS
-            && let Some(oldest) = oldest_first.pop_front()
-        {
-            oldest.abort();
-            shared.signals.observer.rejected.inc();
-        }
-        oldest_first.push_back(strangers.spawn(meet(Arc::clone(&shared), stream)));
-    }
-}
-
-/// Finds out who calls, and hands the connection to the link's task.
-async fn meet(shared: Arc<Shared>, stream: TcpStream) {
-    let met = env::timeout(handshake_limit(&shared.limits), answer(&shared, stream)).await;
-    match met.unwrap_or(Err(ConnectError::TooSlow)) {
-        Ok(connection) => {
-            if let Some(peer) = shared.peer(connection.hello.from) {
-                peer.offer(connection);
-            }
-        }
-        Err(error) => {
-            shared.signals.observer.rejected.inc();
-            match &error {
-                ConnectError::RefusedHere { from: peer, .. }
-                | ConnectError::RefusedThere { by: peer, .. } => {
-                    if let Some(peer) = shared.peer(*peer) {
-                        peer.complain(error.to_string());
-                    }
-                }
-                _ => tracing::debug!(%error, "a caller was turned away"),
-            }
-        }
-    }
-}
 
 /// Keeps the link to a peer up, until the task is ended.
 pub(crate) async fn keep(shared: Arc<Shared>, peer: Arc<Peer>) {

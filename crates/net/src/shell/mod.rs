@@ -13,12 +13,12 @@ use std::time::Duration;
 use skeptron_member::clock::Moment;
 use skeptron_member::wire::Envelope;
 use skeptron_member::{Effects, Fence, Halt, Lock, MemberCore, MemberId, NotServed};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, oneshot, watch};
 
 use crate::env;
 use crate::link::{Inbox, Post};
 use crate::observe::{Observer, What};
-use crate::view::{Lease, ViewService};
+use crate::view::{Lease, Member, View, ViewService};
 use effects::{Done, Performing};
 pub use guard::Guard;
 use observe::{Counters, counters};
@@ -30,6 +30,8 @@ pub(crate) struct Shell {
     core: MemberCore<Waiter>,
     post: Arc<dyn Post>,
     service: Arc<dyn ViewService>,
+    /// Told when this life is over.
+    ended: Arc<Notify>,
     pub(crate) observer: Arc<Observer>,
     inbox: Arc<dyn Inbox>,
     /// By plan.
@@ -62,7 +64,7 @@ impl Shell {
     /// The shell of `core`, which sends through `post`. To be called inside a tokio runtime.
     pub(crate) fn new(
         core: MemberCore<Waiter>,
-        service: Arc<dyn ViewService>,
+        (service, ended): (Arc<dyn ViewService>, Arc<Notify>),
         post: Arc<dyn Post>,
         observer: Arc<Observer>,
     ) -> Arc<Self> {
@@ -71,6 +73,7 @@ impl Shell {
             core,
             post,
             service,
+            ended,
             observer,
             inbox: Arc::new(Reception(shell.clone())),
             queries: Queries::default(),
@@ -92,11 +95,11 @@ impl Shell {
     /// Announces the member, and follows views and lease as long as it lives.
     pub(crate) fn start(
         self: &Arc<Self>,
-        set_view: impl Fn(&Arc<crate::view::View>) + Send + 'static,
+        (mut views, mut leases): (watch::Receiver<Arc<View>>, watch::Receiver<Lease>),
+        set_view: impl Fn(&Arc<View>) + Send + 'static,
     ) {
         self.perform(|core, _, effects| core.open(effects));
         let shell = Arc::downgrade(self);
-        let (mut views, mut leases) = (self.service.views(), self.service.lease());
         // The first word on both has not been seen by anybody.
         views.mark_changed();
         leases.mark_changed();
@@ -110,6 +113,7 @@ impl Shell {
                             return;
                         }
                         let view = views.borrow_and_update().clone();
+                        tell_change(&shell.core.view(), &view);
                         set_view(&view);
                         shell.perform(|core, now, effects| core.install(now, view, effects));
                     }
@@ -162,7 +166,7 @@ impl Shell {
             self.observer.tell(|| What::Halted { why: why.clone() });
             self.perform(|core, now, effects| core.lose_all(now, effects));
             self.changed.notify_waiters();
-            self.service.ask_for_view(&why);
+            self.ended.notify_one();
         }
         if let Some(why) = done.needs_view {
             self.service.ask_for_view(&why);
@@ -218,6 +222,11 @@ impl Shell {
         }
     }
 
+    /// Ends this life without telling anybody.
+    pub(crate) fn stop_living(self: &Arc<Self>) {
+        self.perform(|core, now, effects| core.renew(now, Lease::Over, effects));
+    }
+
     /// What is still held is lost.
     pub(crate) fn lose_all(self: &Arc<Self>) {
         self.perform(|core, now, effects| core.lose_all(now, effects));
@@ -245,6 +254,22 @@ impl Shell {
             view.ids().filter(|&id| id != me).partition(|&id| id < me);
         after.into_iter().chain(before).find(|&id| self.post.is_up(id))
     }
+}
+
+/// One line for each view, with what changed.
+fn tell_change(former: &View, view: &View) {
+    if view.epoch <= former.epoch {
+        return;
+    }
+    let life = |member: &Member| (member.id, member.incarnation);
+    let lacks = |of: &View, member: &Member| !of.members.iter().any(|it| life(it) == life(member));
+    let listed = |of: &View, lacking: &View| {
+        let ids =
+            of.members.iter().filter(|member| lacks(lacking, member)).map(|it| it.id.to_string());
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    let (joined, left) = (listed(view, former), listed(former, view));
+    tracing::info!(epoch = view.epoch, members = view.members.len(), joined, left, "a new view");
 }
 
 /// What the links hand up goes to the shell while there is one.

@@ -6,7 +6,7 @@ use skeptron_core::mutex::{self, Mutex, Visitor};
 use skeptron_member::Event;
 use skeptron_member::clock::Moment;
 use skeptron_member::plan::{Plan, Plans};
-use skeptron_member::report::MessageCount;
+use skeptron_member::report::{MessageCount, milliseconds};
 
 use super::Shell;
 use crate::observe::{MessageLabels, Observer, What};
@@ -66,8 +66,18 @@ impl Shell {
                 observer.expired_sessions.inc();
                 tracing::info!(owner, "session expired");
             }
-            Event::View { epoch, kept } => tracing::info!(epoch, kept, "view installed"),
-            Event::Met { epoch } => tracing::info!(epoch, "all members have met in this view"),
+            Event::View { epoch, kept } => {
+                observer.view_installed(now);
+                tracing::debug!(epoch, kept, "view installed");
+            }
+            Event::Met { epoch } => {
+                let took = observer.view_met(now);
+                tracing::info!(
+                    epoch,
+                    took_ms = milliseconds(took),
+                    "all members have met in this view"
+                );
+            }
             Event::Lost { lock, fence } => tracing::warn!(lock, fence = ?fence, "lock lost"),
             Event::Requested { .. } | Event::Withdrawn { .. } | Event::Stepped { .. } => {}
         }

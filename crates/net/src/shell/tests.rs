@@ -12,13 +12,12 @@ use skeptron_core::catalogue;
 use skeptron_core::monitor::{Exclusion, FenceMonitor};
 use skeptron_member::plan::{Plan, Plans};
 use skeptron_member::{Limits, MemberCore, MemberId, Pace, Settings};
-use tokio::sync::watch;
 
 use super::wait::{Asked, Wait};
 use super::{Guard, Shell};
 use crate::link::{Inbox, Post};
 use crate::observe::Observer;
-use crate::view::{Lease, View, ViewService};
+use crate::view::{Fixed, View, ViewService};
 use skeptron_member::wire::Envelope;
 
 /// Splitmix64, from a seed.
@@ -30,26 +29,6 @@ impl Chance {
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
         ((z ^ z >> 31) % n as u64) as usize
-    }
-}
-
-/// Views come from the test.
-struct Decided {
-    views: watch::Sender<Arc<View>>,
-    lease: watch::Sender<Lease>,
-}
-
-impl ViewService for Decided {
-    fn views(&self) -> watch::Receiver<Arc<View>> {
-        self.views.subscribe()
-    }
-
-    fn lease(&self) -> watch::Receiver<Lease> {
-        self.lease.subscribe()
-    }
-
-    fn ask_for_view(&self, why: &str) {
-        panic!("nobody should need a view: {why}");
     }
 }
 
@@ -172,11 +151,10 @@ impl System {
         let shell = |from: usize| {
             let id = MemberId::at(from);
             let core = MemberCore::new(id, settings.clone(), Arc::clone(&view)).unwrap();
-            let service = Arc::new(Decided {
-                views: watch::Sender::new(Arc::clone(&view)),
-                lease: watch::Sender::new(Lease::Forever),
-            });
+            // Views come from the test.
+            let service = Arc::new(Fixed::new(Vec::new(), 1));
             let post = Arc::new(Exit { network: Arc::downgrade(&network), from });
+            let service = (service as Arc<dyn ViewService>, Arc::default());
             Shell::new(core, service, post, Arc::new(Observer::new(id)))
         };
         let shells: Vec<_> = (0..3).map(shell).collect();

@@ -10,7 +10,7 @@ use axum::Router;
 use clap::Args;
 use serde::Serialize;
 use skeptron_net::api::Api;
-use skeptron_net::{MemberId, Node, Security};
+use skeptron_net::{MemberId, Membership, Node, Security};
 
 use super::Verdict;
 use super::logs;
@@ -141,7 +141,11 @@ impl NodeArgs {
 /// The node in a few words.
 fn summary(configured: &Configured) -> String {
     let config = &configured.node;
-    let (node, members, cluster) = (config.node, config.members.len(), &config.cluster);
+    let (node, cluster) = (config.node, &config.cluster);
+    let members = match &config.membership {
+        Membership::Fixed(members) => members.len(),
+        Membership::Voters(config) => config.voters.len(),
+    };
     let algorithms: Vec<&str> = config.plans.all().map(|plan| plan.info().name).collect();
     let links = match config.security {
         Security::Tls(_) => "TLS",

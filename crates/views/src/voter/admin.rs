@@ -154,7 +154,13 @@ impl Voter {
             Role::Learner { replaces } => Some((*seat, replaces)),
             Role::Voter => None,
         });
-        let Some((seat, replaces)) = learner else { return };
+        let Some((seat, replaces)) = learner else {
+            if let Some(id) = self.views.next_wanted() {
+                // Refused while another change is under way; this is called again.
+                let _ = self.add_learner(id, None);
+            }
+            return;
+        };
         let committed = self.node.raft.raft_log.committed;
         let progress = self.node.raft.prs().get(seat.raft);
         if progress.is_some_and(|progress| progress.matched >= committed) {

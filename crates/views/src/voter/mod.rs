@@ -227,9 +227,27 @@ pub struct Voter {
 /// If memory is exhausted.
 #[must_use]
 pub fn first_records(cluster: u128, settings: LeaseSettings, voters: &[MemberId]) -> Vec<Record> {
-    let views = Views::new(cluster, settings, voters);
-    let data = postcard::to_stdvec(&views).expect("views fit into memory");
-    let ids = 1..=voters.len() as u64;
+    records_of(&Views::new(cluster, settings, voters))
+}
+
+/// The same of a cluster that begins with one voter; the others become voters when they enter, one
+/// after another, with logs that the first one sends them.
+///
+/// # Panics
+/// If memory is exhausted.
+#[must_use]
+pub fn bootstrap_records(
+    cluster: u128,
+    settings: LeaseSettings,
+    first: MemberId,
+    wanted: Vec<MemberId>,
+) -> Vec<Record> {
+    records_of(&Views::new(cluster, settings, &[first]).wanting(wanted))
+}
+
+fn records_of(views: &Views) -> Vec<Record> {
+    let data = postcard::to_stdvec(views).expect("views fit into memory");
+    let ids = 1..=views.seats().len() as u64;
     let configuration = Configuration { voters: ids.collect(), ..Configuration::default() };
     // Not at index 0: a voter that is added later has nothing, and must be sent this snapshot.
     let snapshot = LogSnapshot { index: 1, term: 1, configuration, data };

@@ -2,7 +2,7 @@
 //! bounded, and the link to a good peer goes on.
 
 use skeptron_member::link::handshake::{
-    Answer, Hello, PREAMBLE_BYTES, Refusal, Terms, Verdict, preamble,
+    Answer, Hello, Opening, PREAMBLE_BYTES, Refusal, Terms, Verdict, preamble,
 };
 use skeptron_member::link::session::Frame;
 use skeptron_member::report::{LinkState, MemberStatus};
@@ -83,12 +83,12 @@ impl Stage {
     }
 
     async fn dial(&self) -> TcpStream {
-        TcpStream::connect(&self.config.members[0]).await.unwrap()
+        TcpStream::connect(&addresses(&self.config)[0]).await.unwrap()
     }
 
     fn hello(&self, incarnation: u64) -> Hello {
         let Config { cluster, node, plans, .. } = &self.config;
-        let view = View::of_addresses(1, self.config.members.clone());
+        let view = View::of_addresses(1, addresses(&self.config));
         Terms::new(cluster, *node, incarnation, plans).hello(MemberId::at(0), &view, 0)
     }
 
@@ -96,7 +96,7 @@ impl Stage {
     async fn greet(&self, hello: &Hello) -> (TcpStream, Answer) {
         let mut stream = self.dial().await;
         let mut bytes = preamble().to_vec();
-        append_frame(&mut bytes, hello, 1024).unwrap();
+        append_frame(&mut bytes, &Opening::Link(hello.clone()), 1024).unwrap();
         stream.write_all(&bytes).await.unwrap();
         let mut theirs = [0; PREAMBLE_BYTES];
         stream.read_exact(&mut theirs).await.unwrap();

@@ -14,8 +14,9 @@ use skeptron_member::plan::{Plan, Plans};
 use skeptron_member::view::View;
 use skeptron_member::wire::{Envelope, Payload};
 
+use super::listen::Listener;
 use super::{Inbox, Links, Post, draw_incarnation};
-use crate::config::{Config, Security};
+use crate::config::{Config, Membership, Security};
 use crate::env;
 use crate::observe::Observer;
 
@@ -50,8 +51,16 @@ fn links_of(nodes: usize, change: impl Fn(&mut Config)) -> Vec<Arc<Links>> {
     listeners.into_iter().enumerate().map(link).collect()
 }
 
+/// Where the members are.
+fn addresses(config: &Config) -> Vec<String> {
+    match &config.membership {
+        Membership::Fixed(members) => members.clone(),
+        Membership::Voters(_) => unreachable!("these tests have a fixed membership"),
+    }
+}
+
 fn links(config: &Config, listener: std::net::TcpListener) -> Arc<Links> {
-    let view = Arc::new(View::of_addresses(1, config.members.clone()));
+    let view = Arc::new(View::of_addresses(1, addresses(config)));
     links_in(config, draw_incarnation(), view, listener)
 }
 
@@ -62,7 +71,11 @@ fn links_in(
     listener: std::net::TcpListener,
 ) -> Arc<Links> {
     let observer = Arc::new(Observer::new(config.node));
-    Links::new(config, incarnation, view, listener, observer).unwrap()
+    let listener = Listener::new(config, listener, Arc::clone(&observer)).unwrap();
+    let listener = Arc::new(listener);
+    let links = Links::new(config, incarnation, view, &listener, observer);
+    listener.serve(&links);
+    links
 }
 
 /// Takes note of the numbers that arrive, by sender.

@@ -5,7 +5,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use skeptron_net::api::ApiConfig;
 use skeptron_net::tls::Identity;
-use skeptron_net::{Config, ConfigError, Limits, MemberId, Pace, Plan, Plans, Security};
+use skeptron_net::{
+    Config, ConfigError, Limits, MemberId, Membership, Pace, Plan, Plans, Security,
+};
 use tracing_subscriber::EnvFilter;
 
 use super::super::logs::{self, Format};
@@ -49,7 +51,7 @@ impl Configured {
                 listen: settings.text("listen").map(str::to_string),
                 security: security(settings, identity, members.len())?,
                 plans: all_plans(settings, members.len())?,
-                members,
+                membership: Membership::Fixed(members),
                 handovers: settings.number("handovers")?,
                 pace: pace(settings)?,
                 limits: limits(settings)?,
@@ -70,8 +72,10 @@ fn key_of(error: &ConfigError) -> &'static str {
     match error {
         ConfigError::ClusterName(_) => "cluster",
         ConfigError::PlainBeyondLoopback { .. } | ConfigError::SameAddress { .. } => "members",
-        ConfigError::NoMember { .. } => "node",
-        ConfigError::WrongSize { .. } => "algorithm",
+        ConfigError::NoMember { .. } | ConfigError::InitElsewhere { .. } => "node",
+        ConfigError::WrongSize { .. } | ConfigError::PinnedLayout { .. } => "algorithm",
+        ConfigError::NoVoters | ConfigError::TwoAddresses { .. } => "voters",
+        ConfigError::NoData { .. } => "data",
     }
 }
 

@@ -33,7 +33,7 @@ fn complaint(text: &str, variables: &[(&str, &str)]) -> String {
 fn all_defaults_make_a_node_alone() {
     let settings = Settings::load(None, |_| None, false).unwrap();
     let configured = Configured::new(&settings).unwrap();
-    assert_eq!(configured.node.members, ["127.0.0.1:7570"]);
+    assert_eq!(configured.node.address(), "127.0.0.1:7570");
     assert_eq!(configured.node.limits, skeptron_net::Limits::default());
     assert_eq!(configured.node.pace, skeptron_net::Pace::default());
     let usual = skeptron_net::api::ApiConfig::default();

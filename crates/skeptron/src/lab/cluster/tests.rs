@@ -51,7 +51,7 @@ fn fence_of(value: &Value) -> u64 {
 
 /// A lock whose home is this node.
 fn name_at_home(node: &Node) -> String {
-    let view = node.view();
+    let view = node.view().expect("a fixed membership begins at once");
     let mut names = (0..).map(|number| format!("lock {number}"));
     names.find(|name| view.rank(node.id()) == Some(view.home(name))).expect("homes are spread")
 }

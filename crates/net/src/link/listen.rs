@@ -1,0 +1,185 @@
+//! One socket for all lives of a node, at which other nodes call: for a link to the present life, or for
+//! the view service.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use skeptron_member::link::handshake::{Caller, Refusal};
+use skeptron_member::link::handshake_limit;
+use skeptron_member::{Limits, MemberId};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::connect::{Called, ConnectError, Protection, ServiceConnection, answer};
+use super::shared::Shared;
+use super::{Links, LinksError};
+use crate::config::Config;
+use crate::env;
+use crate::observe::Observer;
+
+/// Callers that have not yet said who they are, at most; the one that has taken longest goes first.
+const MOST_STRANGERS: usize = 64;
+
+/// Takes connections to the view service.
+pub(crate) trait Switchboard: Send + Sync + 'static {
+    /// What this node would say of itself as a caller.
+    fn myself(&self) -> Caller;
+
+    /// A node has called.
+    fn take(&self, connection: ServiceConnection);
+}
+
+/// Listens as long as it lives.
+pub(crate) struct Listener {
+    callee: Arc<Callee>,
+    task: AbortHandle,
+}
+
+/// Whom callers find.
+pub(crate) struct Callee {
+    pub(crate) me: MemberId,
+    pub(crate) protection: Protection,
+    pub(crate) limits: Limits,
+    observer: Arc<Observer>,
+    /// The links of the present life.
+    links: Mutex<Weak<Shared>>,
+    switchboard: OnceLock<Weak<dyn Switchboard>>,
+}
+
+impl Listener {
+    /// Listens with this socket. To be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// If the socket or the certificates cannot be used.
+    pub(crate) fn new(
+        config: &Config,
+        socket: std::net::TcpListener,
+        observer: Arc<Observer>,
+    ) -> Result<Self, LinksError> {
+        let address = socket.local_addr().map_or_else(|_| "?".into(), |here| here.to_string());
+        let socket = socket
+            .set_nonblocking(true)
+            .and_then(|()| TcpListener::from_std(socket))
+            .map_err(|source: io::Error| LinksError::Listen { address, source })?;
+        let callee = Arc::new(Callee {
+            me: config.node,
+            protection: Protection::new(&config.security)?,
+            limits: config.limits,
+            observer,
+            links: Mutex::new(Weak::new()),
+            switchboard: OnceLock::new(),
+        });
+        let task = tokio::spawn(listen(Arc::clone(&callee), socket)).abort_handle();
+        Ok(Listener { callee, task })
+    }
+
+    /// From now on callers find these links.
+    pub(crate) fn serve(&self, links: &Links) {
+        *self.callee.links.lock().unwrap_or_else(PoisonError::into_inner) =
+            Arc::downgrade(&links.shared);
+    }
+
+    /// From now on callers find this view service; a second call does nothing.
+    pub(crate) fn connect(&self, switchboard: &Arc<dyn Switchboard>) {
+        self.callee.switchboard.get_or_init(|| Arc::downgrade(switchboard));
+    }
+
+    /// How connections are protected.
+    pub(crate) fn protection(&self) -> Protection {
+        self.callee.protection.clone()
+    }
+
+    /// Closes the socket.
+    pub(crate) fn stop(&self) {
+        self.task.abort();
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listener").field("node", &self.callee.me).finish_non_exhaustive()
+    }
+}
+
+impl Callee {
+    /// The links of the present life, if there is one.
+    pub(crate) fn links(&self) -> Option<Arc<Shared>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+    }
+
+    fn switchboard(&self) -> Option<Arc<dyn Switchboard>> {
+        self.switchboard.get().and_then(Weak::upgrade)
+    }
+
+    /// Whether this caller may speak to the view service.
+    ///
+    /// # Errors
+    /// If not.
+    pub(crate) fn check(&self, caller: &Caller) -> Result<(), Refusal> {
+        let switchboard = self.switchboard().ok_or(Refusal::NoService { me: self.me })?;
+        caller.check(&switchboard.myself())
+    }
+}
+
+/// Answers whoever calls.
+async fn listen(callee: Arc<Callee>, socket: TcpListener) {
+    let mut strangers = JoinSet::new();
+    let mut oldest_first = VecDeque::new();
+    loop {
+        let stream = match socket.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Usually too many open files: others have to end first.
+                tracing::warn!(%error, "a connection could not be accepted");
+                env::sleep(callee.limits.backoff_first).await;
+                continue;
+            }
+        };
+        while strangers.try_join_next().is_some() {}
+        oldest_first.retain(|stranger: &AbortHandle| !stranger.is_finished());
+        if oldest_first.len() >= MOST_STRANGERS
+            && let Some(oldest) = oldest_first.pop_front()
+        {
+            oldest.abort();
+            callee.observer.rejected.inc();
+        }
+        oldest_first.push_back(strangers.spawn(meet(Arc::clone(&callee), stream)));
+    }
+}
+
+/// Finds out who calls, and hands the connection on.
+async fn meet(callee: Arc<Callee>, stream: TcpStream) {
+    let met = env::timeout(handshake_limit(&callee.limits), answer(&callee, stream)).await;
+    let peer = |id| callee.links().and_then(|links| links.peer(id));
+    match met.unwrap_or(Err(ConnectError::TooSlow)) {
+        Ok(Called::Link(connection)) => {
+            if let Some(peer) = peer(connection.hello.from) {
+                peer.offer(connection);
+            }
+        }
+        Ok(Called::Service(connection)) => {
+            if let Some(switchboard) = callee.switchboard() {
+                switchboard.take(connection);
+            }
+        }
+        Err(error) => {
+            callee.observer.rejected.inc();
+            match &error {
+                ConnectError::RefusedHere { from: id, .. }
+                | ConnectError::RefusedThere { by: id, .. } => {
+                    if let Some(peer) = peer(*id) {
+                        peer.complain(error.to_string());
+                    }
+                }
+                _ => tracing::debug!(%error, "a caller was turned away"),
+            }
+        }
+    }
+}

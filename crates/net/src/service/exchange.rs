@@ -1,0 +1,290 @@
+//! Words between nodes about views: they may be lost, and need neither a link nor a view.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use skeptron_member::clock::Moment;
+use skeptron_member::link::handshake::{Caller, Refusal};
+use skeptron_member::wire::{append_frame, decode};
+use skeptron_member::{Limits, MemberId};
+use skeptron_views::Packet;
+use skeptron_views::protocol::{Answer, Request};
+use skeptron_views::voter::{Admin, AdminAccepted, AdminRefused};
+use tokio::sync::mpsc;
+
+use crate::env;
+use crate::link::connect::{ConnectError, Protection, ServiceConnection, call_service};
+use crate::link::listen::Switchboard;
+
+/// What nodes say to each other about views.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Word {
+    /// From voter to voter.
+    Packet(Packet),
+    /// From a member to a voter.
+    Request(Request),
+    /// From a voter to a member.
+    Answer(Answer),
+    /// An administrator's order, to whoever leads.
+    Order {
+        /// Of the order, at whoever sends it.
+        number: u64,
+        order: Admin,
+    },
+    /// What became of an order.
+    Ordered { number: u64, result: Result<AdminAccepted, AdminRefused> },
+}
+
+/// How long a connection may be silent after something was said on it, before it counts as broken.
+const SILENCE: Duration = Duration::from_millis(1500);
+/// How long a call may take.
+const CALL_WITHIN: Duration = Duration::from_secs(2);
+/// Words that wait for one connection at most; more are lost.
+const MOST_WAITING: usize = 256;
+
+/// A word has come from a node.
+pub(super) type Heard = (MemberId, Word);
+
+/// The connections of a node to others, for words about views.
+pub(super) struct Exchange {
+    cluster: String,
+    me: MemberId,
+    protection: Protection,
+    limits: Limits,
+    heard: mpsc::Sender<Heard>,
+    state: Mutex<State>,
+    /// Itself, for the tasks of its connections, which end with it.
+    myself: Weak<Exchange>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The cluster's number, once known.
+    number: Option<u128>,
+    addresses: BTreeMap<MemberId, String>,
+    /// The newest connection with each node, and its number.
+    lines: BTreeMap<MemberId, (u64, mpsc::Sender<Word>)>,
+    connections: u64,
+    /// The last trouble of calling each node, so that each is told once.
+    troubles: BTreeMap<MemberId, String>,
+    /// Nobody hears this node, and it hears nobody; for trying out what that does.
+    is_cut: bool,
+}
+
+impl Exchange {
+    pub(super) fn new(
+        (cluster, me): (String, MemberId),
+        protection: Protection,
+        limits: Limits,
+        addresses: BTreeMap<MemberId, String>,
+        heard: mpsc::Sender<Heard>,
+    ) -> Arc<Self> {
+        let state = Mutex::new(State { addresses, ..State::default() });
+        Arc::new_cyclic(|myself| Exchange {
+            cluster,
+            me,
+            protection,
+            limits,
+            heard,
+            state,
+            myself: myself.clone(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The cluster has this number; others of its name are strangers.
+    pub(super) fn set_number(&self, number: u128) {
+        self.state().number = Some(number);
+    }
+
+    /// Nodes are found there, from now on.
+    pub(super) fn set_addresses(&self, known: &BTreeMap<MemberId, String>) {
+        let others = known.iter().filter(|(id, _)| **id != self.me);
+        self.state().addresses.extend(others.map(|(&id, address)| (id, address.clone())));
+    }
+
+    /// Which of these nodes belongs to a cluster of this name, if one that answers in that time does.
+    pub(super) async fn begun(
+        &self,
+        nodes: impl Iterator<Item = MemberId>,
+        within: Duration,
+    ) -> Option<MemberId> {
+        let ask = |to| async move {
+            let address = self.state().addresses.get(&to).cloned()?;
+            // No cluster has this number: whoever has one refuses.
+            let caller = Caller { to, number: Some(0), ..self.myself() };
+            let calling = call_service(&self.protection, self.limits.frame_bytes, address, caller);
+            let called = env::timeout(within, calling).await?;
+            let is_refused = matches!(
+                called,
+                Err(ConnectError::RefusedThere { refusal: Refusal::Namesake { .. }, .. })
+            );
+            is_refused.then_some(to)
+        };
+        let asked = nodes.filter(|&id| id != self.me).map(ask);
+        futures_util::future::join_all(asked).await.into_iter().flatten().next()
+    }
+
+    /// Closes all connections.
+    pub(super) fn stop(&self) {
+        let mut state = self.state();
+        state.addresses.clear();
+        state.lines.clear();
+    }
+
+    /// The last trouble of reaching a node, until it is reached.
+    pub(super) fn trouble(&self, id: MemberId) -> Option<String> {
+        self.state().troubles.get(&id).cloned()
+    }
+
+    /// Sends a word by the newest connection with a node, or calls it. It may be lost.
+    pub(super) fn send(&self, to: MemberId, word: Word) {
+        let mut state = self.state();
+        let word = match state.lines.entry(to) {
+            Entry::Occupied(line) => match line.get().1.try_send(word) {
+                // A full one is stuck: what is lost is said again.
+                Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => return,
+                Err(mpsc::error::TrySendError::Closed(word)) => {
+                    line.remove();
+                    word
+                }
+            },
+            Entry::Vacant(_) => word,
+        };
+        let Some(address) = state.addresses.get(&to).cloned() else { return };
+        let Some(exchange) = self.myself.upgrade() else { return };
+        let (line, words) = state.line(to);
+        // There is room for the first one.
+        let _ = line.1.try_send(word);
+        let number = line.0;
+        drop(state);
+        tokio::spawn(async move {
+            let called = env::timeout(CALL_WITHIN, exchange.call(to, address)).await;
+            match called.unwrap_or(Err(ConnectError::TooSlow)) {
+                Ok(connection) => {
+                    exchange.state().troubles.remove(&to);
+                    exchange.hold(connection, words).await;
+                }
+                Err(error) => exchange.complain(to, error.to_string()),
+            }
+            exchange.hang_up(to, number);
+        });
+    }
+
+    async fn call(&self, to: MemberId, address: String) -> Result<ServiceConnection, ConnectError> {
+        let caller = Caller { to, ..self.myself() };
+        call_service(&self.protection, self.limits.frame_bytes, address, caller).await
+    }
+
+    fn complain(&self, about: MemberId, trouble: String) {
+        if self.state().troubles.insert(about, trouble.clone()).as_ref() != Some(&trouble) {
+            tracing::warn!(peer = %about, trouble, "no connection for views");
+        }
+    }
+
+    fn hang_up(&self, peer: MemberId, number: u64) {
+        let mut state = self.state();
+        if state.lines.get(&peer).is_some_and(|line| line.0 == number) {
+            state.lines.remove(&peer);
+        }
+    }
+
+    /// Says what is to be said on a connection, and hears what comes, until it ends.
+    async fn hold(&self, connection: ServiceConnection, mut words: mpsc::Receiver<Word>) {
+        let ServiceConnection { mut sending, mut receiving, peer } = connection;
+        // Since when something was said that nothing was heard after.
+        let mut unanswered = Moment::NEVER;
+        let ended: io::Result<()> = async {
+            loop {
+                loop {
+                    while let Some(body) = receiving.next().map_err(io::Error::other)? {
+                        let word = decode::<Word>(body).map_err(io::Error::other)?;
+                        unanswered = Moment::NEVER;
+                        self.hear(peer, word);
+                    }
+                    if !receiving.decipher(sending.tls())? {
+                        break;
+                    }
+                }
+                let written = env::timeout(SILENCE, sending.write_fully()).await;
+                written.unwrap_or(Err(io::ErrorKind::TimedOut.into()))?;
+                let deadline = unanswered.after(SILENCE);
+                tokio::select! {
+                    word = words.recv() => {
+                        let Some(word) = word else { return Ok(()) };
+                        if self.state().is_cut {
+                            continue;
+                        }
+                        let most = self.limits.frame_bytes;
+                        if append_frame(sending.outgoing(), &word, most).is_err() {
+                            tracing::error!(%peer, "a word about views is longer than `limits.frame_bytes`");
+                            continue;
+                        }
+                        unanswered = unanswered.min(env::now());
+                    }
+                    read = receiving.wait() => read?,
+                    () = env::sleep_until(deadline) => return Ok(()),
+                }
+            }
+        }
+        .await;
+        if let Err(error) = ended {
+            tracing::debug!(%peer, %error, "a connection for views ended");
+        }
+    }
+
+    fn hear(&self, from: MemberId, word: Word) {
+        if !self.state().is_cut && self.heard.try_send((from, word)).is_err() {
+            tracing::debug!(peer = %from, "words about views come faster than they are read");
+        }
+    }
+
+    /// Cuts this node off from all others, or lets it speak again.
+    pub(super) fn cut_off(&self, is_cut: bool) {
+        self.state().is_cut = is_cut;
+    }
+}
+
+impl State {
+    /// A new line to a node, in place of any former one.
+    fn line(&mut self, to: MemberId) -> (&(u64, mpsc::Sender<Word>), mpsc::Receiver<Word>) {
+        let (sender, receiver) = mpsc::channel(MOST_WAITING);
+        self.connections += 1;
+        let line = (self.connections, sender);
+        let line = match self.lines.entry(to) {
+            Entry::Occupied(mut former) => {
+                former.insert(line);
+                former.into_mut()
+            }
+            Entry::Vacant(place) => place.insert(line),
+        };
+        (line, receiver)
+    }
+}
+
+impl Switchboard for Exchange {
+    fn myself(&self) -> Caller {
+        let (cluster, number) = (self.cluster.clone(), self.state().number);
+        Caller { cluster, number, from: self.me, to: self.me }
+    }
+
+    fn take(&self, connection: ServiceConnection) {
+        let Some(exchange) = self.myself.upgrade() else { return };
+        let peer = connection.peer;
+        let mut state = self.state();
+        let (line, words) = state.line(peer);
+        let number = line.0;
+        drop(state);
+        tokio::spawn(async move {
+            exchange.hold(connection, words).await;
+            exchange.hang_up(peer, number);
+        });
+    }
+}

@@ -1,0 +1,310 @@
+//! Clusters whose members come and go: views decided by voters, over real sockets and files.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use skeptron_net::service::{Admin, DataError, ServiceError};
+use skeptron_net::{
+    Config, LeaseSettings, MemberId, Membership, Node, Plan, Plans, StartError, VoterConfig,
+};
+
+const LEASE: Duration = Duration::from_secs(1);
+/// Longer than any step takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn id(number: u32) -> MemberId {
+    MemberId::new(number).unwrap()
+}
+
+/// Ports that were free a moment ago.
+fn addresses(count: usize) -> Vec<String> {
+    let bind = |_| TcpListener::bind("127.0.0.1:0").unwrap();
+    let listeners: Vec<TcpListener> = (0..count).map(bind).collect();
+    listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect()
+}
+
+struct Site {
+    folder: tempfile::TempDir,
+    addresses: Vec<String>,
+    voters: usize,
+}
+
+impl Site {
+    fn new(nodes: usize, voters: usize) -> Self {
+        Site { folder: tempfile::tempdir().unwrap(), addresses: addresses(nodes), voters }
+    }
+
+    fn data(&self, number: u32) -> PathBuf {
+        self.folder.path().join(format!("P{number}"))
+    }
+
+    fn config(&self, number: u32) -> Config {
+        let plans = Plans::new(Plan::named(Plan::DEFAULT).unwrap());
+        let voters: BTreeMap<MemberId, String> = (1..=self.voters as u32)
+            .map(|n| (id(n), self.addresses[n as usize - 1].clone()))
+            .collect();
+        Config {
+            membership: Membership::Voters(VoterConfig {
+                address: self.addresses[number as usize - 1].clone(),
+                voters,
+                data: Some(self.data(number)),
+                init: None,
+            }),
+            ..Config::new(id(number), Vec::new(), plans)
+        }
+    }
+
+    async fn start(&self, number: u32) -> Node {
+        retry(|| Node::start(self.config(number))).await
+    }
+
+    async fn init(&self) -> Node {
+        let mut config = self.config(1);
+        voter_config(&mut config).init =
+            Some(LeaseSettings { lease: LEASE, ..LeaseSettings::default() });
+        Node::start(config).await.unwrap()
+    }
+
+    /// All nodes, P1 having begun the cluster.
+    async fn all(&self) -> Vec<Node> {
+        let mut nodes = vec![self.init().await];
+        for number in 2..=self.addresses.len() as u32 {
+            nodes.push(self.start(number).await);
+        }
+        for node in &nodes {
+            until("all have met", || members(node).len() == nodes.len()).await;
+        }
+        let voting = |node: &Node| {
+            node.status().views.voters.iter().filter(|voter| voter.votes).count() == self.voters
+        };
+        until("all voters vote", || voting(&nodes[0])).await;
+        nodes
+    }
+}
+
+fn voter_config(config: &mut Config) -> &mut VoterConfig {
+    match &mut config.membership {
+        Membership::Voters(voters) => voters,
+        Membership::Fixed(_) => unreachable!("these tests have voters"),
+    }
+}
+
+/// A port may be held for a moment longer by who had it before.
+async fn retry<F: Future<Output = Result<Node, StartError>>>(start: impl Fn() -> F) -> Node {
+    let began = Instant::now();
+    loop {
+        match start().await {
+            Ok(node) => return node,
+            Err(error) => assert!(began.elapsed() < PATIENCE, "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn members(node: &Node) -> Vec<u32> {
+    node.view().map(|view| view.ids().map(MemberId::number).collect()).unwrap_or_default()
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "waited too long until {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_begins_at_one_node_and_locks_go_round() {
+    let site = Site::new(4, 3);
+    let nodes = site.all().await;
+    let mut last = None;
+    for round in 0..3 {
+        for node in &nodes {
+            let guard = within(node.lock("a")).await.unwrap();
+            assert!(Some(guard.fence()) > last, "round {round}");
+            last = Some(guard.fence());
+            guard.release().await.unwrap();
+        }
+    }
+    assert_eq!(nodes[3].status().views.voters.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_member_held_is_free_after_its_lease_and_the_rest_goes_on() {
+    let site = Site::new(3, 3);
+    let nodes = site.all().await;
+    let held = within(nodes[2].lock("held-by-third")).await.unwrap();
+    let mine = within(nodes[0].lock("held-by-first")).await.unwrap();
+    nodes[2].kill();
+    assert!(!held.is_valid());
+    let first = within(nodes[0].lock("held-by-third")).await.unwrap();
+    assert!(first.fence() > held.fence() && first.fence().epoch() > held.fence().epoch());
+    assert!(mine.is_valid(), "whoever holds a lock does not pause");
+    assert_eq!(members(&nodes[0]), [1, 2]);
+    // Its next life comes back by itself.
+    let again = site.start(3).await;
+    drop(first);
+    let third = within(again.lock("held-by-third")).await.unwrap();
+    assert!(third.fence() > held.fence());
+    until("it is a member again", || members(&nodes[1]) == [1, 2, 3]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_leader_of_the_voters_may_die() {
+    let site = Site::new(5, 3);
+    let nodes = site.all().await;
+    let guard = within(nodes[4].lock("kept")).await.unwrap();
+    let leader = nodes[3].status().views.leader.unwrap();
+    nodes[leader.place()].kill();
+    let others: Vec<&Node> = nodes.iter().filter(|node| node.id() != leader).collect();
+    until("the dead one is out", || others.iter().all(|node| members(node).len() == 4)).await;
+    assert!(guard.is_valid(), "leases outlive an election");
+    for node in others {
+        let guard = within(node.lock(&format!("by-{}", node.id()))).await.unwrap();
+        guard.release().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_leaves_makes_nobody_wait_for_a_lease() {
+    let site = Site::new(3, 1);
+    let nodes = site.all().await;
+    let guard = within(nodes[2].lock("a")).await.unwrap();
+    guard.release().await.unwrap();
+    let mut config = site.config(1);
+    // The voter would wait this long for a member that died.
+    let long = LeaseSettings { lease: Duration::from_secs(50), ..LeaseSettings::default() };
+    let voters = nodes[0].voters().unwrap();
+    until("no older lease can run", || true).await;
+    loop {
+        match voters.order(Admin::Settings(long)).await {
+            Ok(_) => break,
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+    voter_config(&mut config).init = None;
+    tokio::time::sleep(LEASE).await;
+    let began = Instant::now();
+    nodes[2].shutdown(Duration::ZERO).await;
+    let guard = within(nodes[0].lock("a")).await.unwrap();
+    assert!(began.elapsed() < Duration::from_secs(40), "nobody waited for the lease");
+    drop(guard);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fences_rise_over_the_power_loss_of_the_whole_cluster() {
+    let site = Site::new(3, 3);
+    let nodes = site.all().await;
+    let before = within(nodes[1].lock("a")).await.unwrap().fence();
+    nodes.iter().for_each(Node::kill);
+    drop(nodes);
+    let mut again = Vec::new();
+    for number in 1..=3 {
+        again.push(site.start(number).await);
+    }
+    let after = within(again[2].lock("a")).await.unwrap().fence();
+    assert!(after > before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn voters_are_added_replaced_and_removed() {
+    let site = Site::new(4, 1);
+    let nodes = site.all().await;
+    let voters = |node: &Node| -> Vec<u32> {
+        let voting = node.status().views.voters.into_iter().filter(|voter| voter.votes);
+        voting.map(|voter| voter.node.number()).collect()
+    };
+    let order = async |order| within(nodes[3].voters().unwrap().order(order)).await;
+    order(Admin::AddVoter { id: id(2) }).await.unwrap();
+    until("P2 votes", || voters(&nodes[3]) == [1, 2]).await;
+    order(Admin::AddVoter { id: id(3) }).await.unwrap();
+    until("P3 votes", || voters(&nodes[3]) == [1, 2, 3]).await;
+    // Its disk is lost, and a new one begins in its place.
+    nodes[1].kill();
+    drop(site.data(2));
+    std::fs::remove_dir_all(site.data(2)).unwrap();
+    let second = site.start(2).await;
+    until("it does not vote", || second.status().views.voter_halted.is_some()).await;
+    let replace = Admin::ReplaceVoter { old: id(2), new: id(2) };
+    while let Err(error) = order(replace).await {
+        assert!(error.to_string().contains("handed over"), "{error}");
+    }
+    until("P2 votes again", || second.status().views.voter_halted.is_none()).await;
+    until("the old seat is gone", || voters(&nodes[3]).len() == 3).await;
+    while let Err(error) = order(Admin::RemoveVoter { id: id(1) }).await {
+        assert!(error.to_string().contains("handed over"), "{error}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    until("P1 votes no more", || {
+        let mut left = voters(&nodes[3]);
+        left.sort_unstable();
+        left == [2, 3]
+    })
+    .await;
+    drop(within(nodes[0].lock("a")).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_begins_only_once() {
+    let site = Site::new(3, 3);
+    let nodes = site.all().await;
+    let init = |number: u32, data: &Path| {
+        let mut config = site.config(number);
+        let voters = voter_config(&mut config);
+        voters.init = Some(LeaseSettings::default());
+        voters.data = Some(data.to_path_buf());
+        Node::start(config)
+    };
+    let config = init(2, &site.data(2)).await.unwrap_err();
+    assert!(config.to_string().contains("begins at P1"), "{config}");
+    nodes[0].kill();
+    let log = loop {
+        // The folder is free when the last write is done.
+        match init(1, &site.data(1)).await.unwrap_err() {
+            StartError::Service(ServiceError::Data(DataError::Log { source, .. })) => break source,
+            _ => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    };
+    assert!(log.to_string().contains("only once"), "{log}");
+    let empty = site.folder.path().join("empty");
+    let begun = init(1, &empty).await.unwrap_err();
+    assert!(
+        matches!(begun, StartError::Service(ServiceError::Data(DataError::Begun { .. }))),
+        "{begun}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_belongs_to_one_voter_of_one_cluster() {
+    let site = Site::new(2, 1);
+    let nodes = site.all().await;
+    let wrong = |number: u32, change: fn(&mut Config)| {
+        let mut config = site.config(number);
+        voter_config(&mut config).data = Some(site.data(1));
+        voter_config(&mut config).address = addresses(1).remove(0);
+        if number == 1 {
+            let address = voter_config(&mut config).address.clone();
+            voter_config(&mut config).voters.insert(id(1), address);
+        }
+        change(&mut config);
+        Node::start(config)
+    };
+    let in_use = wrong(1, |_| {}).await.unwrap_err();
+    assert!(in_use.to_string().contains("in use"), "{in_use}");
+    nodes.iter().for_each(Node::kill);
+    drop(nodes);
+    until("the folder is free", || {
+        std::fs::File::open(site.data(1).join("lock")).is_ok_and(|file| file.try_lock().is_ok())
+    })
+    .await;
+    let other = wrong(2, |_| {}).await.unwrap_err();
+    assert!(other.to_string().contains("belongs to P1"), "{other}");
+    let named = wrong(1, |config| config.cluster = "other".to_string()).await.unwrap_err();
+    assert!(named.to_string().contains("another cluster"), "{named}");
+}
