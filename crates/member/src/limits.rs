@@ -16,7 +16,7 @@ pub struct Pace {
 pub struct Limits {
     /// The largest frame between nodes, in bytes.
     pub frame_bytes: usize,
-    /// Unacknowledged bytes on one link above which no new request is begun.
+    /// Unacknowledged bytes on one link above which a lock that needs that peer begins no new request.
     pub congested_bytes: usize,
     /// Unacknowledged bytes on one link above which the peer is not listened to until it acknowledges.
     pub resend_bytes: usize,

@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 use crate::config::{Config, ConfigError, Membership};
 use crate::env;
 use crate::link::listen::Listener;
-use crate::link::{Links, LinksError, Post as _, draw_incarnation};
+use crate::link::{Links, LinksError, draw_incarnation};
 use crate::observe::Observer;
 use crate::service::{ServiceError, Voters};
 use crate::shell::{Asked, Guard, Shell};
@@ -202,7 +202,7 @@ impl Node {
         let mut lives = None;
         loop {
             let life = self.life().await;
-            life.relieved().await;
+            life.shell.relieved(name).await;
             let granted = match life.shell.ask(name, owner) {
                 Ok(Asked::Granted(guard)) => Ok(guard),
                 Ok(Asked::Waiting(wait)) => wait.await,
@@ -368,13 +368,6 @@ impl Node {
         }
     }
 
-    /// Waits until no peer is too far behind for a new request.
-    pub(crate) async fn relieved(&self) {
-        if let Some(life) = self.parts.present.load_full() {
-            life.relieved().await;
-        }
-    }
-
     /// The shell of the present life, or of the last one.
     ///
     /// # Errors
@@ -517,15 +510,6 @@ impl Node {
 pub struct NotEntered {
     member: MemberId,
     why: String,
-}
-
-impl Life {
-    /// Waits until no peer is too far behind for a new request.
-    async fn relieved(&self) {
-        if self.links.congested() {
-            self.links.relieved().await;
-        }
-    }
 }
 
 impl Parts {

@@ -288,3 +288,35 @@ async fn what_a_client_holds_is_not_handed_on_before_it_must_know() {
     api.shutdown().await;
     cluster.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_dead_member_does_not_acknowledge_holds_up_only_locks_that_need_it() {
+    let plans = plans("suzuki-kasami").with_prefix("tree/", Plan::named("naimi-trehel").unwrap());
+    let few = |config: &mut Config| config.limits.congested_bytes = 2_000;
+    let cluster = Cluster::start_with(3, plans, few).await.unwrap();
+    let [first, second, third] = &cluster.nodes[..] else { unreachable!("there are three") };
+    let view = first.view().unwrap();
+    let mut names = (0..).map(|number| format!("tree/{number}"));
+    let elsewhere = names.find(|name| Some(view.home(name)) != view.rank(third.id())).unwrap();
+    third.kill();
+    // Every request of this algorithm goes to all, also to the dead one.
+    let is_held_up = async {
+        loop {
+            for node in [first, second] {
+                let granted = node.lock_within("broadcast", Duration::from_millis(500)).await;
+                let Some(guard) = granted.unwrap() else { return };
+                guard.release().await.unwrap();
+            }
+        }
+    };
+    soon(is_held_up).await;
+    let others = async {
+        for _ in 0..50 {
+            for node in [first, second] {
+                node.lock(&elsewhere).await.unwrap().release().await.unwrap();
+            }
+        }
+    };
+    soon(others).await;
+    cluster.shutdown().await;
+}

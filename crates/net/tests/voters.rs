@@ -1,4 +1,5 @@
 //! Clusters whose members come and go: views decided by voters, over real sockets and files.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)] // Tests wait in real time.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -10,7 +11,7 @@ use skeptron_net::{
     Config, LeaseSettings, MemberId, Membership, Node, Plan, Plans, StartError, VoterConfig,
 };
 
-const LEASE: Duration = Duration::from_secs(1);
+const LEASE: Duration = Duration::from_secs(3);
 /// Longer than any step takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -177,18 +178,16 @@ async fn who_leaves_makes_nobody_wait_for_a_lease() {
     let nodes = site.all().await;
     let guard = within(nodes[2].lock("a")).await.unwrap();
     guard.release().await.unwrap();
-    let mut config = site.config(1);
     // The voter would wait this long for a member that died.
     let long = LeaseSettings { lease: Duration::from_secs(50), ..LeaseSettings::default() };
     let voters = nodes[0].voters().unwrap();
-    until("no older lease can run", || true).await;
     loop {
         match voters.order(Admin::Settings(long)).await {
             Ok(_) => break,
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
-    voter_config(&mut config).init = None;
+    // Leases of the former length have run out.
     tokio::time::sleep(LEASE).await;
     let began = Instant::now();
     nodes[2].shutdown(Duration::ZERO).await;
@@ -227,20 +226,13 @@ async fn voters_are_added_replaced_and_removed() {
     until("P3 votes", || voters(&nodes[3]) == [1, 2, 3]).await;
     // Its disk is lost, and a new one begins in its place.
     nodes[1].kill();
-    drop(site.data(2));
     std::fs::remove_dir_all(site.data(2)).unwrap();
     let second = site.start(2).await;
     until("it does not vote", || second.status().views.voter_halted.is_some()).await;
-    let replace = Admin::ReplaceVoter { old: id(2), new: id(2) };
-    while let Err(error) = order(replace).await {
-        assert!(error.to_string().contains("handed over"), "{error}");
-    }
+    order(Admin::ReplaceVoter { old: id(2), new: id(2) }).await.unwrap();
     until("P2 votes again", || second.status().views.voter_halted.is_none()).await;
     until("the old seat is gone", || voters(&nodes[3]).len() == 3).await;
-    while let Err(error) = order(Admin::RemoveVoter { id: id(1) }).await {
-        assert!(error.to_string().contains("handed over"), "{error}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    order(Admin::RemoveVoter { id: id(1) }).await.unwrap();
     until("P1 votes no more", || {
         let mut left = voters(&nodes[3]);
         left.sort_unstable();

@@ -121,7 +121,8 @@ async fn acquire(
     Asked(asked): Asked<Acquire>,
 ) -> Result<Json<Held>, Refusal> {
     let Acquire { session, lock, wait_ms, request } = asked;
-    let relieved = desk.node.relieved();
+    let shell = desk.node.shell()?;
+    let relieved = shell.relieved(&lock);
     match wait_ms {
         None => relieved.await,
         Some(wait_ms) => {
@@ -131,7 +132,6 @@ async fn acquire(
         }
     }
     let claim = Claim { lock: lock.clone(), request };
-    let shell = desk.node.shell()?;
     let mut wait = match shell.session_acquire(session, claim)? {
         SessionAcquire::Held(held) => return Ok(Json(held)),
         SessionAcquire::Waiting(wait) => wait,

@@ -55,8 +55,8 @@ pub(crate) trait Post: Send + Sync + 'static {
     /// Whether any peer is.
     fn congested(&self) -> bool;
 
-    /// Waits until no peer is that far behind.
-    fn relieved(&self) -> BoxFuture<'_, ()>;
+    /// Waits until this peer is not that far behind, or has left.
+    fn relieved(&self, peer: MemberId) -> BoxFuture<'_, ()>;
 }
 
 /// Takes what has arrived, in order, each exactly once.
@@ -245,8 +245,8 @@ impl Post for Links {
         self.shared.signals.congested.load(Ordering::Relaxed) > 0
     }
 
-    fn relieved(&self) -> BoxFuture<'_, ()> {
-        self.until(|shared| shared.signals.congested.load(Ordering::Relaxed) == 0).boxed()
+    fn relieved(&self, id: MemberId) -> BoxFuture<'_, ()> {
+        self.until(move |shared| shared.peer(id).is_none_or(|peer| !peer.is_congested())).boxed()
     }
 }
 

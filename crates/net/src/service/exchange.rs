@@ -14,7 +14,7 @@ use skeptron_member::{Limits, MemberId};
 use skeptron_views::Packet;
 use skeptron_views::protocol::{Answer, Request};
 use skeptron_views::voter::{Admin, AdminAccepted, AdminRefused};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::env;
 use crate::link::connect::{ConnectError, Protection, ServiceConnection, call_service};
@@ -43,6 +43,8 @@ pub(super) enum Word {
 const SILENCE: Duration = Duration::from_millis(1500);
 /// How long a call may take.
 const CALL_WITHIN: Duration = Duration::from_secs(2);
+/// How long a connection may be of no use to either side.
+const IDLE: Duration = Duration::from_secs(30);
 /// Words that wait for one connection at most; more are lost.
 const MOST_WAITING: usize = 256;
 
@@ -57,6 +59,7 @@ pub(super) struct Exchange {
     limits: Limits,
     heard: mpsc::Sender<Heard>,
     state: Mutex<State>,
+    is_closed: watch::Sender<bool>,
     /// Itself, for the tasks of its connections, which end with it.
     myself: Weak<Exchange>,
 }
@@ -66,13 +69,20 @@ struct State {
     /// The cluster's number, once known.
     number: Option<u128>,
     addresses: BTreeMap<MemberId, String>,
-    /// The newest connection with each node, and its number.
-    lines: BTreeMap<MemberId, (u64, mpsc::Sender<Word>)>,
+    /// The connection with each node on which something was heard last, and its number: so both sides
+    /// settle on one of two that were made at once.
+    lines: BTreeMap<MemberId, Line>,
     connections: u64,
     /// The last trouble of calling each node, so that each is told once.
     troubles: BTreeMap<MemberId, String>,
     /// Nobody hears this node, and it hears nobody; for trying out what that does.
     is_cut: bool,
+}
+
+#[derive(Clone)]
+struct Line {
+    number: u64,
+    words: mpsc::Sender<Word>,
 }
 
 impl Exchange {
@@ -91,6 +101,7 @@ impl Exchange {
             limits,
             heard,
             state,
+            is_closed: watch::Sender::new(false),
             myself: myself.clone(),
         })
     }
@@ -134,6 +145,7 @@ impl Exchange {
 
     /// Closes all connections.
     pub(super) fn stop(&self) {
+        self.is_closed.send_replace(true);
         let mut state = self.state();
         state.addresses.clear();
         state.lines.clear();
@@ -148,7 +160,7 @@ impl Exchange {
     pub(super) fn send(&self, to: MemberId, word: Word) {
         let mut state = self.state();
         let word = match state.lines.entry(to) {
-            Entry::Occupied(line) => match line.get().1.try_send(word) {
+            Entry::Occupied(line) => match line.get().words.try_send(word) {
                 // A full one is stuck: what is lost is said again.
                 Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => return,
                 Err(mpsc::error::TrySendError::Closed(word)) => {
@@ -161,20 +173,19 @@ impl Exchange {
         let Some(address) = state.addresses.get(&to).cloned() else { return };
         let Some(exchange) = self.myself.upgrade() else { return };
         let (line, words) = state.line(to);
-        // There is room for the first one.
-        let _ = line.1.try_send(word);
-        let number = line.0;
         drop(state);
+        // There is room for the first one.
+        let _ = line.words.try_send(word);
         tokio::spawn(async move {
             let called = env::timeout(CALL_WITHIN, exchange.call(to, address)).await;
             match called.unwrap_or(Err(ConnectError::TooSlow)) {
                 Ok(connection) => {
                     exchange.state().troubles.remove(&to);
-                    exchange.hold(connection, words).await;
+                    exchange.hold(connection, &line, words).await;
                 }
                 Err(error) => exchange.complain(to, error.to_string()),
             }
-            exchange.hang_up(to, number);
+            exchange.hang_up(to, line.number);
         });
     }
 
@@ -191,23 +202,29 @@ impl Exchange {
 
     fn hang_up(&self, peer: MemberId, number: u64) {
         let mut state = self.state();
-        if state.lines.get(&peer).is_some_and(|line| line.0 == number) {
+        if state.lines.get(&peer).is_some_and(|line| line.number == number) {
             state.lines.remove(&peer);
         }
     }
 
     /// Says what is to be said on a connection, and hears what comes, until it ends.
-    async fn hold(&self, connection: ServiceConnection, mut words: mpsc::Receiver<Word>) {
+    async fn hold(
+        &self,
+        connection: ServiceConnection,
+        line: &Line,
+        mut words: mpsc::Receiver<Word>,
+    ) {
         let ServiceConnection { mut sending, mut receiving, peer } = connection;
         // Since when something was said that nothing was heard after.
         let mut unanswered = Moment::NEVER;
+        let mut closed = self.is_closed.subscribe();
         let ended: io::Result<()> = async {
             loop {
                 loop {
                     while let Some(body) = receiving.next().map_err(io::Error::other)? {
                         let word = decode::<Word>(body).map_err(io::Error::other)?;
                         unanswered = Moment::NEVER;
-                        self.hear(peer, word);
+                        self.hear(peer, line, word);
                     }
                     if !receiving.decipher(sending.tls())? {
                         break;
@@ -215,8 +232,9 @@ impl Exchange {
                 }
                 let written = env::timeout(SILENCE, sending.write_fully()).await;
                 written.unwrap_or(Err(io::ErrorKind::TimedOut.into()))?;
-                let deadline = unanswered.after(SILENCE);
+                let deadline = unanswered.after(SILENCE).min(env::now().after(IDLE));
                 tokio::select! {
+                    _ = closed.wait_for(|closed| *closed) => return Ok(()),
                     word = words.recv() => {
                         let Some(word) = word else { return Ok(()) };
                         if self.state().is_cut {
@@ -240,8 +258,14 @@ impl Exchange {
         }
     }
 
-    fn hear(&self, from: MemberId, word: Word) {
-        if !self.state().is_cut && self.heard.try_send((from, word)).is_err() {
+    fn hear(&self, from: MemberId, line: &Line, word: Word) {
+        let mut state = self.state();
+        if state.lines.get(&from).is_none_or(|used| used.number != line.number) {
+            state.lines.insert(from, line.clone());
+        }
+        let is_cut = state.is_cut;
+        drop(state);
+        if !is_cut && self.heard.try_send((from, word)).is_err() {
             tracing::debug!(peer = %from, "words about views come faster than they are read");
         }
     }
@@ -254,17 +278,11 @@ impl Exchange {
 
 impl State {
     /// A new line to a node, in place of any former one.
-    fn line(&mut self, to: MemberId) -> (&(u64, mpsc::Sender<Word>), mpsc::Receiver<Word>) {
-        let (sender, receiver) = mpsc::channel(MOST_WAITING);
+    fn line(&mut self, to: MemberId) -> (Line, mpsc::Receiver<Word>) {
+        let (words, receiver) = mpsc::channel(MOST_WAITING);
         self.connections += 1;
-        let line = (self.connections, sender);
-        let line = match self.lines.entry(to) {
-            Entry::Occupied(mut former) => {
-                former.insert(line);
-                former.into_mut()
-            }
-            Entry::Vacant(place) => place.insert(line),
-        };
+        let line = Line { number: self.connections, words };
+        self.lines.insert(to, line.clone());
         (line, receiver)
     }
 }
@@ -278,13 +296,10 @@ impl Switchboard for Exchange {
     fn take(&self, connection: ServiceConnection) {
         let Some(exchange) = self.myself.upgrade() else { return };
         let peer = connection.peer;
-        let mut state = self.state();
-        let (line, words) = state.line(peer);
-        let number = line.0;
-        drop(state);
+        let (line, words) = self.state().line(peer);
         tokio::spawn(async move {
-            exchange.hold(connection, words).await;
-            exchange.hang_up(peer, number);
+            exchange.hold(connection, &line, words).await;
+            exchange.hang_up(peer, line.number);
         });
     }
 }

@@ -126,7 +126,8 @@ impl Voters {
         Arc::clone(&self.exchange) as _
     }
 
-    /// Gives an order to whoever leads.
+    /// Gives an order to whoever leads, again and again while another change is under way or
+    /// leadership is handed over.
     ///
     /// # Errors
     /// If it is refused, or nobody leads.
@@ -136,13 +137,20 @@ impl Voters {
             let (reply, answer) = oneshot::channel();
             let _ = self.inputs.send(Input::Order { order, reply });
             let answer = env::timeout(ORDER_AGAIN * 5, answer).await;
-            match answer {
+            let refused = match answer {
                 Some(Ok(Ok(accepted))) => return Ok(accepted),
-                Some(Ok(Err(refused))) if !matches!(refused, AdminRefused::NotLeader(_)) => {
-                    return Err(refused.into());
-                }
-                _ if env::now() >= deadline => return Err(OrderError::NoLeader),
-                _ => env::sleep(ORDER_AGAIN).await,
+                Some(Ok(Err(refused))) => refused,
+                _ => AdminRefused::NotLeader(None),
+            };
+            let passes = match refused {
+                AdminRefused::NotLeader(_) => Some(OrderError::NoLeader),
+                AdminRefused::Busy | AdminRefused::Leads(_) => Some(refused.into()),
+                _ => None,
+            };
+            match passes {
+                None => return Err(refused.into()),
+                Some(error) if env::now() >= deadline => return Err(error),
+                Some(_) => env::sleep(ORDER_AGAIN).await,
             }
         }
     }

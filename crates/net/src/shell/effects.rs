@@ -29,6 +29,9 @@ pub(super) struct Performing<'a> {
 impl Effects<Waiter> for Performing<'_> {
     fn send(&mut self, to: MemberId, envelope: &Envelope<'_>) -> u64 {
         self.done.sent = true;
+        if self.shell.post.congested() {
+            self.shell.slow.note(&*self.shell.post, to, envelope);
+        }
         self.shell.post.send(to, envelope)
     }
 

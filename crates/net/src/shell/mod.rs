@@ -5,6 +5,7 @@ mod effects;
 mod guard;
 mod observe;
 mod query;
+mod slow;
 mod wait;
 
 use std::sync::{Arc, Weak};
@@ -23,6 +24,7 @@ use effects::{Done, Performing};
 pub use guard::Guard;
 use observe::{Counters, counters};
 use query::Queries;
+use slow::Slow;
 pub(crate) use wait::{Asked, SessionAcquire, SessionWait};
 
 /// A member core and what performs its effects.
@@ -37,6 +39,8 @@ pub(crate) struct Shell {
     /// By plan.
     counters: Vec<Counters>,
     queries: Queries,
+    /// Locks that need a peer which is far behind.
+    slow: Slow,
     /// Timers run here.
     runtime: tokio::runtime::Handle,
     /// Wakes whoever waits for the core's state to change: members have met, or everything is lost.
@@ -77,6 +81,7 @@ impl Shell {
             observer,
             inbox: Arc::new(Reception(shell.clone())),
             queries: Queries::default(),
+            slow: Slow::default(),
             runtime: tokio::runtime::Handle::current(),
             changed: Notify::new(),
         })
@@ -189,6 +194,13 @@ impl Shell {
     /// Waits until everything held here is lost.
     pub(crate) async fn lost(&self) {
         self.until(|core| core.lease() == Moment::default() || core.halted().is_some()).await;
+    }
+
+    /// Waits while a new request for this lock would add to what a peer is behind.
+    pub(crate) async fn relieved(&self, name: &str) {
+        if self.post.congested() {
+            self.slow.relieved(&*self.post, name).await;
+        }
     }
 
     /// Waits until all members have met in the present view.

@@ -118,7 +118,7 @@ impl Post for Exit {
         false
     }
 
-    fn relieved(&self) -> BoxFuture<'_, ()> {
+    fn relieved(&self, _: MemberId) -> BoxFuture<'_, ()> {
         async {}.boxed()
     }
 }

@@ -60,7 +60,9 @@ async fn send(links: Arc<Links>, nodes: usize, each: u64) {
         }
         if number % 16 == 0 {
             links.flush();
-            links.relieved().await;
+            for to in (0..nodes).map(MemberId::at) {
+                links.relieved(to).await;
+            }
             tokio::task::yield_now().await;
         }
     }

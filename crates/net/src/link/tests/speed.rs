@@ -108,7 +108,7 @@ async fn stream(secure: bool) -> f64 {
         all[1].send(MemberId::at(0), &numbered(number));
         if number % 32 == 0 {
             all[1].flush();
-            all[1].relieved().await;
+            all[1].relieved(MemberId::at(0)).await;
         }
     }
     all[1].flush();

@@ -231,5 +231,5 @@ async fn congestion_is_of_one_link() {
     let without = View::of_addresses(2, vec!["127.0.0.1:1".into()]);
     all[0].set_view(&Arc::new(without));
     assert!(!all[0].congested(), "whoever has left holds nobody up");
-    all[0].relieved().await;
+    all[0].relieved(second).await;
 }

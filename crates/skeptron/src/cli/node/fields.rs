@@ -197,7 +197,7 @@ fn limits() -> Vec<Field> {
             "limits.congested_bytes",
             Number,
             limits.congested_bytes,
-            "No new request is begun while a member has so much left to acknowledge",
+            "A lock that needs a member which has so much left to acknowledge begins no new request",
         ),
         field(
             "limits.resend_bytes",
