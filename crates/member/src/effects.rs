@@ -88,8 +88,8 @@ pub enum Halt {
     /// Its lease is over.
     #[error("the lease ended before it was renewed")]
     Lease,
-    /// A view was decided without it.
-    #[error("{0} does not belong to the view of epoch {1}")]
+    /// A view was decided without it, or with another of its lives.
+    #[error("this life of {0} does not belong to the view of epoch {1}")]
     Excluded(MemberId, u64),
     /// An algorithm has no layout for the members of a view.
     #[error("no layout for the view of epoch {epoch}: {why}")]

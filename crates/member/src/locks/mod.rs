@@ -11,13 +11,14 @@ mod instance;
 mod lock;
 mod recent;
 mod rules;
+mod term;
 mod views;
 
 #[cfg(test)]
 mod tests;
 
 use std::hash::{BuildHasher as _, Hash, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -39,6 +40,7 @@ use current::Current;
 use lock::State;
 use recent::Recent;
 use rules::Act;
+use term::Term;
 
 /// What a member must know besides its view.
 #[derive(Clone, Debug)]
@@ -148,12 +150,13 @@ impl<W> Default for Shard<W> {
 /// All locks of one member.
 pub(crate) struct Locks<W> {
     pub(crate) id: MemberId,
+    /// Which of its lives; none if its first view did not say.
+    incarnation: Option<u64>,
     settings: Settings,
     shards: Vec<Shard<W>>,
     current: RwLock<Current>,
     counts: Counts,
-    /// When the lease ends, in nanoseconds.
-    lease: AtomicU64,
+    term: Term,
     /// No new requests.
     leaving: AtomicBool,
     /// Why nothing is entered any more.
@@ -169,11 +172,12 @@ impl<W> Locks<W> {
         let current = Current::new(id, view, &settings.plans)?;
         Ok(Locks {
             id,
+            incarnation: current.view.member(id).and_then(|member| member.incarnation),
             settings,
             shards: std::iter::repeat_with(Shard::default).take(SHARDS).collect(),
             current: RwLock::new(current),
             counts: Counts::default(),
-            lease: AtomicU64::new(Moment::NEVER.nanos()),
+            term: Term::new(),
             leaving: AtomicBool::new(false),
             halted: OnceLock::new(),
         })
@@ -194,28 +198,18 @@ impl<W> Locks<W> {
 
     /// Whether anything may be entered now.
     fn may_enter(&self, now: Moment) -> bool {
-        let has_lease =
-            now.nanos() < self.lease.load(Ordering::SeqCst) || self.has(Flaw::LeaseIgnored);
-        has_lease && self.halted.get().is_none()
+        (self.term.runs(now) || self.has(Flaw::LeaseIgnored)) && self.halted.get().is_none()
     }
 
     /// Until when this member may act. What is over stays over.
     pub(crate) fn renew(&self, now: Moment, lease: Lease, effects: &mut dyn Effects<W>) {
-        let until = match lease {
-            Lease::Forever => Moment::NEVER,
-            Lease::Until(until) => until,
-            Lease::Over => now,
-        };
-        if now.nanos() >= self.lease.load(Ordering::SeqCst) || now >= until {
-            self.lease.store(0, Ordering::SeqCst);
+        if !self.term.renew(now, lease) {
             self.stop(Halt::Lease, effects);
-        } else {
-            self.lease.store(until.nanos(), Ordering::SeqCst);
         }
     }
 
     pub(crate) fn lease(&self) -> Moment {
-        Moment::from_nanos(self.lease.load(Ordering::SeqCst))
+        self.term.end()
     }
 
     /// Nothing is entered any more, and nothing counts as held.
@@ -422,7 +416,7 @@ impl<W> Locks<W> {
 
     /// What is still held is lost: it stops counting as held first, then the algorithms are told.
     pub(crate) fn lose_all(&self, now: Moment, effects: &mut dyn Effects<W>) {
-        self.lease.store(0, Ordering::SeqCst);
+        self.term.give_up();
         for lock in &self.all() {
             self.act(now, lock, effects, |act| act.lose());
         }
@@ -503,6 +497,7 @@ impl<W> Locks<W> {
     {
         let copy = Locks {
             id: self.id,
+            incarnation: self.incarnation,
             settings: self.settings.clone(),
             shards: std::iter::repeat_with(Shard::default).take(SHARDS).collect(),
             current: RwLock::new(self.current().copy()),
@@ -511,7 +506,7 @@ impl<W> Locks<W> {
                 held: self.counts.held.copy(),
                 waiting: self.counts.waiting.copy(),
             },
-            lease: AtomicU64::new(self.lease.load(Ordering::SeqCst)),
+            term: self.term.copy(),
             leaving: AtomicBool::new(self.is_leaving()),
             halted: self.halted.clone(),
         };

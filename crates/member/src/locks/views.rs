@@ -226,6 +226,10 @@ impl<W> Locks<W> {
         if view.epoch <= current.view.epoch {
             return;
         }
+        let named = view.member(self.id).and_then(|member| member.incarnation);
+        if self.incarnation.is_some() && named != self.incarnation {
+            return self.stop(Halt::Excluded(self.id, view.epoch), effects);
+        }
         let mut next = match Current::new(self.id, view, &self.settings.plans) {
             Ok(next) => next,
             Err(halt) => return self.stop(halt, effects),

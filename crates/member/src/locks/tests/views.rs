@@ -93,6 +93,19 @@ fn a_member_that_is_excluded_stops() {
 }
 
 #[test]
+fn a_view_with_another_life_of_the_member_is_never_installed() {
+    let mut system = System::new(3, "naimi-trehel");
+    let held = system.must(0, "a");
+    system.decide(|_| true);
+    let mut view = (*system.view).clone();
+    view.members[0].incarnation = Some(2);
+    system.view = Arc::new(view);
+    system.install(0);
+    assert_eq!(system.network.halted, [(0, Halt::Excluded(MemberId::at(0), 2))]);
+    assert!(!system.is_held(held, "a") && system.cores[0].view().epoch == 1);
+}
+
+#[test]
 fn a_message_of_an_old_view_is_dropped() {
     let mut system = System::new(2, "naimi-trehel");
     let name = (0..).map(|n| format!("a{n}")).find(|n| system.view.home(n).index() == 0).unwrap();
