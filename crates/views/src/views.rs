@@ -26,8 +26,29 @@ pub struct Join {
     pub api: Vec<String>,
     /// A digest of which algorithm guards which lock; all members must agree.
     pub plans: u64,
-    /// Of the protocol between members.
+    /// Of the protocol between members; see [`speak`].
     pub version: u32,
+}
+
+/// A version of the protocol as one number.
+#[must_use]
+pub const fn version(major: u16, minor: u16) -> u32 {
+    (major as u32) << 16 | minor as u32
+}
+
+/// Whether members of these two versions understand each other: each minor version speaks the one
+/// before it as well, so members can be upgraded one after another.
+#[must_use]
+pub fn speak(one: u32, other: u32) -> bool {
+    one >> 16 == other >> 16 && one.abs_diff(other) <= 1
+}
+
+struct Version(u32);
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.0 >> 16, self.0 & 0xffff)
+    }
 }
 
 /// How long leases are, decided like views so that every voter knows how long to wait.
@@ -72,6 +93,18 @@ pub enum JoinRefused {
         cluster: u64,
         /// The digest that was offered.
         offered: u64,
+    },
+    /// A member would not understand the sender.
+    #[error(
+        "this member speaks version {} of the protocol, and a member of the cluster {}: upgrade by one minor \
+         version at a time, on all members before the next",
+        Version(*.offered), Version(*.member)
+    )]
+    Version {
+        /// What a member speaks.
+        member: u32,
+        /// What the sender speaks.
+        offered: u32,
     },
     /// Another life of this member belongs to the cluster, and it is not certain that it is over.
     #[error("{id} is a member with incarnation {incarnation:016x}")]
@@ -184,6 +217,8 @@ pub struct Views {
     plans: Option<u64>,
     retired: VecDeque<u64>,
     api: BTreeMap<u64, Vec<String>>,
+    /// What each member speaks, by incarnation.
+    versions: BTreeMap<u64, u32>,
     seats: Vec<Seat>,
     next_raft: u64,
     /// Of members and of voters that were members.
@@ -206,6 +241,7 @@ impl Views {
             plans: None,
             retired: VecDeque::new(),
             api: BTreeMap::new(),
+            versions: BTreeMap::new(),
             seats: voters.iter().enumerate().map(seat).collect(),
             next_raft: voters.len() as u64 + 1,
             addresses: BTreeMap::new(),
@@ -285,6 +321,12 @@ impl Views {
         self.view.members.iter().find(|member| member.incarnation == Some(incarnation))
     }
 
+    /// What a life that is a member speaks.
+    #[must_use]
+    pub fn version(&self, incarnation: u64) -> Option<u32> {
+        self.versions.get(&incarnation).copied()
+    }
+
     /// Whether this life was a member and is not any more.
     #[must_use]
     pub fn is_retired(&self, incarnation: u64) -> bool {
@@ -341,6 +383,7 @@ impl Views {
         self.plans = Some(join.plans);
         self.api.insert(join.incarnation, join.api.clone());
         self.addresses.insert(join.id, join.address.clone());
+        self.versions.insert(join.incarnation, join.version);
         Outcome::Joined(member)
     }
 
@@ -349,14 +392,19 @@ impl Views {
     /// # Errors
     /// Why not.
     pub fn admits(&self, join: &Join) -> Result<(), JoinRefused> {
-        let Join { id, incarnation, plans: offered, .. } = *join;
+        let Join { id, incarnation, plans, version: offered, .. } = *join;
         if self.is_retired(incarnation) || self.member(incarnation).is_some_and(|m| m.id != id) {
             return Err(JoinRefused::Retired { incarnation });
         }
         if let Some(cluster) = self.plans
-            && cluster != offered
+            && cluster != plans
         {
-            return Err(JoinRefused::Plans { cluster, offered });
+            return Err(JoinRefused::Plans { cluster, offered: plans });
+        }
+        let others = self.view.members.iter().filter(|member| member.id != id);
+        let mut spoken = others.filter_map(|member| self.version(member.incarnation?));
+        if let Some(member) = spoken.find(|&member| !speak(member, offered)) {
+            return Err(JoinRefused::Version { member, offered });
         }
         match self.view.member(id).and_then(|member| member.incarnation) {
             Some(present) if present != incarnation => {
@@ -371,6 +419,7 @@ impl Views {
         let place = self.view.members.iter().position(is_it)?;
         let member = self.view.members.remove(place);
         self.api.remove(&incarnation);
+        self.versions.remove(&incarnation);
         self.retired.push_back(incarnation);
         if self.retired.len() > RETIRED {
             self.retired.pop_front();
@@ -459,6 +508,36 @@ mod tests {
             assert_eq!(views.apply(&[Command::Join(join.clone())]), [refused(join, why)]);
         }
         assert_eq!(views, before);
+    }
+
+    #[test]
+    fn minor_versions_are_upgraded_one_member_after_another() {
+        let of = |number: u32, minor| Join {
+            version: version(3, minor),
+            ..join(number, u64::from(number))
+        };
+        let mut views = views();
+        views.apply(&[Command::Join(of(1, 4)), Command::Join(of(2, 5))]);
+        assert_eq!((views.view().members.len(), views.version(2)), (2, Some(version(3, 5))));
+        let refused = |join: &Join| match views.admits(join) {
+            Err(JoinRefused::Version { member, offered }) => Some((member, offered)),
+            _ => None,
+        };
+        assert_eq!(
+            refused(&of(3, 6)),
+            Some((version(3, 4), version(3, 6))),
+            "P1 is too old for it"
+        );
+        assert_eq!(refused(&of(3, 3)), Some((version(3, 5), version(3, 3))));
+        let major = Join { version: version(4, 0), ..join(3, 3) };
+        assert!(refused(&major).is_some(), "another major version");
+        let wraps = Join { version: version(4, 0) - 1, ..join(3, 3) };
+        assert!(refused(&wraps).is_some() && !speak(version(4, 0) - 1, version(4, 0)));
+        views.apply(&[Command::Leave { incarnation: 1 }, Command::Join(of(3, 6))]);
+        assert_eq!(views.view().ids().collect::<Vec<_>>(), [id(2), id(3)], "all were upgraded");
+        let text =
+            JoinRefused::Version { member: version(3, 4), offered: version(3, 6) }.to_string();
+        assert!(text.contains("version 3.6") && text.contains("3.4"), "{text}");
     }
 
     #[test]
