@@ -21,4 +21,6 @@ pub enum Flaw {
     ComesBack,
     /// A voter says what it has not yet made durable.
     SendsBeforeSync,
+    /// A voter does not look whether its log lacks what others know that it had.
+    LostLogUnnoticed,
 }

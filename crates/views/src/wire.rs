@@ -83,6 +83,9 @@ pub struct Packet {
     pub cluster: u128,
     /// Who sends it; the driver must have verified that.
     pub from: MemberId,
+    /// The last entry that each voter is known to have made durable and that was decided, by raft id. All
+    /// voters remember it for each other: one whose file is older finds out, whoever leads by then.
+    pub(crate) floors: Vec<(u64, u64)>,
     pub(crate) body: Body,
 }
 

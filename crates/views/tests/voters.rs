@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use skeptron_member::MemberId;
 use skeptron_member::clock::{Drift, Moment};
+use skeptron_views::flaw::Flaw;
 use skeptron_views::protocol::{Answer, Request};
 use skeptron_views::views::{Join, JoinRefused, LeaseSettings, Role};
 use skeptron_views::voter::{
@@ -31,6 +32,7 @@ struct Cluster {
     /// Lives that renew every tick.
     lives: BTreeMap<MemberId, u64>,
     number: u64,
+    flaw: Option<Flaw>,
 }
 
 impl Cluster {
@@ -47,7 +49,7 @@ impl Cluster {
 
     fn start(&mut self, member: MemberId, raft: u64, records: Vec<Record>) {
         let identity = Identity { cluster: CLUSTER, member, raft };
-        let options = Options { keep_entries: 8, ..Options::default() };
+        let options = Options { keep_entries: 8, flaw: self.flaw, ..Options::default() };
         let mut out = Vec::new();
         self.disks.insert(member, records.clone());
         let voter = Voter::start(self.now, identity, options, records, &mut out).unwrap();
@@ -243,6 +245,31 @@ fn an_emptied_or_old_log_halts_the_voter_instead_of_a_panic() {
         };
         assert!(cluster.halted.iter().any(lost), "{:?}", cluster.halted);
         assert_eq!(cluster.members().1, [id(7)], "the others go on");
+    }
+}
+
+/// The leader knows the victim's log no more, and what the victim would vote for could lack an entry that
+/// was decided: only the third voter remembers.
+#[test]
+fn an_old_log_halts_the_voter_also_under_another_leader() {
+    for flaw in [None, Some(Flaw::LostLogUnnoticed)] {
+        let mut cluster = Cluster::of(3);
+        let (leader, victim) = (cluster.leader(), cluster.follower());
+        let raft = cluster.voters[&victim].identity().raft;
+        let copy = cluster.disks[&victim].clone();
+        cluster.enter(id(7), 1);
+        cluster.run(10);
+        cluster.voters.remove(&leader);
+        cluster.voters.remove(&victim);
+        cluster.flaw = flaw;
+        cluster.start(victim, raft, copy);
+        cluster.run(60);
+        let lost = |(at, reason): &(MemberId, HaltReason)| {
+            *at == victim && matches!(reason, HaltReason::LostLog { .. })
+        };
+        assert_eq!(cluster.halted.iter().any(lost), flaw.is_none(), "{:?}", cluster.halted);
+        let decides = cluster.voters.values().any(Voter::leads);
+        assert_eq!(decides, flaw.is_some(), "one of three that remember does not decide");
     }
 }
 

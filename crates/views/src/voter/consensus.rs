@@ -58,7 +58,7 @@ impl Voter {
             return;
         }
         let Some(message) = message.into_raft() else { return };
-        let last = self.node.raft.raft_log.last_index();
+        let last = self.last_index();
         match message.get_msg_type() {
             MessageType::MsgHeartbeat
                 if message.term >= self.node.raft.term && message.commit > last =>
@@ -75,6 +75,41 @@ impl Voter {
         let _ = self.node.step(message);
     }
 
+    pub(super) fn last_index(&self) -> u64 {
+        self.node.raft.raft_log.last_index()
+    }
+
+    /// Learns what other voters know of each voter's log; halts if this one has lost something. That comes
+    /// before anything else of a packet: a voter that has lost its log must not vote.
+    pub(super) fn take_floors(&mut self, floors: &[(u64, u64)], out: &mut Vec<Effect>) {
+        for &(raft, index) in floors {
+            if self.is_configured(raft) {
+                let floor = self.floors.entry(raft).or_default();
+                *floor = index.max(*floor);
+            }
+        }
+        let (raft, last) = (self.identity.raft, self.last_index());
+        if let Some(&acknowledged) = self.floors.get(&raft)
+            && acknowledged > last
+            && !self.has_flaw(Flaw::LostLogUnnoticed)
+        {
+            self.halt(HaltReason::LostLog { raft, last, acknowledged }, out);
+        }
+    }
+
+    /// What a leader knows of the voters' logs. An entry that was decided is never replaced, so a voter
+    /// that had it has it for ever.
+    fn note_floors(&mut self) {
+        if !self.leads() {
+            return;
+        }
+        let committed = self.node.raft.raft_log.committed;
+        for (&raft, progress) in self.node.raft.prs().iter() {
+            let floor = self.floors.entry(raft).or_default();
+            *floor = progress.matched.min(committed).max(*floor);
+        }
+    }
+
     fn is_configured(&self, raft: u64) -> bool {
         let state = &self.configuration;
         let lists = [&state.voters, &state.learners, &state.voters_outgoing, &state.learners_next];
@@ -86,6 +121,7 @@ impl Voter {
         while !self.halted {
             self.choose_timeout();
             self.follow_leadership(now);
+            self.note_floors();
             self.confirm(now);
             self.acknowledge(out);
             self.propose_changes(now, out);
@@ -246,7 +282,8 @@ impl Voter {
     }
 
     fn packet(&self, body: Body) -> Packet {
-        Packet { cluster: self.identity.cluster, from: self.identity.member, body }
+        let floors = self.floors.iter().map(|(&raft, &index)| (raft, index)).collect();
+        Packet { cluster: self.identity.cluster, from: self.identity.member, floors, body }
     }
 
     /// Raft sends nothing to a voter whose snapshot is under way, and does not notice its loss.
@@ -340,6 +377,7 @@ impl Voter {
             .collect();
         self.views.reseat(&reseat.seats, &configured);
         self.tell_voters(out);
+        self.floors.retain(|raft, _| configured.contains(raft));
         // A new voter accepts only a snapshot that knows it.
         let snapshot = self.snapshot();
         self.node.mut_store().compact(snapshot);

@@ -111,7 +111,12 @@ pub enum Effect {
 /// Why a voter stopped for good.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HaltReason {
-    /// Raft would panic, and the voter might vote twice: its file was emptied or replaced by an old copy.
+    /// The voter might vote twice, and raft would panic: its file was emptied or replaced by an old copy.
+    ///
+    /// It finds out as soon as it hears of any voter that has run since: voters tell each other how far
+    /// each of their logs reached, and that is looked at before a vote is given. Nobody remembers it who was
+    /// restarted as well, and a voter that is alone, or whose old file lacks a vote but no entry, cannot
+    /// find out at all. Hence the rule for operators: **never restore a voter's file; replace the voter.**
     #[error(
         "the log of voter {raft} ends at entry {last}, but entry {acknowledged} had been acknowledged: \
          its file was lost or an old copy was restored; replace the voter"
@@ -203,6 +208,8 @@ pub struct Voter {
     decided: VecDeque<raft::eraftpb::Entry>,
     /// Who sends under which raft id: a voter that is behind must answer seats that it does not know yet.
     names: BTreeMap<u64, MemberId>,
+    /// The last entry that each voter certainly has, by raft id.
+    floors: BTreeMap<u64, u64>,
     /// The newest write that was asked for, and the newest that is durable.
     asked: u64,
     durable: u64,
@@ -308,6 +315,7 @@ impl Voter {
             applied_term,
             decided: VecDeque::new(),
             names: BTreeMap::new(),
+            floors: BTreeMap::new(),
             asked: 0,
             durable: 0,
             asked_vote: 0,
@@ -344,7 +352,9 @@ impl Voter {
         if self.halted || packet.cluster != self.identity.cluster || packet.from != from {
             return;
         }
+        self.take_floors(&packet.floors, out);
         match packet.body {
+            _ if self.halted => return,
             Body::Raft(message) => self.step(from, *message, out),
             Body::Removed { raft } if raft == self.identity.raft => {
                 self.halt(HaltReason::Removed { raft }, out);
