@@ -57,6 +57,23 @@ fn lease_ends_and_the_member_comes_back_in_another_life() {
 }
 
 #[test]
+fn member_that_is_away_comes_back_or_is_excluded() {
+    for algorithm in ALGORITHMS {
+        let two = Scenario { views: 2, aways: 1, crashes: 1, ..scenario(algorithm, 2, 2) };
+        prove(&Scenario { lease_ends: 1, ..two });
+    }
+    let three = Scenario { views: 2, aways: 1, ..scenario("naimi-trehel", 3, 1) };
+    prove(&Scenario { askers: 2, crashes: 1, ..three });
+}
+
+#[test]
+fn members_are_away_one_after_another() {
+    for algorithm in ["naimi-trehel", "ricart-agrawala"] {
+        prove(&Scenario { views: 4, aways: 2, ..scenario(algorithm, 2, 1) });
+    }
+}
+
+#[test]
 fn cancelled_waiters_leave_no_trace() {
     for algorithm in ALGORITHMS {
         prove(&Scenario { views: 1, cancels: 2, ..scenario(algorithm, 2, 2) });
@@ -110,6 +127,31 @@ fn every_rule_of_a_view_change_is_needed() {
         // V7: where a quorum may leave the home out, its word is awaited.
         (Flaw::PassNotAwaited, three("maekawa"), Exclusion),
         (Flaw::FenceNotSent, two(token), Fence),
+    ];
+    for (flaw, sound, property) in flaws {
+        let steps = refute(&Scenario { flaw: Some(flaw), ..sound }, property);
+        assert!(steps <= 20, "{flaw:?}: {steps} steps");
+    }
+}
+
+#[test]
+fn every_rule_of_early_views_is_needed() {
+    use Property::{Exclusion, Fence};
+    let two = |algorithm, views| Scenario { views, aways: 1, ..scenario(algorithm, 2, 1) };
+    let (token, permission, quorums) = ("naimi-trehel", "ricart-agrawala", "maekawa");
+    let over = Scenario { requests: 2, lease_ends: 1, ..two(token, 3) };
+    let flaws = [
+        (Flaw::AwayIgnored, two(token, 2), Exclusion),
+        (Flaw::AwayIgnored, two(permission, 2), Exclusion),
+        (Flaw::AwayIgnored, two(quorums, 2), Exclusion),
+        (Flaw::OwnedThoughLetGo, two(token, 2), Exclusion),
+        (Flaw::OwnedThoughLetGo, two(permission, 2), Exclusion),
+        (Flaw::OwnedThoughLetGo, two(quorums, 2), Exclusion),
+        (Flaw::OwnedByAnyHome, two(token, 2), Exclusion),
+        (Flaw::OwnedUnheard, two(token, 3), Exclusion),
+        (Flaw::OwnedUnheard, two(permission, 3), Exclusion),
+        // It is not enough that the lease is over: (2, 1) after (3, 1).
+        (Flaw::AwayStruckInPlace, over, Fence),
     ];
     for (flaw, sound, property) in flaws {
         let steps = refute(&Scenario { flaw: Some(flaw), ..sound }, property);

@@ -33,6 +33,16 @@ pub enum Flaw {
     PassNotAwaited,
     /// Locks are entered after the lease has ended.
     LeaseIgnored,
+    /// A home lets begin what nobody announced although somebody is away.
+    AwayIgnored,
+    /// Whoever was away is struck off without a new epoch.
+    AwayStruckInPlace,
+    /// A home counts a lock as its own that it has let others have.
+    OwnedThoughLetGo,
+    /// A home counts a lock as its own although it had not heard everybody.
+    OwnedUnheard,
+    /// A home counts a lock as its own whose home it was not before.
+    OwnedByAnyHome,
     /// An expired session keeps what it holds.
     ExpiredSessionHolds,
     /// A session stays in the list for ever.
@@ -53,7 +63,7 @@ pub enum Flaw {
 
 impl Flaw {
     /// All of them.
-    pub const ALL: [Flaw; 21] = [
+    pub const ALL: [Flaw; 26] = [
         Flaw::EarlyDropped,
         Flaw::EarlyTaken,
         Flaw::OldViewTaken,
@@ -67,6 +77,11 @@ impl Flaw {
         Flaw::FreedButKept,
         Flaw::PassNotAwaited,
         Flaw::LeaseIgnored,
+        Flaw::AwayIgnored,
+        Flaw::AwayStruckInPlace,
+        Flaw::OwnedThoughLetGo,
+        Flaw::OwnedUnheard,
+        Flaw::OwnedByAnyHome,
         Flaw::ExpiredSessionHolds,
         Flaw::SessionNeverExpires,
         Flaw::WithdrawnForgotten,
@@ -94,6 +109,11 @@ impl Flaw {
             Flaw::FreedButKept => "freed-but-kept",
             Flaw::PassNotAwaited => "pass-not-awaited",
             Flaw::LeaseIgnored => "lease-ignored",
+            Flaw::AwayIgnored => "away-ignored",
+            Flaw::AwayStruckInPlace => "away-struck-in-place",
+            Flaw::OwnedThoughLetGo => "owned-though-let-go",
+            Flaw::OwnedUnheard => "owned-unheard",
+            Flaw::OwnedByAnyHome => "owned-by-any-home",
             Flaw::ExpiredSessionHolds => "expired-session-holds",
             Flaw::SessionNeverExpires => "session-never-expires",
             Flaw::WithdrawnForgotten => "withdrawn-forgotten",

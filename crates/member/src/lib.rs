@@ -28,5 +28,5 @@ pub use fence::Fence;
 pub use flaw::Flaw;
 pub use id::MemberId;
 pub use limits::{Limits, Pace};
-pub use locks::{Acquired, Lock, LockError, Settings, Turn};
+pub use locks::{Acquired, Lock, LockError, Settings, Turn, Withheld};
 pub use member::{Load, MemberCore};

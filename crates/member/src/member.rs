@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::clock::Moment;
 use crate::effects::{Effects, Halt, NotServed, Timer};
-use crate::locks::{Acquired, Lock, LockError, Locks, Settings};
+use crate::locks::{Acquired, Lock, LockError, Locks, Settings, Withheld};
 use crate::report::LockStatus;
 use crate::session::{Begun, Claim, Held, Place, SessionError, SessionId, SessionReport, Sessions};
 use crate::view::{Lease, View};
@@ -67,7 +67,8 @@ impl<W> MemberCore<W> {
         self.locks.receive(now, from, sequence, envelope, effects);
     }
 
-    /// A view has been decided; earlier ones are ignored.
+    /// A view has been decided. Earlier ones are ignored, and so are those in which this life is away: it
+    /// goes on in its own view until a later one takes it back, or its lease ends.
     pub fn install(&self, now: Moment, view: Arc<View>, effects: &mut dyn Effects<W>) {
         self.locks.install(now, view, effects);
     }
@@ -339,6 +340,12 @@ impl<W> MemberCore<W> {
     #[must_use]
     pub fn missing(&self) -> Vec<MemberId> {
         self.locks.missing()
+    }
+
+    /// What waits here because somebody is away; none if nobody is.
+    #[must_use]
+    pub fn withheld(&self) -> Option<Withheld> {
+        self.locks.withheld()
     }
 
     /// How much there is of what must not pile up.

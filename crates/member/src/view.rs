@@ -27,15 +27,24 @@ pub struct View {
     /// Its members by ascending id. The place in this list is the member's rank, the [`NodeId`] that
     /// algorithms see.
     pub members: Vec<Member>,
+    /// Lives that are not members but whose leases may still run, by ascending id: they go on with what
+    /// they have, nobody asks them for anything, and a later view takes each of them back or forgets it.
+    pub away: Vec<Member>,
 }
 
 impl View {
+    /// A view of these members, by ascending id, while nobody is away.
+    #[must_use]
+    pub fn new(epoch: u64, members: Vec<Member>) -> Self {
+        View { epoch, members, away: Vec::new() }
+    }
+
     /// A view whose members live whichever life comes first, P1 at the first address.
     #[must_use]
     pub fn of_addresses(epoch: u64, addresses: Vec<String>) -> Self {
         let member =
             |(place, address)| Member { id: MemberId::at(place), incarnation: None, address };
-        View { epoch, members: addresses.into_iter().enumerate().map(member).collect() }
+        View::new(epoch, addresses.into_iter().enumerate().map(member).collect())
     }
 
     /// The rank of a member; none if it does not belong to the view.
@@ -48,6 +57,19 @@ impl View {
     #[must_use]
     pub fn member(&self, id: MemberId) -> Option<&Member> {
         self.rank(id).map(|rank| &self.members[rank.index()])
+    }
+
+    /// The life that belongs to the view or is away, of the member with this id.
+    #[must_use]
+    pub fn life(&self, id: MemberId) -> Option<&Member> {
+        self.member(id).or_else(|| self.away.iter().find(|member| member.id == id))
+    }
+
+    /// Whether this life is away.
+    #[must_use]
+    pub fn is_away(&self, id: MemberId, incarnation: u64) -> bool {
+        let is_it = |life: &Member| life.id == id && life.incarnation == Some(incarnation);
+        self.away.iter().any(is_it)
     }
 
     /// Whether it says which life of each member is meant. Where it does not, two members may have met

@@ -438,7 +438,7 @@ mod tests {
             incarnation: Some(40),
             address: "a:1".into(),
         };
-        let view = |epoch, members: &[_]| View { epoch, members: members.to_vec() };
+        let view = |epoch, members: &[_]| View::new(epoch, members.to_vec());
         let with = |epoch| view(epoch, std::slice::from_ref(&me));
         let learn = |life: &mut Membership, view| handle(life, 200, answer(1, Answer::View(view)));
         assert_eq!(learn(&mut life, view(2, &[])), [], "from before it was let in");

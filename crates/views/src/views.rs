@@ -235,7 +235,7 @@ impl Views {
         let seat = |(place, &id)| Seat { raft: place as u64 + 1, id, role: Role::Voter };
         Views {
             cluster,
-            view: View { epoch: 0, members: Vec::new() },
+            view: View::new(0, Vec::new()),
             settings,
             former: settings,
             plans: None,

@@ -253,7 +253,7 @@ impl World {
             return;
         }
         self.survived.views += 1;
-        let view = Arc::new(View { epoch: self.oracle.view.epoch + 1, members });
+        let view = Arc::new(View::new(self.oracle.view.epoch + 1, members));
         self.oracle.view = Arc::clone(&view);
         self.note_view(&view);
         for member in &view.members {

@@ -33,6 +33,12 @@ fn hunt(flaw: Flaw) -> (&'static str, Faults, u64) {
             ("naimi-trehel", Faults::of(&[FaultKind::Pauses, FaultKind::Drift]), 1000)
         }
         Flaw::CountedFromAnswer => ("naimi-trehel", fixed, 200),
+        // Nobody is away in this world; `crates/check/tests/members.rs` catches them.
+        Flaw::AwayIgnored
+        | Flaw::AwayStruckInPlace
+        | Flaw::OwnedThoughLetGo
+        | Flaw::OwnedUnheard
+        | Flaw::OwnedByAnyHome => ("naimi-trehel", fixed, 0),
     }
 }
 
@@ -47,7 +53,7 @@ fn caught(flaw: Flaw) -> Option<(u64, Property)> {
 #[test]
 fn every_flaw_is_caught() {
     let mut missed = Vec::new();
-    for flaw in Flaw::ALL {
+    for flaw in Flaw::ALL.into_iter().filter(|&flaw| hunt(flaw).2 > 0) {
         let (algorithm, faults, most) = hunt(flaw);
         match caught(flaw) {
             Some((seeds, property)) => {

@@ -18,7 +18,7 @@ use skeptron_member::{
     Settings, Timer,
 };
 
-use super::state::Lives;
+use super::state::{AWAY, Lives};
 
 /// Number of a [`Cell`].
 pub(super) type CellId = u32;
@@ -114,6 +114,8 @@ pub(super) enum Input {
         view: Lives,
     },
     EndLease,
+    /// Nobody counts as away any more; only a flawed member takes it.
+    Strike,
 }
 
 /// What a member does.
@@ -322,6 +324,7 @@ impl<'a> Memory<'a> {
                 core.receive(NOW, letter.from, 0, &envelope, done);
             }
             Input::Install { epoch, view } => core.install(NOW, view_of(epoch, view), done),
+            Input::Strike => core.install(NOW, core.view(), done),
             Input::EndLease => {
                 core.renew(NOW, Lease::Over, done);
                 // It is meant, and what follows is the driver's duty.
@@ -365,13 +368,15 @@ impl<'a> Memory<'a> {
 }
 
 fn view_of(epoch: u8, view: Lives) -> Arc<View> {
-    let lives = view.0.into_iter().enumerate().filter(|&(_, life)| life > 0);
     let member = |(place, life): (usize, u8)| Member {
         id: MemberId::at(place),
-        incarnation: Some(life.into()),
+        incarnation: Some((life & !AWAY).into()),
         address: String::new(),
     };
-    Arc::new(View { epoch: epoch.into(), members: lives.map(member).collect() })
+    let lives = view.0.into_iter().enumerate().filter(|&(_, life)| life > 0);
+    let (away, members) = lives.partition::<Vec<_>, _>(|(_, life)| life & AWAY != 0);
+    let [members, away] = [members, away].map(|lives| lives.into_iter().map(member).collect());
+    Arc::new(View { epoch: epoch.into(), members, away })
 }
 
 /// What a core decided during one call.

@@ -3,7 +3,7 @@
 use skeptron_core::catalogue::Order;
 
 use super::local::Memory;
-use super::state::{Move, NO_CELL, State};
+use super::state::{AWAY, Move, NO_CELL, Site, State};
 use super::world::World;
 use crate::flight;
 use crate::game::Outlook;
@@ -40,13 +40,15 @@ impl World {
         let present = state.views.present();
         for (i, site) in state.sites[..self.members].iter().enumerate() {
             let member = i as u8;
-            let is_present = present.0[i] == site.life;
             if !site.is_fit() {
                 // Somebody else is left: see `faults`.
-                if is_present {
+                if present.knows(i, site.life) {
                     moves.push(Move::Exclude(member));
                 }
                 continue;
+            }
+            if present.is_away(i, site.life) {
+                moves.push(Move::Back(member));
             }
             let mut installed = 0;
             if site.cell != NO_CELL {
@@ -55,9 +57,12 @@ impl World {
                 if facts.is_inside {
                     moves.push(Move::Release(member));
                 }
+                if self.strikes && self.is_over_elsewhere(state, installed) {
+                    moves.push(Move::Strike(member));
+                }
             }
             let later = installed + 1..=state.views.latest();
-            let with_it = later.filter(|&epoch| state.views.of_epoch(epoch).0[i] == site.life);
+            let with_it = later.filter(|&epoch| state.views.of_epoch(epoch).has(i, site.life));
             moves.extend(with_it.map(|epoch| Move::Install { member, epoch }));
         }
     }
@@ -77,7 +82,7 @@ impl World {
                 }
             }
             // Of one that is still a member the new life takes the place.
-            let takes_place = state.views.present().0[i] == site.life;
+            let takes_place = state.views.present().knows(i, site.life);
             if !site.is_fit() && state.budget.rejoins > 0 && (spare || takes_place) {
                 moves.push(Move::Rejoin(member));
             }
@@ -96,12 +101,22 @@ impl World {
             }
         }
         let sites = || state.sites[..self.members].iter().enumerate();
-        let goes_on = |i: usize| sites().any(|(j, site)| j != i && site.is_fit());
-        if state.budget.views <= self.to_exclude(state) {
-            return;
-        }
-        for (i, site) in sites().filter(|&(i, site)| site.is_fit() && goes_on(i)) {
-            if self.excludes_early && state.views.present().0[i] == site.life {
+        let present = state.views.present();
+        let goes_on = |i: usize| {
+            sites().any(|(j, site)| j != i && site.is_fit() && present.has(j, site.life))
+        };
+        let (views, to_exclude) = (state.budget.views, self.to_exclude(state));
+        for (i, site) in sites().filter(|&(i, _)| goes_on(i)) {
+            // It comes back, or is excluded, in one more view; one that crashed is excluded anyhow.
+            let needs = to_exclude + 1 + u8::from(site.is_fit());
+            if state.budget.aways > 0 && present.has(i, site.life) && views >= needs {
+                moves.push(Move::Away(i as u8));
+            }
+            let is_counted = present.is_away(i, site.life);
+            if !site.is_fit() || views <= to_exclude && !is_counted {
+                continue;
+            }
+            if self.excludes_early && present.has(i, site.life) {
                 moves.push(Move::Exclude(i as u8));
             }
             if state.budget.crashes > 0 {
@@ -113,10 +128,22 @@ impl World {
         }
     }
 
-    /// How many members of the present view cannot go on.
+    /// How many members of the present view cannot go on, or are away: each needs another view.
     fn to_exclude(&self, state: &State) -> u8 {
-        let lives = state.views.present().0;
-        let sites = state.sites[..self.members].iter().zip(lives);
-        sites.filter(|(site, life)| *life == site.life && !site.is_fit()).count() as u8
+        let present = state.views.present();
+        let sites = state.sites[..self.members].iter().enumerate();
+        let needs_view = |&(i, site): &(usize, &Site)| {
+            present.is_away(i, site.life) || present.has(i, site.life) && !site.is_fit()
+        };
+        sites.filter(needs_view).count() as u8
+    }
+
+    /// Whether the lease of somebody who is away in this view is over.
+    fn is_over_elsewhere(&self, state: &State, epoch: u8) -> bool {
+        let view = state.views.of_epoch(epoch);
+        let mut sites = state.sites[..self.members].iter().enumerate();
+        sites.any(|(i, site)| {
+            view.0[i] & AWAY != 0 && !(site.is_fit() && view.is_away(i, site.life))
+        })
     }
 }

@@ -15,6 +15,8 @@ pub struct Scenario {
     pub members: usize,
     /// How many times somebody at each member asks for the lock; several may wait at once.
     pub requests: u8,
+    /// How many members ask at all: the first ones.
+    pub askers: usize,
     /// How many waits may be cancelled.
     pub cancels: u8,
     /// How many times the view may change. Whoever has crashed or lost its lease is excluded, so no more
@@ -24,6 +26,9 @@ pub struct Scenario {
     pub crashes: u8,
     /// How many times the lease of a live member may end.
     pub lease_ends: u8,
+    /// How many times a member may be moved to those who are away, whether it lives or not. Whoever is away
+    /// comes back, or is excluded; both take a view.
+    pub aways: u8,
     /// How many times a member may come back as a new incarnation.
     pub rejoins: u8,
     /// How often in a row a lock may be handed over between waiters of one member.
@@ -53,10 +58,12 @@ impl Scenario {
             plan,
             members,
             requests,
+            askers: members,
             cancels: 0,
             views: 0,
             crashes: 0,
             lease_ends: 0,
+            aways: 0,
             rejoins: 0,
             handovers: 1,
             met: true,
@@ -105,11 +112,15 @@ impl fmt::Display for Scenario {
         };
         write!(f, "{}: {}", self.plan.info().name, bound(self.members, "member"))?;
         write!(f, " with {}", bound(self.requests.into(), "request"))?;
+        if self.askers < self.members {
+            write!(f, " of {} of them", self.askers)?;
+        }
         let bounds = [
             (self.cancels, "cancelled wait"),
             (self.views, "view change"),
             (self.crashes, "crash"),
             (self.lease_ends, "lease end"),
+            (self.aways, "absence"),
             (self.rejoins, "rejoin"),
         ];
         for (number, what) in bounds.into_iter().filter(|(number, _)| *number > 0) {

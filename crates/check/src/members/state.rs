@@ -39,11 +39,30 @@ impl Site {
     }
 }
 
-/// The members of a view: for each the life that belongs to it, 0 if none does.
+/// The members of a view: for each the life that belongs to it, 0 if none does. A life that is away has
+/// [`AWAY`] as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Lives(pub(super) [u8; MOST]);
 
+/// The mark of a life that is away.
+pub(super) const AWAY: u8 = 0x80;
+
 impl Lives {
+    /// Whether this life is a member.
+    pub(super) fn has(self, member: usize, life: u8) -> bool {
+        self.0[member] == life
+    }
+
+    /// Whether this life is away.
+    pub(super) fn is_away(self, member: usize, life: u8) -> bool {
+        self.0[member] == life | AWAY
+    }
+
+    /// Whether this life is a member, or away.
+    pub(super) fn knows(self, member: usize, life: u8) -> bool {
+        self.has(member, life) || self.is_away(member, life)
+    }
+
     fn code(self) -> u32 {
         u32::from_le_bytes(self.0)
     }
@@ -84,17 +103,20 @@ pub(super) struct Budget {
     pub(super) lease_ends: u8,
     pub(super) rejoins: u8,
     pub(super) cancels: u8,
+    pub(super) aways: u8,
 }
 
 impl Budget {
     fn codes(self) -> [u32; 2] {
-        let Budget { views, crashes, lease_ends, rejoins, cancels } = self;
-        [u32::from_le_bytes([views, crashes, lease_ends, rejoins]), cancels.into()]
+        let Budget { views, crashes, lease_ends, rejoins, cancels, aways } = self;
+        let first = [views, crashes, lease_ends, rejoins];
+        [first, [cancels, aways, 0, 0]].map(u32::from_le_bytes)
     }
 
-    fn of_codes([first, cancels]: [u32; 2]) -> Self {
-        let [views, crashes, lease_ends, rejoins] = first.to_le_bytes();
-        Budget { views, crashes, lease_ends, rejoins, cancels: cancels as u8 }
+    fn of_codes(codes: [u32; 2]) -> Self {
+        let [[views, crashes, lease_ends, rejoins], [cancels, aways, ..]] =
+            codes.map(u32::to_le_bytes);
+        Budget { views, crashes, lease_ends, rejoins, cancels, aways }
     }
 }
 
@@ -138,19 +160,20 @@ pub(crate) struct State {
 impl State {
     /// All members in their first lives, before any of them has begun.
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let Scenario { members, requests, cancels, views, crashes, lease_ends, rejoins, .. } =
-            *scenario;
+        let Scenario { members, requests, askers, .. } = *scenario;
+        let Scenario { cancels, views, crashes, lease_ends, rejoins, aways, .. } = *scenario;
         let absent = Site { cell: NO_CELL, life: 0, left: 0, up: false, lease: false };
         let mut sites = [absent; MOST];
         let mut lives = Lives::default();
-        for (site, life) in sites[..members].iter_mut().zip(&mut lives.0) {
-            *site = Site { life: 1, left: requests, up: true, lease: true, ..absent };
+        for (i, (site, life)) in sites[..members].iter_mut().zip(&mut lives.0).enumerate() {
+            let left = if i < askers { requests } else { 0 };
+            *site = Site { life: 1, left, up: true, lease: true, ..absent };
             *life = 1;
         }
         let mut decided = Views::default();
         decided.decide(lives);
         State {
-            budget: Budget { views, crashes, lease_ends, rejoins, cancels },
+            budget: Budget { views, crashes, lease_ends, rejoins, cancels, aways },
             highest: 0,
             views: decided,
             sites,
@@ -225,6 +248,12 @@ pub(crate) enum Move {
     Crash(u8),
     /// The lease of a live member ends.
     EndLease(u8),
+    /// A view is decided in which a member is away.
+    Away(u8),
+    /// A view is decided that takes a member back that was away.
+    Back(u8),
+    /// A member counts nobody as away any more, without a new view.
+    Strike(u8),
 }
 
 impl Move {
@@ -241,6 +270,9 @@ impl Move {
             Move::Rejoin(member) => (8, member, 0),
             Move::Crash(member) => (9, member, 0),
             Move::EndLease(member) => (10, member, 0),
+            Move::Away(member) => (11, member, 0),
+            Move::Back(member) => (12, member, 0),
+            Move::Strike(member) => (13, member, 0),
         };
         kind << 8 | u16::from(a) << 4 | u16::from(b)
     }
@@ -258,7 +290,10 @@ impl Move {
             7 => Move::Exclude(a),
             8 => Move::Rejoin(a),
             9 => Move::Crash(a),
-            _ => Move::EndLease(a),
+            10 => Move::EndLease(a),
+            11 => Move::Away(a),
+            12 => Move::Back(a),
+            _ => Move::Strike(a),
         }
     }
 }
@@ -281,6 +316,9 @@ mod tests {
             Move::Rejoin(2),
             Move::Crash(3),
             Move::EndLease(1),
+            Move::Away(2),
+            Move::Back(3),
+            Move::Strike(1),
         ];
         for step in moves {
             assert_eq!(Move::of_code(step.code()), step);

@@ -98,15 +98,18 @@ fn describe(world: &World, memory: &Memory<'_>, state: &State, step: Move) -> St
             let verb = if begins { "begins in" } else { "installs" };
             format!("{} {verb} the view of epoch {epoch}", name(member))
         }
-        Move::Renumber | Move::Exclude(_) | Move::Rejoin(_) => {
+        Move::Renumber | Move::Exclude(_) | Move::Rejoin(_) | Move::Away(_) | Move::Back(_) => {
             let change = match step {
                 Move::Exclude(member) => format!("without {}", name(member)),
+                Move::Away(member) => format!("while {} is away", name(member)),
+                Move::Back(member) => format!("with {} again", name(member)),
                 Move::Rejoin(member) => format!("with a new life of {}", name(member)),
                 _ => "with the same members".to_string(),
             };
             format!("a view of epoch {} is decided, {change}", state.views.latest() + 1)
         }
         Move::Crash(member) => format!("{} crashes", name(member)),
+        Move::Strike(member) => format!("{} counts nobody as away any more", name(member)),
         Move::EndLease(member) => format!("the lease of {} ends", name(member)),
     }
 }

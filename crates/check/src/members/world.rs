@@ -1,11 +1,11 @@
 //! Members, the links between their lives, and whoever decides views; what they do to each other.
 
 use skeptron_core::catalogue::Order;
-use skeptron_member::{Fence, Halt};
+use skeptron_member::{Fence, Flaw, Halt};
 
 use super::local::{Deed, Input, Locals, Memory, Outcome};
 use super::scenario::Scenario;
-use super::state::{Lives, Move, NO_CELL, Packet, State};
+use super::state::{AWAY, Lives, Move, NO_CELL, Packet, State};
 use crate::flight;
 use crate::game::{Game, Outlook, mix};
 use crate::property::{Properties, Property};
@@ -15,6 +15,8 @@ pub(super) struct World {
     pub(super) members: usize,
     pub(super) start: State,
     pub(super) excludes_early: bool,
+    /// [`Flaw::AwayStruckInPlace`].
+    pub(super) strikes: bool,
     requests: u8,
     locals: Locals,
 }
@@ -26,6 +28,7 @@ impl World {
             members: scenario.members,
             start: State::new(scenario),
             excludes_early: scenario.excludes_early,
+            strikes: scenario.flaw == Some(Flaw::AwayStruckInPlace),
             requests: scenario.requests,
             locals: Locals::new(scenario.settings()),
         };
@@ -62,7 +65,12 @@ impl World {
                 (member, Input::Install { epoch, view: state.views.of_epoch(epoch) })
             }
             Move::EndLease(member) => (member, Input::EndLease),
-            Move::Reset { .. } | Move::Renumber | Move::Exclude(_) => return None,
+            Move::Strike(member) => (member, Input::Strike),
+            Move::Away(_)
+            | Move::Back(_)
+            | Move::Reset { .. }
+            | Move::Renumber
+            | Move::Exclude(_) => return None,
             Move::Rejoin(_) | Move::Crash(_) => return None,
         })
     }
@@ -211,7 +219,12 @@ impl Game for World {
             Move::Reset { from, to } => {
                 state.flight.retain(|packet| (packet.from, packet.to) != (from, to));
             }
-            Move::Release(_) | Move::Install { .. } => {}
+            Move::Release(_) | Move::Install { .. } | Move::Strike(_) => {}
+            Move::Away(member) => {
+                state.budget.aways -= 1;
+                self.decide(state, |view| view.0[member as usize] |= AWAY);
+            }
+            Move::Back(member) => self.decide(state, |view| view.0[member as usize] &= !AWAY),
             Move::Renumber => self.decide(state, |_| {}),
             Move::Exclude(member) => {
                 self.decide(state, |view| view.0[member as usize] = 0);

@@ -8,6 +8,8 @@ use skeptron_core::NodeId;
 
 use super::home::Home;
 use super::instance::Layout;
+use super::past::{Past, Pasts};
+use crate::clock::Moment;
 use crate::effects::Halt;
 use crate::plan::Plans;
 use crate::view::View;
@@ -21,6 +23,10 @@ pub(super) struct Current {
     /// By plan.
     pub(super) layouts: Arc<[Layout]>,
     home: Mutex<Home>,
+    /// The views before.
+    pub(super) pasts: Pasts,
+    /// Since when somebody has been away, if it is known.
+    pub(super) away_since: Option<Moment>,
     /// Whether a new view has been asked for.
     asked_for_view: AtomicBool,
     /// What arrived of later views, in order, and its size.
@@ -62,11 +68,14 @@ impl Current {
             me,
             layouts,
             home: Mutex::default(),
+            pasts: Pasts::default(),
+            away_since: None,
             asked_for_view: AtomicBool::new(false),
             early: VecDeque::new(),
             early_bytes: 0,
         };
-        *current.home() = Home::new(me, current.others(), std::iter::empty());
+        let away = !current.view.away.is_empty();
+        *current.home() = Home::new(me, current.others(), std::iter::empty(), away);
         Ok(current)
     }
 
@@ -89,12 +98,25 @@ impl Current {
         !self.asked_for_view.swap(true, Ordering::Relaxed)
     }
 
+    /// This view as it is left now, after those before it.
+    pub(super) fn passed(&self) -> Pasts {
+        let home = self.home();
+        self.pasts.and(Past {
+            view: Arc::clone(&self.view),
+            me: self.me,
+            heard_all: home.knows_all(),
+            kept_elsewhere: home.kept_elsewhere(self.me),
+        })
+    }
+
     pub(super) fn copy(&self) -> Self {
         Current {
             view: Arc::clone(&self.view),
             me: self.me,
             layouts: Arc::clone(&self.layouts),
             home: Mutex::new(self.home().clone()),
+            pasts: self.pasts.clone(),
+            away_since: self.away_since,
             asked_for_view: AtomicBool::new(self.asked_for_view.load(Ordering::Relaxed)),
             early: self.early.clone(),
             early_bytes: self.early_bytes,

@@ -37,6 +37,8 @@ pub(super) struct Home {
     /// The locks that may not begin yet and are known to be kept or wanted.
     shut: BTreeMap<Arc<str>, Shut>,
     held_back_bytes: usize,
+    /// Whether a life is away that may have rights.
+    away: bool,
     /// [`crate::Flaw::HomeOpensEarly`].
     opens_early: bool,
 }
@@ -46,6 +48,8 @@ pub(super) struct Home {
 pub(super) struct Shut {
     /// Who keeps a right from before.
     keepers: BTreeSet<NodeId>,
+    /// Whether a keeper announced itself: then nobody who is away has a right.
+    announced: bool,
     /// The highest counter that a keeper told.
     pub(super) counter: u64,
     /// Whether the keepers have been told that somebody wants it.
@@ -77,11 +81,13 @@ impl Home {
         me: NodeId,
         others: impl Iterator<Item = NodeId>,
         kept: impl Iterator<Item = (Arc<str>, u64)>,
+        away: bool,
     ) -> Self {
+        let keepers = || BTreeSet::from([me]);
         let shut = |(name, counter)| {
-            (name, Shut { keepers: BTreeSet::from([me]), counter, ..Shut::default() })
+            (name, Shut { keepers: keepers(), announced: true, counter, ..Shut::default() })
         };
-        Home { missing: others.collect(), shut: kept.map(shut).collect(), ..Home::default() }
+        Home { missing: others.collect(), shut: kept.map(shut).collect(), away, ..Home::default() }
     }
 
     /// Does not wait for the announcements if it is flawed so.
@@ -93,9 +99,33 @@ impl Home {
         self.missing.is_empty() || self.opens_early
     }
 
-    /// Whether a lock may begin.
-    pub(super) fn is_open(&self, name: &str) -> bool {
-        self.has_heard_all() && !self.shut.contains_key(name)
+    /// Whether every life that could have a right has said what it keeps.
+    pub(super) fn knows_all(&self) -> bool {
+        self.has_heard_all() && !self.away
+    }
+
+    /// Whether a lock may begin. Nobody asks those who are away, so what nobody announced may begin only
+    /// if this member owns it.
+    pub(super) fn is_open(&self, name: &str, own: bool) -> bool {
+        self.has_heard_all() && !self.shut.contains_key(name) && (own || !self.away)
+    }
+
+    /// How many locks are wanted that nobody keeps, as far as those know who are not away.
+    pub(super) fn withheld(&self) -> usize {
+        let withheld = |shut: &&Shut| self.away && self.has_heard_all() && !shut.announced;
+        self.shut.values().filter(withheld).count()
+    }
+
+    /// The locks that have not begun and that members other than `me` kept.
+    pub(super) fn kept_elsewhere(&self, me: NodeId) -> BTreeSet<Arc<str>> {
+        let elsewhere = |shut: &Shut| shut.announced && !shut.keepers.iter().eq([&me]);
+        let shut = self.shut.iter().filter(|(_, shut)| elsewhere(shut));
+        shut.map(|(name, _)| Arc::clone(name)).collect()
+    }
+
+    /// Nobody counts as away any more ([`crate::Flaw::AwayStruckInPlace`]).
+    pub(super) fn forget_away(&mut self) {
+        self.away = false;
     }
 
     /// Who has not announced itself.
@@ -110,8 +140,8 @@ impl Home {
 
     /// Somebody wants a lock; none if it is open, else whom to tell, once. Looking and taking note are
     /// one step: a lock that is noted here after the last member announced itself would stay shut.
-    pub(super) fn want_unless_open(&mut self, name: &Arc<str>) -> Option<Vec<NodeId>> {
-        if self.is_open(name) {
+    pub(super) fn want_unless_open(&mut self, name: &Arc<str>, own: bool) -> Option<Vec<NodeId>> {
+        if self.is_open(name, own) {
             return None;
         }
         let shut = self.shut.entry(Arc::clone(name)).or_default();
@@ -129,6 +159,7 @@ impl Home {
     pub(super) fn keeps(&mut self, from: NodeId, name: Arc<str>, counter: u64) -> bool {
         let shut = self.shut.entry(name).or_default();
         shut.keepers.insert(from);
+        shut.announced = true;
         shut.counter = shut.counter.max(counter);
         shut.wanted
     }
@@ -145,7 +176,7 @@ impl Home {
         shut.keepers.remove(&by)
     }
 
-    /// The locks that could open now.
+    /// The locks without a keeper.
     pub(super) fn unkept(&self) -> Vec<Arc<str>> {
         let unkept = self.shut.iter().filter(|(_, shut)| shut.keepers.is_empty());
         unkept.map(|(name, _)| Arc::clone(name)).collect()
@@ -153,8 +184,10 @@ impl Home {
 
     /// Lets a lock begin, if it may and was known to be shut. Whoever calls holds the lock's mutex and
     /// takes what was held back before anything else.
-    pub(super) fn open(&mut self, name: &str) -> Option<Shut> {
-        if !self.has_heard_all() || !self.shut.get(name)?.keepers.is_empty() {
+    pub(super) fn open(&mut self, name: &str, own: bool) -> Option<Shut> {
+        let shut = self.shut.get(name)?;
+        let is_known = shut.announced || own || !self.away;
+        if !self.has_heard_all() || !shut.keepers.is_empty() || !is_known {
             return None;
         }
         let shut = self.shut.remove(name)?;
@@ -206,12 +239,12 @@ mod tests {
     fn what_is_wanted_after_all_have_announced_themselves_is_open() {
         let name: Arc<str> = "a".into();
         let others = [NodeId::new(1)];
-        let mut home = Home::new(NodeId::new(0), others.into_iter(), std::iter::empty());
-        assert_eq!(home.want_unless_open(&name), Some(Vec::new()));
+        let mut home = Home::new(NodeId::new(0), others.into_iter(), std::iter::empty(), false);
+        assert_eq!(home.want_unless_open(&name, false), Some(Vec::new()));
         assert!(home.announced(NodeId::new(1)));
         assert_eq!(home.unkept(), [Arc::clone(&name)]);
-        assert!(home.open(&name).is_some());
+        assert!(home.open(&name, false).is_some());
         let late: Arc<str> = "b".into();
-        assert_eq!(home.want_unless_open(&late), None, "nothing would open it any more");
+        assert_eq!(home.want_unless_open(&late, false), None, "nothing would open it any more");
     }
 }

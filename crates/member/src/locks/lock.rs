@@ -39,6 +39,8 @@ pub(super) struct State<W> {
     pub(super) kept: Option<Kept>,
     /// Whether the home has said that it may be entered, where the algorithm does not ask the home.
     pub(super) pass: Pass,
+    /// Whether this member, its home, may let it begin although somebody is away.
+    pub(super) own: bool,
     /// Hand-overs in a row between waiters of this member.
     pub(super) handed: u32,
     /// An idle token of a restless algorithm, kept for a while.
@@ -111,6 +113,7 @@ impl<W> Lock<W> {
             phase: Phase::Idle,
             kept: None,
             pass: Pass::NotAsked,
+            own: false,
             handed: 0,
             parked: None,
             idle_visits: 0,
@@ -165,15 +168,26 @@ impl<W> State<W> {
         self.holder.is_some() || !self.waiters.is_empty()
     }
 
+    /// Whether this member has taken part in it in this view, or has let somebody else.
+    pub(super) fn has_begun(&self) -> bool {
+        self.node.is_some() || self.pass != Pass::NotAsked
+    }
+
+    /// Whether the algorithm lets this member enter at once, so that nobody else can.
+    pub(super) fn rests_here(&self) -> bool {
+        self.phase == Phase::Idle && self.node.as_ref().is_some_and(|node| node.rests_here())
+    }
+
     /// Leaves the old view: its algorithm's node goes, a right stays only if it is kept. Fences begin
     /// anew, since those of a later epoch are larger whatever their counters.
-    pub(super) fn enter_view(&mut self, epoch: u64, home: NodeId, keeps: bool) {
+    pub(super) fn enter_view(&mut self, epoch: u64, home: NodeId, keeps: bool, own: bool) {
         self.epoch = epoch;
         self.home = home;
         self.node = None;
         self.phase = Phase::Idle;
         self.kept = keeps.then_some(Kept { wanted: false });
         self.pass = Pass::NotAsked;
+        self.own = own;
         self.handed = 0;
         self.parked = None;
         self.idle_visits = 0;
@@ -187,7 +201,7 @@ impl<W> State<W> {
         W: Hash,
     {
         (self.epoch, self.home, self.phase, self.kept, self.pass, self.handed).hash(&mut hasher);
-        (&self.parked, self.hurry, self.counter).hash(&mut hasher);
+        (&self.parked, self.hurry, self.counter, self.own).hash(&mut hasher);
         // A view change forgets what is not listed.
         self.listed.is_some().hash(&mut hasher);
         self.holder.as_ref().map(|hold| hold.fence).hash(&mut hasher);

@@ -9,6 +9,7 @@ mod current;
 mod home;
 mod instance;
 mod lock;
+mod past;
 mod recent;
 mod rules;
 mod term;
@@ -93,6 +94,18 @@ pub enum LockError {
         /// How many may wait.
         most: usize,
     },
+}
+
+/// Locks that wait at their home because a life is away that may have a right to them: until it is back,
+/// or gone for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withheld {
+    /// How many of those that somebody wants.
+    pub locks: usize,
+    /// Since when somebody has been away; none if it was so when this member came.
+    pub since: Option<Moment>,
+    /// Who is away.
+    pub away: Vec<MemberId>,
 }
 
 /// What came of asking for a lock.
@@ -322,7 +335,7 @@ impl<W> Locks<W> {
         let mut state = lock.state();
         if state.epoch != current.view.epoch {
             // Whatever had a right or a waiter was converted when the view was installed.
-            state.enter_view(current.view.epoch, current.home_of(&lock.name), false);
+            self.enter_view(current, lock, &mut state, false);
         }
         rule(&mut Act { locks: self, current, lock, state: &mut state, now, effects })
     }
@@ -533,11 +546,19 @@ impl<W> Locks<W> {
         (self.id, &*current.view, self.is_leaving(), self.halted()).hash(&mut hasher);
         (current.early.len(), &current.early).hash(&mut hasher);
         current.home().digest(hasher);
+        let knows_all = current.home().knows_all();
+        if !knows_all {
+            current.pasts.digest(hasher);
+        }
         for lock in self.all() {
             lock.name.hash(&mut hasher);
             let state = lock.state();
             if state.epoch == current.view.epoch {
                 state.digest(hasher);
+            } else if !knows_all {
+                // Whether this member owned it then makes a difference yet.
+                let begun = (state.has_begun(), state.rests_here(), state.own);
+                (state.epoch, begun).hash(&mut hasher);
             }
         }
     }

@@ -160,21 +160,28 @@ impl<W> Act<'_, W> {
         self.state.phase == Phase::Inside && may
     }
 
-    /// Whether the lock may begin here: its home has to know that nobody has a right from before. In a
+    /// Whether the lock may begin here: its home has to know that nobody has a right from before, also
+    /// nobody who is away. In a
     /// view that does not name the lives of its members everybody has to meet all of them first:
     /// whoever did anything in such a view has then met everybody, and everybody refuses a later life
     /// of it. If it may not, whoever keeps a right is told once that somebody wants the lock.
     fn opens(&mut self) -> bool {
-        if self.state.node.is_some() || !self.is_home() && self.current.view.names_lives() {
+        let has_begun = if self.is_home() {
+            self.state.has_begun()
+        } else {
+            self.state.node.is_some() || self.current.view.names_lives()
+        };
+        if has_begun {
             return true;
         }
-        let keepers = self.current.home().want_unless_open(&self.lock.name);
+        let own = self.state.own;
+        let keepers = self.current.home().want_unless_open(&self.lock.name, own);
         let Some(keepers) = keepers else { return true };
         for keeper in keepers {
             self.tell_wanted(keeper);
         }
         // This member may have kept it, and have freed it just now.
-        self.current.home().is_open(&self.lock.name)
+        self.current.home().is_open(&self.lock.name, own || self.state.own)
     }
 
     /// Begins the algorithm's node, if it has not begun in this view.
@@ -238,8 +245,9 @@ impl<W> Act<'_, W> {
 
     /// At the home: lets the lock begin if it may. What was held back comes before anything else.
     pub(super) fn open_if_free(&mut self) {
-        let opened = self.current.home().open(&self.lock.name);
+        let opened = self.current.home().open(&self.lock.name, self.state.own);
         let Some(Shut { counter, held_back, .. }) = opened else { return };
+        self.state.own = !self.current.view.away.is_empty();
         if !self.locks.has(Flaw::FenceNotInherited) {
             self.state.counter.receive(counter);
         }
@@ -408,6 +416,7 @@ impl<W> Act<'_, W> {
             Payload::Wanted { .. } if from == self.state.home => self.wanted(),
             Payload::Freed { counter, .. } if self.is_home() => self.freed(from, counter),
             Payload::Ask { .. } if self.is_home() => {
+                self.state.pass = Pass::Given;
                 let (lock, counter) = (Arc::clone(&self.lock.name), self.state.counter.attach());
                 self.send(from, Payload::Pass { lock: &lock, counter });
             }

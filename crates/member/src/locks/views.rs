@@ -6,12 +6,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 
 use skeptron_core::NodeId;
-use skeptron_core::mutex::Phase;
 
 use super::current::{Current, Early};
 use super::home::Home;
-use super::lock::Lock;
-use super::{Effects, Event, Flaw, Halt, LockError, Locks, MemberId, Moment, recent};
+use super::lock::{Lock, State};
+use super::{Effects, Event, Flaw, Halt, LockError, Locks, MemberId, Moment, Withheld, recent};
 use crate::Fence;
 use crate::view::View;
 use crate::wire::{Envelope, Payload};
@@ -223,7 +222,13 @@ impl<W> Locks<W> {
     /// is one transition: nothing else happens at this member meanwhile.
     pub(crate) fn install(&self, now: Moment, view: Arc<View>, effects: &mut dyn Effects<W>) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if view.epoch <= current.view.epoch {
+        if self.has(Flaw::AwayStruckInPlace) && view.epoch == current.view.epoch {
+            current.home().forget_away();
+            return self.met(&current, now, effects);
+        }
+        // Others go on without this member; it has what it had, in its own view, until its lease ends.
+        let is_away = self.incarnation.is_some_and(|life| view.is_away(self.id, life));
+        if view.epoch <= current.view.epoch || is_away {
             return;
         }
         let named = view.member(self.id).and_then(|member| member.incarnation);
@@ -241,6 +246,10 @@ impl<W> Locks<W> {
             .partition(|early| early.epoch == epoch);
         next.early_bytes = later.iter().map(Early::bytes).sum();
         next.early = later;
+        next.pasts = current.passed();
+        if !next.view.away.is_empty() {
+            next.away_since = current.away_since.or(Some(now));
+        }
         *current = next;
         let current = &*current;
 
@@ -251,7 +260,8 @@ impl<W> Locks<W> {
             let at_home = kept.iter().filter(move |(at, _, _)| announced && *at == home);
             at_home.map(|(_, name, counter)| (Arc::clone(name), *counter))
         };
-        let home = Home::new(current.me, current.others(), kept_for(current.me));
+        let away = !current.view.away.is_empty() && !self.has(Flaw::AwayIgnored);
+        let home = Home::new(current.me, current.others(), kept_for(current.me), away);
         *current.home() = home.opening_early(self.has(Flaw::HomeOpensEarly));
         for to in current.others() {
             announce(current, to, &kept_for(to).collect::<Vec<_>>(), effects);
@@ -291,15 +301,12 @@ impl<W> Locks<W> {
                     && idle < MOST_IDLE_KEPT
                     && state.holder.is_none()
                     && (state.kept.is_some()
-                        || current.layouts[lock.plan].has_token
-                            && state.phase == Phase::Idle
-                            && state.node.as_ref().is_some_and(|node| node.rests_here()));
+                        || current.layouts[lock.plan].has_token && state.rests_here());
                 idle += usize::from(rests);
                 let keeps = rests || state.holder.is_some();
-                let home = current.home_of(&lock.name);
-                state.enter_view(current.view.epoch, home, keeps);
+                self.enter_view(current, &lock, &mut state, keeps);
                 if keeps {
-                    kept.push((home, Arc::clone(&lock.name), state.counter.attach()));
+                    kept.push((state.home, Arc::clone(&lock.name), state.counter.attach()));
                 }
                 if !state.waiters.is_empty() {
                     waiting.push(Arc::clone(&lock));
@@ -312,6 +319,29 @@ impl<W> Locks<W> {
             }
         }
         (kept, waiting)
+    }
+
+    /// Takes a lock into the present view.
+    pub(super) fn enter_view(
+        &self,
+        current: &Current,
+        lock: &Lock<W>,
+        state: &mut State<W>,
+        keeps: bool,
+    ) {
+        let home = current.home_of(&lock.name);
+        let own = home == current.me
+            && !current.view.away.is_empty()
+            && current.pasts.owned(&lock.name, state, self.settings.flaw);
+        state.enter_view(current.view.epoch, home, keeps, own);
+    }
+
+    /// What waits because somebody is away; none if nobody is.
+    pub(crate) fn withheld(&self) -> Option<Withheld> {
+        let current = self.current();
+        let away: Vec<MemberId> = current.view.away.iter().map(|life| life.id).collect();
+        let locks = current.home().withheld();
+        (!away.is_empty()).then_some(Withheld { locks, since: current.away_since, away })
     }
 
     /// How many locks a view change would look at.

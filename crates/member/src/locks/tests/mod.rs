@@ -281,6 +281,34 @@ impl System {
         self.view = Arc::new(view);
     }
 
+    /// Decides the next view, in which a member is away.
+    fn decide_away(&mut self, node: usize) {
+        self.decide(|_| true);
+        let view = Arc::make_mut(&mut self.view);
+        let rank = view.rank(MemberId::at(node)).unwrap();
+        let life = view.members.remove(rank.index());
+        view.away.push(life);
+    }
+
+    /// Decides the next view, without those who were away; they are members again if they are `back`.
+    fn decide_nobody_away(&mut self, back: bool) {
+        self.decide(|_| true);
+        let view = Arc::make_mut(&mut self.view);
+        let away = std::mem::take(&mut view.away);
+        if back {
+            view.members.extend(away);
+            view.members.sort_by_key(|member| member.id);
+        }
+    }
+
+    /// A name whose home is this member, in the present view and in another one.
+    fn name_at(&self, node: usize, other: &View, home_there: usize) -> String {
+        let home = |view: &View, name: &str| view.members[view.home(name).index()].id.place();
+        let is_it =
+            |name: &String| home(&self.view, name) == node && home(other, name) == home_there;
+        (0..).map(|n| format!("a{n}")).find(is_it).unwrap()
+    }
+
     /// A member hears of the latest view.
     fn install(&mut self, node: usize) {
         let view = Arc::clone(&self.view);

@@ -1,6 +1,7 @@
 //! What a change of views does, and what does not outlive a lease.
 
 use super::*;
+use crate::Withheld;
 
 #[test]
 fn a_right_stays_where_it_is_in_a_new_view() {
@@ -185,4 +186,97 @@ fn nothing_is_entered_after_the_lease_and_it_never_comes_back() {
     system.at(0, |core, now, effects| core.lose_all(now, effects));
     assert!(system.network.told.contains(&"lost".to_string()));
     assert_eq!(system.network.refused, [(waiting.who, NotServed::Halted)]);
+}
+
+#[test]
+fn what_others_keep_goes_on_while_somebody_is_away() {
+    let mut system = System::new(3, "naimi-trehel");
+    let held = system.must(1, "a");
+    system.decide_away(2);
+    system.install_all();
+    let waits = system.ask(0, "a").unwrap_err();
+    system.settle();
+    assert!(system.is_held(held, "a") && system.granted(waits).is_none());
+    system.release(held, "a");
+    system.settle();
+    assert!(system.granted(waits).expect("nobody who is away can have it").fence > held.fence);
+}
+
+#[test]
+fn what_nobody_announced_is_withheld_while_somebody_is_away_unless_its_home_had_it_before() {
+    for algorithm in resting() {
+        for back in [false, true] {
+            let mut system = System::new(3, algorithm);
+            let before = Arc::clone(&system.view);
+            system.decide_away(2);
+            // Homes of both names are live; P3 was the home of one and may have let it begin.
+            let (own, taken) = (system.name_at(0, &before, 0), system.name_at(1, &before, 2));
+            let since = Some(system.now);
+            system.install_all();
+            system.settle();
+            system.must(1, &own);
+            let waits = system.ask(0, &taken).unwrap_err();
+            system.settle();
+            let away = vec![MemberId::at(2)];
+            let withheld = Some(Withheld { locks: 1, since, away });
+            assert!(system.granted(waits).is_none(), "{algorithm}");
+            assert_eq!(system.cores[1].withheld(), withheld, "{algorithm}");
+            system.decide_nobody_away(back);
+            system.install_all();
+            system.settle();
+            assert!(system.granted(waits).is_some(), "{algorithm}");
+            assert_eq!(system.cores[1].withheld(), None);
+        }
+    }
+}
+
+#[test]
+fn a_home_that_has_let_a_lock_go_withholds_it_also_in_the_view_after_the_next() {
+    let mut system = System::new(3, "naimi-trehel");
+    let before = Arc::clone(&system.view);
+    system.decide_away(2);
+    let name = system.name_at(0, &before, 0);
+    // P3 has the token, and nobody else knows whether it still wants it.
+    let held = system.must(2, &name);
+    system.install_all();
+    system.settle();
+    let waits = system.ask(1, &name).unwrap_err();
+    let fresh = (0..).map(|n| format!("b{n}"));
+    let fresh: Vec<String> = fresh.filter(|n| before.home(n) == NodeId::new(0)).take(2).collect();
+    system.must(1, &fresh[0]);
+    system.decide(|_| true);
+    system.install_all();
+    system.settle();
+    assert!(system.granted(waits).is_none() && system.is_held(held, &name));
+    system.must(1, &fresh[1]);
+    system.decide_nobody_away(false);
+    system.install(0);
+    system.install(1);
+    system.settle();
+    assert!(system.granted(waits).expect("P3 is gone").fence > held.fence);
+}
+
+#[test]
+fn a_member_that_is_away_goes_on_in_its_own_view_and_is_taken_back() {
+    for algorithm in resting() {
+        let mut system = System::new(3, algorithm);
+        let held = system.must(2, "a");
+        system.decide_away(2);
+        system.install_all();
+        system.install(2);
+        system.settle();
+        assert_eq!((system.network.halted.len(), system.cores[2].view().epoch), (0, 1));
+        assert!(system.is_held(held, "a"), "{algorithm}: its lease runs");
+        let waits = system.ask(0, "a").unwrap_err();
+        system.settle();
+        assert!(system.granted(waits).is_none(), "{algorithm}");
+        system.decide_nobody_away(true);
+        system.install_all();
+        system.settle();
+        assert!(system.is_held(held, "a") && system.granted(waits).is_none(), "{algorithm}");
+        system.release(held, "a");
+        system.settle();
+        assert!(system.granted(waits).is_some(), "{algorithm}");
+        assert_eq!(system.network.against_the_rules, 0, "{:?}", system.network.told);
+    }
 }

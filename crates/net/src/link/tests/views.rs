@@ -25,7 +25,7 @@ impl Life {
         let mut config = config(0, std::slice::from_ref(&address));
         config.node = id;
         let member = Member { id, incarnation: Some(incarnation), address };
-        let view = Arc::new(View { epoch: 1, members: vec![member.clone()] });
+        let view = Arc::new(View::new(1, vec![member.clone()]));
         let links = links_in(&config, incarnation, view.clone(), listener);
         let notebook = Notebook::new(9);
         links.start(&(notebook.clone() as Arc<dyn Inbox>));
@@ -55,7 +55,7 @@ impl Life {
 /// The view of this epoch, told to all its members.
 fn decide<const N: usize>(epoch: u64, mut lives: [&mut Life; N]) -> Arc<View> {
     let members = lives.iter().map(|life| life.member.clone()).collect();
-    let view = Arc::new(View { epoch, members });
+    let view = Arc::new(View::new(epoch, members));
     for life in &mut lives {
         life.links.set_view(&view);
         life.view = view.clone();
