@@ -12,8 +12,10 @@ use crate::MemberId;
 use crate::plan::Plans;
 use crate::view::View;
 
-/// The version of everything that travels between nodes.
-pub const VERSION: u16 = 3;
+/// The version of everything that travels between nodes: the major one in the high byte, the minor one
+/// in the low byte. Members of one major version whose minor versions differ by one understand each
+/// other, so that a cluster can be upgraded one member after another.
+pub const VERSION: u16 = 0x0300;
 
 /// What both sides say first, in every version: a name and the version.
 pub const PREAMBLE_BYTES: usize = MAGIC.len() + 2;
@@ -221,8 +223,9 @@ pub enum Stranger {
     NoNode,
     /// Another version.
     #[error(
-        "it speaks version {theirs} of the protocol between nodes, this node version {VERSION}; \
-         run the same release everywhere"
+        "it speaks version {}.{} of the protocol between nodes, this node version {}.{}; upgrade by one \
+         minor version at a time, on all nodes before the next",
+        theirs >> 8, theirs & 0xff, VERSION >> 8, VERSION & 0xff
     )]
     Version {
         /// The other's version.
@@ -238,7 +241,7 @@ pub fn preamble() -> [u8; PREAMBLE_BYTES] {
     bytes
 }
 
-/// Whether these first bytes are of a node of this version.
+/// Whether these first bytes are of a node of this version, or of the minor one before or after it.
 ///
 /// # Errors
 /// If they are not.
@@ -246,7 +249,7 @@ pub fn check_preamble(bytes: [u8; PREAMBLE_BYTES]) -> Result<(), Stranger> {
     let [magic @ .., low, high] = bytes;
     match u16::from_le_bytes([low, high]) {
         _ if magic != MAGIC => Err(Stranger::NoNode),
-        VERSION => Ok(()),
+        theirs if theirs >> 8 == VERSION >> 8 && theirs.abs_diff(VERSION) <= 1 => Ok(()),
         theirs => Err(Stranger::Version { theirs }),
     }
 }

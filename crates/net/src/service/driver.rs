@@ -11,7 +11,7 @@ use skeptron_views::file::FileDisk;
 use skeptron_views::log::Found;
 use skeptron_views::member::{self, End, Membership};
 use skeptron_views::protocol::Answer;
-use skeptron_views::views::{Join, Role, Voters};
+use skeptron_views::views::{Join, Role, Voters, version};
 use skeptron_views::voter::{self, Admin, AdminAccepted, AdminRefused, HaltReason, Identity};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -103,7 +103,7 @@ impl Driver {
             address: voters.address.clone(),
             api: Vec::new(),
             plans: plans_digest(&config.plans),
-            version: u32::from(VERSION),
+            version: version(VERSION >> 8, VERSION & 0xff),
         };
         let mut driver = Driver {
             me: config.node,

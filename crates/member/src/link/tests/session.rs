@@ -4,7 +4,7 @@ use super::chance::{Chance, for_seeds};
 use super::weather::{Delivery, Network, Weather, impatient};
 use super::*;
 use crate::Limits;
-use crate::link::handshake::{Refusal, Stranger, Terms, check_preamble, preamble};
+use crate::link::handshake::{Refusal, Stranger, Terms, VERSION, check_preamble, preamble};
 use crate::link::session::{Broken, Frame, Session, SessionLimits, Taken};
 use crate::view::View;
 use crate::wire::decode;
@@ -279,7 +279,13 @@ fn a_life_that_the_view_does_not_name_is_told_to_wait() {
 fn strangers_are_told_apart_from_other_versions() {
     assert_eq!(check_preamble(preamble()), Ok(()));
     assert_eq!(check_preamble(*b"GET / HTTP"), Err(Stranger::NoNode));
-    let mut newer = preamble();
-    newer[8] = 9;
-    assert_eq!(check_preamble(newer), Err(Stranger::Version { theirs: 9 }));
+    let of = |version: u16| {
+        let mut bytes = preamble();
+        bytes[8..].copy_from_slice(&version.to_le_bytes());
+        check_preamble(bytes)
+    };
+    assert_eq!(of(VERSION + 1), Ok(()), "the next minor version");
+    for theirs in [VERSION + 2, VERSION + 0x100, 2] {
+        assert_eq!(of(theirs), Err(Stranger::Version { theirs }));
+    }
 }
