@@ -23,4 +23,10 @@ pub enum Flaw {
     SendsBeforeSync,
     /// A voter does not look whether its log lacks what others know that it had.
     LostLogUnnoticed,
+    /// A life that is away counts as gone before its lease has ended.
+    AwayIsGone,
+    /// A life that was away and renews its lease is not taken back.
+    NotTakenBack,
+    /// A member is away as soon as another reports that it cannot reach it.
+    SuspectsDecide,
 }

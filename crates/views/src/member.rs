@@ -28,6 +28,9 @@ pub enum Input {
         /// What it said.
         answer: Answer,
     },
+    /// These lives, and no others, cannot be reached at present: their links broke and could not be
+    /// mended at once. Whoever decides views hears of a new one immediately.
+    Suspects(Vec<u64>),
     /// Every right has been given up: leave the cluster.
     Leave,
 }
@@ -96,6 +99,8 @@ pub struct Membership {
     /// When each request was sent, by number.
     sent: BTreeMap<u64, Moment>,
     number: u64,
+    /// Lives that cannot be reached.
+    suspects: Vec<u64>,
     /// L_h, once known.
     hold: Option<Duration>,
     view: Option<View>,
@@ -121,6 +126,7 @@ impl Membership {
             phase: Phase::Entering,
             sent: BTreeMap::new(),
             number: 0,
+            suspects: Vec::new(),
             hold: None,
             view: None,
             next: Moment::default(),
@@ -186,6 +192,7 @@ impl Membership {
                 }
             }
             Input::Answer { from, answer } => self.take(now, from, answer, out),
+            Input::Suspects(suspects) => self.suspect(now, suspects, out),
             Input::Leave => {
                 if self.phase != Phase::Leaving {
                     self.phase = Phase::Leaving;
@@ -206,7 +213,8 @@ impl Membership {
             Phase::Entering => Request::Enter { join: self.join.clone(), number: self.count(now) },
             Phase::Member(_) => {
                 let epoch = self.view.as_ref().map_or(0, |view| view.epoch);
-                Request::Renew { incarnation, number: self.count(now), epoch }
+                let (number, suspects) = (self.count(now), self.suspects.clone());
+                Request::Renew { incarnation, number, epoch, suspects }
             }
             Phase::Leaving => Request::Leave { incarnation },
             Phase::Over => return,
@@ -214,6 +222,20 @@ impl Membership {
         out.push(Effect::Send { to: self.voters[self.guess], request });
         self.unanswered = true;
         self.next = now.after(self.hold.map_or(FIRST_ASKED_EVERY, |hold| hold / 10));
+    }
+
+    /// Renews at once if there is somebody new to report, but not more often than ten times as usual.
+    fn suspect(&mut self, now: Moment, suspects: Vec<u64>, out: &mut Vec<Effect>) {
+        let is_new = suspects.iter().any(|life| !self.suspects.contains(life));
+        self.suspects = suspects;
+        let (Phase::Member(_), true, Some(hold)) = (self.phase, is_new, self.hold) else { return };
+        let last = self.sent.last_key_value().map_or(now, |(_, &sent)| sent);
+        self.next = self.next.min(last.after(hold / 60)).max(now);
+        // Whoever was asked last has had no time to answer.
+        self.unanswered = false;
+        if now >= self.next {
+            self.ask(now, out);
+        }
     }
 
     fn count(&mut self, now: Moment) -> u64 {
@@ -286,13 +308,18 @@ impl Membership {
         }
     }
 
-    /// Views never go back. One that an admitted life is not part of ends it.
+    /// Views never go back. One that an admitted life is not part of ends it, unless it is away.
     fn learn(&mut self, view: View, out: &mut Vec<Effect>) {
         if self.view.as_ref().is_some_and(|known| known.epoch >= view.epoch) {
             return;
         }
-        let me = view.member(self.join.id).and_then(|member| member.incarnation);
-        let includes_me = me == Some(self.join.incarnation);
+        let Join { id, incarnation, .. } = self.join;
+        if view.is_away(id, incarnation) {
+            // The others go on without it, but its lease runs: it keeps its view and what it has there.
+            return;
+        }
+        let me = view.member(id).and_then(|member| member.incarnation);
+        let includes_me = me == Some(incarnation);
         let had_me = self.view.is_some();
         if includes_me {
             self.view = Some(view.clone());
@@ -446,6 +473,40 @@ mod tests {
         assert_eq!(learn(&mut life, with(3)), []);
         assert_eq!(learn(&mut life, view(2, &[])), []);
         assert_eq!(learn(&mut life, view(4, &[])), [Effect::Over(End::Removed)]);
+    }
+
+    #[test]
+    fn a_life_that_is_away_keeps_its_view_and_is_taken_back() {
+        let mut life = member();
+        let me = |incarnation| skeptron_member::view::Member {
+            id: id(4),
+            incarnation: Some(incarnation),
+            address: "a:1".into(),
+        };
+        let with = |epoch| View::new(epoch, vec![me(40)]);
+        let away = |epoch, life| View { away: vec![me(life)], ..View::new(epoch, Vec::new()) };
+        let learn = |life: &mut Membership, view| handle(life, 200, answer(1, Answer::View(view)));
+        learn(&mut life, with(3));
+        assert_eq!(learn(&mut life, away(4, 40)), []);
+        assert_eq!(life.view(), Some(&with(3)));
+        assert_eq!(learn(&mut life, with(5)), [Effect::Installed(with(5))]);
+        assert_eq!(learn(&mut life, away(6, 39)), [Effect::Over(End::Removed)], "another life");
+    }
+
+    #[test]
+    fn a_broken_link_is_reported_at_once_but_not_in_a_storm() {
+        let reported = |effects: &[Effect]| match effects {
+            [Effect::Send { request: Request::Renew { suspects, .. }, .. }] => suspects.clone(),
+            other => panic!("{other:?}"),
+        };
+        let mut life = member();
+        assert_eq!(reported(&handle(&mut life, 200, Input::Suspects(vec![7]))), [7]);
+        assert_eq!(handle(&mut life, 210, Input::Suspects(vec![7, 8])), []);
+        assert_eq!(life.next(), at(250));
+        assert_eq!(reported(&handle(&mut life, 250, Input::Timer)), [7, 8]);
+        assert_eq!(handle(&mut life, 300, Input::Suspects(vec![8])), [], "that can wait");
+        let renewed = handle(&mut life, 550, Input::Timer);
+        assert_eq!((reported(&renewed), sent_to(&renewed)), (vec![8], vec![2]));
     }
 
     #[test]

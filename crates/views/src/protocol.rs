@@ -26,6 +26,8 @@ pub enum Request {
         number: u64,
         /// The newest view that the member knows.
         epoch: u64,
+        /// Lives that it could not reach just now.
+        suspects: Vec<u64>,
     },
     /// I have given up every right; do not wait for my lease. Repeated until answered by `Over`.
     Leave {

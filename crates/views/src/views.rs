@@ -126,6 +126,16 @@ pub enum Command {
         /// Which life.
         incarnation: u64,
     },
+    /// It is not heard, but its lease may still run: the others go on without it.
+    Away {
+        /// Which life.
+        incarnation: u64,
+    },
+    /// It was away and is heard again.
+    Back {
+        /// Which life.
+        incarnation: u64,
+    },
     /// Its lease has certainly run out.
     Gone {
         /// Which life.
@@ -146,6 +156,10 @@ pub enum Outcome {
     Refused(Join, JoinRefused),
     /// It left by itself.
     Left(Member),
+    /// It is away.
+    Away(Member),
+    /// It was away and is a member again.
+    Back(Member),
     /// Its lease ran out, or an administrator removed it.
     Gone(Member),
     /// Leases have this length from now on.
@@ -162,6 +176,8 @@ impl fmt::Display for Outcome {
             Outcome::Joined(member) => write!(f, "{} joined at {}", member.id, member.address),
             Outcome::Refused(join, why) => write!(f, "{} was refused: {why}", join.id),
             Outcome::Left(member) => write!(f, "{} left", member.id),
+            Outcome::Away(member) => write!(f, "{} is not heard and counts as away", member.id),
+            Outcome::Back(member) => write!(f, "{} is back", member.id),
             Outcome::Gone(member) => write!(f, "{} is gone: its lease ended", member.id),
             Outcome::Settings(settings) => write!(f, "leases take {:?}", settings.lease),
             Outcome::Renumbered => f.write_str("a new epoch was asked for"),
@@ -321,6 +337,14 @@ impl Views {
         self.view.members.iter().find(|member| member.incarnation == Some(incarnation))
     }
 
+    /// The member that lives this life, if it belongs to the view or is away.
+    #[must_use]
+    pub fn life(&self, incarnation: u64) -> Option<&Member> {
+        let away = self.view.away.iter();
+        self.member(incarnation)
+            .or_else(|| away.into_iter().find(|it| it.incarnation == Some(incarnation)))
+    }
+
     /// What a life that is a member speaks.
     #[must_use]
     pub fn version(&self, incarnation: u64) -> Option<u32> {
@@ -340,6 +364,8 @@ impl Views {
             commands.iter().map(|command| self.apply_one(command)).collect();
         let changes = |outcome: &Outcome| match outcome {
             Outcome::Joined(_) | Outcome::Left(_) | Outcome::Gone(_) | Outcome::Renumbered => true,
+            // Also that it is gone makes a new epoch: whoever was away may have entered in its own.
+            Outcome::Away(_) | Outcome::Back(_) => true,
             Outcome::Refused(..) | Outcome::Settings(_) | Outcome::Nothing => false,
         };
         if outcomes.iter().any(changes) {
@@ -354,6 +380,12 @@ impl Views {
             Command::Leave { incarnation } => {
                 self.remove(*incarnation).map_or(Outcome::Nothing, Outcome::Left)
             }
+            Command::Away { incarnation } => {
+                self.send_away(*incarnation).map_or(Outcome::Nothing, Outcome::Away)
+            }
+            Command::Back { incarnation } => {
+                self.take_back(*incarnation).map_or(Outcome::Nothing, Outcome::Back)
+            }
             Command::Gone { incarnation } => {
                 self.remove(*incarnation).map_or(Outcome::Nothing, Outcome::Gone)
             }
@@ -367,7 +399,7 @@ impl Views {
     }
 
     fn join(&mut self, join: &Join) -> Outcome {
-        if self.member(join.incarnation).is_some_and(|member| member.id == join.id) {
+        if self.life(join.incarnation).is_some_and(|member| member.id == join.id) {
             return Outcome::Nothing;
         }
         if let Err(refused) = self.admits(join) {
@@ -378,8 +410,7 @@ impl Views {
             incarnation: Some(join.incarnation),
             address: join.address.clone(),
         };
-        let place = self.view.members.partition_point(|other| other.id < join.id);
-        self.view.members.insert(place, member.clone());
+        put(&mut self.view.members, member.clone());
         self.plans = Some(join.plans);
         self.api.insert(join.incarnation, join.api.clone());
         self.addresses.insert(join.id, join.address.clone());
@@ -393,7 +424,7 @@ impl Views {
     /// Why not.
     pub fn admits(&self, join: &Join) -> Result<(), JoinRefused> {
         let Join { id, incarnation, plans, version: offered, .. } = *join;
-        if self.is_retired(incarnation) || self.member(incarnation).is_some_and(|m| m.id != id) {
+        if self.is_retired(incarnation) || self.life(incarnation).is_some_and(|m| m.id != id) {
             return Err(JoinRefused::Retired { incarnation });
         }
         if let Some(cluster) = self.plans
@@ -401,12 +432,13 @@ impl Views {
         {
             return Err(JoinRefused::Plans { cluster, offered: plans });
         }
-        let others = self.view.members.iter().filter(|member| member.id != id);
+        let lives = self.view.members.iter().chain(&self.view.away);
+        let others = lives.filter(|member| member.id != id);
         let mut spoken = others.filter_map(|member| self.version(member.incarnation?));
         if let Some(member) = spoken.find(|&member| !speak(member, offered)) {
             return Err(JoinRefused::Version { member, offered });
         }
-        match self.view.member(id).and_then(|member| member.incarnation) {
+        match self.view.life(id).and_then(|member| member.incarnation) {
             Some(present) if present != incarnation => {
                 Err(JoinRefused::Present { id, incarnation: present })
             }
@@ -414,10 +446,25 @@ impl Views {
         }
     }
 
+    /// Somebody must be left who can go on.
+    fn send_away(&mut self, incarnation: u64) -> Option<Member> {
+        if self.view.members.len() < 2 {
+            return None;
+        }
+        let member = take(&mut self.view.members, incarnation)?;
+        put(&mut self.view.away, member.clone());
+        Some(member)
+    }
+
+    fn take_back(&mut self, incarnation: u64) -> Option<Member> {
+        let member = take(&mut self.view.away, incarnation)?;
+        put(&mut self.view.members, member.clone());
+        Some(member)
+    }
+
     fn remove(&mut self, incarnation: u64) -> Option<Member> {
-        let is_it = |member: &Member| member.incarnation == Some(incarnation);
-        let place = self.view.members.iter().position(is_it)?;
-        let member = self.view.members.remove(place);
+        let member = take(&mut self.view.members, incarnation)
+            .or_else(|| take(&mut self.view.away, incarnation))?;
         self.api.remove(&incarnation);
         self.versions.remove(&incarnation);
         self.retired.push_back(incarnation);
@@ -425,7 +472,7 @@ impl Views {
             self.retired.pop_front();
         }
         self.forget_addresses();
-        if self.view.members.is_empty() {
+        if self.view.members.is_empty() && self.view.away.is_empty() {
             self.plans = None;
         }
         Some(member)
@@ -447,126 +494,20 @@ impl Views {
     fn forget_addresses(&mut self) {
         let (seats, view) = (&self.seats, &self.view);
         self.addresses
-            .retain(|&id, _| view.rank(id).is_some() || seats.iter().any(|seat| seat.id == id));
+            .retain(|&id, _| view.life(id).is_some() || seats.iter().any(|seat| seat.id == id));
     }
+}
+
+/// Takes a life out of a list by ascending id.
+fn take(lives: &mut Vec<Member>, incarnation: u64) -> Option<Member> {
+    let place = lives.iter().position(|member| member.incarnation == Some(incarnation))?;
+    Some(lives.remove(place))
+}
+
+fn put(lives: &mut Vec<Member>, life: Member) {
+    let place = lives.partition_point(|other| other.id < life.id);
+    lives.insert(place, life);
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn id(number: u32) -> MemberId {
-        MemberId::new(number).unwrap()
-    }
-
-    fn join(number: u32, incarnation: u64) -> Join {
-        let (address, api) = (format!("10.0.0.{number}:1"), Vec::new());
-        Join { id: id(number), incarnation, address, api, plans: 7, version: 1 }
-    }
-
-    fn views() -> Views {
-        Views::new(1, LeaseSettings::default(), &[id(1)])
-    }
-
-    #[test]
-    fn one_entry_makes_one_epoch() {
-        let mut views = views();
-        views.apply(&[Command::Join(join(2, 20)), Command::Join(join(1, 10))]);
-        assert_eq!(views.view().epoch, 1);
-        assert_eq!(views.view().ids().collect::<Vec<_>>(), [id(1), id(2)]);
-        views.apply(&[Command::Gone { incarnation: 20 }, Command::Join(join(2, 21))]);
-        assert_eq!((views.view().epoch, views.member(21).is_some()), (2, true));
-        views.apply(&[Command::Renumber]);
-        assert_eq!(views.view().epoch, 3);
-    }
-
-    #[test]
-    fn commands_that_change_nothing_keep_the_epoch() {
-        let mut views = views();
-        views.apply(&[Command::Join(join(1, 10))]);
-        let before = views.clone();
-        let again = [Command::Join(join(1, 10)), Command::Gone { incarnation: 99 }];
-        assert_eq!(views.apply(&again), [Outcome::Nothing, Outcome::Nothing]);
-        assert_eq!(views, before);
-    }
-
-    #[test]
-    fn joins_are_refused_with_their_reason() {
-        let mut views = views();
-        views.apply(&[Command::Join(join(1, 10)), Command::Join(join(2, 20))]);
-        views.apply(&[Command::Leave { incarnation: 20 }]);
-        let before = views.clone();
-        let other_plans = Join { plans: 8, ..join(3, 30) };
-        let refused = |join: Join, why| Outcome::Refused(join, why);
-        let cases = [
-            (join(2, 20), JoinRefused::Retired { incarnation: 20 }),
-            (join(3, 10), JoinRefused::Retired { incarnation: 10 }),
-            (other_plans, JoinRefused::Plans { cluster: 7, offered: 8 }),
-            (join(1, 11), JoinRefused::Present { id: id(1), incarnation: 10 }),
-        ];
-        for (join, why) in cases {
-            assert_eq!(views.apply(&[Command::Join(join.clone())]), [refused(join, why)]);
-        }
-        assert_eq!(views, before);
-    }
-
-    #[test]
-    fn minor_versions_are_upgraded_one_member_after_another() {
-        let of = |number: u32, minor| Join {
-            version: version(3, minor),
-            ..join(number, u64::from(number))
-        };
-        let mut views = views();
-        views.apply(&[Command::Join(of(1, 4)), Command::Join(of(2, 5))]);
-        assert_eq!((views.view().members.len(), views.version(2)), (2, Some(version(3, 5))));
-        let refused = |join: &Join| match views.admits(join) {
-            Err(JoinRefused::Version { member, offered }) => Some((member, offered)),
-            _ => None,
-        };
-        assert_eq!(
-            refused(&of(3, 6)),
-            Some((version(3, 4), version(3, 6))),
-            "P1 is too old for it"
-        );
-        assert_eq!(refused(&of(3, 3)), Some((version(3, 5), version(3, 3))));
-        let major = Join { version: version(4, 0), ..join(3, 3) };
-        assert!(refused(&major).is_some(), "another major version");
-        let wraps = Join { version: version(4, 0) - 1, ..join(3, 3) };
-        assert!(refused(&wraps).is_some() && !speak(version(4, 0) - 1, version(4, 0)));
-        views.apply(&[Command::Leave { incarnation: 1 }, Command::Join(of(3, 6))]);
-        assert_eq!(views.view().ids().collect::<Vec<_>>(), [id(2), id(3)], "all were upgraded");
-        let text =
-            JoinRefused::Version { member: version(3, 4), offered: version(3, 6) }.to_string();
-        assert!(text.contains("version 3.6") && text.contains("3.4"), "{text}");
-    }
-
-    #[test]
-    fn plans_may_change_when_nobody_is_left() {
-        let mut views = views();
-        views.apply(&[Command::Join(join(1, 10))]);
-        views.apply(&[Command::Leave { incarnation: 10 }]);
-        let other_plans = Join { plans: 8, ..join(1, 11) };
-        assert!(matches!(views.apply(&[Command::Join(other_plans)])[..], [Outcome::Joined(_)]));
-        assert_eq!(views.view().epoch, 3);
-    }
-
-    #[test]
-    fn the_former_lease_counts_until_the_next_change() {
-        let mut views = views();
-        let short = LeaseSettings { lease: Duration::from_secs(1), ..LeaseSettings::default() };
-        views.apply(&[Command::Settings(short)]);
-        assert_eq!(views.longest_lease(), Duration::from_secs(3));
-        assert_eq!(views.view().epoch, 0);
-    }
-
-    #[test]
-    fn retired_incarnations_are_bounded() {
-        let mut views = views();
-        for incarnation in 1..=RETIRED as u64 + 10 {
-            views.apply(&[Command::Join(join(1, incarnation))]);
-            views.apply(&[Command::Gone { incarnation }]);
-        }
-        assert_eq!(views.retired.len(), RETIRED);
-        assert!(!views.is_retired(10) && views.is_retired(11));
-    }
-}
+mod tests;

@@ -39,6 +39,8 @@ fn is_sound(name: &str, scenario: Scenario, usual: u64) {
         epochs: 0,
         terms: 0,
         replaced: 0,
+        aways: 0,
+        backs: 0,
     };
     for seed in seeds.clone() {
         let report = World::run(seed, scenario);
@@ -53,17 +55,22 @@ fn is_sound(name: &str, scenario: Scenario, usual: u64) {
         sum.epochs += report.epochs;
         sum.terms += report.terms;
         sum.replaced += report.replaced;
+        sum.aways += report.aways;
+        sum.backs += report.backs;
     }
     let count = seeds.end - seeds.start;
     println!(
-        "{name}: seeds {seeds:?} in {:.1} s; per seed {} events, {} removed, {} epochs, {} terms; {} voters replaced",
+        "{name}: seeds {seeds:?} in {:.1} s; per seed {} events, {} removed, {} epochs, {} terms; {} voters replaced, {} away, {} back",
         took().as_secs_f64(),
         sum.events / count,
         sum.removed as u64 / count,
         sum.epochs / count,
         sum.terms / count,
         sum.replaced,
+        sum.aways,
+        sum.backs,
     );
+    assert!(sum.backs > 0 && sum.aways > sum.backs, "{name}: nobody was away, or all came back");
 }
 
 fn is_caught(flaw: Flaw, scenario: Scenario, limit: u64) {
@@ -136,6 +143,8 @@ fn each_rule_is_needed() {
     is_caught(Flaw::JoiningIsNotRenewing, THREE, 200);
     is_caught(Flaw::ComesBack, THREE, 200);
     is_caught(Flaw::SendsBeforeSync, THREE, 1000);
+    is_caught(Flaw::AwayIsGone, THREE, 200);
+    is_caught(Flaw::NotTakenBack, THREE, 200);
 }
 
 #[test]
@@ -160,6 +169,8 @@ fn how_often_each_flaw_shows() {
         (Flaw::JoiningIsNotRenewing, THREE),
         (Flaw::ComesBack, THREE),
         (Flaw::SendsBeforeSync, THREE),
+        (Flaw::AwayIsGone, THREE),
+        (Flaw::NotTakenBack, THREE),
     ];
     let seeds = seeds(1000);
     for (flaw, scenario) in flaws {

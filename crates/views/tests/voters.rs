@@ -91,7 +91,10 @@ impl Cluster {
             for (member, incarnation) in self.lives.clone() {
                 self.number += 1;
                 let number = self.number;
-                self.ask(member, Request::Renew { incarnation, number, epoch: 0 });
+                self.ask(
+                    member,
+                    Request::Renew { incarnation, number, epoch: 0, suspects: Vec::new() },
+                );
             }
             while let Some((from, to, packet)) = self.mail.pop_front() {
                 let mut out = Vec::new();
@@ -303,7 +306,7 @@ fn packets_of_another_cluster_are_dropped() {
 }
 
 #[test]
-fn members_that_fall_silent_together_leave_in_one_view_and_joins_wait_for_that() {
+fn members_that_fall_silent_are_away_one_by_one_and_gone_in_one_view() {
     let mut cluster = Cluster::of(3);
     for number in 4..8 {
         cluster.enter(id(number), u64::from(number));
@@ -313,16 +316,40 @@ fn members_that_fall_silent_together_leave_in_one_view_and_joins_wait_for_that()
     cluster.run(80);
     let (epoch, members) = cluster.members();
     assert_eq!(members, [4, 5, 6, 7].map(id));
-    // Two die 200 ms apart; another wants to enter while they may still be alive (V11).
+    // Two die 200 ms apart: each is away after a third of a lease.
     cluster.lives.remove(&id(4));
     cluster.run(4);
     cluster.lives.remove(&id(5));
-    cluster.run(32);
+    cluster.run(14);
+    assert_eq!(cluster.members(), (epoch, members));
+    cluster.run(6);
+    assert_eq!(cluster.members(), (epoch + 2, [6, 7].map(id).to_vec()));
+    // Another life of one of them waits until its lease is certainly over, a stranger does not.
     cluster.enter(id(8), 8);
+    cluster.enter(id(4), 14);
     cluster.run(10);
-    assert_eq!(cluster.members(), (epoch, members), "no planned view while somebody is silent");
+    assert_eq!(cluster.members(), (epoch + 3, [6, 7, 8].map(id).to_vec()));
+    cluster.lives.insert(id(8), 8);
     cluster.run(40);
-    assert_eq!(cluster.members(), (epoch + 1, [6, 7, 8].map(id).to_vec()), "one view for all");
+    let view = cluster.voters[&cluster.leader()].views().view().clone();
+    assert_eq!(cluster.members(), (epoch + 4, [4, 6, 7, 8].map(id).to_vec()), "one view for all");
+    assert!(view.away.is_empty() && view.members[0].incarnation == Some(14));
+}
+
+/// A leader that was stopped has not listened: it must not blame the others for its own silence.
+#[test]
+fn a_leader_that_was_stopped_sends_nobody_away() {
+    let mut cluster = Cluster::of(3);
+    for number in 4..7 {
+        cluster.enter(id(number), u64::from(number));
+        cluster.run(1);
+        cluster.lives.insert(id(number), u64::from(number));
+    }
+    cluster.run(80);
+    let before = cluster.members();
+    cluster.now = cluster.now.after(Duration::from_secs(2));
+    cluster.run(1);
+    assert_eq!(cluster.members(), before);
 }
 
 #[test]

@@ -116,7 +116,7 @@ impl Voter {
             }
             Admin::RemoveVoter { id } => self.remove_voter(id),
             Admin::RemoveMember { id } => {
-                let member = self.views.view().member(id);
+                let member = self.views.view().life(id);
                 let incarnation = member.and_then(|member| member.incarnation);
                 let incarnation = incarnation.ok_or(AdminRefused::NotMember(id))?;
                 self.order(Command::Gone { incarnation })

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use skeptron_member::MemberId;
 use skeptron_member::clock::Moment;
 
+use super::away::Presence;
 use super::{Effect, Voter};
 use crate::flaw::Flaw;
 use crate::protocol::{Answer, Request};
@@ -22,6 +23,8 @@ pub(super) struct Leading {
     granted: BTreeMap<u64, Granted>,
     /// Lives whose removal is proposed: they are not renewed any more.
     doomed: BTreeSet<u64>,
+    /// Who can be heard.
+    pub(super) presence: Presence,
     /// Renewals that no read has begun for.
     waiting: Vec<Renewal>,
     /// The read under way, with the renewals that it is for.
@@ -83,6 +86,7 @@ impl Leading {
             since: now,
             granted: BTreeMap::new(),
             doomed: BTreeSet::new(),
+            presence: Presence::default(),
             waiting: Vec::new(),
             reading: None,
             reads: 0,
@@ -94,6 +98,10 @@ impl Leading {
             proposed: 0,
             reseated: 0,
         }
+    }
+
+    pub(super) fn is_doomed(&self, incarnation: u64) -> bool {
+        self.doomed.contains(&incarnation)
     }
 
     fn grant(&mut self, incarnation: u64, received: Moment, settings: LeaseSettings) {
@@ -130,7 +138,8 @@ impl Voter {
                 if join.id != from {
                     return;
                 }
-                if self.views.member(incarnation).is_some_and(|member| member.id == from) {
+                if self.views.life(incarnation).is_some_and(|member| member.id == from) {
+                    leading.presence.heard(incarnation);
                     let received = now;
                     leading.waiting.push(Renewal { from, incarnation, number, epoch: 0, received });
                     return;
@@ -148,10 +157,14 @@ impl Voter {
                     }
                 }
             }
-            Request::Renew { incarnation, number, epoch } => {
+            Request::Renew { incarnation, number, epoch, suspects } => {
                 if self.views.is_retired(incarnation) {
                     out.push(over(incarnation));
                 } else {
+                    if self.views.life(incarnation).is_some_and(|member| member.id == from) {
+                        leading.presence.heard(incarnation);
+                        leading.presence.reports(incarnation, suspects);
+                    }
                     let received = now;
                     leading.waiting.push(Renewal { from, incarnation, number, epoch, received });
                 }
@@ -159,7 +172,7 @@ impl Voter {
             Request::Leave { incarnation } => {
                 if self.views.is_retired(incarnation) {
                     out.push(over(incarnation));
-                } else if self.views.member(incarnation).is_none_or(|member| member.id == from) {
+                } else if self.views.life(incarnation).is_none_or(|member| member.id == from) {
                     leading.leaving.insert(incarnation, from);
                 }
             }
@@ -219,7 +232,7 @@ impl Voter {
                 continue;
             }
             let Renewal { from: to, incarnation, number, epoch: known, received } = renewal;
-            let Some(member) = self.views.member(incarnation) else {
+            let Some(member) = self.views.life(incarnation) else {
                 out.push(Effect::Answer { to, answer: Answer::Over { incarnation } });
                 continue;
             };
@@ -228,6 +241,9 @@ impl Voter {
                 continue;
             }
             leading.grant(incarnation, received, settings);
+            if self.views.member(incarnation).is_none() {
+                leading.presence.returns(incarnation);
+            }
             let epoch = self.views.view().epoch;
             if known < epoch {
                 let answer = Answer::View(self.views.view().clone());
@@ -252,6 +268,10 @@ impl Voter {
         let mut commands: Vec<Command> =
             gone.iter().map(|&incarnation| Command::Gone { incarnation }).collect();
         commands.extend(self.leaves(out));
+        let leaving: Vec<u64> = commands.iter().filter_map(removed).collect();
+        let stays =
+            |command: &Command| !changed(command).is_some_and(|life| leaving.contains(&life));
+        commands.extend(self.absences().into_iter().filter(stays));
         let Some(leading) = &self.leading else { return };
         commands.extend(leading.ordered.iter().filter(|order| !is_planned(order)).cloned());
         let leaving: Vec<u64> = commands.iter().filter_map(removed).collect();
@@ -276,7 +296,8 @@ impl Voter {
     /// Members whose leases have certainly run out (L5), those that end within a sixth of a lease
     /// together: a dead member of a new view would hold its locks back for a lease (V11).
     fn gone(&self, leading: &Leading, now: Moment) -> Vec<u64> {
-        let ends = self.views.view().members.iter().filter_map(|member| member.incarnation);
+        let view = self.views.view();
+        let ends = view.members.iter().chain(&view.away).filter_map(|member| member.incarnation);
         let ends: Vec<(u64, Moment)> = ends
             .filter(|incarnation| {
                 !leading.doomed.contains(incarnation) || self.has_flaw(Flaw::NotDoomed)
@@ -301,6 +322,9 @@ impl Voter {
         if self.has_flaw(Flaw::NewLeaderDoesNotWait) {
             return granted;
         }
+        if self.has_flaw(Flaw::AwayIsGone) && self.views.member(incarnation).is_none() {
+            return Moment::default();
+        }
         granted.max(leading.since.after(self.views.longest_lease()))
     }
 
@@ -309,7 +333,7 @@ impl Voter {
         let mut commands = Vec::new();
         for (incarnation, to) in std::mem::take(&mut leading.leaving) {
             leading.joining.remove(&incarnation);
-            if self.views.member(incarnation).is_some() {
+            if self.views.life(incarnation).is_some() {
                 commands.push(Command::Leave { incarnation });
             } else {
                 out.push(Effect::Answer { to, answer: Answer::Over { incarnation } });
@@ -330,10 +354,11 @@ impl Voter {
         if members().filter_map(|member| member.incarnation).filter(stays).any(is_silent) {
             return Vec::new();
         }
-        // A name whose former life is a member waits until that is gone (L6).
+        // A name whose former life is a member or away waits until that is gone (L6).
         let is_free = |id: MemberId| {
-            members()
-                .find(|member| member.id == id)
+            self.views
+                .view()
+                .life(id)
                 .and_then(|member| member.incarnation)
                 .is_none_or(|former| leaving.contains(&former))
         };
@@ -376,8 +401,14 @@ impl Voter {
                     let Some(incarnation) = member.incarnation else { continue };
                     leading.granted.remove(&incarnation);
                     leading.doomed.remove(&incarnation);
+                    leading.presence.forget(incarnation);
                     let answer = Answer::Over { incarnation };
                     out.push(Effect::Answer { to: member.id, answer });
+                }
+                Outcome::Back(member) => {
+                    if let Some(incarnation) = member.incarnation {
+                        leading.presence.came_back(incarnation);
+                    }
                 }
                 // It waits for the former life, as if it had come later.
                 Outcome::Refused(_, JoinRefused::Present { .. }) => {}
@@ -388,7 +419,7 @@ impl Voter {
                     out.push(Effect::Answer { to: join.id, answer });
                 }
                 Outcome::Settings(_) => leading.settings_since = now,
-                Outcome::Renumbered | Outcome::Nothing => {}
+                Outcome::Away(_) | Outcome::Renumbered | Outcome::Nothing => {}
             }
         }
         let view = self.views.view();
@@ -434,6 +465,14 @@ fn removed(command: &Command) -> Option<u64> {
     match command {
         Command::Leave { incarnation } | Command::Gone { incarnation } => Some(*incarnation),
         Command::Join(_) | Command::Settings(_) | Command::Renumber => None,
+        Command::Away { .. } | Command::Back { .. } => None,
+    }
+}
+
+fn changed(command: &Command) -> Option<u64> {
+    match command {
+        Command::Away { incarnation } | Command::Back { incarnation } => Some(*incarnation),
+        _ => None,
     }
 }
 

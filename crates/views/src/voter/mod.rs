@@ -1,6 +1,7 @@
 //! A voter of the view service: consensus, the views, and the leases that it grants while it leads.
 
 mod admin;
+mod away;
 mod consensus;
 mod lease;
 
@@ -342,6 +343,7 @@ impl Voter {
             self.node.tick();
         }
         self.give_up_lost_snapshots();
+        self.count_silence();
         self.apply_slowly(now, out);
         self.read_again(now);
         self.settle(now, out);

@@ -4,7 +4,7 @@ use super::*;
 
 impl World {
     /// What was not synced is lost, or half written.
-    pub(super) fn crash(&mut self, place: usize) {
+    pub fn crash(&mut self, place: usize) {
         let operations = self.below(5) as u32;
         let node = &mut self.nodes[place];
         node.up = false;
@@ -20,6 +20,19 @@ impl World {
             let draw = |n: u64| ((u128::from(chance.next_u64()) * u128::from(n)) >> 64) as u64;
             node.disk.crash(draw);
         }
+    }
+
+    /// Members of its view whose links to a node are broken; a member that is paused keeps its links.
+    pub(super) fn suspects(&self, place: usize) -> Vec<u64> {
+        let nodes = self.scenario.nodes;
+        let view = self.nodes[place].member.as_ref().and_then(Membership::view);
+        let is_broken = |other: usize| {
+            let (there, back) = (place * nodes + other, other * nodes + place);
+            !self.nodes[other].up || self.cut[there] + self.cut[back] > 0
+        };
+        let members = view.into_iter().flat_map(|view| &view.members);
+        let broken = members.filter(|member| is_broken(member.id.place()));
+        broken.filter_map(|member| member.incarnation).collect()
     }
 
     pub(super) fn fault(&mut self) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use skeptron_member::view::View;
+use skeptron_member::view::{Member, View};
 use skeptron_views::views::Outcome;
 
 use super::MS;
@@ -12,6 +12,9 @@ pub struct Judge {
     pub violation: Option<String>,
     /// When each removed life was removed, by true time.
     pub removed: BTreeMap<u64, u64>,
+    /// How many times a life was away, and how many times one came back.
+    pub aways: u64,
+    pub backs: u64,
     views: BTreeMap<u64, View>,
     installed: BTreeMap<u64, u64>,
     /// Lives whose lease ended by their own clock.
@@ -66,6 +69,16 @@ impl Judge {
     }
 
     fn same_view(&mut self, view: &View) {
+        if let Some((_, former)) = self.views.range(..view.epoch).next_back()
+            && former.epoch + 1 == view.epoch
+            && !self.views.contains_key(&view.epoch)
+        {
+            let came = |to: &[Member], from: &[Member]| {
+                to.iter().filter(|&life| from.contains(life)).count() as u64
+            };
+            self.aways += came(&view.away, &former.members);
+            self.backs += came(&view.members, &former.away);
+        }
         let known = self.views.entry(view.epoch).or_insert_with(|| view.clone());
         if known != view {
             let text = format!("two views of epoch {}: {known:?} and {view:?}", view.epoch);

@@ -154,6 +154,8 @@ pub struct Report {
     pub epochs: u64,
     pub terms: u64,
     pub replaced: u64,
+    pub aways: u64,
+    pub backs: u64,
 }
 
 pub fn id(place: usize) -> MemberId {
@@ -246,6 +248,8 @@ impl World {
             epochs: world.judge.newest_epoch(),
             terms: world.largest_term,
             replaced: world.replaced,
+            aways: world.judge.aways,
+            backs: world.judge.backs,
         }
     }
 
@@ -431,6 +435,8 @@ impl World {
         }
         let next = self.now + TICK.as_nanos() as u64;
         self.at(next, Event::Tick { node: place, life });
+        let suspects = self.suspects(place);
+        self.tell_member(place, member::Input::Suspects(suspects));
         self.tell_member(place, member::Input::Timer);
         let now = self.local(place);
         let mut out = Vec::new();
@@ -576,7 +582,9 @@ impl World {
                 self.judge.fail(format!("{} does not know the newest view", id(place)));
             }
         }
-        if newest.is_none_or(|view| view.members.len() != self.scenario.nodes) {
+        if newest
+            .is_none_or(|view| view.members.len() != self.scenario.nodes || !view.away.is_empty())
+        {
             self.judge.fail("not everybody is a member after all was mended".into());
         }
     }
