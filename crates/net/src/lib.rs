@@ -27,9 +27,9 @@ pub use config::{
     Config, ConfigError, LeaseSettings, Limits, Membership, Pace, Security, VoterConfig,
     is_loopback,
 };
-pub use error::ReleaseError;
+pub use error::{NotEntered, ReleaseError, StartError};
 pub use link::LinksError;
-pub use node::{Node, NotEntered, StartError};
+pub use node::Node;
 pub use shell::Guard;
 pub use skeptron_member::plan::{Plan, PlanError, Plans};
 pub use skeptron_member::{Fence, LockError, MemberId, report};

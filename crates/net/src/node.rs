@@ -1,27 +1,30 @@
 //! A node: links, view service and member core in one program.
 
+mod life;
+
+use std::collections::BTreeSet;
 use std::net::TcpListener;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use skeptron_member::clock::Moment;
 use skeptron_member::report::{LockStatus, MessageCount, Status, milliseconds};
-use skeptron_member::{Halt, LockError, MemberCore, MemberId, Settings};
-use thiserror::Error;
-use tokio::sync::{Notify, watch};
+use skeptron_member::{Halt, LockError, MemberCore, MemberId};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::config::{Config, ConfigError, Membership};
+use crate::config::{Config, Membership};
 use crate::env;
+use crate::error::{NotEntered, StartError};
+use crate::link::block::Blocked;
 use crate::link::listen::Listener;
-use crate::link::{Links, LinksError, draw_incarnation};
+use crate::link::{Links, draw_incarnation};
 use crate::observe::Observer;
-use crate::service::{ServiceError, Voters};
+use crate::service::Voters;
 use crate::shell::{Asked, Guard, Shell};
-use crate::view::{Admission, Fixed, NotAdmitted, View, ViewService};
+use crate::view::{Fixed, NotAdmitted, View, ViewService};
 
 /// A member of the cluster. Clones are the same node; it ends with [`Node::shutdown`], or when the
 /// last clone and the last guard are dropped.
@@ -71,31 +74,6 @@ struct Life {
     links: Arc<Links>,
 }
 
-/// Why a node does not start.
-#[derive(Debug, Error)]
-pub enum StartError {
-    /// The configuration is wrong.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The links cannot be set up.
-    #[error(transparent)]
-    Links(#[from] LinksError),
-    /// The view service cannot start.
-    #[error(transparent)]
-    Service(#[from] ServiceError),
-    /// The member cannot begin in its first view.
-    #[error(transparent)]
-    Core(#[from] Halt),
-    /// It cannot listen.
-    #[error("cannot listen at {address}: {source}; is another node running there?")]
-    Listen {
-        /// Where.
-        address: String,
-        /// Why not.
-        source: std::io::Error,
-    },
-}
-
 impl Node {
     /// How long a leaving node waits for its tokens to be fetched.
     const FETCHED: Duration = Duration::from_secs(2);
@@ -125,15 +103,29 @@ impl Node {
     /// # Errors
     /// If the configuration is wrong, or its folder is not its own.
     pub async fn start_at(config: Config, listener: TcpListener) -> Result<Self, StartError> {
+        Node::start_blocking(config, listener, BTreeSet::new()).await
+    }
+
+    /// The same, with these peers blocked from the beginning.
+    pub(crate) async fn start_blocking(
+        config: Config,
+        listener: TcpListener,
+        peers: BTreeSet<MemberId>,
+    ) -> Result<Self, StartError> {
         config.check()?;
+        let blocked = Blocked::default();
+        blocked.set(peers);
         let observer = Arc::new(Observer::new(config.node));
         match config.membership.clone() {
             Membership::Fixed(members) => {
                 let fixed = Arc::new(Fixed::new(members, draw_incarnation()));
+                let listener = Listener::new(&config, listener, blocked, Arc::clone(&observer))?;
                 Node::assemble(config, listener, observer, fixed, None)
             }
             Membership::Voters(voters) => {
-                let voters = Voters::start(&config, &voters, Arc::clone(&observer)).await?;
+                let (watching, block) = (Arc::clone(&observer), blocked.clone());
+                let voters = Voters::start(&config, &voters, block, watching).await?;
+                let listener = Listener::new(&config, listener, blocked, Arc::clone(&observer))?;
                 let service = Arc::clone(&voters) as Arc<dyn ViewService>;
                 Node::assemble(config, listener, observer, service, Some(voters))
             }
@@ -142,12 +134,12 @@ impl Node {
 
     fn assemble(
         config: Config,
-        listener: TcpListener,
+        listener: Listener,
         observer: Arc<Observer>,
         service: Arc<dyn ViewService>,
         voters: Option<Arc<Voters>>,
     ) -> Result<Self, StartError> {
-        let listener = Arc::new(Listener::new(&config, listener, Arc::clone(&observer))?);
+        let listener = Arc::new(listener);
         if let Some(voters) = &voters {
             listener.connect(&voters.switchboard());
         }
@@ -172,7 +164,7 @@ impl Node {
             }
             None => None,
         };
-        let living = tokio::spawn(live(Arc::downgrade(&parts), first, entering));
+        let living = tokio::spawn(life::live(Arc::downgrade(&parts), first, entering));
         parts.living.get_or_init(|| living.abort_handle());
         Ok(Node { parts })
     }
@@ -181,6 +173,12 @@ impl Node {
     #[must_use]
     pub fn id(&self) -> MemberId {
         self.parts.config.node
+    }
+
+    /// Where other nodes find it.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        self.parts.config.address()
     }
 
     /// Waits for the lock, also while the node has yet to enter the cluster or enters it anew. The
@@ -438,6 +436,13 @@ impl Node {
         }
     }
 
+    /// Neither speaks to these peers nor hears them from now on, and to all others as usual: for
+    /// trying out what a partition does.
+    pub fn block(&self, peers: BTreeSet<MemberId>) {
+        self.parts.listener.blocked().set(peers.clone());
+        peers.into_iter().for_each(|peer| self.cut(peer));
+    }
+
     /// Takes no more requests, and tells whoever waits.
     pub fn leave(&self) {
         if let Some(life) = &*self.parts.present.load() {
@@ -486,6 +491,16 @@ impl Node {
             life.links.stop();
         }
         self.parts.listener.stop();
+        if let Some(voters) = &self.parts.voters {
+            voters.stop();
+        }
+    }
+
+    /// Waits until a node that was ended writes no more: another life may use its folder.
+    pub(crate) async fn ended(&self) {
+        if let Some(voters) = &self.parts.voters {
+            voters.ended().await;
+        }
     }
 
     /// Ends at once, as if its process had been killed: nobody is told, and what it holds is lost when
@@ -504,50 +519,6 @@ impl Node {
     }
 }
 
-/// A node that has never been a member.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{member} grants no locks: {why}")]
-pub struct NotEntered {
-    member: MemberId,
-    why: String,
-}
-
-impl Parts {
-    /// Begins a life.
-    fn begin(&self, admission: Admission) -> Result<Arc<Notify>, Halt> {
-        let Parts { config, observer, listener, service, .. } = self;
-        let Admission { incarnation, views, lease } = admission;
-        let view = views.borrow().clone();
-        let settings = Settings {
-            plans: config.plans.clone(),
-            handovers: config.handovers,
-            pace: config.pace,
-            limits: config.limits,
-            flaw: None,
-        };
-        let core = MemberCore::new(config.node, settings, Arc::clone(&view))?;
-        let links = Links::new(config, incarnation, view, listener, Arc::clone(observer));
-        let ended = Arc::new(Notify::new());
-        let shell = Shell::new(
-            core,
-            (Arc::clone(service), Arc::clone(&ended)),
-            Arc::clone(&links) as _,
-            Arc::clone(observer),
-        );
-        links.start(shell.inbox());
-        listener.serve(&links);
-        let linked = Arc::downgrade(&links);
-        shell.start((views, lease), move |view| {
-            if let Some(links) = linked.upgrade() {
-                links.set_view(view);
-            }
-        });
-        self.present.store(Some(Arc::new(Life { shell, links })));
-        self.lives.send_modify(|lives| *lives += 1);
-        Ok(ended)
-    }
-}
-
 impl Drop for Parts {
     fn drop(&mut self) {
         self.living.get().inspect(|living| living.abort());
@@ -557,41 +528,5 @@ impl Drop for Parts {
 impl std::fmt::Debug for Parts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Parts").field("node", &self.config.node).finish_non_exhaustive()
-    }
-}
-
-/// Enters the cluster anew whenever a life is over.
-async fn live(
-    parts: Weak<Parts>,
-    mut ended: Option<Arc<Notify>>,
-    mut entering: BoxFuture<'static, Result<Admission, NotAdmitted>>,
-) {
-    loop {
-        if let Some(ended) = ended.take() {
-            ended.notified().await;
-            let Some(parts) = parts.upgrade() else { return };
-            if let Some(life) = parts.present.load_full() {
-                life.links.stop();
-            }
-            entering = Arc::clone(&parts.service).enter();
-        }
-        let admitted = (&mut entering).await;
-        let Some(parts) = parts.upgrade() else { return };
-        let begun =
-            admitted.and_then(|it| parts.begin(it).map_err(|halt| NotAdmitted(halt.to_string())));
-        match begun {
-            Ok(begun) => {
-                parts.refused.send_replace(None);
-                ended = Some(begun);
-            }
-            Err(refused) => {
-                tracing::error!(why = %refused, "the cluster does not let this node in");
-                parts.refused.send_replace(Some(refused));
-                let service = Arc::clone(&parts.service);
-                drop(parts);
-                env::sleep(Node::REFUSED).await;
-                entering = service.enter();
-            }
-        }
     }
 }

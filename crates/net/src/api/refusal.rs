@@ -8,8 +8,8 @@ use skeptron_member::session::SessionError;
 use skeptron_member::{LockError, MemberId, NotServed};
 use thiserror::Error;
 
+use crate::error::NotEntered;
 use crate::messages::Problem;
-use crate::node::NotEntered;
 
 /// Why a request gets nothing.
 #[derive(Debug, Error)]

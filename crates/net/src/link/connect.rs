@@ -83,6 +83,9 @@ pub(crate) enum ConnectError {
     /// Too slow.
     #[error("the handshake took too long")]
     TooSlow,
+    /// Neither side is to hear of the other.
+    #[error("this node has blocked it, to try out a partition")]
+    Blocked,
     /// No node, or another version.
     #[error(transparent)]
     Stranger(#[from] Stranger),
@@ -231,6 +234,10 @@ async fn hear_opening(
         return Err(stranger.into());
     }
     let opening = hear::<Opening>(sending, receiving).await?;
+    let (Opening::Link(Hello { from, .. }) | Opening::Service(Caller { from, .. })) = &opening;
+    if callee.blocked.contains(*from) {
+        return Err(ConnectError::Blocked);
+    }
     match &opening {
         Opening::Link(hello) => {
             let own = match check_linked(callee, hello, sending.tls()) {

@@ -11,6 +11,7 @@ use skeptron_member::{Limits, MemberId};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::block::Blocked;
 use super::connect::{Called, ConnectError, Protection, ServiceConnection, answer};
 use super::shared::Shared;
 use super::{Links, LinksError};
@@ -41,6 +42,7 @@ pub(crate) struct Callee {
     pub(crate) me: MemberId,
     pub(crate) protection: Protection,
     pub(crate) limits: Limits,
+    pub(crate) blocked: Blocked,
     observer: Arc<Observer>,
     /// The links of the present life.
     links: Mutex<Weak<Shared>>,
@@ -55,6 +57,7 @@ impl Listener {
     pub(crate) fn new(
         config: &Config,
         socket: std::net::TcpListener,
+        blocked: Blocked,
         observer: Arc<Observer>,
     ) -> Result<Self, LinksError> {
         let address = socket.local_addr().map_or_else(|_| "?".into(), |here| here.to_string());
@@ -66,6 +69,7 @@ impl Listener {
             me: config.node,
             protection: Protection::new(&config.security)?,
             limits: config.limits,
+            blocked,
             observer,
             links: Mutex::new(Weak::new()),
             switchboard: OnceLock::new(),
@@ -88,6 +92,11 @@ impl Listener {
     /// How connections are protected.
     pub(crate) fn protection(&self) -> Protection {
         self.callee.protection.clone()
+    }
+
+    /// With whom there are no connections.
+    pub(crate) fn blocked(&self) -> Blocked {
+        self.callee.blocked.clone()
     }
 
     /// Closes the socket.

@@ -1,6 +1,7 @@
 //! Links: what one member sends another arrives exactly once and in order, over connections that may
 //! break at any time. The rules are [`skeptron_member::link`]; here are the sockets.
 
+pub(crate) mod block;
 pub(crate) mod connect;
 pub(crate) mod listen;
 mod peer;
@@ -116,8 +117,8 @@ impl Links {
         listener: &Arc<Listener>,
         observer: Arc<Observer>,
     ) -> Arc<Links> {
-        let protection = listener.protection();
-        let shared = Arc::new(Shared::new(config, incarnation, view, protection, observer));
+        let guarded = (listener.protection(), listener.blocked());
+        let shared = Arc::new(Shared::new(config, incarnation, view, guarded, observer));
         Arc::new(Links { shared, tasks: Mutex::default(), _listener: Arc::clone(listener) })
     }
 

@@ -10,6 +10,7 @@ use skeptron_member::wire::Envelope;
 use skeptron_member::{Limits, MemberId};
 
 use super::Inbox;
+use super::block::Blocked;
 use super::connect::Protection;
 use super::peer::{Peer, Signals};
 use crate::config::Config;
@@ -20,6 +21,7 @@ pub(crate) struct Shared {
     pub(crate) me: MemberId,
     pub(crate) limits: Limits,
     pub(crate) protection: Protection,
+    pub(crate) blocked: Blocked,
     pub(crate) signals: Arc<Signals>,
     /// Who takes what arrives; weak, since it usually owns the links.
     pub(crate) inbox: OnceLock<Weak<dyn Inbox>>,
@@ -51,13 +53,14 @@ impl Shared {
         config: &Config,
         incarnation: u64,
         view: Arc<View>,
-        protection: Protection,
+        (protection, blocked): (Protection, Blocked),
         observer: Arc<Observer>,
     ) -> Self {
         let shared = Shared {
             me: config.node,
             limits: config.limits,
             protection,
+            blocked,
             signals: Arc::new(Signals::new(observer)),
             inbox: OnceLock::new(),
             terms: Terms::new(&config.cluster, config.node, incarnation, &config.plans),

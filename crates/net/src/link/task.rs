@@ -56,7 +56,10 @@ async fn dial(shared: &Shared, peer: &Peer) -> Connection {
                 () = peer.wake.notified() => at = peer.next_dial(),
             }
         }
-        let called = env::timeout(handshake_limit(&shared.limits), call(shared, peer)).await;
+        let called = match shared.blocked.contains(peer.id) {
+            true => Some(Err(ConnectError::Blocked)),
+            false => env::timeout(handshake_limit(&shared.limits), call(shared, peer)).await,
+        };
         match called.unwrap_or(Err(ConnectError::TooSlow)) {
             Ok(connection) => return connection,
             Err(error) => peer.dial_failed(env::now(), error.to_string()),
@@ -129,6 +132,9 @@ fn take_frames(
     receiving: &mut Receiving,
 ) -> Result<(), End> {
     let inbox = shared.inbox.get().and_then(Weak::upgrade).ok_or(End::Stopped)?;
+    if shared.blocked.contains(peer.id) {
+        return Err(End::Cut);
+    }
     loop {
         while let Some(body) = receiving.next()? {
             let frame: Frame<'_> = decode(body)?;

@@ -161,6 +161,8 @@ impl Driver {
             let _ = tokio::task::spawn_blocking(|| seat.end()).await;
         }
         self.exchange.stop();
+        // Whoever waits until the inputs are closed may use the folder then.
+        drop(self);
     }
 
     /// Whatever is due by now.

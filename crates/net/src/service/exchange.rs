@@ -17,6 +17,7 @@ use skeptron_views::voter::{Admin, AdminAccepted, AdminRefused};
 use tokio::sync::{mpsc, watch};
 
 use crate::env;
+use crate::link::block::Blocked;
 use crate::link::connect::{ConnectError, Protection, ServiceConnection, call_service};
 use crate::link::listen::Switchboard;
 
@@ -56,6 +57,7 @@ pub(super) struct Exchange {
     cluster: String,
     me: MemberId,
     protection: Protection,
+    blocked: Blocked,
     limits: Limits,
     heard: mpsc::Sender<Heard>,
     state: Mutex<State>,
@@ -75,8 +77,6 @@ struct State {
     connections: u64,
     /// The last trouble of calling each node, so that each is told once.
     troubles: BTreeMap<MemberId, String>,
-    /// Nobody hears this node, and it hears nobody; for trying out what that does.
-    is_cut: bool,
 }
 
 #[derive(Clone)]
@@ -88,7 +88,7 @@ struct Line {
 impl Exchange {
     pub(super) fn new(
         (cluster, me): (String, MemberId),
-        protection: Protection,
+        (protection, blocked): (Protection, Blocked),
         limits: Limits,
         addresses: BTreeMap<MemberId, String>,
         heard: mpsc::Sender<Heard>,
@@ -98,6 +98,7 @@ impl Exchange {
             cluster,
             me,
             protection,
+            blocked,
             limits,
             heard,
             state,
@@ -158,6 +159,9 @@ impl Exchange {
 
     /// Sends a word by the newest connection with a node, or calls it. It may be lost.
     pub(super) fn send(&self, to: MemberId, word: Word) {
+        if self.blocked.contains(to) {
+            return;
+        }
         let mut state = self.state();
         let word = match state.lines.entry(to) {
             Entry::Occupied(line) => match line.get().words.try_send(word) {
@@ -237,9 +241,6 @@ impl Exchange {
                     _ = closed.wait_for(|closed| *closed) => return Ok(()),
                     word = words.recv() => {
                         let Some(word) = word else { return Ok(()) };
-                        if self.state().is_cut {
-                            continue;
-                        }
                         let most = self.limits.frame_bytes;
                         if append_frame(sending.outgoing(), &word, most).is_err() {
                             tracing::error!(%peer, "a word about views is longer than `limits.frame_bytes`");
@@ -263,16 +264,10 @@ impl Exchange {
         if state.lines.get(&from).is_none_or(|used| used.number != line.number) {
             state.lines.insert(from, line.clone());
         }
-        let is_cut = state.is_cut;
         drop(state);
-        if !is_cut && self.heard.try_send((from, word)).is_err() {
+        if !self.blocked.contains(from) && self.heard.try_send((from, word)).is_err() {
             tracing::debug!(peer = %from, "words about views come faster than they are read");
         }
-    }
-
-    /// Cuts this node off from all others, or lets it speak again.
-    pub(super) fn cut_off(&self, is_cut: bool) {
-        self.state().is_cut = is_cut;
     }
 }
 

@@ -25,6 +25,7 @@ pub use skeptron_views::voter::Admin;
 use crate::config::{Config, VoterConfig};
 use crate::env;
 use crate::link::LinksError;
+use crate::link::block::Blocked;
 use crate::link::connect::Protection;
 use crate::link::listen::Switchboard;
 use crate::observe::Observer;
@@ -85,6 +86,7 @@ impl Voters {
     pub(crate) async fn start(
         config: &Config,
         voters: &VoterConfig,
+        blocked: Blocked,
         observer: Arc<Observer>,
     ) -> Result<Arc<Self>, ServiceError> {
         let (cluster, me) = (config.cluster.as_str(), config.node);
@@ -93,7 +95,8 @@ impl Voters {
         let mut addresses = voters.voters.clone();
         addresses.remove(&me);
         let whoami = (cluster.to_string(), me);
-        let exchange = Exchange::new(whoami, protection, config.limits, addresses, heard);
+        let exchange =
+            Exchange::new(whoami, (protection, blocked), config.limits, addresses, heard);
         let contents = match &voters.data {
             Some(folder) => Some(folder::open(folder, cluster, me)?),
             None => None,
@@ -172,10 +175,9 @@ impl Voters {
         let _ = self.inputs.send(Input::Stop);
     }
 
-    /// Cuts this node off from all others as far as views go, or lets it speak again: for trying out
-    /// what that does.
-    pub fn cut_off(&self, is_cut: bool) {
-        self.exchange.cut_off(is_cut);
+    /// Waits until the voter and the membership have ended, and the folder is free.
+    pub(crate) async fn ended(&self) {
+        self.inputs.closed().await;
     }
 }
 

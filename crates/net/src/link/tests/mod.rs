@@ -14,6 +14,7 @@ use skeptron_member::plan::{Plan, Plans};
 use skeptron_member::view::View;
 use skeptron_member::wire::{Envelope, Payload};
 
+use super::block::Blocked;
 use super::listen::Listener;
 use super::{Inbox, Links, Post, draw_incarnation};
 use crate::config::{Config, Membership, Security};
@@ -71,7 +72,8 @@ fn links_in(
     listener: std::net::TcpListener,
 ) -> Arc<Links> {
     let observer = Arc::new(Observer::new(config.node));
-    let listener = Listener::new(config, listener, Arc::clone(&observer)).unwrap();
+    let listener =
+        Listener::new(config, listener, Blocked::default(), Arc::clone(&observer)).unwrap();
     let listener = Arc::new(listener);
     let links = Links::new(config, incarnation, view, &listener, observer);
     listener.serve(&links);
