@@ -23,6 +23,9 @@ pub trait ViewService: Send + Sync + 'static {
     /// The member needs a later view.
     fn ask_for_view(&self, why: &str);
 
+    /// These lives, and no others, cannot be reached by the member at present.
+    fn suspect(&self, lives: Vec<u64>);
+
     /// How it stands.
     fn report(&self) -> ServiceReport;
 }
@@ -87,6 +90,8 @@ impl ViewService for Fixed {
             "a new view is needed, but this membership is fixed; restart all nodes"
         );
     }
+
+    fn suspect(&self, _: Vec<u64>) {}
 
     fn report(&self) -> ServiceReport {
         ServiceReport { kind: "fixed".to_string(), ..ServiceReport::default() }

@@ -30,11 +30,13 @@ struct Site {
     folder: tempfile::TempDir,
     addresses: Vec<String>,
     voters: usize,
+    lease: Duration,
 }
 
 impl Site {
     fn new(nodes: usize, voters: usize) -> Self {
-        Site { folder: tempfile::tempdir().unwrap(), addresses: addresses(nodes), voters }
+        let folder = tempfile::tempdir().unwrap();
+        Site { folder, addresses: addresses(nodes), voters, lease: LEASE }
     }
 
     fn data(&self, number: u32) -> PathBuf {
@@ -64,7 +66,7 @@ impl Site {
     async fn init(&self) -> Node {
         let mut config = self.config(1);
         voter_config(&mut config).init =
-            Some(LeaseSettings { lease: LEASE, ..LeaseSettings::default() });
+            Some(LeaseSettings { lease: self.lease, ..LeaseSettings::default() });
         Node::start(config).await.unwrap()
     }
 
@@ -80,7 +82,7 @@ impl Site {
         let voting = |node: &Node| {
             node.status().views.voters.iter().filter(|voter| voter.votes).count() == self.voters
         };
-        until("all voters vote", || voting(&nodes[0])).await;
+        until("all voters vote", || nodes[..self.voters].iter().all(voting)).await;
         nodes
     }
 }
@@ -170,6 +172,25 @@ async fn the_leader_of_the_voters_may_die() {
         let guard = within(node.lock(&format!("by-{}", node.id()))).await.unwrap();
         guard.release().await.unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn locks_that_others_keep_go_on_before_the_lease_of_a_dead_member_ends() {
+    let mut site = Site::new(4, 3);
+    // It is missed after a fifth of that, and rights that rest are kept for ten seconds.
+    site.lease = Duration::from_secs(20);
+    let nodes = site.all().await;
+    let names: Vec<String> = (0..20).map(|number| format!("kept/{number}")).collect();
+    for name in &names {
+        within(nodes[0].lock(name)).await.unwrap().release().await.unwrap();
+    }
+    nodes[3].kill();
+    until("it is away", || members(&nodes[1]) == [1, 2, 3]).await;
+    for name in &names {
+        within(nodes[1].lock(name)).await.unwrap().release().await.unwrap();
+        within(nodes[2].lock(name)).await.unwrap().release().await.unwrap();
+    }
+    assert_eq!(nodes[1].view().unwrap().away.len(), 1, "its lease may still run");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -295,13 +295,13 @@ impl Terms {
         if hello.epoch == view.epoch && hello.members != members_digest(view) {
             return Err(Refusal::Members { me, you });
         }
-        if you == me || view.rank(you).is_none() {
+        if you == me || view.life(you).is_none() {
             return Err(Refusal::Caller { me, you });
         }
         if hello.plans != self.plans {
             return Err(Refusal::Plans { me, you });
         }
-        let named = view.member(you).and_then(|member| member.incarnation);
+        let named = view.life(you).and_then(|life| life.incarnation);
         match known {
             Some(known) if known == hello.incarnation => Ok(()),
             Some(_) if named.is_some() => Err(Refusal::NotInView { me, you, epoch: view.epoch }),

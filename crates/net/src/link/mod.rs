@@ -139,7 +139,7 @@ impl Links {
     /// From now on these are the members: links to new ones begin, those to others end, and where the
     /// view names another life of a member its link begins anew. An older view changes nothing.
     ///
-    /// A life that is no longer in the view must never come back.
+    /// A life that is neither in the view nor away must never come back.
     pub(crate) fn set_view(&self, view: &Arc<View>) {
         let mut tasks = self.tasks();
         let Some(Change { joined, left }) = self.shared.set_view(view) else { return };
@@ -174,6 +174,21 @@ impl Links {
     /// Waits until all links are up at once.
     pub(crate) async fn all_up(&self) {
         self.until(|shared| shared.peers().iter().all(|peer| peer.is_up())).await;
+    }
+
+    /// Whether they have been started and not stopped.
+    pub(crate) fn are_running(&self) -> bool {
+        self.tasks().runtime.is_some()
+    }
+
+    /// Waits until a link comes up or goes down, or there are other links.
+    pub(crate) async fn changed(&self) {
+        self.shared.signals.changed.notified().await;
+    }
+
+    /// The lives to which there is no connection now.
+    pub(crate) fn unreachable(&self) -> Vec<u64> {
+        self.shared.unreachable()
     }
 
     /// Waits until every peer that is connected has acknowledged everything.

@@ -69,15 +69,20 @@ impl Shared {
             unsendable: Mutex::default(),
             has_unsendable: AtomicBool::new(false),
         };
-        let peers = shared.others(&view).map(|member| shared.new_peer(member)).collect();
+        let others = shared.others(&view).into_iter();
+        let peers = others.map(|member| shared.new_peer(member)).collect();
         *shared.membership.write().unwrap_or_else(PoisonError::into_inner) =
             Membership { view, peers };
         shared
     }
 
-    fn others<'a>(&self, view: &'a View) -> impl Iterator<Item = &'a Member> + use<'a> {
-        let me = self.me;
-        view.members.iter().filter(move |member| member.id != me)
+    /// Whoever may be at the other end of a link, by ascending id. A life that is away keeps its link:
+    /// it may come back, and then nothing of what was said may be missing.
+    fn others<'a>(&self, view: &'a View) -> Vec<&'a Member> {
+        let lives = view.members.iter().chain(&view.away);
+        let mut others: Vec<&Member> = lives.filter(|life| life.id != self.me).collect();
+        others.sort_by_key(|life| life.id);
+        others
     }
 
     fn new_peer(&self, member: &Member) -> Arc<Peer> {
@@ -118,7 +123,7 @@ impl Shared {
                 peers.push(peer);
             }
         }
-        let stays = |peer: &&Arc<Peer>| view.rank(peer.id).is_some();
+        let stays = |peer: &&Arc<Peer>| view.life(peer.id).is_some();
         let left = membership.peers.iter().filter(|peer| !stays(peer)).cloned().collect();
         *membership = Membership { view: Arc::clone(view), peers: peers.into() };
         Some(Change { joined, left })
@@ -138,6 +143,13 @@ impl Shared {
     pub(crate) fn check(&self, hello: &Hello, known: Option<u64>) -> Result<(), Refusal> {
         let view = Arc::clone(&self.membership().view);
         self.terms.check(hello, &view, known)
+    }
+
+    /// The lives to which there is no connection now.
+    pub(crate) fn unreachable(&self) -> Vec<u64> {
+        let membership = self.membership().clone();
+        let down = membership.peers.iter().filter(|peer| !peer.is_up());
+        down.filter_map(|peer| membership.view.life(peer.id)?.incarnation).collect()
     }
 
     /// All members, this node included.

@@ -1,6 +1,7 @@
 //! The lives of a node: each begins when the cluster lets it in, and ends with its lease.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use skeptron_member::{Halt, MemberCore, Settings};
@@ -10,7 +11,7 @@ use super::{Life, Node, Parts};
 use crate::env;
 use crate::link::Links;
 use crate::shell::Shell;
-use crate::view::{Admission, NotAdmitted};
+use crate::view::{Admission, NotAdmitted, ViewService};
 
 impl Parts {
     /// Begins a life.
@@ -42,11 +43,36 @@ impl Parts {
                 links.set_view(view);
             }
         });
+        tokio::spawn(report_broken_links(Arc::downgrade(&links), Arc::clone(service)));
         self.present.store(Some(Arc::new(Life { shell, links })));
         self.lives.send_modify(|lives| *lives += 1);
         Ok(ended)
     }
 }
+
+/// How long a broken link has to be mended before the voters hear of it.
+const MENDED_WITHIN: Duration = Duration::from_millis(100);
+
+/// Tells the view service which lives cannot be reached, so that it notices a death sooner.
+async fn report_broken_links(links: Weak<Links>, service: Arc<dyn ViewService>) {
+    let mut told = Vec::new();
+    while let Some(present) = links.upgrade() {
+        // A change that is missed is seen at the next look.
+        env::timeout(LOOK_AGAIN, present.changed()).await;
+        drop(present);
+        env::sleep(MENDED_WITHIN).await;
+        let running = links.upgrade().filter(|links| links.are_running());
+        let Some(present) = running else { return };
+        let unreachable = present.unreachable();
+        if unreachable != told {
+            service.suspect(unreachable.clone());
+            told = unreachable;
+        }
+    }
+}
+
+/// How often links are looked at though nothing is known to have changed.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// Enters the cluster anew whenever a life is over.
 pub(super) async fn live(

@@ -38,6 +38,8 @@ pub(super) enum Input {
     Leave(oneshot::Sender<()>),
     /// An administrator's order.
     Order { order: Admin, reply: oneshot::Sender<Result<AdminAccepted, AdminRefused>> },
+    /// The lives that this member cannot reach at present.
+    Suspects(Vec<u64>),
     /// From the thread that writes the log.
     Written(Written),
     /// The node is no more.
@@ -198,6 +200,7 @@ impl Driver {
                 }
             }
             Input::Order { order, reply } => self.take_order(order, reply),
+            Input::Suspects(lives) => self.membership(now, member::Input::Suspects(lives)),
             Input::Written(Written::Upto(number)) => {
                 if let Some(seat) = &mut self.seat {
                     seat.voter.persisted(now, number, &mut self.from_voter);
@@ -499,7 +502,10 @@ impl Driver {
         let voters = known.iter().flat_map(|known| {
             known.seats.iter().map(|seat| VoterStatus {
                 node: seat.id,
-                votes: seat.role == Role::Voter,
+                votes: match &self.seat {
+                    Some(own) => own.voter.votes(seat.raft),
+                    None => seat.role == Role::Voter,
+                },
                 address: known.addresses.get(&seat.id).cloned(),
             })
         });

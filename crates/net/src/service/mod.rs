@@ -210,6 +210,10 @@ impl ViewService for Voters {
         let _ = self.inputs.send(Input::Order { order: Admin::Renumber, reply });
     }
 
+    fn suspect(&self, lives: Vec<u64>) {
+        let _ = self.inputs.send(Input::Suspects(lives));
+    }
+
     fn report(&self) -> ServiceReport {
         self.report.borrow().clone()
     }

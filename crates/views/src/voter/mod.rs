@@ -437,6 +437,13 @@ impl Voter {
         self.name(self.node.raft.leader_id)
     }
 
+    /// Whether a decision can rely on this seat: while the voters change, only if it had and has a vote.
+    #[must_use]
+    pub fn votes(&self, raft: u64) -> bool {
+        let ConfState { voters, voters_outgoing, .. } = &self.configuration;
+        voters.contains(&raft) && (voters_outgoing.is_empty() || voters_outgoing.contains(&raft))
+    }
+
     /// The raft term.
     #[must_use]
     pub fn term(&self) -> u64 {
