@@ -30,3 +30,42 @@ pub enum Flaw {
     /// A member is away as soon as another reports that it cannot reach it.
     SuspectsDecide,
 }
+
+impl Flaw {
+    /// All of them.
+    pub const ALL: [Flaw; 13] = [
+        Flaw::NewLeaderDoesNotWait,
+        Flaw::CountsFromAnswer,
+        Flaw::NoReadIndex,
+        Flaw::NotDoomed,
+        Flaw::BeforeApplied,
+        Flaw::NoDrift,
+        Flaw::JoiningIsNotRenewing,
+        Flaw::ComesBack,
+        Flaw::SendsBeforeSync,
+        Flaw::LostLogUnnoticed,
+        Flaw::AwayIsGone,
+        Flaw::NotTakenBack,
+        Flaw::SuspectsDecide,
+    ];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Flaw::NewLeaderDoesNotWait => "new-leader-does-not-wait",
+            Flaw::CountsFromAnswer => "lease-counted-from-answer",
+            Flaw::NoReadIndex => "no-read-index",
+            Flaw::NotDoomed => "not-doomed",
+            Flaw::BeforeApplied => "before-applied",
+            Flaw::NoDrift => "lease-drift-ignored",
+            Flaw::JoiningIsNotRenewing => "joining-is-not-renewing",
+            Flaw::ComesBack => "lease-comes-back",
+            Flaw::SendsBeforeSync => "sends-before-sync",
+            Flaw::LostLogUnnoticed => "lost-log-unnoticed",
+            Flaw::AwayIsGone => "away-is-gone",
+            Flaw::NotTakenBack => "not-taken-back",
+            Flaw::SuspectsDecide => "suspects-decide",
+        }
+    }
+}

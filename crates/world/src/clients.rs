@@ -9,6 +9,7 @@ use skeptron_member::{Acquired, Fence, NotServed};
 
 use crate::chance::{Chance, Purpose};
 use crate::clock::{Clock, MICROSECOND, MILLISECOND, Time};
+use crate::faults::FaultKind;
 use crate::options::Options;
 use crate::outcome::Property;
 use crate::site::{Waiter, judged};
@@ -22,6 +23,8 @@ pub(crate) struct Client {
     pub(crate) at: usize,
     /// Whether it lives in its member's process; else it has a session.
     pub(crate) is_embedded: bool,
+    /// Whether it holds and pauses now and then for as long as views take, so that a run has some.
+    lingers: bool,
     pub(crate) clock: Clock,
     pub(crate) chance: Chance,
     pub(crate) paused_until: Time,
@@ -84,6 +87,7 @@ impl Client {
             place,
             at: chance.index(options.members),
             is_embedded: chance.below(2) == 0,
+            lingers: options.faults.has(FaultKind::Views),
             clock,
             paused_until: 0,
             entries_left: options.entries,
@@ -115,6 +119,9 @@ impl Client {
 
     /// For how long it stays in.
     pub(crate) fn hold(&mut self) -> Time {
+        if self.lingers && self.chance.below(40) == 0 {
+            return self.chance.below(600 * MILLISECOND);
+        }
         match self.chance.below(10) {
             0 | 1 => 0,
             2 => self.chance.below(5 * MILLISECOND),
@@ -124,6 +131,9 @@ impl Client {
 
     /// For how long it wants nothing.
     pub(crate) fn think(&mut self) -> Time {
+        if self.lingers && self.chance.below(20) == 0 {
+            return self.chance.below(1000 * MILLISECOND);
+        }
         match self.chance.below(100) {
             0 => self.chance.below(40 * MILLISECOND),
             1..=40 => 0,
@@ -219,7 +229,8 @@ impl World {
 
     pub(crate) fn try_later(&mut self, client: usize) {
         self.set_goal(client, Goal::Idle);
-        self.plan_client(client, 20 * MILLISECOND, Wake::Next);
+        let after = if self.service.is_some() { 50 } else { 20 };
+        self.plan_client(client, after * MILLISECOND, Wake::Next);
     }
 
     /// A client inside its member is in.
@@ -256,7 +267,7 @@ impl World {
         let again = (it.chance.below(30) == 0).then(|| it.chance.below(4 * MILLISECOND));
         self.set_goal(client, Goal::Idle);
         let released = self.release_in_core(at, lock, fence);
-        if released == Some(false) && !self.oracle.leases {
+        if released == Some(false) && self.service.is_none() {
             let detail = format!("client {} lost fence {fence:?} while it was in", client + 1);
             self.violate(Property::Exclusion, Some(lock), Some(at), detail);
         }
@@ -316,6 +327,7 @@ impl World {
 
     /// A life of a member is over, and with it whoever lives inside.
     pub(crate) fn end_life(&mut self, place: usize) {
+        self.count_messages(place);
         self.sites[place].life = None;
         for judge in &mut self.judges {
             judge.members.leave(judged(place));

@@ -25,18 +25,27 @@ pub enum FaultKind {
     Slow,
     /// Clocks run at different rates, within the bound.
     Drift,
-    /// Views with the same members are decided and reach them at different times.
+    /// Voters decide views and grant leases; now and then a view with the same members, or another
+    /// length of leases, is ordered. Without it the membership is fixed.
     Views,
     /// Members lose their memory and start again as another life. With views, leases decide who is
     /// excluded, and the new life joins; with a fixed membership it is refused for ever.
     Crashes,
     /// Deliveries on other links come between a step of a member and the leaving of what it sent.
     Interleaving,
+    /// What a voter had not synced when it crashed is lost, or half written.
+    Disk,
+    /// All members lose their memory at once.
+    Power,
+    /// Members leave cleanly and come back.
+    Leaves,
+    /// Clocks run at rates beyond the bound, which voids all promises but those about fences and views.
+    Clocks,
 }
 
 impl FaultKind {
     /// All of them.
-    pub const ALL: [FaultKind; 11] = [
+    pub const ALL: [FaultKind; 15] = [
         FaultKind::Loss,
         FaultKind::Duplication,
         FaultKind::Reordering,
@@ -48,7 +57,15 @@ impl FaultKind {
         FaultKind::Views,
         FaultKind::Crashes,
         FaultKind::Interleaving,
+        FaultKind::Disk,
+        FaultKind::Power,
+        FaultKind::Leaves,
+        FaultKind::Clocks,
     ];
+
+    /// What only a cluster with views can meet.
+    pub const NEED_VIEWS: [FaultKind; 4] =
+        [FaultKind::Disk, FaultKind::Power, FaultKind::Leaves, FaultKind::Clocks];
 
     /// Its name on the command line.
     #[must_use]
@@ -65,6 +82,10 @@ impl FaultKind {
             FaultKind::Views => "views",
             FaultKind::Crashes => "crashes",
             FaultKind::Interleaving => "interleaving",
+            FaultKind::Disk => "disk",
+            FaultKind::Power => "power",
+            FaultKind::Leaves => "leaves",
+            FaultKind::Clocks => "clocks",
         }
     }
 }
@@ -95,6 +116,14 @@ impl Faults {
         FaultKind::Drift,
         FaultKind::Interleaving,
     ]);
+
+    /// What a cluster with views promises to survive: everything but clocks beyond the bound.
+    pub const ALL: Faults = Faults::FIXED
+        .with(FaultKind::Views)
+        .with(FaultKind::Crashes)
+        .with(FaultKind::Disk)
+        .with(FaultKind::Power)
+        .with(FaultKind::Leaves);
 
     /// Exactly these.
     #[must_use]
@@ -141,14 +170,15 @@ impl fmt::Display for Faults {
 impl FromStr for Faults {
     type Err = String;
 
-    /// A list with commas; `fixed` stands for what a fixed membership survives, `all` for everything.
+    /// A list with commas; `fixed` stands for what a fixed membership survives, `all` for what a cluster
+    /// with views does.
     fn from_str(list: &str) -> Result<Self, String> {
         let mut faults = Faults::NONE;
         for name in list.split(',').map(str::trim) {
             match name {
                 "none" => {}
                 "fixed" => faults.0 |= Faults::FIXED.0,
-                "all" => faults.0 |= Faults::of(&FaultKind::ALL).0,
+                "all" => faults.0 |= Faults::ALL.0,
                 _ => {
                     let kind = FaultKind::ALL.into_iter().find(|kind| kind.name() == name);
                     let names = || FaultKind::ALL.map(FaultKind::name).join(", ");

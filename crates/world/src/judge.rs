@@ -1,5 +1,7 @@
 //! Who may believe to hold what, by true time.
 
+use std::collections::BTreeSet;
+
 use skeptron_core::NodeId;
 use skeptron_core::monitor::{Exclusion, FenceMonitor};
 use skeptron_member::Fence;
@@ -10,6 +12,7 @@ use crate::clock::Time;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Judge {
     fences: FenceMonitor,
+    given: BTreeSet<Fence>,
     /// The members in whose cores it is held.
     pub(crate) members: Believers,
     /// The clients that believe to hold it.
@@ -17,9 +20,14 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// An entry begins; what is wrong with its fence, if anything.
+    /// An entry begins; the highest fence before if that is not lower.
     pub(crate) fn fence(&mut self, fence: Fence) -> Option<Fence> {
         self.fences.enter(fence.number()).map(Fence::from_number)
+    }
+
+    /// Whether no entry had this fence before; to be asked for each of them.
+    pub(crate) fn is_unique(&mut self, fence: Fence) -> bool {
+        self.given.insert(fence)
     }
 }
 

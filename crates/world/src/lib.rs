@@ -1,5 +1,6 @@
-//! Whole members in a simulated world: the cores, links and sessions of `skeptron-member`, unchanged,
-//! on a network, clocks and clients that go wrong in every way a seed can think of.
+//! Whole members in a simulated world: the cores, links and sessions of `skeptron-member` and the voters
+//! and leases of `skeptron-views`, unchanged, on a network, disks, clocks and clients that go wrong in
+//! every way a seed can think of.
 //!
 //! One seed determines a run. First come the faults, while judges watch safety; then everything is
 //! healed, and everybody must be served; then nothing may be left behind. [`run`] is all of it.
@@ -8,14 +9,16 @@ mod chance;
 mod clients;
 mod clock;
 mod faults;
+mod history;
 mod judge;
 mod links;
+mod membership;
 mod network;
 mod options;
-mod oracle;
 mod outcome;
 mod queue;
 mod recorder;
+mod service;
 mod sessions;
 mod site;
 mod storm;
@@ -23,6 +26,6 @@ mod trace_hash;
 mod world;
 
 pub use faults::{FaultKind, Faults};
-pub use options::Options;
-pub use outcome::{Outcome, Property, Survived, Violation};
+pub use options::{Mutant, Options, OptionsError};
+pub use outcome::{Figures, Outcome, Property, Span, Survived, Violation};
 pub use world::{run, run_recorded};

@@ -18,7 +18,7 @@ impl World {
         for peer in 0..self.sites.len() {
             let Some(life) = &mut self.sites[place].life else { return };
             let id = MemberId::at(peer);
-            let member = if id == me { None } else { life.view.member(id) };
+            let member = if id == me { None } else { life.view.life(id) };
             let end = &mut life.desk.ends[peer];
             match (member, end.as_mut()) {
                 (None, _) => *end = None,
@@ -33,6 +33,7 @@ impl World {
                         connection: None,
                         handshake: None,
                         poll_at: NEVER,
+                        is_broken: false,
                         is_dirty: false,
                     });
                 }
@@ -133,6 +134,7 @@ impl World {
     /// Puts each of these frames on its way.
     fn put_frames(&mut self, from: usize, to: usize, connection: u64, mut bytes: &[u8]) {
         while let Some((prefix, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() {
+            self.figures.frames += 1;
             let (body, rest) = rest.split_at(u32::from_le_bytes(*prefix) as usize);
             self.put(from, to, Packet { connection, word: Word::Frame(body.to_vec()) });
             bytes = rest;
@@ -215,8 +217,12 @@ impl World {
                     return self.put(to, from, Packet { connection, word: Word::Reset });
                 }
                 end.connection = Some(connection);
+                let mended = std::mem::take(&mut end.is_broken);
                 self.put(to, from, Packet { connection, word: Word::Accepted });
                 self.flush_to(to, from, true);
+                if mended {
+                    self.report_broken_links(to);
+                }
             }
             Word::Accepted => {
                 let Some(end) = self.end(to, from) else { return };
@@ -231,7 +237,11 @@ impl World {
                     return self.put(to, from, Packet { connection, word: Word::Reset });
                 }
                 end.connection = Some(connection);
+                let mended = std::mem::take(&mut end.is_broken);
                 self.flush_to(to, from, true);
+                if mended {
+                    self.report_broken_links(to);
+                }
             }
             Word::Reset => {
                 let Some(end) = self.end(to, from) else { return };
@@ -243,6 +253,7 @@ impl World {
                 self.plan_poll(to, from);
             }
             Word::Frame(body) => self.take_frame(from, to, connection, &body),
+            Word::Letter(letter) => self.take_letter(from, to, *letter),
         }
     }
 
@@ -280,8 +291,10 @@ impl World {
         let Some(end) = self.end(place, peer) else { return };
         if end.connection.take().is_some() {
             end.link.disconnected(local);
+            end.is_broken = true;
             self.survived.reconnects += 1;
             self.plan_poll(place, peer);
+            self.report_broken_links(place);
         }
     }
 }

@@ -6,6 +6,7 @@ use skeptron_member::link::handshake::Hello;
 
 use crate::chance::Chance;
 use crate::clock::Time;
+use crate::service::Letter;
 
 /// What travels between two members.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub(crate) enum Word {
     Reset,
     /// The body of a frame.
     Frame(Vec<u8>),
+    /// Between members and voters; belongs to no connection.
+    Letter(Box<Letter>),
 }
 
 /// How likely a packet meets which fate, in parts per million, and how long it takes.

@@ -18,6 +18,8 @@ pub struct Outcome {
     pub virtual_nanos: u64,
     /// What went wrong, by kind.
     pub survived: Survived,
+    /// What the members sent each other, and how long views took.
+    pub figures: Figures,
     /// Equal for equal runs.
     pub hash: u64,
     /// The first rule that was broken, if one was.
@@ -47,20 +49,30 @@ pub struct Survived {
     pub slowdowns: u64,
     /// View changes.
     pub views: u64,
+    /// Members that a view moved away before their leases had ended.
+    pub moved_away: u64,
+    /// Members that were away and came back.
+    pub taken_back: u64,
     /// Crashes of members.
     pub crashes: u64,
+    /// Losses of power of the whole cluster.
+    pub power_losses: u64,
+    /// Members that left cleanly, to come back.
+    pub leaves: u64,
     /// Leases that ran out.
     pub leases_over: u64,
     /// Sessions that expired.
     pub sessions_expired: u64,
     /// Deliveries between a step and the leaving of what it sent.
     pub interleavings: u64,
+    /// Entries while somebody else believed to be inside, with clocks beyond the bound.
+    pub exclusions_broken: u64,
 }
 
 impl Survived {
     /// All of them with their names.
     #[must_use]
-    pub fn listed(&self) -> [(&'static str, u64); 14] {
+    pub fn listed(&self) -> [(&'static str, u64); 19] {
         [
             ("packets lost", self.lost),
             ("frames duplicated", self.duplicated),
@@ -72,10 +84,15 @@ impl Survived {
             ("partitions", self.partitions),
             ("slowdowns", self.slowdowns),
             ("view changes", self.views),
+            ("members moved away", self.moved_away),
+            ("members taken back", self.taken_back),
             ("crashes", self.crashes),
+            ("power losses", self.power_losses),
+            ("leaves", self.leaves),
             ("leases over", self.leases_over),
             ("sessions expired", self.sessions_expired),
             ("interleavings", self.interleavings),
+            ("exclusions broken by clocks", self.exclusions_broken),
         ]
     }
 
@@ -91,10 +108,108 @@ impl Survived {
         self.partitions += other.partitions;
         self.slowdowns += other.slowdowns;
         self.views += other.views;
+        self.moved_away += other.moved_away;
+        self.taken_back += other.taken_back;
         self.crashes += other.crashes;
+        self.power_losses += other.power_losses;
+        self.leaves += other.leaves;
         self.leases_over += other.leases_over;
         self.sessions_expired += other.sessions_expired;
         self.interleavings += other.interleavings;
+        self.exclusions_broken += other.exclusions_broken;
+    }
+}
+
+/// What the members sent each other, and how long views took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Figures {
+    /// Entries before the faults ended.
+    pub entries_in_storm: u64,
+    /// Messages of the locks' algorithms.
+    pub lock_messages: u64,
+    /// Frames on the links, acknowledgements and beats included.
+    pub frames: u64,
+    /// Requests of members to voters: to enter, to renew, to leave.
+    pub requests: u64,
+    /// Answers of voters to members, views included.
+    pub answers: u64,
+    /// Packets between voters.
+    pub voter_packets: u64,
+    /// From the decision of a view until all its members have met in it.
+    pub view_changes: Span,
+    /// From a member's crash until a view was decided in which it is away.
+    pub absences: Span,
+    /// From a member's crash until it was excluded, because its lease had ended.
+    pub exclusions: Span,
+    /// From a member's word that it leaves until a view without it was decided.
+    pub leaves: Span,
+}
+
+impl Figures {
+    /// How much was sent, with names.
+    #[must_use]
+    pub fn messages(&self) -> [(&'static str, u64); 5] {
+        [
+            ("messages of locks", self.lock_messages),
+            ("frames on links", self.frames),
+            ("requests to voters", self.requests),
+            ("answers of voters", self.answers),
+            ("packets between voters", self.voter_packets),
+        ]
+    }
+
+    /// How long what took, with names.
+    #[must_use]
+    pub fn spans(&self) -> [(&'static str, Span); 4] {
+        [
+            ("view decided until all met", self.view_changes),
+            ("crash until away", self.absences),
+            ("crash until excluded", self.exclusions),
+            ("leave until removed", self.leaves),
+        ]
+    }
+
+    /// Adds those of another run.
+    pub fn add(&mut self, other: &Figures) {
+        self.entries_in_storm += other.entries_in_storm;
+        self.lock_messages += other.lock_messages;
+        self.frames += other.frames;
+        self.requests += other.requests;
+        self.answers += other.answers;
+        self.voter_packets += other.voter_packets;
+        self.view_changes.merge(&other.view_changes);
+        self.absences.merge(&other.absences);
+        self.exclusions.merge(&other.exclusions);
+        self.leaves.merge(&other.leaves);
+    }
+}
+
+/// How long something took in simulated time, over all its occurrences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Span {
+    /// How often it happened.
+    pub times: u64,
+    /// All together, in nanoseconds.
+    pub total_nanos: u64,
+    /// The longest, in nanoseconds.
+    pub longest_nanos: u64,
+}
+
+impl Span {
+    pub(crate) fn add(&mut self, nanos: u64) {
+        self.merge(&Span { times: 1, total_nanos: nanos, longest_nanos: nanos });
+    }
+
+    fn merge(&mut self, other: &Span) {
+        self.times += other.times;
+        self.total_nanos += other.total_nanos;
+        self.longest_nanos = self.longest_nanos.max(other.longest_nanos);
+    }
+
+    /// In the mean, in nanoseconds; 0 if it never happened.
+    #[must_use]
+    pub fn mean_nanos(&self) -> u64 {
+        self.total_nanos.checked_div(self.times).unwrap_or(0)
     }
 }
 
@@ -106,6 +221,10 @@ pub enum Property {
     Exclusion,
     /// Fences of a lock rise from entry to entry.
     Fence,
+    /// Nobody believes in the lease of a life that was removed, or that had ended before.
+    Lease,
+    /// There is one sequence of views, and nobody goes back in it.
+    Views,
     /// Everybody is served once the faults are over.
     Progress,
     /// Nothing is left when everybody is done.
@@ -123,6 +242,8 @@ impl Property {
         match self {
             Property::Exclusion => "exclusion",
             Property::Fence => "fence",
+            Property::Lease => "lease",
+            Property::Views => "views",
             Property::Progress => "progress",
             Property::Leak => "leak",
             Property::Refused => "refused",

@@ -14,9 +14,12 @@ use skeptron_member::wire::Envelope;
 use skeptron_member::{
     Effects, Event, Fence, Halt, Lock, MemberCore, MemberId, NeedView, NotServed, Timer,
 };
+use skeptron_views::disk::MemoryDisk;
+use skeptron_views::member::Membership;
 
-use crate::clock::{Clock, Time};
+use crate::clock::{Clock, NEVER, Time};
 use crate::recorder::Step;
+use crate::service::Seat;
 
 /// Whoever waits for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,8 +39,34 @@ pub(crate) struct Site {
     pub(crate) paused_until: Time,
     /// The present life; none while it is down.
     pub(crate) life: Option<Life>,
-    /// The incarnation that wants to join, while it is up and does not belong to a view.
-    pub(crate) joining: Option<u64>,
+    /// Counts its starts and stops: what was meant for an earlier one is ignored.
+    pub(crate) boot: u64,
+    /// How the present life stands with the view service; none while the member is down, or the
+    /// membership fixed.
+    pub(crate) membership: Option<Membership>,
+    /// When the next look at it is planned.
+    pub(crate) renew_at: Time,
+    /// Its voter, if it has one and is up.
+    pub(crate) voter: Option<Seat>,
+    /// The disk of its voter, while it is down.
+    pub(crate) disk: MemoryDisk,
+}
+
+impl Site {
+    /// A member that is down.
+    pub(crate) fn new(place: usize, clock: Clock) -> Self {
+        Site {
+            id: MemberId::at(place),
+            clock,
+            paused_until: 0,
+            life: None,
+            boot: 0,
+            membership: None,
+            renew_at: NEVER,
+            voter: None,
+            disk: MemoryDisk::default(),
+        }
+    }
 }
 
 /// One life of a member.
@@ -60,6 +89,8 @@ pub(crate) struct End {
     pub(crate) handshake: Option<Handshake>,
     /// When the next look at it is planned.
     pub(crate) poll_at: Time,
+    /// Whether a connection broke and none has come since.
+    pub(crate) is_broken: bool,
     /// Whether something was sent since bytes last left.
     pub(crate) is_dirty: bool,
 }
@@ -84,6 +115,7 @@ pub(crate) enum Deed {
     Left { lock: usize },
     Refused { lock: Option<usize>, why: String },
     SessionExpired,
+    Met { epoch: u64 },
     Halted { why: Halt },
     Step(Step),
 }
@@ -99,6 +131,8 @@ pub(crate) struct Desk {
     pub(crate) recorded: Option<usize>,
     /// What was told, as a number.
     pub(crate) told: u64,
+    /// How many messages of algorithms were sent.
+    pub(crate) messages: u64,
 }
 
 impl Desk {
@@ -154,7 +188,10 @@ impl Effects<Waiter> for Desk {
                     self.deeds.push(Deed::Left { lock });
                 }
             }
-            Event::Sent { kind, sequence, .. } => self.note(3 + kind as u64, sequence),
+            Event::Sent { kind, sequence, .. } => {
+                self.messages += 1;
+                self.note(3 + kind as u64, sequence);
+            }
             Event::Received { kind, sequence, .. } => self.note(100 + kind as u64, sequence),
             Event::Refused { lock, from, why } => {
                 let (lock, why) = (self.lock(lock), format!("{from} is refused: {why}"));
@@ -169,7 +206,10 @@ impl Effects<Waiter> for Desk {
             }
             Event::SessionExpired { .. } => self.deeds.push(Deed::SessionExpired),
             Event::View { epoch, kept } => self.note(200, epoch << 20 | kept as u64),
-            Event::Met { epoch } => self.note(201, epoch),
+            Event::Met { epoch } => {
+                self.note(201, epoch);
+                self.deeds.push(Deed::Met { epoch });
+            }
             Event::Stale { from } => self.note(202, from.number().into()),
             Event::Requested { .. } | Event::HandedOver | Event::Withdrawn { .. } => {
                 self.note(203, 0);

@@ -1,9 +1,17 @@
 //! What goes wrong when.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use skeptron_views::member::Membership;
+use skeptron_views::views::LeaseSettings;
+use skeptron_views::voter::Admin;
+
 use crate::clients::Goal;
 use crate::clock::{MILLISECOND, Time};
 use crate::faults::FaultKind;
 use crate::network::{Packet, Word};
+use crate::service::Stop;
 use crate::world::{Event, World};
 
 /// Something that will be mended.
@@ -13,25 +21,27 @@ pub(crate) enum Trouble {
     Cut(Vec<usize>),
     /// This path is slow.
     Slow(usize),
-    /// This member is not heard by whoever decides views.
-    Unheard(usize),
     /// A member that crashed comes back, if the membership is fixed.
     Down(usize),
 }
 
 /// What the storm chooses from.
-const CHOICES: [FaultKind; 5] = [
+const CHOICES: [FaultKind; 8] = [
     FaultKind::Resets,
     FaultKind::Pauses,
     FaultKind::Partitions,
     FaultKind::Slow,
     FaultKind::Crashes,
+    FaultKind::Views,
+    FaultKind::Power,
+    FaultKind::Leaves,
 ];
 
 impl World {
     pub(crate) fn plan_storm(&mut self) {
         if CHOICES.iter().any(|&kind| self.options.faults.has(kind)) {
-            let after = self.storm_chance.between(2 * MILLISECOND, 120 * MILLISECOND);
+            let most = self.service.as_ref().map_or(120 * MILLISECOND, |it| it.calm_between);
+            let after = self.storm_chance.between(2 * MILLISECOND, most);
             self.queue.plan(self.now + after, Event::Storm);
         }
     }
@@ -51,6 +61,12 @@ impl World {
             FaultKind::Partitions => self.cut_something(),
             FaultKind::Slow => self.slow_something(),
             FaultKind::Crashes => self.crash_somebody(),
+            FaultKind::Views => self.order_something(),
+            FaultKind::Power => self.lose_power(),
+            FaultKind::Leaves => {
+                let place = self.storm_chance.index(self.sites.len());
+                self.begin_to_leave(place);
+            }
             _ => {}
         }
         self.plan_storm();
@@ -64,17 +80,17 @@ impl World {
                 }
             }
             Trouble::Slow(path) => self.paths[path].slowness = 1,
-            Trouble::Unheard(member) => self.oracle.unheard[member] = false,
             Trouble::Down(place) => {
-                let (incarnation, view) = (self.chance.bits(), self.oracle.view.clone());
-                self.start_life(place, incarnation, view, None);
+                let (incarnation, view) = (self.chance.bits(), Arc::clone(&self.fixed));
+                self.start_life(place, incarnation, view);
             }
         }
     }
 
     /// Mostly short, sometimes longer than sessions and leases.
     fn duration(&mut self) -> Time {
-        let most = self.storm_chance.pick(&[5, 40, 40, 300, 1500]);
+        let longest = if self.service.is_some() { 5000 } else { 40 };
+        let most = self.storm_chance.pick(&[5, 40, longest, 300, 1500]);
         self.storm_chance.below(most * MILLISECOND)
     }
 
@@ -131,13 +147,19 @@ impl World {
     fn cut_something(&mut self) {
         let members = self.sites.len();
         let until = self.now + self.duration();
-        if self.oracle.leases && self.storm_chance.below(4) == 0 {
-            let member = self.storm_chance.index(members);
-            self.oracle.unheard[member] = true;
-            self.survived.partitions += 1;
-            return self.queue.plan(until, Event::Mend(Trouble::Unheard(member)));
+        let mut sides: Vec<bool> = (0..members).map(|_| self.storm_chance.below(2) == 0).collect();
+        if let Some(leader) = self.leader()
+            && self.storm_chance.below(3) == 0
+        {
+            // With a member that hears nobody else, and asleep while the others go on without it.
+            let other = self.storm_chance.index(members);
+            sides = (0..members).map(|place| place == leader || place == other).collect();
+            if self.options.faults.has(FaultKind::Pauses) && self.storm_chance.below(2) == 0 {
+                let asleep = self.now + self.storm_chance.below(3000 * MILLISECOND);
+                self.sites[leader].paused_until = self.sites[leader].paused_until.max(asleep);
+                self.survived.member_pauses += 1;
+            }
         }
-        let sides: Vec<bool> = (0..members).map(|_| self.storm_chance.below(2) == 0).collect();
         let one_way = self.storm_chance.below(2) == 0;
         let partial = self.storm_chance.below(3) == 0;
         let pair = self.two_members();
@@ -171,20 +193,56 @@ impl World {
     }
 
     fn crash_somebody(&mut self) {
-        let place = self.storm_chance.index(self.sites.len());
+        let mut place = self.storm_chance.index(self.sites.len());
         let after = self.duration();
-        // One is enough where nobody comes back.
-        let may =
-            self.oracle.leases && self.storm_chance.below(4) == 0 || self.survived.crashes == 0;
-        if self.sites[place].life.is_none() || !may {
-            return;
-        }
-        self.survived.crashes += 1;
-        self.end_life(place);
-        if self.oracle.leases {
-            self.join_later(place);
-        } else {
+        if self.service.is_some() {
+            if self.storm_chance.below(2) == 0 {
+                place = self.leader().unwrap_or(place);
+            }
+            if self.is_up(place) {
+                self.crash(place, after);
+            }
+        } else if self.sites[place].life.is_some() && self.survived.crashes == 0 {
+            // One is enough where nobody comes back.
+            self.survived.crashes += 1;
+            self.end_life(place);
             self.queue.plan(self.now + after, Event::Mend(Trouble::Down(place)));
         }
+    }
+
+    fn crash(&mut self, place: usize, down: Time) {
+        self.survived.crashes += 1;
+        let incarnation = self.sites[place].membership.as_ref().map(Membership::incarnation);
+        if let (Some(incarnation), Some(service)) = (incarnation, &mut self.service) {
+            service.history.crashes(incarnation, self.now);
+        }
+        self.stop(place, Stop::Crash, down);
+    }
+
+    /// All members crash at once. Leases of before may run until the last of them ends.
+    fn lose_power(&mut self) {
+        if self.storm_chance.below(10) > 0 {
+            return;
+        }
+        self.survived.power_losses += 1;
+        let ends = (0..self.sites.len()).map(|place| self.lease_end(place)).max();
+        if let Some(service) = &mut self.service {
+            service.quiet_until = service.quiet_until.max(ends.unwrap_or(0));
+        }
+        for place in 0..self.sites.len() {
+            let down = self.duration();
+            if self.is_up(place) {
+                self.crash(place, down);
+            }
+        }
+    }
+
+    /// An administrator wants a view with the same members, or leases of another length.
+    fn order_something(&mut self) {
+        let Some(service) = &self.service else { return };
+        let lease = Duration::from_millis(self.storm_chance.pick(&[700, 1000, 2000, 3000]));
+        let settings = LeaseSettings { lease, ..service.settings };
+        let renumber = self.storm_chance.below(4) > 0;
+        self.administer(if renumber { Admin::Renumber } else { Admin::Settings(settings) });
     }
 }

@@ -10,7 +10,7 @@ use skeptron_member::clock::{Drift, Moment};
 use skeptron_member::link::handshake::Terms;
 use skeptron_member::plan::{Plan, Plans};
 use skeptron_member::view::View;
-use skeptron_member::{Fence, Halt, Limits, MemberCore, MemberId, Pace, Settings, Timer};
+use skeptron_member::{Fence, Halt, Limits, MemberCore, Pace, Settings, Timer};
 use skeptron_sim::trace::Trace;
 
 use crate::chance::{Chance, Purpose};
@@ -19,17 +19,17 @@ use crate::clock::{Clock, MICROSECOND, MILLISECOND, NEVER, SECOND, Time};
 use crate::faults::FaultKind;
 use crate::judge::Judge;
 use crate::network::{Path, Quality};
-use crate::options::Options;
-use crate::oracle::{Oracle, Word as OracleWord};
-use crate::outcome::{Outcome, Property, Survived, Violation};
+use crate::options::{Mutant, Options};
+use crate::outcome::{Figures, Outcome, Property, Survived, Violation};
 use crate::queue::Queue;
 use crate::recorder::Recorder;
+use crate::service::Service;
 use crate::sessions::{Reply, Request};
 use crate::site::{Deed, Desk, Life, Site, Waiter, judged};
 use crate::storm::Trouble;
 use crate::trace_hash::TraceHash;
 
-/// After so long the faults end, whether everybody is done or not.
+/// After so long the faults end, whether everybody is done or not, if the membership is fixed.
 const STORM: Time = 20 * SECOND;
 /// Once healed, somebody gets on within this time until everybody is done.
 const PATIENCE: Time = 30 * SECOND;
@@ -39,6 +39,8 @@ const SETTLING: Time = 3 * SECOND;
 const MOST_EVENTS: u64 = 20_000_000;
 /// The bound on clocks' rates. Larger than usual, so that what depends on it shows.
 const RHO_PPM: u32 = 10_000;
+/// So many times further off are clocks that do not keep to the bound.
+const BEYOND_RHO: i64 = 30;
 
 /// What happens.
 #[derive(Debug)]
@@ -59,10 +61,16 @@ pub(crate) enum Event {
     Storm,
     /// Something that went wrong is mended.
     Mend(Trouble),
-    /// A member learns of a view.
-    View { at: usize, incarnation: u64, view: Arc<View>, lease: Moment },
-    /// Between a member and whoever decides views.
-    Oracle(OracleWord),
+    /// A member starts.
+    Boot { at: usize },
+    /// A voter's clock ticks.
+    Tick { at: usize, boot: u64 },
+    /// A voter's write is durable.
+    Written { at: usize, boot: u64 },
+    /// A member must renew its lease, or has lost it.
+    Renew { at: usize, boot: u64 },
+    /// A member that wanted to leave can.
+    Leave { at: usize, incarnation: u64 },
 }
 
 /// Why a client acts.
@@ -100,16 +108,24 @@ pub(crate) struct World {
     pub(crate) paths: Vec<Path>,
     pub(crate) quality: Quality,
     pub(crate) connections: u64,
-    pub(crate) oracle: Oracle,
+    /// Who decides views; none if the membership is fixed.
+    pub(crate) service: Option<Service>,
+    /// The view of a fixed membership.
+    pub(crate) fixed: Arc<View>,
     pub(crate) judges: Vec<Judge>,
     pub(crate) survived: Survived,
+    pub(crate) figures: Figures,
     pub(crate) hash: TraceHash,
+    /// Of which lock the steps are recorded.
+    recorded: Option<usize>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) interleaving_ppm: u32,
     /// How deep deliveries are within deliveries.
     pub(crate) depth: u32,
     /// Whether the faults are over.
     pub(crate) healed: bool,
+    /// Whether everybody was done and nothing was left behind: then a member leaves once more.
+    pub(crate) at_rest: bool,
     /// When a client last got on.
     pub(crate) last_progress: Time,
     pub(crate) entries: u64,
@@ -164,7 +180,7 @@ impl World {
                 silence: std::time::Duration::from_millis(300),
                 ..Limits::default()
             },
-            flaw: options.flaw,
+            flaw: options.mutant.and_then(Mutant::of_member),
         };
         let drift = Drift { ppm: RHO_PPM };
         let clock = |chance: &mut Chance| {
@@ -175,27 +191,15 @@ impl World {
                 1 => chance.below(10) as i64 - off,
                 _ => chance.below(2 * off as u64) as i64 - off,
             };
-            Clock::new(began, if faults.has(FaultKind::Drift) { ppm } else { 0 })
+            let times = if faults.has(FaultKind::Clocks) { BEYOND_RHO } else { 1 };
+            let drifts = faults.has(FaultKind::Drift) || faults.has(FaultKind::Clocks);
+            Clock::new(began, if drifts { times * ppm } else { 0 })
         };
-        let leases = faults.has(FaultKind::Crashes) && faults.has(FaultKind::Views);
         let addresses = (0..options.members).map(|place| format!("member-{}:1", place + 1));
-        let mut view = View::of_addresses(1, addresses.collect());
+        let fixed = Arc::new(View::of_addresses(1, addresses.collect()));
         let incarnations: Vec<u64> = (0..options.members).map(|_| chance.bits()).collect();
-        if faults.has(FaultKind::Views) {
-            for (member, &incarnation) in view.members.iter_mut().zip(&incarnations) {
-                member.incarnation = Some(incarnation);
-            }
-        }
-        let view = Arc::new(view);
-        let sites = (0..options.members).map(|place| Site {
-            id: MemberId::at(place),
-            clock: clock(&mut chance),
-            paused_until: 0,
-            life: None,
-            joining: None,
-        });
+        let sites = (0..options.members).map(|place| Site::new(place, clock(&mut chance)));
         let sites: Vec<Site> = sites.collect();
-        let oracle = Oracle::new(Arc::clone(&view), leases, clock(&mut chance));
         let clients = (0..options.clients).map(|place| {
             let clock = clock(&mut chance);
             Client::new(seed, place, clock, options)
@@ -214,6 +218,11 @@ impl World {
         };
         let interleaving_ppm = rate(FaultKind::Interleaving, &mut chance, &[0, 100_000, 500_000]);
         let recorder = recorded.map(|_| Recorder::default());
+        let mut view_chance = Chance::new(seed, Purpose::Views, 0);
+        let service = faults.has(FaultKind::Views).then(|| {
+            let flaw = options.mutant.and_then(Mutant::of_views);
+            Service::new(options.voters(), faults, flaw, drift, &mut view_chance)
+        });
         let mut world = World {
             options: options.clone(),
             seed,
@@ -222,7 +231,7 @@ impl World {
             chance,
             network_chance: Chance::new(seed, Purpose::Network, 0),
             storm_chance: Chance::new(seed, Purpose::Storm, 0),
-            view_chance: Chance::new(seed, Purpose::Views, 0),
+            view_chance,
             interleaving_chance: Chance::new(seed, Purpose::Interleaving, 0),
             settings,
             drift,
@@ -235,35 +244,45 @@ impl World {
                 .collect(),
             quality,
             connections: 0,
-            oracle,
+            service,
+            fixed,
             survived: Survived::default(),
+            figures: Figures::default(),
             hash: TraceHash::new(seed),
+            recorded,
             recorder,
             interleaving_ppm,
             depth: 0,
             healed: false,
+            at_rest: false,
             last_progress: 0,
             entries: 0,
             violation: None,
             scratch: Vec::new(),
         };
-        world.begin(&incarnations, recorded);
+        world.begin(&incarnations);
         world
     }
 
-    fn begin(&mut self, incarnations: &[u64], recorded: Option<usize>) {
-        let view = Arc::clone(&self.oracle.view);
-        self.note_view(&view);
-        for (place, &incarnation) in incarnations.iter().enumerate() {
-            self.start_life(place, incarnation, Arc::clone(&view), recorded);
+    fn begin(&mut self, incarnations: &[u64]) {
+        if let Some(service) = &self.service {
+            for (place, site) in self.sites.iter_mut().enumerate() {
+                site.disk = service.first_disk(place);
+                let at = self.view_chance.below(100 * MILLISECOND);
+                self.queue.plan(at, Event::Boot { at: place });
+            }
+        } else {
+            let view = Arc::clone(&self.fixed);
+            self.note_view(&view);
+            for (place, &incarnation) in incarnations.iter().enumerate() {
+                self.start_life(place, incarnation, Arc::clone(&view));
+            }
         }
         for client in 0..self.clients.len() {
             let after = self.clients[client].chance.below(5 * MILLISECOND);
             self.plan_client(client, after, Wake::Next);
         }
-        self.begin_leases();
         self.plan_storm();
-        self.plan_views();
     }
 
     pub(crate) fn note_view(&mut self, view: &View) {
@@ -273,13 +292,7 @@ impl World {
     }
 
     /// A member begins a life in a view that it belongs to.
-    pub(crate) fn start_life(
-        &mut self,
-        place: usize,
-        incarnation: u64,
-        view: Arc<View>,
-        recorded: Option<usize>,
-    ) {
+    pub(crate) fn start_life(&mut self, place: usize, incarnation: u64, view: Arc<View>) {
         let id = self.sites[place].id;
         let core = match MemberCore::new(id, self.settings.clone(), Arc::clone(&view)) {
             Ok(core) => core,
@@ -292,33 +305,34 @@ impl World {
             ends: std::iter::repeat_with(|| None).take(self.sites.len()).collect(),
             deeds: Vec::new(),
             names: Arc::clone(&self.names),
-            recorded: recorded.or(self.recorded_lock()),
+            recorded: self.recorded,
             told: 0,
+            messages: 0,
         };
         let places = vec![None; self.clients.len()];
         let life = Life { incarnation, core, terms, view, desk, places };
+        let (epoch, alone) = (life.view.epoch, life.view.members.len() == 1);
         self.sites[place].life = Some(life);
-        self.sites[place].joining = None;
         self.update_links(place);
         self.with_core(place, |core, _, desk| core.open(desk));
-    }
-
-    /// Which lock is recorded, as the lives know it.
-    fn recorded_lock(&self) -> Option<usize> {
-        self.sites.iter().find_map(|site| site.life.as_ref()?.desk.recorded)
+        if alone {
+            self.met(place, epoch);
+        }
     }
 
     /// Makes the run.
     fn run(mut self) -> (Outcome, Option<Recorder>) {
         let mut events = 0u64;
         let mut settled_at = NEVER;
+        let patience = if self.service.is_some() { PATIENCE } else { SETTLING };
+        let storm = self.service.as_ref().map_or(STORM, |service| service.storm);
         while self.violation.is_none()
             && let Some((at, event)) = self.queue.next()
         {
             debug_assert!(at >= self.now, "time does not go back");
             self.now = at;
             events += 1;
-            if !self.healed && (self.now > STORM || self.all_done()) {
+            if !self.healed && (self.now > storm || self.all_done()) {
                 self.heal();
             }
             if self.healed {
@@ -327,9 +341,18 @@ impl World {
                 } else if self.now > settled_at {
                     let left = self.left_behind();
                     match left {
-                        None => break,
-                        // An idle token that never rests is on its way now and then.
-                        Some(_) if self.now < settled_at + SETTLING => {}
+                        None if self.at_rest || !self.options.faults.has(FaultKind::Leaves) => {
+                            break;
+                        }
+                        None => {
+                            self.at_rest = true;
+                            settled_at = self.now + SETTLING;
+                            let place = self.view_chance.index(self.sites.len());
+                            self.begin_to_leave(place);
+                        }
+                        // An idle token that never rests is on its way now and then, and a lease may have
+                        // to be waited for.
+                        Some(_) if self.now < settled_at + patience => {}
                         Some((property, place, detail)) => {
                             self.violate(property, None, Some(place), detail);
                         }
@@ -346,8 +369,12 @@ impl World {
             if events > MOST_EVENTS {
                 let detail = format!("{MOST_EVENTS} events happened and not everybody is done");
                 self.violate(Property::Progress, None, None, detail);
+                break;
             }
             self.happen(event);
+        }
+        for place in 0..self.sites.len() {
+            self.count_messages(place);
         }
         let outcome = Outcome {
             seed: self.seed,
@@ -355,6 +382,7 @@ impl World {
             entries: self.entries,
             virtual_nanos: self.now,
             survived: self.survived,
+            figures: self.figures,
             hash: self.hash.value(),
             violation: self.violation,
         };
@@ -394,11 +422,11 @@ impl World {
             }
             Event::Storm => self.storm(),
             Event::Mend(trouble) => self.mend(trouble),
-            Event::View { at, incarnation, view, lease } => {
-                self.hash.mix(6 + self.now, view.epoch);
-                self.learn_view(at, incarnation, view, lease);
-            }
-            Event::Oracle(word) => self.hear_oracle(word),
+            Event::Boot { at } => self.boot(at),
+            Event::Tick { at, boot } => self.tick(at, boot),
+            Event::Written { at, boot } => self.written(at, boot),
+            Event::Renew { at, boot } => self.renew(at, boot),
+            Event::Leave { at, incarnation } => self.leave(at, incarnation),
         }
     }
 
@@ -409,7 +437,10 @@ impl World {
             Event::Arrival { to: at, .. }
             | Event::Poll { at, .. }
             | Event::Ring { at, .. }
-            | Event::View { at, .. } => site(*at),
+            | Event::Tick { at, .. }
+            | Event::Written { at, .. }
+            | Event::Renew { at, .. }
+            | Event::Leave { at, .. } => site(*at),
             Event::Client { client, .. } => {
                 let client = &self.clients[*client];
                 let with_member = if client.is_embedded { site(client.at) } else { 0 };
@@ -417,8 +448,7 @@ impl World {
             }
             Event::Request(request) => site(self.clients[request.client].at),
             Event::Reply(reply) => self.clients[reply.client].paused_until,
-            Event::Oracle(word) => word.member().map_or(0, site),
-            Event::Storm | Event::Mend(_) => 0,
+            Event::Storm | Event::Mend(_) | Event::Boot { .. } => 0,
         };
         (until > self.now).then_some(until)
     }
@@ -502,6 +532,7 @@ impl World {
             Deed::Left { lock } => self.judges[lock].members.leave(judged(place)),
             Deed::Refused { lock, why } => self.violate(Property::Refused, lock, Some(place), why),
             Deed::SessionExpired => self.survived.sessions_expired += 1,
+            Deed::Met { epoch } => self.met(place, epoch),
             Deed::Halted { why } => self.halted(place, &why),
             Deed::Step(step) => {
                 let now = self.now;

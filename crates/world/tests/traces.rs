@@ -4,7 +4,7 @@ use skeptron_core::catalogue;
 use skeptron_member::Flaw;
 use skeptron_sim::replay::replay;
 use skeptron_sim::trace::{Format, Trace, What};
-use skeptron_world::{FaultKind, Faults, Options, run, run_recorded};
+use skeptron_world::{FaultKind, Faults, Mutant, Options, run, run_recorded};
 
 /// Through the file format and back.
 fn written_and_read(trace: &Trace) -> Trace {
@@ -33,8 +33,8 @@ fn every_algorithm_can_be_played_again() {
 #[test]
 fn a_violation_is_the_last_word_of_its_trace() {
     let faults = Faults::FIXED.with(FaultKind::Views);
-    let flaw = Some(Flaw::KeepersIgnored);
-    let options = Options { faults, flaw, ..Options::default() };
+    let mutant = Some(Mutant::Member(Flaw::KeepersIgnored));
+    let options = Options { faults, mutant, ..Options::default() };
     let (outcome, trace) = run_recorded(&options, 1, None);
     assert!(outcome.violation.is_some());
     let trace = trace.unwrap();

@@ -9,8 +9,7 @@ use clap::Args;
 use indicatif::ParallelProgressIterator as _;
 use rayon::prelude::*;
 use skeptron_core::catalogue;
-use skeptron_member::Flaw;
-use skeptron_world::{Faults, Options, Outcome, Survived, Violation};
+use skeptron_world::{Faults, Figures, Mutant, Options, Outcome, Survived, Violation};
 
 use super::sim::{parse_seeds, progress_bar, quoted};
 use super::table::{counted_in_thousands, table};
@@ -26,14 +25,16 @@ const MOST_THREADS: usize = 1024;
 #[command(after_help = "Examples:
   skeptron storm --seeds 1..1000                          what a fixed membership survives
   skeptron storm --seeds 1..1000 --algorithm maekawa -n 5
-  skeptron storm --seeds 1..1000 --faults fixed,views     and view changes
-  skeptron storm --seeds 1..1000 --faults all             and crashes, with leases
+  skeptron storm --seeds 1..1000 --faults all             what a cluster with views survives
+  skeptron storm --seeds 1..100 --faults all -n 7 --voters 5 --algorithm raymond
+  skeptron storm --seeds 1..1 --faults views,crashes -n 100 --algorithm naimi-trehel --json
   skeptron storm --seeds 1..50 --flaw keepers-ignored --faults fixed,views --trace bad.jsonl
   skeptron sim --replay bad.jsonl                         what that lock's algorithm did
 
 Whole members with their links, sessions and clients run in a simulated world; a seed determines
-everything. At no time may two believe that they hold the same lock, and fences must rise; once the
-faults end, everybody must be served and nothing may be left behind.
+everything. With `views` the first members are voters that decide who belongs to the cluster. At no
+time may two believe that they hold the same lock, and fences must rise; once the faults end,
+everybody must be served and nothing may be left behind.
 
 Exit codes: 0 everything holds, 1 a seed failed, 2 bad input.")]
 /// Options of `skeptron storm`.
@@ -45,6 +46,10 @@ pub(crate) struct StormArgs {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 3)]
     #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
     pub members: usize,
+    /// How many of them decide views: 1, 3 or 5 [default: 3, or 1 of fewer than 3 members]
+    #[arg(long, value_name = "V")]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
+    pub voters: Option<usize>,
     /// How many clients they have together
     #[arg(long, value_name = "C", default_value_t = 4)]
     #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
@@ -56,11 +61,13 @@ pub(crate) struct StormArgs {
     /// Which algorithm guards the locks: a name, or all sound ones
     #[arg(long, value_name = "NAME|all", default_value = "all")]
     pub algorithm: String,
-    /// What goes wrong: loss, duplication, reordering, resets, pauses, partitions, slow, drift, views,
-    /// crashes, interleaving; `fixed` is all but views and crashes; `all`, `none`
+    /// What goes wrong: loss, duplication, reordering, resets, pauses, partitions, slow, drift,
+    /// interleaving, and with views: crashes, disk, power, leaves, clocks (beyond the bound; only
+    /// fences are judged); `fixed` is what a fixed membership survives, `all` everything but clocks;
+    /// `none`
     #[arg(long, value_name = "LIST", default_value = "fixed")]
     pub faults: String,
-    /// Leave out one rule of the member core, to see that it is noticed; docs/storm.md has the names
+    /// Leave out one rule of the members or of the view service, to see that it is noticed; docs/storm.md has the names
     #[arg(long, value_name = "NAME")]
     pub flaw: Option<String>,
     /// On how many threads [default: one per core]
@@ -88,16 +95,25 @@ struct Total {
     /// Of all runs, in whatever order they were made.
     hash: u64,
     survived: Survived,
+    figures: Figures,
     /// The first that failed, with the place of its algorithm.
     first: Option<(usize, Violation)>,
 }
 
 impl Total {
     fn of(algorithm: usize, outcome: Outcome) -> Self {
-        let Outcome { events, entries, virtual_nanos, hash, survived, violation, .. } = outcome;
-        let failed = u64::from(violation.is_some());
-        let first = violation.map(|violation| (algorithm, violation));
-        Total { runs: 1, failed, entries, events, virtual_nanos, hash, survived, first }
+        let failed = u64::from(outcome.violation.is_some());
+        Total {
+            runs: 1,
+            failed,
+            entries: outcome.entries,
+            events: outcome.events,
+            virtual_nanos: outcome.virtual_nanos,
+            hash: outcome.hash,
+            survived: outcome.survived,
+            figures: outcome.figures,
+            first: outcome.violation.map(|violation| (algorithm, violation)),
+        }
     }
 
     fn and(mut self, other: Total) -> Self {
@@ -108,6 +124,7 @@ impl Total {
         self.virtual_nanos += other.virtual_nanos;
         self.hash = self.hash.wrapping_add(other.hash);
         self.survived.add(&other.survived);
+        self.figures.add(&other.figures);
         let place = |first: &(usize, Violation)| (first.0, first.1.seed);
         self.first = match (self.first, other.first) {
             (Some(mine), Some(theirs)) => {
@@ -178,8 +195,8 @@ impl StormArgs {
             Ok(faults) => faults,
             Err(why) => bail!("--faults is `{}`; {why}", self.faults),
         };
-        let flaw: Option<Flaw> = match self.flaw.as_deref().map(str::parse).transpose() {
-            Ok(flaw) => flaw,
+        let mutant: Option<Mutant> = match self.flaw.as_deref().map(str::parse).transpose() {
+            Ok(mutant) => mutant,
             Err(why) => bail!("--flaw: {why}"),
         };
         let algorithms: Vec<&str> = match self.algorithm.as_str() {
@@ -189,11 +206,12 @@ impl StormArgs {
         let question = |algorithm: &str| {
             let options = Options {
                 members: self.members,
+                voters: self.voters,
                 clients: self.clients,
                 entries: self.entries,
                 algorithm: algorithm.to_string(),
                 faults,
-                flaw,
+                mutant,
             };
             options.check().with_context(|| format!("{algorithm} on {} members", self.members))?;
             Ok(options)
@@ -216,6 +234,9 @@ impl StormArgs {
         let usual = Options::default();
         if self.members != usual.members {
             command += &format!(" --members {}", self.members);
+        }
+        if let Some(voters) = self.voters {
+            command += &format!(" --voters {voters}");
         }
         if self.clients != usual.clients {
             command += &format!(" --clients {}", self.clients);
@@ -256,8 +277,17 @@ impl StormArgs {
         for (what, times) in total.survived.listed().into_iter().filter(|(_, times)| *times > 0) {
             rows.add_row([what.to_string(), times.to_string()]);
         }
+        for (what, number) in total.figures.messages().into_iter().filter(|(_, n)| *n > 0) {
+            rows.add_row([what.to_string(), number.to_string()]);
+        }
         writeln!(out, "{rows}")?;
         let simulated = total.virtual_nanos as f64 / 1e9;
+        for (what, span) in total.figures.spans().into_iter().filter(|(_, span)| span.times > 0) {
+            let millis = |nanos: u64| nanos as f64 / 1e6;
+            let (mean, longest) = (millis(span.mean_nanos()), millis(span.longest_nanos));
+            let times = counted_in_thousands(span.times, "time");
+            writeln!(out, "{what}: {times}, mean {mean:.1} ms, longest {longest:.1} ms")?;
+        }
         let (events, hash) = (total.events, total.hash);
         writeln!(out, "{events} events in {simulated:.0} simulated seconds, hash {hash:016x}")?;
         writeln!(out, "{} of {} failed", total.failed, counted_in_thousands(total.runs, "run"))?;
@@ -281,11 +311,12 @@ impl StormArgs {
         );
         let report = serde_json::json!({
             "seeds": self.seeds, "algorithm": self.algorithm, "members": self.members,
-            "clients": self.clients, "entries_per_client": self.entries, "faults": self.faults,
+            "voters": self.voters, "clients": self.clients, "entries_per_client": self.entries, "faults": self.faults,
             "flaw": self.flaw,
             "runs": total.runs, "failed": total.failed, "first_failure": first,
             "hash": format!("{:016x}", total.hash),
             "entries": total.entries, "events": total.events, "survived": total.survived,
+            "figures": total.figures,
             "virtual_seconds": total.virtual_nanos as f64 / 1e9, "seconds": seconds,
             "threads": threads, "runs_per_second": total.runs as f64 / seconds,
             "seeds_per_hour_and_core": total.runs as f64 / seconds * 3600.0 / threads as f64,

@@ -13,9 +13,53 @@ impl World {
             let other = self.sites[other.index()].id;
             let detail = format!("{name} enters with fence {fence:?} while {other} is inside");
             self.violate(Property::Exclusion, Some(lock), Some(place), detail);
-        } else if let Some(before) = before {
+        }
+        let repeated = !self.promises_exclusion() && !self.judges[lock].is_unique(fence);
+        if let Some(before) = before
+            && (repeated || self.is_wrong(place, before))
+        {
             let detail = format!("{name} enters with fence {fence:?} after {before:?}");
             self.violate(Property::Fence, Some(lock), Some(place), detail);
+        }
+        let quiet_until = self.service.as_ref().map_or(0, |service| service.quiet_until);
+        if now < quiet_until {
+            let left = (quiet_until - now) / MILLISECOND;
+            let detail =
+                format!("{name} enters {left} ms before leases of before a power loss end");
+            self.violate(Property::Lease, Some(lock), Some(place), detail);
+        }
+    }
+
+    /// Whether a fence that is not the highest is wrong. With clocks beyond the bound, somebody who does
+    /// not know that it was removed may still enter, but never with a fence that a resource accepts.
+    fn is_wrong(&self, place: usize, before: Fence) -> bool {
+        if self.promises_exclusion() {
+            return true;
+        }
+        let life = self.sites[place].life.as_ref().map(|life| life.incarnation);
+        let history = self.service.as_ref().map(|service| &service.history);
+        match (life, history) {
+            (Some(life), Some(history)) => history.includes(before.epoch(), life),
+            _ => true,
+        }
+    }
+
+    /// Whether clocks keep to the bound, so that beliefs mean something.
+    fn promises_exclusion(&self) -> bool {
+        !self.options.faults.has(FaultKind::Clocks)
+    }
+
+    /// A member has heard of all others in this view.
+    pub(super) fn met(&mut self, place: usize, epoch: u64) {
+        if let Some(service) = &mut self.service {
+            service.history.met(self.now, epoch, self.sites[place].id, &mut self.figures);
+        }
+    }
+
+    /// What a life has sent counts when it is over.
+    pub(crate) fn count_messages(&mut self, place: usize) {
+        if let Some(life) = &mut self.sites[place].life {
+            self.figures.lock_messages += std::mem::take(&mut life.desk.messages);
         }
     }
 
@@ -27,7 +71,7 @@ impl World {
 
     /// A core cannot go on.
     pub(super) fn halted(&mut self, place: usize, why: &Halt) {
-        if !self.oracle.leases || !matches!(why, Halt::Lease | Halt::Excluded(..)) {
+        if self.service.is_none() || !matches!(why, Halt::Lease | Halt::Excluded(..)) {
             return self.violate(Property::Halted, None, Some(place), why.to_string());
         }
         self.survived.leases_over += u64::from(*why == Halt::Lease);
@@ -43,7 +87,7 @@ impl World {
         }
         self.flush(place);
         self.end_life(place);
-        self.join_later(place);
+        self.begin_membership(place);
     }
 
     /// A client got on: it was in, or is done with something.
@@ -57,16 +101,21 @@ impl World {
 
     /// With crashes, a fixed membership promises safety alone.
     pub(super) fn must_progress(&self) -> bool {
-        self.oracle.leases || !self.options.faults.has(FaultKind::Crashes)
+        self.promises_exclusion()
+            && (self.service.is_some() || !self.options.faults.has(FaultKind::Crashes))
     }
 
     pub(super) fn heal(&mut self) {
         self.healed = true;
+        self.figures.entries_in_storm = self.entries;
         self.progress();
         for path in &mut self.paths {
             (path.cuts, path.slowness) = (0, 1);
         }
         (self.quality.loss, self.quality.duplication, self.quality.reordering) = (0, 0, 0);
+        if let Some(service) = &mut self.service {
+            service.heal();
+        }
     }
 
     pub(super) fn judge_stall(&mut self) {
@@ -84,11 +133,16 @@ impl World {
         if !self.must_progress() {
             return None;
         }
+        let newest = self.service.as_ref().and_then(|service| service.history.newest());
         for (place, site) in self.sites.iter().enumerate() {
             let Some(life) = &site.life else {
                 let detail = format!("{} did not come back", site.id);
                 return Some((Property::Progress, place, detail));
             };
+            if newest.is_some_and(|newest| *newest != *life.view) {
+                let detail = format!("{} does not know the newest view", site.id);
+                return Some((Property::Progress, place, detail));
+            }
             let load = life.core.load();
             let ends = life.desk.ends.iter().flatten();
             let unacknowledged: usize = ends.map(|end| end.link.unacknowledged()).sum();
@@ -113,7 +167,10 @@ impl World {
         place: Option<usize>,
         detail: String,
     ) {
-        if self.violation.is_none() {
+        let promised =
+            self.promises_exclusion() || matches!(property, Property::Fence | Property::Views);
+        self.survived.exclusions_broken += u64::from(!promised && property == Property::Exclusion);
+        if self.violation.is_none() && promised {
             self.violation = Some(Violation {
                 property,
                 detail,
