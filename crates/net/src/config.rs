@@ -44,6 +44,8 @@ pub enum Membership {
     Fixed(Vec<String>),
     /// Some of the members, by consensus.
     Voters(VoterConfig),
+    /// An etcd cluster that exists already.
+    Etcd(EtcdConfig),
 }
 
 /// What a member must know of the voters, or be to be one.
@@ -57,6 +59,38 @@ pub struct VoterConfig {
     pub data: Option<PathBuf>,
     /// Begin a new cluster, of which this node is the first voter.
     pub init: Option<LeaseSettings>,
+}
+
+/// What a member must know of the etcd cluster that keeps the views.
+#[derive(Clone, Debug)]
+pub struct EtcdConfig {
+    /// Where other nodes find this one, `HOST:PORT`.
+    pub address: String,
+    /// Where etcd serves clients, `http://HOST:PORT` or `https://HOST:PORT`; the next one is asked when
+    /// one does not answer.
+    pub endpoints: Vec<String>,
+    /// Whom to believe at `https` endpoints.
+    pub tls: Option<EtcdTls>,
+    /// What all keys begin with; the cluster's name follows.
+    pub prefix: String,
+    /// How long leases are, if this node is the first of the cluster.
+    pub lease: LeaseSettings,
+}
+
+/// How etcd is spoken to over TLS.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EtcdTls {
+    /// The certificate of the authority that certified etcd's servers, PEM.
+    pub authority: String,
+    /// The certificate and key that etcd wants to see, PEM.
+    pub own: Option<(String, String)>,
+}
+
+/// Without the key.
+impl std::fmt::Debug for EtcdTls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EtcdTls").field("authority", &self.authority).finish_non_exhaustive()
+    }
 }
 
 /// How links between nodes are protected.
@@ -92,6 +126,17 @@ pub enum ConfigError {
     /// Nobody decides.
     #[error("no voters are named; list at least one address under `voters`")]
     NoVoters,
+    /// Nobody decides.
+    #[error("no endpoint of etcd is named; list at least one under `etcd.endpoints`")]
+    NoEndpoints,
+    /// This is no endpoint.
+    #[error(
+        "`{0}` is no endpoint of etcd; it looks like http://127.0.0.1:2379 or https://etcd1.example:2379"
+    )]
+    Endpoint(String),
+    /// Nobody is believed there.
+    #[error("{0} needs the certificate of etcd's authority; set `etcd.tls.authority`")]
+    NoEtcdAuthority(String),
     /// The number of members may change.
     #[error(
         "{algorithm} has a layout for one number of members only, but the members of this cluster may \
@@ -180,6 +225,7 @@ impl Config {
         match &self.membership {
             Membership::Fixed(members) => self.check_fixed(members)?,
             Membership::Voters(voters) => self.check_voters(voters)?,
+            Membership::Etcd(etcd) => self.check_etcd(etcd)?,
         }
         let known = self.known_addresses();
         for (place, (second, address)) in known.iter().enumerate() {
@@ -216,9 +262,7 @@ impl Config {
         let Some((&first, _)) = voters.first_key_value() else {
             return Err(ConfigError::NoVoters);
         };
-        if let Some(plan) = self.plans.all().find(|plan| plan.given().is_some()) {
-            return Err(ConfigError::PinnedLayout { algorithm: plan.info().name });
-        }
+        self.check_layouts()?;
         if let Some(other) = voters.get(&self.node).filter(|other| *other != address) {
             let (listed, address) = (other.clone(), address.clone());
             return Err(ConfigError::TwoAddresses { node: self.node, listed, address });
@@ -231,6 +275,30 @@ impl Config {
             return Err(ConfigError::InitElsewhere { node: self.node, first });
         }
         Ok(())
+    }
+
+    fn check_etcd(&self, config: &EtcdConfig) -> Result<(), ConfigError> {
+        if config.endpoints.is_empty() {
+            return Err(ConfigError::NoEndpoints);
+        }
+        for endpoint in &config.endpoints {
+            match etcd_address(endpoint) {
+                None => return Err(ConfigError::Endpoint(endpoint.clone())),
+                Some((true, _)) if config.tls.is_none() => {
+                    return Err(ConfigError::NoEtcdAuthority(endpoint.clone()));
+                }
+                Some(_) => {}
+            }
+        }
+        self.check_layouts()
+    }
+
+    /// Where members come and go, no layout is for one number of them only.
+    fn check_layouts(&self) -> Result<(), ConfigError> {
+        match self.plans.all().find(|plan| plan.given().is_some()) {
+            Some(plan) => Err(ConfigError::PinnedLayout { algorithm: plan.info().name }),
+            None => Ok(()),
+        }
     }
 
     /// Where nodes are, as far as it is configured.
@@ -246,6 +314,7 @@ impl Config {
                 known.insert(self.node, address.clone());
                 known.into_iter().collect()
             }
+            Membership::Etcd(config) => vec![(self.node, config.address.clone())],
         }
     }
 
@@ -255,6 +324,7 @@ impl Config {
         match &self.membership {
             Membership::Fixed(members) => &members[self.node.place()],
             Membership::Voters(config) => &config.address,
+            Membership::Etcd(config) => &config.address,
         }
     }
 
@@ -271,4 +341,42 @@ pub fn is_loopback(address: &str) -> bool {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// Whether an endpoint of etcd is spoken to over TLS, and its `HOST:PORT`; none if it is none.
+pub(crate) fn etcd_address(endpoint: &str) -> Option<(bool, &str)> {
+    let (scheme, rest) = endpoint.split_once("://")?;
+    let address = rest.strip_suffix('/').unwrap_or(rest);
+    let (host, port) = address.rsplit_once(':')?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
+    let is_address = !host.is_empty()
+        && host.chars().all(is_plain)
+        && port.parse().is_ok_and(|port: u16| port > 0);
+    match scheme {
+        "http" if is_address => Some((false, address)),
+        "https" if is_address => Some((true, address)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_of_etcd_are_read() {
+        assert_eq!(etcd_address("http://127.0.0.1:2379"), Some((false, "127.0.0.1:2379")));
+        assert_eq!(etcd_address("https://[::1]:2379/"), Some((true, "[::1]:2379")));
+        for wrong in [
+            "",
+            "127.0.0.1:2379",
+            "http://h",
+            "http://:1",
+            "ftp://h:1",
+            "http://h:0",
+            "http://h:1/x",
+        ] {
+            assert_eq!(etcd_address(wrong), None, "{wrong}");
+        }
+    }
 }

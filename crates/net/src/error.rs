@@ -4,6 +4,7 @@ use skeptron_member::{Halt, MemberId};
 use thiserror::Error;
 
 use crate::config::ConfigError;
+use crate::etcd::EtcdError;
 use crate::link::LinksError;
 use crate::service::ServiceError;
 
@@ -35,6 +36,9 @@ pub enum StartError {
     /// The view service cannot start.
     #[error(transparent)]
     Service(#[from] ServiceError),
+    /// etcd cannot be spoken to like that.
+    #[error(transparent)]
+    Etcd(#[from] EtcdError),
     /// The member cannot begin in its first view.
     #[error(transparent)]
     Core(#[from] Halt),

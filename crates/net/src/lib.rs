@@ -11,6 +11,8 @@ mod cluster;
 mod config;
 mod env;
 mod error;
+pub mod etcd;
+mod http;
 mod link;
 mod messages;
 mod node;
@@ -24,8 +26,8 @@ pub mod view;
 
 pub use cluster::Cluster;
 pub use config::{
-    Config, ConfigError, LeaseSettings, Limits, Membership, Pace, Security, VoterConfig,
-    is_loopback,
+    Config, ConfigError, EtcdConfig, EtcdTls, LeaseSettings, Limits, Membership, Pace, Security,
+    VoterConfig, is_loopback,
 };
 pub use error::{NotEntered, ReleaseError, StartError};
 pub use link::LinksError;

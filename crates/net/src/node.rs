@@ -18,6 +18,7 @@ use tokio::task::AbortHandle;
 use crate::config::{Config, Membership};
 use crate::env;
 use crate::error::{NotEntered, StartError};
+use crate::etcd::Etcd;
 use crate::link::block::Blocked;
 use crate::link::listen::Listener;
 use crate::link::{Links, draw_incarnation};
@@ -129,6 +130,11 @@ impl Node {
                 let service = Arc::clone(&voters) as Arc<dyn ViewService>;
                 Node::assemble(config, listener, observer, service, Some(voters))
             }
+            Membership::Etcd(etcd) => {
+                let etcd = Etcd::start(&config, &etcd, Arc::clone(&observer))?;
+                let listener = Listener::new(&config, listener, blocked, Arc::clone(&observer))?;
+                Node::assemble(config, listener, observer, etcd, None)
+            }
         }
     }
 
@@ -208,7 +214,7 @@ impl Node {
             };
             match granted {
                 // Nothing was granted in that life; another one asks again.
-                Err(LockError::Halted { .. }) if self.parts.voters.is_some() => {
+                Err(LockError::Halted { .. }) if self.parts.has_lives() => {
                     let lives = lives.get_or_insert_with(|| self.parts.lives.subscribe());
                     let is_over = |life: &Life| life.shell.core().halted().is_some();
                     while self.parts.present.load().as_deref().is_some_and(is_over) {
@@ -384,7 +390,7 @@ impl Node {
         }
     }
 
-    /// The voters that decide who belongs to the cluster; none if the membership is fixed.
+    /// The voters that decide who belongs to the cluster; none if somebody else does.
     #[must_use]
     pub fn voters(&self) -> Option<&Arc<Voters>> {
         self.parts.voters.as_ref()
@@ -491,9 +497,7 @@ impl Node {
             life.links.stop();
         }
         self.parts.listener.stop();
-        if let Some(voters) = &self.parts.voters {
-            voters.stop();
-        }
+        self.parts.service.stop();
     }
 
     /// Waits until a node that was ended writes no more: another life may use its folder.
@@ -506,12 +510,10 @@ impl Node {
     /// Ends at once, as if its process had been killed: nobody is told, and what it holds is lost when
     /// its lease ends.
     pub fn kill(&self) {
-        let Parts { present, listener, living, voters, .. } = &*self.parts;
+        let Parts { present, listener, living, service, .. } = &*self.parts;
         living.get().inspect(|living| living.abort());
         listener.stop();
-        if let Some(voters) = voters {
-            voters.stop();
-        }
+        service.stop();
         if let Some(life) = present.load_full() {
             life.links.stop();
             life.shell.stop_living();

@@ -125,14 +125,16 @@ impl Identity {
     /// If certificate, key or authority is invalid.
     pub fn server_config(&self, callers: Callers) -> Result<Arc<ServerConfig>, TlsError> {
         let provider = Arc::new(ring::default_provider());
-        let builder =
-            WebPkiClientVerifier::builder_with_provider(self.roots()?, Arc::clone(&provider));
+        let builder = WebPkiClientVerifier::builder_with_provider(
+            roots(&self.authority)?,
+            Arc::clone(&provider),
+        );
         let builder = match callers {
             Callers::Certified => builder,
             Callers::Anybody => builder.allow_unauthenticated(),
         };
         let verifier = builder.build().map_err(|why| unusable(Part::Authority, why))?;
-        let (certificates, key) = self.certificates_and_key()?;
+        let (certificates, key) = certificates_and_key(&self.certificate, &self.key)?;
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .expect("the provider knows the usual versions")
@@ -148,35 +150,7 @@ impl Identity {
     /// # Errors
     /// If certificate, key or authority is invalid.
     pub fn client_config(&self) -> Result<Arc<ClientConfig>, TlsError> {
-        let provider = Arc::new(ring::default_provider());
-        let roots = self.roots()?;
-        let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
-            .build()
-            .map_err(|why| unusable(Part::Authority, why))?;
-        let (certificates, key) = self.certificates_and_key()?;
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("the provider knows the usual versions")
-            .with_webpki_verifier(verifier)
-            .with_client_auth_cert(certificates, key)
-            .map_err(|why| unusable(Part::Certificate, why))?;
-        Ok(Arc::new(config))
-    }
-
-    fn roots(&self) -> Result<Arc<RootCertStore>, TlsError> {
-        let mut roots = RootCertStore::empty();
-        for certificate in certificates(&self.authority, Part::Authority)? {
-            roots.add(certificate).map_err(|why| unusable(Part::Authority, why))?;
-        }
-        Ok(Arc::new(roots))
-    }
-
-    fn certificates_and_key(
-        &self,
-    ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
-        let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes());
-        let key = key.map_err(|why| unusable(Part::Key, why))?;
-        Ok((certificates(&self.certificate, Part::Certificate)?, key))
+        client_config(&self.authority, Some((&self.certificate, &self.key)))
     }
 }
 
@@ -328,6 +302,51 @@ fn write_anew(path: &Path, text: &str, rights: u32) -> Result<(), TlsError> {
 
 fn read_file(path: &Path) -> Result<String, TlsError> {
     fs::read_to_string(path).map_err(|source| file_error(path, source))
+}
+
+/// For a client that believes this authority, and shows a certificate if it has one.
+///
+/// # Errors
+/// If certificate, key or authority is invalid.
+pub(crate) fn client_config(
+    authority: &str,
+    own: Option<(&str, &str)>,
+) -> Result<Arc<ClientConfig>, TlsError> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier =
+        WebPkiServerVerifier::builder_with_provider(roots(authority)?, Arc::clone(&provider))
+            .build()
+            .map_err(|why| unusable(Part::Authority, why))?;
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the provider knows the usual versions")
+        .with_webpki_verifier(verifier);
+    let config = match own {
+        None => builder.with_no_client_auth(),
+        Some((certificate, key)) => {
+            let (certificates, key) = certificates_and_key(certificate, key)?;
+            let config = builder.with_client_auth_cert(certificates, key);
+            config.map_err(|why| unusable(Part::Certificate, why))?
+        }
+    };
+    Ok(Arc::new(config))
+}
+
+fn roots(authority: &str) -> Result<Arc<RootCertStore>, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(authority, Part::Authority)? {
+        roots.add(certificate).map_err(|why| unusable(Part::Authority, why))?;
+    }
+    Ok(Arc::new(roots))
+}
+
+fn certificates_and_key(
+    certificate: &str,
+    key: &str,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes());
+    let key = key.map_err(|why| unusable(Part::Key, why))?;
+    Ok((certificates(certificate, Part::Certificate)?, key))
 }
 
 fn certificates(pem: &str, what: Part) -> Result<Vec<CertificateDer<'static>>, TlsError> {

@@ -24,7 +24,10 @@ pub trait ViewService: Send + Sync + 'static {
     fn ask_for_view(&self, why: &str);
 
     /// These lives, and no others, cannot be reached by the member at present.
-    fn suspect(&self, lives: Vec<u64>);
+    fn suspect(&self, _lives: Vec<u64>) {}
+
+    /// Ends at once, telling nobody.
+    fn stop(&self) {}
 
     /// How it stands.
     fn report(&self) -> ServiceReport;
@@ -90,8 +93,6 @@ impl ViewService for Fixed {
             "a new view is needed, but this membership is fixed; restart all nodes"
         );
     }
-
-    fn suspect(&self, _: Vec<u64>) {}
 
     fn report(&self) -> ServiceReport {
         ServiceReport { kind: "fixed".to_string(), ..ServiceReport::default() }

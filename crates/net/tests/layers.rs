@@ -5,11 +5,11 @@ use std::path::Path;
 
 /// From below; what stands in one line does not know each other or is one layer.
 const LAYERS: &[&[&str]] = &[
-    &["env", "error", "prompt", "socket", "view"],
+    &["env", "error", "http", "prompt", "socket", "view"],
     &["messages", "observe", "tls"],
     &["config"],
     &["link"],
-    &["service"],
+    &["etcd", "service"],
     &["shell"],
     &["node"],
     &["api", "client", "cluster"],

@@ -90,7 +90,7 @@ impl Site {
 fn voter_config(config: &mut Config) -> &mut VoterConfig {
     match &mut config.membership {
         Membership::Voters(voters) => voters,
-        Membership::Fixed(_) => unreachable!("these tests have voters"),
+        _ => unreachable!("these tests have voters"),
     }
 }
 

@@ -1,35 +1,28 @@
 //! Requests and answers: HTTP/1.1 over TCP, TLS or a Unix socket.
 
-use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::client::conn::http1::{self, SendRequest};
+use http_body_util::Full;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request, StatusCode};
-use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
 use super::{ClientConfig, ClientError, Endpoint};
 use crate::UNPOISONED;
 use crate::env;
+use crate::http::{Connection, told};
 use crate::messages::Problem;
-use crate::prompt::Prompt;
 use crate::socket::tune;
 use skeptron_member::clock::Moment;
 
 /// How long a connection may take to come about.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-/// The largest answer that is read.
-const MOST_ANSWER_BYTES: usize = 16 << 20;
 /// How many connections are kept for later.
 const MOST_IDLE: usize = 8;
 /// For how long: less than the server lets them be.
@@ -165,7 +158,7 @@ impl Caller {
 
     fn keep(&self, connection: Connection) {
         let mut idle = self.idle.lock().expect(UNPOISONED);
-        if !connection.closed && idle.len() < MOST_IDLE {
+        if !connection.is_closed() && idle.len() < MOST_IDLE {
             idle.push((connection, env::now()));
         }
     }
@@ -203,54 +196,6 @@ impl std::fmt::Debug for Caller {
     }
 }
 
-/// One connection. It moves only while somebody waits for an answer on it, in that one's task: no
-/// other task has to be woken for an exchange.
-struct Connection {
-    sender: SendRequest<Full<Bytes>>,
-    driver: BoxFuture<'static, hyper::Result<()>>,
-    closed: bool,
-}
-
-impl Connection {
-    async fn over<I>(stream: I) -> Result<Self, String>
-    where
-        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let (sender, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(told)?;
-        Ok(Connection { sender, driver: Box::pin(driver), closed: false })
-    }
-
-    async fn exchange(
-        &mut self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Bytes), String> {
-        Prompt::new(self.converse(request)).await
-    }
-
-    async fn converse(
-        &mut self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Bytes), String> {
-        let sender = &mut self.sender;
-        let mut answer = pin!(async move {
-            sender.ready().await.map_err(told)?;
-            let answer = sender.send_request(request).await.map_err(told)?;
-            let status = answer.status();
-            let body = Limited::new(answer.into_body(), MOST_ANSWER_BYTES).collect().await;
-            Ok((status, body.map_err(|error| error.to_string())?.to_bytes()))
-        });
-        tokio::select! {
-            biased;
-            _ = &mut self.driver => {
-                // All that came before the end is still to be had.
-                self.closed = true;
-                answer.await
-            }
-            answer = answer.as_mut() => answer,
-        }
-    }
-}
-
 fn bearer(token: &str) -> Result<HeaderValue, ClientError> {
     let value = HeaderValue::from_str(&format!("Bearer {token}"));
     let mut value = value.map_err(|_| ClientError::Token)?;
@@ -269,12 +214,4 @@ fn tls(
     let name = ServerName::try_from(host);
     let name = name.map_err(|_| ClientError::Endpoint(format!("https://{address}")))?;
     Ok((TlsConnector::from(Arc::clone(&tls)), name))
-}
-
-/// An error with its cause, which says more than itself.
-fn told(error: impl std::error::Error) -> String {
-    match error.source() {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
-    }
 }

@@ -8,12 +8,18 @@ use skeptron_member::{Halt, MemberCore, Settings};
 use tokio::sync::Notify;
 
 use super::{Life, Node, Parts};
+use crate::config::Membership;
 use crate::env;
 use crate::link::Links;
 use crate::shell::Shell;
 use crate::view::{Admission, NotAdmitted, ViewService};
 
 impl Parts {
+    /// Whether another life follows when one is over.
+    pub(super) fn has_lives(&self) -> bool {
+        !matches!(self.config.membership, Membership::Fixed(_))
+    }
+
     /// Begins a life.
     pub(super) fn begin(&self, admission: Admission) -> Result<Arc<Notify>, Halt> {
         let Parts { config, observer, listener, service, .. } = self;

@@ -170,11 +170,6 @@ impl Voters {
         self.exchange.trouble(voter)
     }
 
-    /// Ends the voter and the membership, telling nobody.
-    pub(crate) fn stop(&self) {
-        let _ = self.inputs.send(Input::Stop);
-    }
-
     /// Waits until the voter and the membership have ended, and the folder is free.
     pub(crate) async fn ended(&self) {
         self.inputs.closed().await;
@@ -212,6 +207,10 @@ impl ViewService for Voters {
 
     fn suspect(&self, lives: Vec<u64>) {
         let _ = self.inputs.send(Input::Suspects(lives));
+    }
+
+    fn stop(&self) {
+        let _ = self.inputs.send(Input::Stop);
     }
 
     fn report(&self) -> ServiceReport {

@@ -143,8 +143,9 @@ fn summary(configured: &Configured) -> String {
     let config = &configured.node;
     let (node, cluster) = (config.node, &config.cluster);
     let members = match &config.membership {
-        Membership::Fixed(members) => members.len(),
-        Membership::Voters(config) => config.voters.len(),
+        Membership::Fixed(members) => members.len().to_string(),
+        Membership::Voters(config) => config.voters.len().to_string(),
+        Membership::Etcd(_) => "those in etcd".to_string(),
     };
     let algorithms: Vec<&str> = config.plans.all().map(|plan| plan.info().name).collect();
     let links = match config.security {

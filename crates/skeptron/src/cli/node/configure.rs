@@ -76,6 +76,8 @@ fn key_of(error: &ConfigError) -> &'static str {
         ConfigError::WrongSize { .. } | ConfigError::PinnedLayout { .. } => "algorithm",
         ConfigError::NoVoters | ConfigError::TwoAddresses { .. } => "voters",
         ConfigError::NoData { .. } => "data",
+        ConfigError::NoEndpoints | ConfigError::Endpoint(_) => "etcd.endpoints",
+        ConfigError::NoEtcdAuthority(_) => "etcd.tls.authority",
     }
 }
 

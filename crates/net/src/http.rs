@@ -1,0 +1,99 @@
+//! One HTTP/1.1 connection of a client.
+
+use std::pin::pin;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::prompt::Prompt;
+
+/// The largest answer that is read.
+const MOST_ANSWER_BYTES: usize = 16 << 20;
+
+/// One connection. It moves only while somebody waits for an answer on it, in that one's task: no
+/// other task has to be woken for an exchange.
+pub(crate) struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    driver: BoxFuture<'static, hyper::Result<()>>,
+    closed: bool,
+}
+
+impl Connection {
+    pub(crate) async fn over<I>(stream: I) -> Result<Self, String>
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (sender, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(told)?;
+        Ok(Connection { sender, driver: Box::pin(driver), closed: false })
+    }
+
+    pub(crate) async fn exchange(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(StatusCode, Bytes), String> {
+        Prompt::new(self.converse(request)).await
+    }
+
+    /// Tells of each piece of an answer that does not end, until it does.
+    pub(crate) async fn listen(
+        &mut self,
+        request: Request<Full<Bytes>>,
+        mut heard: impl FnMut(),
+    ) -> Result<(), String> {
+        let sender = &mut self.sender;
+        let mut listening = pin!(async move {
+            let mut body = sender.send_request(request).await.map_err(told)?.into_body();
+            while let Some(piece) = body.frame().await {
+                piece.map_err(told)?;
+                heard();
+            }
+            Ok(())
+        });
+        tokio::select! {
+            biased;
+            ended = &mut self.driver => ended.map_err(told),
+            ended = listening.as_mut() => ended,
+        }
+    }
+
+    /// Whether nothing can be asked on it any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    async fn converse(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(StatusCode, Bytes), String> {
+        let sender = &mut self.sender;
+        let mut answer = pin!(async move {
+            sender.ready().await.map_err(told)?;
+            let answer = sender.send_request(request).await.map_err(told)?;
+            let status = answer.status();
+            let body = Limited::new(answer.into_body(), MOST_ANSWER_BYTES).collect().await;
+            Ok((status, body.map_err(|error| error.to_string())?.to_bytes()))
+        });
+        tokio::select! {
+            biased;
+            _ = &mut self.driver => {
+                // All that came before the end is still to be had.
+                self.closed = true;
+                answer.await
+            }
+            answer = answer.as_mut() => answer,
+        }
+    }
+}
+
+/// An error with its cause, which says more than itself.
+pub(crate) fn told(error: impl std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
