@@ -115,7 +115,8 @@ impl Shell {
                     changed = views.changed() => {
                         let Some(shell) = shell.upgrade() else { return };
                         if changed.is_err() {
-                            return;
+                            // Nobody decides about this life any more, and its last word may be unread.
+                            return shell.perform(|core, now, effects| core.renew(now, Lease::Over, effects));
                         }
                         let view = views.borrow_and_update().clone();
                         tell_change(&shell.core.view(), &view);
