@@ -5,11 +5,12 @@ use std::path::Path;
 
 /// From below; what stands in one line does not know each other or is one layer.
 const LAYERS: &[&[&str]] = &[
-    &["env", "error", "http", "prompt", "socket", "view"],
+    &["env", "http", "prompt", "socket", "view"],
     &["messages", "observe", "tls"],
     &["config"],
     &["link"],
     &["etcd", "service"],
+    &["error"],
     &["shell"],
     &["node"],
     &["api", "client", "cluster"],
