@@ -79,6 +79,14 @@ fn view_changes_lose_nobody() {
     assert!(survived.views > 1000 && survived.leases_over > 100, "{survived:?}");
 }
 
+/// New epochs and other lease lengths are ordered, and nothing goes wrong.
+#[test]
+fn nobody_is_moved_away_whom_the_leader_hears() {
+    let (survived, _) = hold(Faults::of(&[FaultKind::Views]), 1..21, THREE);
+    assert!(survived.views > 1000, "{survived:?}");
+    assert_eq!((survived.moved_away, survived.leases_over), (0, 0), "{survived:?}");
+}
+
 /// While one link's task of a member has taken a step and what it sent has not left yet, another
 /// link's task delivers. With views decided meanwhile, kept messages could be overtaken by fresh ones.
 #[test]

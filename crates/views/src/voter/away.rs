@@ -10,6 +10,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use skeptron_member::clock::Moment;
+
 use super::{TICK, Voter};
 use crate::flaw::Flaw;
 use crate::views::Command;
@@ -65,13 +67,16 @@ impl Voter {
     }
 
     /// Members that seem to be away, and lives that are back.
-    pub(super) fn absences(&self) -> Vec<Command> {
+    pub(super) fn absences(&self, now: Moment) -> Vec<Command> {
         let Some(leading) = &self.leading else { return Vec::new() };
         let (view, presence) = (self.views.view(), &leading.presence);
+        // Members learn of a shorter lease with their next renewal, and keep to the former pace until then.
+        let is_new = self.settings_free_at().is_some_and(|free| now < free);
+        let lease = if is_new { self.views.longest_lease() } else { self.views.settings().lease };
         let members = || view.members.iter().filter_map(|member| member.incarnation);
         let away = members().filter(|life| {
             let silent = presence.silent.get(life).copied().unwrap_or(0);
-            !leading.is_doomed(*life) && silent >= self.patience(presence, members(), *life)
+            !leading.is_doomed(*life) && silent >= self.patience(lease, presence, members(), *life)
         });
         // Somebody must be left, or the command would change nothing and be proposed again for ever.
         let away = away.take(view.members.len().saturating_sub(1));
@@ -84,9 +89,14 @@ impl Voter {
     }
 
     /// After how many ticks of silence a life counts as away. Members renew every sixth of a lease.
-    fn patience(&self, presence: &Presence, members: impl Iterator<Item = u64>, life: u64) -> u32 {
+    fn patience(
+        &self,
+        lease: Duration,
+        presence: &Presence,
+        members: impl Iterator<Item = u64>,
+        life: u64,
+    ) -> u32 {
         let ticks = |time: Duration| time.as_nanos().div_ceil(TICK.as_nanos()) as u32;
-        let lease = self.views.settings().lease;
         let mut reporters = members.filter(|&member| member != life);
         let is_suspected = reporters
             .any(|member| presence.suspects.get(&member).is_some_and(|them| them.contains(&life)));

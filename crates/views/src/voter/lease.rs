@@ -271,7 +271,7 @@ impl Voter {
         let leaving: Vec<u64> = commands.iter().filter_map(removed).collect();
         let stays =
             |command: &Command| !changed(command).is_some_and(|life| leaving.contains(&life));
-        commands.extend(self.absences().into_iter().filter(stays));
+        commands.extend(self.absences(now).into_iter().filter(stays));
         let Some(leading) = &self.leading else { return };
         commands.extend(leading.ordered.iter().filter(|order| !is_planned(order)).cloned());
         let leaving: Vec<u64> = commands.iter().filter_map(removed).collect();
