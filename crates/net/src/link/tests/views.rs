@@ -169,6 +169,32 @@ async fn an_older_view_changes_nothing() {
     first.links.all_up().await;
 }
 
+/// Its own view is the one before, and so are the numbers on its links.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_member_that_was_away_goes_on_with_its_links() {
+    let mut lives = [(1, 10), (2, 20), (3, 30)].map(|(id, life)| Life::new(id, life));
+    let view = {
+        let [first, second, third] = &mut lives;
+        decide(2, [first, second, third])
+    };
+    let [first, second, third] = &lives;
+    second.send(first, 1..=3);
+    first.has_heard(second, &[1, 2, 3]).await;
+    let mut without = View { epoch: 3, ..(*view).clone() };
+    without.away.push(without.members.remove(1));
+    for life in [first, third] {
+        life.links.set_view(&Arc::new(without.clone()));
+    }
+    first.links.cut(second.member.id);
+    second.send(first, 4..=5);
+    third.send(first, 1..=1);
+    let back = Arc::new(View { epoch: 4, ..(*view).clone() });
+    lives.iter().for_each(|life| life.links.set_view(&back));
+    second.send(first, 6..=6);
+    first.has_heard(second, &[1, 2, 3, 4, 5, 6]).await;
+    first.has_heard(third, &[1]).await;
+}
+
 /// The views of two members are rarely of the same epoch at the same moment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn members_in_different_epochs_are_connected() {
