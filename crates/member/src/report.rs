@@ -100,6 +100,10 @@ pub struct ServiceReport {
     pub voters: Vec<VoterStatus>,
     /// Why this node does not vote any more, if it did.
     pub voter_halted: Option<String>,
+    /// How long leases are, in milliseconds, at a voter.
+    pub lease_ms: Option<u64>,
+    /// The bound on every clock's rate error, in parts per million, at a voter.
+    pub drift_ppm: Option<u32>,
 }
 
 /// One voter.
@@ -107,6 +111,8 @@ pub struct ServiceReport {
 pub struct VoterStatus {
     /// Which member.
     pub node: MemberId,
+    /// Of its vote; a member that is made a voter again gets a larger one.
+    pub seat: u64,
     /// Whether it votes already, or is being sent the log.
     pub votes: bool,
     /// Where it was last.

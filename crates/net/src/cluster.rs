@@ -8,7 +8,7 @@ use std::time::Duration;
 use skeptron_member::MemberId;
 use skeptron_member::plan::Plans;
 
-use crate::config::{Config, LeaseSettings, Membership, VoterConfig};
+use crate::config::{Config, Init, LeaseSettings, Membership, VoterConfig};
 use crate::env;
 use crate::error::StartError;
 use crate::node::Node;
@@ -95,7 +95,7 @@ impl Cluster {
             if let Membership::Voters(voters) = &mut config.membership
                 && config.node == MemberId::at(0)
             {
-                voters.init = Some(settings);
+                voters.init = Some(Init { lease: settings, ..Init::default() });
             }
             cluster.nodes.insert(0, Node::start_at(config, listener).await?);
         }

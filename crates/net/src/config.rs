@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use skeptron_core::Setup;
-use skeptron_member::MemberId;
 use skeptron_member::plan::Plans;
+use skeptron_member::{Fence, MemberId};
 pub use skeptron_member::{Limits, Pace};
 pub use skeptron_views::views::LeaseSettings;
 use thiserror::Error;
@@ -58,7 +58,16 @@ pub struct VoterConfig {
     /// The folder of a voter's log; a member without one cannot become a voter.
     pub data: Option<PathBuf>,
     /// Begin a new cluster, of which this node is the first voter.
-    pub init: Option<LeaseSettings>,
+    pub init: Option<Init>,
+}
+
+/// How a new cluster begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Init {
+    /// How long leases are at first.
+    pub lease: LeaseSettings,
+    /// Its epochs are above this one, and so are its fences above those of a cluster that ended there.
+    pub epoch_after: u64,
 }
 
 /// What a member must know of the etcd cluster that keeps the views.
@@ -173,6 +182,15 @@ pub enum ConfigError {
         /// Where it begins.
         first: MemberId,
     },
+    /// Hardly an epoch would be left.
+    #[error(
+        "a new cluster cannot begin after epoch {epoch}; the largest possible is {}",
+        Init::LAST_EPOCH
+    )]
+    LateEpoch {
+        /// As asked for.
+        epoch: u64,
+    },
     /// Two members listen at one address.
     #[error("{first} and {second} have the same address {address}")]
     SameAddress {
@@ -195,6 +213,11 @@ pub enum ConfigError {
         /// Which address.
         address: String,
     },
+}
+
+impl Init {
+    /// Half of the epochs that fences have room for are left to the cluster.
+    const LAST_EPOCH: u64 = Fence::MOST_EPOCHS / 2;
 }
 
 impl Config {
@@ -273,6 +296,9 @@ impl Config {
         }
         if init.is_some() && first != self.node {
             return Err(ConfigError::InitElsewhere { node: self.node, first });
+        }
+        if let Some(epoch) = init.map(|it| it.epoch_after).filter(|&it| it > Init::LAST_EPOCH) {
+            return Err(ConfigError::LateEpoch { epoch });
         }
         Ok(())
     }

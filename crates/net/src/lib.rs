@@ -26,13 +26,14 @@ pub mod view;
 
 pub use cluster::Cluster;
 pub use config::{
-    Config, ConfigError, EtcdConfig, EtcdTls, LeaseSettings, Limits, Membership, Pace, Security,
-    VoterConfig, is_loopback,
+    Config, ConfigError, EtcdConfig, EtcdTls, Init, LeaseSettings, Limits, Membership, Pace,
+    Security, VoterConfig, is_loopback,
 };
 pub use error::{NotEntered, ReleaseError, StartError};
 pub use link::LinksError;
 pub use node::Node;
 pub use shell::Guard;
+pub use skeptron_member::clock::Drift;
 pub use skeptron_member::plan::{Plan, PlanError, Plans};
 pub use skeptron_member::{Fence, LockError, MemberId, report};
 

@@ -100,6 +100,56 @@ pub(crate) struct Health {
     pub(crate) well: bool,
 }
 
+/// `POST /v1/voters`: an order to the voters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Order {
+    /// A member becomes a voter, when it has the log.
+    AddVoter {
+        /// Who.
+        member: MemberId,
+    },
+    /// A voter votes no more.
+    RemoveVoter {
+        /// Who.
+        member: MemberId,
+    },
+    /// One voter takes the place of another; of itself if its log is lost.
+    ReplaceVoter {
+        /// Who goes.
+        old: MemberId,
+        /// Who comes.
+        new: MemberId,
+    },
+    /// A member is removed at once, without waiting for its lease: only if it is certainly off.
+    RemoveMember {
+        /// Who.
+        member: MemberId,
+    },
+    /// Leases have this length from now on.
+    Lease {
+        /// In milliseconds.
+        lease_ms: u64,
+        /// The bound on clocks' rates, in parts per million; as it is without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drift_ppm: Option<u32>,
+    },
+}
+
+/// The answer to [`Order`]: it was proposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ordered {
+    /// The seat of the new voter, if there is one.
+    pub seat: Option<u64>,
+}
+
+/// The answer to `POST /v1/leave`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Leaving {
+    pub(crate) node: MemberId,
+    pub(crate) leaving: bool,
+}
+
 /// Why a request was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Problem {

@@ -1,4 +1,5 @@
 //! Clusters in one process whose members are killed, restarted and partitioned.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)] // Tests wait in real time.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

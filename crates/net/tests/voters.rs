@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use skeptron_net::service::{Admin, DataError, ServiceError};
 use skeptron_net::{
-    Config, LeaseSettings, MemberId, Membership, Node, Plan, Plans, StartError, VoterConfig,
+    Config, Init, LeaseSettings, MemberId, Membership, Node, Plan, Plans, StartError, VoterConfig,
 };
 
 const LEASE: Duration = Duration::from_secs(3);
@@ -65,8 +65,8 @@ impl Site {
 
     async fn init(&self) -> Node {
         let mut config = self.config(1);
-        voter_config(&mut config).init =
-            Some(LeaseSettings { lease: self.lease, ..LeaseSettings::default() });
+        let lease = LeaseSettings { lease: self.lease, ..LeaseSettings::default() };
+        voter_config(&mut config).init = Some(Init { lease, ..Init::default() });
         Node::start(config).await.unwrap()
     }
 
@@ -270,7 +270,7 @@ async fn a_cluster_begins_only_once() {
     let init = |number: u32, data: &Path| {
         let mut config = site.config(number);
         let voters = voter_config(&mut config);
-        voters.init = Some(LeaseSettings::default());
+        voters.init = Some(Init::default());
         voters.data = Some(data.to_path_buf());
         Node::start(config)
     };

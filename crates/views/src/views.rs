@@ -271,6 +271,13 @@ impl Views {
         Views { wanted, ..self }
     }
 
+    /// The same, whose first epoch is the one after this: fences go on rising where another cluster ended.
+    #[must_use]
+    pub fn after_epoch(mut self, epoch: u64) -> Self {
+        self.view.epoch = epoch;
+        self
+    }
+
     /// A member that shall become a voter next.
     #[must_use]
     pub fn next_wanted(&self) -> Option<MemberId> {

@@ -4,6 +4,7 @@
 
 mod door;
 mod listen;
+mod orders;
 mod outlook;
 mod refusal;
 mod routes;
@@ -58,6 +59,7 @@ pub struct ApiConfig {
 pub struct Api {
     node: Node,
     site: Site,
+    leave: Arc<watch::Sender<bool>>,
 }
 
 /// Why the API does not start.
@@ -122,21 +124,29 @@ impl Api {
         extra: Router,
     ) -> Result<Self, ApiError> {
         let stage = watch::Sender::new(Stage::Open);
+        let leave = Arc::new(watch::Sender::new(false));
         let desk = Desk {
             node: node.clone(),
             most_sessions: config.sessions,
             ttl: config.ttl,
             stage: stage.subscribe(),
+            leave: Arc::clone(&leave),
         };
         let router = routes::router(Arc::new(desk), extra);
         let site = Site::open(&config, router, stage).await?;
-        Ok(Api { node, site })
+        Ok(Api { node, site, leave })
     }
 
     /// Where it listens; ports that the system chose are filled in.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         self.site.addresses()
+    }
+
+    /// Waits until a client asks the node to leave the cluster. Clients are refused while nobody waits.
+    pub async fn asked_to_leave(&self) {
+        // The sender lives as long as this.
+        let _ = self.leave.subscribe().wait_for(|asked| *asked).await;
     }
 
     /// Lets every client know at its next sign of life that its session is over, and waits until each

@@ -67,7 +67,7 @@ fn trouble(status: &Status) -> Option<String> {
         return Some(format!("{node} is shutting down"));
     }
     if let Some(why) = &status.halted {
-        return Some(format!("{node} cannot grant locks any more: {why}"));
+        return Some(format!("{node} cannot grant locks: {why}"));
     }
     if let Some(awaited) = status.awaited.first() {
         return Some(format!("{node} has not met {awaited} yet"));

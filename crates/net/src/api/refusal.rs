@@ -6,10 +6,12 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use skeptron_member::session::SessionError;
 use skeptron_member::{LockError, MemberId, NotServed};
+use skeptron_views::voter::AdminRefused;
 use thiserror::Error;
 
 use crate::error::NotEntered;
 use crate::messages::Problem;
+use crate::service::OrderError;
 
 /// Why a request gets nothing.
 #[derive(Debug, Error)]
@@ -46,6 +48,16 @@ pub(super) enum Refusal {
     Unwell(String),
     #[error("the system gives no random numbers")]
     NoRandomness,
+    #[error("the members of this cluster are fixed; nobody decides about them")]
+    NoVoters,
+    #[error("{0} is not a member, and a voter must be one")]
+    NoMember(MemberId),
+    #[error("{0} does not vote, and does not know the present `drift_ppm`")]
+    NoDrift(MemberId),
+    #[error("{0} is part of a program that does not end on request")]
+    Embedded(MemberId),
+    #[error(transparent)]
+    Order(#[from] OrderError),
 }
 
 impl Refusal {
@@ -96,6 +108,22 @@ impl Refusal {
                 (StatusCode::SERVICE_UNAVAILABLE, "unwell")
             }
             Refusal::NoRandomness => (StatusCode::SERVICE_UNAVAILABLE, "no-randomness"),
+            Refusal::NoVoters => (StatusCode::CONFLICT, "no-voters"),
+            Refusal::NoMember(_) => (StatusCode::CONFLICT, "refused"),
+            Refusal::NoDrift(_) => (StatusCode::BAD_REQUEST, "invalid"),
+            Refusal::Embedded(_) => (StatusCode::CONFLICT, "embedded"),
+            Refusal::Order(OrderError::NoLeader) => (StatusCode::GATEWAY_TIMEOUT, "no-leader"),
+            Refusal::Order(OrderError::Refused(why)) => match why {
+                AdminRefused::NotLeader(_)
+                | AdminRefused::Busy
+                | AdminRefused::Leads(_)
+                | AdminRefused::TooSoon(_) => (StatusCode::CONFLICT, "busy"),
+                AdminRefused::Settings => (StatusCode::BAD_REQUEST, "invalid"),
+                AdminRefused::AlreadyVoter(_)
+                | AdminRefused::NotVoter(_)
+                | AdminRefused::NotMember(_)
+                | AdminRefused::OnlyVoter(_) => (StatusCode::CONFLICT, "refused"),
+            },
         }
     }
 
@@ -132,6 +160,15 @@ impl Refusal {
             Refusal::NotEntered(_) => "ask another node, or try again later",
             Refusal::Unwell(_) => "GET /v1/status says more",
             Refusal::NoRandomness => "look at the machine",
+            Refusal::NoVoters => "run its nodes by `skeptron node`, with `voters`",
+            Refusal::NoMember(_) => "start it first, and let it join the cluster",
+            Refusal::NoDrift(_) => "ask a voter, or give `drift_ppm` as well",
+            Refusal::Embedded(_) => "end that program",
+            Refusal::Order(OrderError::NoLeader) => {
+                "look at GET /v1/status of the voters, and start those that are down"
+            }
+            Refusal::Order(OrderError::Refused(_)) if self.kind().1 == "busy" => "try again soon",
+            Refusal::Order(_) => "GET /v1/status says who votes and who is a member",
         }
     }
 

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use super::listen::Stage;
+use super::orders;
 use super::outlook;
 use super::refusal::Refusal;
 use crate::env;
@@ -41,6 +42,8 @@ pub(super) struct Desk {
     /// The shortest and the longest TTL of a session.
     pub(super) ttl: (Duration, Duration),
     pub(super) stage: watch::Receiver<Stage>,
+    /// Whether the program was asked to leave the cluster; without a reader nobody would do it.
+    pub(super) leave: Arc<watch::Sender<bool>>,
 }
 
 /// All paths, and those of `extra`.
@@ -54,6 +57,8 @@ pub(super) fn router(desk: Arc<Desk>, extra: Router) -> Router {
         .route("/v1/locks", get(outlook::locks))
         .route("/v1/status", get(outlook::status))
         .route("/v1/events", get(outlook::events))
+        .route("/v1/voters", post(orders::order))
+        .route("/v1/leave", post(orders::leave))
         .route("/metrics", get(outlook::metrics))
         .route("/health", get(outlook::health))
         .route("/openapi.json", get(outlook::openapi))
@@ -172,7 +177,7 @@ async fn release(
 }
 
 /// The body, read as JSON.
-struct Asked<T>(T);
+pub(super) struct Asked<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Asked<T> {
     type Rejection = Refusal;

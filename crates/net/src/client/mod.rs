@@ -12,7 +12,8 @@ use hyper::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::messages::Listing;
+use crate::messages::{Leaving, Listing};
+pub use crate::messages::{Order, Ordered};
 use crate::tls::Identity;
 use connection::{Caller, Trouble};
 pub use endpoint::Endpoint;
@@ -69,6 +70,9 @@ pub enum ClientError {
     /// The node says no.
     #[error("the node refused: {0}")]
     Refused(String),
+    /// The node says no, but will not always.
+    #[error("the node refused: {0}")]
+    Busy(String),
     /// The session has ended.
     #[error("the session has ended; its locks are lost")]
     SessionOver,
@@ -160,6 +164,30 @@ impl Client {
         let path = format!("/v1/locks?prefix={}", escaped(prefix));
         let Listing { locks, silent } = look(config, &path).await?;
         Ok((locks, silent))
+    }
+
+    /// Gives an order to the voters, which have proposed it when this returns; [`Client::status`] shows
+    /// when it is decided. Needs no session.
+    ///
+    /// # Errors
+    /// If no endpoint answers, or it refuses; [`ClientError::Busy`] if it may be tried again.
+    pub async fn order(config: &ClientConfig, order: Order) -> Result<Ordered, ClientError> {
+        let ask = |caller: Caller| async move {
+            within(ANSWER_WITHIN, caller.post("/v1/voters", &order)).await
+        };
+        first(config, ask).await
+    }
+
+    /// Asks a node to leave the cluster and to end, and says which one it is. Needs no session.
+    ///
+    /// # Errors
+    /// If no endpoint answers, or it refuses.
+    pub async fn leave(config: &ClientConfig) -> Result<MemberId, ClientError> {
+        let ask = |caller: Caller| async move {
+            within(ANSWER_WITHIN, caller.ask(Method::POST, "/v1/leave")).await
+        };
+        let Leaving { node, .. } = first(config, ask).await?;
+        Ok(node)
     }
 
     /// Ends the session; what is held is given back.

@@ -232,6 +232,9 @@ impl From<Trouble> for ClientError {
         match trouble {
             Trouble::Unreachable(why) => ClientError::Unreachable(why),
             Trouble::Refused(StatusCode::GONE, _) => ClientError::SessionOver,
+            Trouble::Refused(_, problem) if problem.code == "busy" => {
+                ClientError::Busy(problem.error)
+            }
             Trouble::Refused(_, problem) => {
                 ClientError::Refused(format!("{}; {}", problem.error, problem.remedy))
             }

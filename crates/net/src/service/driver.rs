@@ -7,6 +7,7 @@ use std::time::Duration;
 use skeptron_member::MemberId;
 use skeptron_member::clock::Moment;
 use skeptron_member::link::handshake::{VERSION, plans_digest};
+use skeptron_member::report::milliseconds;
 use skeptron_views::file::FileDisk;
 use skeptron_views::log::Found;
 use skeptron_views::member::{self, End, Membership};
@@ -83,6 +84,7 @@ pub(super) struct Driver {
     orders: BTreeMap<u64, oneshot::Sender<Result<AdminAccepted, AdminRefused>>>,
     order: u64,
     report: watch::Sender<ServiceReport>,
+    disk_failed: watch::Sender<Option<String>>,
     from_voter: Vec<voter::Effect>,
     from_membership: Vec<member::Effect>,
     /// Why this node does not vote, though it had this seat.
@@ -97,6 +99,7 @@ impl Driver {
         exchange: &Arc<Exchange>,
         inputs: mpsc::UnboundedSender<Input>,
         observer: Arc<Observer>,
+        disk_failed: watch::Sender<Option<String>>,
     ) -> Result<(Self, watch::Receiver<ServiceReport>), ServiceError> {
         let (report, reports) = watch::channel(ServiceReport::default());
         let join = Join {
@@ -123,6 +126,7 @@ impl Driver {
             orders: BTreeMap::new(),
             order: 0,
             report,
+            disk_failed,
             from_voter: Vec::new(),
             from_membership: Vec::new(),
             halted: None,
@@ -207,7 +211,9 @@ impl Driver {
                 }
             }
             Input::Written(Written::Failed(error)) => {
-                self.stand_up(format!("its log cannot be written: {error}"));
+                let why = format!("its log cannot be written: {error}");
+                self.stand_up(why.clone());
+                self.disk_failed.send_replace(Some(why));
             }
             Input::Stop => {}
         }
@@ -270,7 +276,14 @@ impl Driver {
                 }
             }
             Word::Request(request) => match &mut self.seat {
-                Some(seat) => seat.voter.request(now, from, request, &mut self.from_voter),
+                Some(seat) => {
+                    seat.voter.request(now, from, request, &mut self.from_voter);
+                    // Whoever knows this voter alone cannot find the leader otherwise.
+                    if !seat.voter.leads() {
+                        let voters = seat.voter.views().voters();
+                        self.exchange.send(from, Word::Answer(Answer::Voters(voters)));
+                    }
+                }
                 None => {
                     let answer = Answer::NotLeader(self.leader);
                     self.exchange.send(from, Word::Answer(answer));
@@ -502,6 +515,7 @@ impl Driver {
         let voters = known.iter().flat_map(|known| {
             known.seats.iter().map(|seat| VoterStatus {
                 node: seat.id,
+                seat: seat.raft,
                 votes: match &self.seat {
                     Some(own) => own.voter.votes(seat.raft),
                     None => seat.role == Role::Voter,
@@ -509,12 +523,15 @@ impl Driver {
                 address: known.addresses.get(&seat.id).cloned(),
             })
         });
+        let lease = self.seat.as_ref().map(|seat| seat.voter.views().settings());
         let report = ServiceReport {
             kind: "voters".to_string(),
             leader: self.leads().or(self.leader),
             term: self.seat.as_ref().map(|seat| seat.voter.term()),
             voters: voters.collect(),
             voter_halted: self.halted.as_ref().map(|(_, why)| why.clone()),
+            lease_ms: lease.map(|lease| milliseconds(lease.lease)),
+            drift_ppm: lease.map(|lease| lease.drift.ppm),
         };
         self.report.send_if_modified(|former| {
             let is_new = *former != report;

@@ -9,7 +9,7 @@ use skeptron_views::log::{Expected, Found, LogError, VoterLog};
 use skeptron_views::voter::{Identity, bootstrap_records};
 use thiserror::Error;
 
-use crate::config::{LeaseSettings, VoterConfig};
+use crate::config::{Init, VoterConfig};
 use crate::env;
 
 /// Why a node cannot use its folder.
@@ -91,12 +91,12 @@ pub(super) fn begin(
     disk: FileDisk,
     (cluster, me): (&str, MemberId),
     config: &VoterConfig,
-    settings: LeaseSettings,
+    init: Init,
 ) -> Result<(Log, Found), DataError> {
     let drawn = env::random().map(u64::from_le_bytes).ok_or(DataError::NoRandomness)?;
     let number = u128::from(digest(cluster)) << 64 | u128::from(drawn);
     let wanted = config.voters.keys().copied().filter(|&id| id != me).collect();
-    let records = bootstrap_records(number, settings, me, wanted);
+    let records = bootstrap_records(number, init.lease, me, wanted, init.epoch_after);
     create(disk, Identity { cluster: number, member: me, raft: 1 }, records, config)
 }
 

@@ -76,6 +76,7 @@ pub struct Voters {
     inputs: mpsc::UnboundedSender<Input>,
     report: watch::Receiver<ServiceReport>,
     exchange: Arc<Exchange>,
+    disk_failed: watch::Receiver<Option<String>>,
 }
 
 impl Voters {
@@ -118,10 +119,11 @@ impl Voters {
             (contents, _) => contents,
         };
         let (inputs, received) = mpsc::unbounded_channel();
+        let (failed, disk_failed) = watch::channel(None);
         let (driver, report) =
-            Driver::new(config, voters, contents, &exchange, inputs.clone(), observer)?;
+            Driver::new(config, voters, contents, &exchange, inputs.clone(), observer, failed)?;
         tokio::spawn(driver.run(received, words));
-        Ok(Arc::new(Voters { inputs, report, exchange }))
+        Ok(Arc::new(Voters { inputs, report, exchange, disk_failed }))
     }
 
     /// Where other nodes' connections go.
@@ -168,6 +170,18 @@ impl Voters {
     #[must_use]
     pub fn trouble(&self, voter: MemberId) -> Option<String> {
         self.exchange.trouble(voter)
+    }
+
+    /// Waits until the voter's log could not be written, and says why. What is on the disk is then
+    /// unknown: the process should end, and a restart finds out.
+    pub async fn disk_failed(&self) -> String {
+        let mut failed = self.disk_failed.clone();
+        let why = failed.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
+        match why {
+            Some(why) => why,
+            // The node is gone.
+            None => std::future::pending().await,
+        }
     }
 
     /// Waits until the voter and the membership have ended, and the folder is free.

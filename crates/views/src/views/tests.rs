@@ -16,6 +16,13 @@ fn views() -> Views {
 }
 
 #[test]
+fn a_cluster_may_begin_above_the_epochs_of_another() {
+    let mut views = views().after_epoch(57);
+    views.apply(&[Command::Join(join(1, 10))]);
+    assert_eq!(views.view().epoch, 58);
+}
+
+#[test]
 fn one_entry_makes_one_epoch() {
     let mut views = views();
     views.apply(&[Command::Join(join(2, 20)), Command::Join(join(1, 10))]);

@@ -238,8 +238,8 @@ pub fn first_records(cluster: u128, settings: LeaseSettings, voters: &[MemberId]
     records_of(&Views::new(cluster, settings, voters))
 }
 
-/// The same of a cluster that begins with one voter; the others become voters when they enter, one
-/// after another, with logs that the first one sends them.
+/// The same of a cluster that begins with one voter, above an epoch; the others become voters when they
+/// enter, one after another, with logs that the first one sends them.
 ///
 /// # Panics
 /// If memory is exhausted.
@@ -249,8 +249,10 @@ pub fn bootstrap_records(
     settings: LeaseSettings,
     first: MemberId,
     wanted: Vec<MemberId>,
+    epoch_after: u64,
 ) -> Vec<Record> {
-    records_of(&Views::new(cluster, settings, &[first]).wanting(wanted))
+    let views = Views::new(cluster, settings, &[first]);
+    records_of(&views.wanting(wanted).after_epoch(epoch_after))
 }
 
 fn records_of(views: &Views) -> Vec<Record> {

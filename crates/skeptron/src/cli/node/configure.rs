@@ -76,6 +76,7 @@ fn key_of(error: &ConfigError) -> &'static str {
         ConfigError::WrongSize { .. } | ConfigError::PinnedLayout { .. } => "algorithm",
         ConfigError::NoVoters | ConfigError::TwoAddresses { .. } => "voters",
         ConfigError::NoData { .. } => "data",
+        ConfigError::LateEpoch { .. } => "--epoch-after",
         ConfigError::NoEndpoints | ConfigError::Endpoint(_) => "etcd.endpoints",
         ConfigError::NoEtcdAuthority(_) => "etcd.tls.authority",
     }

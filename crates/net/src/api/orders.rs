@@ -1,0 +1,56 @@
+//! Orders of an administrator: to the voters, and to the node itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use skeptron_member::MemberId;
+use skeptron_member::clock::Drift;
+use skeptron_views::views::LeaseSettings;
+use skeptron_views::voter::{Admin, AdminAccepted};
+
+use super::refusal::Refusal;
+use super::routes::{Asked, Desk};
+use crate::messages::{Leaving, Order, Ordered};
+
+/// Gives an order to the voters. The answer says that it was proposed; `GET /v1/status` shows when it
+/// is decided.
+pub(super) async fn order(
+    State(desk): State<Arc<Desk>>,
+    Asked(order): Asked<Order>,
+) -> Result<Json<Ordered>, Refusal> {
+    let voters = desk.node.voters().ok_or(Refusal::NoVoters)?;
+    let is_member = |id: MemberId| desk.node.view().is_some_and(|view| view.rank(id).is_some());
+    // A voter that nobody can reach would stand in the way of every later change.
+    let must_be_member = |id: MemberId| match is_member(id) {
+        true => Ok(id),
+        false => Err(Refusal::NoMember(id)),
+    };
+    let admin = match order {
+        Order::AddVoter { member } => Admin::AddVoter { id: must_be_member(member)? },
+        Order::ReplaceVoter { old, new } => Admin::ReplaceVoter { old, new: must_be_member(new)? },
+        Order::RemoveVoter { member } => Admin::RemoveVoter { id: member },
+        Order::RemoveMember { member } => Admin::RemoveMember { id: member },
+        Order::Lease { lease_ms, drift_ppm } => {
+            let present = desk.node.status().views.drift_ppm;
+            let ppm = drift_ppm.or(present).ok_or(Refusal::NoDrift(desk.node.id()))?;
+            let lease = Duration::from_millis(lease_ms);
+            Admin::Settings(LeaseSettings { lease, drift: Drift { ppm } })
+        }
+    };
+    let seat = match voters.order(admin).await? {
+        AdminAccepted::Seat { raft } => Some(raft),
+        AdminAccepted::Proposed => None,
+    };
+    Ok(Json(Ordered { seat }))
+}
+
+/// Makes the program leave the cluster and end, if it listens to that.
+pub(super) async fn leave(State(desk): State<Arc<Desk>>) -> Result<Json<Leaving>, Refusal> {
+    if desk.leave.receiver_count() == 0 {
+        return Err(Refusal::Embedded(desk.node.id()));
+    }
+    desk.leave.send_replace(true);
+    Ok(Json(Leaving { node: desk.node.id(), leaving: true }))
+}
