@@ -48,6 +48,25 @@ fn three_members_of_which_one_crashes_and_is_excluded() {
     }
 }
 
+/// Two crashes, two view changes, a lease end and a new life among three members of which `askers` ask.
+fn three(algorithm: &str, askers: usize) -> Scenario {
+    let three = Scenario { views: 2, crashes: 2, askers, ..scenario(algorithm, 3, 1) };
+    Scenario { lease_ends: 1, rejoins: 1, ..three }
+}
+
+#[test]
+fn three_members_of_which_two_crash() {
+    prove(&three("naimi-trehel", 1));
+    prove(&three("ricart-agrawala", 1));
+}
+
+/// A minute or two: `cargo test -p skeptron-check --test members -- --ignored --nocapture`.
+#[test]
+#[ignore = "too large for every run"]
+fn three_members_of_which_two_crash_and_two_ask() {
+    prove(&three("naimi-trehel", 2));
+}
+
 #[test]
 fn lease_ends_and_the_member_comes_back_in_another_life() {
     for algorithm in ALGORITHMS {
