@@ -45,6 +45,21 @@ pub(crate) enum Failure {
         /// What became of that.
         ended: &'static str,
     },
+    /// What was ordered is not done yet.
+    #[error("not done within {}: {stage}; {remedy}", duration::written(*.wait))]
+    Undecided {
+        /// How long it was waited for.
+        wait: Duration,
+        /// What is left to be done.
+        stage: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// A voter's disk failed.
+    #[error(
+        "this node ends, since what is on its disk is unknown: {0}; look at the disk and start it again"
+    )]
+    Disk(String),
     /// There is no such command.
     #[error("there is no command `{0}`")]
     NoCommand(String),
@@ -64,7 +79,8 @@ impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Failure::Unreachable(_) => 69,
-            Failure::NotInTime { .. } | Failure::Held(_) => 75,
+            Failure::Disk(_) => 74,
+            Failure::NotInTime { .. } | Failure::Held(_) | Failure::Undecided { .. } => 75,
             Failure::Lost { .. } => 76,
             Failure::NotRunnable { .. } => 126,
             Failure::NoCommand(_) => 127,

@@ -15,12 +15,15 @@ mod estimate;
 pub mod explain;
 mod failure;
 mod lab;
+mod leave;
 pub(crate) mod list;
 mod lock;
 mod locks;
 mod logs;
+mod members;
 pub(crate) mod names;
 mod node;
+mod order;
 mod plans;
 pub(crate) mod quorum;
 mod reach;
@@ -35,6 +38,7 @@ pub mod textbook;
 mod tls;
 mod traces;
 mod up;
+mod voters;
 
 /// Locks among machines, and the classical algorithms behind them: run, measure, check and see them.
 #[derive(Debug, Parser)]
@@ -74,7 +78,15 @@ enum Command {
     /// Show a node, its members and its links
     Status(status::StatusArgs),
     /// Run one node of a real cluster
-    Node(node::NodeArgs),
+    Node(Box<node::NodeArgs>),
+    /// Run a node that joins a cluster, without a file of settings
+    Join(Box<node::join::JoinArgs>),
+    /// Make a node leave its cluster and end
+    Leave(leave::LeaveArgs),
+    /// List the members of the cluster, or remove one that is certainly off
+    Members(members::MembersArgs),
+    /// List the voters of the cluster, or add, remove and replace them
+    Voters(voters::VotersArgs),
     /// Make certificates for nodes and clients
     Tls(tls::TlsArgs),
     /// List the algorithms: name, paper, family, channel, claims
@@ -179,6 +191,10 @@ impl Cli {
             Command::Locks(args) => args.run(&mut out),
             Command::Status(args) => args.run(&mut out),
             Command::Node(args) => args.run(&mut out),
+            Command::Join(args) => args.run(&mut out),
+            Command::Leave(args) => args.run(&mut out),
+            Command::Members(args) => args.run(&mut out),
+            Command::Voters(args) => args.run(&mut out),
             Command::Tls(args) => args.run(&mut out),
             Command::List(args) => args.run(&mut out),
             Command::Explain(args) => args.run(&mut out),

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 use skeptron_net::client::Client;
-use skeptron_net::report::{LinkState, Status};
+use skeptron_net::report::{LinkState, ServiceReport, Status};
 
 use super::Verdict;
 use super::duration::lasted;
@@ -44,6 +44,28 @@ impl StatusArgs {
     }
 }
 
+/// Who decides about members, and for how long this node may act without them.
+fn print_views(status: &Status, out: &mut impl Write) -> Result<()> {
+    let ServiceReport { kind, leader, term, voters, voter_halted, .. } = &status.views;
+    if kind == "fixed" {
+        return Ok(());
+    }
+    let voters: Vec<String> = voters.iter().map(|voter| voter.node.to_string()).collect();
+    let leads = leader.map_or("nobody is known to lead".to_string(), |it| format!("{it} leads"));
+    write!(out, "views by {}; {leads}", voters.join(", "))?;
+    if let Some(term) = term {
+        write!(out, ", term {term}")?;
+    }
+    match status.lease_left_ms {
+        Some(left) => writeln!(out, "; lease of {}: {} left", status.node, lasted(left))?,
+        None => writeln!(out)?,
+    }
+    if let Some(why) = voter_halted {
+        writeln!(out, "{} does not vote: {why}", status.node)?;
+    }
+    Ok(())
+}
+
 fn print(status: &Status, out: &mut impl Write) -> Result<()> {
     let Status { cluster, node, version, epoch, algorithm, .. } = status;
     let up = lasted(status.up_ms);
@@ -59,8 +81,9 @@ fn print(status: &Status, out: &mut impl Write) -> Result<()> {
         "\nhere {known_locks} known, {held_locks} held, {waiters} waiting, {sessions} sessions"
     )?;
     if let Some(why) = &status.halted {
-        writeln!(out, "{node} grants nothing any more: {why}")?;
+        writeln!(out, "{node} grants nothing: {why}")?;
     }
+    print_views(status, out)?;
     for awaited in &status.awaited {
         writeln!(
             out,

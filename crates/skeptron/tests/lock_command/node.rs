@@ -10,14 +10,14 @@ use nix::sys::signal::Signal;
 use crate::processes::{Ended, Process, eventually, skeptron};
 
 /// A node that has said that it is ready, and where it answers.
-fn ready(mut node: Process) -> (Process, String) {
+pub(crate) fn ready(mut node: Process) -> (Process, String) {
     let said: serde_json::Value = serde_json::from_str(&node.line()).unwrap();
     assert_eq!(said["ready"], true);
     let url = said["api"][0].as_str().unwrap().to_string();
     (node, url)
 }
 
-fn run(words: &[&str]) -> Ended {
+pub(crate) fn run(words: &[&str]) -> Ended {
     let mut command = skeptron();
     command.args(words);
     Process::spawn(command).end()
@@ -29,8 +29,10 @@ fn a_node_alone_tells_systemd_serves_and_ends_when_told() {
     let manager = UnixDatagram::bind(folder.path().join("notify")).unwrap();
     manager.set_read_timeout(Some(crate::processes::PATIENCE)).unwrap();
     let mut command = skeptron();
-    command.args(["node", "--json"]).env("NOTIFY_SOCKET", folder.path().join("notify"));
-    command.env("SKEPTRON_MEMBERS", "127.0.0.1:0").env("SKEPTRON_API_LISTEN", "127.0.0.1:0");
+    command.args(["node", "--json", "--init", "--insecure"]);
+    command.env("NOTIFY_SOCKET", folder.path().join("notify"));
+    command.env("SKEPTRON_VOTERS", &free_addresses()[0]).env("SKEPTRON_API_LISTEN", "127.0.0.1:0");
+    command.env("SKEPTRON_DATA", folder.path().join("data"));
     command.env("SKEPTRON_API_TOKEN", "open sesame").env("SKEPTRON_LOG_FORMAT", "json");
     let (node, url) = ready(Process::spawn(command));
     let mut told = [0; 64];
@@ -58,10 +60,10 @@ fn free_addresses() -> [String; 2] {
     listeners.map(|listener| listener.local_addr().unwrap().to_string())
 }
 
-fn write_config(folder: &Path, members: &[String; 2]) -> String {
+fn write_config(folder: &Path, voters: &[String; 2]) -> String {
     let file = folder.join("cluster.toml");
     let text = format!(
-        "cluster = \"orders\"\nmembers = {members:?}\ntls.folder = \"certs\"\n[api]\n\
+        "cluster = \"orders\"\nvoters = {voters:?}\ntls.folder = \"certs\"\n[api]\n\
          listen = [\"127.0.0.1:0\"]\ntls = true\n[[prefix]]\nprefix = \"jobs/\"\nalgorithm = \"raymond\"\n"
     );
     fs::write(&file, text).unwrap();
@@ -83,10 +85,15 @@ fn two_nodes_with_certificates_share_a_lock() {
     let nodes = ["1", "2"].map(|number| {
         let mut command = skeptron();
         command.args(["node", "--json", "--config", &config]).env("SKEPTRON_NODE", number);
+        command.args((number == "1").then_some("--init"));
+        command.env("SKEPTRON_DATA", folder.path().join(number));
         ready(Process::spawn(command))
     });
     let reach = |node: usize| ["--endpoint", &nodes[node].1, "--tls", certs];
-    eventually("the link is up", || run(&[&["status"], &reach(0)[..]].concat()).code == 0);
+    eventually("both have met", || {
+        let listed = run(&[&["members", "--json"], &reach(0)[..]].concat());
+        listed.code == 0 && listed.stdout.matches("\"address\"").count() == 2
+    });
     for lock in ["a", "jobs/a"] {
         let mut fences = Vec::new();
         for node in [0, 1, 0] {

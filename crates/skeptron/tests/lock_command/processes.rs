@@ -70,9 +70,34 @@ impl Process {
         line.trim_end().to_string()
     }
 
+    /// What it writes to standard error up to and with the first line that has this.
+    pub(crate) fn complaint_until(&mut self, wanted: &str) -> String {
+        let mut errors = BufReader::new(self.child.stderr.take().unwrap());
+        let wanted = wanted.to_string();
+        let (tell, heard) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut text = String::new();
+            let mut line = String::new();
+            while errors.read_line(&mut line).is_ok_and(|length| length > 0) {
+                text.push_str(&line);
+                if line.contains(&wanted) {
+                    break;
+                }
+                line.clear();
+            }
+            // Nobody listens any more: the test has failed.
+            let _ = tell.send(text);
+            // It must be able to go on writing.
+            let _ = std::io::copy(&mut errors, &mut std::io::sink());
+        });
+        heard.recv_timeout(PATIENCE).expect("it says nothing of that")
+    }
+
     fn complaint(&mut self) -> String {
         let mut text = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        if let Some(mut errors) = self.child.stderr.take() {
+            errors.read_to_string(&mut text).unwrap();
+        }
         text
     }
 
@@ -180,6 +205,11 @@ impl Up {
         let locks = listing["locks"].as_array().unwrap();
         let lock = locks.iter().find(|lock| lock["name"] == name);
         lock.map_or(0, |lock| lock["waiters"].as_u64().unwrap())
+    }
+
+    /// Where its first node answers.
+    pub(crate) fn url(&self) -> &str {
+        &self.endpoints[0]
     }
 
     pub(crate) fn kill(self) {

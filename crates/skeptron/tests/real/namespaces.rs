@@ -104,14 +104,14 @@ async fn start(folder: &Path, hosts: &Hosts) -> Vec<Process> {
     assert!(made.status.success(), "{made:?}");
     let members: Vec<String> = (1..=HOSTS).map(|k| format!("'10.77.0.{k}:7570'")).collect();
     let settings =
-        format!("members = [{}]\n[tls]\nfolder = '{}'", members.join(", "), certificates.display());
+        format!("voters = [{}]\n[tls]\nfolder = '{}'", members.join(", "), certificates.display());
     let start_one = |number: usize| {
         let host = hosts.host(number);
         Process::start(folder, number, &settings, &["ip", "netns", "exec", &host])
     };
     let mut nodes: Vec<Process> = (1..=HOSTS).map(start_one).collect();
     for node in &mut nodes {
-        node.until_ready().await;
+        node.until_ready(HOSTS).await;
     }
     nodes
 }

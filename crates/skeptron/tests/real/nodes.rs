@@ -40,16 +40,21 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts node `number`, counted from 1, with these settings; `prefix` is a command to run it by.
+    /// Starts node `number`, counted from 1, with these settings; `prefix` is a command to run it by. The
+    /// first one begins the cluster.
     pub(crate) fn start(folder: &Path, number: usize, settings: &str, prefix: &[&str]) -> Self {
         let file = |ending: &str| folder.join(format!("node-{number}.{ending}"));
         let (config, socket, log) = (file("toml"), file("sock"), file("log"));
         let api = format!("[api]\nlisten = []\nunix = '{}'\n", socket.display());
-        std::fs::write(&config, format!("node = {number}\n{settings}\n{api}")).unwrap();
+        let own = format!("node = {number}\ndata = 'node-{number}'\n");
+        // A busy machine is not to cost anybody its lease: what that does others test.
+        let lease = "lease.length = '30s'";
+        std::fs::write(&config, format!("{own}{lease}\n{settings}\n{api}")).unwrap();
         let words = [prefix, &[SKEPTRON, "node", "--config"]].concat();
         let child = Command::new(words[0])
             .args(&words[1..])
             .arg(&config)
+            .args((number == 1).then_some("--init"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log).unwrap())
@@ -69,14 +74,15 @@ impl Process {
         }
     }
 
-    /// Waits until it answers clients and has links to all members.
-    pub(crate) async fn until_ready(&mut self) {
+    /// Waits until it answers clients and has links to that many members, itself included.
+    pub(crate) async fn until_ready(&mut self, members: usize) {
         let start = Instant::now();
         loop {
             let config = self.reach("test".to_string());
             let status = Client::status(&config).await;
             let is_up = |status: &Status| {
-                status.members.iter().all(|member| member.link != LinkState::Down)
+                let up = status.members.iter().filter(|member| member.link != LinkState::Down);
+                up.count() == members
             };
             if status.as_ref().is_ok_and(is_up) {
                 return;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use skeptron_net::client::Client;
-use skeptron_net::{Config, MemberId, Node, Plan, Plans};
+use skeptron_net::{Config, Init, MemberId, Membership, Node, Plan, Plans, VoterConfig};
 use tempfile::TempDir;
 
 use crate::CORES;
@@ -23,13 +23,15 @@ async fn start(
     more: &str,
 ) -> Vec<Process> {
     let start_one = |k: usize| {
-        let (listen, members) = (listen[k], listed(members));
-        let settings = format!("members = {members}\nlisten = '{listen}'\ninsecure = true\n{more}");
+        let (listen, address, voters) = (listen[k], members[k], listed(&members[..3]));
+        let settings = format!(
+            "voters = {voters}\naddress = '{address}'\nlisten = '{listen}'\ninsecure = true\n{more}"
+        );
         Process::start(folder, k + 1, &settings, &[])
     };
     let mut nodes: Vec<Process> = (0..listen.len()).map(start_one).collect();
     for node in &mut nodes {
-        node.until_ready().await;
+        node.until_ready(listen.len()).await;
     }
     nodes
 }
@@ -65,17 +67,27 @@ async fn a_program_with_a_node_in_it_loses_nothing() {
     let _cores = CORES.lock().await;
     let folder = TempDir::new().unwrap();
     let addresses = own_addresses(3);
-    let members = addresses.iter().map(SocketAddr::to_string).collect();
     let plans = Plans::new(Plan::named("suzuki-kasami").unwrap());
-    let own = Node::start(Config::new(MemberId::at(0), members, plans)).await.unwrap();
+    let id = MemberId::at(0);
+    let voters = VoterConfig {
+        address: addresses[0].to_string(),
+        voters: [(id, addresses[0].to_string())].into(),
+        data: Some(folder.path().join("own")),
+        init: Some(Init::default()),
+    };
+    let membership = Membership::Voters(voters);
+    let config = Config { membership, ..Config::new(id, Vec::new(), plans) };
+    let own = Node::start(config).await.unwrap();
     let mut others = Vec::new();
     for number in 2..=3 {
-        let members = listed(&addresses);
-        let settings = format!("members = {members}\ninsecure = true\nalgorithm = 'suzuki-kasami'");
+        let (voter, address) = (listed(&addresses[..1]), addresses[number - 1]);
+        let settings = format!(
+            "voters = {voter}\naddress = '{address}'\ninsecure = true\nalgorithm = 'suzuki-kasami'"
+        );
         others.push(Process::start(folder.path(), number, &settings, &[]));
     }
     for node in &mut others {
-        node.until_ready().await;
+        node.until_ready(3).await;
     }
     let mut askers = clients(&others, 16).await;
     askers.extend((0..16).map(|_| Asker::Library(own.clone())));

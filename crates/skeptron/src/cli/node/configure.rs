@@ -1,19 +1,23 @@
 //! From settings to what a node and its API are started with.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use skeptron_net::api::ApiConfig;
 use skeptron_net::tls::Identity;
 use skeptron_net::{
-    Config, ConfigError, Limits, MemberId, Membership, Pace, Plan, Plans, Security,
+    Config, ConfigError, Drift, Init, LeaseSettings, Limits, MemberId, Membership, Pace, Plan,
+    Plans, Security, VoterConfig,
 };
 use tracing_subscriber::EnvFilter;
 
 use super::super::logs::{self, Format};
-use super::super::plans;
-use super::super::system::SystemArgs;
+use super::super::{duration, names};
 use super::settings::{Prefix, Settings};
+
+/// What the voters refuse to go below.
+const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 
 /// Everything that a node is started with.
 #[derive(Debug)]
@@ -33,13 +37,15 @@ pub(super) struct Configured {
 }
 
 impl Configured {
-    /// Checks the settings and reads the certificates.
+    /// Checks the settings and reads the certificates. With an epoch a new cluster begins after it.
     ///
     /// # Errors
     /// With the place of what is wrong.
-    pub(super) fn new(settings: &Settings) -> Result<Self> {
-        let members = settings.list("members");
-        let node = node_id(settings, members.len())?;
+    pub(super) fn new(settings: &Settings, init_after: Option<u64>) -> Result<Self> {
+        let Some(node) = MemberId::new(settings.number("node")?) else {
+            bail!("{}: nodes are counted from 1", settings.place("node"))
+        };
+        let voters = voters(settings, node, init_after)?;
         let identity = identity(settings, node)?;
         let level = settings.text("log.level").unwrap_or_default();
         let configured = Configured {
@@ -49,9 +55,9 @@ impl Configured {
                 cluster: settings.text("cluster").unwrap_or_default().to_string(),
                 node,
                 listen: settings.text("listen").map(str::to_string),
-                security: security(settings, identity, members.len())?,
-                plans: all_plans(settings, members.len())?,
-                membership: Membership::Fixed(members),
+                security: security(settings, identity)?,
+                plans: all_plans(settings)?,
+                membership: Membership::Voters(voters),
                 handovers: settings.number("handovers")?,
                 pace: pace(settings)?,
                 limits: limits(settings)?,
@@ -71,10 +77,12 @@ impl Configured {
 fn key_of(error: &ConfigError) -> &'static str {
     match error {
         ConfigError::ClusterName(_) => "cluster",
-        ConfigError::PlainBeyondLoopback { .. } | ConfigError::SameAddress { .. } => "members",
+        ConfigError::PlainBeyondLoopback { .. }
+        | ConfigError::SameAddress { .. }
+        | ConfigError::NoVoters => "voters",
         ConfigError::NoMember { .. } | ConfigError::InitElsewhere { .. } => "node",
         ConfigError::WrongSize { .. } | ConfigError::PinnedLayout { .. } => "algorithm",
-        ConfigError::NoVoters | ConfigError::TwoAddresses { .. } => "voters",
+        ConfigError::TwoAddresses { .. } => "address",
         ConfigError::NoData { .. } => "data",
         ConfigError::LateEpoch { .. } => "--epoch-after",
         ConfigError::NoEndpoints | ConfigError::Endpoint(_) => "etcd.endpoints",
@@ -82,17 +90,67 @@ fn key_of(error: &ConfigError) -> &'static str {
     }
 }
 
-fn node_id(settings: &Settings, members: usize) -> Result<MemberId> {
-    let number: u32 = settings.number("node")?;
-    let Some(node) = MemberId::new(number) else {
-        bail!("{}: nodes are counted from 1", settings.place("node"))
-    };
+/// Who decides, and what this node is to them.
+fn voters(settings: &Settings, node: MemberId, init_after: Option<u64>) -> Result<VoterConfig> {
+    let at = || settings.place("voters");
+    let mut voters = BTreeMap::new();
+    for (place, text) in settings.list("voters").iter().enumerate() {
+        let (id, address) = voter(place, text).with_context(at)?;
+        if voters.insert(id, address).is_some() {
+            bail!("{}: {id} is listed twice", at());
+        }
+    }
     ensure!(
-        node.place() < members,
-        "{}: this is node {number}, but there are only {members} members; list its address, too",
-        settings.place("node")
+        !voters.is_empty(),
+        "no voters are named: list under `voters` the 1, 3 or 5 nodes that decide who belongs to the \
+         cluster, as in voters = [\"10.0.0.1:7570\"]; `skeptron up` starts a cluster to try without any file"
     );
-    Ok(node)
+    let address = match (settings.text("address"), voters.get(&node)) {
+        (Some(text), _) => host_and_port(text).with_context(|| settings.place("address"))?,
+        (None, Some(listed)) => listed.clone(),
+        (None, None) => bail!(
+            "address: {node} is none of the voters, so they cannot know where it is: give its `address`, \
+             HOST:PORT"
+        ),
+    };
+    let lease = LeaseSettings { lease: settings.time("lease.length")?, drift: drift(settings)? };
+    ensure!(
+        lease.lease >= SHORTEST_LEASE,
+        "{}: it must be at least {}",
+        settings.place("lease.length"),
+        duration::written(SHORTEST_LEASE)
+    );
+    let init = init_after.map(|epoch_after| Init { lease, epoch_after });
+    Ok(VoterConfig { address, voters, data: settings.path("data"), init })
+}
+
+fn drift(settings: &Settings) -> Result<Drift> {
+    let ppm = settings.number("lease.drift_ppm")?;
+    ensure!(
+        ppm < 100_000,
+        "{}: {ppm} is too large; below 100000",
+        settings.place("lease.drift_ppm")
+    );
+    Ok(Drift { ppm })
+}
+
+/// `HOST:PORT`, whose place is its number, or `K=HOST:PORT`.
+fn voter(place: usize, text: &str) -> Result<(MemberId, String)> {
+    let Some((number, address)) = text.split_once('=') else {
+        return Ok((MemberId::at(place), host_and_port(text)?));
+    };
+    Ok((names::member(number).with_context(|| format!("`{text}`"))?, host_and_port(address)?))
+}
+
+fn host_and_port(text: &str) -> Result<String> {
+    let text = text.trim();
+    let (host, port) = text.rsplit_once(':').unwrap_or_default();
+    let is_host = !host.is_empty() && (!host.contains(':') || host.starts_with('['));
+    ensure!(
+        is_host && port.parse::<u16>().is_ok(),
+        "`{text}` is no address; write HOST:PORT, as in 10.0.0.1:7570"
+    );
+    Ok(text.to_string())
 }
 
 /// From the folder, or from three files.
@@ -123,53 +181,33 @@ fn identity(settings: &Settings, node: MemberId) -> Result<Option<Identity>> {
     }
 }
 
-/// A member that is alone has nobody to speak to.
-fn security(settings: &Settings, identity: Option<Identity>, members: usize) -> Result<Security> {
+fn security(settings: &Settings, identity: Option<Identity>) -> Result<Security> {
     match (identity, settings.switch("insecure")?) {
         (Some(_), true) => bail!(
             "{}: there are certificates as well; leave out one of the two",
             settings.place("insecure")
         ),
         (Some(identity), false) => Ok(Security::Tls(identity)),
-        (None, false) if members > 1 => bail!(
+        (None, false) => bail!(
             "nodes prove to each other who they are: make certificates with `skeptron tls init` and \
-             name their folder as tls.folder, or set insecure = true if all are on this machine"
+             name their folder as tls.folder (for `join` --tls), or set insecure = true (--insecure) if \
+             all are on this machine"
         ),
-        (None, _) => Ok(Security::Insecure),
+        (None, true) => Ok(Security::Insecure),
     }
 }
 
-fn all_plans(settings: &Settings, nodes: usize) -> Result<Plans> {
-    let default = plan(settings, nodes, |key| settings.text(key))
-        .with_context(|| settings.place("algorithm"))?;
-    let mut plans = Plans::new(default);
+/// Each view gets a layout of its own size.
+fn all_plans(settings: &Settings) -> Result<Plans> {
+    let named = |algorithm: &str| Ok(Plan::named(names::mutex(algorithm)?.name)?);
+    let default: Result<Plan> = named(settings.text("algorithm").unwrap_or(Plan::DEFAULT));
+    let mut plans = Plans::new(default.with_context(|| settings.place("algorithm"))?);
     for Prefix { values, origin } in &settings.prefixes {
-        let value = |key: &str| values.get(key).map(String::as_str);
-        let plan = plan(settings, nodes, value).with_context(|| origin.to_string())?;
-        plans = plans.with_prefix(value("prefix").unwrap_or_default(), plan);
+        let value = |key: &str| values.get(key).map(String::as_str).unwrap_or_default();
+        let plan = named(value("algorithm")).with_context(|| origin.to_string())?;
+        plans = plans.with_prefix(value("prefix"), plan);
     }
     Ok(plans)
-}
-
-/// The plan that these values say, layouts being named as for `skeptron sim`.
-fn plan<'a>(
-    settings: &Settings,
-    nodes: usize,
-    value: impl Fn(&str) -> Option<&'a str>,
-) -> Result<Plan> {
-    let system = SystemArgs {
-        nodes: Some(nodes),
-        coordinator: value("coordinator").map(str::to_string),
-        quorum: settings.layout(value("quorum")),
-        structure: settings.layout(value("structure")),
-        tree: settings.layout(value("tree")),
-        arbitration: value("arbitration").map(str::to_string),
-        ring: None,
-        graph: settings.layout(value("graph")),
-        clocks: None,
-    };
-    let algorithm = value("algorithm").unwrap_or(Plan::DEFAULT);
-    Ok(plans::plan(algorithm, &system, nodes)?.0)
 }
 
 fn pace(settings: &Settings) -> Result<Pace> {

@@ -2,7 +2,7 @@
 //! environment, `--print-config` and the documentation all go by this list.
 
 use skeptron_net::api::ApiConfig;
-use skeptron_net::{Limits, Pace, Plan};
+use skeptron_net::{LeaseSettings, Limits, Pace, Plan};
 
 use super::super::duration::written;
 
@@ -61,10 +61,23 @@ fn field(key: &'static str, kind: Kind, default: impl ToString, about: &'static 
     Field { key, kind, default, about }
 }
 
+/// What to do instead of a setting that former versions had.
+pub(super) fn former(key: &str) -> Option<&'static str> {
+    match key {
+        "members" => Some(
+            "members come and go now: list under `voters` the 1, 3 or 5 that decide about that, set \
+             `data`, and begin the cluster once with `skeptron node --init`",
+        ),
+        "coordinator" | "quorum" | "structure" | "tree" | "graph" | "arbitration" => Some(
+            "the number of members changes, so each view gets a layout of its own size: leave it out",
+        ),
+        _ => None,
+    }
+}
+
 /// All settings, in the order in which they are explained.
 pub(super) fn all() -> Vec<Field> {
     let mut fields = basics();
-    fields.extend(layout());
     fields.extend(behaviour());
     fields.extend(api());
     fields.extend(limits());
@@ -72,21 +85,48 @@ pub(super) fn all() -> Vec<Field> {
 }
 
 fn basics() -> Vec<Field> {
-    use Kind::{List, Number, Switch, Text};
+    use Kind::{List, Number, Switch, Text, Time};
+    let lease = LeaseSettings::default();
     vec![
         field("cluster", Text, "skeptron", "The cluster's name; nodes of another one are refused"),
         field("node", Number, 1, "Which member this is, counted from 1"),
         field(
-            "members",
+            "voters",
             List,
-            "127.0.0.1:7570",
-            "Where each member listens for the others, `HOST:PORT`, P1 first; the same at all members",
+            "",
+            "Where the voters are, `HOST:PORT`, P1 first, or with a number as in `7=10.0.0.7:7570`: 1, 3 or \
+             5 members that decide who belongs to the cluster",
+        ),
+        field(
+            "address",
+            Text,
+            "",
+            "Where the others find this node, `HOST:PORT`; without it, its place among the voters",
         ),
         field(
             "listen",
             Text,
             "",
-            "Where this node listens for the others; without it, its own address among the members",
+            "Where this node listens for the others; without it, its address",
+        ),
+        field(
+            "data",
+            Text,
+            "",
+            "The folder in which a voter keeps its log; a member without it cannot become a voter",
+        ),
+        field(
+            "lease.length",
+            Time,
+            written(lease.lease),
+            "How long a member that is not heard of counts as alive, in a cluster that begins with \
+             `--init`; later `skeptron voters lease` changes it",
+        ),
+        field(
+            "lease.drift_ppm",
+            Number,
+            lease.drift.ppm,
+            "By how much a clock may run too fast or too slow, in parts per million, likewise",
         ),
         field(
             "insecure",
@@ -106,23 +146,11 @@ fn basics() -> Vec<Field> {
     ]
 }
 
-fn layout() -> Vec<Field> {
-    use Kind::Text;
-    vec![
-        field("algorithm", Text, Plan::DEFAULT, "The algorithm that guards the locks"),
-        field("coordinator", Text, "", "No effect: the home of each lock coordinates it"),
-        field("quorum", Text, "", "Quorums for `maekawa` and `sanders`; without it `cyclic`"),
-        field("structure", Text, "", "Information structure for `sanders`; without it `maekawa`"),
-        field("tree", Text, "", "Tree for `raymond`; without it `balanced:2`"),
-        field("graph", Text, "", "The network in which the tree is elected, if it is `elected`"),
-        field("arbitration", Text, "", "How `singhal` chooses; without it `round-robin`"),
-    ]
-}
-
 fn behaviour() -> Vec<Field> {
     use Kind::{Number, Text, Time};
     let pace = Pace::default();
     vec![
+        field("algorithm", Text, Plan::DEFAULT, "The algorithm that guards the locks"),
         field(
             "handovers",
             Number,

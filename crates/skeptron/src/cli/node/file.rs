@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use toml::de::{DeTable, DeValue};
 
 use super::super::names;
-use super::fields::{Field, Kind, Raw};
+use super::fields::{self, Field, Kind, Raw};
 use super::settings::{Origin, Prefix, Setting};
 
 /// What a file says.
@@ -90,7 +90,10 @@ impl Reader<'_> {
                     let brackets = if key == "prefix" { "[[prefix]]" } else { &format!("[{key}]") };
                     bail!("{origin}: `{key}` is a table; write {brackets} and its keys below")
                 }
-                (None, _) => bail!("{origin}: there is no setting `{key}`{}", self.near(&key)),
+                (None, _) => match fields::former(&key) {
+                    Some(instead) => bail!("{origin}: {key}: {instead}"),
+                    None => bail!("{origin}: there is no setting `{key}`{}", self.near(&key)),
+                },
             }
         }
         Ok(())
@@ -117,6 +120,9 @@ impl Reader<'_> {
         for (name, value) in table {
             let (key, at) = (name.get_ref(), self.origin(&name.span()));
             let Some(known) = Prefix::KEYS.into_iter().find(|known| known == key) else {
+                if let Some(instead) = fields::former(key) {
+                    bail!("{at}: {key}: {instead}");
+                }
                 let hint = names::did_you_mean(key, Prefix::KEYS.into_iter());
                 bail!("{at}: a [[prefix]] has no `{key}`, only {}{hint}", Prefix::KEYS.join(", "))
             };

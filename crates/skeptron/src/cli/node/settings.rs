@@ -71,16 +71,7 @@ pub(super) struct Prefix {
 
 impl Prefix {
     /// The keys of a `[[prefix]]`.
-    pub(super) const KEYS: [&str; 8] = [
-        "prefix",
-        "algorithm",
-        "coordinator",
-        "quorum",
-        "structure",
-        "tree",
-        "graph",
-        "arbitration",
-    ];
+    pub(super) const KEYS: [&str; 2] = ["prefix", "algorithm"];
 
     /// The variable with `PREFIX=ALGORITHM,…` that replaces all those of the file.
     pub(super) const VARIABLE: &str = "SKEPTRON_PREFIX";
@@ -97,6 +88,12 @@ impl Prefix {
         Ok(Prefix { values, origin })
     }
 }
+
+/// What an option on the command line says: the setting, the option, the value.
+pub(super) type Given = (&'static str, &'static str, Raw);
+
+/// The variable of a setting that there is no more, on which whole clusters were built.
+const MEMBERS: &str = "SKEPTRON_MEMBERS";
 
 /// Variables that other commands read, or that `skeptron lock` sets.
 const OTHER_VARIABLES: [&str; 5] =
@@ -119,14 +116,14 @@ pub(super) fn misspelt(variables: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 impl Settings {
-    /// From a file, if there is one, and the environment.
+    /// From a file, if there is one, the environment and options.
     ///
     /// # Errors
     /// With the line, and what was probably meant.
     pub(super) fn load(
         path: Option<&Path>,
         variable: impl Fn(&str) -> Option<String>,
-        insecure: bool,
+        options: &[Given],
     ) -> Result<Self> {
         let fields = fields::all();
         let defaults = fields.iter().filter_map(|field| {
@@ -144,9 +141,9 @@ impl Settings {
             settings.prefixes = read.prefixes;
         }
         settings.override_by(&fields, variable)?;
-        if insecure {
-            let (raw, origin) = (Raw::One("true".to_string()), Origin::Option("--insecure"));
-            settings.values.insert("insecure", Setting { raw, origin });
+        for (key, option, raw) in options {
+            let (raw, origin) = (raw.clone(), Origin::Option(option));
+            settings.values.insert(key, Setting { raw, origin });
         }
         fields.iter().try_for_each(|field| settings.check(field))?;
         Ok(settings)
@@ -159,6 +156,9 @@ impl Settings {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<()> {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+        if let Some(instead) = fields::former("members").filter(|_| variable(MEMBERS).is_some()) {
+            bail!("{MEMBERS}: {instead}");
+        }
         for field in fields {
             let name = field.variable();
             if let Some(value) = variable(&name) {
@@ -266,13 +266,6 @@ impl Settings {
     /// A file that is named: beside the file of settings, unless its path is absolute.
     pub(super) fn path(&self, key: &str) -> Option<PathBuf> {
         self.text(key).map(|path| self.folder.join(path))
-    }
-
-    /// A layout: a file beside the file of settings if there is one of that name.
-    pub(super) fn layout(&self, name: Option<&str>) -> Option<String> {
-        let name = name?;
-        let beside = self.folder.join(name);
-        Some(if beside.is_file() { beside.display().to_string() } else { name.to_string() })
     }
 
     /// A file's first kilobytes, as text without the last line's end.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use skeptron_net::{Membership, VoterConfig};
 use tempfile::TempDir;
 
 use super::configure::Configured;
@@ -17,27 +18,143 @@ fn load(folder: &TempDir, text: &str, variables: &[(&str, &str)]) -> anyhow::Res
     let variable = |name: &str| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
     };
-    Settings::load(Some(&path), variable, false)
+    Settings::load(Some(&path), variable, &[])
 }
 
-fn complaint(text: &str, variables: &[(&str, &str)]) -> String {
+/// A voter that lacks nothing.
+const VOTER: [(&str, &str); 3] = [
+    ("SKEPTRON_VOTERS", "127.0.0.1:7570"),
+    ("SKEPTRON_DATA", "data"),
+    ("SKEPTRON_INSECURE", "true"),
+];
+
+fn complaint(text: &str, variables: &[(&str, &str)], init_after: Option<u64>) -> String {
     let folder = TempDir::new().unwrap();
-    let configured = load(&folder, text, variables).and_then(|settings| Configured::new(&settings));
+    let configured =
+        load(&folder, text, variables).and_then(|settings| Configured::new(&settings, init_after));
     let said = format!("{:#}", configured.map(drop).expect_err(text));
     // Without the folder of the test, whose name is another one each time.
     let named = said.find("node.toml: ").map(|at| said[at..].to_string());
     named.unwrap_or(said)
 }
 
+fn assert_complaints(cases: &[(&str, &str)], variables: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        let said = complaint(text, variables, None);
+        assert!(said.starts_with(expected), "{text}\n said: {said}\n  not: {expected}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+fn voters_of(configured: &Configured) -> &VoterConfig {
+    match &configured.node.membership {
+        Membership::Voters(config) => config,
+        Membership::Fixed(_) | Membership::Etcd(_) => panic!("nodes have voters"),
+    }
+}
+
 #[test]
-fn all_defaults_make_a_node_alone() {
-    let settings = Settings::load(None, |_| None, false).unwrap();
-    let configured = Configured::new(&settings).unwrap();
+fn a_voter_alone_needs_little() {
+    let folder = TempDir::new().unwrap();
+    let settings = load(&folder, "", &VOTER).unwrap();
+    let configured = Configured::new(&settings, None).unwrap();
     assert_eq!(configured.node.address(), "127.0.0.1:7570");
+    assert_eq!(voters_of(&configured).data, Some(folder.path().join("data")));
+    assert_eq!(voters_of(&configured).init, None);
     assert_eq!(configured.node.limits, skeptron_net::Limits::default());
     assert_eq!(configured.node.pace, skeptron_net::Pace::default());
     let usual = skeptron_net::api::ApiConfig::default();
     assert_eq!(format!("{:?}", configured.api), format!("{usual:?}"));
+    let first = Configured::new(&settings, Some(0)).unwrap();
+    assert_eq!(voters_of(&first).init, Some(skeptron_net::Init::default()));
+}
+
+#[test]
+fn voters_have_their_place_or_the_number_that_is_said() {
+    let text = "node = 9\naddress = \"[::1]:9\"\nvoters = [\"127.0.0.1:1\", \"7=127.0.0.7:7\", \
+                \"localhost:3\"]\n[lease]\nlength = \"5s\"\ndrift_ppm = 200\n";
+    let folder = TempDir::new().unwrap();
+    let settings = load(&folder, text, &[("SKEPTRON_INSECURE", "true")]).unwrap();
+    let configured = Configured::new(&settings, None).unwrap();
+    let voters = voters_of(&configured);
+    let listed: Vec<_> = voters.voters.iter().map(|(id, at)| (id.number(), at.as_str())).collect();
+    assert_eq!(listed, [(1, "127.0.0.1:1"), (3, "localhost:3"), (7, "127.0.0.7:7")]);
+    assert_eq!((voters.address.as_str(), &voters.data), ("[::1]:9", &None));
+    // A cluster begins at a voter, and with the leases that are set.
+    let text = text.replace("node = 9\naddress = \"[::1]:9\"", "node = 1\ndata = \"d\"");
+    let settings = load(&folder, &text, &[("SKEPTRON_INSECURE", "true")]).unwrap();
+    let first = Configured::new(&settings, Some(57)).unwrap();
+    let init = voters_of(&first).init.unwrap();
+    assert_eq!((init.lease.lease.as_secs(), init.lease.drift.ppm, init.epoch_after), (5, 200, 57));
+}
+
+#[test]
+fn mistakes_about_voters_are_named() {
+    let cases = [
+        ("", "no voters are named: list under `voters` the 1, 3 or 5 nodes"),
+        (
+            "members = [\"127.0.0.1:1\"]",
+            "node.toml: line 1: members: members come and go now: list under `voters`",
+        ),
+        ("tree = \"star\"", "node.toml: line 1: tree: the number of members changes"),
+        (
+            "[[prefix]]\nprefix = \"a\"\nalgorithm = \"raymond\"\ntree = \"star\"",
+            "node.toml: line 4: tree: the number of members changes",
+        ),
+        ("voters = \"a\"", "node.toml: line 1: voters: it must be a list"),
+        (
+            "voters = [1]",
+            "node.toml: line 1: voters: it must be a list of texts in quotes, not of a whole number",
+        ),
+        (
+            "voters = [\"10.0.0.1\"]",
+            "node.toml: line 1: voters: `10.0.0.1` is no address; write HOST:PORT",
+        ),
+        ("voters = [\":7570\"]", "node.toml: line 1: voters: `:7570` is no address"),
+        ("voters = [\"::1:7570\"]", "node.toml: line 1: voters: `::1:7570` is no address"),
+        ("voters = [\"a:70000\"]", "node.toml: line 1: voters: `a:70000` is no address"),
+        ("voters = [\"x=a:1\"]", "node.toml: line 1: voters: `x=a:1`: `x` is no node"),
+        ("voters = [\"a:1\", \"1=b:1\"]", "node.toml: line 1: voters: P1 is listed twice"),
+        (
+            "node = 2\nvoters = [\"127.0.0.1:1\"]",
+            "address: P2 is none of the voters, so they cannot know where it is",
+        ),
+        (
+            "address = \"there\"\nvoters = [\"127.0.0.1:1\"]",
+            "node.toml: line 1: address: `there` is no address",
+        ),
+        (
+            "address = \"127.0.0.1:2\"\nvoters = [\"127.0.0.1:1\"]\ndata = \"d\"\ninsecure = true",
+            "node.toml: line 1: address: P1 is at 127.0.0.1:1 among the voters, but its own address",
+        ),
+        (
+            "voters = [\"127.0.0.1:1\"]\ninsecure = true",
+            "data: P1 is one of the voters and needs a folder for its log; set `data`",
+        ),
+        (
+            "voters = [\"127.0.0.1:1\", \"127.0.0.1:1\"]\ndata = \"d\"\ninsecure = true",
+            "node.toml: line 1: voters: P1 and P2 have the same address 127.0.0.1:1",
+        ),
+        ("voters = [\"127.0.0.1:1\"]\ndata = \"d\"", "nodes prove to each other who they are"),
+        (
+            "insecure = true\nvoters = [\"10.0.0.1:1\"]\ndata = \"d\"",
+            "node.toml: line 2: voters: 10.0.0.1:1 is not on the loopback interface",
+        ),
+    ];
+    assert_complaints(&cases, &[]);
+    let leases = [
+        ("lease.length = \"99ms\"", "node.toml: line 1: lease.length: it must be at least 100ms"),
+        ("lease.drift_ppm = 100000", "node.toml: line 1: lease.drift_ppm: 100000 is too large"),
+    ];
+    assert_complaints(&leases, &VOTER);
+    let said = complaint("", &[("SKEPTRON_MEMBERS", "127.0.0.1:1")], None);
+    assert!(said.starts_with("SKEPTRON_MEMBERS: members come and go now"), "{said}");
+    let elsewhere =
+        "node = 2\nvoters = [\"127.0.0.1:1\", \"127.0.0.1:2\"]\ndata = \"d\"\ninsecure = true";
+    let said = complaint(elsewhere, &[], Some(0));
+    assert!(said.contains("a new cluster begins at P1, the first of the voters"), "{said}");
+    let said = complaint("", &VOTER, Some(u64::MAX));
+    assert!(said.starts_with("--epoch-after: a new cluster cannot begin after epoch"), "{said}");
 }
 
 #[test]
@@ -50,8 +167,8 @@ fn the_environment_overrides_the_file_and_the_file_the_default() {
         ("SKEPTRON_PREFIX", "x/=raymond,y=z/=maekawa"),
     ];
     let folder = TempDir::new().unwrap();
-    let settings = load(&folder, text, &variables).unwrap();
-    let configured = Configured::new(&settings).unwrap();
+    let settings = load(&folder, text, &[&variables[..], &VOTER].concat()).unwrap();
+    let configured = Configured::new(&settings, None).unwrap();
     assert_eq!(configured.node.cluster, "b");
     assert_eq!(configured.node.handovers, 3);
     assert_eq!(configured.node.pace.first.as_millis(), 2);
@@ -85,12 +202,7 @@ fn mistakes_are_named_with_their_line_and_what_was_meant() {
         ("node = \"two\"", "node.toml: line 1: node: it must be a whole number, not a text"),
         ("node = -1", "node.toml: line 1: node: `-1`: it must be a whole number from 0 up"),
         ("node = 0", "node.toml: line 1: node: nodes are counted from 1"),
-        (
-            "node = 2",
-            "node.toml: line 1: node: this is node 2, but there are only 1 members; list its address, too",
-        ),
         ("handovers = 5000000000", "node.toml: line 1: handovers: 5000000000 is too large"),
-        ("insecure = \"yes\"", "node.toml: line 1: insecure: it must be true or false, not a text"),
         (
             "shutdown_grace = 5",
             "node.toml: line 1: shutdown_grace: it must be a duration in quotes",
@@ -98,11 +210,6 @@ fn mistakes_are_named_with_their_line_and_what_was_meant() {
         (
             "shutdown_grace = \"5\"",
             "node.toml: line 1: shutdown_grace: `5` is no duration: write a whole number and its unit",
-        ),
-        ("members = \"a\"", "node.toml: line 1: members: it must be a list"),
-        (
-            "members = [1]",
-            "node.toml: line 1: members: it must be a list of texts in quotes, not of a whole number",
         ),
         ("api = 3", "node.toml: line 1: `api` is a table; write [api] and its keys below"),
         (
@@ -120,7 +227,6 @@ fn mistakes_are_named_with_their_line_and_what_was_meant() {
             "node.toml: line 1: algorithm: singhal-1989 is broken on purpose",
         ),
         ("algorithm = \"bully\"", "node.toml: line 1: algorithm: bully elects a leader"),
-        ("tree = \"star\"", "algorithm: naimi-trehel takes no --tree"),
         (
             "log.format = \"jsn\"",
             "node.toml: line 1: log.format: `jsn` is none of text, json; did you mean `json`?",
@@ -137,25 +243,21 @@ fn mistakes_are_named_with_their_line_and_what_was_meant() {
             "tls.key = \"k\"",
             "node.toml: line 1: tls.key: tls.authority, tls.certificate, tls.key are needed together",
         ),
-        ("members = [\"127.0.0.1:1\", \"127.0.0.1:2\"]", "nodes prove to each other who they are"),
-        (
-            "insecure = true\nmembers = [\"10.0.0.1:1\"]",
-            "node.toml: line 2: members: 10.0.0.1:1 is not on the loopback interface",
-        ),
         ("cluster = \"\"", "node.toml: line 1: cluster: a cluster's name has 1 to 100 bytes"),
         (
             "limits.frame_bytes = 1",
             "node.toml: line 1: limits.frame_bytes: 1 is too small; at least 65536",
         ),
     ];
-    for (text, expected) in cases {
-        let said = complaint(text, &[]);
-        assert!(said.starts_with(expected), "{text}\n said: {said}\n  not: {expected}");
-        assert_eq!(said.lines().count(), 1, "{said}");
-    }
-    let said = complaint("", &[("SKEPTRON_NODE", "two")]);
+    assert_complaints(&cases, &VOTER);
+    let said = complaint("insecure = \"yes\"", &[], None);
+    assert!(
+        said.starts_with("node.toml: line 1: insecure: it must be true or false, not a text"),
+        "{said}"
+    );
+    let said = complaint("", &[("SKEPTRON_NODE", "two")], None);
     assert!(said.starts_with("SKEPTRON_NODE: `two`: it must be a whole number"), "{said}");
-    let said = complaint("", &[("SKEPTRON_PREFIX", "orders/")]);
+    let said = complaint("", &[("SKEPTRON_PREFIX", "orders/")], None);
     assert!(
         said.starts_with("SKEPTRON_PREFIX: `orders/` is no prefix with its algorithm"),
         "{said}"
@@ -173,7 +275,7 @@ fn a_variable_that_is_no_setting_is_noticed() {
 #[test]
 fn what_is_printed_can_be_read_again_and_tells_no_secret() {
     let text = "cluster = \"a \\\" b\"\napi.token = \"geheim\"\napi.listen = []\n[[prefix]]\n\
-                prefix = \"x\"\nalgorithm = \"raymond\"\ntree = \"star\"\n";
+                prefix = \"x\"\nalgorithm = \"raymond\"\n";
     let folder = TempDir::new().unwrap();
     let settings = load(&folder, text, &[]).unwrap();
     let mut printed = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use skeptron_net::client::{self, Client, ClientConfig, Endpoint};
 use skeptron_net::report::LinkState;
 use skeptron_net::{Cluster, Guard, Node, Plan, Plans};
@@ -90,12 +90,15 @@ impl OverHttp {
         let (peers, clients) = ports.split_at(nodes);
         let members: Vec<String> = peers.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let program = std::env::current_exe()?;
+        let voters = if members.len() < 3 { 1 } else { 3 };
         let mut servers = Vec::new();
         for (place, port) in clients.iter().enumerate() {
             servers.push(Server::start("node", &program, |command, folder| {
-                command.args(["node", "--insecure"]);
+                command.args(["node", "--insecure"]).args((place == 0).then_some("--init"));
                 command.env("SKEPTRON_NODE", (place + 1).to_string());
-                command.env("SKEPTRON_MEMBERS", members.join(","));
+                command.env("SKEPTRON_VOTERS", members[..voters].join(","));
+                command.env("SKEPTRON_ADDRESS", &members[place]);
+                command.env("SKEPTRON_DATA", folder.join("data"));
                 command.env("SKEPTRON_ALGORITHM", plan.info().name);
                 command.env("SKEPTRON_LOG_LEVEL", "warn");
                 command.env("SKEPTRON_API_LISTEN", format!("127.0.0.1:{port}"));
@@ -106,7 +109,9 @@ impl OverHttp {
         let mut nodes = OverHttp { servers, ports: clients.to_vec() };
         for place in 0..nodes.servers.len() {
             let config = nodes.config(Way::Tcp, place);
-            nodes.servers[place].until_ready(async || all_links_up(&config).await).await?;
+            nodes.servers[place]
+                .until_ready(async || all_met(&config, members.len()).await)
+                .await?;
         }
         Ok(nodes)
     }
@@ -132,8 +137,10 @@ impl OverHttp {
     }
 }
 
-async fn all_links_up(config: &ClientConfig) -> Result<()> {
+async fn all_met(config: &ClientConfig, members: usize) -> Result<()> {
     let status = Client::status(config).await?;
+    let present = status.members.len();
+    ensure!(present == members, "{} knows {present} of {members} members", status.node);
     let down = status.members.iter().find(|member| member.link == LinkState::Down);
     match down {
         Some(member) => bail!("{} has no link to {}", status.node, member.node),

@@ -1,0 +1,96 @@
+//! `skeptron leave`.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+use skeptron_net::MemberId;
+use skeptron_net::client::{Client, ClientError};
+
+use super::Verdict;
+use super::duration;
+use super::failure::{self, Failure};
+use super::reach::ReachArgs;
+use super::runtime;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skeptron leave                                      the node on this machine leaves, and ends
+  skeptron leave --endpoint https://10.0.0.4:7470 --tls certs
+
+The same as the signal TERM: the node takes no more requests, waits up to `shutdown_grace` for
+what is held at it, passes on what it has, leaves the cluster and ends; nobody waits for its
+lease. A service manager with Restart=always starts it again, which is a clean restart. A voter
+keeps its vote for its return: if it will not come back, take the vote away by `skeptron voters
+remove K` first.
+
+Exit codes: 0 it has ended, 2 bad input, or it was refused, 69 no node can be reached, 75 it has
+not ended in time.")]
+pub(crate) struct LeaveArgs {
+    /// Wait so long at most until it has ended
+    #[arg(long, value_name = "TIME", value_parser = duration::some, default_value = "60s")]
+    wait: Duration,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+/// What `--json` says.
+#[derive(Serialize)]
+struct Left {
+    node: MemberId,
+    left: bool,
+    voter: bool,
+}
+
+const EVERY: Duration = Duration::from_millis(100);
+
+impl LeaveArgs {
+    pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let Left { node, left, voter } = runtime::on_one_thread(self.leave())?;
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string(&Left { node, left, voter })?)?;
+        } else {
+            writeln!(out, "{node} has left.")?;
+            if voter {
+                writeln!(
+                    out,
+                    "It has a vote still: if it does not come back, run `skeptron voters remove {}` at \
+                     another node.",
+                    node.number()
+                )?;
+            }
+        }
+        Ok(Verdict::Fine)
+    }
+
+    async fn leave(&self) -> Result<Left> {
+        let mut config = self.reach.question()?;
+        // One that leaves is not to be taken for another.
+        config.endpoints.truncate(1);
+        let before = Client::status(&config).await.map_err(failure::of_client)?;
+        let node = Client::leave(&config).await.map_err(failure::of_client)?;
+        let voter = before.views.voters.iter().any(|voter| voter.node == node && voter.votes);
+        let until = Instant::now() + self.wait;
+        loop {
+            match Client::status(&config).await {
+                Err(ClientError::Unreachable(_)) => return Ok(Left { node, left: true, voter }),
+                // Whoever answers there now has begun later.
+                Ok(status) if status.up_ms < before.up_ms => {
+                    return Ok(Left { node, left: true, voter });
+                }
+                _ if Instant::now() >= until => {
+                    let stage = format!("{node} has not ended yet");
+                    let remedy =
+                        "it waits for what is held at it: see `skeptron locks`".to_string();
+                    return Err(Failure::Undecided { wait: self.wait, stage, remedy }.into());
+                }
+                _ => tokio::time::sleep(EVERY).await,
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A node from its start to its end.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use axum::Router;
+use nix::sys::signal::Signal;
+use serde::Serialize;
+use skeptron_net::api::Api;
+use skeptron_net::{Config, MemberId, Membership, Node, Security, VoterConfig};
+
+use super::super::Verdict;
+use super::super::failure::Failure;
+use super::super::logs;
+use super::super::runtime::{self, Signals};
+use super::configure::Configured;
+use super::{settings, systemd};
+use crate::lab::{self, Lab, Live, Page};
+
+/// What `--json` says when the node is ready.
+#[derive(Serialize)]
+struct Ready<'a> {
+    ready: bool,
+    cluster: &'a str,
+    node: MemberId,
+    listen: &'a str,
+    api: Vec<String>,
+}
+
+/// After so long a node that has not entered says what it waits for.
+const SILENT_FOR: Duration = Duration::from_secs(2);
+
+/// Why a node ends.
+enum End {
+    Signal(Signal),
+    Asked,
+    Disk(String),
+}
+
+pub(super) async fn serve(
+    configured: Configured,
+    json: bool,
+    out: &mut impl Write,
+) -> Result<Verdict> {
+    let what = summary(&configured.node);
+    let Configured { node: config, api, lab, grace, filter, format } = configured;
+    logs::start(filter, format);
+    let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    settings::misspelt(variables).iter().for_each(|what| tracing::warn!("{what}"));
+    let mut signals = Signals::listen(&Signals::ENDING)?;
+    let (cluster, listen) = (config.cluster.clone(), config.listen_address().to_string());
+    let scheme = if api.identity.is_some() { "https" } else { "http" };
+    let unix = api.unix.clone();
+    let membership = config.membership.clone();
+    let node = Node::start(config).await?;
+    let live = Live::alone(node.clone());
+    let page = match lab {
+        // Those who wait for locks need the machine more than simulations do.
+        true => {
+            lab::router(Lab { page: Page::Embedded, runs: false, cluster: Some(Arc::clone(&live)) })
+        }
+        false => Router::new(),
+    };
+    let api = Api::start_with(node.clone(), api, page).await?;
+    let urls = api.addresses().iter().map(|address| format!("{scheme}://{address}"));
+    let sockets = unix.iter().map(|path| format!("unix:{}", path.display()));
+    let urls: Vec<String> = urls.chain(sockets).collect();
+    live.answers_at(vec![urls.clone()]);
+    let end = tokio::select! {
+        biased;
+        end = end(&mut signals, &api, &node) => end,
+        entered = until_entered(&node, &membership) => {
+            entered?;
+            if json {
+                let node = node.id();
+                let ready = Ready { ready: true, cluster: &cluster, node, listen: &listen, api: urls };
+                writeln!(out, "{}", serde_json::to_string(&ready)?)?;
+            } else {
+                let clients = if urls.is_empty() { "nobody".into() } else { urls.join(", ") };
+                writeln!(out, "Ready: {what}; nodes at {listen}, clients at {clients}.")?;
+            }
+            out.flush()?;
+            systemd::notify("READY=1");
+            end(&mut signals, &api, &node).await
+        }
+    };
+    match end {
+        End::Signal(signal) => {
+            tracing::info!(%signal, grace_ms = grace.as_millis() as u64, "leaving")
+        }
+        End::Asked => tracing::info!(grace_ms = grace.as_millis() as u64, "asked to leave"),
+        End::Disk(why) => return Err(Failure::Disk(why).into()),
+    }
+    systemd::notify("STOPPING=1");
+    let leaving = async {
+        node.leave();
+        node.idle_within(grace).await;
+        // Nobody gets a lock whose holder may still believe that it has it.
+        api.drain().await;
+        node.shutdown(Duration::ZERO).await;
+        api.shutdown().await;
+    };
+    Ok(match signals.unless(leaving).await {
+        Ok(()) => Verdict::Fine,
+        Err(signal) => Verdict::Exited(runtime::exit_code(signal)),
+    })
+}
+
+/// Waits until there is a reason to end.
+async fn end(signals: &mut Signals, api: &Api, node: &Node) -> End {
+    let disk_failed = async {
+        match node.voters() {
+            Some(voters) => voters.disk_failed().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        signal = signals.next() => End::Signal(signal),
+        why = disk_failed => End::Disk(why),
+        () = api.asked_to_leave() => End::Asked,
+    }
+}
+
+/// Waits until the node is a member; if that takes long, says what it waits for.
+async fn until_entered(node: &Node, membership: &Membership) -> Result<()> {
+    let mut entering = std::pin::pin!(node.entered());
+    let mut said = String::new();
+    loop {
+        tokio::select! {
+            entered = &mut entering => {
+                return entered.map_err(|why| anyhow!("the cluster does not let {} in: {why}", node.id()));
+            }
+            () = tokio::time::sleep(SILENT_FOR) => {}
+        }
+        if let Membership::Voters(config) = membership {
+            let waits = awaited(node, config);
+            if waits != said {
+                tracing::warn!("{} waits to enter the cluster: {waits}", node.id());
+                said = waits;
+            }
+        }
+    }
+}
+
+/// What a node waits for that has not entered.
+fn awaited(node: &Node, config: &VoterConfig) -> String {
+    let me = node.id();
+    let Some(voters) = node.voters() else { return String::new() };
+    let report = voters.reports().borrow().clone();
+    let others = config.voters.keys().filter(|id| **id != me);
+    let troubles = others.filter_map(|&id| Some(format!("{id}: {}", voters.trouble(id)?)));
+    let mut parts: Vec<String> = troubles.chain(report.voter_halted.clone()).collect();
+    match report.leader {
+        Some(leader) => parts.push(format!(
+            "{leader} leads, and lets it in when every lease of before has ended; if it never does, another \
+             process runs as {me}"
+        )),
+        None if report.voters.is_empty() => {
+            let first = config.voters.keys().next().copied().unwrap_or(me);
+            parts.push(format!(
+                "no voter has let it in yet; if this cluster is new, start {first} once with --init"
+            ));
+        }
+        None => parts.push("a majority of the voters must be up and connected".to_string()),
+    }
+    parts.join("; ")
+}
+
+/// The node in a few words.
+pub(super) fn summary(config: &Config) -> String {
+    let (node, cluster) = (config.node, &config.cluster);
+    let part = match &config.membership {
+        Membership::Voters(config) if config.voters.contains_key(&node) => "voter",
+        _ => "member",
+    };
+    let algorithms: Vec<&str> = config.plans.all().map(|plan| plan.info().name).collect();
+    let links = match config.security {
+        Security::Tls(_) => "TLS",
+        Security::Insecure => "plain TCP",
+    };
+    format!("{node} of `{cluster}`, {part}, {}, {links}", algorithms.join(" and "))
+}

@@ -1,0 +1,199 @@
+//! Members that come and go, as real processes: `node --init`, `join`, `members`, `voters`, `leave`.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::node::{ready, run};
+use crate::processes::{Ended, Process, eventually, skeptron};
+
+/// A cluster whose three voters are configured.
+struct Site {
+    folder: TempDir,
+    addresses: Vec<String>,
+}
+
+impl Site {
+    fn new() -> Self {
+        let listeners: Vec<TcpListener> =
+            (0..4).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let address = |it: &TcpListener| it.local_addr().unwrap().to_string();
+        let addresses = listeners.iter().map(address).collect();
+        Site { folder: TempDir::new().unwrap(), addresses }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn command(&self, number: usize, words: &[&str]) -> Command {
+        let mut command = skeptron();
+        command.args(["node", "--json", "--insecure"]).args(words);
+        command.env("SKEPTRON_NODE", number.to_string());
+        command.env("SKEPTRON_VOTERS", self.addresses[..3].join(","));
+        command.env("SKEPTRON_DATA", self.path().join(number.to_string()));
+        command.env("SKEPTRON_LEASE_LENGTH", "1s").env("SKEPTRON_API_LISTEN", "127.0.0.1:0");
+        command
+    }
+
+    fn start(&self, number: usize, words: &[&str]) -> (Process, String) {
+        ready(Process::spawn(self.command(number, words)))
+    }
+
+    fn join(&self, words: &[&str]) -> Process {
+        let mut command = skeptron();
+        command.args(["join", "--json", "--insecure", "--api", "127.0.0.1:0"]).args(words);
+        Process::spawn(command)
+    }
+}
+
+fn json(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout)
+        .unwrap_or_else(|_| panic!("{} {}", ended.stdout, ended.stderr))
+}
+
+/// The numbers of the present members, and of those that vote, as a node says.
+fn present(url: &str) -> (Vec<u64>, Vec<u64>) {
+    let number = |it: &Value| it["node"].as_u64().unwrap();
+    let listed = json(&run(&["members", "--json", "--endpoint", url]));
+    let members = listed["members"].as_array().unwrap().iter().filter(|it| it["member"] == true);
+    let voters = json(&run(&["voters", "--json", "--endpoint", url]));
+    let votes = voters["voters"].as_array().unwrap().iter().filter(|it| it["votes"] == true);
+    (members.map(number).collect(), votes.map(number).collect())
+}
+
+fn fence(url: &str, lock: &str) -> u64 {
+    let ended = run(&["lock", lock, "--endpoint", url, "--", "sh", "-c", "echo $SKEPTRON_FENCE"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    ended.stdout.trim().parse().unwrap()
+}
+
+#[test]
+fn members_come_and_go_and_voters_are_replaced() {
+    let site = Site::new();
+    let (first, url) = site.start(1, &["--init"]);
+    let (second, _) = site.start(2, &[]);
+    let (third, third_url) = site.start(3, &[]);
+    eventually("three vote", || present(&url) == (vec![1, 2, 3], vec![1, 2, 3]));
+    let begun = fence(&third_url, "a");
+
+    // A fourth one needs no more than the address of one voter.
+    let voter = format!("2={}", site.addresses[1]);
+    let data = site.path().join("4");
+    let (fourth, fourth_url) =
+        ready(site.join(&[&voter, "--node", "4", "--data", data.to_str().unwrap()]));
+    eventually("four are members", || present(&url) == (vec![1, 2, 3, 4], vec![1, 2, 3]));
+    assert!(fence(&fourth_url, "a") > begun);
+
+    // One dies. Nobody waits for long, and another one gets its vote.
+    third.signal(Signal::SIGKILL);
+    third.end();
+    let after_death = fence(&fourth_url, "a");
+    eventually("it is removed", || present(&url).0 == [1, 2, 4]);
+    let replaced = run(&["voters", "replace", "3", "4", "--json", "--endpoint", &fourth_url]);
+    assert_eq!(replaced.code, 0, "{}", replaced.stderr);
+    assert_eq!(present(&url), (vec![1, 2, 4], vec![1, 2, 4]));
+
+    // A leader is replaced by itself: leadership is handed over first, and its log begins anew.
+    let again = run(&["voters", "replace", "1", "1", "--endpoint", &fourth_url]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(present(&fourth_url), (vec![1, 2, 4], vec![1, 2, 4]));
+    let longer = run(&["voters", "lease", "2s", "--json", "--endpoint", &fourth_url]);
+    assert_eq!(json(&longer)["lease_ms"], 2000, "{}", longer.stderr);
+
+    // What cannot be is refused.
+    for (words, expected) in [
+        (&["voters", "add", "4"][..], "P4 is a voter already"),
+        (&["voters", "add", "9"], "P9 is not a member, and a voter must be one"),
+        (&["voters", "remove", "9"], "P9 is not a voter"),
+        (&["voters", "lease", "50ms"], "the lease must be at least 100 ms"),
+        (&["members", "remove", "9", "--certainly-off"], "P9 is not a member"),
+        (&["members", "remove", "2"], "a member that still runs believes in its locks"),
+    ] {
+        let refused = run(&[words, &["--endpoint", &url]].concat());
+        assert_eq!(refused.code, 2, "{words:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(expected), "{words:?}: {}", refused.stderr);
+    }
+
+    // One leaves cleanly, and is a member no more when the command has ended.
+    let left = run(&["leave", "--endpoint", &fourth_url]);
+    assert_eq!(left.code, 0, "{}", left.stderr);
+    assert!(left.stdout.contains("run `skeptron voters remove 4`"), "{}", left.stdout);
+    assert_eq!(fourth.end().code, 0);
+    assert_eq!(present(&url).0, [1, 2]);
+    let removed = run(&["voters", "remove", "4", "--endpoint", &url]);
+    assert_eq!(removed.code, 0, "{}", removed.stderr);
+    assert!(fence(&url, "a") > after_death);
+    for node in [second, first] {
+        node.signal(Signal::SIGTERM);
+        let ended = node.end();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_cluster_begins_once_and_goes_on_from_its_log() {
+    let site = Site::new();
+    let alone = |words: &[&str]| {
+        let mut command = site.command(1, words);
+        command.env("SKEPTRON_VOTERS", &site.addresses[0]);
+        Process::spawn(command)
+    };
+    let (node, url) = ready(alone(&["--init", "--epoch-after", "57"]));
+    let first = fence(&url, "a");
+    assert_eq!(first >> 40, 58, "the first epoch follows the one that was given");
+    node.signal(Signal::SIGKILL);
+    node.end();
+    let twice = alone(&["--init"]).end();
+    assert_eq!(twice.code, 2, "{}", twice.stderr);
+    assert!(twice.stderr.contains("a cluster is initialised only once"), "{}", twice.stderr);
+    let (node, url) = ready(alone(&[]));
+    assert!(fence(&url, "a") > first, "fences rise over the death of all nodes");
+    node.signal(Signal::SIGTERM);
+    assert_eq!(node.end().code, 0);
+}
+
+#[test]
+fn a_node_says_what_it_waits_for_and_why_it_is_refused() {
+    let site = Site::new();
+    // Nobody has begun the cluster.
+    let mut waiting = Process::spawn(site.command(2, &[]));
+    let told = waiting.complaint_until("waits to enter the cluster");
+    assert!(told.contains("P1: 127.0.0.1:"), "{told}");
+    assert!(told.contains("start P1 once with --init"), "{told}");
+    waiting.signal(Signal::SIGTERM);
+    assert_eq!(waiting.end().code, 0, "it can be told to end meanwhile");
+    let (first, url) = site.start(1, &["--init"]);
+    let mut command = site.command(2, &[]);
+    command.env("SKEPTRON_ALGORITHM", "maekawa");
+    let refused = Process::spawn(command).end();
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("the cluster does not let P2 in: plans differ"),
+        "{}",
+        refused.stderr
+    );
+    // A second process with the number of a member that lives.
+    let mut double = site.join(&[
+        &site.addresses[0],
+        "--node",
+        "1",
+        "--data",
+        "x",
+        "--address",
+        &site.addresses[3],
+    ]);
+    let told = double.complaint_until("error: ");
+    assert!(told.contains("its own address"), "{told}");
+    double.end();
+    let embedded = crate::processes::Up::start(&["--nodes", "1"]);
+    let kept = run(&["leave", "--endpoint", embedded.url()]);
+    assert_eq!(kept.code, 2, "{}", kept.stderr);
+    assert!(kept.stderr.contains("does not end on request"), "{}", kept.stderr);
+    assert_eq!(present(&url).0, [1]);
+    drop(first);
+}
