@@ -106,7 +106,7 @@ impl VotersArgs {
         let Some(command) = self.command else {
             let config = self.reach.question()?;
             let asked = async { Client::status(&config).await.map_err(failure::of_client) };
-            return print(&runtime::on_one_thread(asked)?, self.json, out);
+            return print(runtime::on_one_thread(asked)?, self.json, out);
         };
         let (order, args) = match command {
             Command::Add(OneArgs { member, order }) => (Order::AddVoter { member }, order),
@@ -120,12 +120,13 @@ impl VotersArgs {
             }
         };
         let status = runtime::on_one_thread(args.carry_out(order))?;
-        print(&status, args.json, out)?;
+        print(status, args.json, out)?;
         Ok(Verdict::Fine)
     }
 }
 
-fn print(status: &Status, json: bool, out: &mut impl Write) -> Result<Verdict> {
+fn print(mut status: Status, json: bool, out: &mut impl Write) -> Result<Verdict> {
+    status.views.voters.sort_by_key(|voter| (voter.node, voter.seat));
     let views = &status.views;
     let halted = views.voter_halted.as_deref();
     if json {
@@ -140,7 +141,7 @@ fn print(status: &Status, json: bool, out: &mut impl Write) -> Result<Verdict> {
         };
         writeln!(out, "{}", serde_json::to_string_pretty(&listing)?)?;
     } else {
-        print_table(status, out)?;
+        print_table(&status, out)?;
     }
     let is_away = |voter: &VoterStatus| status.members.iter().all(|it| it.node != voter.node);
     let all_well = halted.is_none() && !views.voters.iter().any(is_away);

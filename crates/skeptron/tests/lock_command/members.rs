@@ -63,7 +63,9 @@ fn present(url: &str) -> (Vec<u64>, Vec<u64>) {
     let members = listed["members"].as_array().unwrap().iter().filter(|it| it["member"] == true);
     let voters = json(&run(&["voters", "--json", "--endpoint", url]));
     let votes = voters["voters"].as_array().unwrap().iter().filter(|it| it["votes"] == true);
-    (members.map(number).collect(), votes.map(number).collect())
+    let mut votes: Vec<u64> = votes.map(number).collect();
+    votes.sort_unstable();
+    (members.map(number).collect(), votes)
 }
 
 fn fence(url: &str, lock: &str) -> u64 {
@@ -155,6 +157,27 @@ fn a_cluster_begins_once_and_goes_on_from_its_log() {
     assert!(fence(&url, "a") > first, "fences rise over the death of all nodes");
     node.signal(Signal::SIGTERM);
     assert_eq!(node.end().code, 0);
+}
+
+/// What is on the disk is then unknown, and only a restart finds out.
+#[test]
+fn a_voter_whose_disk_fails_ends_its_process() {
+    let site = Site::new();
+    let (node, _) = {
+        let mut command = site.command(1, &["--init"]);
+        command.env("SKEPTRON_VOTERS", &site.addresses[0]);
+        ready(Process::spawn(command))
+    };
+    node.signal(Signal::SIGTERM);
+    node.end();
+    // Every file may have 0 bytes, and whoever writes more is told instead of killed.
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" node --insecure"]);
+    command.arg(env!("CARGO_BIN_EXE_skeptron")).env("SKEPTRON_VOTERS", &site.addresses[0]);
+    command.env("SKEPTRON_DATA", site.path().join("1")).env("SKEPTRON_API_LISTEN", "127.0.0.1:0");
+    let ended = Process::spawn(command).end();
+    assert_eq!(ended.code, 74, "{}", ended.stderr);
+    assert!(ended.stderr.contains("its log cannot be written"), "{}", ended.stderr);
 }
 
 #[test]

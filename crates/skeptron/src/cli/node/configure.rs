@@ -7,8 +7,8 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use skeptron_net::api::ApiConfig;
 use skeptron_net::tls::Identity;
 use skeptron_net::{
-    Config, ConfigError, Drift, Init, LeaseSettings, Limits, MemberId, Membership, Pace, Plan,
-    Plans, Security, VoterConfig,
+    Config, ConfigError, Drift, EtcdConfig, EtcdTls, Init, LeaseSettings, Limits, MemberId,
+    Membership, Pace, Plan, Plans, Security, VoterConfig,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -45,7 +45,7 @@ impl Configured {
         let Some(node) = MemberId::new(settings.number("node")?) else {
             bail!("{}: nodes are counted from 1", settings.place("node"))
         };
-        let voters = voters(settings, node, init_after)?;
+        let membership = membership(settings, node, init_after)?;
         let identity = identity(settings, node)?;
         let level = settings.text("log.level").unwrap_or_default();
         let configured = Configured {
@@ -57,7 +57,7 @@ impl Configured {
                 listen: settings.text("listen").map(str::to_string),
                 security: security(settings, identity)?,
                 plans: all_plans(settings)?,
-                membership: Membership::Voters(voters),
+                membership,
                 handovers: settings.number("handovers")?,
                 pace: pace(settings)?,
                 limits: limits(settings)?,
@@ -91,6 +91,53 @@ fn key_of(error: &ConfigError) -> &'static str {
 }
 
 /// Who decides, and what this node is to them.
+/// Who decides who belongs to the cluster.
+#[derive(Clone, Copy)]
+enum Deciders {
+    Voters,
+    Etcd,
+}
+
+fn membership(settings: &Settings, node: MemberId, init_after: Option<u64>) -> Result<Membership> {
+    let deciders = [("voters", Deciders::Voters), ("etcd", Deciders::Etcd)];
+    Ok(match settings.word("views", deciders)? {
+        Deciders::Voters => Membership::Voters(voters(settings, node, init_after)?),
+        Deciders::Etcd => {
+            ensure!(
+                init_after.is_none(),
+                "--init: a cluster in etcd begins with its first node by itself"
+            );
+            Membership::Etcd(etcd(settings)?)
+        }
+    })
+}
+
+fn etcd(settings: &Settings) -> Result<EtcdConfig> {
+    let Some(address) = settings.text("address") else {
+        bail!("address: give the `address` at which the others find this node, HOST:PORT")
+    };
+    let [authority, certificate, key] =
+        ["etcd.tls.authority", "etcd.tls.certificate", "etcd.tls.key"]
+            .map(|key| settings.read(key));
+    let own = match (certificate?, key?) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) => None,
+        _ => bail!("etcd.tls.certificate and etcd.tls.key are needed together"),
+    };
+    let tls = match (authority?, own) {
+        (Some(authority), own) => Some(EtcdTls { authority, own }),
+        (None, None) => None,
+        (None, Some(_)) => bail!("etcd.tls.authority is needed with a certificate"),
+    };
+    Ok(EtcdConfig {
+        address: host_and_port(address).with_context(|| settings.place("address"))?,
+        endpoints: settings.list("etcd.endpoints"),
+        tls,
+        prefix: settings.text("etcd.prefix").unwrap_or_default().to_string(),
+        lease: lease(settings)?,
+    })
+}
+
 fn voters(settings: &Settings, node: MemberId, init_after: Option<u64>) -> Result<VoterConfig> {
     let at = || settings.place("voters");
     let mut voters = BTreeMap::new();
@@ -113,15 +160,20 @@ fn voters(settings: &Settings, node: MemberId, init_after: Option<u64>) -> Resul
              HOST:PORT"
         ),
     };
-    let lease = LeaseSettings { lease: settings.time("lease.length")?, drift: drift(settings)? };
+    let lease = lease(settings)?;
+    let init = init_after.map(|epoch_after| Init { lease, epoch_after });
+    Ok(VoterConfig { address, voters, data: settings.path("data"), init })
+}
+
+fn lease(settings: &Settings) -> Result<LeaseSettings> {
+    let lease = settings.time("lease.length")?;
     ensure!(
-        lease.lease >= SHORTEST_LEASE,
+        lease >= SHORTEST_LEASE,
         "{}: it must be at least {}",
         settings.place("lease.length"),
         duration::written(SHORTEST_LEASE)
     );
-    let init = init_after.map(|epoch_after| Init { lease, epoch_after });
-    Ok(VoterConfig { address, voters, data: settings.path("data"), init })
+    Ok(LeaseSettings { lease, drift: drift(settings)? })
 }
 
 fn drift(settings: &Settings) -> Result<Drift> {

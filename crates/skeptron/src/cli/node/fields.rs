@@ -91,6 +91,12 @@ fn basics() -> Vec<Field> {
         field("cluster", Text, "skeptron", "The cluster's name; nodes of another one are refused"),
         field("node", Number, 1, "Which member this is, counted from 1"),
         field(
+            "views",
+            Text,
+            "voters",
+            "Who decides who belongs to the cluster: `voters` among the nodes, or an `etcd` cluster that exists",
+        ),
+        field(
             "voters",
             List,
             "",
@@ -128,6 +134,26 @@ fn basics() -> Vec<Field> {
             lease.drift.ppm,
             "By how much a clock may run too fast or too slow, in parts per million, likewise",
         ),
+        field(
+            "etcd.endpoints",
+            List,
+            "",
+            "With `views = \"etcd\"`: where etcd serves clients, `http://HOST:PORT` or `https://HOST:PORT`",
+        ),
+        field("etcd.prefix", Text, "/skeptron", "What all keys in etcd begin with"),
+        field(
+            "etcd.tls.authority",
+            Text,
+            "",
+            "For `https`: the certificate of etcd's authority, PEM",
+        ),
+        field(
+            "etcd.tls.certificate",
+            Text,
+            "",
+            "For `https`: the certificate that etcd wants to see, PEM",
+        ),
+        field("etcd.tls.key", Text, "", "For `https`: that certificate's key, PEM"),
         field(
             "insecure",
             Switch,

@@ -317,3 +317,26 @@ fn the_documentation_has_every_setting() {
         assert!(page.contains(&format!("`{key}`")), "{key}");
     }
 }
+
+#[test]
+fn views_may_be_kept_in_etcd() {
+    let folder = TempDir::new().unwrap();
+    let text = "views = 'etcd'\naddress = '127.0.0.1:7570'\ninsecure = true\n\
+                etcd.endpoints = ['http://127.0.0.1:2379']";
+    let settings = load(&folder, text, &[]).unwrap();
+    let configured = Configured::new(&settings, None).unwrap();
+    let Membership::Etcd(config) = &configured.node.membership else {
+        panic!("etcd was asked for")
+    };
+    assert_eq!(config.endpoints, ["http://127.0.0.1:2379"]);
+    assert_eq!(config.prefix, "/skeptron");
+    for (text, expected) in [
+        ("views = 'etcd'\ninsecure = true", "address: give the `address`"),
+        ("views = 'raft'", "views"),
+        ("views = 'etcd'\naddress = '127.0.0.1:1'\ninsecure = true", "etcd.endpoints"),
+    ] {
+        let settings = load(&folder, text, &[]).unwrap();
+        let said = format!("{:#}", Configured::new(&settings, None).unwrap_err());
+        assert!(said.contains(expected), "{said}");
+    }
+}
