@@ -126,9 +126,9 @@ async function firstLine(stream) {
   for await (const line of createInterface({ input: stream })) return line;
 }
 
-/** `lab` says its address, `up` those at which its nodes answer. @param {any} ready */
+/** `lab` says its address, `up` that of its lab. @param {any} ready */
 function addressIn(ready) {
-  return new URL("/", ready.url ?? ready.nodes[0].api).href;
+  return new URL("/", ready.url ?? ready.lab).href;
 }
 
 /** @returns {Promise<Browser>} */

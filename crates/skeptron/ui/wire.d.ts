@@ -1860,6 +1860,58 @@ explanation: string,
 remedy: string, };
 
 /**
+ * Does something to a member.
+ */
+export type ClusterAct = {
+/**
+ * To which node.
+ */
+node: number,
+/**
+ * What.
+ */
+act: ClusterActKind, };
+
+/**
+ * What can be done to a member.
+ */
+export type ClusterActKind = "kill" | "restart" | "cut" | "heal";
+
+/**
+ * What can happen to a cluster.
+ */
+export type ClusterChange = "killed" | "restarted" | "cut" | "healed" | "view" | "met" | "halted";
+
+/**
+ * Something that happened to the cluster.
+ */
+export type ClusterEvent = {
+/**
+ * When, since the stream began.
+ */
+at: number,
+/**
+ * At which node, or to which.
+ */
+node: number,
+/**
+ * What.
+ */
+what: ClusterChange,
+/**
+ * The epoch of the view, where one is meant.
+ */
+epoch: number | null,
+/**
+ * Who belongs to that view, as far as it is still known.
+ */
+members: Array<number>,
+/**
+ * Why, where that is to be told.
+ */
+why: string | null, };
+
+/**
  * A link as one end sees it.
  */
 export type ClusterLink = {
@@ -1947,6 +1999,10 @@ node: number,
  */
 address: string,
 /**
+ * Whether it takes part.
+ */
+state: MemberState,
+/**
  * What it says of itself, if it can be looked into from here.
  */
 own: OwnStatus | null, };
@@ -1966,7 +2022,23 @@ nodes: Array<ClusterNode>,
 /**
  * From each node that can be looked into to each other one.
  */
-links: Array<ClusterLink>, };
+links: Array<ClusterLink>,
+/**
+ * The epoch of the latest view.
+ */
+epoch: number,
+/**
+ * Who belongs to it.
+ */
+members: Array<number>,
+/**
+ * Who leads the voters, if there are any and that is known.
+ */
+leader: number | null,
+/**
+ * Who decides who belongs to the cluster; nobody if that never changes.
+ */
+voters: Array<number>, };
 
 /**
  * A lock that was asked for from the page.
@@ -2005,6 +2077,10 @@ prefixes: Array<[string, string]>,
  * Whether locks may be taken from the page.
  */
 may_try: boolean,
+/**
+ * Whether members may be killed, restarted and cut off from the page.
+ */
+may_act: boolean,
 /**
  * Its nodes and links.
  */
@@ -2088,6 +2164,11 @@ node: number,
 waiters: number, };
 
 /**
+ * How a member stands.
+ */
+export type MemberState = "member" | "entering" | "killed" | "cut" | "halted";
+
+/**
  * A message of the chosen lock, at one of its ends.
  */
 export type MessageEvent = {
@@ -2149,6 +2230,10 @@ api: Array<string>,
  * The view's epoch.
  */
 epoch: number,
+/**
+ * For how long it may still act on its own; none if it needs nobody's word.
+ */
+lease: number | null,
 /**
  * For how long it has been up.
  */

@@ -1,21 +1,27 @@
 //! `skeptron up`.
 
-use std::io::Write;
-use std::sync::Arc;
+mod chaos;
+mod judge;
 
-use anyhow::{Result, bail, ensure};
-use axum::Router;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Args;
 use serde::Serialize;
-use skeptron_net::api::{Api, ApiConfig, ApiError};
-use skeptron_net::{Cluster, MemberId, Node, Plan, Plans};
+use skeptron_net::api::{ApiConfig, ApiError, Site, unguessable};
+use skeptron_net::{Cluster, LeaseSettings, MemberId, Plan, Plans};
 
 use super::Verdict;
+use super::duration;
 use super::logs;
 use super::plans;
 use super::runtime::{self, Signals};
 use super::system::SystemArgs;
 use crate::lab::{self, Lab, Live, Page};
+use chaos::Chaos;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("nodes", |nodes| nodes.help("How many nodes [default: 3, or as many as the layout has]")))]
@@ -27,8 +33,11 @@ use crate::lab::{self, Lab, Live, Page};
   skeptron up --nodes 7 --algorithm raymond --tree star
   skeptron up --prefix orders/=maekawa --prefix jobs/=suzuki-kasami
   skeptron up --port 0 --json                     for scripts: any free ports, one line when ready
+  skeptron up --nodes 5 --chaos --for 1m --seed 7 kill and cut off members, and see what holds
 
-Everything is in one process and ends with it. For nodes on several machines see `skeptron node`.")]
+Everything is in one process and ends with it; its folder is temporary. In the lab members are
+killed, restarted and cut off, and the others go on without them. For nodes on several machines
+see `skeptron node`.")]
 pub(crate) struct UpArgs {
     /// The algorithm that guards the locks
     #[arg(short, long, value_name = "NAME", default_value = Plan::DEFAULT)]
@@ -37,17 +46,28 @@ pub(crate) struct UpArgs {
     /// several times
     #[arg(long, value_name = "PREFIX=NAME")]
     prefix: Vec<String>,
-    /// The port at which P1 answers clients; P2 has the next one, and so on; 0 lets the system choose
+    /// The port at which P1 answers clients; P2 has the next one, and so on, and the lab the one after the
+    /// last; 0 lets the system choose
     #[arg(long, value_name = "PORT", default_value_t = 7470)]
     #[arg(value_parser = port)]
     port: u16,
     /// Which logs to write: error, warn, info, debug, trace, or by module as in
-    /// info,skeptron_net::link=debug
-    #[arg(long, value_name = "FILTER", default_value = "error")]
-    log: String,
+    /// info,skeptron_net::link=debug [default: error, or off with --chaos]
+    #[arg(long, value_name = "FILTER")]
+    log: Option<String>,
     /// When ready, write one line of JSON instead of what to try
     #[arg(long)]
     json: bool,
+    /// Kill, restart and cut off random members every few seconds while clients take locks, and watch
+    /// that never two are inside and every fence is higher
+    #[arg(long)]
+    chaos: bool,
+    /// What chaos draws from, to have the same again
+    #[arg(long, value_name = "NUMBER", requires = "chaos")]
+    seed: Option<u64>,
+    /// How long chaos lasts [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "TIME", requires = "chaos", value_parser = duration::some)]
+    lasts: Option<Duration>,
     #[command(flatten)]
     system: SystemArgs,
 }
@@ -58,6 +78,9 @@ struct Ready<'a> {
     ready: bool,
     algorithm: &'a str,
     nodes: Vec<Endpoint>,
+    /// Who decides who belongs to the cluster; nobody if that never changes.
+    voters: Vec<MemberId>,
+    lab: &'a str,
 }
 
 #[derive(Serialize)]
@@ -69,14 +92,17 @@ struct Endpoint {
 /// Every two nodes have a connection, both ends of which are in this process.
 const MOST_NODES: usize = 64;
 
+/// So many members vote, if there are so many; otherwise one does.
+const VOTERS: usize = 3;
+
 /// A port, for clap.
 pub(crate) fn port(text: &str) -> Result<u16, &'static str> {
     text.parse().map_err(|_| "a port is a whole number from 0 to 65535")
 }
 
-/// Where an API answers.
-fn urls(api: &Api) -> Vec<String> {
-    api.addresses().iter().map(|address| format!("http://{address}")).collect()
+/// How many of these members vote: an even number tolerates no more than the odd one below it.
+fn voters(nodes: usize) -> usize {
+    if nodes < VOTERS { 1 } else { VOTERS }
 }
 
 impl UpArgs {
@@ -86,79 +112,111 @@ impl UpArgs {
             nodes <= MOST_NODES,
             "{nodes} nodes are too many for one process; at most {MOST_NODES} are possible"
         );
-        let last = usize::from(self.port) + nodes - 1;
+        let last = usize::from(self.port) + nodes;
         ensure!(
             self.port == 0 || last <= usize::from(u16::MAX),
-            "--port {}: there are not enough ports from there on for {nodes} nodes",
+            "--port {}: there are not enough ports from there on for {nodes} nodes and the lab",
             self.port
         );
         let plans = plans::with_prefixes(Plans::new(plan), &self.prefix, nodes)?;
-        logs::start(logs::filter(&self.log)?, logs::Format::Text);
+        let log = self.log.as_deref().unwrap_or(if self.chaos { "off" } else { "error" });
+        logs::start(logs::filter(log)?, logs::Format::Text);
         runtime::on_all_cores(self.serve(plans, nodes, out))
     }
 
     async fn serve(self, plans: Plans, nodes: usize, out: &mut impl Write) -> Result<Verdict> {
         let mut signals = Signals::listen(&Signals::ENDING)?;
-        let cluster = Cluster::start(nodes, plans).await?;
-        let live = Live::whole(cluster.nodes.clone());
-        let page =
-            lab::router(Lab { page: Page::Embedded, runs: true, cluster: Some(Arc::clone(&live)) });
-        let mut apis = Vec::new();
-        for node in &cluster.nodes {
-            apis.push(self.api(node, page.clone()).await?);
-        }
-        live.answers_at(apis.iter().map(urls).collect());
-        self.announce(&apis, out)?;
-        signals.next().await;
-        let ending = async {
-            // Nobody gets a lock on the way out, whose holder may still believe that it has it.
-            cluster.nodes.iter().for_each(Node::leave);
-            for api in apis {
-                api.shutdown().await;
-            }
-            cluster.shutdown().await;
+        let folder = tempfile::Builder::new().prefix("skeptron-up-").tempdir();
+        let folder =
+            folder.context("cannot make a temporary folder; set TMPDIR to one that exists")?;
+        // A layout that was given fits this number of members only.
+        let is_voting = plans.all().all(|plan| plan.given().is_none());
+        ensure!(
+            !self.chaos || is_voting,
+            "--chaos kills members, but a layout was given that fits all of them only"
+        );
+        ensure!(!self.chaos || nodes > 1, "--chaos needs 2 nodes, so that one may be killed");
+        let starting = start(nodes, plans, is_voting.then(|| self.lease()), folder.path());
+        let cluster = match signals.unless(starting).await {
+            Ok(cluster) => cluster?,
+            Err(signal) => return Ok(Verdict::Exited(runtime::exit_code(signal))),
         };
-        Ok(match signals.unless(ending).await {
-            Ok(()) => Verdict::Fine,
+        let live = Live::whole(cluster.nodes.clone());
+        let lab = Lab { page: Page::Embedded, runs: true, cluster: Some(Arc::clone(&live)) };
+        let site = self.site(lab.clone(), nodes).await?;
+        let configs = (0..nodes).map(|place| config(self.port_of(place))).collect();
+        let urls = live.serve(cluster, configs, lab::router(lab), is_voting).await;
+        let urls = urls.map_err(not_served)?;
+        self.announce(&urls, &site, is_voting, out)?;
+        let verdict = if self.chaos {
+            let seed = self.seed.or_else(|| unguessable().map(|bits| bits as u64));
+            let (seed, lasts, json) = (seed.unwrap_or_default(), self.lasts, self.json);
+            let chaos = Chaos { seed, lasts, json, voters: voters(nodes) };
+            chaos.run(&live, &mut signals, out).await?
+        } else {
+            signals.next().await;
+            Verdict::Fine
+        };
+        let ending = async {
+            live.end().await;
+            site.close().await;
+        };
+        let ended = signals.unless(ending).await;
+        folder.close().context("the temporary folder cannot be removed")?;
+        Ok(match ended {
+            Ok(()) => verdict,
             Err(signal) => Verdict::Exited(runtime::exit_code(signal)),
         })
     }
 
-    async fn api(&self, node: &Node, page: Router) -> Result<Api> {
-        let id = node.id();
-        let own = usize::from(self.port) + id.place();
-        let port = if self.port == 0 { 0 } else { own };
-        let config =
-            ApiConfig { listen: vec![format!("127.0.0.1:{port}")], ..ApiConfig::default() };
-        match Api::start_with(node.clone(), config, page).await {
-            Ok(api) => Ok(api),
-            Err(ApiError::Listen { address, source }) => bail!(
-                "{id} cannot answer at {address}: {source}; choose other ports with --port, or let \
-                 the system choose with --port 0"
-            ),
-            Err(error) => Err(error.into()),
+    /// Chaos is quicker where nobody waits long for who was killed.
+    fn lease(&self) -> LeaseSettings {
+        let usual = LeaseSettings::default();
+        if self.chaos { LeaseSettings { lease: Duration::from_secs(1), ..usual } } else { usual }
+    }
+
+    /// The port of P1 and so on, and after the last one that of the lab.
+    fn port_of(&self, place: usize) -> usize {
+        if self.port == 0 { 0 } else { usize::from(self.port) + place }
+    }
+
+    /// The lab at an address of its own, which answers whoever is killed.
+    async fn site(&self, lab: Lab, nodes: usize) -> Result<Site> {
+        let wanted = config(self.port_of(nodes));
+        match Site::start(&wanted, lab::site(lab.clone())).await {
+            Err(ApiError::Listen { .. }) => Ok(Site::start(&config(0), lab::site(lab)).await?),
+            site => Ok(site?),
         }
     }
 
-    fn announce(&self, apis: &[Api], out: &mut impl Write) -> Result<()> {
-        let urls: Vec<String> = apis.iter().flat_map(urls).collect();
+    fn announce(
+        &self,
+        urls: &[String],
+        site: &Site,
+        is_voting: bool,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        let lab = site.addresses().first().map(|at| format!("http://{at}")).unwrap_or_default();
+        let count = if is_voting { voters(urls.len()) } else { 0 };
         if self.json {
             let endpoint = |(place, api): (usize, &String)| Endpoint {
                 node: MemberId::at(place),
                 api: api.clone(),
             };
             let nodes = urls.iter().enumerate().map(endpoint).collect();
-            let ready = Ready { ready: true, algorithm: &self.algorithm, nodes };
+            let voters = (0..count).map(MemberId::at).collect();
+            let algorithm = &self.algorithm;
+            let ready = Ready { ready: true, algorithm, nodes, voters, lab: &lab };
             writeln!(out, "{}", serde_json::to_string(&ready)?)?;
         } else {
-            self.print(&urls, out)?;
+            self.print(urls, &lab, count, out)?;
         }
         out.flush()?;
         Ok(())
     }
 
     /// Commands that work as they stand, whatever the ports are.
-    fn print(&self, urls: &[String], out: &mut impl Write) -> Result<()> {
+    fn print(&self, urls: &[String], lab: &str, voters: usize, out: &mut impl Write) -> Result<()> {
         let count = urls.len();
         let nodes = if count == 1 { "1 node is" } else { &format!("{count} nodes are") };
         writeln!(out, "{nodes} up, locks by {}. Clients are answered at", self.algorithm)?;
@@ -170,8 +228,13 @@ impl UpArgs {
             _ => String::new(),
         };
         let (first, second) = (at(0), at(1));
-        if let Some(url) = urls.first() {
-            writeln!(out, "  The lab: {url}/")?;
+        writeln!(out, "  The lab: {lab}/")?;
+        if voters == 0 {
+            let members = if count == 1 { "one member" } else { &format!("{count} members") };
+            writeln!(
+                out,
+                "The layout fits {members} only, so the membership is fixed: a member that dies is waited for."
+            )?;
         }
         writeln!(
             out,
@@ -182,5 +245,31 @@ impl UpArgs {
              The second waits for the first, at another node. Ctrl-C ends the cluster."
         )?;
         Ok(())
+    }
+}
+
+async fn start(
+    nodes: usize,
+    plans: Plans,
+    voting: Option<LeaseSettings>,
+    folder: &Path,
+) -> Result<Cluster> {
+    Ok(match voting {
+        Some(lease) => Cluster::start_voting(nodes, voters(nodes), plans, folder, lease).await?,
+        None => Cluster::start(nodes, plans).await?,
+    })
+}
+
+fn config(port: usize) -> ApiConfig {
+    ApiConfig { listen: vec![format!("127.0.0.1:{port}")], ..ApiConfig::default() }
+}
+
+fn not_served((id, error): (MemberId, ApiError)) -> anyhow::Error {
+    match error {
+        ApiError::Listen { address, source } => anyhow!(
+            "{id} cannot answer at {address}: {source}; choose other ports with --port, or let the \
+             system choose with --port 0"
+        ),
+        error => error.into(),
     }
 }

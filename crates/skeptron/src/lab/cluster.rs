@@ -1,5 +1,6 @@
 //! The cluster that runs beside the page: all nodes of `skeptron up`, or the one of `skeptron node`.
 
+mod control;
 mod look;
 mod tell;
 mod tries;
@@ -7,50 +8,82 @@ mod tries;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
-use skeptron_net::Node;
+use skeptron_net::{MemberId, Node};
+use tokio::sync::broadcast;
 
 use super::body::Asked;
 use super::refusal::Refusal;
-use super::wire::{ClusterTry, ClusterView, TryAcquire, TryRelease};
+use super::wire::{
+    ClusterAct, ClusterActKind, ClusterChange, ClusterTry, ClusterView, TryAcquire, TryRelease,
+};
+pub use control::ActError;
+use control::Control;
 use look::Look;
 use tries::Tries;
 
 /// A cluster that can be looked into.
 #[derive(Debug)]
 pub struct Live {
-    /// The nodes of this process.
-    nodes: Vec<Node>,
+    /// The nodes of this process; in place of one that was restarted there is another.
+    nodes: RwLock<Vec<Node>>,
     /// Where each of them answers clients, once that is known.
     apis: OnceLock<Vec<Vec<String>>>,
     look: Look,
     /// What was asked for from the page, where that is allowed.
     tries: Option<Tries>,
+    /// What runs the nodes, if this process does.
+    control: OnceLock<Control>,
+    /// What is done to them.
+    acts: broadcast::Sender<(Instant, MemberId, ClusterChange)>,
 }
+
+/// So many acts are kept for whoever reads slowly.
+const MOST_ACTS: usize = 64;
 
 impl Live {
     /// All nodes of a cluster, P1 first; locks may be taken from the page.
     #[must_use]
     pub fn whole(nodes: Vec<Node>) -> Arc<Self> {
-        Arc::new(Live {
-            nodes,
-            apis: OnceLock::new(),
-            look: Look::default(),
-            tries: Some(Tries::default()),
-        })
+        Live::new(nodes, Some(Tries::default()))
     }
 
     /// One node, whose cluster has others to serve than the page.
     #[must_use]
     pub fn alone(node: Node) -> Arc<Self> {
-        let nodes = vec![node];
-        Arc::new(Live { nodes, apis: OnceLock::new(), look: Look::default(), tries: None })
+        Live::new(vec![node], None)
+    }
+
+    fn new(nodes: Vec<Node>, tries: Option<Tries>) -> Arc<Self> {
+        Arc::new(Live {
+            nodes: RwLock::new(nodes),
+            apis: OnceLock::new(),
+            look: Look::default(),
+            tries,
+            control: OnceLock::new(),
+            acts: broadcast::Sender::new(MOST_ACTS),
+        })
+    }
+
+    /// The nodes as they are now.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<Node> {
+        self.nodes.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A member has begun anew.
+    fn replace(&self, node: Node) {
+        let mut nodes = self.nodes.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(former) = nodes.iter_mut().find(|former| former.id() == node.id()) {
+            *former = node;
+        }
     }
 
     /// Says where each node answers clients; only the first call counts.
@@ -60,7 +93,7 @@ impl Live {
 
     /// Whether it ends: whoever looks should go.
     fn is_ending(&self) -> bool {
-        self.nodes.iter().all(Node::is_leaving)
+        self.nodes().iter().all(Node::is_leaving)
     }
 }
 
@@ -71,6 +104,7 @@ pub(super) fn router(live: Arc<Live>) -> Router {
         .route("/lab/cluster/events", get(events))
         .route("/lab/cluster/acquire", post(acquire))
         .route("/lab/cluster/release", post(release))
+        .route("/lab/cluster/act", post(act))
         .with_state(live)
 }
 
@@ -99,7 +133,7 @@ async fn acquire(
 ) -> Result<Json<ClusterTry>, Refusal> {
     let node = live.node(asked.node)?;
     let tries = live.tries.as_ref().ok_or(Refusal::NoTries)?;
-    let tried = tries.acquire(node, &asked).map_err(|why| Refusal::Impossible(why.to_string()))?;
+    let tried = tries.acquire(&node, &asked).map_err(|why| Refusal::Impossible(why.to_string()))?;
     Ok(Json(tried))
 }
 
@@ -109,16 +143,32 @@ async fn release(
 ) -> Result<Json<ClusterTry>, Refusal> {
     let node = live.node(asked.node)?;
     let tries = live.tries.as_ref().ok_or(Refusal::NoTries)?;
-    let tried = tries.release(node, &asked.lock);
+    let tried = tries.release(node.id(), &asked.lock);
     Ok(Json(tried.map_err(|why| Refusal::Impossible(why.to_string()))?))
+}
+
+async fn act(
+    State(live): State<Arc<Live>>,
+    Asked(asked): Asked<ClusterAct>,
+) -> Result<Json<ClusterView>, Refusal> {
+    let id = live.node(asked.node)?.id();
+    let done = match asked.act {
+        ClusterActKind::Kill => live.kill(id).await,
+        ClusterActKind::Restart => live.restart(id).await,
+        ClusterActKind::Cut => live.cut(id, true).await,
+        ClusterActKind::Heal => live.cut(id, false).await,
+    };
+    done.map_err(|why| Refusal::Impossible(why.to_string()))?;
+    Ok(Json(live.view().await))
 }
 
 impl Live {
     /// The node with that number.
-    fn node(&self, number: usize) -> Result<&Node, Refusal> {
-        let node = self.nodes.iter().find(|node| look::number(node.id()) == number);
+    fn node(&self, number: usize) -> Result<Node, Refusal> {
+        let nodes = self.nodes();
+        let node = nodes.iter().find(|node| look::number(node.id()) == number).cloned();
         node.ok_or_else(|| {
-            let last = self.nodes.len();
+            let last = nodes.len();
             Refusal::Impossible(format!("there is no node {number} here; say 1 to {last}"))
         })
     }

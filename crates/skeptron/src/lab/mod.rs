@@ -30,7 +30,7 @@ use futures_util::StreamExt as _;
 use skeptron_net::api::Closing;
 
 pub use assets::Page;
-pub use cluster::Live;
+pub use cluster::{ActError, Live};
 use refusal::Refusal;
 use wire::{About, AlgorithmInfo, GalleryItem, Limits};
 

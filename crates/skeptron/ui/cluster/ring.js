@@ -23,7 +23,7 @@ export function ring(chosen) {
       const roles = new Map(lock?.waiting.map(({ node }) => [node, "waits"]));
       if (lock?.holder) roles.set(lock.holder.node, "inside");
       // Drawn anew only when it looks different, so that nothing flickers under the pointer.
-      const key = JSON.stringify([status.links.map(({ from, to, up, connects }) => [from, to, up, connects]), status.nodes.map(({ node, own }) => [node, own?.leaving, own?.halted, own?.awaited, own === null]), [...roles]]);
+      const key = JSON.stringify([status.links.map(({ from, to, up, connects }) => [from, to, up, connects]), status.leader, status.nodes.map(({ node, own, state }) => [node, state, own?.leaving, own?.halted, own?.awaited, own === null]), [...roles]]);
       if (key === drawn) return;
       drawn = key;
       draw(picture, status, roles, chosen);
@@ -40,13 +40,14 @@ export function ring(chosen) {
  */
 function draw(picture, status, roles, chosen) {
   clear(picture);
-  const count = status.nodes.length;
+  const places = status.nodes.map(({ node }) => node);
+  const count = places.length;
   const many = count > MOST_ROOMY;
   const radius = count === 1 ? 0 : many ? 130 : 104;
   const size = many ? Math.min(13, 380 / count) : 21;
   /** @param {number} node */
   const place = (node) => {
-    const angle = (2 * Math.PI * (node - 1)) / count - Math.PI / 2;
+    const angle = (2 * Math.PI * places.indexOf(node)) / count - Math.PI / 2;
     return { x: CENTRE + radius * Math.cos(angle), y: CENTRE + radius * Math.sin(angle) };
   };
   const [all, margin] = [status.nodes.map(({ node }) => place(node)), size + 4];
@@ -88,9 +89,9 @@ function drawnLink({ from, to, up, connects, trouble }, a, b, roomy) {
  * @param {string | undefined} role
  * @param {(node: number) => void} chosen
  */
-function drawnNode({ node, own, address }, at, size, role, chosen) {
-  const trouble = own?.halted ? "halted" : own?.leaving ? "leaves" : own && own.awaited.length > 0 ? "not ready" : "";
-  const kind = trouble ? "troubled" : (role ?? "idle");
+function drawnNode({ node, own, address, state }, at, size, role, chosen) {
+  const trouble = state === "killed" ? "killed" : state === "cut" ? "cut off" : state === "entering" ? "entering" : own?.halted ? "halted" : own?.leaving ? "leaves" : own && own.awaited.length > 0 ? "not ready" : "";
+  const kind = state === "killed" ? "killed" : trouble ? "troubled" : (role ?? "idle");
   const below = trouble || role || "";
   const group = s("g", { class: `node ${kind}${own ? "" : " far"}`, onpointerdown: () => chosen(node), "data-node": node },
     s("title", {}, [`P${node}`, below, own ? own.api.join(", ") : `nodes at ${address}`].filter(Boolean).join(" · ")),
@@ -114,8 +115,9 @@ function say(caption, troubles, status) {
   clear(troubles);
   for (const { from, to, trouble } of down.slice(0, 4)) troubles.append(h("li", {}, `P${from} – P${to} is down: ${trouble ?? "not connected"}`));
   if (down.length > 4) troubles.append(h("li", {}, `and ${down.length - 4} more`));
-  for (const { node, own } of status.nodes) {
-    if (own?.halted) troubles.append(h("li", {}, `P${node} grants nothing any more: ${own.halted}`));
+  for (const { node, own, state } of status.nodes) {
+    if (state === "killed") continue;
+    if (own?.halted) troubles.append(h("li", {}, `P${node} grants nothing${state === "halted" ? " any more" : " at present"}: ${own.halted}`));
     if (own && own.awaited.length > 0) troubles.append(h("li", {}, `P${node} does not grant locks whose home it is before it has met ${own.awaited.map((other) => `P${other}`).join(", ")}`));
   }
 }

@@ -5,6 +5,8 @@ import { note } from "../lib/address.js";
 import { sheet } from "../lib/sheet.js";
 import { ring } from "./ring.js";
 import { lockTable } from "./locks.js";
+import { members } from "./members.js";
+import { news } from "./news.js";
 import { rates } from "./rates.js";
 import { tryIt } from "./tryit.js";
 import { diagram } from "./diagram.js";
@@ -77,10 +79,16 @@ function watch(root, first) {
   const flow = rates();
   const tries = tryIt(lock, choose);
   const drawn = diagram();
+  const who = members((seen) => {
+    view = seen;
+    showStatus(seen.status);
+    tries.update(seen);
+  });
+  const happened = news();
   const name = h("h1", {}, "Cluster");
   const facts = h("div", { class: "toolbar facts", "data-test": "cluster-facts" });
   const state = h("div", { role: "status", "data-test": "cluster-state" });
-  const parts = h("div", { class: "cluster-parts" }, links.element, h("div", { class: "middle" }, tries.element, table.element), flow.element, drawn.element);
+  const parts = h("div", { class: "cluster-parts" }, links.element, h("div", { class: "middle" }, tries.element, table.element), flow.element, who.element, happened.element, drawn.element);
   root.append(h("header", { class: "cluster-head" }, name, facts), state, parts);
   drawn.restart(lock);
   const ages = setInterval(() => table.tick(performance.now()), 200);
@@ -101,6 +109,9 @@ function watch(root, first) {
     view.status = status;
     links.update(status, chosen());
     flow.update(status);
+    who.update(view);
+    // Where nobody votes nothing changes.
+    parts.classList.toggle("fixed", status.voters.length === 0);
     clear(facts);
     facts.append(...said(view).map((fact) => h("span", { class: "chip" }, fact)));
     const leaving = status.nodes.filter(({ own }) => own?.leaving).map(({ node }) => `P${node}`);
@@ -152,6 +163,7 @@ function watch(root, first) {
         locks: showLocks,
         lock: (event) => drawn.history().lock(event),
         message: (event) => drawn.history().message(event),
+        cluster: (event) => happened.tell(event),
         lagged: (event) => drawn.history().lagged(event),
       },
     });
@@ -214,7 +226,7 @@ function said({ algorithm, prefixes, status }) {
     `${status.nodes.length} ${status.nodes.length === 1 ? "node" : "nodes"}${elsewhere > 0 ? `, ${elsewhere} elsewhere` : ""}`,
     `locks by ${algorithm}`,
     ...prefixes.map(([prefix, other]) => `${prefix}… by ${other}`),
-    `epoch ${Math.max(0, ...owned.map((own) => own.epoch))}`,
+    `epoch ${status.epoch}`,
     `up for ${span(up)}`,
     `${entries.toLocaleString("en")} ${entries === 1 ? "entry" : "entries"}`,
   ];

@@ -8,9 +8,10 @@ use skeptron_net::{MemberId, Node};
 use tokio::sync::Mutex;
 
 use super::Live;
+use super::control::Shown;
 use crate::lab::wire::{
     ClusterLink, ClusterLock, ClusterLocks, ClusterNode, ClusterStatus, ClusterView, LockHolder,
-    LockQueue, MessageTally, OwnStatus,
+    LockQueue, MemberState, MessageTally, OwnStatus,
 };
 
 /// So many locks are listed at most; of the others only the number is told.
@@ -77,12 +78,13 @@ impl Live {
     /// Everything.
     pub(super) async fn view(&self) -> ClusterView {
         let now = Instant::now();
-        let first = self.nodes[0].status();
+        let first = self.nodes()[0].status();
         ClusterView {
             name: first.cluster,
             algorithm: first.algorithm,
             prefixes: first.prefixes,
             may_try: self.tries.is_some(),
+            may_act: self.may_act(),
             status: self.status(now),
             locks: self.locks().await.told(self, now),
         }
@@ -90,28 +92,45 @@ impl Live {
 
     /// Nodes and links now, for a page whose time began then.
     pub(super) fn status(&self, began: Instant) -> ClusterStatus {
-        let looked: Vec<Status> = self.nodes.iter().map(Node::status).collect();
-        let members = looked.first().map_or(&[][..], |status| &status.members);
-        let nodes = members.iter().map(|member| self.member(member, &looked)).collect();
-        let links = looked.iter().flat_map(|status| links(status, &looked)).collect();
-        ClusterStatus { at: since(began, Instant::now()), nodes, links }
-    }
-
-    fn member(&self, member: &MemberStatus, looked: &[Status]) -> ClusterNode {
-        let place = looked.iter().position(|status| status.node == member.node);
-        ClusterNode {
-            node: number(member.node),
-            address: member.address.clone(),
-            own: place.map(|place| self.own(place, &looked[place])),
+        let (nodes, shown) = (self.nodes(), self.shown());
+        let looked: Vec<Status> = nodes.iter().map(Node::status).collect();
+        let alive = || looked.iter().filter(|status| !shown.killed.contains(&status.node));
+        // Whoever is in the latest view knows best who belongs to it.
+        let best = alive().filter(|status| status.halted.is_none()).max_by_key(|it| it.epoch);
+        let members = best.map_or(&[][..], |status| &status.members);
+        let elsewhere = members.iter().filter(|it| looked.iter().all(|own| own.node != it.node));
+        let mut told: Vec<ClusterNode> = elsewhere.map(far).collect();
+        for (place, (node, status)) in nodes.iter().zip(&looked).enumerate() {
+            told.push(ClusterNode {
+                node: number(status.node),
+                address: node.address().to_string(),
+                state: state(status, members, &shown),
+                own: Some(self.own(place, node, status)),
+            });
+        }
+        told.sort_by_key(|node| node.node);
+        let looked: Vec<Status> = alive().cloned().collect();
+        let best = best.or(looked.first());
+        let voting = best.iter().flat_map(|best| &best.views.voters).filter(|voter| voter.votes);
+        let mut voters: Vec<usize> = voting.map(|voter| number(voter.node)).collect();
+        voters.sort_unstable();
+        ClusterStatus {
+            at: since(began, Instant::now()),
+            nodes: told,
+            links: looked.iter().flat_map(|status| links(status, &looked)).collect(),
+            epoch: best.map_or(0, |best| best.epoch),
+            members: members.iter().map(|member| number(member.node)).collect(),
+            leader: best.and_then(|best| best.views.leader).map(number),
+            voters,
         }
     }
 
-    fn own(&self, place: usize, status: &Status) -> OwnStatus {
-        let node = &self.nodes[place];
+    fn own(&self, place: usize, node: &Node, status: &Status) -> OwnStatus {
         let apis = self.apis.get().and_then(|apis| apis.get(place));
         OwnStatus {
             api: apis.cloned().unwrap_or_default(),
             epoch: status.epoch,
+            lease: status.lease_left_ms,
             up: status.up_ms,
             leaving: status.leaving,
             halted: status.halted.clone(),
@@ -133,7 +152,7 @@ impl Live {
             let Status { held_locks, waiters, .. } = node.status();
             (node.observer().entries.get(), held_locks, waiters)
         };
-        self.nodes.iter().map(signs).collect()
+        self.nodes().iter().map(signs).collect()
     }
 
     /// The locks, as they are now or were a moment ago.
@@ -149,16 +168,39 @@ impl Live {
 
     async fn look(&self) -> Seen {
         let (when, signs) = (Instant::now(), self.signs());
+        let nodes = self.nodes();
         let (known, silent) = if self.is_whole() {
-            (self.nodes.iter().flat_map(|node| node.local_locks("")).collect(), Vec::new())
+            let killed = self.shown().killed;
+            let alive = nodes.iter().filter(|node| !killed.contains(&node.id()));
+            (alive.flat_map(|node| node.local_locks("")).collect(), Vec::new())
         } else {
-            self.nodes[0].locks("").await
+            nodes[0].locks("").await
         };
         let mut locks = gathered(known);
         let total = locks.len();
         locks.truncate(MOST_LISTED);
         let silent = silent.into_iter().map(number).collect();
         Seen { when, took: when.elapsed(), signs, locks, total, silent }
+    }
+}
+
+/// A member in another process.
+fn far(member: &MemberStatus) -> ClusterNode {
+    let (node, address) = (number(member.node), member.address.clone());
+    ClusterNode { node, address, state: MemberState::Member, own: None }
+}
+
+fn state(status: &Status, members: &[MemberStatus], shown: &Shown) -> MemberState {
+    if shown.killed.contains(&status.node) {
+        MemberState::Killed
+    } else if shown.is_apart(status.node) {
+        MemberState::Cut
+    } else if members.iter().any(|member| member.node == status.node) && status.halted.is_none() {
+        MemberState::Member
+    } else if status.views.kind == "fixed" {
+        MemberState::Halted
+    } else {
+        MemberState::Entering
     }
 }
 

@@ -8,14 +8,17 @@ use std::time::{Duration, Instant};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
-use skeptron_net::Node;
-use skeptron_net::observe::{self, Events, What};
+use skeptron_net::observe::{self, Events, Observer, What};
+use skeptron_net::{MemberId, Node};
+use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::TryRecvError;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::Live;
 use super::look::{Seen, number, since};
-use crate::lab::wire::{ClusterTry, Lagged, LockChange, LockEvent, MessageEvent};
+use crate::lab::wire::{
+    ClusterChange, ClusterEvent, ClusterTry, Lagged, LockChange, LockEvent, MessageEvent,
+};
 
 /// How often the events of the chosen lock are told.
 const BEAT: Duration = Duration::from_millis(50);
@@ -46,8 +49,10 @@ struct Reader {
     live: Arc<Live>,
     lock: Option<String>,
     began: Instant,
-    /// The events of each node, and when its time began; of no node if no lock is chosen.
-    heard: Vec<(Instant, Events)>,
+    /// The events of each node; of no node if no lock is chosen.
+    heard: Vec<Heard>,
+    /// What is done to the nodes.
+    acts: broadcast::Receiver<(Instant, MemberId, ClusterChange)>,
     beat: Interval,
     beats: u32,
     /// What it was last told of the locks.
@@ -59,13 +64,31 @@ struct Reader {
 
 impl Reader {
     fn new(live: Arc<Live>, lock: Option<String>) -> Self {
-        let listened = lock.iter().flat_map(|_| &live.nodes);
-        let heard = listened.map(|node| (began(node), node.observer().listen()));
-        let heard = heard.collect();
+        let acts = live.acts.subscribe();
         let mut beat = interval(BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (began, next) = (Instant::now(), VecDeque::new());
-        Reader { live, lock, began, heard, beat, beats: 0, seen: None, next, ended: false }
+        let (heard, beats, seen, ended) = (Vec::new(), 0, None, false);
+        let mut reader = Reader { live, lock, began, heard, acts, beat, beats, seen, next, ended };
+        reader.listen();
+        reader
+    }
+
+    /// Listens to nodes that have been started anew, too.
+    fn listen(&mut self) {
+        if self.lock.is_none() {
+            return;
+        }
+        let nodes = self.live.nodes();
+        let is = |node: &Node, heard: &Heard| Arc::ptr_eq(node.observer(), &heard.observer);
+        self.heard.retain(|heard| nodes.iter().any(|node| is(node, heard)));
+        for node in nodes {
+            if !self.heard.iter().any(|heard| is(&node, heard)) {
+                let observer = Arc::clone(node.observer());
+                let (began, events) = (began(&node), observer.listen());
+                self.heard.push(Heard { node, observer, began, events });
+            }
+        }
     }
 
     /// What it is told next; none when the cluster ends.
@@ -106,13 +129,32 @@ impl Reader {
 
     /// The events of all nodes since the last beat, in the order in which they happened.
     fn hear(&mut self) {
+        let mut has_changed = false;
+        while let Ok((when, id, what)) = self.acts.try_recv() {
+            let at = since(self.began, when);
+            let (node, epoch, members, why) = (number(id), None, Vec::new(), None);
+            let told = ClusterEvent { at, node, what, epoch, members, why };
+            self.next.push_back(event("cluster", &told));
+            has_changed = true;
+        }
+        has_changed |= self.hear_nodes();
+        self.listen();
+        if has_changed {
+            self.next.push_back(event("status", &self.live.status(self.began)));
+        }
+    }
+
+    /// Whether one of them told of the cluster, too.
+    fn hear_nodes(&mut self) -> bool {
         let (mut told, mut missed) = (Vec::new(), 0);
-        for (began, events) in &mut self.heard {
+        for Heard { node, began, events, .. } in &mut self.heard {
             loop {
                 match events.try_next() {
-                    Ok(event) if event.what.lock() == self.lock.as_deref() => {
+                    Ok(event)
+                        if event.what.lock().is_none_or(|of| Some(of) == self.lock.as_deref()) =>
+                    {
                         let when = *began + Duration::from_micros(event.at_us);
-                        told.push((when, event));
+                        told.push((when, node.clone(), event));
                     }
                     Ok(_) => {}
                     Err(TryRecvError::Lagged(count)) => missed += count,
@@ -120,18 +162,33 @@ impl Reader {
                 }
             }
         }
-        told.sort_by_key(|(when, _)| *when);
+        told.sort_by_key(|(when, ..)| *when);
+        let of_cluster = |what: &What| {
+            matches!(what, What::View { .. } | What::Met { .. } | What::Halted { .. })
+        };
+        let has_changed = told.iter().any(|(.., event)| of_cluster(&event.what));
         let surplus = told.len().saturating_sub(MOST_TOLD);
         missed += surplus as u64;
         if missed > 0 {
-            let at = told.get(surplus).map_or_else(Instant::now, |(when, _)| *when);
+            let at = told.get(surplus).map_or_else(Instant::now, |(when, ..)| *when);
             let at = since(self.began, at);
             self.next.push_back(event("lagged", &Lagged { at, missed }));
         }
         let began = self.began;
         let told = told.into_iter().skip(surplus);
-        self.next.extend(told.filter_map(|(when, event)| said(since(began, when), event)));
+        self.next
+            .extend(told.filter_map(|(when, node, event)| said(since(began, when), &node, event)));
+        has_changed
     }
+}
+
+/// A node that is listened to.
+struct Heard {
+    node: Node,
+    observer: Arc<Observer>,
+    /// When its time began.
+    began: Instant,
+    events: Events,
 }
 
 /// When the time of a node began. That is known by another clock; of several readings of both the one
@@ -147,8 +204,14 @@ fn began(node: &Node) -> Instant {
 }
 
 /// As the page is told.
-fn said(at: f64, told: observe::Event) -> Option<Event> {
+fn said(at: f64, source: &Node, told: observe::Event) -> Option<Event> {
     let node = number(told.node);
+    let cluster = |what, epoch, why| {
+        // A view that has been followed by another is named without its members.
+        let view = source.view().filter(|view| Some(view.epoch) == epoch);
+        let members = view.iter().flat_map(|view| view.ids()).map(number).collect();
+        Some(event("cluster", &ClusterEvent { at, node, what, epoch, members, why }))
+    };
     let change = |what, fence| Some(event("lock", &LockEvent { at, node, what, fence }));
     let message = |number, from, to, label, received| {
         Some(event("message", &MessageEvent { at, number, from, to, label, received }))
@@ -165,11 +228,10 @@ fn said(at: f64, told: observe::Event) -> Option<Event> {
         What::Received { from, sequence, message: label, .. } => {
             message(sequence, number(from), node, label, true)
         }
-        What::LinkUp { .. }
-        | What::LinkDown { .. }
-        | What::View { .. }
-        | What::Met { .. }
-        | What::Halted { .. } => None,
+        What::View { epoch, .. } => cluster(ClusterChange::View, Some(epoch), None),
+        What::Met { epoch } => cluster(ClusterChange::Met, Some(epoch), None),
+        What::Halted { why } => cluster(ClusterChange::Halted, None, Some(why)),
+        What::LinkUp { .. } | What::LinkDown { .. } => None,
     }
 }
 

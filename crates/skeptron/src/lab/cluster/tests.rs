@@ -8,7 +8,8 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
-use skeptron_net::{Cluster, Config, MemberId, Node, Plan, Plans};
+use skeptron_net::api::ApiConfig;
+use skeptron_net::{Cluster, Config, LeaseSettings, MemberId, Node, Plan, Plans};
 use tokio::time::timeout;
 use tower_service::Service as _;
 
@@ -308,4 +309,43 @@ async fn a_cluster_that_waits_for_somebody_says_so() {
     assert!(view["status"]["links"][0]["trouble"].is_string());
     assert_eq!(view["locks"]["silent"], json!([1]));
     node.shutdown(Duration::ZERO).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_watches_is_told_of_kills_and_of_the_views_that_follow() {
+    let folder = tempfile::tempdir().unwrap();
+    let plans = Plans::new(Plan::named(Plan::DEFAULT).unwrap());
+    let lease = LeaseSettings { lease: Duration::from_secs(1), ..LeaseSettings::default() };
+    let cluster = Cluster::start_voting(3, 3, plans, folder.path(), lease).await.unwrap();
+    let live = Live::whole(cluster.nodes.clone());
+    let config = ApiConfig { listen: vec!["127.0.0.1:0".to_string()], ..ApiConfig::default() };
+    live.serve(cluster, vec![config; 3], Router::new(), true).await.unwrap();
+    let router = router(std::sync::Arc::clone(&live));
+    let act = async |node: usize, act: &str| {
+        ask(&router, "POST", "/lab/cluster/act", json!({"node": node, "act": act})).await
+    };
+    let mut stream = Stream::open(&router, "/lab/cluster/events?lock=demo").await;
+    stream.wait("status", |_| true).await;
+    let (status, answer) = act(3, "restart").await;
+    assert!(
+        status.is_client_error() && answer["error"].as_str().unwrap().contains("kill it first")
+    );
+    acquire(&router, 3, "demo", None).await;
+    let (status, view) = act(3, "kill").await;
+    assert_eq!((status, &view["status"]["nodes"][2]["state"]), (StatusCode::OK, &json!("killed")));
+    assert_eq!(view["locks"]["tries"], json!([]), "what was tried there is over");
+    stream.wait("cluster", |data| data["what"] == "killed" && data["node"] == 3).await;
+    stream.wait("cluster", |data| data["what"] == "view" && data["members"] == json!([1, 2])).await;
+    assert_eq!(act(3, "kill").await.0, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(act(3, "restart").await.0, StatusCode::OK);
+    stream.wait("cluster", |data| data["what"] == "restarted").await;
+    // Also of the node that has taken its place.
+    stream.wait("cluster", |data| data["what"] == "met" && data["node"] == 3).await;
+    stream.wait("status", |data| data["nodes"][2]["state"] == "member").await;
+    act(2, "cut").await;
+    stream.wait("status", |data| data["nodes"][1]["state"] == "cut").await;
+    stream.wait("cluster", |data| data["what"] == "view" && data["members"] == json!([1, 3])).await;
+    act(2, "heal").await;
+    stream.wait("status", |data| data["members"] == json!([1, 2, 3])).await;
+    live.end().await;
 }

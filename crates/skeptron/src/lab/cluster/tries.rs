@@ -103,11 +103,15 @@ impl Tries {
     }
 
     /// Ends one: what it holds is let go of, what it waits for no longer wanted.
-    pub(super) fn release(&self, node: &Node, name: &str) -> Result<ClusterTry, TryError> {
-        let id = node.id();
+    pub(super) fn release(&self, id: MemberId, name: &str) -> Result<ClusterTry, TryError> {
         let ended = lock(&self.kept).tries.remove(&(id, name.to_string()));
         let ended = ended.ok_or_else(|| TryError::NotTried(id, name.to_string()))?;
         Ok(told(id, name, ended.fence))
+    }
+
+    /// Ends all at a node that is no more.
+    pub(super) fn forget(&self, node: MemberId) {
+        lock(&self.kept).tries.retain(|(id, _), _| *id != node);
     }
 }
 

@@ -15,6 +15,8 @@ pub struct ClusterView {
     pub prefixes: Vec<(String, String)>,
     /// Whether locks may be taken from the page.
     pub may_try: bool,
+    /// Whether members may be killed, restarted and cut off from the page.
+    pub may_act: bool,
     /// Its nodes and links.
     pub status: ClusterStatus,
     /// Its locks.
@@ -30,6 +32,14 @@ pub struct ClusterStatus {
     pub nodes: Vec<ClusterNode>,
     /// From each node that can be looked into to each other one.
     pub links: Vec<ClusterLink>,
+    /// The epoch of the latest view.
+    pub epoch: u64,
+    /// Who belongs to it.
+    pub members: Vec<usize>,
+    /// Who leads the voters, if there are any and that is known.
+    pub leader: Option<usize>,
+    /// Who decides who belongs to the cluster; nobody if that never changes.
+    pub voters: Vec<usize>,
 }
 
 /// A member.
@@ -39,8 +49,26 @@ pub struct ClusterNode {
     pub node: usize,
     /// Where it listens for other nodes.
     pub address: String,
+    /// Whether it takes part.
+    pub state: MemberState,
     /// What it says of itself, if it can be looked into from here.
     pub own: Option<OwnStatus>,
+}
+
+/// How a member stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum MemberState {
+    /// It belongs to the latest view.
+    Member,
+    /// It runs, but does not belong to the latest view yet, or no longer.
+    Entering,
+    /// It was killed from here.
+    Killed,
+    /// It is kept from hearing others, and others from hearing it.
+    Cut,
+    /// It cannot go on, and nobody goes on without it.
+    Halted,
 }
 
 /// What a node says of itself.
@@ -50,6 +78,8 @@ pub struct OwnStatus {
     pub api: Vec<String>,
     /// The view's epoch.
     pub epoch: u64,
+    /// For how long it may still act on its own; none if it needs nobody's word.
+    pub lease: Option<u64>,
     /// For how long it has been up.
     pub up: u64,
     /// Whether it takes no more requests.
@@ -215,6 +245,67 @@ pub struct Lagged {
     pub at: f64,
     /// How many.
     pub missed: u64,
+}
+
+/// Something that happened to the cluster.
+#[derive(Clone, Debug, PartialEq, Serialize, TS)]
+pub struct ClusterEvent {
+    /// When, since the stream began.
+    pub at: f64,
+    /// At which node, or to which.
+    pub node: usize,
+    /// What.
+    pub what: ClusterChange,
+    /// The epoch of the view, where one is meant.
+    pub epoch: Option<u64>,
+    /// Who belongs to that view, as far as it is still known.
+    pub members: Vec<usize>,
+    /// Why, where that is to be told.
+    pub why: Option<String>,
+}
+
+/// What can happen to a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum ClusterChange {
+    /// The node was killed from here.
+    Killed,
+    /// It was started again.
+    Restarted,
+    /// It was cut off from others.
+    Cut,
+    /// It hears the others again.
+    Healed,
+    /// A view begins at the node.
+    View,
+    /// All members of the view have announced themselves to the node.
+    Met,
+    /// What the node held is lost; it begins anew, if it can.
+    Halted,
+}
+
+/// Does something to a member.
+#[derive(Clone, Debug, Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterAct {
+    /// To which node.
+    pub node: usize,
+    /// What.
+    pub act: ClusterActKind,
+}
+
+/// What can be done to a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum ClusterActKind {
+    /// End it, telling nobody.
+    Kill,
+    /// Start it again.
+    Restart,
+    /// Keep it from all others.
+    Cut,
+    /// Let it back.
+    Heal,
 }
 
 /// Asks for a lock from the page.

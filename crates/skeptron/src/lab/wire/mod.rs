@@ -11,8 +11,9 @@ pub use catalogue::{
     About, AlgorithmInfo, BrokenInfo, ClaimInfo, GalleryItem, Limits, Note, VariableInfo,
 };
 pub use cluster::{
-    ClusterLink, ClusterLock, ClusterLocks, ClusterNode, ClusterStatus, ClusterTry, ClusterView,
-    Lagged, LockChange, LockEvent, LockHolder, LockQueue, MessageEvent, MessageTally, OwnStatus,
+    ClusterAct, ClusterActKind, ClusterChange, ClusterEvent, ClusterLink, ClusterLock,
+    ClusterLocks, ClusterNode, ClusterStatus, ClusterTry, ClusterView, Lagged, LockChange,
+    LockEvent, LockHolder, LockQueue, MemberState, MessageEvent, MessageTally, OwnStatus,
     TryAcquire, TryRelease,
 };
 pub use jobs::{

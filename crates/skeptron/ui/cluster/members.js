@@ -1,0 +1,123 @@
+// Who belongs to the cluster, who leads its voters, and what is done to a member.
+import { h, toast } from "../lib/dom.js";
+import { postJson } from "../lib/api.js";
+
+/** @typedef {import("../wire.js").ClusterNode} ClusterNode */
+/** @typedef {{ element: HTMLElement, cells: HTMLElement[], kill: HTMLButtonElement, cut: HTMLButtonElement }} Row */
+
+const COLUMNS = ["Node", "State", "Role", "Epoch", "Lease", "Holds", "Waiting"];
+const NUMBERS = ["Epoch", "Lease", "Holds", "Waiting"];
+/** What a state is called, and how it looks. */
+const STATES = {
+  member: { title: "member", look: "good" },
+  entering: { title: "entering", look: "" },
+  killed: { title: "killed", look: "bad" },
+  cut: { title: "cut off", look: "bad" },
+  halted: { title: "halted", look: "bad" },
+};
+
+/**
+ * @param {(view: import("../wire.js").ClusterView) => void} acted called with what an act made of the cluster
+ * @returns {{ element: HTMLElement, update: (view: import("../wire.js").ClusterView) => void }}
+ */
+export function members(acted) {
+  const head = COLUMNS.map((title) => h("th", { scope: "col", class: NUMBERS.includes(title) && "number" }, title));
+  const hands = h("th", { scope: "col", "aria-label": "Try" });
+  const body = h("tbody", { "data-test": "cluster-members" });
+  const caption = h("p", { class: "small muted", "data-test": "cluster-view" });
+  const table = h("table", { class: "data" }, h("thead", {}, h("tr", {}, ...head, hands)), body);
+  const element = h("section", { class: "panel members-panel", "aria-label": "Members" }, h("h2", {}, "Members"), h("div", { class: "scroll" }, table), caption);
+  /** Rows stay where they are, so that they can be clicked. @type {Map<number, Row>} */
+  let rows = new Map();
+
+  /**
+   * @param {number} node
+   * @param {string} act
+   */
+  async function perform(node, act) {
+    const row = rows.get(node);
+    for (const button of row ? [row.kill, row.cut] : []) button.disabled = true;
+    try {
+      acted(await postJson("/lab/cluster/act", { node, act }));
+    } catch (error) {
+      toast(error instanceof Error ? error.message : String(error));
+      for (const button of row ? [row.kill, row.cut] : []) button.disabled = false;
+    }
+  }
+
+  /** @param {number} node @returns {Row} */
+  function row(node) {
+    /** @param {string} name */
+    const button = (name) => h("button", { type: "button", "data-test": `cluster-${name}-${node}`, onclick: (/** @type {Event} */ event) => perform(node, /** @type {HTMLElement} */ (event.currentTarget).dataset.act ?? "") });
+    const [kill, cut] = [button("kill"), button("cut")];
+    const cells = COLUMNS.map((title) => h("td", { class: NUMBERS.includes(title) && "number" }));
+    return { element: h("tr", { "data-node": node }, ...cells, h("td", { class: "hands" }, kill, cut)), cells, kill, cut };
+  }
+
+  return {
+    element,
+    update(view) {
+      const { status } = view;
+      const before = [...rows.keys()].join();
+      rows = new Map(status.nodes.map(({ node }) => [node, rows.get(node) ?? row(node)]));
+      for (const node of status.nodes) fill(/** @type {Row} */ (rows.get(node.node)), node, view);
+      if ([...rows.keys()].join() !== before) body.replaceChildren(...[...rows.values()].map(({ element }) => element));
+      hands.hidden = !view.may_act;
+      caption.textContent = inWords(status);
+    },
+  };
+}
+
+/**
+ * @param {Row} row
+ * @param {ClusterNode} node
+ * @param {import("../wire.js").ClusterView} view
+ */
+function fill({ cells, kill, cut }, node, { status, may_act }) {
+  const { own, state } = node;
+  const [name, how, role, epoch, lease, held, waiting] = cells;
+  const { title, look } = STATES[state];
+  name.textContent = `P${node.node}`;
+  const shown = `${state} ${own?.halted ?? ""}`;
+  if (how.dataset.shown !== shown) {
+    how.dataset.shown = shown;
+    how.replaceChildren(h("span", { class: `chip ${look}`, title: own?.halted ?? "" }, title));
+  }
+  const runs = state !== "killed";
+  role.textContent = status.leader === node.node && runs ? "leads the voters" : status.voters.includes(node.node) ? "votes" : "";
+  epoch.textContent = own && runs && own.epoch > 0 ? String(own.epoch) : "–";
+  lease.textContent = own && runs && own.lease !== null ? (own.lease > 0 ? `${(own.lease / 1000).toFixed(1)} s` : "over") : "–";
+  held.textContent = own && runs ? String(own.held) : "–";
+  waiting.textContent = own && runs ? String(own.waiters) : "–";
+  const hands = /** @type {HTMLElement} */ (kill.parentElement);
+  hands.hidden = !may_act;
+  const servesThis = own?.api.includes(location.origin) ?? false;
+  label(kill, state === "killed" ? "restart" : "kill", state === "killed" ? "Restart" : "Kill", node.node);
+  kill.disabled = servesThis && state !== "killed";
+  kill.title = kill.disabled ? "This page comes from this member: open the lab’s own address to kill it" : "";
+  label(cut, state === "cut" ? "heal" : "cut", state === "cut" ? "Heal" : "Cut off", node.node);
+  cut.disabled = state === "killed";
+}
+
+/**
+ * @param {HTMLButtonElement} button
+ * @param {string} act
+ * @param {string} text
+ * @param {number} node
+ */
+function label(button, act, text, node) {
+  if (button.dataset.act === act) return;
+  button.dataset.act = act;
+  button.textContent = text;
+  button.setAttribute("aria-label", `${text} P${node}`);
+}
+
+/** @param {import("../wire.js").ClusterStatus} status */
+function inWords({ epoch, members, leader, voters }) {
+  /** @param {number[]} nodes */
+  const named = (nodes) => nodes.map((node) => `P${node}`).join(", ");
+  if (members.length === 0) return `Nobody may grant anything: a majority of the voters${voters.length > 0 ? ` (${named(voters)})` : ""} must be up and connected.`;
+  const vote = voters.length === 1 ? "decides" : "decide";
+  const who = voters.length > 0 ? ` ${named(voters)} ${vote} who belongs to it${leader === null ? "; nobody is known to lead them" : voters.length > 1 ? `, led by P${leader}` : ""}.` : "";
+  return `The view of epoch ${epoch}: ${named(members)}.${who}`;
+}
