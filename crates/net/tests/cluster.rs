@@ -54,6 +54,22 @@ async fn a_member_is_killed_and_restarted_at_its_address() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_cut_off_is_told_of_its_loss_and_enters_again_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut cluster = up(3, &folder).await;
+    for round in 0..4 {
+        let held = within(cluster.nodes[1].lock("a")).await.unwrap();
+        cluster.partition(&[BTreeSet::from([MemberId::at(1)])]);
+        let told = tokio::time::timeout(PATIENCE / 2, held.lost()).await;
+        assert!(told.is_ok(), "round {round}: the holder is not told");
+        until("it is out", || members(&cluster.nodes[0]) == [1, 3]).await;
+        cluster.heal();
+        until("it is back", || members(&cluster.nodes[0]) == [1, 2, 3]).await;
+    }
+    within(cluster.shutdown()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_partitioned_member_loses_its_locks_and_comes_back_when_healed() {
     let folder = tempfile::tempdir().unwrap();
     let mut cluster = up(3, &folder).await;
