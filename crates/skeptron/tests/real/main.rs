@@ -6,6 +6,7 @@ use tokio::sync::Mutex;
 mod chance;
 mod clients;
 mod counter;
+mod crashes;
 mod namespaces;
 mod nodes;
 mod processes;

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::CORES;
 use crate::clients::{clients, count_in_a_file, count_in_memory, moves, scaled};
-use crate::nodes::{Process, SKEPTRON};
+use crate::nodes::{LONG_LEASE, Process, SKEPTRON};
 
 const HOSTS: usize = 3;
 
@@ -103,8 +103,11 @@ async fn start(folder: &Path, hosts: &Hosts) -> Vec<Process> {
     let made = init.output().unwrap();
     assert!(made.status.success(), "{made:?}");
     let members: Vec<String> = (1..=HOSTS).map(|k| format!("'10.77.0.{k}:7570'")).collect();
-    let settings =
-        format!("voters = [{}]\n[tls]\nfolder = '{}'", members.join(", "), certificates.display());
+    let settings = format!(
+        "{LONG_LEASE}\nvoters = [{}]\n[tls]\nfolder = '{}'",
+        members.join(", "),
+        certificates.display()
+    );
     let start_one = |number: usize| {
         let host = hosts.host(number);
         Process::start(folder, number, &settings, &["ip", "netns", "exec", &host])

@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use skeptron_net::client::{Client, ClientConfig, Endpoint};
 use skeptron_net::report::{LinkState, Status};
 
@@ -35,9 +37,14 @@ pub(crate) fn listed(addresses: &[SocketAddr]) -> String {
 /// A node in a process of its own. It is killed when this is dropped.
 pub(crate) struct Process {
     child: Child,
+    /// How it was started, without the beginning of a cluster.
+    words: Vec<String>,
     pub(crate) socket: PathBuf,
     log: PathBuf,
 }
+
+/// A busy machine is not to cost anybody its lease: what that does others test.
+pub(crate) const LONG_LEASE: &str = "lease.length = '30s'";
 
 impl Process {
     /// Starts node `number`, counted from 1, with these settings; `prefix` is a command to run it by. The
@@ -47,20 +54,28 @@ impl Process {
         let (config, socket, log) = (file("toml"), file("sock"), file("log"));
         let api = format!("[api]\nlisten = []\nunix = '{}'\n", socket.display());
         let own = format!("node = {number}\ndata = 'node-{number}'\n");
-        // A busy machine is not to cost anybody its lease: what that does others test.
-        let lease = "lease.length = '30s'";
-        std::fs::write(&config, format!("{own}{lease}\n{settings}\n{api}")).unwrap();
-        let words = [prefix, &[SKEPTRON, "node", "--config"]].concat();
-        let child = Command::new(words[0])
-            .args(&words[1..])
-            .arg(&config)
-            .args((number == 1).then_some("--init"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(File::create(&log).unwrap())
-            .spawn()
-            .unwrap();
-        Process { child, socket, log }
+        std::fs::write(&config, format!("{own}{settings}\n{api}")).unwrap();
+        let words = [prefix, &[SKEPTRON, "node", "--config", config.to_str().unwrap()]].concat();
+        let words: Vec<String> = words.into_iter().map(str::to_string).collect();
+        File::create(&log).unwrap();
+        let child = spawn(&words, (number == 1).then_some("--init"), &log);
+        Process { child, words, socket, log }
+    }
+
+    /// Ends it at once, as a loss of power would.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again after it was killed, with what is on its disk.
+    pub(crate) fn restart(&mut self) {
+        self.child = spawn(&self.words, None, &self.log);
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
     }
 
     /// How a client reaches it.
@@ -98,6 +113,17 @@ impl Process {
     pub(crate) fn said(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
+}
+
+fn spawn(words: &[String], more: Option<&str>, log: &Path) -> Child {
+    Command::new(&words[0])
+        .args(&words[1..])
+        .args(more)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::options().append(true).open(log).unwrap())
+        .spawn()
+        .unwrap()
 }
 
 impl Drop for Process {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::CORES;
 use crate::chance::Chance;
 use crate::clients::{Asker, clients, count_in_a_file, count_in_memory, moves, scaled};
-use crate::nodes::{Process, listed, own_addresses};
+use crate::nodes::{LONG_LEASE, Process, listed, own_addresses};
 use crate::relay::{Distance, Relay, Trouble};
 
 /// Starts as many nodes as there are addresses, all in processes of their own. The others are told
@@ -25,7 +25,8 @@ async fn start(
     let start_one = |k: usize| {
         let (listen, address, voters) = (listen[k], members[k], listed(&members[..3]));
         let settings = format!(
-            "voters = {voters}\naddress = '{address}'\nlisten = '{listen}'\ninsecure = true\n{more}"
+            "voters = {voters}\naddress = '{address}'\nlisten = '{listen}'\ninsecure = true\n\
+             {LONG_LEASE}\n{more}"
         );
         Process::start(folder, k + 1, &settings, &[])
     };
@@ -82,7 +83,8 @@ async fn a_program_with_a_node_in_it_loses_nothing() {
     for number in 2..=3 {
         let (voter, address) = (listed(&addresses[..1]), addresses[number - 1]);
         let settings = format!(
-            "voters = {voter}\naddress = '{address}'\ninsecure = true\nalgorithm = 'suzuki-kasami'"
+            "voters = {voter}\naddress = '{address}'\ninsecure = true\n{LONG_LEASE}\n\
+             algorithm = 'suzuki-kasami'"
         );
         others.push(Process::start(folder.path(), number, &settings, &[]));
     }

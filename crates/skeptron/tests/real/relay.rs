@@ -22,6 +22,8 @@ pub(crate) enum Trouble {
     Stall(Duration),
     /// What is sent seems to arrive and is lost; after a while it breaks.
     Swallow(Duration),
+    /// The same, but only of what is sent to the node behind, or only of what it sends.
+    SwallowOneWay { to_node: bool, time: Duration },
 }
 
 /// How far apart the nodes behind a relay seem to be.
@@ -84,14 +86,15 @@ async fn pass_on(
         return;
     }
     let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
-    let pipe = |from, to| Pipe {
+    let pipe = |from, to, to_node| Pipe {
         from,
         to,
+        to_node,
         troubles: troubles.subscribe(),
         distance,
         chance: chance.clone(),
     };
-    let (there, back) = (pipe(near_in, far_out), pipe(far_in, near_out));
+    let (there, back) = (pipe(near_in, far_out, true), pipe(far_in, near_out, false));
     // Whichever way ends first ends both: a relay that keeps one way open would be another kind of
     // trouble than the ones above.
     tokio::select! {
@@ -104,6 +107,8 @@ async fn pass_on(
 struct Pipe {
     from: OwnedReadHalf,
     to: OwnedWriteHalf,
+    /// Which direction.
+    to_node: bool,
     troubles: broadcast::Receiver<Trouble>,
     distance: Option<Distance>,
     chance: Chance,
@@ -126,6 +131,11 @@ impl Pipe {
                 Step::Troubled(Trouble::Cut) | Step::Over => return,
                 Step::Troubled(Trouble::Stall(time)) => sleep(time).await,
                 Step::Troubled(Trouble::Swallow(time)) => return self.swallow(time).await,
+                Step::Troubled(Trouble::SwallowOneWay { to_node, time }) => {
+                    if to_node == self.to_node {
+                        return self.swallow(time).await;
+                    }
+                }
                 Step::Read(length) => {
                     let due = self.due(under_way.back().map(|(due, _)| *due));
                     under_way.push_back((due, buffer[..length].to_vec()));
