@@ -278,9 +278,13 @@ impl Driver {
             Word::Request(request) => match &mut self.seat {
                 Some(seat) => {
                     seat.voter.request(now, from, request, &mut self.from_voter);
-                    // Whoever knows this voter alone cannot find the leader otherwise.
-                    if !seat.voter.leads() {
-                        let voters = seat.voter.views().voters();
+                    let views = seat.voter.views();
+                    let is_new = views.view().rank(from).is_none()
+                        && views.seats().iter().all(|seat| seat.id != from);
+                    // Whoever knows this voter alone cannot find the leader otherwise. What a follower
+                    // knows may be old, so nobody is told by it that it votes.
+                    if is_new && !seat.voter.leads() {
+                        let voters = views.voters();
                         self.exchange.send(from, Word::Answer(Answer::Voters(voters)));
                     }
                 }

@@ -2,13 +2,18 @@
 //! met here, nothing else is, and each body is as its schema says.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use skeptron_net::api::Api;
+use skeptron_net::{
+    Config, Init, LeaseSettings, MemberId, Membership, Node, Plan, Plans, VoterConfig,
+};
 use tokio::net::TcpStream;
 
 use crate::schema::check;
-use crate::site::{Answer, Http, Site};
+use crate::site::{Answer, Http, Site, eventually};
 
 /// No session has this name.
 const NOBODY: &str = "00000000000000000000000000000000";
@@ -89,6 +94,8 @@ const ACQUIRE: (&str, &str) = ("post", "/v1/acquire");
 const RELEASE: (&str, &str) = ("post", "/v1/release");
 const LOCKS: (&str, &str) = ("get", "/v1/locks");
 const EVENTS: (&str, &str) = ("get", "/v1/events");
+const VOTERS: (&str, &str) = ("post", "/v1/voters");
+const LEAVE: (&str, &str) = ("post", "/v1/leave");
 const OTHERS: [(&str, &str); 4] =
     [("get", "/v1/status"), ("get", "/metrics"), ("get", "/openapi.json"), ("get", "/health")];
 
@@ -100,6 +107,7 @@ async fn the_api_is_as_described() {
     what_is_wrong(&site, &mut tour).await;
     what_never_arrives(&site, &mut tour).await;
     who_is_refused(&mut tour).await;
+    what_an_administrator_orders(&site, &mut tour).await;
     what_a_leaving_node_says(site, &mut tour).await;
     assert_eq!(tour.met, tour.described());
 }
@@ -148,7 +156,7 @@ async fn what_is_wrong(site: &Site, tour: &mut Tour) {
     let other = http.session(60_000).await;
     let fence = http.acquire(&other, "held", None).await.fence();
     let http = &mut http;
-    for operation in [OPEN, ACQUIRE, RELEASE] {
+    for operation in [OPEN, ACQUIRE, RELEASE, VOTERS] {
         tour.ask(http, operation, operation.1, &json!({"no": "such field"})).await;
         let large = json!({"large": "x".repeat(70_000)});
         tour.ask(&mut site.http().await, operation, operation.1, &large).await;
@@ -180,7 +188,7 @@ async fn what_is_wrong(site: &Site, tour: &mut Tour) {
 
 async fn what_never_arrives(site: &Site, tour: &mut Tour) {
     let mut slow = Vec::new();
-    for operation in [OPEN, ACQUIRE, RELEASE] {
+    for operation in [OPEN, ACQUIRE, RELEASE, VOTERS] {
         let mut http = site.http().await;
         let head = format!("POST {} HTTP/1.1\r\nhost: localhost", operation.1);
         http.raw(format!("{head}\r\ncontent-length: 9\r\n\r\n{{").as_bytes()).await;
@@ -193,7 +201,7 @@ async fn what_never_arrives(site: &Site, tour: &mut Tour) {
 
 async fn who_is_refused(tour: &mut Tour) {
     let site = Site::start_with(|config| config.token = Some("t".into())).await;
-    let guarded = [OPEN, SHOW, END, KEEP, ACQUIRE, RELEASE, LOCKS, EVENTS];
+    let guarded = [OPEN, SHOW, END, KEEP, ACQUIRE, RELEASE, LOCKS, EVENTS, VOTERS, LEAVE];
     for operation in guarded.into_iter().chain(OTHERS.into_iter().take(3)) {
         for (origin, status) in [(None, 401), (Some("http://evil.example"), 403)] {
             let mut http = site.http().await;
@@ -206,6 +214,77 @@ async fn who_is_refused(tour: &mut Tour) {
         }
     }
     site.stop().await;
+}
+
+/// P1 or P2 of a cluster whose only voter is P1.
+async fn with_voter(folder: &Path, number: u32) -> (Node, Api) {
+    let addresses = [1, 2].map(|k| format!("127.0.0.1:{k}"));
+    let (first, me) = (MemberId::new(1).unwrap(), MemberId::new(number).unwrap());
+    let lease = LeaseSettings { lease: Duration::from_millis(500), ..LeaseSettings::default() };
+    let voters = VoterConfig {
+        address: addresses[me.place()].clone(),
+        voters: [(first, addresses[0].clone())].into(),
+        data: Some(folder.join(number.to_string())),
+        init: (me == first).then_some(Init { lease, epoch_after: 0 }),
+    };
+    let plans = Plans::new(Plan::named(Plan::DEFAULT).unwrap());
+    let membership = Membership::Voters(voters);
+    let config = Config { membership, ..Config::new(me, Vec::new(), plans) };
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let node = Node::start_at(config, listener).await.unwrap();
+    let api = Api::start(node.clone(), crate::site::config()).await.unwrap();
+    (node, api)
+}
+
+async fn what_an_administrator_orders(fixed: &Site, tour: &mut Tour) {
+    let mut http = fixed.http().await;
+    let remove = json!({"order": "remove-voter", "member": 3});
+    let nobody = tour.ask(&mut http, VOTERS, VOTERS.1, &remove).await;
+    assert_eq!(nobody.json()["code"], "no-voters");
+    let embedded = tour.ask(&mut http, LEAVE, LEAVE.1, &Value::Null).await;
+    assert_eq!(embedded.json()["code"], "embedded");
+
+    let folder = tempfile::tempdir().unwrap();
+    let (node, api) = with_voter(folder.path(), 1).await;
+    node.entered().await.unwrap();
+    let connect =
+        async |api: &Api| Http::over(TcpStream::connect(api.addresses()[0]).await.unwrap());
+    let mut http = connect(&api).await;
+    for (order, code) in [
+        (remove.clone(), "refused"),
+        (json!({"order": "add-voter", "member": 2}), "refused"),
+        (json!({"order": "replace-voter", "old": 1, "new": 2}), "refused"),
+        (json!({"order": "remove-member", "member": 2}), "refused"),
+        (json!({"order": "lease", "lease_ms": 10}), "invalid"),
+        (json!({"order": "lease", "lease_ms": 500, "member": 1}), "malformed"),
+        (json!({"order": "add-voter", "member": 0}), "malformed"),
+    ] {
+        let refused = tour.ask(&mut http, VOTERS, VOTERS.1, &order).await;
+        assert_eq!(refused.json()["code"], code, "{order}: {}", refused.text);
+    }
+    let lease = json!({"order": "lease", "lease_ms": 600});
+    loop {
+        // Leases of another length may run: it says so, and takes the order a little later.
+        let answer = tour.ask(&mut http, VOTERS, VOTERS.1, &lease).await;
+        match answer.status {
+            200 => break,
+            _ => assert_eq!(answer.json()["code"], "busy"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    eventually(async || node.status().views.lease_ms == Some(600)).await;
+    let asked = tour.ask(&mut http, LEAVE, LEAVE.1, &Value::Null);
+    let ((), answer) = tokio::join!(api.asked_to_leave(), asked);
+    assert_eq!(answer.status, 200);
+    node.shutdown(Duration::ZERO).await;
+    api.shutdown().await;
+
+    // Nobody leads whom P2 could ask.
+    let (node, api) = with_voter(folder.path(), 2).await;
+    let alone = tour.ask(&mut connect(&api).await, VOTERS, VOTERS.1, &remove).await;
+    assert_eq!((alone.status, &alone.json()["code"]), (504, &json!("no-leader")));
+    node.kill();
 }
 
 async fn what_a_leaving_node_says(site: Site, tour: &mut Tour) {

@@ -87,7 +87,7 @@ fn stage(order: Order, seat: Option<u64>, status: &Status) -> Option<String> {
     let of = |member| voters.iter().filter(move |voter| voter.node == member);
     let new = |member| {
         let is_new = |voter: &&VoterStatus| Some(voter.seat) >= seat;
-        match of(member).filter(is_new).last() {
+        match of(member).rfind(is_new) {
             Some(voter) if voter.votes => None,
             Some(_) => Some(format!("{member} is being sent the log")),
             None => Some(format!("{member} is to become a voter")),
