@@ -76,6 +76,13 @@ pub struct Status {
     /// The members that have not announced themselves to it in this view: until then locks whose home
     /// it is are not granted.
     pub awaited: Vec<MemberId>,
+    /// Members that are not heard of but may still have rights: a lock that nobody else keeps waits until
+    /// each is back or certainly gone.
+    pub away: Vec<MemberId>,
+    /// For how long somebody has been away, in milliseconds, as far as the node knows.
+    pub away_ms: Option<u64>,
+    /// Locks whose home the node is, that somebody wants and that wait for that.
+    pub withheld_locks: u64,
     /// Who decides who belongs to the cluster, and how that stands.
     pub views: ServiceReport,
     /// For how long the node may still act without a word of the view service, in milliseconds; none if

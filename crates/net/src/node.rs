@@ -287,6 +287,7 @@ impl Node {
         let life = present.load();
         let core = life.as_ref().map(|life| life.shell.core());
         let load = core.map(MemberCore::load).unwrap_or_default();
+        let withheld = core.and_then(MemberCore::withheld);
         Status {
             cluster: config.cluster.clone(),
             node: config.node,
@@ -305,6 +306,12 @@ impl Node {
             waiters: load.waiters as u64,
             sessions: load.sessions as u64,
             awaited: core.map(MemberCore::missing).unwrap_or_default(),
+            away: withheld.as_ref().map(|withheld| withheld.away.clone()).unwrap_or_default(),
+            away_ms: withheld
+                .as_ref()
+                .and_then(|withheld| withheld.since)
+                .map(|since| milliseconds(env::now().since(since))),
+            withheld_locks: withheld.map_or(0, |withheld| withheld.locks as u64),
             views: service.report(),
             lease_left_ms: core
                 .map(MemberCore::lease)

@@ -245,6 +245,8 @@ pub struct Observer {
     members_up: Gauge,
     members_down: Gauge,
     awaited: Gauge,
+    away: Gauge,
+    withheld: Gauge,
 }
 
 impl Observer {
@@ -290,6 +292,8 @@ impl Observer {
             members_up: Gauge::default(),
             members_down: Gauge::default(),
             awaited: Gauge::default(),
+            away: Gauge::default(),
+            withheld: Gauge::default(),
             registry: Registry::default(),
         };
         let o = &observer;
@@ -327,6 +331,12 @@ impl Observer {
         registry.register("members_up", "Other members with a link", o.members_up.clone());
         registry.register("members_down", "Other members without one", o.members_down.clone());
         registry.register("members_awaited", "Not yet announced in this view", o.awaited.clone());
+        registry.register("members_away", "Not heard of, but not yet gone", o.away.clone());
+        registry.register(
+            "locks_withheld",
+            "Wanted, but may be one's that is away",
+            o.withheld.clone(),
+        );
         Observer { registry, ..observer }
     }
 
@@ -389,6 +399,8 @@ impl Observer {
         set(&self.members_up, links(LinkState::Up) as u64);
         set(&self.members_down, links(LinkState::Down) as u64);
         set(&self.awaited, status.awaited.len() as u64);
+        set(&self.away, status.away.len() as u64);
+        set(&self.withheld, status.withheld_locks);
     }
 
     /// Takes note of how much there is right now.

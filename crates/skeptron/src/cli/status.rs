@@ -90,6 +90,16 @@ fn print(status: &Status, out: &mut impl Write) -> Result<()> {
             "{awaited} has not been met yet: locks whose home is {node} are not granted before"
         )?;
     }
+    if !status.away.is_empty() {
+        let away: Vec<String> = status.away.iter().map(ToString::to_string).collect();
+        let since = status.away_ms.map_or_else(String::new, |ms| format!(" for {}", lasted(ms)));
+        writeln!(
+            out,
+            "{} not heard of{since}, but may still hold locks: {} withheld until back or certainly gone",
+            away.join(", "),
+            status.withheld_locks
+        )?;
+    }
     let mut rows = table(["member", "address", "link", "connected", "on the way", "trouble"]);
     for member in &status.members {
         let link = match member.link {
