@@ -105,6 +105,9 @@ pub struct ServiceReport {
     pub term: Option<u64>,
     /// Who votes, and who is about to.
     pub voters: Vec<VoterStatus>,
+    /// By how much the rate of a member's clock differs from the leader's, at most, in parts per million;
+    /// at the leader, after some minutes.
+    pub clock_rate_ppm: Option<u64>,
     /// Why this node does not vote any more, if it did.
     pub voter_halted: Option<String>,
     /// How long leases are, in milliseconds, at a voter.

@@ -4,6 +4,7 @@ mod life;
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -62,6 +63,8 @@ struct Parts {
     present: ArcSwapOption<Life>,
     /// Why the last try to enter came to nothing.
     refused: watch::Sender<Option<NotAdmitted>>,
+    /// It begins no other life.
+    is_closed: AtomicBool,
     /// Counts lives.
     lives: watch::Sender<u64>,
     /// Enters anew whenever a life is over.
@@ -158,6 +161,7 @@ impl Node {
             voters,
             present: ArcSwapOption::empty(),
             refused: watch::Sender::new(None),
+            is_closed: AtomicBool::new(false),
             lives: watch::Sender::new(0),
             living: OnceLock::new(),
         });
@@ -205,7 +209,7 @@ impl Node {
         tokio::task::coop::consume_budget().await;
         let mut lives = None;
         loop {
-            let life = self.life().await;
+            let life = self.life().await?;
             life.shell.relieved(name).await;
             let granted = match life.shell.ask(name, owner) {
                 Ok(Asked::Granted(guard)) => Ok(guard),
@@ -218,9 +222,10 @@ impl Node {
                     let lives = lives.get_or_insert_with(|| self.parts.lives.subscribe());
                     let is_over = |life: &Life| life.shell.core().halted().is_some();
                     while self.parts.present.load().as_deref().is_some_and(is_over) {
-                        if lives.changed().await.is_err() {
-                            break;
+                        if self.parts.is_closed.load(Ordering::Acquire) {
+                            return Err(LockError::Leaving(self.id()));
                         }
+                        let _ = lives.changed().await;
                     }
                 }
                 granted => return granted,
@@ -243,7 +248,7 @@ impl Node {
     /// See [`LockError`].
     pub async fn try_lock_as(&self, name: &str, owner: &str) -> Result<Option<Guard>, LockError> {
         tokio::task::coop::consume_budget().await;
-        let life = self.life().await;
+        let life = self.life().await?;
         let mut wait = match life.shell.ask(name, owner)? {
             Asked::Granted(guard) => return Ok(Some(guard)),
             Asked::Waiting(wait) => wait,
@@ -364,18 +369,23 @@ impl Node {
     }
 
     /// The present life, as soon as there has been one.
-    async fn life(&self) -> Arc<Life> {
+    ///
+    /// # Errors
+    /// If the node ends before that.
+    async fn life(&self) -> Result<Arc<Life>, LockError> {
         if let Some(life) = &*self.parts.present.load() {
-            return Arc::clone(life);
+            return Ok(Arc::clone(life));
         }
         let mut lives = self.parts.lives.subscribe();
         loop {
             if let Some(life) = self.parts.present.load_full() {
-                return life;
+                return Ok(life);
             }
-            if lives.changed().await.is_err() {
-                std::future::pending::<()>().await;
+            if self.parts.is_closed.load(Ordering::Acquire) {
+                return Err(LockError::Leaving(self.id()));
             }
+            // The sender is a field of what is borrowed here.
+            let _ = lives.changed().await;
         }
     }
 
@@ -411,7 +421,7 @@ impl Node {
         let mut refused = self.parts.refused.subscribe();
         tokio::select! {
             biased;
-            _ = self.life() => Ok(()),
+            Ok(_) = self.life() => Ok(()),
             Ok(refused) = refused.wait_for(Option::is_some) => {
                 Err(refused.clone().unwrap_or_else(|| NotAdmitted(String::new())))
             }
@@ -437,7 +447,7 @@ impl Node {
 
     /// Waits until all members have met and all links are up.
     pub async fn ready(&self) {
-        let life = self.life().await;
+        let Ok(life) = self.life().await else { return };
         life.shell.met().await;
         life.links.all_up().await;
     }
@@ -456,8 +466,9 @@ impl Node {
         peers.into_iter().for_each(|peer| self.cut(peer));
     }
 
-    /// Takes no more requests, and tells whoever waits.
+    /// Takes no more requests, tells whoever waits, and begins no other life.
     pub fn leave(&self) {
+        self.parts.close();
         if let Some(life) = &*self.parts.present.load() {
             life.shell.leave();
         }
@@ -479,8 +490,8 @@ impl Node {
     /// Takes no more requests, waits up to `grace` for what is held, leaves the cluster, and ends when
     /// the others know. What is still held then is lost.
     pub async fn shutdown(&self, grace: Duration) {
-        let Parts { service, present, listener, living, .. } = &*self.parts;
-        living.get().inspect(|living| living.abort());
+        let Parts { service, present, listener, .. } = &*self.parts;
+        self.parts.close();
         if let Some(life) = present.load_full() {
             life.shell.leave();
             life.shell.idle_within(grace).await;
@@ -498,7 +509,7 @@ impl Node {
 
     /// Takes no more requests, and loses what it holds.
     pub(crate) fn stop(&self) {
-        self.parts.living.get().inspect(|living| living.abort());
+        self.parts.close();
         if let Some(life) = self.parts.present.load_full() {
             life.shell.lose_all();
             life.links.stop();
@@ -517,8 +528,8 @@ impl Node {
     /// Ends at once, as if its process had been killed: nobody is told, and what it holds is lost when
     /// its lease ends.
     pub fn kill(&self) {
-        let Parts { present, listener, living, service, .. } = &*self.parts;
-        living.get().inspect(|living| living.abort());
+        let Parts { present, listener, service, .. } = &*self.parts;
+        self.parts.close();
         listener.stop();
         service.stop();
         if let Some(life) = present.load_full() {
@@ -528,9 +539,18 @@ impl Node {
     }
 }
 
+impl Parts {
+    /// No other life begins; whoever waits for one is told.
+    fn close(&self) {
+        self.living.get().inspect(|living| living.abort());
+        self.is_closed.store(true, Ordering::Release);
+        self.lives.send_modify(|_| {});
+    }
+}
+
 impl Drop for Parts {
     fn drop(&mut self) {
-        self.living.get().inspect(|living| living.abort());
+        self.close();
     }
 }
 

@@ -247,6 +247,7 @@ pub struct Observer {
     awaited: Gauge,
     away: Gauge,
     withheld: Gauge,
+    clock_rate: Gauge,
 }
 
 impl Observer {
@@ -294,6 +295,7 @@ impl Observer {
             awaited: Gauge::default(),
             away: Gauge::default(),
             withheld: Gauge::default(),
+            clock_rate: Gauge::default(),
             registry: Registry::default(),
         };
         let o = &observer;
@@ -331,6 +333,11 @@ impl Observer {
         registry.register("members_up", "Other members with a link", o.members_up.clone());
         registry.register("members_down", "Other members without one", o.members_down.clone());
         registry.register("members_awaited", "Not yet announced in this view", o.awaited.clone());
+        registry.register(
+            "clock_rate_ppm",
+            "Difference of clocks, at the leader",
+            o.clock_rate.clone(),
+        );
         registry.register("members_away", "Not heard of, but not yet gone", o.away.clone());
         registry.register(
             "locks_withheld",
@@ -401,6 +408,7 @@ impl Observer {
         set(&self.awaited, status.awaited.len() as u64);
         set(&self.away, status.away.len() as u64);
         set(&self.withheld, status.withheld_locks);
+        set(&self.clock_rate, status.views.clock_rate_ppm.unwrap_or(0));
     }
 
     /// Takes note of how much there is right now.

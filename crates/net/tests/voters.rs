@@ -232,6 +232,19 @@ async fn fences_rise_over_the_power_loss_of_the_whole_cluster() {
     assert!(after > before);
 }
 
+/// The last thing that was decided before it is that the third one votes.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_of_three_voters_go_on_after_a_loss_of_power() {
+    let site = Site::new(3, 3);
+    let nodes = site.all().await;
+    nodes.iter().for_each(Node::kill);
+    drop(nodes);
+    let second = site.start(2).await;
+    let third = site.start(3).await;
+    drop(within(second.lock("a")).await.unwrap());
+    drop(within(third.lock("a")).await.unwrap());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn voters_are_added_replaced_and_removed() {
     let site = Site::new(4, 1);

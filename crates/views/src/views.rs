@@ -67,6 +67,17 @@ impl Default for LeaseSettings {
 }
 
 impl LeaseSettings {
+    /// Whether clusters can live with it: a lease that is too long could not be corrected before it ended.
+    #[must_use]
+    pub fn are_sensible(&self) -> bool {
+        (Self::SHORTEST..=Self::LONGEST).contains(&self.lease) && self.drift.ppm < 100_000
+    }
+
+    /// The shortest lease.
+    pub const SHORTEST: Duration = Duration::from_millis(100);
+    /// The longest lease.
+    pub const LONGEST: Duration = Duration::from_secs(600);
+
     /// L_h: how long the holder may believe in a lease, by its own clock.
     #[must_use]
     pub fn hold(&self) -> Duration {

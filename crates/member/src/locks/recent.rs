@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::lock::Lock;
 use crate::clock::Moment;
 
@@ -35,7 +37,9 @@ impl<W> Recent<W> {
             std::mem::swap(&mut self.present, &mut self.before);
             // What somebody holds or waits for stays, however long.
             let (present, before) = (&mut self.present, &mut self.before);
-            present.retain(|lock| lock.is_busy());
+            // What was used in both periods is listed once.
+            let mut listed: FxHashSet<*const Lock<W>> = before.iter().map(Arc::as_ptr).collect();
+            present.retain(|lock| lock.is_busy() && listed.insert(Arc::as_ptr(lock)));
             before.shrink_to(1024.max(before.len()));
         }
         self.present.push(Arc::clone(lock));

@@ -217,7 +217,8 @@ impl<W> Act<'_, W> {
     /// Gives a kept right up if somebody wants it and nobody here is in. Whether it did.
     fn free_if_wanted(&mut self) -> bool {
         let wanted = self.state.kept.is_some_and(|kept| kept.wanted);
-        if !wanted || self.state.holder.is_some() {
+        // A member that halted hands nothing on: its clients may still believe.
+        if !wanted || self.state.holder.is_some() || self.locks.halted().is_some() {
             return false;
         }
         self.state.kept = self.state.kept.filter(|_| self.locks.has(Flaw::FreedButKept));

@@ -86,6 +86,9 @@ async fn open_session(
     }
     let id = super::unguessable().map(SessionId).ok_or(Refusal::NoRandomness)?;
     let shell = desk.node.shell()?;
+    if let Some(why) = shell.core().halted() {
+        return Err(Refusal::Unwell(format!("{} grants no locks: {why}", desk.node.id())));
+    }
     shell.open_session(id, ttl, asked.owner, desk.most_sessions)?;
     let (valid, _) = shell.core().keep_alive(env::now(), id)?;
     let valid_ms = milliseconds(valid);

@@ -53,6 +53,9 @@ impl Session {
         let opened: SessionOpened = within(ANSWER_WITHIN, asked).await?;
         let ttl = Duration::from_millis(opened.ttl_ms);
         let valid = Duration::from_millis(opened.valid_ms);
+        if valid.is_zero() {
+            return Err(Trouble::Unreachable("the node has lost its lease".to_string()));
+        }
         let until = believed(sent, valid);
         let standing = Standing { until, valid, over: false, lost: Vec::new() };
         let session = Arc::new(Session {

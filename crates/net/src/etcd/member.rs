@@ -1,6 +1,6 @@
 //! What a member does with which answer of etcd, without I/O and clock.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use skeptron_member::clock::Moment;
@@ -166,8 +166,9 @@ pub(super) struct EtcdMember {
     installed: u64,
     /// A later view than of this epoch is needed.
     renumber: Option<u64>,
-    /// Lives of this process that are over: nobody needs to wait for their leases.
-    over: BTreeSet<u64>,
+    /// Lives of this process that are over, and until when their clients may believe: whoever halted before
+    /// its lease ended has promised more.
+    over: BTreeMap<u64, Moment>,
     /// The epoch must not fall below the last one that was installed here.
     floor: Option<(u128, u64)>,
     flaw: Option<Flaw>,
@@ -194,7 +195,7 @@ impl EtcdMember {
             has_waited: false,
             installed: 0,
             renumber: None,
-            over: BTreeSet::new(),
+            over: BTreeMap::new(),
             floor: None,
             flaw: None,
         }
@@ -227,7 +228,7 @@ impl EtcdMember {
         }
         match input {
             Input::Enter(join) => {
-                self.over.insert(self.incarnation());
+                self.remember_end();
                 self.join = Some(join);
                 self.phase = Phase::Entering;
                 self.next = now;
@@ -301,7 +302,7 @@ impl EtcdMember {
         let members: Vec<u64> = members.filter_map(|member| member.incarnation).collect();
         let at = |life: u64| (life, answer.lives.get(&life).copied().unwrap_or(0));
         self.observed.see(now, members.iter().map(|&life| at(life)));
-        self.over.retain(|life| members.contains(life));
+        self.over.retain(|life, _| members.contains(life));
         self.renumber.take_if(|epoch| *epoch < found.1);
         let is_member = members.contains(&self.incarnation());
         match self.phase {
@@ -496,10 +497,20 @@ impl EtcdMember {
         if self.phase == Phase::Out {
             return;
         }
+        self.remember_end();
         self.phase = Phase::Out;
-        self.over.insert(self.incarnation());
         self.renumber = None;
         out.push(Effect::Over(end));
+    }
+
+    /// This life acts no more, but what it promised holds until its lease ends.
+    fn remember_end(&mut self) {
+        let until = match self.phase {
+            Phase::Member(until) => until,
+            Phase::Out | Phase::Entering | Phase::Leaving => Moment::default(),
+        };
+        let end = self.over.entry(self.incarnation()).or_default();
+        *end = until.max(*end);
     }
 
     fn views(&self) -> Option<&Views> {
@@ -540,8 +551,8 @@ impl EtcdMember {
     /// When the lease of another life is certainly over, and a little later, so that not everybody
     /// removes it at once.
     fn due(&self, life: u64) -> Moment {
-        if self.over.contains(&life) {
-            return Moment::default();
+        if let Some(&until) = self.over.get(&life) {
+            return until;
         }
         let Some((_, since)) = self.observed.standing(life) else { return Moment::NEVER };
         let lease = match self.flaw {

@@ -17,6 +17,7 @@ use skeptron_views::voter::{self, Admin, AdminAccepted, AdminRefused, HaltReason
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::ServiceError;
+use super::clocks::Clocks;
 use super::exchange::{Exchange, Heard, Word};
 use super::folder::{self, Contents, DataError, Log};
 use super::seat::{Seat, Written};
@@ -89,6 +90,8 @@ pub(super) struct Driver {
     from_membership: Vec<member::Effect>,
     /// Why this node does not vote, though it had this seat.
     halted: Option<(u64, String)>,
+    /// How fast the members' clocks run, while this node leads.
+    clocks: Clocks,
 }
 
 impl Driver {
@@ -130,6 +133,7 @@ impl Driver {
             from_voter: Vec::new(),
             from_membership: Vec::new(),
             halted: None,
+            clocks: Clocks::default(),
         };
         match contents {
             Some(Contents::Log(log, found)) => driver.sit_down(*log, found)?,
@@ -301,6 +305,7 @@ impl Driver {
                 let result = self.administer(order);
                 self.exchange.send(from, Word::Ordered { number, result });
             }
+            Word::Clock(theirs) => self.compare_clocks(from, now, theirs),
             Word::Ordered { number, result } => {
                 if let Err(AdminRefused::NotLeader(leader)) = result {
                     self.leader = leader;
@@ -312,13 +317,31 @@ impl Driver {
         }
     }
 
+    /// Leases are safe only while no clock's rate is off by more than the bound.
+    fn compare_clocks(&mut self, from: MemberId, ours: Moment, theirs: Moment) {
+        let Some(seat) = self.seat.as_ref().filter(|seat| seat.voter.leads()) else { return };
+        let bound = seat.voter.views().settings().drift;
+        if let Some(rate) = self.clocks.heard(from, (ours, theirs), bound) {
+            let bound = bound.ppm;
+            tracing::warn!(
+                peer = %from, rate, bound,
+                "this member's clock runs at another rate than ours, beyond the bound that leases rely on: \
+                 correct the clocks, or raise the bound"
+            );
+        }
+    }
+
     fn answered(&mut self, now: Moment, from: MemberId, answer: Answer) {
         match &answer {
             Answer::Renewed { .. } => self.leader = Some(from),
             Answer::NotLeader(leader) => self.leader = *leader,
             Answer::Voters(voters) => {
-                let known = self.voters.as_ref().map(|voters| voters.cluster);
-                if known.is_some_and(|known| known != voters.cluster) {
+                let known = self.voters.as_ref();
+                if known.is_some_and(|known| !known.seats.iter().any(|seat| seat.id == from)) {
+                    // Only a voter knows who votes, once one is known.
+                    return;
+                }
+                if known.is_some_and(|known| known.cluster != voters.cluster) {
                     tracing::error!(peer = %from, "answers of another cluster with the same name are ignored");
                     return;
                 }
@@ -365,6 +388,7 @@ impl Driver {
                     let (epoch, term) = (view.epoch, seat.voter.term());
                     tracing::info!(epoch, term, "decided: {}", what.join(", "));
                 }
+                self.clocks.keep(|id| view.rank(id).is_some());
                 self.find_voters();
             }
             voter::Effect::Halt(HaltReason::Removed { raft }) => {
@@ -390,7 +414,10 @@ impl Driver {
                 Some(seat) => seat.voter.request(env::now(), to, request, &mut self.from_voter),
                 None => self.answered(env::now(), to, Answer::NotLeader(self.leader)),
             },
-            member::Effect::Send { to, request } => self.exchange.send(to, Word::Request(request)),
+            member::Effect::Send { to, request } => {
+                self.exchange.send(to, Word::Request(request));
+                self.exchange.send(to, Word::Clock(env::now()));
+            }
             member::Effect::Installed(view) => self.install(view),
             member::Effect::Voters(voters) => self.follow(voters),
             member::Effect::Prolonged(until) => {
@@ -533,6 +560,7 @@ impl Driver {
             leader: self.leads().or(self.leader),
             term: self.seat.as_ref().map(|seat| seat.voter.term()),
             voters: voters.collect(),
+            clock_rate_ppm: self.clocks.largest(),
             voter_halted: self.halted.as_ref().map(|(_, why)| why.clone()),
             lease_ms: lease.map(|lease| milliseconds(lease.lease)),
             drift_ppm: lease.map(|lease| lease.drift.ppm),

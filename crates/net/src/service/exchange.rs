@@ -38,6 +38,15 @@ pub(super) enum Word {
     },
     /// What became of an order.
     Ordered { number: u64, result: Result<AdminAccepted, AdminRefused> },
+    /// What the sender's clock shows.
+    Clock(Moment),
+}
+
+impl Word {
+    /// Whether something is heard of the other side soon, if it is there.
+    fn is_answered(&self) -> bool {
+        matches!(self, Word::Packet(_) | Word::Request(_) | Word::Order { .. })
+    }
 }
 
 /// How long a connection may be silent after something was said on it, before it counts as broken.
@@ -246,7 +255,9 @@ impl Exchange {
                             tracing::error!(%peer, "a word about views is longer than `limits.frame_bytes`");
                             continue;
                         }
-                        unanswered = unanswered.min(env::now());
+                        if word.is_answered() {
+                            unanswered = unanswered.min(env::now());
+                        }
                     }
                     read = receiving.wait() => read?,
                     () = env::sleep_until(deadline) => return Ok(()),

@@ -1,6 +1,7 @@
 //! Views decided by voters: consensus in some of the members themselves. The rules are
 //! [`skeptron_views`]; here are its messages, its file and its timers.
 
+mod clocks;
 mod driver;
 mod exchange;
 mod folder;
@@ -120,9 +121,21 @@ impl Voters {
         };
         let (inputs, received) = mpsc::unbounded_channel();
         let (failed, disk_failed) = watch::channel(None);
-        let (driver, report) =
-            Driver::new(config, voters, contents, &exchange, inputs.clone(), observer, failed)?;
-        tokio::spawn(driver.run(received, words));
+        let (driver, report) = Driver::new(
+            config,
+            voters,
+            contents,
+            &exchange,
+            inputs.clone(),
+            observer,
+            failed.clone(),
+        )?;
+        let driving = tokio::spawn(driver.run(received, words));
+        tokio::spawn(async move {
+            if driving.await.is_err() {
+                failed.send_replace(Some("the view service panicked".to_string()));
+            }
+        });
         Ok(Arc::new(Voters { inputs, report, exchange, disk_failed }))
     }
 

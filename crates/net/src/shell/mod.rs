@@ -105,11 +105,12 @@ impl Shell {
     ) {
         self.perform(|core, _, effects| core.open(effects));
         let shell = Arc::downgrade(self);
-        // The first word on both has not been seen by anybody.
+        // Before anybody can use this life: nobody may be promised more than its lease.
+        let lease = *leases.borrow_and_update();
+        self.perform(|core, now, effects| core.renew(now, lease, effects));
+        let mut ends = self.core.lease();
         views.mark_changed();
-        leases.mark_changed();
         self.runtime.spawn(async move {
-            let mut ends = Moment::NEVER;
             loop {
                 tokio::select! {
                     changed = views.changed() => {

@@ -86,7 +86,7 @@ pub enum AdminRefused {
     #[error("the lease length changed recently; try again in {} ms", .0.as_millis())]
     TooSoon(Duration),
     /// The lease would be useless.
-    #[error("the lease must be at least 100 ms, and the drift below 100000 ppm")]
+    #[error("the lease must be from 100 ms to 10 minutes, and the drift below 100000 ppm")]
     Settings,
 }
 
@@ -122,7 +122,7 @@ impl Voter {
                 self.order(Command::Gone { incarnation })
             }
             Admin::Settings(settings) => {
-                if settings.lease < Duration::from_millis(100) || settings.drift.ppm >= 100_000 {
+                if !settings.are_sensible() {
                     return Err(AdminRefused::Settings);
                 }
                 match self.settings_free_at() {

@@ -12,6 +12,9 @@ use crate::store::{Hard, Record};
 use crate::views::{Command, Outcome, Role, Seat, Views};
 use crate::wire::{Body, Configuration, LogEntry, LogSnapshot, Packet, RaftMessage};
 
+/// How many terms a voter can have missed.
+const MOST_TERMS_AHEAD: u64 = 1 << 32;
+
 /// What an entry that changes the voters says beside raft's own change, which is built from it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Reseat {
@@ -58,6 +61,10 @@ impl Voter {
             return;
         }
         let Some(message) = message.into_raft() else { return };
+        // No cluster has that many elections; raft would count on from there.
+        if message.term > self.node.raft.term.saturating_add(MOST_TERMS_AHEAD) {
+            return;
+        }
         let last = self.last_index();
         match message.get_msg_type() {
             MessageType::MsgHeartbeat
@@ -381,6 +388,12 @@ impl Voter {
         // A new voter accepts only a snapshot that knows it.
         let snapshot = self.snapshot();
         self.node.mut_store().compact(snapshot);
+        // Durable though nothing may be written after it: after a restart a voter must ask those who vote
+        // now, not those who voted before the last write.
+        let store = self.node.store();
+        self.written = store.hard();
+        let write = Write::Rewrite(store.records());
+        out.push(Effect::Persist { number: self.asked, write });
         if !self.is_configured(self.identity.raft) {
             self.halt(HaltReason::Removed { raft: self.identity.raft }, out);
         }

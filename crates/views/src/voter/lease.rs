@@ -1,6 +1,7 @@
 //! The leases that a leader grants (rules L2, L3, L5 to L7 and V11).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use skeptron_member::MemberId;
 use skeptron_member::clock::Moment;
@@ -9,10 +10,13 @@ use super::away::Presence;
 use super::{Effect, Voter};
 use crate::flaw::Flaw;
 use crate::protocol::{Answer, Request};
-use crate::views::{Command, Join, JoinRefused, LeaseSettings, Outcome};
+use crate::views::{Command, Join, JoinRefused, LeaseSettings, Outcome, Role};
 
 /// Joins that wait at once. A cluster has hundreds of members; more is a fault of somebody.
 const MAX_JOINING: usize = 4096;
+
+/// Whoever wants to enter asks again and again; one that has been silent for so long may be dead.
+const STILL_ASKS: Duration = Duration::from_secs(3);
 
 /// What a voter knows only while it leads.
 #[derive(Debug)]
@@ -146,6 +150,8 @@ impl Voter {
                 }
                 match self.views.admits(&join) {
                     Ok(()) | Err(JoinRefused::Present { .. }) => {
+                        // A later life of the same member has taken the place of one that died waiting.
+                        leading.joining.retain(|_, former| former.join.id != from);
                         if leading.joining.len() < MAX_JOINING {
                             let joining = Joining { join, received: now, number };
                             leading.joining.insert(incarnation, joining);
@@ -248,6 +254,10 @@ impl Voter {
             if known < epoch {
                 let answer = Answer::View(self.views.view().clone());
                 out.push(Effect::Answer { to, answer });
+            }
+            // A member that is to vote must learn it, though no view says so.
+            let learns = self.views.seats().iter().any(|it| it.id == to && it.role != Role::Voter);
+            if known < epoch || learns {
                 out.push(Effect::Answer { to, answer: Answer::Voters(self.views.voters()) });
             }
             let answer = Answer::Renewed { incarnation, number, hold, epoch };
@@ -366,6 +376,7 @@ impl Voter {
         let joins = leading
             .joining
             .values()
+            .filter(|joining| now.since(joining.received) < STILL_ASKS)
             .filter(|joining| is_free(joining.join.id) && names.insert(joining.join.id))
             .map(|joining| Command::Join(joining.join.clone()));
         let orders = leading.ordered.iter().filter(|order| is_planned(order)).cloned();

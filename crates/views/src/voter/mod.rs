@@ -356,7 +356,11 @@ impl Voter {
         if self.halted || packet.cluster != self.identity.cluster || packet.from != from {
             return;
         }
-        self.take_floors(&packet.floors, out);
+        // Only voters know of logs; one that knows nobody yet believes whom it hears.
+        let seats = self.views.seats();
+        if seats.is_empty() || seats.iter().any(|seat| seat.id == from) {
+            self.take_floors(&packet.floors, out);
+        }
         match packet.body {
             _ if self.halted => return,
             Body::Raft(message) => self.step(from, *message, out),

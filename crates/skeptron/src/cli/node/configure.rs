@@ -16,9 +16,6 @@ use super::super::logs::{self, Format};
 use super::super::{duration, names};
 use super::settings::{Prefix, Settings};
 
-/// What the voters refuse to go below.
-const SHORTEST_LEASE: Duration = Duration::from_millis(100);
-
 /// Everything that a node is started with.
 #[derive(Debug)]
 pub(super) struct Configured {
@@ -167,11 +164,13 @@ fn voters(settings: &Settings, node: MemberId, init_after: Option<u64>) -> Resul
 
 fn lease(settings: &Settings) -> Result<LeaseSettings> {
     let lease = settings.time("lease.length")?;
+    let (shortest, longest) = (LeaseSettings::SHORTEST, LeaseSettings::LONGEST);
     ensure!(
-        lease >= SHORTEST_LEASE,
-        "{}: it must be at least {}",
+        (shortest..=longest).contains(&lease),
+        "{}: it must be from {} to {}",
         settings.place("lease.length"),
-        duration::written(SHORTEST_LEASE)
+        duration::written(shortest),
+        duration::written(longest)
     );
     Ok(LeaseSettings { lease, drift: drift(settings)? })
 }
