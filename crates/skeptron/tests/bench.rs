@@ -1,4 +1,4 @@
-//! `skeptron bench locks`: what it says, and that it leaves nothing behind.
+//! `skeptron bench locks` and `bench failover`: what they say, and that they leave nothing behind.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -50,6 +50,38 @@ fn every_row_is_measured_and_judged() {
     // The first entry may have to fetch the lock from its home.
     let messages = again["messages"].as_f64().unwrap();
     assert!(messages < 0.01, "whoever had the lock last asks nobody, but {messages} were sent");
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// A debug build on a busy machine: the bounds only tell figures from nonsense.
+#[test]
+fn every_crash_is_measured() {
+    let folder = TempDir::new().unwrap();
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_skeptron"));
+    bench.args(["bench", "failover", "--rounds", "1", "--locks", "4", "--held", "500"]);
+    bench.args(["--without", "etcd", "--json"]).env("TMPDIR", folder.path());
+    let document = json(&bench.output().unwrap());
+    let rows = document["rows"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row["what"].as_str().unwrap()).collect();
+    let pauses = [
+        "follower-killed",
+        "held-at-follower",
+        "leader-killed",
+        "held-at-leader",
+        "view-change",
+        "kept-in-change",
+    ];
+    assert_eq!(names, [&pauses[..], &["again"]].concat());
+    for row in &rows[..pauses.len()] {
+        let [median, longest] = ["median_ms", "longest_ms"].map(|key| row[key].as_f64().unwrap());
+        assert!(0.0 < median && median <= longest && longest < 30_000.0, "{row}");
+        // Nobody gets the lock of a killed member before its lease is over.
+        let is_held = row["what"].as_str().unwrap().starts_with("held");
+        assert!(!is_held || median > 1_000.0, "{row}");
+    }
+    let rate = rows[pauses.len()]["cycles_per_second"].as_f64().unwrap();
+    assert!((1_000.0..1e8).contains(&rate), "{rate} cycles/s");
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
 }

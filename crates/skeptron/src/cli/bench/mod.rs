@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::Verdict;
 
+mod failover;
 mod locks;
 mod sim;
 
@@ -37,6 +38,18 @@ something on a busy machine, while the absolute figures wobble. Every entry is j
 inside, no increment of an unprotected counter lost, fences rising. etcd and Redis are started on
 loopback with temporary folders, if they are installed, and stopped again.")]
     Locks(locks::LocksBench),
+    /// What a crash costs: pauses of locks when a node or a leader is killed, beside etcd
+    #[command(after_help = "Examples:
+  skeptron bench failover
+  skeptron bench failover --rounds 1 --without etcd
+  skeptron bench failover --locks 10 --held 100000 --json
+
+In each round clusters of three processes are started on loopback with temporary folders, clients at
+two of them take locks in turn, and the third process is killed (kill -9). The pause of a lock is the
+longest time between two entries after that, less the usual one; `calm` is the same before the kill,
+so what the machine itself costs. Medians of the rounds, and the longest of all. etcd is measured in
+the same way, if it is installed.")]
+    Failover(failover::FailoverBench),
 }
 
 impl BenchArgs {
@@ -44,6 +57,7 @@ impl BenchArgs {
         match self.what {
             What::Sim(bench) => bench.run(out),
             What::Locks(bench) => bench.run(out),
+            What::Failover(bench) => bench.run(out),
         }
     }
 }

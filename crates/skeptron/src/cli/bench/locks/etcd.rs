@@ -10,13 +10,13 @@ use super::server::{Server, free_ports};
 use super::workload::Locker;
 
 /// Three members on loopback, each with a folder of its own.
-pub(super) struct Etcd {
+pub(in crate::cli::bench) struct Etcd {
     addresses: [SocketAddr; 3],
-    _servers: Vec<Server>,
+    servers: Vec<Server>,
 }
 
 impl Etcd {
-    pub(super) async fn start(program: &Path) -> Result<Self> {
+    pub(in crate::cli::bench) async fn start(program: &Path) -> Result<Self> {
         let ports = free_ports(6)?;
         let (peers, clients) = ports.split_at(3);
         let addresses = std::array::from_fn(|k| SocketAddr::from(([127, 0, 0, 1], clients[k])));
@@ -39,17 +39,49 @@ impl Etcd {
         for (server, &address) in servers.iter_mut().zip(&addresses) {
             server.until_ready(async || EtcdClient::connect(address).await).await?;
         }
-        Ok(Etcd { addresses, _servers: servers })
+        Ok(Etcd { addresses, servers })
     }
 
     /// A client with a lease of its own, at one of the members.
-    pub(super) async fn client(&self, number: usize) -> Result<EtcdClient> {
+    pub(in crate::cli::bench) async fn client(&self, number: usize) -> Result<EtcdClient> {
         EtcdClient::connect(self.addresses[number % 3]).await
+    }
+
+    /// The place of the member that leads, as the first one sees it.
+    pub(in crate::cli::bench) async fn leader(&self) -> Result<usize> {
+        let statuses = self.statuses().await?;
+        let (leader, _) = statuses[0];
+        let place = statuses.iter().position(|&(_, id)| id == leader);
+        place.context("etcd has no leader")
+    }
+
+    /// Kills the member at that place, as `kill -9` does.
+    pub(in crate::cli::bench) fn kill(&mut self, place: usize) -> Result<()> {
+        self.servers[place].kill()
+    }
+
+    /// Whom each member takes for the leader, and which one it is itself.
+    async fn statuses(&self) -> Result<[(u64, u64); 3]> {
+        let mut statuses = [(0, 0); 3];
+        for (status, &address) in statuses.iter_mut().zip(&self.addresses) {
+            let mut connection = Grpc::connect(address).await?;
+            let answer = connection.call("/etcdserverpb.Maintenance/Status", &[]).await?;
+            let Some(Field::Bytes(header)) = field(&answer, 1) else {
+                bail!("etcd gave no header")
+            };
+            let (Some(Field::Number(leader)), Some(Field::Number(id))) =
+                (field(&answer, 4), field(header, 2))
+            else {
+                bail!("etcd does not say who leads")
+            };
+            *status = (leader, id);
+        }
+        Ok(statuses)
     }
 }
 
 /// One lease, one lock at a time.
-pub(super) struct EtcdClient {
+pub(in crate::cli::bench) struct EtcdClient {
     connection: Grpc,
     lease: u64,
     /// The key that stands for the lock held.

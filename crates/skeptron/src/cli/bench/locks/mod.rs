@@ -17,15 +17,15 @@ use services::Services;
 use workload::{Sample, Workload};
 
 mod bare;
-mod etcd;
+pub(super) mod etcd;
 mod grpc;
-mod judge;
-mod ours;
+pub(super) mod judge;
+pub(super) mod ours;
 mod redis;
-mod report;
+pub(super) mod report;
 mod server;
-mod services;
-mod workload;
+pub(super) mod services;
+pub(super) mod workload;
 
 #[derive(Debug, Args)]
 pub(super) struct LocksBench {
@@ -210,7 +210,7 @@ impl LocksBench {
 }
 
 /// Ends with an error as soon as somebody asks us to end; servers are stopped on the way out.
-async fn interrupted() -> Result<()> {
+pub(super) async fn interrupted() -> Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use skeptron_net::client::{self, Client, ClientConfig, Endpoint};
-use skeptron_net::report::LinkState;
+use skeptron_net::report::{LinkState, Status};
 use skeptron_net::{Cluster, Guard, Node, Plan, Plans};
 
 use super::server::{Server, free_ports};
 use super::workload::{Locker, Workload};
 
 /// Nodes in this process.
-pub(super) struct Embedded {
-    cluster: Cluster,
+pub(in crate::cli::bench) struct Embedded {
+    pub(in crate::cli::bench) cluster: Cluster,
 }
 
 impl Embedded {
@@ -22,7 +22,11 @@ impl Embedded {
     }
 
     /// The client of that number, at one node or at two in turn.
-    pub(super) fn client(&self, workload: Workload, number: usize) -> EmbeddedClient {
+    pub(in crate::cli::bench) fn client(
+        &self,
+        workload: Workload,
+        number: usize,
+    ) -> EmbeddedClient {
         let nodes = &self.cluster.nodes;
         let count = if workload == Workload::Fetch { 2 } else { 1 };
         let at = nodes.iter().cycle().skip(number % nodes.len()).take(count).cloned().collect();
@@ -35,7 +39,7 @@ impl Embedded {
         metrics.map(|text| messages_sent(&text)).sum()
     }
 
-    pub(super) async fn stop(self) {
+    pub(in crate::cli::bench) async fn stop(self) {
         self.cluster.shutdown().await;
     }
 }
@@ -46,7 +50,7 @@ fn messages_sent(metrics: &str) -> u64 {
 }
 
 /// A task that locks at nodes of its own process.
-pub(super) struct EmbeddedClient {
+pub(in crate::cli::bench) struct EmbeddedClient {
     at: Vec<Node>,
     turn: usize,
     held: Option<Guard>,
@@ -69,14 +73,14 @@ impl Locker for EmbeddedClient {
 }
 
 /// Nodes in processes of their own, which clients reach over HTTP.
-pub(super) struct OverHttp {
+pub(in crate::cli::bench) struct OverHttp {
     servers: Vec<Server>,
     ports: Vec<u16>,
 }
 
 /// Which way a client goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(in crate::cli::bench) enum Way {
     Tcp,
     Unix,
 }
@@ -85,7 +89,7 @@ pub(super) enum Way {
 const SOCKET: &str = "api.sock";
 
 impl OverHttp {
-    pub(super) async fn start(plan: &Plan, nodes: usize) -> Result<Self> {
+    pub(in crate::cli::bench) async fn start(plan: &Plan, nodes: usize) -> Result<Self> {
         let ports = free_ports(2 * nodes)?;
         let (peers, clients) = ports.split_at(nodes);
         let members: Vec<String> = peers.iter().map(|port| format!("127.0.0.1:{port}")).collect();
@@ -116,9 +120,23 @@ impl OverHttp {
         Ok(nodes)
     }
 
-    pub(super) async fn client(&self, way: Way, number: usize) -> Result<HttpClient> {
+    pub(in crate::cli::bench) async fn client(
+        &self,
+        way: Way,
+        number: usize,
+    ) -> Result<HttpClient> {
         let client = Client::connect(self.config(way, number)).await?;
         Ok(HttpClient { client, held: None })
+    }
+
+    /// What the node at that place says of itself and its cluster.
+    pub(in crate::cli::bench) async fn status(&self, place: usize) -> Result<Status> {
+        Ok(Client::status(&self.config(Way::Tcp, place)).await?)
+    }
+
+    /// Kills the node at that place, as `kill -9` does.
+    pub(in crate::cli::bench) fn kill(&mut self, place: usize) -> Result<()> {
+        self.servers[place].kill()
     }
 
     fn config(&self, way: Way, number: usize) -> ClientConfig {
@@ -149,7 +167,7 @@ async fn all_met(config: &ClientConfig, members: usize) -> Result<()> {
 }
 
 /// A client of a node's API.
-pub(super) struct HttpClient {
+pub(in crate::cli::bench) struct HttpClient {
     client: Client,
     held: Option<client::Guard>,
 }

@@ -246,7 +246,7 @@ fn aims(lines: &[Line]) -> Vec<Aim> {
     .collect()
 }
 
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(in crate::cli::bench) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let upper = *values.get(values.len() / 2)?;
@@ -255,7 +255,7 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// A number with its thousands apart, on one line; one digit after the point if it is small.
-fn grouped(value: f64) -> String {
+pub(in crate::cli::bench) fn grouped(value: f64) -> String {
     if value < 100.0 && value.fract() != 0.0 {
         return format!("{value:.1}");
     }

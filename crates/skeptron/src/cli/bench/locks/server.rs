@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server. It is killed, and its folder removed, when this is dropped; so also if the
 /// bench is interrupted or panics.
-pub(super) struct Server {
+pub(in crate::cli::bench) struct Server {
     name: String,
     child: Child,
     folder: TempDir,
@@ -64,6 +64,13 @@ impl Server {
                 bail!("{} ended with {status}{}", self.name, self.last_words());
             }
         }
+    }
+
+    /// Ends it as a crash does: it is told nothing and cleans nothing up.
+    pub(super) fn kill(&mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
     }
 
     /// The last line of its log.
