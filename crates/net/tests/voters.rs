@@ -43,6 +43,15 @@ impl Site {
         self.folder.path().join(format!("P{number}"))
     }
 
+    /// Waits until a node that was killed writes no more.
+    async fn free(&self, number: u32) {
+        let lock = self.data(number).join("lock");
+        until("the folder is free", || {
+            std::fs::File::open(&lock).is_ok_and(|file| file.try_lock().is_ok())
+        })
+        .await;
+    }
+
     fn config(&self, number: u32) -> Config {
         let plans = Plans::new(Plan::named(Plan::DEFAULT).unwrap());
         let voters: BTreeMap<MemberId, String> = (1..=self.voters as u32)
@@ -260,6 +269,7 @@ async fn voters_are_added_replaced_and_removed() {
     until("P3 votes", || voters(&nodes[3]) == [1, 2, 3]).await;
     // Its disk is lost, and a new one begins in its place.
     nodes[1].kill();
+    site.free(2).await;
     std::fs::remove_dir_all(site.data(2)).unwrap();
     let second = site.start(2).await;
     until("it does not vote", || second.status().views.voter_halted.is_some()).await;
@@ -325,10 +335,7 @@ async fn a_folder_belongs_to_one_voter_of_one_cluster() {
     assert!(in_use.to_string().contains("in use"), "{in_use}");
     nodes.iter().for_each(Node::kill);
     drop(nodes);
-    until("the folder is free", || {
-        std::fs::File::open(site.data(1).join("lock")).is_ok_and(|file| file.try_lock().is_ok())
-    })
-    .await;
+    site.free(1).await;
     let other = wrong(2, |_| {}).await.unwrap_err();
     assert!(other.to_string().contains("belongs to P1"), "{other}");
     let named = wrong(1, |config| config.cluster = "other".to_string()).await.unwrap_err();
