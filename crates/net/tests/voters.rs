@@ -10,6 +10,7 @@ use skeptron_net::service::{Admin, DataError, ServiceError};
 use skeptron_net::{
     Config, Init, LeaseSettings, MemberId, Membership, Node, Plan, Plans, StartError, VoterConfig,
 };
+use skeptron_views::file::FileDisk;
 
 const LEASE: Duration = Duration::from_secs(3);
 /// Longer than any step takes on a busy machine.
@@ -45,11 +46,7 @@ impl Site {
 
     /// Waits until a node that was killed writes no more.
     async fn free(&self, number: u32) {
-        let lock = self.data(number).join("lock");
-        until("the folder is free", || {
-            std::fs::File::open(&lock).is_ok_and(|file| file.try_lock().is_ok())
-        })
-        .await;
+        until("the folder is free", || FileDisk::open(&self.data(number)).is_ok()).await;
     }
 
     fn config(&self, number: u32) -> Config {
