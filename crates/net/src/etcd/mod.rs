@@ -1,7 +1,7 @@
 //! Views and leases kept in an etcd cluster that exists already.
 //!
 //! etcd's own leases are not used: its leader counts them, and a deposed leader may answer for a while.
-//! Everything is one kind of transaction, ordered by etcd's consensus; [`member::EtcdMember`] has the
+//! Everything is one kind of transaction, ordered by etcd's consensus; `EtcdMember` has the
 //! rules and why they are safe, [`skeptron_views::views::Views`] is the value of the one key `view`.
 
 mod call;

@@ -143,7 +143,10 @@ fn mistakes_about_voters_are_named() {
     ];
     assert_complaints(&cases, &[]);
     let leases = [
-        ("lease.length = \"99ms\"", "node.toml: line 1: lease.length: it must be from 100ms to 10m"),
+        (
+            "lease.length = \"99ms\"",
+            "node.toml: line 1: lease.length: it must be from 100ms to 10m",
+        ),
         ("lease.drift_ppm = 100000", "node.toml: line 1: lease.drift_ppm: 100000 is too large"),
     ];
     assert_complaints(&leases, &VOTER);
