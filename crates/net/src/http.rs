@@ -8,9 +8,13 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
 use crate::prompt::Prompt;
+use crate::socket::tune;
 
 /// The largest answer that is read.
 const MOST_ANSWER_BYTES: usize = 16 << 20;
@@ -23,7 +27,23 @@ pub(crate) struct Connection {
     closed: bool,
 }
 
+/// How a server proves who it is, and by which name.
+pub(crate) type Tls = (TlsConnector, ServerName<'static>);
+
 impl Connection {
+    /// A new one over TCP, protected if `tls` says how.
+    pub(crate) async fn dial(address: &str, tls: Option<&Tls>) -> Result<Self, String> {
+        let stream = TcpStream::connect(address).await.map_err(told)?;
+        tune(&stream).map_err(told)?;
+        match tls {
+            None => Connection::over(stream).await,
+            Some((tls, name)) => {
+                let stream = tls.connect(name.clone(), stream).await.map_err(told)?;
+                Connection::over(stream).await
+            }
+        }
+    }
+
     pub(crate) async fn over<I>(stream: I) -> Result<Self, String>
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,

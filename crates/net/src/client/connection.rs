@@ -10,15 +10,14 @@ use hyper::{Method, Request, StatusCode};
 use rustls::pki_types::ServerName;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 use tokio_rustls::TlsConnector;
 
 use super::{ClientConfig, ClientError, Endpoint};
 use crate::UNPOISONED;
 use crate::env;
-use crate::http::{Connection, told};
+use crate::http::{Connection, Tls, told};
 use crate::messages::Problem;
-use crate::socket::tune;
 use skeptron_member::clock::Moment;
 
 /// How long a connection may take to come about.
@@ -42,7 +41,7 @@ pub(super) struct Caller {
     endpoint: Endpoint,
     host: HeaderValue,
     authorization: Option<HeaderValue>,
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    tls: Option<Tls>,
     idle: Mutex<Vec<(Connection, Moment)>>,
 }
 
@@ -169,21 +168,12 @@ impl Caller {
     }
 
     async fn dial(&self) -> Result<Connection, String> {
-        let stream = match &self.endpoint {
+        match &self.endpoint {
             Endpoint::Unix(path) => {
-                let stream = UnixStream::connect(path).await.map_err(told)?;
-                return Connection::over(stream).await;
+                Connection::over(UnixStream::connect(path).await.map_err(told)?).await
             }
             Endpoint::Http(address) | Endpoint::Https(address) => {
-                TcpStream::connect(address).await.map_err(told)?
-            }
-        };
-        tune(&stream).map_err(told)?;
-        match &self.tls {
-            None => Connection::over(stream).await,
-            Some((tls, name)) => {
-                let stream = tls.connect(name.clone(), stream).await.map_err(told)?;
-                Connection::over(stream).await
+                Connection::dial(address, self.tls.as_ref()).await
             }
         }
     }

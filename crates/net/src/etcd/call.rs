@@ -8,15 +8,13 @@ use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::EtcdError;
 use super::txn::{Answer, Keys, Txn};
 use crate::UNPOISONED;
 use crate::config::{EtcdConfig, EtcdTls, etcd_address};
-use crate::http::{Connection, told};
-use crate::socket::tune;
+use crate::http::{Connection, Tls};
 use crate::tls::{self, TlsError};
 
 /// How many connections to one endpoint are kept for later.
@@ -32,7 +30,7 @@ struct Endpoint {
     url: String,
     address: String,
     host: HeaderValue,
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    tls: Option<Tls>,
     idle: Mutex<Vec<Connection>>,
 }
 
@@ -54,7 +52,7 @@ impl Caller {
     /// Tells whenever the view changes, until that cannot be told any more.
     pub(super) async fn watch(&self, endpoint: usize, heard: impl FnMut()) -> Result<(), String> {
         let endpoint = self.endpoint(endpoint);
-        let mut connection = endpoint.dial().await?;
+        let mut connection = Connection::dial(&endpoint.address, endpoint.tls.as_ref()).await?;
         connection.listen(endpoint.request("/v3/watch", self.keys.watch().into()), heard).await
     }
 
@@ -100,7 +98,7 @@ impl Endpoint {
             self.keep(kept);
             return good(answer);
         }
-        let mut connection = self.dial().await?;
+        let mut connection = Connection::dial(&self.address, self.tls.as_ref()).await?;
         let answer = connection.exchange(self.request(path, body)).await?;
         self.keep(connection);
         good(answer)
@@ -120,18 +118,6 @@ impl Endpoint {
         let mut idle = self.idle.lock().expect(UNPOISONED);
         if !connection.is_closed() && idle.len() < MOST_IDLE {
             idle.push(connection);
-        }
-    }
-
-    async fn dial(&self) -> Result<Connection, String> {
-        let stream = TcpStream::connect(&self.address).await.map_err(told)?;
-        tune(&stream).map_err(told)?;
-        match &self.tls {
-            None => Connection::over(stream).await,
-            Some((tls, name)) => {
-                let stream = tls.connect(name.clone(), stream).await.map_err(told)?;
-                Connection::over(stream).await
-            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `skeptron locks`.
 
-use std::io::{IsTerminal as _, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -13,7 +13,7 @@ use super::duration::lasted;
 use super::failure;
 use super::reach::ReachArgs;
 use super::runtime;
-use super::table::table;
+use super::table::{show, table};
 use listing::{Listing, Lock, Queue};
 
 mod listing;
@@ -65,19 +65,7 @@ impl LocksArgs {
     }
 
     fn print(&self, listing: &Listing, out: &mut impl Write) -> Result<()> {
-        match (self.json, self.watch) {
-            (true, true) => writeln!(out, "{}", serde_json::to_string(listing)?)?,
-            (true, false) => writeln!(out, "{}", serde_json::to_string_pretty(listing)?)?,
-            (false, watch) => {
-                if watch && std::io::stdout().is_terminal() {
-                    // Home, and nothing below.
-                    write!(out, "\x1b[H\x1b[J")?;
-                }
-                print_table(listing, out)?;
-            }
-        }
-        out.flush()?;
-        Ok(())
+        show(self.json, self.watch, listing, out, print_table)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `skeptron members`.
 
-use std::io::{IsTerminal as _, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -17,7 +17,7 @@ use super::names;
 use super::order::OrderArgs;
 use super::reach::ReachArgs;
 use super::runtime;
-use super::table::table;
+use super::table::{show, table};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -119,19 +119,7 @@ impl MembersArgs {
     }
 
     fn print(&self, listing: &Listing, out: &mut impl Write) -> Result<()> {
-        match (self.json, self.watch) {
-            (true, true) => writeln!(out, "{}", serde_json::to_string(listing)?)?,
-            (true, false) => writeln!(out, "{}", serde_json::to_string_pretty(listing)?)?,
-            (false, watch) => {
-                if watch && std::io::stdout().is_terminal() {
-                    // Home, and nothing below.
-                    write!(out, "\x1b[H\x1b[J")?;
-                }
-                listing.print(out)?;
-            }
-        }
-        out.flush()?;
-        Ok(())
+        show(self.json, self.watch, listing, out, Listing::print)
     }
 }
 

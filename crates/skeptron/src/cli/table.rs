@@ -1,6 +1,33 @@
 //! How tables and numbers look.
 
+use std::io::{IsTerminal as _, Write};
+
+use anyhow::Result;
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
+use serde::Serialize;
+
+/// Shows something once, or again and again in the same place: as JSON, or as `print` does it.
+pub(crate) fn show<T: Serialize, W: Write>(
+    json: bool,
+    watch: bool,
+    what: &T,
+    out: &mut W,
+    print: impl FnOnce(&T, &mut W) -> Result<()>,
+) -> Result<()> {
+    match (json, watch) {
+        (true, true) => writeln!(out, "{}", serde_json::to_string(what)?)?,
+        (true, false) => writeln!(out, "{}", serde_json::to_string_pretty(what)?)?,
+        (false, watch) => {
+            if watch && std::io::stdout().is_terminal() {
+                // Home, and nothing below.
+                write!(out, "\x1b[H\x1b[J")?;
+            }
+            print(what, out)?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
 
 /// A table with one thin line below its header that fits the terminal.
 pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
