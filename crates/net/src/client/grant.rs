@@ -49,6 +49,20 @@ impl Guard {
         self.session.is_valid() && !self.session.has_lost(&self.name, self.fence)
     }
 
+    /// How long it stays valid by the client's own clock even if no further sign of life gets through:
+    /// nobody else is granted the lock before. Zero once it is lost; a sign that gets through prolongs it.
+    #[must_use]
+    pub fn valid_for(&self) -> Duration {
+        if self.is_valid() { self.session.valid_for() } else { Duration::ZERO }
+    }
+
+    /// For how long the node last promised to let the session live: its TTL, or what was left of the
+    /// node's own lease.
+    #[must_use]
+    pub fn promised(&self) -> Duration {
+        self.session.promised()
+    }
+
     /// Waits until it is lost.
     pub async fn lost(&self) {
         self.session.lost(&self.name, self.fence).await;

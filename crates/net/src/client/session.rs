@@ -93,6 +93,17 @@ impl Session {
         !standing.over && env::now() < standing.until
     }
 
+    /// For how long the node certainly does not end it, even if no further sign gets through.
+    pub(super) fn valid_for(&self) -> Duration {
+        let standing = self.standing.borrow();
+        if standing.over { Duration::ZERO } else { env::until(standing.until) }
+    }
+
+    /// What the node promised last, as this clock may believe it.
+    pub(super) fn promised(&self) -> Duration {
+        Drift::default().believed(self.standing.borrow().valid)
+    }
+
     /// Whether this is among what the node has lost.
     pub(super) fn has_lost(&self, lock: &str, fence: Fence) -> bool {
         self.standing.borrow().has_lost(lock, fence)

@@ -16,10 +16,14 @@ use super::failure::{self, Failure};
 use super::reach::ReachArgs;
 use super::runtime::{self, Signals};
 use child::Child;
+use deadlines::{Deadlines, Due, Grace, now};
 
 mod child;
+mod deadlines;
+mod descendants;
 mod inherited;
 pub(crate) mod leash;
+pub(crate) mod watchdog;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -31,7 +35,10 @@ pub(crate) mod leash;
 CMD finds the lock's name in SKEPTRON_LOCK and the fence of this entry in SKEPTRON_FENCE: a number
 that rises from holder to holder, so that whatever CMD writes to can refuse one who has lost the
 lock unawares. TERM, INT, HUP, QUIT, USR1 and USR2 are passed on to CMD; while the lock is still
-waited for they end the wait. If the lock is lost, CMD gets TERM, and KILL after --kill-after.
+waited for they end the wait.
+
+No two commands run at once: if the node is not heard from in time, CMD and all that it has started get
+TERM, and KILL after --kill-after, before the lock can go to anybody else.
 
 Exit codes: that of CMD, 128+S if signal S ended it, or
    2  bad input, or the node refuses
@@ -56,9 +63,10 @@ pub(crate) struct LockArgs {
     /// What the holder is called in listings [default: user, host and process]
     #[arg(long, value_name = "TEXT")]
     owner: Option<String>,
-    /// How long CMD may take to end when the lock is lost, before it is killed
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "5s")]
-    kill_after: Duration,
+    /// How long before its KILL CMD gets TERM if the lock cannot be kept; less than --ttl, and at
+    /// most half of the node's lease [default: a third of the shorter of both, up to 5s]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    kill_after: Option<Duration>,
     /// Say nothing; the exit code tells
     #[arg(short, long)]
     quiet: bool,
@@ -86,6 +94,7 @@ impl LockArgs {
     }
 
     async fn lock_and_run(self) -> Result<Verdict> {
+        let grace = Grace::new(self.ttl, self.kill_after)?;
         // From the first moment on: whoever gives up must leave the queue, not only die.
         let mut signals = Signals::listen(&child::forwarded())?;
         let owner = self.owner.clone().unwrap_or_else(inherited::owner);
@@ -95,7 +104,7 @@ impl LockArgs {
             Err(signal) => return Ok(self.gives_up(signal)),
         };
         let ended = match signals.unless(self.acquire(&client)).await {
-            Ok(Ok(guard)) => self.run_holding(guard, &mut signals).await,
+            Ok(Ok(guard)) => self.run_holding(guard, grace, &mut signals).await,
             Ok(Err(error)) => Err(error),
             Err(signal) => Ok(self.gives_up(signal)),
         };
@@ -124,32 +133,63 @@ impl LockArgs {
         Ok(got.map_err(failure::of_client)?.ok_or_else(refusal)?)
     }
 
-    async fn run_holding(&self, guard: Guard, signals: &mut Signals) -> Result<Verdict> {
+    async fn run_holding(
+        &self,
+        guard: Guard,
+        mut grace: Grace,
+        signals: &mut Signals,
+    ) -> Result<Verdict> {
         let (name, fence) = (&self.name, guard.fence());
         self.tell(|| format!("holding `{name}`, fence {fence:#}"));
+        let mut deadlines = newest(&guard, &mut grace);
         // This process may have stood still since the grant.
-        if !guard.is_valid() {
+        if now() >= deadlines.term {
             return Err(self.lost(fence, "it was not started").into());
         }
-        let mut child = match Child::start(&self.command, self.quiet, name, fence) {
+        if let Some(asked) = grace.shortened() {
+            self.warn(&shortened(asked, &grace));
+        }
+        let child = Child::start(&self.command, self.quiet, (name, fence), deadlines);
+        let mut child = match child {
             Ok(child) => child,
             Err(failure) => {
                 self.release(guard).await?;
                 return Err(failure.into());
             }
         };
+        let mut orphans = Signals::listen(&[Signal::SIGCHLD])?;
         let code = loop {
+            let given = deadlines;
+            let pause = match deadlines.look(now(), newest(&guard, &mut grace)) {
+                Due::Nothing(pause) => pause,
+                Due::Term => {
+                    child.terminate(deadlines.kill).await;
+                    child.dismiss_watchdog();
+                    return Err(self.lost(fence, "it was ended in time").into());
+                }
+                Due::Kill => return Err(self.killed(child, fence).await.into()),
+            };
+            if deadlines != given {
+                child.watch_until(deadlines);
+            }
             tokio::select! {
                 code = child.exit_code() => break code?,
-                () = guard.lost() => {
-                    child.terminate(self.kill_after).await;
-                    return Err(self.lost(fence, "it was ended").into());
-                }
+                // The node says so: somebody else may have it already.
+                () = guard.lost() => return Err(self.killed(child, fence).await.into()),
                 signal = signals.next() => child.forward(signal),
+                _ = orphans.next() => child.bury_orphans(),
+                () = tokio::time::sleep(pause) => {}
             }
         };
+        child.dismiss_watchdog();
         self.release(guard).await?;
         Ok(Verdict::Exited(code))
+    }
+
+    async fn killed(&self, mut child: Child, fence: Fence) -> Failure {
+        child.kill().await;
+        child.dismiss_watchdog();
+        self.lost(fence, "it was killed")
     }
 
     /// Not being able to tell the node is no failure of the command, which ended in time; having lost
@@ -185,6 +225,22 @@ impl LockArgs {
             say(&format!("warning: {what}"));
         }
     }
+}
+
+/// What the newest sign of life allows. The clock is read first, so that it allows too little rather
+/// than too much.
+fn newest(guard: &Guard, grace: &mut Grace) -> Deadlines {
+    let now = now();
+    grace.learn(guard.promised());
+    grace.deadlines(now, guard.valid_for())
+}
+
+fn shortened(asked: Duration, grace: &Grace) -> String {
+    let (asked, length) = (duration::written(asked), grace.length().as_millis());
+    format!(
+        "CMD gets {length}ms instead of --kill-after {asked} to end if the lock cannot be kept: the node \
+         answers for twice as long at a time; `skeptron voters lease` lengthens that"
+    )
 }
 
 /// If nobody listens, the command goes on all the same.

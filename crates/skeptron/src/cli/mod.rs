@@ -109,6 +109,8 @@ enum Command {
     Bench(bench::BenchArgs),
     #[command(name = lock::leash::NAME, hide = true)]
     Leash(lock::leash::LeashArgs),
+    #[command(name = lock::watchdog::NAME, hide = true)]
+    Watchdog(lock::watchdog::WatchdogArgs),
     /// Write a completion script for your shell
     Completions(CompletionsArgs),
 }
@@ -206,6 +208,7 @@ impl Cli {
             Command::Structure(args) => args.run(&mut out),
             Command::Bench(args) => args.run(&mut out),
             Command::Leash(args) => args.run(),
+            Command::Watchdog(args) => args.run(),
             Command::Completions(args) => {
                 // Into memory first: the generator panics if the reader goes away.
                 let mut script = Vec::new();

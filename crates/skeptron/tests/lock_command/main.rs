@@ -1,5 +1,6 @@
 //! The commands that deal with real locks, as real processes on this machine.
 
+mod alone;
 mod lock;
 mod members;
 mod node;

@@ -12,13 +12,13 @@ use crate::node::{ready, run};
 use crate::processes::{Ended, Process, eventually, skeptron};
 
 /// A cluster whose three voters are configured.
-struct Site {
+pub(crate) struct Site {
     folder: TempDir,
     addresses: Vec<String>,
 }
 
 impl Site {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let listeners: Vec<TcpListener> =
             (0..4).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let address = |it: &TcpListener| it.local_addr().unwrap().to_string();
@@ -26,11 +26,11 @@ impl Site {
         Site { folder: TempDir::new().unwrap(), addresses }
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    fn command(&self, number: usize, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, number: usize, words: &[&str]) -> Command {
         let mut command = skeptron();
         command.args(["node", "--json", "--insecure"]).args(words);
         command.env("SKEPTRON_NODE", number.to_string());
@@ -57,7 +57,7 @@ fn json(ended: &Ended) -> Value {
 }
 
 /// The numbers of the present members, and of those that vote, as a node says.
-fn present(url: &str) -> (Vec<u64>, Vec<u64>) {
+pub(crate) fn present(url: &str) -> (Vec<u64>, Vec<u64>) {
     let number = |it: &Value| it["node"].as_u64().unwrap();
     let listed = json(&run(&["members", "--json", "--endpoint", url]));
     let members = listed["members"].as_array().unwrap().iter().filter(|it| it["member"] == true);

@@ -8,11 +8,15 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use nix::sys::signal::{self, Signal};
 use nix::unistd::{self, Pid};
+use skeptron_member::clock::Moment;
 use skeptron_net::Fence;
 use tokio::process::{self, Command};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::super::failure::Failure;
+use super::deadlines::{Deadlines, now};
+use super::descendants::{self, Descendants};
+use super::watchdog::{Orders, Watchdog};
 use super::{inherited, leash};
 
 /// What is passed on to the command, except what this process was started to ignore: then the
@@ -38,21 +42,27 @@ pub(super) struct Child {
     /// Whether it leads a process group of its own, so that what it has started is reached, too. Not
     /// at a terminal, whose keys and input belong to one group.
     leads_group: bool,
+    watchdog: Option<Watchdog>,
 }
 
-/// How often it is looked whether a group has ended.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often it is looked whether all have ended.
+const LOOK: Duration = Duration::from_millis(10);
 
 impl Child {
-    /// Starts the command with the lock's name and fence in its environment.
+    /// Starts the command with the lock's name and fence in its environment, and a watchdog that
+    /// knows the deadlines before the command begins.
     pub(super) fn start(
         words: &[OsString],
         quiet: bool,
-        lock: &str,
-        fence: Fence,
+        (lock, fence): (&str, Fence),
+        deadlines: Deadlines,
     ) -> Result<Self, Failure> {
+        descendants::adopt_orphans();
         let leads_group = foreground().is_none();
-        let mut command = Command::from(leash::leashed(words, quiet));
+        let mut watchdog = Watchdog::start();
+        let (term, kill) = (deadlines.overdue(), deadlines.kill);
+        order(&mut watchdog, Orders { term, kill, command: None });
+        let mut command = Command::from(leash::leashed(words, quiet, deadlines.term));
         command.env("SKEPTRON_LOCK", lock).env("SKEPTRON_FENCE", fence.to_string());
         if leads_group {
             command.process_group(0);
@@ -60,7 +70,22 @@ impl Child {
         let process = command.spawn().map_err(|error| leash::not_started(words, error))?;
         let id = process.id().expect("it has not been waited for");
         let pid = Pid::from_raw(id.cast_signed());
-        Ok(Child { process, pid, leads_group })
+        let mut child = Child { process, pid, leads_group, watchdog };
+        child.watch_until(deadlines);
+        Ok(child)
+    }
+
+    /// Tells the watchdog of newer deadlines.
+    pub(super) fn watch_until(&mut self, deadlines: Deadlines) {
+        let command = Some((self.pid, self.leads_group));
+        let orders = Orders { term: deadlines.overdue(), kill: deadlines.kill, command };
+        order(&mut self.watchdog, orders);
+    }
+
+    /// Takes note of the end of what it has left behind.
+    pub(super) fn bury_orphans(&self) {
+        let watchdog = self.watchdog.as_ref().and_then(Watchdog::pid);
+        descendants::bury_orphans(&[self.pid, watchdog.unwrap_or(self.pid)]);
     }
 
     /// Waits for its end. May be dropped and called again.
@@ -83,20 +108,52 @@ impl Child {
         }
     }
 
-    /// Ends it and what it has started: first asked, then made to.
-    pub(super) async fn terminate(&mut self, patience: Duration) {
-        let deadline = Instant::now() + patience;
-        self.signal_all(Signal::SIGTERM);
-        let asked = tokio::time::timeout_at(deadline, async {
-            let _ = self.process.wait().await;
-            while self.leads_group && self.group_lives() {
-                sleep(LOOK).await;
+    /// Ends it and all that it has started: asked now, killed then.
+    pub(super) async fn terminate(&mut self, kill: Moment) {
+        let command = Some((self.pid, self.leads_group));
+        order(&mut self.watchdog, Orders { term: Moment::NEVER, kill, command });
+        self.signal_everything(Signal::SIGTERM);
+        while self.lives() {
+            if now() >= kill {
+                return self.kill().await;
             }
-        });
-        if asked.await.is_err() {
-            self.signal_all(Signal::SIGKILL);
-            let _ = self.process.wait().await;
+            sleep(LOOK.min(kill.since(now()))).await;
         }
+    }
+
+    /// Kills it and all that it has started, and waits until they are dead.
+    pub(super) async fn kill(&mut self) {
+        while self.lives() {
+            self.signal_everything(Signal::SIGKILL);
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Whether anything of it is left. Takes note of what has ended.
+    fn lives(&mut self) -> bool {
+        self.bury_orphans();
+        let ended = matches!(self.process.try_wait(), Ok(Some(_)) | Err(_));
+        !ended || (self.leads_group && self.group_lives()) || !self.descendants().is_empty()
+    }
+
+    fn descendants(&self) -> Descendants {
+        let watchdog = self.watchdog.as_ref().and_then(Watchdog::pid);
+        Descendants::of(unistd::getpid(), watchdog)
+    }
+
+    /// Nothing is left to be watched.
+    pub(super) fn dismiss_watchdog(&mut self) {
+        if let Some(watchdog) = self.watchdog.take() {
+            watchdog.dismiss();
+        }
+    }
+
+    /// Also what has left its process group; nobody gets it twice.
+    fn signal_everything(&self, signal: Signal) {
+        self.signal_all(signal);
+        let all = self.descendants();
+        let others = if self.leads_group { all.outside(self.pid) } else { all.except(self.pid) };
+        others.signal(signal);
     }
 
     fn signal_all(&self, signal: Signal) {
@@ -123,6 +180,12 @@ impl Child {
     fn in_foreground(&self) -> bool {
         let group = unistd::getpgid(Some(self.pid));
         foreground().is_some_and(|foreground| Ok(foreground) == group)
+    }
+}
+
+fn order(watchdog: &mut Option<Watchdog>, orders: Orders) {
+    if let Some(watchdog) = watchdog {
+        watchdog.order(orders);
     }
 }
 

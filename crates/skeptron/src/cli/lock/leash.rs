@@ -1,7 +1,8 @@
 //! A command that ends with the process that holds its lock, even if that is killed outright.
 //!
 //! The kernel can tell a process that its parent has died, but only if the process asks for it. So
-//! `skeptron lock` starts itself once more, which asks and then becomes the command.
+//! `skeptron lock` starts itself once more, which asks and then becomes the command, if there is still
+//! time for it.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -13,15 +14,19 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use nix::sys::signal::Signal;
 use nix::unistd;
+use skeptron_member::clock::Moment;
 
 use super::super::failure::Failure;
 use super::super::{Verdict, code, runtime};
+use super::deadlines;
 
 /// Not for people.
 #[derive(Debug, Args)]
 pub(crate) struct LeashArgs {
     /// The process that holds the lock
     holder: i32,
+    /// When it is too late to begin, in nanoseconds of the clock
+    too_late: u64,
     /// Say nothing
     #[arg(long)]
     quiet: bool,
@@ -32,15 +37,17 @@ pub(crate) struct LeashArgs {
 
 /// The name of the command, and this program as it is, even if its file was replaced meanwhile.
 pub(crate) const NAME: &str = "leash";
-const THIS_PROGRAM: &str = "/proc/self/exe";
+pub(super) const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// How to start `words` so that it ends with this process, where the system can do that.
-pub(super) fn leashed(words: &[OsString], quiet: bool) -> Command {
+/// How to start `words` so that it ends with this process, and does not begin when it is too late,
+/// where the system can do that.
+pub(super) fn leashed(words: &[OsString], quiet: bool, too_late: Moment) -> Command {
     if !cfg!(target_os = "linux") || !Path::new(THIS_PROGRAM).exists() {
         return plain(words);
     }
     let mut command = Command::new(THIS_PROGRAM);
     command.arg0("skeptron").arg(NAME).arg(std::process::id().to_string());
+    command.arg(too_late.nanos().to_string());
     command.args(quiet.then_some("--quiet")).arg("--").args(words);
     command
 }
@@ -66,6 +73,10 @@ impl LeashArgs {
         if unistd::getppid().as_raw() != self.holder {
             // It died before the kernel was asked.
             return Ok(Verdict::Exited(runtime::exit_code(Signal::SIGTERM)));
+        }
+        // Whoever started this process may have been stopped in between.
+        if deadlines::now() >= Moment::from_nanos(self.too_late) {
+            return Ok(Verdict::Exited(runtime::exit_code(Signal::SIGKILL)));
         }
         let error = plain(&self.command).exec();
         let failure = anyhow::Error::from(not_started(&self.command, error));
