@@ -28,7 +28,7 @@ use thiserror::Error;
 pub struct Identity {
     /// The authority's certificate, PEM.
     pub authority: String,
-    /// The own certificate, PEM.
+    /// The own certificate, PEM; empty for a client that shows none.
     pub certificate: String,
     /// Its key, PEM.
     pub key: String,
@@ -119,6 +119,16 @@ impl Identity {
         })
     }
 
+    /// Reads `ca.pem` alone: for a client that believes the authority and shows a token instead of a
+    /// certificate.
+    ///
+    /// # Errors
+    /// If the file is missing.
+    pub fn without_certificate(folder: &Path) -> Result<Self, TlsError> {
+        let authority = read_file(&folder.join(Files(AUTHORITY).certificate()))?;
+        Ok(Identity { authority, certificate: String::new(), key: String::new() })
+    }
+
     /// For a server: shows the certificate and lets `callers` in.
     ///
     /// # Errors
@@ -144,13 +154,14 @@ impl Identity {
         Ok(Arc::new(config))
     }
 
-    /// For a client: shows the certificate, and believes servers whose certificate is of the authority
+    /// For a client: shows the certificate if there is one, and believes servers whose certificate is of the authority
     /// and for the name or address that was called.
     ///
     /// # Errors
     /// If certificate, key or authority is invalid.
     pub fn client_config(&self) -> Result<Arc<ClientConfig>, TlsError> {
-        client_config(&self.authority, Some((&self.certificate, &self.key)))
+        let own = (!self.certificate.is_empty()).then_some((&*self.certificate, &*self.key));
+        client_config(&self.authority, own)
     }
 }
 

@@ -9,7 +9,8 @@ use super::ClientError;
 /// The port of a node's API where none is said.
 const USUAL_PORT: u16 = 7470;
 
-/// Where a node's API is: `http://HOST:PORT`, `https://HOST:PORT` or `unix:PATH`.
+/// Where a node's API is: `http://HOST:PORT`, `https://HOST:PORT` or `unix:PATH`; `HOST` or `HOST:PORT`
+/// alone is plain HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// Plain HTTP, at `HOST:PORT`.
@@ -28,9 +29,27 @@ impl FromStr for Endpoint {
             Some(("http", rest)) => address(rest).map(Endpoint::Http),
             Some(("https", rest)) => address(rest).map(Endpoint::Https),
             Some(("unix", rest)) => path(rest).map(Endpoint::Unix),
-            _ => None,
+            _ => authority(text).map(Endpoint::Http),
         };
         endpoint.ok_or_else(|| ClientError::Endpoint(text.to_string()))
+    }
+}
+
+impl Endpoint {
+    /// Whether this text says only where, not how: `HOST` or `HOST:PORT`.
+    #[must_use]
+    pub fn is_bare(text: &str) -> bool {
+        let scheme = text.split_once(':').map(|(scheme, _)| scheme);
+        !matches!(scheme, Some("http" | "https" | "unix")) && authority(text).is_some()
+    }
+
+    /// The same node, over TLS; a Unix socket has none.
+    #[must_use]
+    pub fn over_tls(self) -> Self {
+        match self {
+            Endpoint::Http(address) => Endpoint::Https(address),
+            other => other,
+        }
     }
 }
 
@@ -46,8 +65,12 @@ impl fmt::Display for Endpoint {
 
 /// `HOST:PORT` of `//HOST[:PORT][/]`.
 fn address(rest: &str) -> Option<String> {
-    let authority = rest.strip_prefix("//")?;
-    let authority = authority.strip_suffix('/').unwrap_or(authority);
+    let rest = rest.strip_prefix("//")?;
+    authority(rest.strip_suffix('/').unwrap_or(rest))
+}
+
+/// `HOST:PORT` of `HOST[:PORT]`.
+fn authority(authority: &str) -> Option<String> {
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => (host, port.parse().ok().filter(|&p| p > 0)?),
         _ => (authority, USUAL_PORT),
@@ -87,6 +110,9 @@ mod tests {
             ("unix:/run/skeptron.sock", Endpoint::Unix("/run/skeptron.sock".into())),
             ("unix:///run/skeptron.sock", Endpoint::Unix("/run/skeptron.sock".into())),
             ("unix:here", Endpoint::Unix("here".into())),
+            ("127.0.0.1:7471", Endpoint::Http("127.0.0.1:7471".into())),
+            ("node1", Endpoint::Http("node1:7470".into())),
+            ("[::1]", Endpoint::Http("[::1]:7470".into())),
         ];
         for (text, endpoint) in cases {
             assert_eq!(text.parse(), Ok(endpoint), "{text}");
@@ -101,10 +127,22 @@ mod tests {
     }
 
     #[test]
+    fn where_without_how_may_become_tls() {
+        for bare in ["node1", "127.0.0.1:7470", "[::1]:80"] {
+            assert!(Endpoint::is_bare(bare), "{bare}");
+        }
+        for full in ["http://node1", "https://node1", "unix:/x", "unix:here", "http:", "a b"] {
+            assert!(!Endpoint::is_bare(full), "{full}");
+        }
+        let endpoint: Endpoint = "node1".parse().unwrap();
+        assert_eq!(endpoint.over_tls(), Endpoint::Https("node1:7470".into()));
+    }
+
+    #[test]
     fn what_is_no_endpoint_says_what_one_looks_like() {
         let wrong = [
             "",
-            "127.0.0.1:7470",
+            "node1:7470/",
             "http:",
             "http://",
             "http://:80",
