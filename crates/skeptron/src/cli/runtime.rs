@@ -79,6 +79,21 @@ impl Signals {
     }
 }
 
+/// Those of the signals that this process was not started to ignore, as it is under `nohup` or as a
+/// background job of a script.
+pub(crate) fn not_ignored(signals: &[Signal]) -> Vec<Signal> {
+    let ignored = ignored_signals();
+    let is_ignored = |signal: Signal| ignored & (1 << (signal as u32 - 1)) != 0;
+    signals.iter().copied().filter(|&signal| !is_ignored(signal)).collect()
+}
+
+/// Signal S at bit S−1. None where the system does not tell.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
 /// The exit code of a process that a signal ended, as shells have it.
 pub(crate) fn exit_code(signal: Signal) -> u8 {
     128 + signal as u8

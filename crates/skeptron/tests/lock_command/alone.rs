@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
@@ -35,6 +36,7 @@ impl Times {
     /// parent ends at once.
     fn stubborn(&self) -> String {
         let [itself, child, orphan] = ["itself", "child", "orphan"].map(|who| self.runs(who));
+        let orphan = orphan.replace('$', "\\$");
         format!("(setsid sh -c \"{orphan}\" &); ({child}) & {itself}")
     }
 
@@ -42,8 +44,9 @@ impl Times {
         who.iter().all(|who| self.folder.join(who).exists())
     }
 
-    /// When the last of them said so the last time.
+    /// When the last of them said so the last time. Whoever still runs gets time to say so.
     fn last(&self, who: &[&str]) -> f64 {
+        std::thread::sleep(Duration::from_millis(500));
         let last = |who: &&str| {
             let text = fs::read_to_string(self.folder.join(who)).unwrap();
             text.lines().last().unwrap().parse::<f64>().unwrap()

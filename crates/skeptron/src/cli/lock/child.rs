@@ -14,24 +14,23 @@ use tokio::process::{self, Command};
 use tokio::time::sleep;
 
 use super::super::failure::Failure;
+use super::super::runtime;
 use super::deadlines::{Deadlines, now};
 use super::descendants::{self, Descendants};
+use super::leash;
 use super::watchdog::{Orders, Watchdog};
-use super::{inherited, leash};
 
 /// What is passed on to the command, except what this process was started to ignore: then the
 /// command ignores it, too.
 pub(super) fn forwarded() -> Vec<Signal> {
-    let all = [
+    runtime::not_ignored(&[
         Signal::SIGTERM,
         Signal::SIGINT,
         Signal::SIGHUP,
         Signal::SIGQUIT,
         Signal::SIGUSR1,
         Signal::SIGUSR2,
-    ];
-    let ignored = inherited::ignored_signals();
-    all.into_iter().filter(|&signal| ignored & (1 << (signal as u32 - 1)) == 0).collect()
+    ])
 }
 
 /// The running command.
@@ -84,7 +83,7 @@ impl Child {
 
     /// Takes note of the end of what it has left behind.
     pub(super) fn bury_orphans(&self) {
-        let watchdog = self.watchdog.as_ref().and_then(Watchdog::pid);
+        let watchdog = self.watchdog.as_ref().map(Watchdog::pid);
         descendants::bury_orphans(&[self.pid, watchdog.unwrap_or(self.pid)]);
     }
 
@@ -131,13 +130,17 @@ impl Child {
 
     /// Whether anything of it is left. Takes note of what has ended.
     fn lives(&mut self) -> bool {
-        self.bury_orphans();
         let ended = matches!(self.process.try_wait(), Ok(Some(_)) | Err(_));
-        !ended || (self.leads_group && self.group_lives()) || !self.descendants().is_empty()
+        if !ended {
+            return true;
+        }
+        // An orphan that has ended would still count as one of its group.
+        self.bury_orphans();
+        (self.leads_group && self.group_lives()) || !self.descendants().is_empty()
     }
 
     fn descendants(&self) -> Descendants {
-        let watchdog = self.watchdog.as_ref().and_then(Watchdog::pid);
+        let watchdog = self.watchdog.as_ref().map(Watchdog::pid);
         Descendants::of(unistd::getpid(), watchdog)
     }
 

@@ -11,9 +11,9 @@ use super::super::duration;
 
 /// The longest time between TERM and KILL that nobody has to ask for.
 const USUAL_GRACE: Duration = Duration::from_secs(5);
-/// KILL comes so long before the validity ends, or a twentieth of it: a process takes a moment to die,
-/// and a busy machine a moment to send the signal.
-const MARGIN: Duration = Duration::from_millis(100);
+/// KILL comes so long before the validity ends, or a tenth of it: a process takes a moment to die, and
+/// a busy machine a moment to send the signal.
+const MARGIN: Duration = Duration::from_millis(250);
 /// How closely the point of no return is met.
 const SHORTEST_LOOK: Duration = Duration::from_millis(5);
 
@@ -56,11 +56,11 @@ impl Grace {
         self.promised = self.promised.max(promised).min(self.ttl);
     }
 
-    /// What was asked for if it is less than half of the validity, or a third of the validity: most
-    /// of it must be left for signs of life that are late.
+    /// What was asked for, up to two fifths of the validity, or a third of the validity: most of it
+    /// must be left for signs of life that are late.
     pub(super) fn length(&self) -> Duration {
         match self.asked {
-            Some(asked) => asked.min(self.promised / 2),
+            Some(asked) => asked.min(self.promised / 5 * 2),
             None => (self.promised / 3).min(USUAL_GRACE),
         }
     }
@@ -72,7 +72,7 @@ impl Grace {
 
     /// For a lock that is valid for that long from `now` on.
     pub(super) fn deadlines(&self, now: Moment, valid: Duration) -> Deadlines {
-        let kill = earlier(now.after(valid), MARGIN.min(self.promised / 20));
+        let kill = earlier(now.after(valid), MARGIN.min(self.promised / 10));
         Deadlines { term: earlier(kill, self.length()), kill }
     }
 }

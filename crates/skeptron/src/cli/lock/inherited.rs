@@ -1,23 +1,49 @@
 //! What this process got from whoever started it.
 
 use std::fs;
-
-/// The signals that it was told to ignore, signal S at bit S−1: under `nohup`, or as a background job
-/// of a script. None where the system does not tell.
-pub(super) fn ignored_signals() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
-}
+use std::os::unix::fs::MetadataExt as _;
 
 /// Who that is, for those who wonder who holds a lock.
 pub(super) fn owner() -> String {
-    let user = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = if host.trim().is_empty() { "localhost" } else { host.trim() };
     let process = std::process::id();
-    match user {
+    match user() {
         Some(user) => format!("{user}@{host}, process {process}"),
         None => format!("{host}, process {process}"),
+    }
+}
+
+/// The user that this process runs as. The system knows better than the environment, which cron
+/// leaves empty and `su` leaves as it was.
+fn user() -> Option<String> {
+    let number = fs::metadata("/proc/self").ok().map(|process| process.uid());
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let said = || ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let named = number.and_then(|number| name_of(number, &users));
+    named.or_else(said).or_else(|| number.map(|number| format!("user {number}")))
+}
+
+/// The name of a user, of the lines of `/etc/passwd`.
+fn name_of(number: u32, users: &str) -> Option<String> {
+    let of_line = |line: &str| {
+        let mut fields = line.split(':');
+        let (name, _password, uid) = (fields.next()?, fields.next()?, fields.next()?);
+        (uid.parse() == Ok(number) && !name.is_empty()).then(|| name.to_string())
+    };
+    users.lines().find_map(of_line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_has_the_name_that_the_system_knows() {
+        let users =
+            "root:x:0:0:root:/root:/bin/sh\n# a comment\n\n:x:7:7::/:\ndeploy:x:1001:1001::/:\n";
+        assert_eq!(name_of(0, users).as_deref(), Some("root"));
+        assert_eq!(name_of(1001, users).as_deref(), Some("deploy"));
+        assert_eq!([7, 100].map(|number| name_of(number, users)), [None, None]);
     }
 }

@@ -4,15 +4,16 @@
 //! It is told the deadlines through its standard input. It shares neither terminal nor process group
 //! with anybody, so that keys which stop or end the others do not reach it.
 
-use std::process::Stdio;
+use std::io::Write as _;
+use std::os::fd::AsFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{ChildStdin, Command, Stdio};
 
 use anyhow::Result;
 use clap::Args;
-use futures_util::FutureExt as _;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 use skeptron_member::clock::Moment;
-use tokio::io::AsyncWriteExt as _;
-use tokio::process::{Child, ChildStdin, Command};
 
 use super::super::Verdict;
 use super::leash::THIS_PROGRAM;
@@ -62,7 +63,7 @@ const DONE: &str = "done\n";
 /// The watchdog of this process, if the system can have one.
 #[derive(Debug)]
 pub(super) struct Watchdog {
-    process: Child,
+    pid: Pid,
     input: ChildStdin,
 }
 
@@ -76,11 +77,11 @@ impl Watchdog {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut process = command.spawn().ok()?;
         let input = process.stdin.take()?;
-        Some(Watchdog { process, input })
+        Some(Watchdog { pid: Pid::from_raw(process.id().cast_signed()), input })
     }
 
-    pub(super) fn pid(&self) -> Option<Pid> {
-        Some(Pid::from_raw(self.process.id()?.cast_signed()))
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
     }
 
     pub(super) fn order(&mut self, orders: Orders) {
@@ -93,8 +94,12 @@ impl Watchdog {
 
     /// Never waits: a watchdog that does not listen must not hold up whoever keeps the lock.
     fn tell(&mut self, line: &str) {
-        // A line is so short that a pipe takes all of it or nothing.
-        let _ = self.input.write_all(line.as_bytes()).now_or_never();
+        let mut ready = [PollFd::new(self.input.as_fd(), PollFlags::POLLOUT)];
+        // A pipe with any room has room for a line.
+        if poll(&mut ready, PollTimeout::ZERO).is_ok_and(|ready| ready > 0) {
+            // A watchdog that has died does not bite; the command goes on without it.
+            let _ = self.input.write_all(line.as_bytes());
+        }
     }
 }
 
@@ -120,7 +125,7 @@ mod watch {
 
     use anyhow::Result;
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-    use nix::sys::signal::Signal;
+    use nix::sys::signal::{self, Signal};
     use nix::sys::time::TimeSpec;
     use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
     use nix::unistd::{self, Pid};
@@ -132,6 +137,8 @@ mod watch {
 
     /// How often it is looked whether everybody has died.
     const LOOK: Duration = Duration::from_millis(10);
+    /// The same while nothing is urgent.
+    const SELDOM: Duration = Duration::from_millis(100);
 
     pub(super) struct Watch {
         holder: Pid,
@@ -172,6 +179,7 @@ mod watch {
                 }
                 let now = now();
                 if now >= self.orders.kill {
+                    self.kill_group();
                     let all = self.all();
                     all.signal(Signal::SIGKILL);
                     // Somebody may have been started meanwhile.
@@ -230,6 +238,14 @@ mod watch {
             Descendants::of(self.holder, Some(unistd::getpid()))
         }
 
+        /// At once: to list all processes takes a while on a busy machine.
+        fn kill_group(&self) {
+            if let Some((command, true)) = self.orders.command {
+                // Whoever has ended needs no signal.
+                let _ = signal::killpg(command, Signal::SIGKILL);
+            }
+        }
+
         /// Nobody keeps the lock any more: the command is asked to end now, and killed when the lock
         /// ends.
         fn end_the_orphaned(&self) {
@@ -237,10 +253,17 @@ mod watch {
             let mut all = Descendants::of_command(command, leads_group);
             all.signal(Signal::SIGTERM);
             while !all.is_empty() {
-                if now() >= self.orders.kill {
+                let left = self.orders.kill.since(now());
+                if left.is_zero() {
+                    self.kill_group();
                     all.signal(Signal::SIGKILL);
+                    sleep(LOOK);
+                } else {
+                    sleep(left.min(SELDOM));
+                    if now() >= self.orders.kill {
+                        continue;
+                    }
                 }
-                sleep(LOOK);
                 all = all.refreshed();
             }
         }
