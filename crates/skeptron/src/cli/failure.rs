@@ -34,16 +34,14 @@ pub(crate) enum Failure {
     )]
     Held(String),
     /// The lock was lost while it was used.
-    #[error("the lock `{name}` (fence {fence:#}) was lost while `{command}` ran; {ended}")]
+    #[error("the lock `{name}` (fence {fence:#}) was lost{during}")]
     Lost {
         /// Which lock.
         name: String,
         /// The fence of the entry.
         fence: Fence,
-        /// What was run.
-        command: String,
-        /// What became of that.
-        ended: &'static str,
+        /// While what was run, and what became of that.
+        during: String,
     },
     /// What was ordered is not done yet.
     #[error("not done within {}: {stage}; {remedy}", duration::written(*.wait))]

@@ -1,7 +1,7 @@
 //! `skeptron lock`.
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -23,6 +23,7 @@ mod deadlines;
 mod descendants;
 mod inherited;
 pub(crate) mod leash;
+mod waiting;
 pub(crate) mod watchdog;
 
 #[derive(Debug, Args)]
@@ -31,6 +32,7 @@ pub(crate) mod watchdog;
   skeptron lock deploy --wait 5s -- ./deploy.sh       … but wait for 5 seconds at most
   skeptron lock nightly --no-wait -- ./report         … or not at all: one is enough
   skeptron lock orders/42 -- sh -c 'write --fence $SKEPTRON_FENCE'
+  skeptron lock deploy                                hold it until Ctrl-C, and print the fence
 
 CMD finds the lock's name in SKEPTRON_LOCK and the fence of this entry in SKEPTRON_FENCE: a number
 that rises from holder to holder, so that whatever CMD writes to can refuse one who has lost the
@@ -64,19 +66,20 @@ pub(crate) struct LockArgs {
     #[arg(long, value_name = "TEXT")]
     owner: Option<String>,
     /// How long before its KILL CMD gets TERM if the lock cannot be kept; less than --ttl, and at
-    /// most half of the node's lease [default: a third of the shorter of both, up to 5s]
+    /// most two fifths of the node's lease [default: a third of the shorter of both, up to 5s]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     kill_after: Option<Duration>,
     /// Say nothing; the exit code tells
     #[arg(short, long)]
     quiet: bool,
-    /// Say when the lock is waited for, taken and released
+    /// Say when the lock is waited for, taken and released; at a terminal it is always said for whom
+    /// is waited
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
     #[command(flatten)]
     reach: ReachArgs,
-    /// What to run while the lock is held
-    #[arg(last = true, required = true, value_name = "CMD")]
+    /// What to run while the lock is held [default: nothing; hold the lock until INT or TERM]
+    #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
@@ -99,11 +102,12 @@ impl LockArgs {
         let mut signals = Signals::listen(&child::forwarded())?;
         let owner = self.owner.clone().unwrap_or_else(inherited::owner);
         let config = self.reach.config(self.ttl, owner)?;
-        let client = match signals.unless(connect(config)).await {
+        let client = match signals.unless(connect(config.clone())).await {
             Ok(client) => client?,
             Err(signal) => return Ok(self.gives_up(signal)),
         };
-        let ended = match signals.unless(self.acquire(&client)).await {
+        let ended = match signals.unless(self.acquire(&client, &config)).await {
+            Ok(Ok(guard)) if self.command.is_empty() => self.hold(guard, &mut signals).await,
             Ok(Ok(guard)) => self.run_holding(guard, grace, &mut signals).await,
             Ok(Err(error)) => Err(error),
             Err(signal) => Ok(self.gives_up(signal)),
@@ -118,19 +122,48 @@ impl LockArgs {
         Verdict::Exited(runtime::exit_code(signal))
     }
 
-    async fn acquire(&self, client: &Client) -> Result<Guard> {
+    async fn acquire(&self, client: &Client, config: &ClientConfig) -> Result<Guard> {
         let name = &self.name;
         self.tell(|| format!("waiting for `{name}`"));
-        let got = match (self.no_wait, self.wait) {
-            (true, _) => client.try_lock(name).await,
-            (false, Some(wait)) => client.lock_within(name, wait).await,
-            (false, None) => client.lock(name).await.map(Some),
+        let acquired = async {
+            match (self.no_wait, self.wait) {
+                (true, _) => client.try_lock(name).await,
+                (false, Some(wait)) => client.lock_within(name, wait).await,
+                (false, None) => client.lock(name).await.map(Some),
+            }
+        };
+        let somebody_reads = self.verbose || (io::stderr().is_terminal() && !self.quiet);
+        let got = tokio::select! {
+            got = acquired => got,
+            never = waiting::say_for_whom(name, config), if somebody_reads => match never {},
         };
         let refusal = || match self.wait {
             Some(wait) => Failure::NotInTime { name: name.clone(), wait },
             None => Failure::Held(name.clone()),
         };
         Ok(got.map_err(failure::of_client)?.ok_or_else(refusal)?)
+    }
+
+    /// Holds the lock until a signal asks for its release.
+    async fn hold(&self, guard: Guard, signals: &mut Signals) -> Result<Verdict> {
+        let fence = guard.fence();
+        let mut out = io::stdout();
+        writeln!(out, "{fence}")?;
+        out.flush()?;
+        if io::stderr().is_terminal() && !self.quiet || self.verbose {
+            say(&format!("skeptron: holding `{}`, fence {fence:#}; Ctrl-C releases it", self.name));
+        }
+        loop {
+            tokio::select! {
+                () = guard.lost() => return Err(self.lost(fence, "").into()),
+                signal = signals.next() => match signal {
+                    Signal::SIGUSR1 | Signal::SIGUSR2 => {}
+                    _ => break,
+                },
+            }
+        }
+        self.release(guard).await?;
+        Ok(Verdict::Fine)
     }
 
     async fn run_holding(
@@ -210,8 +243,11 @@ impl LockArgs {
     }
 
     fn lost(&self, fence: Fence, ended: &'static str) -> Failure {
-        let command = self.command[0].to_string_lossy().into_owned();
-        Failure::Lost { name: self.name.clone(), fence, command, ended }
+        let during = match self.command.first() {
+            Some(command) => format!(" while `{}` ran; {ended}", command.to_string_lossy()),
+            None => String::new(),
+        };
+        Failure::Lost { name: self.name.clone(), fence, during }
     }
 
     fn tell(&self, what: impl FnOnce() -> String) {
@@ -238,8 +274,8 @@ fn newest(guard: &Guard, grace: &mut Grace) -> Deadlines {
 fn shortened(asked: Duration, grace: &Grace) -> String {
     let (asked, length) = (duration::written(asked), grace.length().as_millis());
     format!(
-        "CMD gets {length}ms instead of --kill-after {asked} to end if the lock cannot be kept: the node \
-         answers for twice as long at a time; `skeptron voters lease` lengthens that"
+        "CMD gets {length} ms instead of --kill-after {asked} to end if the lock cannot be kept: the \
+         node's lease is too short for more; `skeptron voters lease` lengthens it"
     )
 }
 

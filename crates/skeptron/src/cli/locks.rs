@@ -16,7 +16,7 @@ use super::runtime;
 use super::table::{show, table};
 use listing::{Listing, Lock, Queue};
 
-mod listing;
+pub(super) mod listing;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

@@ -1,27 +1,30 @@
 //! How to reach a node: options that all commands share which ask one.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use skeptron_net::client::{ClientConfig, Endpoint};
+use skeptron_net::client::{ClientConfig, ClientError, Endpoint};
 use skeptron_net::tls::Identity;
 
 /// Where a node is, and who asks.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReachArgs {
-    /// Where a node answers: http://HOST:PORT, https://HOST:PORT or unix:PATH; of several, given
-    /// again or separated by commas, the first that answers is taken
+    /// Where a node answers: HOST:PORT, http://HOST:PORT, https://HOST:PORT or unix:PATH; of several,
+    /// given again or separated by commas, the first that answers is taken; HOST:PORT alone is https
+    /// with --tls
     #[arg(long, value_name = "URL", help_heading = "Node", value_delimiter = ',')]
     #[arg(env = "SKEPTRON_ENDPOINT", hide_env_values = true)]
     #[arg(default_value = "http://127.0.0.1:7470")]
-    endpoint: Vec<Endpoint>,
+    endpoint: Vec<Given>,
     /// The token that the node asks for; rather by environment, where other users do not see it
     #[arg(long, value_name = "TEXT", help_heading = "Node")]
     #[arg(env = "SKEPTRON_TOKEN", hide_env_values = true)]
     token: Option<String>,
-    /// The folder with ca.pem, client-NAME.pem and client-NAME.key, for https
+    /// The folder with ca.pem, client-NAME.pem and client-NAME.key, for https; with a token ca.pem is
+    /// enough
     #[arg(long, value_name = "FOLDER", help_heading = "Node")]
     #[arg(env = "SKEPTRON_TLS", hide_env_values = true)]
     tls: Option<PathBuf>,
@@ -30,10 +33,35 @@ pub(crate) struct ReachArgs {
     client: Option<String>,
 }
 
+/// An endpoint as it was given.
+#[derive(Clone, Debug)]
+struct Given {
+    endpoint: Endpoint,
+    /// Whether it said only where, not how.
+    bare: bool,
+}
+
+impl FromStr for Given {
+    type Err = ClientError;
+
+    fn from_str(text: &str) -> Result<Self, ClientError> {
+        Ok(Given { endpoint: text.parse()?, bare: Endpoint::is_bare(text) })
+    }
+}
+
+impl Given {
+    fn endpoint(&self, tls: bool) -> Endpoint {
+        let endpoint = self.endpoint.clone();
+        if tls && self.bare { endpoint.over_tls() } else { endpoint }
+    }
+}
+
 impl ReachArgs {
     /// What the client must know; `ttl` and `owner` matter to those who open a session.
     pub(crate) fn config(&self, ttl: Duration, owner: String) -> Result<ClientConfig> {
-        let secure = self.endpoint.iter().any(|endpoint| matches!(endpoint, Endpoint::Https(_)));
+        let tls = self.tls.is_some();
+        let endpoints: Vec<Endpoint> = self.endpoint.iter().map(|it| it.endpoint(tls)).collect();
+        let secure = endpoints.iter().any(|endpoint| matches!(endpoint, Endpoint::Https(_)));
         let identity = match &self.tls {
             Some(folder) => Some(self.identity(folder)?),
             None if secure => bail!(
@@ -41,7 +69,7 @@ impl ReachArgs {
             ),
             None => None,
         };
-        let (endpoints, token) = (self.endpoint.clone(), self.token.clone());
+        let token = self.token.clone();
         Ok(ClientConfig { endpoints, token, identity, ttl, owner })
     }
 
@@ -53,13 +81,24 @@ impl ReachArgs {
     fn identity(&self, folder: &Path) -> Result<Identity> {
         let name = match &self.client {
             Some(name) => format!("client-{name}"),
-            None => only_client(folder)?,
+            None => match only_client(folder)? {
+                Some(name) => name,
+                None if self.token.is_some() => return Ok(Identity::without_certificate(folder)?),
+                None => {
+                    let shown = folder.display();
+                    bail!(
+                        "{shown} has no certificate of a client; make one with `skeptron tls add {shown} \
+                         --client NAME`, or give a token by --token"
+                    )
+                }
+            },
         };
         Ok(Identity::read(folder, &name)?)
     }
 }
 
-fn only_client(folder: &Path) -> Result<String> {
+/// The only client that has a certificate in the folder; none if no client has.
+fn only_client(folder: &Path) -> Result<Option<String>> {
     let shown = folder.display();
     let files = std::fs::read_dir(folder).with_context(|| format!("--tls {shown}"))?;
     let names = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
@@ -70,10 +109,8 @@ fn only_client(folder: &Path) -> Result<String> {
     let mut clients: Vec<String> = names.filter_map(is_client).collect();
     clients.sort();
     match clients.as_slice() {
-        [only] => Ok(only.clone()),
-        [] => bail!(
-            "{shown} has no certificate of a client; make one with `skeptron tls add {shown} --client NAME`"
-        ),
+        [only] => Ok(Some(only.clone())),
+        [] => Ok(None),
         several => bail!(
             "{shown} has certificates of several clients ({}); say which by --client",
             several.iter().map(|name| &name["client-".len()..]).collect::<Vec<_>>().join(", ")

@@ -2,6 +2,7 @@
 
 mod alone;
 mod lock;
+mod manners;
 mod members;
 mod node;
 mod processes;

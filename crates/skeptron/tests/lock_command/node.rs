@@ -55,7 +55,7 @@ fn a_node_alone_tells_systemd_serves_and_ends_when_told() {
 }
 
 /// Two addresses where nobody listens just now.
-fn free_addresses() -> [String; 2] {
+pub(crate) fn free_addresses() -> [String; 2] {
     let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     listeners.map(|listener| listener.local_addr().unwrap().to_string())
 }

@@ -101,6 +101,10 @@ impl Process {
         text
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(self.child.id().try_into().unwrap());
         signal::kill(pid, signal).unwrap();

@@ -8,54 +8,54 @@ use skeptron_net::{Fence, MemberId};
 
 /// What is held or waited for anywhere.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Listing {
+pub(crate) struct Listing {
     /// By name.
-    pub(super) locks: Vec<Lock>,
+    pub(crate) locks: Vec<Lock>,
     /// The members that did not answer in time.
-    pub(super) silent: Vec<MemberId>,
+    pub(crate) silent: Vec<MemberId>,
 }
 
 /// One lock in the whole cluster.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     /// Its name.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The algorithm that guards it.
-    pub(super) algorithm: String,
+    pub(crate) algorithm: String,
     /// Whoever holds it; none while it is on its way.
-    pub(super) holder: Option<Holder>,
+    pub(crate) holder: Option<Holder>,
     /// How many wait for it in all.
-    pub(super) waiters: u64,
+    pub(crate) waiters: u64,
     /// Where they wait.
-    pub(super) waiting: Vec<Queue>,
+    pub(crate) waiting: Vec<Queue>,
 }
 
 /// How many wait at one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     /// At which.
-    pub(super) node: MemberId,
+    pub(crate) node: MemberId,
     /// How many.
-    pub(super) waiters: u32,
+    pub(crate) waiters: u32,
 }
 
 /// Whoever holds a lock, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Holder {
+pub(crate) struct Holder {
     /// At which node.
-    pub(super) node: MemberId,
+    pub(crate) node: MemberId,
     /// What it calls itself.
-    pub(super) owner: String,
+    pub(crate) owner: String,
     /// The fence of its entry.
-    pub(super) fence: Fence,
+    pub(crate) fence: Fence,
     /// For how long, in milliseconds.
-    pub(super) held_ms: u64,
+    pub(crate) held_ms: u64,
 }
 
 impl Listing {
     /// From what the members say. They do not say it at the same moment: if a lock went from one to
     /// the other meanwhile, the later holder, of the larger fence, counts.
-    pub(super) fn new(seen: Vec<LockStatus>, silent: Vec<MemberId>) -> Self {
+    pub(crate) fn new(seen: Vec<LockStatus>, silent: Vec<MemberId>) -> Self {
         let mut locks: BTreeMap<String, Lock> = BTreeMap::new();
         for status in seen {
             let LockStatus { name, algorithm, node, holder, waiters } = status;

@@ -1,0 +1,85 @@
+//! For whom somebody waits who waits for a lock.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use skeptron_net::client::{Client, ClientConfig};
+use tokio::time::sleep;
+
+use super::super::duration::lasted;
+use super::super::locks::listing::{Listing, Lock};
+use super::say;
+
+/// Whoever waits for less does not wonder.
+const FIRST: Duration = Duration::from_millis(500);
+/// How often it is looked whether another one holds it.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Says who holds the lock, and says it again when another one does.
+pub(super) async fn say_for_whom(name: &str, config: &ClientConfig) -> Infallible {
+    let mut pause = FIRST;
+    let mut said = None;
+    loop {
+        sleep(pause).await;
+        pause = AGAIN;
+        // Who cannot be asked has other troubles, which are told elsewhere.
+        let Ok((seen, silent)) = Client::locks(config, name).await else { continue };
+        let listing = Listing::new(seen, silent);
+        let Some(lock) = listing.locks.iter().find(|lock| lock.name == name) else { continue };
+        let fence = lock.holder.as_ref().map(|holder| holder.fence);
+        if said != Some(fence) {
+            say(&format!("skeptron: {}", sentence(lock)));
+            said = Some(fence);
+        }
+    }
+}
+
+fn sentence(lock: &Lock) -> String {
+    let Lock { name, holder, waiters, .. } = lock;
+    let others = match waiters {
+        0 | 1 => String::new(),
+        many => format!("; {} others wait, too", many - 1),
+    };
+    match holder {
+        None => format!("waiting for `{name}`: nobody holds it just now{others}"),
+        Some(holder) => {
+            let owner = if holder.owner.is_empty() { "somebody" } else { &holder.owner };
+            let (node, held, fence) = (holder.node, lasted(holder.held_ms), holder.fence);
+            format!(
+                "waiting for `{name}`: held by {owner} at {node} for {held}, fence {fence:#}{others}"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skeptron_net::{Fence, MemberId};
+
+    use super::super::super::locks::listing::Holder;
+    use super::*;
+
+    #[test]
+    fn it_is_said_who_holds_it_for_how_long() {
+        let holder = Holder {
+            node: MemberId::at(1),
+            owner: "deploy@web1".into(),
+            fence: Fence::from_number((3 << 40) + 17),
+            held_ms: 62_000,
+        };
+        let mut lock = Lock {
+            name: "deploy".into(),
+            algorithm: "raymond".into(),
+            holder: Some(holder),
+            waiters: 3,
+            waiting: Vec::new(),
+        };
+        assert_eq!(
+            sentence(&lock),
+            "waiting for `deploy`: held by deploy@web1 at P2 for 1 min 2 s, fence 3298534883345 (3·17); \
+             2 others wait, too"
+        );
+        (lock.holder, lock.waiters) = (None, 1);
+        assert_eq!(sentence(&lock), "waiting for `deploy`: nobody holds it just now");
+    }
+}
