@@ -24,6 +24,7 @@ fn bad_input_gives_one_line() {
         let said: Vec<&str> = command.lines().take_while(|line| !line.is_empty()).collect();
         assert_eq!(said.len(), 3, "command, exit code and one line: {said:#?}");
         assert_eq!(said[1], "? 2", "{said:#?}");
-        assert!(said[2].starts_with("error: "), "{said:#?}");
+        let begins = if said[0].contains("--json") { "{\"error\":" } else { "error: " };
+        assert!(said[2].starts_with(begins), "{said:#?}");
     }
 }

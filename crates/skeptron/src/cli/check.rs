@@ -16,7 +16,7 @@ pub use self::question::Question;
 
 use super::sim::{ChannelOrder, quoted, requesters};
 use super::system::SystemArgs;
-use super::{Verdict, names, traces};
+use super::{Verdict, interrupt, names, traces};
 
 pub(crate) mod assumptions;
 mod campaign;
@@ -189,7 +189,7 @@ impl CheckArgs {
                 let trace = question.trace(property, counterexample, Some(self.command()))?;
                 traces::write(&trace, files)?;
             }
-            None => traces::discard(files)?,
+            None => drop(files),
         }
         if self.json {
             let json = print::Json::new(&question, &report, self.command());
@@ -198,7 +198,7 @@ impl CheckArgs {
             print::report(&question, &report, max_memory, out)?;
             self.show_counterexamples(&question, &report, out)?;
         }
-        Ok(verdict(&report))
+        Ok(interrupt::verdict("what was not explored is unknown", verdict(&report)))
     }
 
     /// What these options describe.
@@ -332,7 +332,7 @@ impl CheckArgs {
             reduction: !self.no_reduction,
             keep_going: self.keep_going,
             progress: bar.is_seen().then_some(&show),
-            stop: None,
+            stop: Some(interrupt::listen()),
         };
         let report = question.answer(&options);
         bar.clear();

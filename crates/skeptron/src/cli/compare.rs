@@ -1,17 +1,17 @@
 //! `skeptron compare`.
 
-use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use rayon::prelude::*;
 use skeptron_core::catalogue::{self, Algorithm, Entry, Info};
 
+use super::output::OutputFile;
 use super::sim::{SimArgs, quoted};
 use super::system::SystemArgs;
-use super::{Verdict, names, textbook};
+use super::{Verdict, interrupt, names, textbook};
 pub(crate) use audience::Audience;
 use audience::at_terminal;
 pub(crate) use curve::Curve;
@@ -85,11 +85,11 @@ impl CompareArgs {
         let algorithms = self.algorithms()?;
         let nodes = self.node_counts();
         // Made before a long run rather than missed after it.
-        let page_file = self.html.as_ref().map(create).transpose()?;
+        let page_file = self.html.as_deref().map(create).transpose()?;
         let jobs = self.jobs()?;
         let rows = at_terminal(jobs.len(), |audience| self.measure(&jobs, audience))?;
         // Before the table: who reads that may stop early.
-        if let Some((name, mut file)) = page_file {
+        if let Some(file) = page_file.filter(|_| !interrupt::came()) {
             let diagrams =
                 algorithms.iter().map(|info| diagram(info)).collect::<Result<Vec<_>>>()?;
             let page = html::Page {
@@ -100,7 +100,7 @@ impl CompareArgs {
                 settings: &self.settings(),
                 command: &self.command(&nodes),
             };
-            file.write_all(page.html().as_bytes()).context(name)?;
+            file.write(|out| out.write_all(page.html().as_bytes()))?;
         }
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
@@ -110,7 +110,8 @@ impl CompareArgs {
             print::table(&algorithms, &nodes, &rows, out)?;
         }
         let missed = rows.iter().any(|row| row.judged.holds == Some(false));
-        Ok(if missed { Verdict::Violated } else { Verdict::Fine })
+        let verdict = if missed { Verdict::Violated } else { Verdict::Fine };
+        Ok(interrupt::verdict(INTERRUPTED, verdict))
     }
 
     /// Whether the numbers make sense.
@@ -236,11 +237,12 @@ impl CompareArgs {
     }
 }
 
-fn create(path: &PathBuf) -> Result<(String, File)> {
-    let name = format!("--html {}", path.display());
-    let file = File::create(path).with_context(|| name.clone())?;
-    Ok((name, file))
+fn create(path: &Path) -> Result<OutputFile> {
+    OutputFile::create("--html", path)
 }
+
+/// What is said of a comparison that was not finished.
+const INTERRUPTED: &str = "figures that were not measured are missing, and no page was written";
 
 /// The algorithm, if it has figures that hold.
 fn sound<C>(info: &'static Entry<C>) -> Result<&'static Entry<C>> {

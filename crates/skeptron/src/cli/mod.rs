@@ -4,16 +4,17 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
-use clap_complete::Shell;
+use clap::{Parser, Subcommand};
 
 mod bench;
 pub mod check;
 pub(crate) mod compare;
+mod completions;
 mod duration;
 mod estimate;
 pub mod explain;
 mod failure;
+mod interrupt;
 mod lab;
 mod leave;
 pub(crate) mod list;
@@ -24,6 +25,7 @@ mod members;
 pub(crate) mod names;
 mod node;
 mod order;
+mod output;
 mod plans;
 pub(crate) mod quorum;
 mod reach;
@@ -112,13 +114,7 @@ enum Command {
     #[command(name = lock::watchdog::NAME, hide = true)]
     Watchdog(lock::watchdog::WatchdogArgs),
     /// Write a completion script for your shell
-    Completions(CompletionsArgs),
-}
-
-#[derive(Debug, Args)]
-struct CompletionsArgs {
-    /// Which shell
-    shell: Shell,
+    Completions(completions::CompletionsArgs),
 }
 
 /// How a command ended, if nothing was wrong with its input.
@@ -149,10 +145,24 @@ pub fn main() -> ExitCode {
         // Whoever reads our output has had enough: not an error.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {error:#}");
-            ExitCode::from(code(&error))
+            let code = code(&error);
+            complain(&format!("error: {error:#}"), code);
+            ExitCode::from(code)
         }
     }
+}
+
+/// Says on standard error why nothing came of it: as one line of JSON to those who asked for JSON.
+fn complain(line: &str, code: u8) {
+    let words = std::env::args_os().take_while(|word| word != "--");
+    let json = words.skip(1).any(|word| word == "--json");
+    // If nobody listens, the exit code tells.
+    let _ = if json {
+        let error = line.strip_prefix("error: ").unwrap_or(line);
+        writeln!(io::stderr(), "{}", serde_json::json!({ "error": error, "exit_code": code }))
+    } else {
+        writeln!(io::stderr(), "{line}")
+    };
 }
 
 /// 2 for bad input; some other failures have a code of their own.
@@ -175,7 +185,7 @@ fn say_usage(error: &clap::Error) -> ExitCode {
         let said = paragraphs.filter(|p| !p.starts_with("For more information")).map(one_line);
         said.collect::<Vec<_>>().join("; ")
     };
-    let _ = writeln!(io::stderr(), "{line} (see --help)");
+    complain(&format!("{line} (see --help)"), 2);
     ExitCode::from(2)
 }
 
@@ -209,13 +219,7 @@ impl Cli {
             Command::Bench(args) => args.run(&mut out),
             Command::Leash(args) => args.run(),
             Command::Watchdog(args) => args.run(),
-            Command::Completions(args) => {
-                // Into memory first: the generator panics if the reader goes away.
-                let mut script = Vec::new();
-                clap_complete::generate(args.shell, &mut Cli::command(), "skeptron", &mut script);
-                out.write_all(&script)?;
-                Ok(Verdict::Fine)
-            }
+            Command::Completions(args) => args.run(&mut out),
         }
     }
 }

@@ -16,7 +16,7 @@ use skeptron_sim::{Hand, Options, Outcome, QueueKind, Report, Scenario, Violatio
 use super::estimate::Estimate;
 use super::system::{Elected, Network, SystemArgs};
 use super::traces::{self, TraceFile};
-use super::{Verdict, names};
+use super::{Verdict, interrupt, names};
 
 pub(crate) mod election;
 mod faults;
@@ -501,7 +501,8 @@ impl SimArgs {
         seeds: std::ops::RangeInclusive<u64>,
         out: &mut impl Write,
     ) -> Result<Verdict> {
-        let options = self.options(false);
+        let options = Options { stop: Some(interrupt::listen().clone()), ..self.options(false) };
+        let planned = seeds::count(&seeds);
         let reports = seeds::reports(seeds, |seed| {
             Ok(run(info, &self.seeded(scenario, seed)?, &options)?.report)
         })?;
@@ -528,6 +529,7 @@ impl SimArgs {
             algorithm: info.name,
             nodes: scenario.setup.nodes(),
             runs: reports.len(),
+            planned,
             figures: &figures,
             failures: &failures,
         };

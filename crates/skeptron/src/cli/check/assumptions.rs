@@ -1,15 +1,16 @@
 //! `skeptron check --all`: which assumption each algorithm really needs.
 
-use std::fs;
 use std::io::Write;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 use skeptron_check::{Property, Report};
 use skeptron_core::catalogue::{self, Layout, Order};
 use skeptron_sim::trace::Trace;
 
 use super::super::Verdict;
+use super::super::interrupt;
+use super::super::output::OutputFile;
 use super::super::sim::progress_bar;
 use super::{CheckArgs, Question, memory};
 
@@ -267,11 +268,7 @@ pub(super) const DEFAULT_REQUESTS: &str = "1,1,2";
 pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
     let table = Table::new(args);
     // The page is made before the long work rather than missed after it.
-    let page = args.html.as_ref().map(|path| {
-        let name = format!("--html {}", path.display());
-        fs::File::create(path).with_context(|| name.clone()).map(|file| (file, name))
-    });
-    let page = page.transpose()?;
+    let page = args.html.as_ref().map(|path| OutputFile::create("--html", path)).transpose()?;
     let threads = args.threads()?;
     let search = |one: &CheckArgs, question: &Question| {
         let max_memory = args.max_memory.unwrap_or_else(memory::most_of_what_is_free);
@@ -279,10 +276,10 @@ pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
     };
     let bar = progress_bar((table.lines.len() * table.conditions.len()) as u64);
     let mut rows: Vec<(&Line, Vec<Option<Cell>>)> = Vec::new();
-    for line in &table.lines {
+    for line in table.lines.iter().take_while(|_| !interrupt::came()) {
         let mut cells = Vec::new();
         for condition in table.conditions {
-            let asked = line.has(condition);
+            let asked = line.has(condition) && !interrupt::came();
             cells.push(asked.then(|| table.cell(line, condition, &search)).transpose()?);
             bar.inc(1);
         }
@@ -290,9 +287,12 @@ pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
     }
     bar.finish_and_clear();
     let command = command(args);
-    if let Some((mut file, name)) = page {
+    if interrupt::came() {
+        // What was searched last was not searched to its end.
+        rows.pop();
+    } else if let Some(file) = page {
         let text = html::page(&table, &rows, &command);
-        file.write_all(text.as_bytes()).context(name)?;
+        file.write(|out| out.write_all(text.as_bytes()))?;
     }
     if args.json {
         let value: Vec<Value> =
@@ -303,7 +303,13 @@ pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
         print(&table, &rows, out)?;
     }
     let agrees = rows.iter().flat_map(|(_, cells)| cells).flatten().all(Cell::agrees);
-    Ok(if agrees { Verdict::Fine } else { Verdict::Violated })
+    let verdict = if agrees { Verdict::Fine } else { Verdict::Violated };
+    let so_far = format!(
+        "{} of {} lines were finished, and no page was written",
+        rows.len(),
+        table.lines.len()
+    );
+    Ok(interrupt::verdict(&so_far, verdict))
 }
 
 /// The command that makes the same table again.

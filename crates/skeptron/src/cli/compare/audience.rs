@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use rayon::prelude::*;
 
+use super::super::interrupt;
 use super::super::sim::progress_bar;
 
 /// Hears what was measured as it comes, and may end it all.
@@ -24,22 +25,29 @@ impl<R: Send> Audience<'_, R> {
         measure: impl Fn(&J) -> Result<Vec<R>> + Sync,
     ) -> Result<Vec<R>> {
         let one = |job| {
-            let rows = measure(job)?;
-            (self.hears)(&rows);
-            Ok(rows)
+            match measure(job) {
+                // The rows of the others count.
+                Err(_) if interrupt::came() => Ok(Vec::new()),
+                Err(error) => Err(error),
+                Ok(rows) => {
+                    (self.hears)(&rows);
+                    Ok(rows)
+                }
+            }
         };
         let rows: Vec<Vec<R>> = jobs.par_iter().map(one).collect::<Result<_>>()?;
         Ok(rows.into_iter().flatten().collect())
     }
 }
 
-/// Whoever sits at the terminal: a bar shows how many of the jobs are done.
+/// Whoever sits at the terminal: a bar shows how many of the jobs are done, and Ctrl-C ends the work
+/// with the rows that there are.
 pub(super) fn at_terminal<R>(
     jobs: usize,
     work: impl FnOnce(&Audience<'_, R>) -> Result<Vec<R>>,
 ) -> Result<Vec<R>> {
     let bar = progress_bar(jobs as u64);
-    let rows = work(&Audience { hears: &|_| bar.inc(1), stop: &Arc::default() });
+    let rows = work(&Audience { hears: &|_| bar.inc(1), stop: interrupt::listen() });
     bar.finish_and_clear();
     rows
 }

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use skeptron_core::catalogue::{self, Algorithm, ElectionInfo};
 
-use super::super::{Verdict, names, textbook};
+use super::super::{Verdict, interrupt, names, textbook};
 use super::audience::{Audience, at_terminal};
 use super::curve::{Curve, sizes};
-use super::{CompareArgs, create, drawn, sound};
+use super::{CompareArgs, INTERRUPTED, create, drawn, sound};
 pub(crate) use measure::{Job, Row};
 
 mod html;
@@ -20,11 +20,11 @@ pub(super) fn run(args: &CompareArgs, out: &mut impl Write) -> Result<Verdict> {
     let algorithms = algorithms(&args.algorithms)?;
     let nodes = args.node_counts();
     // Made before a long run rather than missed after it.
-    let page_file = args.html.as_ref().map(create).transpose()?;
+    let page_file = args.html.as_deref().map(create).transpose()?;
     let jobs = Job::all(&algorithms, &nodes);
     let rows = at_terminal(jobs.len(), |audience| measure(args, &jobs, audience))?;
     // Before the table: who reads that may stop early.
-    if let Some((name, mut file)) = page_file {
+    if let Some(file) = page_file.filter(|_| !interrupt::came()) {
         let diagram = |info: &&'static ElectionInfo| drawn(info, textbook::election_of(info)?);
         let page = html::Page {
             algorithms: &algorithms,
@@ -34,7 +34,7 @@ pub(super) fn run(args: &CompareArgs, out: &mut impl Write) -> Result<Verdict> {
             seeds: args.seeds(),
             command: &args.command(&nodes),
         };
-        file.write_all(page.html().as_bytes()).context(name)?;
+        file.write(|out| out.write_all(page.html().as_bytes()))?;
     }
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
@@ -44,7 +44,8 @@ pub(super) fn run(args: &CompareArgs, out: &mut impl Write) -> Result<Verdict> {
         print::table(&algorithms, &nodes, &rows, out)?;
     }
     let missed = rows.iter().any(|row| row.judged.holds == Some(false));
-    Ok(if missed { Verdict::Violated } else { Verdict::Fine })
+    let verdict = if missed { Verdict::Violated } else { Verdict::Fine };
+    Ok(interrupt::verdict(INTERRUPTED, verdict))
 }
 
 /// The situations to run.

@@ -7,10 +7,10 @@ use skeptron_core::NodeId;
 use skeptron_core::catalogue::ElectionInfo;
 use skeptron_sim::election::{Detector, Initiator, Outcome, Report, Scenario, run};
 use skeptron_sim::trace::{Ticks, Trace};
-use skeptron_sim::{Faults, Hand, Latency};
+use skeptron_sim::{Faults, Hand, Latency, Options};
 
 use super::super::estimate::Estimate;
-use super::super::{Verdict, names, traces};
+use super::super::{Verdict, interrupt, names, traces};
 use super::{DEFAULT_NODES, SimArgs, faults, seeds};
 
 pub(crate) mod print;
@@ -112,7 +112,8 @@ impl SimArgs {
         range: std::ops::RangeInclusive<u64>,
         out: &mut impl Write,
     ) -> Result<Verdict> {
-        let options = self.options(false);
+        let options = Options { stop: Some(interrupt::listen().clone()), ..self.options(false) };
+        let planned = seeds::count(&range);
         let reports = seeds::reports(range, |seed| {
             Ok(run(info, &Scenario { seed, ..scenario.clone() }, &options)?.report)
         })?;
@@ -139,6 +140,7 @@ impl SimArgs {
             algorithm: info.name,
             nodes: scenario.setup.nodes(),
             runs: reports.len(),
+            planned,
             figures: &figures,
             failures: &failures,
         };

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::ops::RangeInclusive;
+use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use indicatif::ParallelProgressIterator as _;
@@ -10,18 +11,32 @@ use skeptron_sim::Violation;
 
 use super::super::Verdict;
 use super::super::estimate::Estimate;
+use super::super::interrupt;
 use super::super::table::{number, table};
 use super::print;
 
-/// The reports of all seeds, in their order, made by all cores.
+/// How many seeds these are.
+pub(super) fn count(seeds: &RangeInclusive<u64>) -> u64 {
+    (seeds.end() - seeds.start()).saturating_add(1)
+}
+
+/// The reports of all seeds, in their order, made by all cores; of fewer if somebody interrupts.
 pub(super) fn reports<R: Send>(
     seeds: RangeInclusive<u64>,
     report: impl Fn(u64) -> Result<R> + Send + Sync,
 ) -> Result<Vec<R>> {
     let seeds: Vec<u64> = seeds.collect();
     let progress = super::progress_bar(seeds.len() as u64);
-    let one = |&seed: &u64| report(seed);
-    let reports = seeds.par_iter().progress_with(progress.clone()).map(one).collect();
+    let stop = interrupt::listen();
+    let one = |&seed: &u64| {
+        // Before the next one is begun, and if one was ended half-way.
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let report = report(seed);
+        (report.is_ok() || !interrupt::came()).then_some(report)
+    };
+    let reports = seeds.par_iter().progress_with(progress.clone()).filter_map(one).collect();
     progress.finish_and_clear();
     reports
 }
@@ -41,6 +56,8 @@ pub(super) struct Summary<'a> {
     pub(super) algorithm: &'static str,
     pub(super) nodes: usize,
     pub(super) runs: usize,
+    /// How many there were to be.
+    pub(super) planned: u64,
     pub(super) figures: &'a [(&'static str, Estimate)],
     pub(super) failures: &'a [Failure<'a>],
 }
@@ -52,7 +69,9 @@ impl Summary<'_> {
         } else {
             self.write_table(out)?
         }
-        Ok(if self.failures.is_empty() { Verdict::Fine } else { Verdict::Violated })
+        let verdict = if self.failures.is_empty() { Verdict::Fine } else { Verdict::Violated };
+        let so_far = format!("{} of {} runs were made", self.runs, self.planned);
+        Ok(interrupt::verdict(&so_far, verdict))
     }
 
     fn write_json(&self, out: &mut impl Write) -> Result<()> {
@@ -73,7 +92,7 @@ impl Summary<'_> {
         let failures: Vec<_> = self.failures.iter().map(failure).collect();
         let summary = serde_json::json!({
             "algorithm": self.algorithm, "nodes": self.nodes, "runs": self.runs,
-            "failed": failures.len(), "figures": figures, "failures": failures,
+            "planned": self.planned, "failed": failures.len(), "figures": figures, "failures": failures,
         });
         Ok(writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?)
     }
