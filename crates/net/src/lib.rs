@@ -21,6 +21,7 @@ mod prompt;
 pub mod service;
 mod shell;
 mod socket;
+mod supervise;
 pub mod tls;
 pub mod view;
 

@@ -26,6 +26,7 @@ use crate::link::{Links, draw_incarnation};
 use crate::observe::Observer;
 use crate::service::Voters;
 use crate::shell::{Asked, Guard, Shell};
+use crate::supervise::supervised;
 use crate::view::{Fixed, NotAdmitted, View, ViewService};
 
 /// A member of the cluster. Clones are the same node; it ends with [`Node::shutdown`], or when the
@@ -174,7 +175,9 @@ impl Node {
             }
             None => None,
         };
-        let living = tokio::spawn(life::live(Arc::downgrade(&parts), first, entering));
+        let living = life::live(Arc::downgrade(&parts), first, entering);
+        let observer = Arc::clone(&parts.observer);
+        let living = tokio::spawn(supervised(observer, "entering the cluster", living));
         parts.living.get_or_init(|| living.abort_handle());
         Ok(Node { parts })
     }
@@ -329,6 +332,9 @@ impl Node {
 
     /// Why it grants nothing at present, if so.
     fn trouble(&self) -> Option<String> {
+        if let Some(failure) = self.parts.observer.failure() {
+            return Some(failure);
+        }
         match &*self.parts.present.load() {
             Some(life) => life.shell.core().halted().map(Halt::to_string),
             None => Some(match &*self.parts.refused.borrow() {

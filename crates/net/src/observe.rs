@@ -1,7 +1,7 @@
 //! What can be seen of a node from outside: events as they happen, and metrics.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use skeptron_member::clock::Moment;
 use skeptron_member::report::{LinkState, Status};
 use skeptron_member::{Fence, Load, MemberId};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 use crate::env;
 
@@ -188,6 +188,13 @@ impl Drop for Events {
     }
 }
 
+/// Log lines that this process has dropped, since nobody read them or they could not be written. It is
+/// part of every node's metrics; whoever writes the logs counts.
+pub fn dropped_log_lines() -> &'static Counter {
+    static DROPPED: LazyLock<Counter> = LazyLock::new(Counter::default);
+    &DROPPED
+}
+
 /// What is counted and told of one node.
 #[derive(Debug)]
 pub struct Observer {
@@ -198,6 +205,8 @@ pub struct Observer {
     /// How many listen; asking the channel would take its lock at every entry.
     listeners: Arc<AtomicUsize>,
     number: AtomicU64,
+    /// Why the node does not do any more what it should, if so.
+    failure: watch::Sender<Option<String>>,
     /// Request to entry, in seconds.
     pub acquire_seconds: Histogram,
     /// Entry to release, in seconds.
@@ -266,6 +275,7 @@ impl Observer {
             events: broadcast::Sender::new(Self::BACKLOG),
             listeners: Arc::default(),
             number: AtomicU64::new(0),
+            failure: watch::Sender::new(None),
             acquire_seconds: seconds(),
             hold_seconds: seconds(),
             entries: Counter::default(),
@@ -326,6 +336,7 @@ impl Observer {
         registry.register("sessions_expired", "Sessions that ended", o.expired_sessions.clone());
         registry.register("view_changes", "Views installed", o.view_changes.clone());
         registry.register("view_change_seconds", "View to all members met", o.view_seconds.clone());
+        registry.register("log_lines_dropped", "Unread log lines", dropped_log_lines().clone());
         registry.register("epoch", "Of the present view", o.epoch.clone());
         registry.register("voter_term", "Of the voters, at a voter", o.term.clone());
         registry.register("voter_leads", "Whether this node leads the voters", o.leads.clone());
@@ -365,6 +376,30 @@ impl Observer {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         // Nobody listens any more: nothing is lost.
         let _ = self.events.send(Event { number, at_us, node: self.node, what });
+    }
+
+    /// A part of the node has ended that should not have; the first reason counts.
+    pub(crate) fn fail(&self, why: String) {
+        tracing::error!(why, "a part of this node has failed; it must be started again");
+        self.failure.send_if_modified(|known| {
+            let is_first = known.is_none();
+            known.get_or_insert(why);
+            is_first
+        });
+    }
+
+    /// Which part of the node has failed, and why; none if all is well.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.failure.borrow().clone()
+    }
+
+    /// Waits until a part of the node has failed, and says why: the program should end.
+    pub async fn failed(&self) -> String {
+        let mut failure = self.failure.subscribe();
+        // The sender is a field of what is borrowed here.
+        let why = failure.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
+        why.unwrap_or_default()
     }
 
     /// Everything that happens from now on.

@@ -16,6 +16,7 @@ use crate::config::{Config, EtcdConfig};
 use crate::env;
 use crate::link::draw_incarnation;
 use crate::observe::{Observer, What};
+use crate::supervise::supervised;
 use crate::view::{Admission, Lease, NotAdmitted, View};
 
 /// How long a leaving member tries to tell etcd.
@@ -98,7 +99,11 @@ impl Driver {
     }
 
     pub(super) async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
-        self.requests.spawn(watch(Arc::clone(&self.caller), self.orders.clone()));
+        let watching = watch(Arc::clone(&self.caller), self.orders.clone());
+        let observer = Arc::clone(&self.observer);
+        let watching =
+            async { supervised(observer, "watching etcd", watching).await.unwrap_or(()) };
+        self.requests.spawn(watching);
         loop {
             let deadline = self.leaving.as_ref().map_or(Moment::NEVER, |(_, deadline)| *deadline);
             tokio::select! {

@@ -22,6 +22,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::config::{Config, EtcdConfig, etcd_address, is_loopback};
 use crate::observe::Observer;
+use crate::supervise::supervised;
 use crate::tls::Part;
 use crate::view::{Admission, NotAdmitted, ServiceReport, ViewService};
 use call::Caller;
@@ -71,8 +72,9 @@ impl Etcd {
             );
         }
         let (orders, received) = mpsc::unbounded_channel();
-        let driver = Driver::new(config, etcd, caller, orders.clone(), observer);
-        tokio::spawn(driver.run(received));
+        let watching = Arc::clone(&observer);
+        let driver = Driver::new(config, etcd, caller, orders.clone(), watching);
+        tokio::spawn(supervised(observer, "the view service", driver.run(received)));
         Ok(Arc::new(Etcd { orders }))
     }
 }

@@ -18,6 +18,7 @@ use super::{Links, LinksError};
 use crate::config::Config;
 use crate::env;
 use crate::observe::Observer;
+use crate::supervise::supervised;
 
 /// Callers that have not yet said who they are, at most; the one that has taken longest goes first.
 const MOST_STRANGERS: usize = 64;
@@ -74,7 +75,10 @@ impl Listener {
             links: Mutex::new(Weak::new()),
             switchboard: OnceLock::new(),
         });
-        let task = tokio::spawn(listen(Arc::clone(&callee), socket)).abort_handle();
+        let listening = listen(Arc::clone(&callee), socket);
+        let observer = Arc::clone(&callee.observer);
+        let task = tokio::spawn(supervised(observer, "the listener for nodes", listening));
+        let task = task.abort_handle();
         Ok(Listener { callee, task })
     }
 
@@ -159,7 +163,10 @@ async fn listen(callee: Arc<Callee>, socket: TcpListener) {
             oldest.abort();
             callee.observer.rejected.inc();
         }
-        oldest_first.push_back(strangers.spawn(meet(Arc::clone(&callee), stream)));
+        let meeting = meet(Arc::clone(&callee), stream);
+        let observer = Arc::clone(&callee.observer);
+        let meeting = async { supervised(observer, "a handshake", meeting).await.unwrap_or(()) };
+        oldest_first.push_back(strangers.spawn(meeting));
     }
 }
 

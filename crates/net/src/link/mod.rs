@@ -33,6 +33,7 @@ use self::shared::{Change, Shared};
 use crate::config::Config;
 use crate::env;
 use crate::observe::Observer;
+use crate::supervise::supervised;
 use crate::tls::TlsError;
 
 /// Takes what is to be sent. Implemented by [`Links`]; the shell's tests have one in memory.
@@ -222,7 +223,9 @@ impl Links {
 impl Tasks {
     fn keep(&mut self, shared: &Arc<Shared>, peer: &Arc<Peer>) {
         if let Some(runtime) = &self.runtime {
-            let task = runtime.spawn(task::keep(Arc::clone(shared), Arc::clone(peer)));
+            let keeping = task::keep(Arc::clone(shared), Arc::clone(peer));
+            let observer = Arc::clone(&shared.signals.observer);
+            let task = runtime.spawn(supervised(observer, "a link", keeping));
             self.keeping.insert(peer.id, task.abort_handle());
         }
     }

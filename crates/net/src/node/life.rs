@@ -12,6 +12,7 @@ use crate::config::Membership;
 use crate::env;
 use crate::link::Links;
 use crate::shell::Shell;
+use crate::supervise::supervised;
 use crate::view::{Admission, NotAdmitted, ViewService};
 
 impl Parts {
@@ -49,7 +50,8 @@ impl Parts {
                 links.set_view(view);
             }
         });
-        tokio::spawn(report_broken_links(Arc::downgrade(&links), Arc::clone(service)));
+        let reporting = report_broken_links(Arc::downgrade(&links), Arc::clone(service));
+        tokio::spawn(supervised(Arc::clone(observer), "the report of broken links", reporting));
         self.present.store(Some(Arc::new(Life { shell, links })));
         self.lives.send_modify(|lives| *lives += 1);
         Ok(ended)

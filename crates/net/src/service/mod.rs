@@ -30,6 +30,7 @@ use crate::link::block::Blocked;
 use crate::link::connect::Protection;
 use crate::link::listen::Switchboard;
 use crate::observe::Observer;
+use crate::supervise::supervised;
 use crate::view::{Admission, NotAdmitted, ServiceReport, ViewService};
 use driver::{Driver, Input};
 use exchange::Exchange;
@@ -127,15 +128,11 @@ impl Voters {
             contents,
             &exchange,
             inputs.clone(),
-            observer,
-            failed.clone(),
+            Arc::clone(&observer),
+            failed,
         )?;
-        let driving = tokio::spawn(driver.run(received, words));
-        tokio::spawn(async move {
-            if driving.await.is_err() {
-                failed.send_replace(Some("the view service panicked".to_string()));
-            }
-        });
+        let driving = driver.run(received, words);
+        tokio::spawn(supervised(observer, "the view service", driving));
         Ok(Arc::new(Voters { inputs, report, exchange, disk_failed }))
     }
 

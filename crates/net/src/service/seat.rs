@@ -1,5 +1,8 @@
 //! A voter and the thread that writes its log.
 
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
@@ -10,6 +13,7 @@ use skeptron_views::voter::{Effect, Options, StartError, Voter, Write};
 
 use super::folder::Log;
 use crate::env;
+use crate::supervise::said;
 
 /// What the writing thread says.
 #[derive(Debug)]
@@ -48,7 +52,10 @@ impl Seat {
         let thread = std::thread::Builder::new().name("voter-log".to_string());
         let thread = thread.spawn(move || {
             while let Ok((number, write)) = queue.recv() {
-                match log.write(&write) {
+                // A panic is a write of which nothing is known.
+                let written = catch_unwind(AssertUnwindSafe(|| log.write(&write)));
+                let panicked = |panic: Box<dyn Any + Send>| Err(io::Error::other(said(&*panic)));
+                match written.unwrap_or_else(panicked) {
                     Ok(()) => tell(Written::Upto(number)),
                     Err(error) => {
                         tell(Written::Failed(error));

@@ -10,6 +10,7 @@ use skeptron_member::{Effects, Event, Fence, Halt, Lock, MemberId, NeedView, Not
 
 use super::{Guard, Shell, Waiter};
 use crate::env;
+use crate::supervise::supervised;
 
 /// What the core wanted and could not be done while it was deciding.
 #[derive(Default)]
@@ -58,12 +59,14 @@ impl Effects<Waiter> for Performing<'_> {
 
     fn arm(&mut self, timer: Timer, after: Duration) {
         let shell = Arc::downgrade(self.shell);
-        self.shell.runtime.spawn(async move {
+        let expiring = async move {
             env::sleep(after).await;
             if let Some(shell) = shell.upgrade() {
                 shell.perform(|core, now, effects| core.expire(now, &timer, effects));
             }
-        });
+        };
+        let observer = Arc::clone(&self.shell.observer);
+        self.shell.runtime.spawn(supervised(observer, "a timer", expiring));
     }
 
     fn answer(&mut self, from: MemberId, query: u64, locks: &[LockStatus]) {

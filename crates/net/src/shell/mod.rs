@@ -19,6 +19,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use crate::env;
 use crate::link::{Inbox, Post};
 use crate::observe::{Observer, What};
+use crate::supervise::supervised;
 use crate::view::{Lease, Member, View, ViewService};
 use effects::{Done, Performing};
 pub use guard::Guard;
@@ -110,7 +111,7 @@ impl Shell {
         self.perform(|core, now, effects| core.renew(now, lease, effects));
         let mut ends = self.core.lease();
         views.mark_changed();
-        self.runtime.spawn(async move {
+        let following = async move {
             loop {
                 tokio::select! {
                     changed = views.changed() => {
@@ -139,7 +140,9 @@ impl Shell {
                     }
                 }
             }
-        });
+        };
+        let observer = Arc::clone(&self.observer);
+        self.runtime.spawn(supervised(observer, "following views and lease", following));
     }
 
     /// Lets the core decide something, and performs it.

@@ -58,6 +58,9 @@ pub(crate) enum Failure {
         "this node ends, since what is on its disk is unknown: {0}; look at the disk and start it again"
     )]
     Disk(String),
+    /// A part of the node that must run has panicked.
+    #[error("this node ends, since {0}; start it again, and report what the log says")]
+    Panicked(String),
     /// There is no such command.
     #[error("there is no command `{0}`")]
     NoCommand(String),
@@ -77,6 +80,7 @@ impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Failure::Unreachable(_) => 69,
+            Failure::Panicked(_) => 70,
             Failure::Disk(_) => 74,
             Failure::NotInTime { .. } | Failure::Held(_) | Failure::Undecided { .. } => 75,
             Failure::Lost { .. } => 76,

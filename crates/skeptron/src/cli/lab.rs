@@ -48,7 +48,7 @@ struct Ready<'a> {
 
 impl LabArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
-        logs::start(logs::filter(&self.log)?, logs::Format::Text);
+        logs::start(logs::filter(&self.log)?, logs::Format::Text)?;
         let page = self.page()?;
         runtime::on_all_cores(self.serve(page, out))
     }

@@ -137,7 +137,9 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return say_usage(&error),
     };
-    match cli.run() {
+    let ended = cli.run();
+    logs::finish();
+    match ended {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,
         Ok(Verdict::Violated) => ExitCode::from(1),
         Ok(Verdict::Incomplete) => ExitCode::from(3),
@@ -156,13 +158,12 @@ pub fn main() -> ExitCode {
 fn complain(line: &str, code: u8) {
     let words = std::env::args_os().take_while(|word| word != "--");
     let json = words.skip(1).any(|word| word == "--json");
-    // If nobody listens, the exit code tells.
-    let _ = if json {
+    if json {
         let error = line.strip_prefix("error: ").unwrap_or(line);
-        writeln!(io::stderr(), "{}", serde_json::json!({ "error": error, "exit_code": code }))
+        logs::last_word(&serde_json::json!({ "error": error, "exit_code": code }).to_string());
     } else {
-        writeln!(io::stderr(), "{line}")
-    };
+        logs::last_word(line);
+    }
 }
 
 /// 2 for bad input; some other failures have a code of their own.

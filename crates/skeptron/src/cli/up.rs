@@ -120,7 +120,7 @@ impl UpArgs {
         );
         let plans = plans::with_prefixes(Plans::new(plan), &self.prefix, nodes)?;
         let log = self.log.as_deref().unwrap_or(if self.chaos { "off" } else { "error" });
-        logs::start(logs::filter(log)?, logs::Format::Text);
+        logs::start(logs::filter(log)?, logs::Format::Text)?;
         runtime::on_all_cores(self.serve(plans, nodes, out))
     }
 

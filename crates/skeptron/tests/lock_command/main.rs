@@ -2,6 +2,7 @@
 
 mod alone;
 mod lock;
+mod logs;
 mod manners;
 mod members;
 mod node;

@@ -37,8 +37,13 @@ pub(crate) struct Ended {
 }
 
 impl Process {
-    pub(crate) fn spawn(mut command: Command) -> Self {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    pub(crate) fn spawn(command: Command) -> Self {
+        Process::spawn_complaining_to(Stdio::piped(), command)
+    }
+
+    /// The same, with that as its standard error.
+    pub(crate) fn spawn_complaining_to(errors: Stdio, mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let mut child = command.spawn().unwrap();
         let output = child.stdout.take().map(BufReader::new);
         Process { child, output }

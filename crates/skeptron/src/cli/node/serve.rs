@@ -37,6 +37,7 @@ enum End {
     Signal(Signal),
     Asked,
     Disk(String),
+    Panicked(String),
 }
 
 pub(super) async fn serve(
@@ -46,7 +47,7 @@ pub(super) async fn serve(
 ) -> Result<Verdict> {
     let what = summary(&configured.node);
     let Configured { node: config, api, lab, grace, filter, format } = configured;
-    logs::start(filter, format);
+    logs::start(filter, format)?;
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     settings::misspelt(variables).iter().for_each(|what| tracing::warn!("{what}"));
     let mut signals = Signals::listen(&Signals::ENDING)?;
@@ -73,15 +74,18 @@ pub(super) async fn serve(
         end = end(&mut signals, &api, &node) => end,
         entered = until_entered(&node, &membership) => {
             entered?;
-            if json {
+            let said = if json {
                 let node = node.id();
                 let ready = Ready { ready: true, cluster: &cluster, node, listen: &listen, api: urls };
-                writeln!(out, "{}", serde_json::to_string(&ready)?)?;
+                serde_json::to_string(&ready)?
             } else {
                 let clients = if urls.is_empty() { "nobody".into() } else { urls.join(", ") };
-                writeln!(out, "Ready: {what}; nodes at {listen}, clients at {clients}.")?;
+                format!("Ready: {what}; nodes at {listen}, clients at {clients}.")
+            };
+            // Locks do not depend on who reads this.
+            if let Err(error) = writeln!(out, "{said}").and_then(|()| out.flush()) {
+                tracing::warn!(%error, "cannot say on standard output that the node is ready");
             }
-            out.flush()?;
             systemd::notify("READY=1");
             end(&mut signals, &api, &node).await
         }
@@ -92,6 +96,7 @@ pub(super) async fn serve(
         }
         End::Asked => tracing::info!(grace_ms = grace.as_millis() as u64, "asked to leave"),
         End::Disk(why) => return Err(Failure::Disk(why).into()),
+        End::Panicked(why) => return Err(Failure::Panicked(why).into()),
     }
     systemd::notify("STOPPING=1");
     let leaving = async {
@@ -120,6 +125,7 @@ async fn end(signals: &mut Signals, api: &Api, node: &Node) -> End {
         biased;
         signal = signals.next() => End::Signal(signal),
         why = disk_failed => End::Disk(why),
+        why = node.observer().failed() => End::Panicked(why),
         () = api.asked_to_leave() => End::Asked,
     }
 }
