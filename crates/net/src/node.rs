@@ -1,6 +1,7 @@
 //! A node: links, view service and member core in one program.
 
 mod life;
+mod renew;
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
@@ -16,7 +17,7 @@ use skeptron_member::{Halt, LockError, MemberCore, MemberId};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::config::{Config, Membership};
+use crate::config::{Config, Membership, Security};
 use crate::env;
 use crate::error::{NotEntered, StartError};
 use crate::etcd::Etcd;
@@ -121,6 +122,11 @@ impl Node {
         let blocked = Blocked::default();
         blocked.set(peers);
         let observer = Arc::new(Observer::new(config.node));
+        if let Security::Tls(identity) = &config.security
+            && let Ok(own) = identity.own()
+        {
+            observer.set_certificate(own.not_after);
+        }
         match config.membership.clone() {
             Membership::Fixed(members) => {
                 let fixed = Arc::new(Fixed::new(members, draw_incarnation()));

@@ -157,6 +157,20 @@ pub struct PeerLabels {
     pub peer: String,
 }
 
+/// Labels of what is counted for each code of a refusal.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct CodeLabels {
+    /// The code, as in `stranger`.
+    pub code: &'static str,
+}
+
+/// Labels of connections of clients.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ConnectionLabels {
+    /// `known` or `stranger`.
+    pub kind: &'static str,
+}
+
 /// The events of a node from some moment on.
 #[derive(Debug)]
 pub struct Events {
@@ -241,6 +255,14 @@ pub struct Observer {
     backlog_bytes: Gauge,
     /// Sessions that ended because nothing was heard of them.
     pub expired_sessions: Counter,
+    /// Requests of clients that were refused for who they are, or for how much they want.
+    pub api_refused: Family<CodeLabels, Counter>,
+    /// Connections of clients that were cut for others.
+    pub api_cut: Counter,
+    /// Connections of clients.
+    pub api_connections: Family<ConnectionLabels, Gauge>,
+    /// Until when the node's certificate is valid, in seconds since 1970.
+    certificate: Gauge,
     /// View changes installed.
     pub view_changes: Counter,
     /// From installing a view until all members have announced themselves in it, in seconds.
@@ -293,6 +315,10 @@ impl Observer {
             sessions: Gauge::default(),
             backlog_bytes: Gauge::default(),
             expired_sessions: Counter::default(),
+            api_refused: Family::default(),
+            api_cut: Counter::default(),
+            api_connections: Family::default(),
+            certificate: Gauge::default(),
             view_changes: Counter::default(),
             view_seconds: seconds(),
             viewed: AtomicU64::new(0),
@@ -336,6 +362,14 @@ impl Observer {
         registry.register("sessions_expired", "Sessions that ended", o.expired_sessions.clone());
         registry.register("view_changes", "Views installed", o.view_changes.clone());
         registry.register("view_change_seconds", "View to all members met", o.view_seconds.clone());
+        registry.register("api_refused", "Requests refused", o.api_refused.clone());
+        registry.register("api_cut", "Connections cut for others", o.api_cut.clone());
+        registry.register("api_connections", "Of clients", o.api_connections.clone());
+        registry.register(
+            "certificate_not_after_seconds",
+            "End of this node's certificate since 1970, or 0",
+            o.certificate.clone(),
+        );
         registry.register("log_lines_dropped", "Unread log lines", dropped_log_lines().clone());
         registry.register("epoch", "Of the present view", o.epoch.clone());
         registry.register("voter_term", "Of the voters, at a voter", o.term.clone());
@@ -400,6 +434,11 @@ impl Observer {
         // The sender is a field of what is borrowed here.
         let why = failure.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
         why.unwrap_or_default()
+    }
+
+    /// The node has a certificate that is valid until then, in seconds since 1970.
+    pub(crate) fn set_certificate(&self, not_after: u64) {
+        self.certificate.set(i64::try_from(not_after).unwrap_or(i64::MAX));
     }
 
     /// Everything that happens from now on.

@@ -3,25 +3,28 @@
 //! The certificate of node K is for the name `node-K.skeptron.internal`: that is how links know which
 //! node is at the other end, wherever it runs. One authority is for one cluster.
 
-use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+mod authority;
+mod certificate;
 
-use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyPair, KeyUsagePurpose,
-};
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
 use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime,
+};
 use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use skeptron_member::MemberId;
 use thiserror::Error;
+
+pub use authority::{Authority, VALID_DAYS};
+pub use certificate::Certificate;
 
 /// Who a process is, and whom it believes: certificate, key, and the cluster's authority.
 #[derive(Clone, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub struct Identity {
     pub certificate: String,
     /// Its key, PEM.
     pub key: String,
+    /// Which certificates of the authority count no more: its list of revoked ones, PEM; may be none.
+    pub revoked: Option<String>,
 }
 
 /// Whom a server lets in.
@@ -93,6 +98,8 @@ pub enum Part {
     Certificate,
     /// The key of it.
     Key,
+    /// The list of revoked certificates.
+    Revoked,
 }
 
 impl fmt::Display for Part {
@@ -101,6 +108,7 @@ impl fmt::Display for Part {
             Part::Authority => "authority's certificate",
             Part::Certificate => "certificate",
             Part::Key => "key",
+            Part::Revoked => "list of revoked certificates",
         })
     }
 }
@@ -116,6 +124,10 @@ impl Identity {
             authority: read(Files(AUTHORITY).certificate())?,
             certificate: read(Files(name).certificate())?,
             key: read(Files(name).key())?,
+            revoked: match folder.join(REVOKED) {
+                path if path.exists() => Some(read_file(&path)?),
+                _ => None,
+            },
         })
     }
 
@@ -126,7 +138,50 @@ impl Identity {
     /// If the file is missing.
     pub fn without_certificate(folder: &Path) -> Result<Self, TlsError> {
         let authority = read_file(&folder.join(Files(AUTHORITY).certificate()))?;
-        Ok(Identity { authority, certificate: String::new(), key: String::new() })
+        let (certificate, key) = (String::new(), String::new());
+        Ok(Identity { authority, certificate, key, revoked: None })
+    }
+
+    /// The own certificate.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn own(&self) -> Result<Certificate, TlsError> {
+        let all = certificates(&self.certificate, Part::Certificate)?;
+        let own = all.first().and_then(|first| Certificate::read(first));
+        own.ok_or_else(|| unusable(Part::Certificate, "it cannot be read"))
+    }
+
+    /// For how many whole days the own certificate is still valid; none if it is not.
+    #[must_use]
+    pub fn days_left(&self) -> Option<u64> {
+        let left = self.own().ok()?.not_after.checked_sub(UnixTime::now().as_secs())?;
+        Some(left / (24 * 3600))
+    }
+
+    /// Whether those who believe the authority believe the own certificate now.
+    ///
+    /// # Errors
+    /// If certificate, key, authority or list is invalid, or it has expired or been revoked.
+    pub fn check(&self) -> Result<(), TlsError> {
+        let all = certificates(&self.certificate, Part::Certificate)?;
+        let verifier = self.verifier(Callers::Certified)?;
+        let checked = verifier.verify_client_cert(&all[0], &all[1..], UnixTime::now());
+        checked.map_err(|why| unusable(Part::Certificate, why))?;
+        self.server_config(Callers::Certified).map(drop)
+    }
+
+    fn verifier(&self, callers: Callers) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+        let provider = Arc::new(ring::default_provider());
+        let roots = roots(&self.authority)?;
+        let builder = WebPkiClientVerifier::builder_with_provider(roots, provider)
+            .with_crls(revoked_lists(self.revoked.as_deref())?)
+            .only_check_end_entity_revocation();
+        let builder = match callers {
+            Callers::Certified => builder,
+            Callers::Anybody => builder.allow_unauthenticated(),
+        };
+        builder.build().map_err(|why| unusable(Part::Authority, why))
     }
 
     /// For a server: shows the certificate and lets `callers` in.
@@ -134,18 +189,9 @@ impl Identity {
     /// # Errors
     /// If certificate, key or authority is invalid.
     pub fn server_config(&self, callers: Callers) -> Result<Arc<ServerConfig>, TlsError> {
-        let provider = Arc::new(ring::default_provider());
-        let builder = WebPkiClientVerifier::builder_with_provider(
-            roots(&self.authority)?,
-            Arc::clone(&provider),
-        );
-        let builder = match callers {
-            Callers::Certified => builder,
-            Callers::Anybody => builder.allow_unauthenticated(),
-        };
-        let verifier = builder.build().map_err(|why| unusable(Part::Authority, why))?;
+        let verifier = self.verifier(callers)?;
         let (certificates, key) = certificates_and_key(&self.certificate, &self.key)?;
-        let config = ServerConfig::builder_with_provider(provider)
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .expect("the provider knows the usual versions")
             .with_client_cert_verifier(verifier)
@@ -161,7 +207,7 @@ impl Identity {
     /// If certificate, key or authority is invalid.
     pub fn client_config(&self) -> Result<Arc<ClientConfig>, TlsError> {
         let own = (!self.certificate.is_empty()).then_some((&*self.certificate, &*self.key));
-        client_config(&self.authority, own)
+        client_config_with(&self.authority, own, self.revoked.as_deref())
     }
 }
 
@@ -169,88 +215,6 @@ impl Identity {
 impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
-    }
-}
-
-/// A cluster's own authority, in a folder: `ca.pem` and `ca.key`, and what it has issued.
-#[derive(Debug)]
-pub struct Authority {
-    folder: PathBuf,
-    issuer: Issuer<'static, KeyPair>,
-}
-
-impl Authority {
-    /// Makes a new authority for a cluster, and the folder if need be.
-    ///
-    /// # Errors
-    /// If there is one already, unless `force`, or the folder cannot be written.
-    pub fn init(folder: &Path, cluster: &str, force: bool) -> Result<Self, TlsError> {
-        fs::create_dir_all(folder).map_err(|source| file_error(folder, source))?;
-        let mut params = params(&format!("Skeptron authority of {cluster}"), &[])?;
-        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        let key = new_key();
-        let certificate = params.self_signed(&key).map_err(|why| name_error(cluster, &why))?;
-        Files(AUTHORITY).write(folder, &certificate.pem(), &key.serialize_pem(), force)?;
-        Ok(Authority { folder: folder.to_path_buf(), issuer: Issuer::new(params, key) })
-    }
-
-    /// The authority that was made in this folder before.
-    ///
-    /// # Errors
-    /// If there is none, or its files hold something else.
-    pub fn open(folder: &Path) -> Result<Self, TlsError> {
-        let path = folder.join(Files(AUTHORITY).certificate());
-        if !path.exists() {
-            return Err(TlsError::NoAuthority { folder: folder.display().to_string() });
-        }
-        let key = KeyPair::from_pem(&read_file(&folder.join(Files(AUTHORITY).key()))?);
-        let key = key.map_err(|why| unusable(Part::Key, why))?;
-        let issuer = Issuer::from_ca_cert_pem(&read_file(&path)?, key);
-        let issuer = issuer.map_err(|why| unusable(Part::Authority, why))?;
-        Ok(Authority { folder: folder.to_path_buf(), issuer })
-    }
-
-    /// Makes `node-K.pem` and `node-K.key`; its API can be called by these names and addresses, and
-    /// by those of the loopback interface.
-    ///
-    /// # Errors
-    /// If they exist already, unless `force`, or cannot be written.
-    pub fn issue_node(
-        &self,
-        node: MemberId,
-        hosts: &[String],
-        force: bool,
-    ) -> Result<(), TlsError> {
-        let own = [node_host(node), "localhost".into(), "127.0.0.1".into(), "::1".into()];
-        let mut names = own.to_vec();
-        names.extend(hosts.iter().filter(|host| !own.contains(host)).cloned());
-        let mut params = params(&format!("Skeptron node {node}"), &names)?;
-        params.extended_key_usages =
-            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        self.issue(params, &format!("node-{}", node.number()), force)
-    }
-
-    /// Makes `client-NAME.pem` and `client-NAME.key`.
-    ///
-    /// # Errors
-    /// If they exist already, unless `force`, or cannot be written.
-    pub fn issue_client(&self, name: &str, force: bool) -> Result<(), TlsError> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
-            let why = "a client's name has 1 to 64 letters, digits, - or _".to_string();
-            return Err(TlsError::Name { name: name.to_string(), why });
-        }
-        let mut params = params(&format!("Skeptron client {name}"), &[])?;
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        self.issue(params, &format!("client-{name}"), force)
-    }
-
-    fn issue(&self, params: CertificateParams, name: &str, force: bool) -> Result<(), TlsError> {
-        let key = new_key();
-        let certificate = params.signed_by(&key, &self.issuer);
-        let certificate = certificate.map_err(|why| name_error(name, &why))?;
-        Files(name).write(&self.folder, &certificate.pem(), &key.serialize_pem(), force)
     }
 }
 
@@ -265,6 +229,8 @@ fn node_host(node: MemberId) -> String {
 
 /// What the authority's files are called.
 const AUTHORITY: &str = "ca";
+/// What its list of revoked certificates is called.
+const REVOKED: &str = "crl.pem";
 
 /// A certificate and its key, by what they are called.
 struct Files<'a>(&'a str);
@@ -277,38 +243,6 @@ impl Files<'_> {
     fn key(&self) -> String {
         format!("{}.key", self.0)
     }
-
-    fn write(
-        &self,
-        folder: &Path,
-        certificate: &str,
-        key: &str,
-        force: bool,
-    ) -> Result<(), TlsError> {
-        let paths = [folder.join(self.key()), folder.join(self.certificate())];
-        if let Some(path) = paths.iter().find(|path| !force && path.exists()) {
-            return Err(TlsError::Exists { path: path.display().to_string() });
-        }
-        let [key_path, certificate_path] = &paths;
-        write_anew(key_path, key, 0o600)?;
-        write_anew(certificate_path, certificate, 0o644)
-    }
-}
-
-/// Replaces the whole file, so that the rights of an older one do not remain.
-fn write_anew(path: &Path, text: &str, rights: u32) -> Result<(), TlsError> {
-    let write = || {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, rights);
-        options.open(path)?.write_all(text.as_bytes())
-    };
-    write().map_err(|source| file_error(path, source))
 }
 
 fn read_file(path: &Path) -> Result<String, TlsError> {
@@ -323,9 +257,20 @@ pub(crate) fn client_config(
     authority: &str,
     own: Option<(&str, &str)>,
 ) -> Result<Arc<ClientConfig>, TlsError> {
+    client_config_with(authority, own, None)
+}
+
+/// The same; it does not believe servers whose certificate is on the list, if there is one.
+fn client_config_with(
+    authority: &str,
+    own: Option<(&str, &str)>,
+    revoked: Option<&str>,
+) -> Result<Arc<ClientConfig>, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let verifier =
         WebPkiServerVerifier::builder_with_provider(roots(authority)?, Arc::clone(&provider))
+            .with_crls(revoked_lists(revoked)?)
+            .only_check_end_entity_revocation()
             .build()
             .map_err(|why| unusable(Part::Authority, why))?;
     let builder = ClientConfig::builder_with_provider(provider)
@@ -351,6 +296,19 @@ fn roots(authority: &str) -> Result<Arc<RootCertStore>, TlsError> {
     Ok(Arc::new(roots))
 }
 
+fn revoked_lists(
+    pem: Option<&str>,
+) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
+    let Some(pem) = pem else { return Ok(Vec::new()) };
+    let all = CertificateRevocationListDer::pem_slice_iter(pem.as_bytes());
+    let all: Result<Vec<_>, _> = all.collect();
+    match all.map_err(|why| unusable(Part::Revoked, why))? {
+        // An empty file would let everybody in whom it was to keep out.
+        none if none.is_empty() => Err(unusable(Part::Revoked, "it holds no list")),
+        some => Ok(some),
+    }
+}
+
 fn certificates_and_key(
     certificate: &str,
     key: &str,
@@ -366,26 +324,6 @@ fn certificates(pem: &str, what: Part) -> Result<Vec<CertificateDer<'static>>, T
         none if none.is_empty() => Err(unusable(what, "it holds no certificate")),
         some => Ok(some),
     }
-}
-
-/// What all certificates have in common: generous dates, since clocks differ and nobody renews them.
-#[expect(clippy::disallowed_methods, reason = "a certificate has the dates of the calendar")]
-fn params(title: &str, hosts: &[String]) -> Result<CertificateParams, TlsError> {
-    const DAY: Duration = Duration::from_secs(24 * 3600);
-    let mut params =
-        CertificateParams::new(hosts).map_err(|why| name_error(&hosts.join(", "), &why))?;
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = rcgen::date_time_ymd(1970, 1, 1) + since_1970;
-    params.not_before = now - DAY;
-    params.not_after = now + DAY * 3652;
-    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.distinguished_name = DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, title);
-    Ok(params)
-}
-
-fn new_key() -> KeyPair {
-    KeyPair::generate().expect("the system has a source of randomness")
 }
 
 fn unusable(what: Part, why: impl fmt::Display) -> TlsError {

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use rustls::pki_types::CertificateDer;
 use serde::de::DeserializeOwned;
 use skeptron_member::MemberId;
@@ -19,7 +20,7 @@ use super::peer::Peer;
 use super::shared::Shared;
 use super::transport::{Receiving, Sending, split};
 use crate::config::Security;
-use crate::tls::{self, Callers, TlsError};
+use crate::tls::{self, Callers, Identity, TlsError};
 
 /// A connection of a link, whose handshake is over.
 #[derive(Debug)]
@@ -51,8 +52,22 @@ pub(crate) enum Called {
 pub(crate) enum Protection {
     /// Not at all.
     None,
-    /// By TLS, in both roles.
-    Tls { client: Arc<rustls::ClientConfig>, server: Arc<rustls::ServerConfig> },
+    /// By TLS. Clones share the certificates.
+    Tls(Arc<ArcSwap<Ends>>),
+}
+
+/// Certificates, for both ends of a connection.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    client: Arc<rustls::ClientConfig>,
+    server: Arc<rustls::ServerConfig>,
+}
+
+impl Ends {
+    fn new(identity: &Identity) -> Result<Self, TlsError> {
+        let server = identity.server_config(Callers::Certified)?;
+        Ok(Ends { client: identity.client_config()?, server })
+    }
 }
 
 impl Protection {
@@ -63,11 +78,21 @@ impl Protection {
     pub(crate) fn new(security: &Security) -> Result<Self, TlsError> {
         Ok(match security {
             Security::Insecure => Protection::None,
-            Security::Tls(identity) => Protection::Tls {
-                client: identity.client_config()?,
-                server: identity.server_config(Callers::Certified)?,
-            },
+            Security::Tls(identity) => {
+                Protection::Tls(Arc::new(ArcSwap::from_pointee(Ends::new(identity)?)))
+            }
         })
+    }
+
+    /// New connections have these certificates from now on.
+    ///
+    /// # Errors
+    /// If they cannot be used; then the former ones stay.
+    pub(crate) fn renew(&self, identity: &Identity) -> Result<(), TlsError> {
+        if let Protection::Tls(ends) = self {
+            ends.store(Arc::new(Ends::new(identity)?));
+        }
+        Ok(())
     }
 }
 
@@ -150,8 +175,9 @@ async fn dial(
     };
     let tls = match protection {
         Protection::None => None,
-        Protection::Tls { client, .. } => {
-            let client = rustls::ClientConnection::new(Arc::clone(client), tls::node_name(peer));
+        Protection::Tls(ends) => {
+            let client = Arc::clone(&ends.load().client);
+            let client = rustls::ClientConnection::new(client, tls::node_name(peer));
             Some(client.map_err(io::Error::other)?.into())
         }
     };
@@ -199,8 +225,8 @@ async fn say_hello(
 pub(crate) async fn answer(callee: &Callee, stream: TcpStream) -> Result<Called, ConnectError> {
     let tls = match &callee.protection {
         Protection::None => None,
-        Protection::Tls { server, .. } => {
-            let server = rustls::ServerConnection::new(Arc::clone(server));
+        Protection::Tls(ends) => {
+            let server = rustls::ServerConnection::new(Arc::clone(&ends.load().server));
             Some(server.map_err(io::Error::other)?.into())
         }
     };

@@ -172,6 +172,11 @@ impl Links {
         }
     }
 
+    /// Connects to all peers anew.
+    pub(crate) fn cut_all(&self) {
+        self.shared.peers().iter().for_each(|peer| peer.end(End::Cut));
+    }
+
     /// Waits until all links are up at once.
     pub(crate) async fn all_up(&self) {
         self.until(|shared| shared.peers().iter().all(|peer| peer.is_up())).await;

@@ -20,6 +20,7 @@ use crate::env;
 use crate::link::block::Blocked;
 use crate::link::connect::{ConnectError, Protection, ServiceConnection, call_service};
 use crate::link::listen::Switchboard;
+use crate::tls::{Identity, TlsError};
 
 /// What nodes say to each other about views.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,6 +72,8 @@ pub(super) struct Exchange {
     heard: mpsc::Sender<Heard>,
     state: Mutex<State>,
     is_closed: watch::Sender<bool>,
+    /// Counts certificates.
+    renewed: watch::Sender<u64>,
     /// Itself, for the tasks of its connections, which end with it.
     myself: Weak<Exchange>,
 }
@@ -112,6 +115,7 @@ impl Exchange {
             heard,
             state,
             is_closed: watch::Sender::new(false),
+            renewed: watch::Sender::new(0),
             myself: myself.clone(),
         })
     }
@@ -151,6 +155,16 @@ impl Exchange {
         };
         let asked = nodes.filter(|&id| id != self.me).map(ask);
         futures_util::future::join_all(asked).await.into_iter().flatten().next()
+    }
+
+    /// New connections have these certificates from now on; present ones end.
+    ///
+    /// # Errors
+    /// If they cannot be used; then the former ones stay.
+    pub(super) fn renew(&self, identity: &Identity) -> Result<(), TlsError> {
+        self.protection.renew(identity)?;
+        self.renewed.send_modify(|count| *count += 1);
+        Ok(())
     }
 
     /// Closes all connections.
@@ -231,6 +245,7 @@ impl Exchange {
         // Since when something was said that nothing was heard after.
         let mut unanswered = Moment::NEVER;
         let mut closed = self.is_closed.subscribe();
+        let mut renewed = self.renewed.subscribe();
         let ended: io::Result<()> = async {
             loop {
                 loop {
@@ -248,6 +263,7 @@ impl Exchange {
                 let deadline = unanswered.after(SILENCE).min(env::now().after(IDLE));
                 tokio::select! {
                     _ = closed.wait_for(|closed| *closed) => return Ok(()),
+                    _ = renewed.changed() => return Ok(()),
                     word = words.recv() => {
                         let Some(word) = word else { return Ok(()) };
                         let most = self.limits.frame_bytes;

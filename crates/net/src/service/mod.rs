@@ -31,6 +31,7 @@ use crate::link::connect::Protection;
 use crate::link::listen::Switchboard;
 use crate::observe::Observer;
 use crate::supervise::supervised;
+use crate::tls::{Identity, TlsError};
 use crate::view::{Admission, NotAdmitted, ServiceReport, ViewService};
 use driver::{Driver, Input};
 use exchange::Exchange;
@@ -139,6 +140,14 @@ impl Voters {
     /// Where other nodes' connections go.
     pub(crate) fn switchboard(&self) -> Arc<dyn Switchboard> {
         Arc::clone(&self.exchange) as _
+    }
+
+    /// New connections have these certificates from now on; present ones end.
+    ///
+    /// # Errors
+    /// If they cannot be used; then the former ones stay.
+    pub(crate) fn renew(&self, identity: &Identity) -> Result<(), TlsError> {
+        self.exchange.renew(identity)
     }
 
     /// Gives an order to whoever leads, again and again while another change is under way or

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
 use skeptron_net::MemberId;
-use skeptron_net::tls::Authority;
+use skeptron_net::tls::{Authority, VALID_DAYS};
 
 use super::Verdict;
 use super::names;
@@ -32,6 +32,139 @@ client-NAME.key. ca.key makes further certificates: keep it in a safe place, not
   skeptron tls add certs --node 4 --host 4=10.0.0.4
   skeptron tls add certs --client bob")]
     Add(AddArgs),
+    /// Make certificates anew that expire soon: the same names and addresses, new keys
+    #[command(after_help = "Examples:
+  skeptron tls renew certs                        all certificates in the folder
+  skeptron tls renew certs --node 2 --client bob  these
+
+Copy them to where the old ones are, and send the node a HUP: it shows the new certificate from then
+on. The old ones stay valid until they expire; `skeptron tls revoke` ends that.")]
+    Renew(RenewArgs),
+    /// Revoke certificates: nodes that have the new crl.pem refuse them
+    #[command(after_help = "Examples:
+  skeptron tls revoke certs --client bob          before its certificate is renewed
+  skeptron tls revoke certs --serial 2f31…        one of which there is no file any more
+
+Copy crl.pem to each node's tls.folder (or name it as tls.crl) and send the nodes a HUP.")]
+    Revoke(RevokeArgs),
+    /// List the certificates in a folder: whose, until when, number
+    List(FolderArgs),
+}
+
+#[derive(Debug, Args)]
+struct FolderArgs {
+    /// The folder with ca.pem and ca.key
+    folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct NamedArgs {
+    /// The folder with ca.pem and ca.key
+    folder: PathBuf,
+    /// That of this node, as in 4 or P4; may be given several times
+    #[arg(long, value_name = "NODE")]
+    node: Vec<String>,
+    /// That of this client; may be given several times
+    #[arg(long, value_name = "NAME")]
+    client: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+struct RenewArgs {
+    #[command(flatten)]
+    which: NamedArgs,
+    /// For how many days they are valid
+    #[arg(long, value_name = "N", default_value_t = VALID_DAYS, value_parser = days)]
+    days: u32,
+}
+
+#[derive(Debug, Args)]
+struct RevokeArgs {
+    #[command(flatten)]
+    which: NamedArgs,
+    /// The one of this number, in hexadecimal digits; may be given several times
+    #[arg(long, value_name = "HEX")]
+    serial: Vec<String>,
+}
+
+impl NamedArgs {
+    /// What they are called in the folder.
+    fn names(&self) -> Result<Vec<String>> {
+        let node =
+            |text: &String| Ok(format!("node-{}", names::member(text).context("--node")?.number()));
+        let nodes = self.node.iter().map(node);
+        let clients = self.client.iter().map(|name| Ok(format!("client-{name}")));
+        nodes.chain(clients).collect()
+    }
+}
+
+impl RenewArgs {
+    fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let authority = Authority::open(&self.which.folder)?.valid_for(self.days);
+        let mut names = self.which.names()?;
+        if names.is_empty() {
+            names = authority.issued()?;
+        }
+        ensure!(!names.is_empty(), "{} holds no certificates", self.which.folder.display());
+        for name in names {
+            authority.renew(&name)?;
+            writeln!(out, "{}", self.which.folder.join(format!("{name}.pem")).display())?;
+        }
+        Ok(Verdict::Fine)
+    }
+}
+
+impl RevokeArgs {
+    fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let authority = Authority::open(&self.which.folder)?;
+        let mut serials = Vec::new();
+        for name in self.which.names()? {
+            serials.push(authority.read(&name)?.serial);
+        }
+        for text in &self.serial {
+            serials.push(bytes(text).with_context(|| format!("--serial {text}"))?);
+        }
+        ensure!(!serials.is_empty(), "whose? name a --node, a --client or a --serial");
+        authority.revoke(&serials)?;
+        writeln!(out, "{}", self.which.folder.join("crl.pem").display())?;
+        Ok(Verdict::Fine)
+    }
+}
+
+/// Hexadecimal digits, perhaps with colons between.
+fn bytes(text: &str) -> Result<Vec<u8>> {
+    let digits: Vec<char> = text.chars().filter(|c| *c != ':').collect();
+    let pairs = digits.chunks(2).map(|pair| {
+        let pair: String = pair.iter().collect();
+        ensure!(pair.len() == 2, "it needs an even number of hexadecimal digits");
+        u8::from_str_radix(&pair, 16).context("it has hexadecimal digits only")
+    });
+    let bytes: Vec<u8> = pairs.collect::<Result<_>>()?;
+    ensure!(!bytes.is_empty(), "it is empty");
+    Ok(bytes.into_iter().skip_while(|byte| *byte == 0).collect())
+}
+
+fn days(text: &str) -> Result<u32> {
+    let days = names::whole::<u32>(text).map_err(|why| anyhow!("{why}"))?;
+    ensure!((1..=3650).contains(&days), "from 1 to 3650");
+    Ok(days)
+}
+
+impl FolderArgs {
+    fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let authority = Authority::open(&self.folder)?;
+        for name in authority.issued()? {
+            let own = authority.read(&name)?;
+            let left = own.not_after.saturating_sub(now()) / (24 * 3600);
+            writeln!(out, "{name:<24} {left:>5} days left  serial {}", own.serial_text())?;
+        }
+        Ok(Verdict::Fine)
+    }
+}
+
+fn now() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
 }
 
 #[derive(Debug, Args)]
@@ -68,6 +201,9 @@ struct CertificateArgs {
     /// A certificate for this client; may be given several times
     #[arg(long, value_name = "NAME")]
     client: Vec<String>,
+    /// For how many days the certificates are valid
+    #[arg(long, value_name = "N", default_value_t = VALID_DAYS, value_parser = days)]
+    days: u32,
     /// Overwrite what exists
     #[arg(long)]
     force: bool,
@@ -76,6 +212,9 @@ struct CertificateArgs {
 impl TlsArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         let (folder, authority, nodes, more) = match self.what {
+            What::Renew(args) => return args.run(out),
+            What::Revoke(args) => return args.run(out),
+            What::List(args) => return args.run(out),
             What::Init(InitArgs { folder, cluster, nodes, more }) => {
                 ensure!(nodes > 0, "--nodes is 0; at least one is needed");
                 ensure!(
@@ -100,6 +239,7 @@ impl TlsArgs {
                 (folder.clone(), Authority::open(&folder)?, nodes, more)
             }
         };
+        let authority = authority.valid_for(more.days);
         for (node, hosts) in more.hosts_of(&nodes)? {
             authority.issue_node(node, &hosts, more.force)?;
             writeln!(out, "{}", folder.join(format!("node-{}.pem", node.number())).display())?;

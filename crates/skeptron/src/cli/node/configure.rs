@@ -224,7 +224,8 @@ fn identity(settings: &Settings, node: MemberId) -> Result<Option<Identity>> {
             // All three were given, so none is missing.
             let (authority, certificate, key) =
                 (authority?.unwrap_or_default(), certificate?.unwrap_or_default(), key?);
-            Ok(Some(Identity { authority, certificate, key: key.unwrap_or_default() }))
+            let key = key.unwrap_or_default();
+            Ok(Some(Identity { authority, certificate, key, revoked: None }))
         }
         (None, _) => {
             bail!("{}: {} are needed together", settings.place(given[0]), FILES.join(", "))
