@@ -1,25 +1,28 @@
-//! Who is let in.
+//! Who is let in, and as whom.
+
+use std::sync::Arc;
 
 use axum::http::{HeaderMap, Request, header};
 use subtle::ConstantTimeEq;
 
 use super::refusal::Refusal;
+use super::roles::{Client, Role};
 
 /// Whether anybody may see it: whether the node is well, and the page with its files, which say
 /// nothing of this machine.
-fn is_open(path: &str) -> bool {
+pub(super) fn is_open(path: &str) -> bool {
     path == "/health" || path == "/" || path.starts_with("/ui/")
 }
 
 /// How a connection came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Caller {
     /// By the Unix socket, as its owner.
     Owner,
     /// From the same machine, by plain TCP: perhaps a browser that a page of somebody else steers.
     Neighbour,
-    /// With a certificate of the authority.
-    Certified,
+    /// With a certificate of the authority, of this name.
+    Certified(Arc<str>),
     /// Otherwise.
     Stranger,
 }
@@ -28,24 +31,66 @@ pub(super) enum Caller {
 #[derive(Debug)]
 pub(super) struct Door {
     token: Option<String>,
+    /// Who may do what; everybody everything if there are none.
+    roles: Vec<Arc<Role>>,
 }
 
 impl Door {
-    pub(super) fn new(token: Option<String>) -> Self {
-        Door { token }
+    pub(super) fn new(token: Option<String>, roles: &[Role]) -> Self {
+        Door { token, roles: roles.iter().cloned().map(Arc::new).collect() }
     }
 
-    /// Whether the request may be answered.
-    pub(super) fn admit<B>(&self, caller: Caller, request: &Request<B>) -> Result<(), Refusal> {
-        if is_open(request.uri().path()) {
-            return Ok(());
+    /// Who asks, if the request may be answered.
+    pub(super) fn admit<B>(
+        &self,
+        caller: &Caller,
+        request: &Request<B>,
+    ) -> Result<Client, Refusal> {
+        let path = request.uri().path();
+        if is_open(path) {
+            return Ok(Client::nobody());
         }
         let headers = request.headers();
         refuse_foreign_pages(headers)?;
+        if self.roles.is_empty() {
+            return self.admit_all(caller, headers);
+        }
+        let client = self.find(caller, headers)?;
+        client.check(request.method(), path)?;
+        Ok(client)
+    }
+
+    /// Without roles, whoever is let in may do everything.
+    fn admit_all(&self, caller: &Caller, headers: &HeaderMap) -> Result<Client, Refusal> {
         match (caller, &self.token) {
-            (Caller::Certified, _) | (Caller::Owner, None) => Ok(()),
-            (_, Some(token)) if shows(headers, token) => Ok(()),
-            (Caller::Neighbour, None) => refuse_foreign_names(headers),
+            (Caller::Certified(name), _) => Ok(Client::free(name)),
+            (Caller::Owner, None) => Ok(Client::free("unix")),
+            (_, Some(token)) if shows(headers, token) => Ok(Client::free("token")),
+            (Caller::Neighbour, None) => {
+                refuse_foreign_names(headers)?;
+                Ok(Client::free("local"))
+            }
+            _ => Err(Refusal::Stranger),
+        }
+    }
+
+    /// Whose certificate or token it is.
+    fn find(&self, caller: &Caller, headers: &HeaderMap) -> Result<Client, Refusal> {
+        if let Caller::Certified(name) = caller
+            && let Some(role) = self.roles.iter().find(|role| role.is_of(name))
+        {
+            return Ok(Client::with(role));
+        }
+        let has_token =
+            |role: &&Arc<Role>| role.token.as_ref().is_some_and(|token| shows(headers, token));
+        if let Some(role) = self.roles.iter().find(has_token) {
+            return Ok(Client::with(role));
+        }
+        match (caller, &self.token) {
+            (_, Some(token)) if shows(headers, token) => Ok(Client::free("token")),
+            // Whoever runs the node, or is root, can do more than this.
+            (Caller::Owner, None) => Ok(Client::free("unix")),
+            (Caller::Certified(name), _) => Err(Refusal::NoRole(name.to_string())),
             _ => Err(Refusal::Stranger),
         }
     }
@@ -100,15 +145,19 @@ mod tests {
     }
 
     fn admitted(token: Option<&str>, caller: Caller, headers: &[(&str, &str)]) -> bool {
-        let door = Door::new(token.map(str::to_string));
-        door.admit(caller, &asked("/v1/status", headers)).is_ok()
+        let door = Door::new(token.map(str::to_string), &[]);
+        door.admit(&caller, &asked("/v1/status", headers)).is_ok()
+    }
+
+    fn certified() -> Caller {
+        Caller::Certified("alice".into())
     }
 
     #[test]
     fn without_a_token_only_strangers_stay_outside() {
         assert!(admitted(None, Caller::Owner, &[]));
         assert!(admitted(None, Caller::Neighbour, &[]));
-        assert!(admitted(None, Caller::Certified, &[]));
+        assert!(admitted(None, certified(), &[]));
         assert!(!admitted(None, Caller::Stranger, &[]));
         assert!(!admitted(None, Caller::Stranger, &[("authorization", "Bearer ")]));
     }
@@ -117,14 +166,14 @@ mod tests {
     fn a_token_is_asked_of_all_but_the_certified() {
         let right = [("authorization", "Bearer s3cret")];
         for caller in [Caller::Owner, Caller::Neighbour, Caller::Stranger] {
-            assert!(admitted(Some("s3cret"), caller, &right), "{caller:?}");
-            assert!(!admitted(Some("s3cret"), caller, &[]), "{caller:?}");
+            assert!(admitted(Some("s3cret"), caller.clone(), &right), "{caller:?}");
+            assert!(!admitted(Some("s3cret"), caller.clone(), &[]), "{caller:?}");
             for wrong in ["Bearer s3cre", "Bearer s3crett", "Basic s3cret", "s3cret", "Bearer"] {
                 let shown = [("authorization", wrong)];
-                assert!(!admitted(Some("s3cret"), caller, &shown), "{caller:?} {wrong}");
+                assert!(!admitted(Some("s3cret"), caller.clone(), &shown), "{caller:?} {wrong}");
             }
         }
-        assert!(admitted(Some("s3cret"), Caller::Certified, &[]));
+        assert!(admitted(Some("s3cret"), certified(), &[]));
     }
 
     #[test]
@@ -134,7 +183,7 @@ mod tests {
         for origin in ["http://evil.example", "null", "http://127.0.0.1:8000", ""] {
             let foreign = [("host", "127.0.0.1:7470"), ("origin", origin)];
             assert!(!admitted(None, Caller::Neighbour, &foreign), "{origin}");
-            assert!(!admitted(None, Caller::Certified, &foreign), "{origin}");
+            assert!(!admitted(None, certified(), &foreign), "{origin}");
         }
     }
 
@@ -154,12 +203,45 @@ mod tests {
 
     #[test]
     fn health_and_the_page_are_open_to_all() {
-        let door = Door::new(Some("t".into()));
+        let door = Door::new(Some("t".into()), &[]);
         for path in ["/health", "/", "/ui/main.js", "/ui/lib/dom.js"] {
-            assert!(door.admit(Caller::Stranger, &asked(path, &[])).is_ok(), "{path}");
+            assert!(door.admit(&Caller::Stranger, &asked(path, &[])).is_ok(), "{path}");
         }
         for path in ["/health/", "/ui", "/lab/about", "/lab/runs", "/v1/ui/main.js"] {
-            assert!(door.admit(Caller::Stranger, &asked(path, &[])).is_err(), "{path}");
+            assert!(door.admit(&Caller::Stranger, &asked(path, &[])).is_err(), "{path}");
         }
+    }
+
+    #[test]
+    fn roles_are_known_by_certificate_or_token_and_nobody_else_comes_in() {
+        let role = |name: &str, token: Option<&str>, certificate: Option<&str>| Role {
+            name: name.into(),
+            token: token.map(str::to_string),
+            certificate: certificate.map(str::to_string),
+            lock: vec!["a/".into()],
+            list: vec![],
+            admin: false,
+        };
+        let roles = [role("web", Some("w"), None), role("ops", None, Some("alice"))];
+        let door = Door::new(Some("all".into()), &roles);
+        let come = |caller: Caller, token: &str| {
+            let shown = format!("Bearer {token}");
+            let request = asked("/v1/status", &[("authorization", shown.as_str())]);
+            match door.admit(&caller, &request) {
+                Ok(client) => client.name().to_string(),
+                Err(refusal) => refusal.kind().1.to_string(),
+            }
+        };
+        assert_eq!(come(certified(), ""), "ops");
+        assert_eq!(come(Caller::Stranger, "w"), "web");
+        assert_eq!(come(Caller::Neighbour, "all"), "token");
+        assert_eq!(come(Caller::Neighbour, ""), "stranger");
+        assert_eq!(come(Caller::Owner, "wrong"), "stranger");
+        assert_eq!(come(Caller::Certified("bob".into()), ""), "permission-denied");
+        assert_eq!(come(Caller::Certified("bob".into()), "w"), "web");
+        let door = Door::new(None, &roles);
+        assert!(door.admit(&Caller::Owner, &asked("/v1/leave", &[])).is_ok());
+        assert!(door.admit(&Caller::Neighbour, &asked("/v1/status", &[])).is_err());
+        assert!(door.admit(&certified(), &asked("/v1/voters", &[])).is_err());
     }
 }

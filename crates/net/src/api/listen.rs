@@ -5,29 +5,40 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use axum::Router;
-use axum::http::{Request, Response};
+use axum::body::Body;
+use axum::http::{HeaderValue, Request, Response, StatusCode, header};
 use axum::response::IntoResponse;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use nix::sys::resource::{Resource, getrlimit};
-use tokio::io::{AsyncRead, AsyncWrite};
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-use super::door::{Caller, Door};
-use super::refusal::Refusal;
+use super::audit::{Act, Audit};
+use super::crowd::{Crowd, Place};
+use super::door::{Caller, Door, is_open};
+use super::refusal::{Refusal, Refused};
+use super::roles::{Client, is_order};
 use crate::env;
+use crate::observe::Observer;
 use crate::prompt::Prompt;
 use crate::socket::tune;
+use crate::supervise::supervised;
+use crate::tls::Certificate;
 
 /// The longest head of a request: its first line and its headers.
 const MOST_HEAD_BYTES: usize = 16 << 10;
@@ -37,8 +48,16 @@ const MOST_HEADERS: usize = 64;
 const BUFFER_BYTES: usize = 64 << 10;
 /// How long a connection may stay without a whole head, also between two requests.
 const HEAD_WITHIN: Duration = Duration::from_secs(60);
+/// How long a new connection may take until its first request has a whole head.
+const FIRST_WITHIN: Duration = Duration::from_secs(5);
 /// How long a TLS handshake may take.
-const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
+/// How long a connection that has to go may take to be told, or to finish its answer.
+const GONE_WITHIN: Duration = Duration::from_secs(1);
+/// The longest order that is read.
+const MOST_ORDER_BYTES: usize = 64 << 10;
+/// How long to wait between two strangers when they come too fast.
+const BETWEEN_STRANGERS: Duration = Duration::from_millis(2);
 /// How long to wait when the system has no more descriptors.
 const BREATH: Duration = Duration::from_millis(50);
 
@@ -68,18 +87,43 @@ impl Closing {
 /// Answers connections.
 pub(super) struct Reception {
     router: TowerToHyperService<Router>,
-    door: Door,
-    places: Arc<Semaphore>,
-    stage: watch::Receiver<Stage>,
+    door: Arc<ArcSwap<Door>>,
+    crowd: Arc<Crowd>,
+    /// Connections that one client may have.
+    quota: Option<usize>,
+    audit: Audit,
+    watched: Watched,
     http: http1::Builder,
+}
+
+/// What every connection watches.
+#[derive(Clone)]
+pub(super) struct Watched {
+    pub(super) stage: watch::Receiver<Stage>,
+    /// Changes when certificates do: whoever came before comes again.
+    pub(super) renewed: watch::Receiver<u64>,
+    pub(super) observer: Arc<Observer>,
+}
+
+/// Why a connection ends that could go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The API closes.
+    Closing,
+    /// Somebody else gets its place.
+    Cut,
+    /// It has not asked for anything.
+    Silent,
+    /// There are new certificates.
+    Renewed,
 }
 
 impl Reception {
     pub(super) fn new(
         router: Router,
-        door: Door,
-        places: Arc<Semaphore>,
-        stage: watch::Receiver<Stage>,
+        door: Arc<ArcSwap<Door>>,
+        (crowd, quota): (Arc<Crowd>, Option<usize>),
+        watched: Watched,
     ) -> Self {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
@@ -87,7 +131,21 @@ impl Reception {
             .max_header_size(MOST_HEAD_BYTES)
             .max_headers(MOST_HEADERS)
             .max_buf_size(BUFFER_BYTES);
-        Reception { router: TowerToHyperService::new(router), door, places, stage, http }
+        let router = TowerToHyperService::new(router);
+        Reception { router, door, crowd, quota, audit: Audit::new(), watched, http }
+    }
+
+    /// Listens in the background.
+    pub(super) fn supervise(&self, receiving: impl Future<Output = ()> + Send + 'static) {
+        let observer = Arc::clone(&self.watched.observer);
+        tokio::spawn(supervised(observer, "the listener for clients", receiving));
+    }
+
+    /// Answers one connection in the background.
+    fn spawn(&self, serving: impl Future<Output = ()> + Send + 'static) {
+        // What a request has changed by half is used by all later ones.
+        let observer = Arc::clone(&self.watched.observer);
+        tokio::spawn(supervised(observer, "a request", Prompt::new(serving)));
     }
 
     /// Answers whoever comes to `listener`, until the API closes.
@@ -95,29 +153,41 @@ impl Reception {
         self: Arc<Self>,
         listener: TcpListener,
         caller: Caller,
-        tls: Option<TlsAcceptor>,
+        tls: Option<Arc<ArcSwap<ServerConfig>>>,
     ) {
         while let Some(accepted) = self.next(listener.accept()).await {
-            let Ok((stream, _)) = accepted else {
+            let Ok((stream, from)) = accepted else {
                 env::sleep(BREATH).await;
                 continue;
             };
-            let Some(place) = self.place() else {
-                // Whoever speaks TLS could not read it yet; the others may as well know why.
-                if tls.is_none() {
-                    let _ = stream.try_write(no_place().as_bytes());
+            let place = match self.crowd.enter(Some(from.ip())) {
+                Ok(place) => place,
+                Err(refusal) => {
+                    self.crowd.refused(Some(from.ip()), refusal.kind().1, &refusal.to_string());
+                    // Whoever speaks TLS could not read it yet; the others may as well know why.
+                    if tls.is_none() {
+                        let _ = stream.try_write(unasked(&refusal).as_bytes());
+                    }
+                    continue;
                 }
-                continue;
             };
             if tune(&stream).is_err() {
                 // It was gone before it was answered.
                 continue;
             }
-            let reception = Arc::clone(&self);
-            match tls.clone() {
-                None => tokio::spawn(Prompt::new(reception.serve(stream, caller, place))),
-                Some(tls) => tokio::spawn(Prompt::new(reception.serve_tls(stream, tls, place))),
-            };
+            let (reception, caller) = (Arc::clone(&self), caller.clone());
+            let in_a_rush = place.in_a_rush;
+            match &tls {
+                None => self.spawn(reception.serve(stream, caller, place)),
+                Some(tls) => {
+                    let tls = TlsAcceptor::from(tls.load_full());
+                    self.spawn(reception.serve_tls(stream, tls, place));
+                }
+            }
+            if in_a_rush {
+                // The system keeps whoever comes meanwhile, in order.
+                env::sleep(BETWEEN_STRANGERS).await;
+            }
         }
     }
 
@@ -133,11 +203,13 @@ impl Reception {
             if !peer.is_ok_and(|peer| peer == owner || peer == 0) {
                 continue;
             }
-            let Some(place) = self.place() else {
-                let _ = stream.try_write(no_place().as_bytes());
-                continue;
-            };
-            tokio::spawn(Prompt::new(Arc::clone(&self).serve(stream, Caller::Owner, place)));
+            match self.crowd.enter(None) {
+                Ok(place) => self.spawn(Arc::clone(&self).serve(stream, Caller::Owner, place)),
+                Err(refusal) => {
+                    self.crowd.refused(None, refusal.kind().1, &refusal.to_string());
+                    let _ = stream.try_write(unasked(&refusal).as_bytes());
+                }
+            }
         }
     }
 
@@ -146,75 +218,186 @@ impl Reception {
         &self,
         accepted: impl Future<Output = io::Result<T>>,
     ) -> Option<io::Result<T>> {
-        let mut stage = self.stage.clone();
+        let mut stage = self.watched.stage.clone();
         tokio::select! {
             accepted = accepted => Some(accepted),
             _ = stage.wait_for(|stage| *stage > Stage::Open) => None,
         }
     }
 
-    fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).try_acquire_owned().ok()
-    }
-
-    async fn serve_tls(
-        self: Arc<Self>,
-        stream: TcpStream,
-        tls: TlsAcceptor,
-        place: OwnedSemaphorePermit,
-    ) {
-        let greeted = env::timeout(HANDSHAKE_WITHIN, tls.accept(stream)).await;
+    async fn serve_tls(self: Arc<Self>, stream: TcpStream, tls: TlsAcceptor, place: Place) {
+        let greeted = tokio::select! {
+            greeted = env::timeout(HANDSHAKE_WITHIN, tls.accept(stream)) => greeted,
+            () = place.cut() => None,
+        };
         let Some(Ok(stream)) = greeted else {
             tracing::debug!("a client made no TLS handshake");
             return;
         };
-        let certified = stream.get_ref().1.peer_certificates().is_some();
-        let caller = if certified { Caller::Certified } else { Caller::Stranger };
+        let certificate = stream.get_ref().1.peer_certificates().and_then(|all| all.first());
+        let caller = match certificate {
+            None => Caller::Stranger,
+            Some(certificate) => {
+                let name = Certificate::read(certificate).map(|certificate| certificate.name);
+                Caller::Certified(name.unwrap_or_default().into())
+            }
+        };
         self.serve(stream, caller, place).await;
     }
 
-    async fn serve<I>(self: Arc<Self>, io: I, caller: Caller, place: OwnedSemaphorePermit)
+    async fn serve<I>(self: Arc<Self>, io: I, caller: Caller, place: Place)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let service = service_fn(|request| self.answer(caller, request));
-        let mut connection = pin!(self.http.serve_connection(TokioIo::new(io), service));
-        let mut stage = self.stage.clone();
-        let open = tokio::select! {
-            biased;
-            _ = connection.as_mut() => false,
-            _ = stage.wait_for(|stage| *stage > Stage::Open) => true,
-        };
-        if open {
-            connection.as_mut().graceful_shutdown();
-            let mut stage = self.stage.clone();
+        let has_asked = AtomicBool::new(false);
+        let service = service_fn(|request| {
+            has_asked.store(true, Ordering::Relaxed);
+            self.answer(&caller, &place, request)
+        });
+        let mut connection = self.http.serve_connection(TokioIo::new(io), service);
+        let Watched { mut stage, mut renewed, .. } = self.watched.clone();
+        renewed.mark_unchanged();
+        let mut first = pin!(env::sleep(FIRST_WITHIN));
+        let mut is_early = true;
+        let end = loop {
             tokio::select! {
-                _ = connection => {}
-                _ = stage.wait_for(|stage| *stage == Stage::Gone) => {}
+                biased;
+                _ = Pin::new(&mut connection) => return,
+                _ = stage.wait_for(|stage| *stage > Stage::Open) => break End::Closing,
+                () = place.cut() => break End::Cut,
+                Ok(()) = renewed.changed() => break End::Renewed,
+                () = first.as_mut(), if is_early => match has_asked.load(Ordering::Relaxed) {
+                    true => is_early = false,
+                    false => break End::Silent,
+                },
             }
+        };
+        if matches!(end, End::Cut | End::Silent) && !has_asked.load(Ordering::Relaxed) {
+            let refusal = match end {
+                End::Silent => Refusal::Silent(FIRST_WITHIN.as_secs()),
+                _ => Refusal::TooManyConnections,
+            };
+            place.refused(refusal.kind().1, &refusal.to_string());
+            let mut io = connection.into_parts().io.into_inner();
+            let told = async {
+                io.write_all(unasked(&refusal).as_bytes()).await?;
+                io.shutdown().await
+            };
+            // Whether or not it reads that.
+            let _ = env::timeout(GONE_WITHIN, told).await;
+            return;
         }
-        drop(place);
+        Pin::new(&mut connection).graceful_shutdown();
+        let is_over = async {
+            match end {
+                End::Cut => env::sleep(GONE_WITHIN).await,
+                _ => drop(stage.wait_for(|stage| *stage == Stage::Gone).await),
+            }
+        };
+        tokio::select! {
+            _ = connection => {}
+            () = is_over => {}
+        }
     }
 
     async fn answer(
         &self,
-        caller: Caller,
+        caller: &Caller,
+        place: &Place,
         mut request: Request<Incoming>,
-    ) -> Result<Response<axum::body::Body>, Infallible> {
-        request.extensions_mut().insert(Closing(self.stage.clone()));
-        match self.door.admit(caller, &request) {
-            Ok(()) => self.router.call(request).await,
-            Err(refusal) => Ok(refusal.into_response()),
+    ) -> Result<Response<Body>, Infallible> {
+        request.extensions_mut().insert(Closing(self.watched.stage.clone()));
+        let path = request.uri().path();
+        let (method, path) = (request.method().clone(), path.to_string());
+        let admitted = self.door.load().admit(caller, &request);
+        let name = match (&admitted, caller) {
+            (Ok(client), _) => Arc::clone(client.name()),
+            (Err(_), Caller::Certified(name)) => Arc::clone(name),
+            (Err(_), _) => "unknown".into(),
+        };
+        let act = Act { client: &name, address: place.address, method: &method, path: &path };
+        let mut response = match admitted {
+            Ok(client) => self.answer_client(client, place, &act, request).await,
+            Err(refusal) => refusal.into_response(),
+        };
+        let refused = response.extensions_mut().remove::<Refused>();
+        if let Some(Refused { code, said }) = refused.filter(Refused::is_slowed) {
+            if response.status() != StatusCode::SERVICE_UNAVAILABLE {
+                self.audit.refused(&act, code, response.status());
+            }
+            env::sleep(place.refused(code, &said)).await;
+        }
+        Ok(response)
+    }
+
+    /// Answers somebody who was let in.
+    async fn answer_client(
+        &self,
+        client: Client,
+        place: &Place,
+        act: &Act<'_>,
+        mut request: Request<Incoming>,
+    ) -> Response<Body> {
+        if is_open(act.path) {
+            return self.call(request.map(Body::new)).await;
+        }
+        let for_session = is_for_session(act.path);
+        let stays = match place.begin(client.name(), for_session, self.quota) {
+            Ok(stays) => stays,
+            Err(refusal) => return closing(refusal.into_response()),
+        };
+        request.extensions_mut().insert(client);
+        let response = match is_order(act.method, act.path) {
+            true => self.order(act, request).await,
+            false => self.call(request.map(Body::new)).await,
+        };
+        place.end(response.status().is_success() && (for_session || act.path == "/v1/sessions"));
+        if stays { response } else { closing(response) }
+    }
+
+    /// Answers an order, and writes down what it was.
+    async fn order(&self, act: &Act<'_>, request: Request<Incoming>) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let read = Limited::new(body, MOST_ORDER_BYTES).collect();
+        let body = match env::timeout(FIRST_WITHIN, read).await {
+            Some(Ok(body)) => body.to_bytes(),
+            Some(Err(error)) if error.is::<LengthLimitError>() => {
+                return Refusal::TooLarge(MOST_ORDER_BYTES).into_response();
+            }
+            Some(Err(error)) => return Refusal::Malformed(error.to_string()).into_response(),
+            None => return Refusal::Slow(FIRST_WITHIN.as_secs()).into_response(),
+        };
+        let request = Request::from_parts(parts, Body::from(body.clone()));
+        let response = self.call(request).await;
+        self.audit.done(act, &body, response.status());
+        response
+    }
+
+    async fn call(&self, request: Request<Body>) -> Response<Body> {
+        match self.router.call(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
         }
     }
 }
 
-/// What whoever comes when all places are taken is told, without being asked for anything.
-fn no_place() -> String {
-    let problem = Refusal::TooManyConnections.problem();
-    let body = serde_json::to_string(&problem).expect("a problem is three texts");
+/// Whether a path keeps a session alive, or gives something back.
+fn is_for_session(path: &str) -> bool {
+    path.starts_with("/v1/sessions/") || path == "/v1/release"
+}
+
+/// The answer, after which the connection ends.
+fn closing(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// What whoever has to go is told without having asked.
+fn unasked(refusal: &Refusal) -> String {
+    let body = serde_json::to_string(&refusal.problem()).expect("a problem is three texts");
+    let (status, _) = refusal.kind();
     format!(
-        "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-type: application/json\r\n\
+        "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",
         body.len()
     )

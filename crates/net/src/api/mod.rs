@@ -2,11 +2,15 @@
 //! everything that can be seen of the node. `docs/api.md` is its manual, `/openapi.json` its
 //! description.
 
+mod audit;
+mod crowd;
 mod door;
 mod listen;
 mod orders;
 mod outlook;
+mod quota;
 mod refusal;
+mod roles;
 mod routes;
 mod site;
 
@@ -23,9 +27,12 @@ use crate::env;
 use crate::node::Node;
 use crate::tls::Identity;
 use listen::Stage;
+use quota::Ledger;
 use routes::Desk;
 
 pub use listen::Closing;
+pub use quota::Quota;
+pub use roles::Role;
 pub use site::Site;
 
 /// 128 bits that nobody can guess; none if the system gives no randomness.
@@ -50,8 +57,12 @@ pub struct ApiConfig {
     /// Sessions at most.
     pub sessions: usize,
     /// Connections at most, and never more than half of the process's descriptors; a waiting acquire
-    /// takes one.
+    /// takes one. An eighth more may wait to say who they are, or keep a session alive.
     pub connections: usize,
+    /// How much one client may have.
+    pub quota: Quota,
+    /// Who may do what. Without any, whoever is let in may do everything.
+    pub roles: Vec<Role>,
 }
 
 /// The running API. Dropping it ends all sessions and cuts all connections.
@@ -97,6 +108,8 @@ impl Default for ApiConfig {
             ttl: (Duration::from_secs(1), Duration::from_secs(3600)),
             sessions: 100_000,
             connections: 10_000,
+            quota: Quota::default(),
+            roles: Vec::new(),
         }
     }
 }
@@ -131,9 +144,10 @@ impl Api {
             ttl: config.ttl,
             stage: stage.subscribe(),
             leave: Arc::clone(&leave),
+            ledger: Arc::new(Ledger::new(config.quota)),
         };
         let router = routes::router(Arc::new(desk), extra);
-        let site = Site::open(&config, router, stage).await?;
+        let site = Site::open(&config, router, stage, Arc::clone(node.observer())).await?;
         Ok(Api { node, site, leave })
     }
 
@@ -141,6 +155,15 @@ impl Api {
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         self.site.addresses()
+    }
+
+    /// From now on these certificates, tokens and roles count; nothing else of `config` does. Whoever is
+    /// connected by TLS has to connect again when its present request is answered.
+    ///
+    /// # Errors
+    /// If they cannot be used; then nothing has changed.
+    pub fn renew(&self, config: &ApiConfig) -> Result<(), ApiError> {
+        self.site.renew(config)
     }
 
     /// Waits until a client asks the node to leave the cluster. Clients are refused while nobody waits.

@@ -3,11 +3,11 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use axum::response::sse::{KeepAlive, Sse};
+use axum::{Extension, Json};
 use futures_util::stream::{self, Stream};
 use serde::Deserialize;
 use tokio::sync::broadcast::error::RecvError;
@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use super::listen::Stage;
 use super::refusal::Refusal;
+use super::roles::Client;
 use super::routes::{Desk, Filter};
 use crate::messages::{Health, Listing};
 use crate::observe::{Event, Events, What};
@@ -33,10 +34,13 @@ pub(super) struct LocksFilter {
 
 pub(super) async fn locks(
     State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
     Filter(filter): Filter<LocksFilter>,
-) -> Json<Listing> {
-    let (locks, silent) = desk.node.locks(&filter.prefix).await;
-    Json(Listing { locks, silent })
+) -> Result<Json<Listing>, Refusal> {
+    client.may_list(&filter.prefix)?;
+    let (mut locks, silent) = desk.node.locks(&filter.prefix).await;
+    locks.retain(|lock| client.may_see(&lock.name));
+    Ok(Json(Listing { locks, silent }))
 }
 
 pub(super) async fn status(State(desk): State<Arc<Desk>>) -> Json<Status> {
@@ -87,24 +91,28 @@ pub(super) struct EventsFilter {
 
 pub(super) async fn events(
     State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
     Filter(filter): Filter<EventsFilter>,
-) -> Sse<impl Stream<Item = Result<axum::response::sse::Event, Infallible>>> {
+) -> Result<Sse<impl Stream<Item = Result<axum::response::sse::Event, Infallible>>>, Refusal> {
+    client.may_list(filter.lock.as_deref().unwrap_or_default())?;
     let reader = Reader {
         events: desk.node.observer().listen(),
         prefix: filter.lock,
+        client,
         stage: desk.stage.clone(),
     };
     let told = stream::unfold(reader, async |mut reader| {
         let told = reader.next().await?;
         Some((Ok(told), reader))
     });
-    Sse::new(told).keep_alive(KeepAlive::default())
+    Ok(Sse::new(told).keep_alive(KeepAlive::default()))
 }
 
 /// One reader of the events.
 struct Reader {
     events: Events,
     prefix: Option<String>,
+    client: Client,
     stage: watch::Receiver<Stage>,
 }
 
@@ -126,6 +134,9 @@ impl Reader {
     }
 
     fn wants(&self, what: &What) -> bool {
+        if what.lock().is_some_and(|lock| !self.client.may_see(lock)) {
+            return false;
+        }
         match (&self.prefix, what.lock()) {
             (None, _) => true,
             (Some(prefix), lock) => lock.is_some_and(|lock| lock.starts_with(prefix.as_str())),

@@ -26,6 +26,14 @@ pub(super) enum Refusal {
     Invalid(String),
     #[error("this API asks who you are")]
     Stranger,
+    #[error("the certificate of `{0}` has no role here")]
+    NoRole(String),
+    #[error("`{client}` may not {what}")]
+    PermissionDenied { client: String, what: String },
+    #[error("this client has too many {0}")]
+    Quota(&'static str),
+    #[error("no whole request came within {0} s")]
+    Silent(u64),
     #[error("`{0}` is no name of this machine")]
     ForeignHost(String),
     #[error("a page of `{0}` may not use this API")]
@@ -80,6 +88,11 @@ impl Refusal {
             Refusal::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
             Refusal::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
             Refusal::Stranger => (StatusCode::UNAUTHORIZED, "stranger"),
+            Refusal::NoRole(_) | Refusal::PermissionDenied { .. } => {
+                (StatusCode::FORBIDDEN, "permission-denied")
+            }
+            Refusal::Quota(_) => (StatusCode::TOO_MANY_REQUESTS, "quota"),
+            Refusal::Silent(_) => (StatusCode::REQUEST_TIMEOUT, "slow"),
             Refusal::ForeignHost(_) => (StatusCode::FORBIDDEN, "foreign-host"),
             Refusal::ForeignOrigin(_) => (StatusCode::FORBIDDEN, "foreign-origin"),
             Refusal::NoSuchPath => (StatusCode::NOT_FOUND, "no-such-path"),
@@ -138,6 +151,11 @@ impl Refusal {
             Refusal::Stranger => {
                 "send `Authorization: Bearer TOKEN` with the API's token, or use a client certificate"
             }
+            Refusal::NoRole(_) | Refusal::PermissionDenied { .. } => {
+                "use another certificate or token, or change `[[api.roles]]` at the node"
+            }
+            Refusal::Quota(_) => "give some back, or raise `api.quota_…` at the node",
+            Refusal::Silent(_) => "send it at once after connecting",
             Refusal::ForeignHost(_) => "say 127.0.0.1 or localhost",
             Refusal::ForeignOrigin(_) => "ask from a program or from a page of this node",
             Refusal::Session(error) => match error {
@@ -180,10 +198,27 @@ impl Refusal {
     }
 }
 
+/// Goes with the answer, for those who count.
+#[derive(Clone, Debug)]
+pub(super) struct Refused {
+    pub(super) code: &'static str,
+    pub(super) said: String,
+}
+
+impl Refused {
+    /// Whether it is about who asks, or how much: whoever asks on is slowed.
+    pub(super) fn is_slowed(&self) -> bool {
+        let codes =
+            ["stranger", "permission-denied", "foreign-host", "foreign-origin", "quota", "full"];
+        codes.contains(&self.code)
+    }
+}
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let (status, _) = self.kind();
+        let (status, code) = self.kind();
         let mut response = (status, Json(self.problem())).into_response();
+        response.extensions_mut().insert(Refused { code, said: self.to_string() });
         if status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);

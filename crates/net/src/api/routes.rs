@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request, State};
 use axum::http::request::Parts;
 use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use http_body_util::{BodyExt, Limited};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -14,7 +14,9 @@ use tokio::sync::watch;
 use super::listen::Stage;
 use super::orders;
 use super::outlook;
+use super::quota::{Ledger, Waiting};
 use super::refusal::Refusal;
+use super::roles::Client;
 use crate::env;
 use crate::messages::{
     Acquire, Held, KeptAlive, MOST_OWNER_BYTES, OpenSession, Release, Released, SessionId,
@@ -44,6 +46,22 @@ pub(super) struct Desk {
     pub(super) stage: watch::Receiver<Stage>,
     /// Whether the program was asked to leave the cluster; without a reader nobody would do it.
     pub(super) leave: Arc<watch::Sender<bool>>,
+    /// What each client has.
+    pub(super) ledger: Arc<Ledger>,
+}
+
+impl Desk {
+    /// What there is of a session.
+    fn look(&self, id: SessionId) -> Option<SessionReport> {
+        self.node.shell().ok()?.core().session(env::now(), id).ok()
+    }
+
+    /// The client begins to wait for a lock, if it may.
+    fn begin(&self, client: &Client, id: SessionId, lock: &str) -> Result<Waiting, Refusal> {
+        client.may_lock(lock)?;
+        self.ledger.check(client, id)?;
+        self.ledger.acquire(client, (id, lock), |id| self.look(id))
+    }
 }
 
 /// All paths, and those of `extra`.
@@ -70,6 +88,7 @@ pub(super) fn router(desk: Arc<Desk>, extra: Router) -> Router {
 
 async fn open_session(
     State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
     Asked(asked): Asked<OpenSession>,
 ) -> Result<Json<SessionOpened>, Refusal> {
     let ttl = Duration::from_millis(asked.ttl_ms);
@@ -80,7 +99,8 @@ async fn open_session(
         let told = format!("`ttl_ms` lies between {shortest} and {longest} here, not at {given}");
         return Err(Refusal::Invalid(told));
     }
-    if asked.owner.len() > MOST_OWNER_BYTES || asked.owner.chars().any(char::is_control) {
+    let owner = client.owner(asked.owner);
+    if owner.len() > MOST_OWNER_BYTES || owner.chars().any(char::is_control) {
         let told = format!("`owner` has at most {MOST_OWNER_BYTES} bytes, no control characters");
         return Err(Refusal::Invalid(told));
     }
@@ -89,7 +109,9 @@ async fn open_session(
     if let Some(why) = shell.core().halted() {
         return Err(Refusal::Unwell(format!("{} grants no locks: {why}", desk.node.id())));
     }
-    shell.open_session(id, ttl, asked.owner, desk.most_sessions)?;
+    desk.ledger.may_open(&client, |id| desk.look(id))?;
+    shell.open_session(id, ttl, owner, desk.most_sessions)?;
+    desk.ledger.opened(&client, id);
     let (valid, _) = shell.core().keep_alive(env::now(), id)?;
     let valid_ms = milliseconds(valid);
     Ok(Json(SessionOpened { session: id, ttl_ms: asked.ttl_ms, valid_ms }))
@@ -97,17 +119,22 @@ async fn open_session(
 
 async fn show_session(
     State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
     Named(id): Named,
 ) -> Result<Json<SessionStatus>, Refusal> {
+    desk.ledger.check(&client, id)?;
     let report = desk.node.shell()?.core().session(env::now(), id)?;
     Ok(Json(told(id, report)))
 }
 
 async fn end_session(
     State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
     Named(id): Named,
 ) -> Result<Json<SessionStatus>, Refusal> {
+    desk.ledger.check(&client, id)?;
     let last = desk.node.shell()?.close_session(id)?;
+    desk.ledger.closed(id);
     Ok(Json(told(id, last)))
 }
 
@@ -118,16 +145,31 @@ fn told(session: SessionId, report: SessionReport) -> SessionStatus {
 
 async fn keep_alive(
     State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
     Named(id): Named,
 ) -> Result<Json<KeptAlive>, Refusal> {
+    desk.ledger.check(&client, id)?;
     let (valid, lost) = desk.node.shell()?.core().keep_alive(env::now(), id)?;
     Ok(Json(KeptAlive { valid_ms: milliseconds(valid), lost }))
 }
 
 async fn acquire(
     State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
     Asked(asked): Asked<Acquire>,
 ) -> Result<Json<Held>, Refusal> {
+    let (session, lock) = (asked.session, asked.lock.clone());
+    let waiting = desk.begin(&client, session, &lock)?;
+    let held = wait_for(&desk, asked).await;
+    drop(waiting);
+    if held.is_err() {
+        desk.ledger.dropped(session, &lock);
+    }
+    held
+}
+
+/// The lock, as soon as it is granted.
+async fn wait_for(desk: &Desk, asked: Acquire) -> Result<Json<Held>, Refusal> {
     let Acquire { session, lock, wait_ms, request } = asked;
     let shell = desk.node.shell()?;
     let relieved = shell.relieved(&lock);
@@ -167,15 +209,18 @@ async fn granted(
 
 async fn release(
     State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
     Asked(asked): Asked<Release>,
 ) -> Result<Json<Released>, Refusal> {
     let Release { session, lock, fence, request } = asked;
+    desk.ledger.check(&client, session)?;
     let shell = desk.node.shell()?;
     let released = match (fence, request) {
         (Some(fence), None) => shell.session_release(session, &lock, fence).map(|()| true)?,
         (None, Some(request)) => shell.session_withdraw(session, &lock, request)?,
         _ => return Err(Refusal::Invalid("give either `fence` or `request`".to_string())),
     };
+    desk.ledger.dropped(session, &lock);
     Ok(Json(Released { lock, released }))
 }
 

@@ -6,15 +6,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use axum::Router;
-use tokio::sync::{Semaphore, watch};
-use tokio_rustls::TlsAcceptor;
+use rustls::ServerConfig;
+use skeptron_member::MemberId;
+use tokio::sync::watch;
 
+use super::crowd::Crowd;
 use super::door::{Caller, Door};
-use super::listen::{self, Reception, Stage};
+use super::listen::{self, Reception, Stage, Watched};
 use super::{ApiConfig, ApiError};
 use crate::env;
-use crate::tls::{Callers, Identity};
+use crate::observe::Observer;
+use crate::tls::Callers;
 
 /// How long a request that is being answered may take when the site closes.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
@@ -24,9 +28,15 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 pub struct Site {
     addresses: Vec<SocketAddr>,
     unix: Option<PathBuf>,
-    places: Arc<Semaphore>,
-    connections: u32,
+    crowd: Arc<Crowd>,
     stage: watch::Sender<Stage>,
+    door: Arc<ArcSwap<Door>>,
+    /// With which certificates clients are answered, if with any.
+    tls: Option<Arc<ArcSwap<ServerConfig>>>,
+    /// Counts certificates.
+    renewed: watch::Sender<u64>,
+    /// An address without TLS that other machines can reach.
+    exposed: Option<String>,
 }
 
 impl Site {
@@ -36,7 +46,9 @@ impl Site {
     /// # Errors
     /// If it cannot listen, or anybody on the network could use it.
     pub async fn start(config: &ApiConfig, router: Router) -> Result<Self, ApiError> {
-        Self::open(config, router, watch::Sender::new(Stage::Open)).await
+        // Pages that need no node are watched by nobody.
+        let observer = Arc::new(Observer::new(MemberId::at(0)));
+        Self::open(config, router, watch::Sender::new(Stage::Open), observer).await
     }
 
     /// The same, with a stage that others know already.
@@ -44,26 +56,56 @@ impl Site {
         config: &ApiConfig,
         router: Router,
         stage: watch::Sender<Stage>,
+        observer: Arc<Observer>,
     ) -> Result<Self, ApiError> {
-        if config.token.as_ref().is_some_and(String::is_empty) {
-            return Err(ApiError::EmptyToken);
-        }
-        let tls = config.identity.as_ref().map(acceptor).transpose()?;
-        let connections = listen::affordable(config.connections).min(1 << 28);
-        let places = Arc::new(Semaphore::new(connections));
-        let door = Door::new(config.token.clone());
-        let reception = Reception::new(router, door, Arc::clone(&places), stage.subscribe());
-        let connections = connections.try_into().expect("it was made to fit");
-        let mut site = Site { addresses: Vec::new(), unix: None, places, connections, stage };
-        site.listen(config, tls, &Arc::new(reception)).await?;
+        check_tokens(config)?;
+        let tls = config.identity.as_ref().map(|it| it.server_config(Callers::Anybody));
+        let tls = tls.transpose()?.map(|tls| Arc::new(ArcSwap::new(tls)));
+        let connections = listen::affordable(config.connections);
+        let (limits, watching) = (config.quota, Arc::clone(&observer));
+        let crowd = Arc::new(Crowd::new(connections, limits.address_connections, watching));
+        let door = Arc::new(ArcSwap::from_pointee(Door::new(config.token.clone(), &config.roles)));
+        let renewed = watch::Sender::new(0);
+        let watched = Watched { stage: stage.subscribe(), renewed: renewed.subscribe(), observer };
+        let places = (Arc::clone(&crowd), limits.connections);
+        let reception = Arc::new(Reception::new(router, Arc::clone(&door), places, watched));
+        let (addresses, unix, exposed) = (Vec::new(), None, None);
+        let mut site = Site { addresses, unix, crowd, stage, door, tls, renewed, exposed };
+        site.listen(config, &reception).await?;
         Ok(site)
+    }
+
+    /// From now on these certificates, tokens and roles count. Whoever came with TLS comes again.
+    ///
+    /// # Errors
+    /// If they cannot be used; then nothing has changed.
+    pub(super) fn renew(&self, config: &ApiConfig) -> Result<(), ApiError> {
+        check_tokens(config)?;
+        if let Some(address) = &self.exposed
+            && is_open(config)
+        {
+            return Err(ApiError::Open(address.clone()));
+        }
+        let tls = config.identity.as_ref().map(|it| it.server_config(Callers::Anybody));
+        let tls = tls.transpose()?;
+        match (&self.tls, tls) {
+            (Some(present), Some(tls)) => {
+                present.store(tls);
+                self.renewed.send_modify(|count| *count += 1);
+            }
+            (None, None) => {}
+            _ => tracing::warn!(
+                "the API begins or ceases to speak TLS only when the node is started"
+            ),
+        }
+        self.door.store(Arc::new(Door::new(config.token.clone(), &config.roles)));
+        Ok(())
     }
 
     /// Listens everywhere before anybody is answered anywhere.
     async fn listen(
         &mut self,
         config: &ApiConfig,
-        tls: Option<TlsAcceptor>,
         reception: &Arc<Reception>,
     ) -> Result<(), ApiError> {
         let mut listeners = Vec::new();
@@ -72,10 +114,11 @@ impl Site {
             let (listener, at) =
                 bound.map_err(|source| ApiError::Listen { address: address.clone(), source })?;
             let near = at.ip().is_loopback();
-            if !near && tls.is_none() && config.token.is_none() {
-                return Err(ApiError::Open(address.clone()));
-            }
-            if !near && tls.is_none() {
+            if !near && self.tls.is_none() {
+                if is_open(config) {
+                    return Err(ApiError::Open(address.clone()));
+                }
+                self.exposed = Some(address.clone());
                 tracing::warn!(%at, "the API's token crosses the network unencrypted; use TLS");
             }
             listeners.push((listener, if near { Caller::Neighbour } else { Caller::Stranger }));
@@ -88,10 +131,11 @@ impl Site {
                 source,
             })?;
             self.unix = Some(path.clone());
-            tokio::spawn(Arc::clone(reception).receive_unix(listener, owner));
+            reception.supervise(Arc::clone(reception).receive_unix(listener, owner));
         }
         for (listener, caller) in listeners {
-            tokio::spawn(Arc::clone(reception).receive_tcp(listener, caller, tls.clone()));
+            let receiving = Arc::clone(reception).receive_tcp(listener, caller, self.tls.clone());
+            reception.supervise(receiving);
         }
         Ok(())
     }
@@ -105,9 +149,8 @@ impl Site {
     /// Takes no new requests, and waits a moment for those that are being answered.
     pub async fn close(&self) {
         self.stage.send_replace(Stage::Closing);
-        // When every place is free, every connection has ended; those that do not are cut by the drop.
-        let all = self.places.acquire_many(self.connections);
-        env::timeout(CLOSE_WITHIN, all).await;
+        // Those that do not end are cut by the drop.
+        env::timeout(CLOSE_WITHIN, self.crowd.all_gone()).await;
     }
 }
 
@@ -121,8 +164,13 @@ impl Drop for Site {
     }
 }
 
-/// Takes TLS connections, with or without a certificate of the client: what it may do without one is
-/// decided at each request.
-fn acceptor(identity: &Identity) -> Result<TlsAcceptor, ApiError> {
-    Ok(TlsAcceptor::from(identity.server_config(Callers::Anybody)?))
+/// Whether nobody would be asked who they are.
+fn is_open(config: &ApiConfig) -> bool {
+    config.token.is_none() && config.roles.is_empty()
+}
+
+fn check_tokens(config: &ApiConfig) -> Result<(), ApiError> {
+    let mut tokens =
+        config.token.iter().chain(config.roles.iter().filter_map(|it| it.token.as_ref()));
+    if tokens.any(String::is_empty) { Err(ApiError::EmptyToken) } else { Ok(()) }
 }

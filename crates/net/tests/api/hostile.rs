@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::net::TcpStream;
 
-use crate::site::{Http, STUCK, Site, eventually};
+use crate::site::{STUCK, Site};
 
 /// An honest client is served.
 async fn answers(site: &Site) {
@@ -145,29 +144,6 @@ async fn two_thousand_idle_connections_disturb_nobody() {
     }
     answers(&site).await;
     drop(idle);
-    site.stop().await;
-}
-
-#[tokio::test]
-async fn when_all_places_are_taken_the_next_is_told() {
-    let site = Site::start_with(|config| config.connections = 3).await;
-    let mut taken: Vec<Http<TcpStream>> = Vec::new();
-    for _ in 0..3 {
-        let mut http = site.http().await;
-        assert_eq!(http.get("/health").await.status, 200);
-        taken.push(http);
-    }
-    let mut refused = site.http().await;
-    let answer = refused.answer().await.expect("an answer without a question");
-    assert_eq!((answer.status, answer.code().as_str()), (503, "full"));
-    assert!(refused.answer().await.is_none());
-    taken.pop();
-    eventually(async || {
-        let mut http = site.http().await;
-        http.send("GET", "/health", "").await;
-        http.answer().await.is_some_and(|answer| answer.status == 200)
-    })
-    .await;
     site.stop().await;
 }
 

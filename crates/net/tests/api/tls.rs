@@ -6,6 +6,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig as TlsConfig, RootCertStore};
 use skeptron_net::MemberId;
+use skeptron_net::api::{ApiConfig, Role};
 use skeptron_net::client::{Client, ClientConfig, ClientError, Endpoint};
 use skeptron_net::tls::{Authority, Identity};
 use tokio::net::TcpStream;
@@ -98,5 +99,63 @@ async fn strangers_get_no_connection() {
     assert_eq!(without, ClientError::NoIdentity);
     // The node has not minded.
     Client::connect(client_config(&site, Some(alice))).await.unwrap();
+    site.stop().await;
+}
+
+#[tokio::test]
+async fn a_revoked_certificate_is_refused_without_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::init(folder.path(), "test", false).unwrap();
+    authority.issue_node(MemberId::at(0), &[], false).unwrap();
+    let clients = ["alice", "bob"].map(|name| {
+        authority.issue_client(name, false).unwrap();
+        Identity::read(folder.path(), &format!("client-{name}")).unwrap()
+    });
+    let node = Identity::read(folder.path(), "node-1").unwrap();
+    let site = Site::start_with(|config| config.identity = Some(node.clone())).await;
+    let [alice, bob] = clients.map(|identity| client_config(&site, Some(identity)));
+    assert!(Client::status(&alice).await.is_ok() && Client::status(&bob).await.is_ok());
+    authority.revoke(&[authority.read("client-alice").unwrap().serial]).unwrap();
+    let renewed = Identity::read(folder.path(), "node-1").unwrap();
+    renewed.check().unwrap();
+    let config =
+        |identity: Identity| ApiConfig { identity: Some(identity), ..ApiConfig::default() };
+    site.api.renew(&config(renewed.clone())).unwrap();
+    assert!(Client::status(&alice).await.is_err());
+    assert!(Client::status(&bob).await.is_ok());
+    // What cannot be used changes nothing.
+    let broken = Identity { revoked: Some("nothing".into()), ..renewed };
+    assert!(site.api.renew(&config(broken)).is_err());
+    assert!(Client::status(&alice).await.is_err());
+    assert!(Client::status(&bob).await.is_ok());
+    site.stop().await;
+}
+
+#[tokio::test]
+async fn a_certificate_has_the_role_of_its_name() {
+    let (node, alice) = identities();
+    let role = |certificate: &str| Role {
+        name: "deployer".into(),
+        token: None,
+        certificate: Some(certificate.into()),
+        lock: vec!["deploy/".into()],
+        list: vec![],
+        admin: false,
+    };
+    let site = Site::start_with(|config| {
+        config.identity = Some(node.clone());
+        config.roles = vec![role("alice")];
+    })
+    .await;
+    let config = client_config(&site, Some(alice));
+    let client = Client::connect(config.clone()).await.unwrap();
+    client.lock("deploy/web").await.unwrap().release().await.unwrap();
+    let error = client.lock("db").await.unwrap_err();
+    assert!(matches!(&error, ClientError::Refused(why) if why.contains("deployer")), "{error}");
+    // The role goes to somebody else.
+    let changed =
+        ApiConfig { identity: Some(node), roles: vec![role("bob")], ..ApiConfig::default() };
+    site.api.renew(&changed).unwrap();
+    assert!(Client::connect(config).await.is_err());
     site.stop().await;
 }

@@ -17,6 +17,7 @@ mod fields;
 mod file;
 pub(crate) mod join;
 mod print;
+mod roles;
 mod serve;
 mod settings;
 mod systemd;
@@ -35,10 +36,11 @@ A node needs at least `voters`, which 1, 3 or 5 of the nodes are, and a voter it
 Every setting has a variable that overrides the file, as SKEPTRON_API_LISTEN does for listen in
 the table [api]; docs/configuration.md describes them all, docs/running.md shows whole clusters,
 and `skeptron up` starts one to try. The node is ready when it has entered the cluster. On TERM or
-INT it passes on what it has, leaves the cluster, and ends; on a second one it ends at once.
+INT it passes on what it has, leaves the cluster, and ends; on a second one it ends at once. On HUP
+it reads certificates, the list of revoked ones, tokens, roles and the level of logs again.
 
-Exit codes: 0 it was told to end, 2 bad input, or the cluster does not let it in, 74 a voter's
-disk failed.")]
+Exit codes: 0 it was told to end, 2 bad input, or the cluster does not let it in, 70 a part of it
+panicked, 74 a voter's disk failed.")]
 pub(crate) struct NodeArgs {
     /// The file with the settings, TOML
     #[arg(short, long, value_name = "FILE")]
@@ -79,7 +81,11 @@ impl NodeArgs {
         if self.check || self.print_config {
             return Ok(Verdict::Fine);
         }
-        runtime::on_all_cores(serve::serve(configured, self.json, out))
+        let again = || {
+            let settings = Settings::load(self.config.as_deref(), variable, &options)?;
+            Configured::new(&settings, None)
+        };
+        runtime::on_all_cores(serve::serve(configured, &again, self.json, out))
     }
 }
 

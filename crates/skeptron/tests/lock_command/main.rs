@@ -7,3 +7,4 @@ mod manners;
 mod members;
 mod node;
 mod processes;
+mod reload;

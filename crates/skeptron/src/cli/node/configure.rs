@@ -1,10 +1,11 @@
 //! From settings to what a node and its API are started with.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use skeptron_net::api::ApiConfig;
+use skeptron_net::api::{ApiConfig, Quota};
 use skeptron_net::tls::Identity;
 use skeptron_net::{
     Config, ConfigError, Drift, EtcdConfig, EtcdTls, Init, LeaseSettings, Limits, MemberId,
@@ -14,6 +15,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::super::logs::{self, Format};
 use super::super::{duration, names};
+use super::roles;
 use super::settings::{Prefix, Settings};
 
 /// Everything that a node is started with.
@@ -31,6 +33,8 @@ pub(super) struct Configured {
     pub(super) filter: EnvFilter,
     /// How they look.
     pub(super) format: Format,
+    /// Where those for auditors are kept, too.
+    pub(super) audit: Option<PathBuf>,
 }
 
 impl Configured {
@@ -43,7 +47,7 @@ impl Configured {
             bail!("{}: nodes are counted from 1", settings.place("node"))
         };
         let membership = membership(settings, node, init_after)?;
-        let identity = identity(settings, node)?;
+        let identity = with_revoked(settings, identity(settings, node)?)?;
         let level = settings.text("log.level").unwrap_or_default();
         let configured = Configured {
             api: api(settings, identity.as_ref())?,
@@ -63,6 +67,7 @@ impl Configured {
             filter: logs::filter(level).with_context(|| settings.place("log.level"))?,
             format: settings
                 .word("log.format", [("text", Format::Text), ("json", Format::Json)])?,
+            audit: settings.path("log.audit"),
         };
         let fine = configured.node.check();
         fine.map_err(|error| anyhow!("{}: {error}", settings.place(key_of(&error))))?;
@@ -233,6 +238,20 @@ fn identity(settings: &Settings, node: MemberId) -> Result<Option<Identity>> {
     }
 }
 
+/// With the list of revoked certificates that is named, if one is.
+fn with_revoked(settings: &Settings, identity: Option<Identity>) -> Result<Option<Identity>> {
+    match (settings.read("tls.crl")?, identity) {
+        (Some(revoked), Some(identity)) => {
+            Ok(Some(Identity { revoked: Some(revoked), ..identity }))
+        }
+        (Some(_), None) => bail!(
+            "{}: there are no certificates; name their folder as tls.folder",
+            settings.place("tls.crl")
+        ),
+        (None, identity) => Ok(identity),
+    }
+}
+
 fn security(settings: &Settings, identity: Option<Identity>) -> Result<Security> {
     match (identity, settings.switch("insecure")?) {
         (Some(_), true) => bail!(
@@ -333,5 +352,21 @@ fn api(settings: &Settings, identity: Option<&Identity>) -> Result<ApiConfig> {
         ttl,
         sessions: settings.number("api.sessions")?,
         connections: settings.number("api.connections")?,
+        quota: quota(settings)?,
+        roles: roles::all(settings)?,
+    })
+}
+
+fn quota(settings: &Settings) -> Result<Quota> {
+    let limit = |key: &str| {
+        let most: usize = settings.number(key)?;
+        Ok::<_, anyhow::Error>((most > 0).then_some(most))
+    };
+    Ok(Quota {
+        connections: limit("api.quota_connections")?,
+        address_connections: limit("api.quota_address_connections")?,
+        sessions: limit("api.quota_sessions")?,
+        waiters: limit("api.quota_waiters")?,
+        names: limit("api.quota_names")?,
     })
 }

@@ -169,6 +169,13 @@ fn basics() -> Vec<Field> {
         field("tls.authority", Text, "", "Instead of the folder: the authority's certificate, PEM"),
         field("tls.certificate", Text, "", "Instead of the folder: this node's certificate, PEM"),
         field("tls.key", Text, "", "Instead of the folder: the certificate's key, PEM"),
+        field(
+            "tls.crl",
+            Text,
+            "",
+            "The authority's list of revoked certificates, PEM; without it, `crl.pem` of the folder if there \
+             is one",
+        ),
     ]
 }
 
@@ -199,6 +206,12 @@ fn behaviour() -> Vec<Field> {
              `info,skeptron_net::link=debug`",
         ),
         field("log.format", Text, "text", "How logs look: `text` or `json`"),
+        field(
+            "log.audit",
+            Text,
+            "",
+            "A file to which what administrators do and what is refused is appended, too, as JSON",
+        ),
     ]
 }
 
@@ -226,6 +239,31 @@ fn api() -> Vec<Field> {
         field("api.ttl_longest", Time, written(longest), "The longest TTL of a session"),
         field("api.sessions", Number, api.sessions, "Sessions at most"),
         field("api.connections", Number, api.connections, "Connections of clients at most"),
+        field(
+            "api.quota_connections",
+            Number,
+            0,
+            "Connections of one client at most; 0 for no limit",
+        ),
+        field(
+            "api.quota_address_connections",
+            Number,
+            0,
+            "Connections from one address at most; 0 for no limit",
+        ),
+        field("api.quota_sessions", Number, 0, "Sessions of one client at most; 0 for no limit"),
+        field(
+            "api.quota_waiters",
+            Number,
+            0,
+            "Acquires of one client that wait at most; 0 for no limit",
+        ),
+        field(
+            "api.quota_names",
+            Number,
+            0,
+            "Lock names that one client holds or waits for at most; 0 for no limit",
+        ),
         field(
             "api.lab",
             Switch,

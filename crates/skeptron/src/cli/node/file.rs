@@ -11,7 +11,11 @@ use toml::de::{DeTable, DeValue};
 
 use super::super::names;
 use super::fields::{self, Field, Kind, Raw};
+use super::roles::{self, RoleSetting};
 use super::settings::{Origin, Prefix, Setting};
+
+/// Where roles stand.
+const ROLES: &str = "api.roles";
 
 /// What a file says.
 #[derive(Debug, Default)]
@@ -20,6 +24,8 @@ pub(super) struct Read {
     pub(super) values: BTreeMap<&'static str, Setting>,
     /// Its `[[prefix]]` tables.
     pub(super) prefixes: Vec<Prefix>,
+    /// Its `[[api.roles]]` tables.
+    pub(super) roles: Vec<RoleSetting>,
 }
 
 /// No file of settings is larger than this, in bytes.
@@ -86,6 +92,16 @@ impl Reader<'_> {
                         self.read.prefixes.push(prefix);
                     }
                 }
+                (None, DeValue::Array(tables)) if key == ROLES => {
+                    for table in tables {
+                        let origin = self.origin(&table.span());
+                        let role = self.role(table.get_ref(), origin)?;
+                        self.read.roles.push(role);
+                    }
+                }
+                (None, _) if key == ROLES => {
+                    bail!("{origin}: `{key}` is a table; write [[{key}]] and its keys below")
+                }
                 (None, _) if key == "prefix" || self.is_table(&key) => {
                     let brackets = if key == "prefix" { "[[prefix]]" } else { &format!("[{key}]") };
                     bail!("{origin}: `{key}` is a table; write {brackets} and its keys below")
@@ -110,6 +126,25 @@ impl Reader<'_> {
             Some(field) => format!("; did you mean `{}`?", field.key),
             None => names::did_you_mean(key, self.fields.iter().map(|field| field.key)),
         }
+    }
+
+    fn role(&self, value: &DeValue<'_>, origin: Origin) -> Result<RoleSetting> {
+        let DeValue::Table(table) = value else {
+            bail!("{origin}: a role is a table; write [[{ROLES}]] and its keys below")
+        };
+        let (fields, mut values) = (roles::fields(), BTreeMap::new());
+        for (name, value) in table {
+            let (key, at) = (name.get_ref(), self.origin(&name.span()));
+            let keys = fields.iter().map(|field| field.key);
+            let Some(field) = fields.iter().find(|field| field.key == &**key) else {
+                let hint = names::did_you_mean(key, keys.clone());
+                let keys: Vec<&str> = keys.collect();
+                bail!("{at}: a [[{ROLES}]] has no `{key}`, only {}{hint}", keys.join(", "))
+            };
+            let raw = raw(field, value.get_ref()).with_context(|| format!("{at}: {key}"))?;
+            values.insert(field.key, raw);
+        }
+        Ok(RoleSetting { values, origin })
     }
 
     fn prefix(&self, value: &DeValue<'_>, origin: &Origin) -> Result<Prefix> {

@@ -89,7 +89,8 @@ impl JoinArgs {
             settings = Settings::load(None, variable, &given)?;
         }
         let configured = Configured::new(&settings, None)?;
-        runtime::on_all_cores(serve::serve(configured, self.json, out))
+        let again = || Configured::new(&Settings::load(None, variable, &given)?, None);
+        runtime::on_all_cores(serve::serve(configured, &again, self.json, out))
     }
 
     /// Whether this node is one of the voters that were given.

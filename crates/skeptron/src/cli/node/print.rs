@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use super::fields::{self, Field, Kind, Raw};
+use super::roles::{self, RoleSetting};
 use super::settings::{Prefix, Settings};
 
 /// Writes all settings.
@@ -22,22 +23,41 @@ pub(super) fn print(settings: &Settings, out: &mut impl Write) -> Result<()> {
         let (line, origin) = line(settings, field, name);
         writeln!(out, "{line:<44} # {origin}")?;
     }
-    settings.prefixes.iter().try_for_each(|prefix| print_prefix(prefix, out))
+    settings.prefixes.iter().try_for_each(|prefix| print_prefix(prefix, out))?;
+    settings.roles.iter().try_for_each(|role| print_role(role, out))
+}
+
+fn print_role(role: &RoleSetting, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "\n{:<44} # {}", "[[api.roles]]", role.origin)?;
+    for field in roles::fields() {
+        if let Some(raw) = role.values.get(field.key) {
+            match field.kind {
+                Kind::Secret => writeln!(out, "# {} = ***", field.key)?,
+                kind => writeln!(out, "{} = {}", field.key, value(raw, kind))?,
+            }
+        }
+    }
+    Ok(())
 }
 
 fn line(settings: &Settings, field: &Field, name: &str) -> (String, String) {
     let Some(setting) = settings.setting(field.key) else {
         return (format!("# {name} ="), "not set".to_string());
     };
-    let value = match (&setting.raw, field.kind) {
-        (_, Kind::Secret) => return (format!("# {name} = ***"), setting.origin.to_string()),
+    if field.kind == Kind::Secret {
+        return (format!("# {name} = ***"), setting.origin.to_string());
+    }
+    (format!("{name} = {}", value(&setting.raw, field.kind)), setting.origin.to_string())
+}
+
+fn value(raw: &Raw, kind: Kind) -> String {
+    match (raw, kind) {
         (Raw::One(text), Kind::Number | Kind::Switch) => text.clone(),
         (Raw::One(text), _) => quoted(text),
         (Raw::Many(texts), _) => {
             format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
         }
-    };
-    (format!("{name} = {value}"), setting.origin.to_string())
+    }
 }
 
 fn print_prefix(prefix: &Prefix, out: &mut impl Write) -> Result<()> {

@@ -32,6 +32,9 @@ struct Ready<'a> {
 /// After so long a node that has not entered says what it waits for.
 const SILENT_FOR: Duration = Duration::from_secs(2);
 
+/// Reads the settings again.
+pub(super) type Again<'a> = dyn Fn() -> Result<Configured> + 'a;
+
 /// Why a node ends.
 enum End {
     Signal(Signal),
@@ -40,17 +43,21 @@ enum End {
     Panicked(String),
 }
 
+/// Runs the node; `again` reads its settings anew.
 pub(super) async fn serve(
     configured: Configured,
+    again: &Again<'_>,
     json: bool,
     out: &mut impl Write,
 ) -> Result<Verdict> {
     let what = summary(&configured.node);
-    let Configured { node: config, api, lab, grace, filter, format } = configured;
-    logs::start(filter, format)?;
+    let Configured { node: config, api, lab, grace, filter, format, audit } = configured;
+    logs::start_with_audit(filter, format, audit.as_deref())?;
+    warn_of_expiry(&config);
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     settings::misspelt(variables).iter().for_each(|what| tracing::warn!("{what}"));
     let mut signals = Signals::listen(&Signals::ENDING)?;
+    let mut hangups = Signals::listen(&[Signal::SIGHUP])?;
     let (cluster, listen) = (config.cluster.clone(), config.listen_address().to_string());
     let scheme = if api.identity.is_some() { "https" } else { "http" };
     let unix = api.unix.clone();
@@ -71,7 +78,7 @@ pub(super) async fn serve(
     live.answers_at(vec![urls.clone()]);
     let end = tokio::select! {
         biased;
-        end = end(&mut signals, &api, &node) => end,
+        end = end((&mut signals, &mut hangups), &api, &node, again) => end,
         entered = until_entered(&node, &membership) => {
             entered?;
             let said = if json {
@@ -87,7 +94,7 @@ pub(super) async fn serve(
                 tracing::warn!(%error, "cannot say on standard output that the node is ready");
             }
             systemd::notify("READY=1");
-            end(&mut signals, &api, &node).await
+            end((&mut signals, &mut hangups), &api, &node, again).await
         }
     };
     match end {
@@ -114,19 +121,72 @@ pub(super) async fn serve(
 }
 
 /// Waits until there is a reason to end.
-async fn end(signals: &mut Signals, api: &Api, node: &Node) -> End {
+async fn end(
+    (signals, hangups): (&mut Signals, &mut Signals),
+    api: &Api,
+    node: &Node,
+    again: &Again<'_>,
+) -> End {
     let disk_failed = async {
         match node.voters() {
             Some(voters) => voters.disk_failed().await,
             None => std::future::pending().await,
         }
     };
+    let reloading = async {
+        loop {
+            hangups.next().await;
+            match again().and_then(|configured| renew(configured, api, node)) {
+                Ok(()) => {
+                    tracing::info!("certificates, tokens, roles and log level were read again")
+                }
+                Err(error) => {
+                    tracing::error!("the new settings are refused, the former stay: {error:#}")
+                }
+            }
+        }
+    };
     tokio::select! {
         biased;
         signal = signals.next() => End::Signal(signal),
+        () = reloading => unreachable!("it goes on for ever"),
         why = disk_failed => End::Disk(why),
         why = node.observer().failed() => End::Panicked(why),
         () = api.asked_to_leave() => End::Asked,
+    }
+}
+
+/// Lets those of the settings count that can change while the node runs. A mistake in one of them
+/// changes nothing.
+fn renew(configured: Configured, api: &Api, node: &Node) -> Result<()> {
+    let Configured { node: config, api: clients, filter, audit, .. } = configured;
+    if let Security::Tls(identity) = &config.security {
+        identity.check()?;
+    }
+    // This one fails only as a whole, too; the node's own can fail no more.
+    api.renew(&clients)?;
+    if let Security::Tls(identity) = &config.security {
+        node.renew(identity)?;
+    }
+    logs::set_filter(filter)?;
+    logs::reopen_audit(audit.as_deref())?;
+    warn_of_expiry(&config);
+    Ok(())
+}
+
+/// A certificate that expires in so many days should have been renewed.
+const SOON_DAYS: u64 = 30;
+
+fn warn_of_expiry(config: &Config) {
+    let Security::Tls(identity) = &config.security else { return };
+    match identity.days_left() {
+        None => {
+            tracing::error!("this node's certificate is not valid any more; `skeptron tls renew`")
+        }
+        Some(days) if days < SOON_DAYS => {
+            tracing::warn!(days, "this node's certificate expires soon; `skeptron tls renew`");
+        }
+        Some(_) => {}
     }
 }
 

@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use super::super::{duration, names};
 use super::fields::{self, Field, Kind, Raw};
 use super::file;
+use super::roles::RoleSetting;
 
 /// All settings of a node.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(super) struct Settings {
     values: BTreeMap<&'static str, Setting>,
     /// The plans for prefixes of lock names, in order.
     pub(super) prefixes: Vec<Prefix>,
+    /// Who may do what, in order.
+    pub(super) roles: Vec<RoleSetting>,
     /// The folder of the file, beside which the files lie that it names.
     folder: PathBuf,
 }
@@ -133,12 +136,14 @@ impl Settings {
         let mut settings = Settings {
             values: defaults.collect(),
             prefixes: Vec::new(),
+            roles: Vec::new(),
             folder: path.and_then(Path::parent).map(Path::to_path_buf).unwrap_or_default(),
         };
         if let Some(path) = path {
             let read = file::read(path, &fields)?;
             settings.values.extend(read.values);
             settings.prefixes = read.prefixes;
+            settings.roles = read.roles;
         }
         settings.override_by(&fields, variable)?;
         for (key, option, raw) in options {
@@ -270,10 +275,16 @@ impl Settings {
 
     /// A file's first kilobytes, as text without the last line's end.
     pub(super) fn read(&self, key: &str) -> Result<Option<String>> {
-        let Some(path) = self.path(key) else { return Ok(None) };
-        let text = file::text(&path).with_context(|| self.place(key))?;
+        let Some(name) = self.text(key) else { return Ok(None) };
+        self.read_beside(name).with_context(|| self.place(key)).map(Some)
+    }
+
+    /// The same of a file beside the file of settings.
+    pub(super) fn read_beside(&self, name: &str) -> Result<String> {
+        let path = self.folder.join(name);
+        let text = file::text(&path)?;
         let text = text.trim_end_matches(['\r', '\n']).to_string();
-        ensure!(!text.is_empty(), "{}: {} is empty", self.place(key), path.display());
-        Ok(Some(text))
+        ensure!(!text.is_empty(), "{} is empty", path.display());
+        Ok(text)
     }
 }

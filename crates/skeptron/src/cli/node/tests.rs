@@ -343,3 +343,40 @@ fn views_may_be_kept_in_etcd() {
         assert!(said.contains(expected), "{said}");
     }
 }
+
+#[test]
+fn roles_are_read_and_their_mistakes_named() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("boss.token"), "geheim\n").unwrap();
+    let text = "[[api.roles]]\nname = 'web'\ncertificate = 'ci'\nlock = ['deploy/']\nlist = ['*']\n\
+                [[api.roles]]\nname = 'boss'\ntoken_file = 'boss.token'\nadmin = true\n";
+    let settings = load(&folder, text, &VOTER).unwrap();
+    let roles = Configured::new(&settings, None).unwrap().api.roles;
+    assert_eq!((roles[0].name.as_str(), roles[0].certificate.as_deref()), ("web", Some("ci")));
+    assert_eq!(
+        (&roles[0].lock[..], &roles[0].list[..], roles[0].admin),
+        (&["deploy/".to_string()][..], &["*".to_string()][..], false)
+    );
+    assert_eq!((roles[1].token.as_deref(), roles[1].admin), (Some("geheim"), true));
+    let mut printed = Vec::new();
+    print::print(&settings, &mut printed).unwrap();
+    let again = load(&folder, &String::from_utf8(printed).unwrap(), &VOTER).unwrap();
+    assert_eq!(Configured::new(&again, None).unwrap().api.roles, roles);
+    let cases = [
+        ("api.roles = 3", "node.toml: line 1: `api.roles` is a table; write [[api.roles]]"),
+        ("[[api.roles]]\ntoken = 'a'", "node.toml: line 1: this [[api.roles]] lacks its `name`"),
+        ("[[api.roles]]\nname = 'a'", "node.toml: line 1: nobody can have the role `a`"),
+        ("[[api.roles]]\nnam = 'a'", "node.toml: line 2: a [[api.roles]] has no `nam`"),
+        ("[[api.roles]]\nname = 'a'\nlock = 'b'", "node.toml: line 3: lock: it must be a list"),
+        (
+            "[[api.roles]]\nname = 'a/b'\ntoken = 't'",
+            "node.toml: line 1: `a/b`: the name of a role",
+        ),
+        (
+            "[[api.roles]]\nname = 'a'\ntoken = 't'\n[[api.roles]]\nname = 'b'\ntoken = 't'",
+            "node.toml: line 4: `b` is known by the same token",
+        ),
+        ("tls.crl = 'crl.pem'", "node.toml: line 1: tls.crl: "),
+    ];
+    assert_complaints(&cases, &VOTER);
+}
