@@ -191,7 +191,7 @@ async fn meet(callee: Arc<Callee>, stream: TcpStream) {
                 ConnectError::RefusedHere { from: id, .. }
                 | ConnectError::RefusedThere { by: id, .. } => {
                     if let Some(peer) = peer(*id) {
-                        peer.complain(error.to_string());
+                        peer.complain(env::now(), error.to_string());
                     }
                 }
                 _ => tracing::debug!(%error, "a caller was turned away"),

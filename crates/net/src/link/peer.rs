@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
@@ -19,6 +20,7 @@ use tokio::sync::Notify;
 
 use super::connect::Connection;
 use super::transport::{Receiving, Sending, Sent};
+use crate::env;
 use crate::observe::{Observer, PeerLabels, What};
 
 /// Another member, and the link to it.
@@ -36,6 +38,9 @@ pub(crate) struct Peer {
     connects: Counter,
     unacknowledged_bytes: Gauge,
 }
+
+/// How long the first connection with a new member may take before the log warns.
+const FIRST_UP_WITHIN: Duration = Duration::from_secs(1);
 
 /// What the links of a node tell the rest of it.
 pub(crate) struct Signals {
@@ -60,6 +65,10 @@ struct State {
     end: Option<End>,
     /// Why the link is down.
     trouble: Option<String>,
+    /// Since when it has been.
+    down: Moment,
+    /// What of that the log says already.
+    logged: Option<String>,
     connects: u64,
     /// Whether the node has stopped or the peer has left: no more connections.
     is_closed: bool,
@@ -133,6 +142,8 @@ impl Peer {
                 offered: None,
                 end: None,
                 trouble: Some(trouble.to_string()),
+                down: env::now(),
+                logged: None,
                 connects: 0,
                 is_closed: false,
             }),
@@ -258,16 +269,23 @@ impl Peer {
     /// Dialling failed.
     pub(crate) fn dial_failed(&self, now: Moment, why: String) {
         self.lock().link.dial_failed(now);
-        self.complain(why);
+        self.complain(now, why);
     }
 
-    /// Says why the link is down, unless it is up; in the log only if that is news.
-    pub(crate) fn complain(&self, why: String) {
+    /// Says why the link is down, unless it is up; in the log only if that is news. A view reaches one
+    /// member before another: a link that has never been up is not worth a warning at once.
+    pub(crate) fn complain(&self, now: Moment, why: String) {
         let mut state = self.lock();
-        if state.sending.is_some() || state.trouble.as_ref() == Some(&why) {
+        if state.sending.is_some() {
             return;
         }
-        tracing::warn!(peer = %self.id, why, "link down");
+        let is_new = state.connects == 0 && now.since(state.down) < FIRST_UP_WITHIN;
+        if is_new {
+            tracing::debug!(peer = %self.id, why, "link not up yet");
+        } else if state.logged.as_ref() != Some(&why) {
+            tracing::warn!(peer = %self.id, why, "link down");
+            state.logged = Some(why.clone());
+        }
         state.trouble = Some(why);
     }
 
@@ -282,7 +300,7 @@ impl Peer {
         }
         state.link.connected(now, hello)?;
         state.end = None;
-        state.trouble = None;
+        (state.trouble, state.logged) = (None, None);
         state.connects += 1;
         state.sending = Some(sending);
         self.flush_state(&mut state);
@@ -308,7 +326,7 @@ impl Peer {
         }
         let had_one = state.sending.take().is_some();
         drop(state);
-        self.complain(why.to_string());
+        self.complain(now, why.to_string());
         if had_one {
             self.tell_down(&why);
         }
