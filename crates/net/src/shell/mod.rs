@@ -278,15 +278,40 @@ fn tell_change(former: &View, view: &View) {
     if view.epoch <= former.epoch {
         return;
     }
-    let life = |member: &Member| (member.id, member.incarnation);
-    let lacks = |of: &View, member: &Member| !of.members.iter().any(|it| life(it) == life(member));
-    let listed = |of: &View, lacking: &View| {
-        let ids =
-            of.members.iter().filter(|member| lacks(lacking, member)).map(|it| it.id.to_string());
-        ids.collect::<Vec<_>>().join(" ")
+    let members: Vec<String> = view.ids().map(|id| id.to_string()).collect();
+    tracing::info!(
+        epoch = view.epoch,
+        "new view: {}; members {}",
+        view_change(former, view),
+        members.join(" ")
+    );
+}
+
+/// Why there is another view, as far as the two tell.
+fn view_change(former: &View, view: &View) -> String {
+    let is_in = |list: &[Member], life: &Member| {
+        list.iter().any(|it| (it.id, it.incarnation) == (life.id, life.incarnation))
     };
-    let (joined, left) = (listed(view, former), listed(former, view));
-    tracing::info!(epoch = view.epoch, members = view.members.len(), joined, left, "a new view");
+    let came = view.members.iter().filter(|it| !is_in(&former.members, it)).map(|it| {
+        let what = match (is_in(&former.away, it), former.life(it.id)) {
+            (true, _) => "is back",
+            (false, Some(_)) => "joined again",
+            (false, None) => "joined",
+        };
+        format!("{} {what}", it.id)
+    });
+    let away = view.away.iter().filter(|it| !is_in(&former.away, it));
+    let away = away.map(|it| format!("{} is not heard of, and may still hold locks", it.id));
+    let went = former.members.iter().chain(&former.away).filter(|it| view.life(it.id).is_none());
+    let went = went.map(|it| match is_in(&former.away, it) {
+        true => format!("{} is gone: its lease ended, or it was removed", it.id),
+        false => format!("{} left, or its lease ended", it.id),
+    });
+    let changes: Vec<String> = came.chain(away).chain(went).collect();
+    match changes.is_empty() {
+        true => "the same members, asked for to forget idle locks".to_string(),
+        false => changes.join(", "),
+    }
 }
 
 /// What the links hand up goes to the shell while there is one.

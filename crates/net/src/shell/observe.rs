@@ -72,7 +72,7 @@ impl Shell {
             }
             Event::Met { epoch } => {
                 let took = observer.view_met(now);
-                tracing::info!(
+                tracing::debug!(
                     epoch,
                     took_ms = milliseconds(took),
                     "all members have met in this view"

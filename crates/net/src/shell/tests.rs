@@ -266,3 +266,33 @@ fn storm(algorithm: &str, seed: u64) {
         assert_eq!(shell.observer.refused.get(), 0, "{told}");
     }
 }
+
+#[test]
+fn a_view_change_is_told_with_its_reason() {
+    use super::view_change;
+    use crate::view::Member;
+    let life = |number: u32, incarnation: u64| Member {
+        id: MemberId::new(number).unwrap(),
+        incarnation: Some(incarnation),
+        address: "a:1".to_string(),
+    };
+    let view = |members: &[Member], away: &[Member]| View {
+        away: away.to_vec(),
+        ..View::new(1, members.to_vec())
+    };
+    let (one, two, anew) = (life(1, 10), life(2, 20), life(2, 21));
+    let both = view(&[one.clone(), two.clone()], &[]);
+    let away = view(std::slice::from_ref(&one), std::slice::from_ref(&two));
+    let alone = view(std::slice::from_ref(&one), &[]);
+    for (former, next, expected) in [
+        (&alone, &both, "P2 joined"),
+        (&both, &away, "P2 is not heard of, and may still hold locks"),
+        (&away, &both, "P2 is back"),
+        (&away, &alone, "P2 is gone: its lease ended, or it was removed"),
+        (&both, &alone, "P2 left, or its lease ended"),
+        (&both, &view(&[one.clone(), anew], &[]), "P2 joined again"),
+        (&both, &both, "the same members, asked for to forget idle locks"),
+    ] {
+        assert_eq!(view_change(former, next), expected);
+    }
+}
