@@ -148,7 +148,7 @@ pub fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let code = code(&error);
-            complain(&format!("error: {error:#}"), code);
+            complain(&format!("error: {}", one_line(&error)), code);
             ExitCode::from(code)
         }
     }
@@ -164,6 +164,19 @@ fn complain(line: &str, code: u8) {
     } else {
         logs::last_word(line);
     }
+}
+
+/// The error and its causes; what a text already says of its cause is not said again.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if line.is_empty() {
+            line = cause;
+        } else if !line.contains(&cause) {
+            line = format!("{line}: {cause}");
+        }
+    }
+    line
 }
 
 /// 2 for bad input; some other failures have a code of their own.
