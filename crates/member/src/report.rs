@@ -105,6 +105,10 @@ pub struct ServiceReport {
     pub term: Option<u64>,
     /// Who votes, and who is about to.
     pub voters: Vec<VoterStatus>,
+    /// Where etcd is asked, if it decides.
+    pub endpoints: Vec<String>,
+    /// Why nothing can be decided at present as far as this node knows, if so.
+    pub trouble: Option<String>,
     /// By how much the rate of a member's clock differs from the leader's, at most, in parts per million;
     /// at the leader, after some minutes.
     pub clock_rate_ppm: Option<u64>,
@@ -121,12 +125,49 @@ pub struct ServiceReport {
 pub struct VoterStatus {
     /// Which member.
     pub node: MemberId,
-    /// Of its vote; a member that is made a voter again gets a larger one.
+    /// Its raft id, which is not the member's number: a member that is made a voter again gets a larger
+    /// one.
     pub seat: u64,
     /// Whether it votes already, or is being sent the log.
     pub votes: bool,
+    /// How it stands, as the leader sees it.
+    pub state: VoterState,
+    /// For how long it has not answered the leader, in whole seconds told as milliseconds; none if it does.
+    pub silent_ms: Option<u64>,
     /// Where it was last.
     pub address: Option<String>,
+}
+
+/// How a voter stands, as the leader sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VoterState {
+    /// Nobody leads, or the leader has not been heard of this voter yet.
+    #[default]
+    Unknown,
+    /// It answers, and has what was decided.
+    Up,
+    /// It answers, but lacks decisions.
+    Behind,
+    /// It does not answer: its node is down or cut off, or runs without its voter.
+    Silent,
+}
+
+impl ServiceReport {
+    /// How many voters there are, and how many of them are up.
+    #[must_use]
+    pub fn voting(&self) -> (usize, usize) {
+        let voting = || self.voters.iter().filter(|voter| voter.votes);
+        (voting().count(), voting().filter(|voter| voter.state == VoterState::Up).count())
+    }
+
+    /// How many more voters may fail now without stopping the cluster; none if no majority is up, or
+    /// that is not known.
+    #[must_use]
+    pub fn may_fail(&self) -> Option<usize> {
+        let (all, up) = self.voting();
+        up.checked_sub(all / 2 + 1)
+    }
 }
 
 /// One member as the answering node sees it.
@@ -136,6 +177,8 @@ pub struct MemberStatus {
     pub node: MemberId,
     /// Where it listens for other nodes.
     pub address: String,
+    /// Which of its lives is a member, in hexadecimal; none if members are fixed.
+    pub life: Option<String>,
     /// The link to it.
     pub link: LinkState,
     /// Why the link is down, if it is known.
@@ -162,4 +205,40 @@ pub enum LinkState {
 #[must_use]
 pub fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(states: &[VoterState]) -> ServiceReport {
+        let voter = |(place, &state): (usize, &VoterState)| VoterStatus {
+            node: MemberId::at(place),
+            seat: 10 + place as u64,
+            votes: true,
+            state,
+            silent_ms: None,
+            address: None,
+        };
+        let voters = states.iter().enumerate().map(voter).collect();
+        ServiceReport { voters, ..ServiceReport::default() }
+    }
+
+    #[test]
+    fn as_many_may_fail_as_leave_a_majority_of_those_that_are_up() {
+        use VoterState::{Behind, Silent, Unknown, Up};
+        for (states, expected) in [
+            (&[Up][..], Some(0)),
+            (&[Up, Up], Some(0)),
+            (&[Up, Up, Up], Some(1)),
+            (&[Up, Up, Silent], Some(0)),
+            (&[Up, Up, Behind], Some(0)),
+            (&[Up, Silent, Silent], None),
+            (&[Unknown, Unknown, Unknown], None),
+            (&[Up, Up, Up, Up, Silent], Some(1)),
+            (&[Up, Up, Up, Up], Some(1)),
+        ] {
+            assert_eq!(report(states).may_fail(), expected, "{states:?}");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use futures_util::FutureExt as _;
 use skeptron_member::clock::Moment;
-use skeptron_member::report::{LockStatus, MessageCount, Status, milliseconds};
+use skeptron_member::report::{LockStatus, MemberStatus, MessageCount, Status, milliseconds};
 use skeptron_member::{Halt, LockError, MemberCore, MemberId};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -78,6 +78,16 @@ struct Parts {
 struct Life {
     shell: Arc<Shell>,
     links: Arc<Links>,
+}
+
+impl Life {
+    /// The members and their links.
+    fn members(&self) -> Vec<MemberStatus> {
+        let view = self.shell.core().view();
+        let life = |id| Some(format!("{:016x}", view.member(id)?.incarnation?));
+        let members = self.links.members().into_iter();
+        members.map(|member| MemberStatus { life: life(member.node), ..member }).collect()
+    }
 }
 
 impl Node {
@@ -313,7 +323,7 @@ impl Node {
                 .prefixes()
                 .map(|(prefix, algorithm)| (prefix.to_string(), algorithm.to_string()))
                 .collect(),
-            members: life.as_ref().map(|life| life.links.members()).unwrap_or_default(),
+            members: life.as_ref().map(|life| life.members()).unwrap_or_default(),
             up_ms: milliseconds(observer.up()),
             known_locks: load.known_locks as u64,
             held_locks: load.held_locks as u64,

@@ -273,6 +273,8 @@ pub struct Observer {
     term: Gauge,
     leads: Gauge,
     lease_left_ms: Gauge,
+    voters: Gauge,
+    voters_up: Gauge,
     members_up: Gauge,
     members_down: Gauge,
     awaited: Gauge,
@@ -326,6 +328,8 @@ impl Observer {
             term: Gauge::default(),
             leads: Gauge::default(),
             lease_left_ms: Gauge::default(),
+            voters: Gauge::default(),
+            voters_up: Gauge::default(),
             members_up: Gauge::default(),
             members_down: Gauge::default(),
             awaited: Gauge::default(),
@@ -375,8 +379,10 @@ impl Observer {
         registry.register("voter_term", "Of the voters, at a voter", o.term.clone());
         registry.register("voter_leads", "Whether this node leads the voters", o.leads.clone());
         registry.register("lease_left_ms", "Of this node's own lease", o.lease_left_ms.clone());
-        registry.register("members_up", "Other members with a link", o.members_up.clone());
-        registry.register("members_down", "Other members without one", o.members_down.clone());
+        registry.register("voters", "Members that vote, dead or alive", o.voters.clone());
+        registry.register("voters_up", "Those that answer the leader", o.voters_up.clone());
+        registry.register("members_up", "Others in the view, with a link", o.members_up.clone());
+        registry.register("members_down", "Others in the view, without", o.members_down.clone());
         registry.register("members_awaited", "Not yet announced in this view", o.awaited.clone());
         registry.register(
             "clock_rate_ppm",
@@ -477,6 +483,9 @@ impl Observer {
         set(&self.term, status.views.term.unwrap_or(0));
         set(&self.leads, u64::from(status.views.leader == Some(self.node)));
         set(&self.lease_left_ms, status.lease_left_ms.unwrap_or(0));
+        let (voters, voters_up) = status.views.voting();
+        set(&self.voters, voters as u64);
+        set(&self.voters_up, voters_up as u64);
         set(&self.members_up, links(LinkState::Up) as u64);
         set(&self.members_down, links(LinkState::Down) as u64);
         set(&self.awaited, status.awaited.len() as u64);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{self, BoxFuture};
+use skeptron_member::plan::Plans;
 pub use skeptron_member::report::{ServiceReport, VoterStatus};
 pub use skeptron_member::view::{Lease, Member, View};
 use thiserror::Error;
@@ -31,6 +32,12 @@ pub trait ViewService: Send + Sync + 'static {
 
     /// How it stands.
     fn report(&self) -> ServiceReport;
+}
+
+/// The algorithms of a member in a few words, for whoever compares two of them.
+pub(crate) fn algorithms(plans: &Plans) -> String {
+    let prefixes = plans.prefixes().map(|(prefix, name)| format!(", {prefix} by {name}"));
+    std::iter::once(plans.default_algorithm().to_string()).chain(prefixes).collect()
 }
 
 /// A life that is a member.

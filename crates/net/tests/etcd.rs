@@ -177,7 +177,10 @@ async fn locks_go_round_and_what_a_killed_member_held_is_free_after_its_lease() 
         last = Some(guard.fence());
         guard.release().await.unwrap();
     }
-    assert_eq!(nodes[2].status().views.kind, "etcd");
+    let views = nodes[2].status().views;
+    assert_eq!((views.kind.as_str(), views.trouble), ("etcd", None));
+    assert_eq!(views.endpoints, ["http://127.0.0.1:1".to_string(), site.server.endpoint()]);
+    assert_eq!(views.lease_ms, Some(2000));
     let held = within(nodes[2].lock("held-by-third")).await.unwrap();
     let mine = within(nodes[0].lock("held-by-first")).await.unwrap();
     nodes[2].kill();
@@ -227,6 +230,8 @@ async fn outage(begin: impl FnOnce(&mut Server), end: impl FnOnce(&mut Server)) 
     until("the lease is over", || !held.is_valid()).await;
     assert!(began.elapsed() > LEASE / 2, "renewed a third of a lease ago at most");
     until("all leases are over", || nodes.iter().all(|node| node.status().halted.is_some())).await;
+    let trouble = |node: &Node| node.status().views.trouble;
+    until("all know why", || nodes.iter().all(|node| trouble(node).is_some())).await;
     let granted = nodes[0].lock_within("b", LEASE).await;
     assert!(!matches!(granted, Ok(Some(_))), "nobody grants without etcd");
     end(&mut site.server);
@@ -234,6 +239,7 @@ async fn outage(begin: impl FnOnce(&mut Server), end: impl FnOnce(&mut Server)) 
     assert!(again.fence() > held.fence());
     for node in &nodes {
         until("all are back", || members(node) == [1, 2, 3]).await;
+        until("etcd answers", || trouble(node).is_none()).await;
     }
 }
 
@@ -255,7 +261,7 @@ async fn other_plans_are_refused() {
     let plans = Plans::new(Plan::named("raymond").unwrap());
     let second = start(|| Config { plans: plans.clone(), ..site.config(2) }).await;
     let refused = within(second.entered()).await.unwrap_err().to_string();
-    assert!(refused.contains("plans differ"), "{refused}");
+    assert!(refused.contains("this member by raymond; set `algorithm`"), "{refused}");
     assert_eq!(members(&first), [1]);
 }
 

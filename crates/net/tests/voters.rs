@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use skeptron_net::report::VoterState;
 use skeptron_net::service::{Admin, DataError, ServiceError};
 use skeptron_net::{
     Config, Init, LeaseSettings, MemberId, Membership, Node, Plan, Plans, StartError, VoterConfig,
@@ -284,6 +285,65 @@ async fn voters_are_added_replaced_and_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_node_knows_which_voters_answer_and_how_many_more_may_fail() {
+    let site = Site::new(4, 3);
+    let nodes = site.all().await;
+    let states = |node: &Node| -> Vec<VoterState> {
+        let mut voters = node.status().views.voters;
+        voters.sort_by_key(|voter| voter.node);
+        voters.iter().map(|voter| voter.state).collect()
+    };
+    let may_fail = |node: &Node| node.status().views.may_fail();
+    until("all are up", || nodes.iter().all(|node| states(node) == [VoterState::Up; 3])).await;
+    assert!(nodes.iter().all(|node| may_fail(node) == Some(1)));
+    let leader = nodes[3].status().views.leader.unwrap();
+    let lost = nodes[..3].iter().find(|node| node.id() != leader).unwrap();
+    lost.kill();
+    let others: Vec<&Node> = nodes.iter().filter(|node| node.id() != lost.id()).collect();
+    // Also at the member that does not vote.
+    until("it is silent", || {
+        others.iter().all(|node| states(node)[lost.id().place()] == VoterState::Silent)
+    })
+    .await;
+    assert!(others.iter().all(|node| may_fail(node) == Some(0)));
+    let silent = |node: &Node| {
+        let voters = node.status().views.voters;
+        voters.iter().find(|voter| voter.node == lost.id()).and_then(|voter| voter.silent_ms)
+    };
+    until("time passes", || others.iter().all(|node| silent(node) >= Some(2000))).await;
+    let metrics = nodes[3].metrics();
+    assert!(metrics.contains("skeptron_voters 3\n"), "{metrics}");
+    assert!(metrics.contains("skeptron_voters_up 2\n"), "{metrics}");
+    let again = site.start(lost.id().number()).await;
+    until("it answers again", || states(&again) == [VoterState::Up; 3]).await;
+    // Without a majority nobody claims to know.
+    for node in &nodes[..3] {
+        node.kill();
+    }
+    again.kill();
+    until("nobody leads", || nodes[3].status().views.leader.is_none()).await;
+    assert_eq!((states(&nodes[3]), may_fail(&nodes[3])), (vec![VoterState::Unknown; 3], None));
+    assert!(nodes[3].status().views.trouble.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_without_a_folder_is_not_made_a_voter() {
+    let site = Site::new(3, 1);
+    let first = site.init().await;
+    let mut config = site.config(2);
+    voter_config(&mut config).data = None;
+    let second = Node::start(config).await.unwrap();
+    let third = site.start(3).await;
+    until("all have met", || members(&first) == [1, 2, 3]).await;
+    let order = async |order| within(third.voters().unwrap().order(order)).await;
+    let refused = order(Admin::AddVoter { id: id(2) }).await.unwrap_err().to_string();
+    assert!(refused.contains("P2 has no folder for a voter's log: set `data`"), "{refused}");
+    order(Admin::AddVoter { id: id(3) }).await.unwrap();
+    until("P3 votes", || first.status().views.voting().0 == 2).await;
+    assert_eq!(second.status().views.voter_halted, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_begins_only_once() {
     let site = Site::new(3, 3);
     let nodes = site.all().await;
@@ -304,7 +364,7 @@ async fn a_cluster_begins_only_once() {
             _ => tokio::time::sleep(Duration::from_millis(20)).await,
         }
     };
-    assert!(log.to_string().contains("only once"), "{log}");
+    assert!(log.to_string().contains("only once; start this node without --init"), "{log}");
     let empty = site.folder.path().join("empty");
     let begun = init(1, &empty).await.unwrap_err();
     assert!(

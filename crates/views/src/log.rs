@@ -18,7 +18,7 @@ use crate::store::Record;
 use crate::voter::{Identity, Write};
 
 const MAGIC: [u8; 8] = *b"skeptvlg";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const HEAD: usize = 12;
 
 /// Why a log cannot be used. Nothing was changed on the disk.
@@ -30,13 +30,20 @@ pub enum LogError {
     )]
     Missing,
     /// An initialisation would destroy what is there.
-    #[error("there is a voter's log here already: a cluster is initialised only once")]
+    #[error(
+        "there is a voter's log here already: a cluster is initialised only once; start this node without \
+         --init, or, to begin another cluster in place of the old one, stop all nodes and move this \
+         folder away"
+    )]
     Exists,
     /// The file begins like something else.
     #[error("the file is not a voter's log")]
     NotALog,
-    /// A newer program wrote it.
-    #[error("the log has format {found}, this program reads format {FORMAT}")]
+    /// Another version of the program wrote it.
+    #[error(
+        "the log has format {found}, this program reads format {FORMAT}: it was written by another version \
+         of Skeptron; run that version"
+    )]
     Format {
         /// In the file.
         found: u32,

@@ -374,7 +374,16 @@ mod tests {
 
     fn life() -> Membership {
         let (address, api) = ("a:1".to_string(), Vec::new());
-        let join = Join { id: id(4), incarnation: 40, address, api, plans: 0, version: 1 };
+        let join = Join {
+            id: id(4),
+            incarnation: 40,
+            address,
+            api,
+            plans: 0,
+            algorithms: String::new(),
+            has_folder: true,
+            version: 1,
+        };
         Membership::new(join, vec![id(1), id(2), id(3)])
     }
 

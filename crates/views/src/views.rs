@@ -1,6 +1,6 @@
 //! What consensus decides: who belongs to the cluster, in one sequence of epochs.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
@@ -26,6 +26,10 @@ pub struct Join {
     pub api: Vec<String>,
     /// A digest of which algorithm guards which lock; all members must agree.
     pub plans: u64,
+    /// The same for people, as in `naimi-trehel, orders/ by maekawa`.
+    pub algorithms: String,
+    /// Whether it has a folder for a voter's log.
+    pub has_folder: bool,
     /// Of the protocol between members; see [`speak`].
     pub version: u32,
 }
@@ -96,14 +100,14 @@ pub enum JoinRefused {
     },
     /// The members' plans differ from the sender's.
     #[error(
-        "plans differ: the cluster has {cluster:016x}, this member {offered:016x}; \
-         configure the same algorithms on all members"
+        "algorithms differ: the cluster guards its locks by {cluster}, this member by {offered}; set \
+         `algorithm` and `[[prefix]]` as at the others"
     )]
     Plans {
-        /// The digest of the members' plans.
-        cluster: u64,
-        /// The digest that was offered.
-        offered: u64,
+        /// What the members have.
+        cluster: String,
+        /// What was offered.
+        offered: String,
     },
     /// A member would not understand the sender.
     #[error(
@@ -189,7 +193,9 @@ impl fmt::Display for Outcome {
             Outcome::Left(member) => write!(f, "{} left", member.id),
             Outcome::Away(member) => write!(f, "{} is not heard and counts as away", member.id),
             Outcome::Back(member) => write!(f, "{} is back", member.id),
-            Outcome::Gone(member) => write!(f, "{} is gone: its lease ended", member.id),
+            Outcome::Gone(member) => {
+                write!(f, "{} is gone: its lease ended, or it was removed", member.id)
+            }
             Outcome::Settings(settings) => write!(f, "leases take {:?}", settings.lease),
             Outcome::Renumbered => f.write_str("a new epoch was asked for"),
             Outcome::Nothing => f.write_str("nothing changed"),
@@ -240,12 +246,14 @@ pub struct Views {
     settings: LeaseSettings,
     /// The settings before these: leases granted under them may still run.
     former: LeaseSettings,
-    /// Plans of the present members; none while there are no members.
-    plans: Option<u64>,
+    /// Plans of the present members, and how they are called; none while there are no members.
+    plans: Option<(u64, String)>,
     retired: VecDeque<u64>,
     api: BTreeMap<u64, Vec<String>>,
     /// What each member speaks, by incarnation.
     versions: BTreeMap<u64, u32>,
+    /// Lives that have a folder for a voter's log.
+    folders: BTreeSet<u64>,
     seats: Vec<Seat>,
     next_raft: u64,
     /// Of members and of voters that were members.
@@ -269,6 +277,7 @@ impl Views {
             retired: VecDeque::new(),
             api: BTreeMap::new(),
             versions: BTreeMap::new(),
+            folders: BTreeSet::new(),
             seats: voters.iter().enumerate().map(seat).collect(),
             next_raft: voters.len() as u64 + 1,
             addresses: BTreeMap::new(),
@@ -292,7 +301,14 @@ impl Views {
     /// A member that shall become a voter next.
     #[must_use]
     pub fn next_wanted(&self) -> Option<MemberId> {
-        self.wanted.iter().copied().find(|&id| self.view.rank(id).is_some())
+        self.wanted.iter().copied().find(|&id| self.has_folder(id) == Some(true))
+    }
+
+    /// Whether a member has a folder for a voter's log; none if it is not in the view.
+    #[must_use]
+    pub fn has_folder(&self, id: MemberId) -> Option<bool> {
+        let incarnation = self.view.member(id)?.incarnation?;
+        Some(self.folders.contains(&incarnation))
     }
 
     /// The cluster's number, drawn when it was initialised.
@@ -429,7 +445,10 @@ impl Views {
             address: join.address.clone(),
         };
         put(&mut self.view.members, member.clone());
-        self.plans = Some(join.plans);
+        self.plans = Some((join.plans, join.algorithms.clone()));
+        if join.has_folder {
+            self.folders.insert(join.incarnation);
+        }
         self.api.insert(join.incarnation, join.api.clone());
         self.addresses.insert(join.id, join.address.clone());
         self.versions.insert(join.incarnation, join.version);
@@ -445,10 +464,11 @@ impl Views {
         if self.is_retired(incarnation) || self.life(incarnation).is_some_and(|m| m.id != id) {
             return Err(JoinRefused::Retired { incarnation });
         }
-        if let Some(cluster) = self.plans
-            && cluster != plans
+        if let Some((known, cluster)) = &self.plans
+            && *known != plans
         {
-            return Err(JoinRefused::Plans { cluster, offered: plans });
+            let (cluster, offered) = (cluster.clone(), join.algorithms.clone());
+            return Err(JoinRefused::Plans { cluster, offered });
         }
         let lives = self.view.members.iter().chain(&self.view.away);
         let others = lives.filter(|member| member.id != id);
@@ -485,6 +505,7 @@ impl Views {
             .or_else(|| take(&mut self.view.away, incarnation))?;
         self.api.remove(&incarnation);
         self.versions.remove(&incarnation);
+        self.folders.remove(&incarnation);
         self.retired.push_back(incarnation);
         if self.retired.len() > RETIRED {
             self.retired.pop_front();

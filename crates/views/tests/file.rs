@@ -51,6 +51,8 @@ fn writes(lives: u64, keep_entries: usize) -> Vec<Write> {
                 address: "a:1".into(),
                 api: Vec::new(),
                 plans: 0,
+                algorithms: String::new(),
+                has_folder: true,
                 version: 1,
             };
             voter.request(now, member(2), Request::Enter { join, number: 1 }, &mut out);

@@ -9,8 +9,8 @@ use skeptron_views::flaw::Flaw;
 use skeptron_views::protocol::{Answer, Request};
 use skeptron_views::views::{Join, JoinRefused, LeaseSettings, Role};
 use skeptron_views::voter::{
-    Admin, AdminAccepted, AdminRefused, Effect, HaltReason, Identity, Options, TICK, Voter, Write,
-    first_records,
+    Admin, AdminAccepted, AdminRefused, Effect, HaltReason, Identity, Options, Standing, TICK,
+    Voter, Write, first_records,
 };
 use skeptron_views::{Packet, Record};
 
@@ -31,8 +31,12 @@ struct Cluster {
     halted: Vec<(MemberId, HaltReason)>,
     /// Lives that renew every tick.
     lives: BTreeMap<MemberId, u64>,
+    /// The terms in which what the leader met was decided.
+    decided: Vec<(MemberId, u64)>,
     number: u64,
     flaw: Option<Flaw>,
+    /// This one gets no entries: only heartbeats are short.
+    deaf: Option<MemberId>,
 }
 
 impl Cluster {
@@ -73,7 +77,7 @@ impl Cluster {
                     self.voters.get_mut(&at).unwrap().persisted(now, number, &mut out);
                     self.perform(at, out);
                 }
-                Effect::Decided { .. } => {}
+                Effect::Decided { term, .. } => self.decided.push((at, term)),
                 Effect::Halt(reason) => self.halted.push((at, reason)),
             }
         }
@@ -99,6 +103,9 @@ impl Cluster {
             while let Some((from, to, packet)) = self.mail.pop_front() {
                 let mut out = Vec::new();
                 let now = self.now;
+                if self.deaf == Some(to) && packet.encode().len() > 200 {
+                    continue;
+                }
                 if let Some(voter) = self.voters.get_mut(&to) {
                     voter.receive(now, from, packet, &mut out);
                 }
@@ -154,7 +161,8 @@ impl Cluster {
 
 fn join(id: MemberId, incarnation: u64) -> Join {
     let (address, api) = (format!("{id}:1"), Vec::new());
-    Join { id, incarnation, address, api, plans: 1, version: 1 }
+    let (algorithms, has_folder) = (String::new(), true);
+    Join { id, incarnation, address, api, plans: 1, algorithms, has_folder, version: 1 }
 }
 
 #[test]
@@ -200,7 +208,83 @@ fn a_lost_disk_is_replaced_in_one_step_and_the_old_seat_halts() {
 
     cluster.start(lost, old_raft, old_disk);
     cluster.run(80);
-    assert!(cluster.halted.contains(&(lost, HaltReason::Removed { raft: old_raft })));
+    assert!(cluster.halted.contains(&(lost, HaltReason::Removed { member: lost, raft: old_raft })));
+}
+
+#[test]
+fn a_member_without_a_folder_is_not_made_a_voter_and_stands_in_nobodys_way() {
+    let mut cluster = Cluster::of(1);
+    let join = Join { has_folder: false, ..join(id(4), 40) };
+    cluster.ask(id(4), Request::Enter { join, number: 1 });
+    cluster.run(2);
+    assert_eq!(cluster.members().1, [id(4)]);
+    let refused = Err(AdminRefused::NoFolder(id(4)));
+    assert_eq!(cluster.order(Admin::AddVoter { id: id(4) }), refused);
+    let leader = cluster.leader();
+    assert_eq!(
+        cluster.order(Admin::ReplaceVoter { old: leader, new: id(4) }),
+        Err(AdminRefused::Leads(leader))
+    );
+    assert_eq!(
+        cluster.order(Admin::AddVoter { id: id(2) }),
+        Ok(AdminAccepted::Seat { raft: 2 }),
+        "the next order is taken"
+    );
+}
+
+#[test]
+fn the_leader_knows_which_voters_answer() {
+    let mut cluster = Cluster::of(3);
+    let standings = |cluster: &Cluster| -> BTreeMap<u64, Standing> {
+        let leader = &cluster.voters[&cluster.leader()];
+        leader.standings(cluster.now).into_iter().collect()
+    };
+    cluster.run(10);
+    assert!(
+        standings(&cluster).values().all(|it| *it == Standing::Up),
+        "{:?}",
+        standings(&cluster)
+    );
+    let lost = cluster.follower();
+    let raft = cluster.voters[&lost].identity().raft;
+    let voter = cluster.voters.remove(&lost).unwrap();
+    cluster.run(10);
+    assert_eq!(standings(&cluster)[&raft], Standing::Up, "it may only be slow");
+    cluster.run(20);
+    let Standing::Silent { since } = standings(&cluster)[&raft] else { panic!("it is silent") };
+    assert!((TICK * 25..=TICK * 31).contains(&since), "{since:?}");
+    assert_eq!(standings(&cluster).values().filter(|it| **it == Standing::Up).count(), 2);
+    cluster.voters.insert(lost, voter);
+    cluster.run(10);
+    assert_eq!(standings(&cluster)[&raft], Standing::Up);
+    assert_eq!(cluster.voters[&lost].standings(cluster.now), [], "a follower does not know");
+}
+
+#[test]
+fn a_voter_that_answers_but_lacks_decisions_is_behind() {
+    let mut cluster = Cluster::of(3);
+    let slow = cluster.follower();
+    cluster.deaf = Some(slow);
+    let join = Join { address: "a".repeat(300), ..join(id(7), 70) };
+    cluster.ask(id(7), Request::Enter { join, number: 1 });
+    cluster.run(15);
+    let (leader, raft) = (cluster.leader(), cluster.voters[&slow].identity().raft);
+    let standings = cluster.voters[&leader].standings(cluster.now);
+    assert!(standings.contains(&(raft, Standing::Behind)), "{standings:?}");
+}
+
+/// What a restarted leader meets of older terms is not news.
+#[test]
+fn old_decisions_are_told_with_the_term_in_which_they_were_made() {
+    let mut cluster = Cluster::of(1);
+    cluster.enter(id(7), 70);
+    cluster.run(2);
+    let (term, records) = (cluster.voters[&id(1)].term(), cluster.disks[&id(1)].clone());
+    cluster.decided.clear();
+    cluster.start(id(1), 1, records);
+    cluster.run(40);
+    assert!(cluster.voters[&id(1)].term() > term && cluster.members().1 == [id(7)]);
+    assert_eq!(cluster.decided, [(id(1), term)]);
 }
 
 #[test]

@@ -32,6 +32,8 @@ impl World {
             address: format!("member-{}:1", place + 1),
             api: Vec::new(),
             plans: PLANS,
+            algorithms: String::new(),
+            has_folder: true,
             version: VERSION,
         };
         let membership = Membership::new(join, service.voters.clone()).with_flaw(service.flaw);

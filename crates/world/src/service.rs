@@ -299,7 +299,7 @@ impl World {
                         self.begin_write(place);
                     }
                 }
-                Effect::Decided { view, outcomes } => self.decided(&view, &outcomes),
+                Effect::Decided { view, outcomes, .. } => self.decided(&view, &outcomes),
                 Effect::Halt(reason) => {
                     self.violate(Property::Halted, None, Some(place), reason.to_string());
                 }

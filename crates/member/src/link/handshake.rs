@@ -15,7 +15,7 @@ use crate::view::View;
 /// The version of everything that travels between nodes: the major one in the high byte, the minor one
 /// in the low byte. Members of one major version whose minor versions differ by one understand each
 /// other, so that a cluster can be upgraded one member after another.
-pub const VERSION: u16 = 0x0300;
+pub const VERSION: u16 = 0x0400;
 
 /// What both sides say first, in every version: a name and the version.
 pub const PREAMBLE_BYTES: usize = MAGIC.len() + 2;
@@ -128,7 +128,10 @@ pub enum Refusal {
         yours: String,
     },
     /// Somebody else was meant.
-    #[error("{meant} was called, but {me} answers there; correct the list of members")]
+    #[error(
+        "{meant} was called, but {me} answers there; correct `node` there, or the address of {meant} under \
+         `voters` here"
+    )]
     Somebody {
         /// Who refuses.
         me: MemberId,
@@ -136,7 +139,10 @@ pub enum Refusal {
         meant: MemberId,
     },
     /// The caller is no member that has to call.
-    #[error("{you} is no member that calls {me}; correct `node` or the list of members")]
+    #[error(
+        "{you} is no member that calls {me}: the view of {me} does not name it; correct `node` at one of \
+         the two if they have the same number"
+    )]
     Caller {
         /// Who refuses.
         me: MemberId,
@@ -146,7 +152,8 @@ pub enum Refusal {
     /// Another cluster of the same name.
     #[error(
         "there are two clusters with the name {cluster:?}, and {me} belongs to the other one; rename one \
-         of them, or correct the addresses of the voters"
+         of them, or correct the addresses of the voters; a node that shall leave its old cluster for this \
+         one needs an empty folder: stop it and move its `data` away"
     )]
     Namesake {
         /// Who refuses.
@@ -173,7 +180,10 @@ pub enum Refusal {
         you: MemberId,
     },
     /// The lists of members differ.
-    #[error("{me} and {you} have different lists of members; make them the same and restart both")]
+    #[error(
+        "{me} and {you} have different lists of members in one epoch; if their members are fixed, make the \
+         lists the same and restart both, or else their clusters have the same name: rename one"
+    )]
     Members {
         /// Who refuses.
         me: MemberId,
@@ -182,8 +192,8 @@ pub enum Refusal {
     },
     /// The algorithms differ.
     #[error(
-        "{me} and {you} are configured with different algorithms or layouts; make them the same and \
-         restart both"
+        "{me} and {you} are configured with different algorithms or layouts: `skeptron status` at each shows \
+         them; make `algorithm` and `[[prefix]]` the same and restart both"
     )]
     Plans {
         /// Who refuses.

@@ -20,7 +20,14 @@ pub(super) async fn order(
     State(desk): State<Arc<Desk>>,
     Asked(order): Asked<Order>,
 ) -> Result<Json<Ordered>, Refusal> {
-    let voters = desk.node.voters().ok_or(Refusal::NoVoters)?;
+    let voters = desk.node.voters().ok_or_else(|| {
+        let report = desk.node.status().views;
+        match (report.kind.as_str(), report.trouble) {
+            ("etcd", Some(why)) => Refusal::Etcd(format!("it cannot be reached now, {why}")),
+            ("etcd", None) => Refusal::Etcd(format!("it is at {}", report.endpoints.join(", "))),
+            _ => Refusal::NoVoters,
+        }
+    })?;
     let is_member = |id: MemberId| desk.node.view().is_some_and(|view| view.rank(id).is_some());
     // A voter that nobody can reach would stand in the way of every later change.
     let must_be_member = |id: MemberId| match is_member(id) {

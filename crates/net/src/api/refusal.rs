@@ -58,6 +58,8 @@ pub(super) enum Refusal {
     NoRandomness,
     #[error("the members of this cluster are fixed; nobody decides about them")]
     NoVoters,
+    #[error("etcd decides who belongs to this cluster, not voters: {0}")]
+    Etcd(String),
     #[error("{0} is not a member, and a voter must be one")]
     NoMember(MemberId),
     #[error("{0} does not vote, and does not know the present `drift_ppm`")]
@@ -121,7 +123,7 @@ impl Refusal {
                 (StatusCode::SERVICE_UNAVAILABLE, "unwell")
             }
             Refusal::NoRandomness => (StatusCode::SERVICE_UNAVAILABLE, "no-randomness"),
-            Refusal::NoVoters => (StatusCode::CONFLICT, "no-voters"),
+            Refusal::NoVoters | Refusal::Etcd(_) => (StatusCode::CONFLICT, "no-voters"),
             Refusal::NoMember(_) => (StatusCode::CONFLICT, "refused"),
             Refusal::NoDrift(_) => (StatusCode::BAD_REQUEST, "invalid"),
             Refusal::Embedded(_) => (StatusCode::CONFLICT, "embedded"),
@@ -135,6 +137,7 @@ impl Refusal {
                 AdminRefused::AlreadyVoter(_)
                 | AdminRefused::NotVoter(_)
                 | AdminRefused::NotMember(_)
+                | AdminRefused::NoFolder(_)
                 | AdminRefused::OnlyVoter(_) => (StatusCode::CONFLICT, "refused"),
             },
         }
@@ -176,17 +179,26 @@ impl Refusal {
             Refusal::Replaced(_) => "wait for the answer of the later one",
             Refusal::TooManyConnections => "try again later, or raise `api.connections`",
             Refusal::NotEntered(_) => "ask another node, or try again later",
-            Refusal::Unwell(_) => "GET /v1/status says more",
+            Refusal::Unwell(_) => "`skeptron status` (GET /v1/status) says more",
             Refusal::NoRandomness => "look at the machine",
             Refusal::NoVoters => "run its nodes by `skeptron node`, with `voters`",
+            Refusal::Etcd(_) => {
+                "a member that died is removed after its lease, and leases change only while all nodes are \
+                 stopped: see docs/etcd.md"
+            }
             Refusal::NoMember(_) => "start it first, and let it join the cluster",
             Refusal::NoDrift(_) => "ask a voter, or give `drift_ppm` as well",
             Refusal::Embedded(_) => "end that program",
             Refusal::Order(OrderError::NoLeader) => {
-                "look at GET /v1/status of the voters, and start those that are down"
+                "look at `skeptron voters` and at `skeptron status` of each voter, and start those that are down"
             }
             Refusal::Order(OrderError::Refused(_)) if self.kind().1 == "busy" => "try again soon",
-            Refusal::Order(_) => "GET /v1/status says who votes and who is a member",
+            Refusal::Order(OrderError::Refused(AdminRefused::NoFolder(_))) => {
+                "or choose another member"
+            }
+            Refusal::Order(_) => {
+                "`skeptron voters` shows who votes, `skeptron members` who is a member"
+            }
         }
     }
 

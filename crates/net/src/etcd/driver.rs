@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use skeptron_member::clock::Moment;
 use skeptron_member::link::handshake::{VERSION, plans_digest};
+use skeptron_member::report::milliseconds;
 use skeptron_views::views::{Join, Outcome, version};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -17,7 +18,7 @@ use crate::env;
 use crate::link::draw_incarnation;
 use crate::observe::{Observer, What};
 use crate::supervise::supervised;
-use crate::view::{Admission, Lease, NotAdmitted, View};
+use crate::view::{Admission, Lease, NotAdmitted, ServiceReport, View, algorithms};
 
 /// How long a leaving member tries to tell etcd.
 const LEAVE_WITHIN: Duration = Duration::from_secs(3);
@@ -61,8 +62,8 @@ pub(super) struct Driver {
     life: Option<Life>,
     /// Whoever waits until the member has left, and for how long.
     leaving: Option<(oneshot::Sender<()>, Moment)>,
-    /// Why the last request came to nothing.
-    trouble: Option<String>,
+    /// How it stands, with why the last request came to nothing.
+    report: watch::Sender<ServiceReport>,
     effects: Vec<Effect>,
 }
 
@@ -73,17 +74,25 @@ impl Driver {
         caller: Caller,
         orders: mpsc::UnboundedSender<Order>,
         observer: Arc<Observer>,
-    ) -> Self {
+    ) -> (Self, watch::Receiver<ServiceReport>) {
         let join = Join {
             id: config.node,
             incarnation: 0,
             address: etcd.address.clone(),
             api: Vec::new(),
             plans: plans_digest(&config.plans),
+            algorithms: algorithms(&config.plans),
+            has_folder: false,
             version: version(VERSION >> 8, VERSION & 0xff),
         };
         let cluster = env::random().expect("the system has a source of randomness");
-        Driver {
+        let (report, reports) = watch::channel(ServiceReport {
+            kind: "etcd".to_string(),
+            endpoints: etcd.endpoints.clone(),
+            trouble: Some("etcd has not answered yet".to_string()),
+            ..ServiceReport::default()
+        });
+        let driver = Driver {
             join,
             member: EtcdMember::new(etcd.lease, u128::from_le_bytes(cluster)),
             caller: Arc::new(caller),
@@ -93,9 +102,10 @@ impl Driver {
             observer,
             life: None,
             leaving: None,
-            trouble: None,
+            report,
             effects: Vec::new(),
-        }
+        };
+        (driver, reports)
     }
 
     pub(super) async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
@@ -135,16 +145,29 @@ impl Driver {
             }
             Order::Renumber => self.handle(Input::Renumber),
             Order::Answered { number, answer: Ok(answer) } => {
-                if self.trouble.take().is_some() {
-                    tracing::info!("etcd answers again");
-                }
                 self.handle(Input::Answer { number, answer });
+                let lease = self.member.settings();
+                self.report.send_if_modified(|report| {
+                    let lease_ms = lease.map(|lease| milliseconds(lease.lease));
+                    let drift_ppm = lease.map(|lease| lease.drift.ppm);
+                    let is_same = (report.lease_ms, report.drift_ppm) == (lease_ms, drift_ppm);
+                    (report.lease_ms, report.drift_ppm) = (lease_ms, drift_ppm);
+                    let was_silent = report.trouble.take().is_some();
+                    if was_silent {
+                        tracing::info!("etcd answers");
+                    }
+                    was_silent || !is_same
+                });
             }
             Order::Answered { number, answer: Err(why) } => {
-                if self.trouble.is_none() {
-                    tracing::warn!(why, "etcd does not answer");
-                }
-                self.trouble = Some(why);
+                self.report.send_if_modified(|report| {
+                    let is_news = report.trouble.as_ref() != Some(&why);
+                    if is_news {
+                        tracing::warn!(why, "etcd does not answer");
+                    }
+                    report.trouble = Some(why);
+                    is_news
+                });
                 self.handle(Input::Failed { number });
             }
             Order::Hint => self.handle(Input::Hint),
@@ -177,7 +200,9 @@ impl Driver {
                 }
                 let said = outcomes.iter().filter(|&outcome| *outcome != Outcome::Nothing);
                 let what: Vec<String> = said.map(ToString::to_string).collect();
-                tracing::info!("decided: {}", what.join(", "));
+                if !what.is_empty() {
+                    tracing::info!("decided: {}", what.join(", "));
+                }
             }
             Effect::Waits(why) => {
                 tracing::info!(%why, "waits until its former life is certainly over");

@@ -212,6 +212,11 @@ impl EtcdMember {
         self.join.as_ref().map_or(0, |join| join.incarnation)
     }
 
+    /// How long leases are, once the view was seen.
+    pub(super) fn settings(&self) -> Option<LeaseSettings> {
+        self.views().map(Views::settings)
+    }
+
     /// When [`Input::Timer`] is wanted.
     pub(super) fn next(&self) -> Moment {
         match self.phase {

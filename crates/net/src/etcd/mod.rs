@@ -18,7 +18,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use thiserror::Error;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::config::{Config, EtcdConfig, etcd_address, is_loopback};
 use crate::observe::Observer;
@@ -49,6 +49,7 @@ pub enum EtcdError {
 #[derive(Debug)]
 pub struct Etcd {
     orders: mpsc::UnboundedSender<Order>,
+    report: watch::Receiver<ServiceReport>,
 }
 
 impl Etcd {
@@ -73,9 +74,9 @@ impl Etcd {
         }
         let (orders, received) = mpsc::unbounded_channel();
         let watching = Arc::clone(&observer);
-        let driver = Driver::new(config, etcd, caller, orders.clone(), watching);
+        let (driver, report) = Driver::new(config, etcd, caller, orders.clone(), watching);
         tokio::spawn(supervised(observer, "the view service", driver.run(received)));
-        Ok(Arc::new(Etcd { orders }))
+        Ok(Arc::new(Etcd { orders, report }))
     }
 }
 
@@ -112,7 +113,7 @@ impl ViewService for Etcd {
     }
 
     fn report(&self) -> ServiceReport {
-        ServiceReport { kind: "etcd".to_string(), ..ServiceReport::default() }
+        self.report.borrow().clone()
     }
 }
 

@@ -248,7 +248,16 @@ mod tests {
     fn views() -> Views {
         let mut views = Views::new(u128::MAX, LeaseSettings::default(), &[]);
         let (id, address) = (MemberId::new(3).unwrap(), "10.0.0.3:1".to_string());
-        let join = Join { id, incarnation: u64::MAX, address, api: vec![], plans: 7, version: 1 };
+        let join = Join {
+            id,
+            incarnation: u64::MAX,
+            address,
+            api: vec![],
+            plans: 7,
+            algorithms: String::new(),
+            has_folder: false,
+            version: 1,
+        };
         views.apply(&[Command::Join(join)]);
         views
     }

@@ -166,6 +166,7 @@ impl Peer {
         MemberStatus {
             node: self.id,
             address: state.address.clone(),
+            life: None,
             link: if state.sending.is_some() { LinkState::Up } else { LinkState::Down },
             trouble: state.trouble.clone(),
             connects: state.connects,

@@ -160,6 +160,7 @@ impl Shared {
             None => MemberStatus {
                 node: member.id,
                 address: member.address.clone(),
+                life: None,
                 link: LinkState::Own,
                 trouble: None,
                 connects: 0,

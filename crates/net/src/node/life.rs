@@ -34,6 +34,7 @@ impl Parts {
             flaw: None,
         };
         let core = MemberCore::new(config.node, settings, Arc::clone(&view))?;
+        let entered = Arc::clone(&view);
         let links = Links::new(config, incarnation, view, listener, Arc::clone(observer));
         let ended = Arc::new(Notify::new());
         let shell = Shell::new(
@@ -52,6 +53,11 @@ impl Parts {
         });
         let reporting = report_broken_links(Arc::downgrade(&links), Arc::clone(service));
         tokio::spawn(supervised(Arc::clone(observer), "the report of broken links", reporting));
+        if self.has_lives() {
+            let members: Vec<String> = entered.ids().map(|id| id.to_string()).collect();
+            let epoch = entered.epoch;
+            tracing::info!(epoch, "{} entered; members {}", config.node, members.join(" "));
+        }
         self.present.store(Some(Arc::new(Life { shell, links })));
         self.lives.send_modify(|lives| *lives += 1);
         Ok(ended)

@@ -1,5 +1,7 @@
 //! The one task that drives a node's voter and its membership.
 
+mod report;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,12 +9,11 @@ use std::time::Duration;
 use skeptron_member::MemberId;
 use skeptron_member::clock::Moment;
 use skeptron_member::link::handshake::{VERSION, plans_digest};
-use skeptron_member::report::milliseconds;
 use skeptron_views::file::FileDisk;
 use skeptron_views::log::Found;
 use skeptron_views::member::{self, End, Membership};
 use skeptron_views::protocol::Answer;
-use skeptron_views::views::{Join, Role, Voters, version};
+use skeptron_views::views::{Join, Outcome, Role, Voters, version};
 use skeptron_views::voter::{self, Admin, AdminAccepted, AdminRefused, HaltReason, Identity};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -25,7 +26,8 @@ use crate::config::{Config, VoterConfig};
 use crate::env;
 use crate::link::draw_incarnation;
 use crate::observe::{Observer, What};
-use crate::view::{Admission, Lease, NotAdmitted, ServiceReport, View, VoterStatus};
+use crate::view::{Admission, Lease, NotAdmitted, ServiceReport, View, algorithms};
+use report::{Standings, Told};
 
 /// How long a leaving leader waits for another one.
 const HAND_OVER_WITHIN: Duration = Duration::from_secs(1);
@@ -92,6 +94,10 @@ pub(super) struct Driver {
     halted: Option<(u64, String)>,
     /// How fast the members' clocks run, while this node leads.
     clocks: Clocks,
+    /// What a leader said last of how the voters stand.
+    told: Option<Told>,
+    /// What this node said of them to all members, while it leads.
+    shared: Standings,
 }
 
 impl Driver {
@@ -111,6 +117,8 @@ impl Driver {
             address: voters.address.clone(),
             api: Vec::new(),
             plans: plans_digest(&config.plans),
+            algorithms: algorithms(&config.plans),
+            has_folder: voters.data.is_some(),
             version: version(VERSION >> 8, VERSION & 0xff),
         };
         let mut driver = Driver {
@@ -134,6 +142,8 @@ impl Driver {
             from_membership: Vec::new(),
             halted: None,
             clocks: Clocks::default(),
+            told: None,
+            shared: Standings::new(),
         };
         match contents {
             Some(Contents::Log(log, found)) => driver.sit_down(*log, found)?,
@@ -306,6 +316,9 @@ impl Driver {
                 self.exchange.send(from, Word::Ordered { number, result });
             }
             Word::Clock(theirs) => self.compare_clocks(from, now, theirs),
+            Word::Standings(standings) => {
+                self.told = Some(Told { by: from, at: now, standings });
+            }
             Word::Ordered { number, result } => {
                 if let Err(AdminRefused::NotLeader(leader)) = result {
                     self.leader = leader;
@@ -376,24 +389,30 @@ impl Driver {
             voter::Effect::Answer { to, answer } if to == self.me => {
                 self.answered(env::now(), to, answer);
             }
-            voter::Effect::Answer { to, answer } => self.exchange.send(to, Word::Answer(answer)),
+            voter::Effect::Answer { to, answer } => {
+                if matches!(answer, Answer::Renewed { .. }) {
+                    self.tell_standings(to);
+                }
+                self.exchange.send(to, Word::Answer(answer));
+            }
             voter::Effect::Persist { number, write } => {
                 if let Some(seat) = &self.seat {
                     seat.write(number, write);
                 }
             }
-            voter::Effect::Decided { view, outcomes } => {
-                if let Some(seat) = self.seat.as_ref().filter(|seat| seat.voter.leads()) {
-                    let what: Vec<String> = outcomes.iter().map(ToString::to_string).collect();
-                    let (epoch, term) = (view.epoch, seat.voter.term());
-                    tracing::info!(epoch, term, "decided: {}", what.join(", "));
+            voter::Effect::Decided { view, term, outcomes } => {
+                // What a leader finds of older terms was told by whoever led then.
+                let is_new = |seat: &Seat| seat.voter.leads() && seat.voter.term() == term;
+                if self.seat.as_ref().is_some_and(is_new) {
+                    let said = outcomes.iter().filter(|&outcome| *outcome != Outcome::Nothing);
+                    let what: Vec<String> = said.map(ToString::to_string).collect();
+                    tracing::info!(epoch = view.epoch, term, "decided: {}", what.join(", "));
                 }
                 self.clocks.keep(|id| view.rank(id).is_some());
                 self.find_voters();
             }
-            voter::Effect::Halt(HaltReason::Removed { raft }) => {
-                let why = HaltReason::Removed { raft }.to_string();
-                tracing::info!(why, "this node votes no more");
+            voter::Effect::Halt(why @ HaltReason::Removed { .. }) => {
+                tracing::info!(%why, "this node votes no more");
                 self.disk = self.seat.take().and_then(Seat::end);
             }
             voter::Effect::Halt(why) => self.stand_up(why.to_string()),
@@ -507,7 +526,7 @@ impl Driver {
         };
         match self.begin_log(disk, identity) {
             Ok(()) => {
-                tracing::info!(raft = identity.raft, "this node becomes a voter");
+                tracing::info!(raft_id = identity.raft, "{} gets the log, to vote", self.me);
                 self.halted = None;
             }
             Err(error) => {
@@ -537,39 +556,6 @@ impl Driver {
         self.seat = Some(Seat::new(log, found, tell, &mut self.from_voter)?);
         self.find_voters();
         Ok(())
-    }
-
-    /// Lets others see how it stands.
-    fn tell(&self) {
-        let known = self.seat.as_ref().map(|seat| seat.voter.views().voters());
-        let known = known.or_else(|| self.voters.clone());
-        let voters = known.iter().flat_map(|known| {
-            known.seats.iter().map(|seat| VoterStatus {
-                node: seat.id,
-                seat: seat.raft,
-                votes: match &self.seat {
-                    Some(own) => own.voter.votes(seat.raft),
-                    None => seat.role == Role::Voter,
-                },
-                address: known.addresses.get(&seat.id).cloned(),
-            })
-        });
-        let lease = self.seat.as_ref().map(|seat| seat.voter.views().settings());
-        let report = ServiceReport {
-            kind: "voters".to_string(),
-            leader: self.leads().or(self.leader),
-            term: self.seat.as_ref().map(|seat| seat.voter.term()),
-            voters: voters.collect(),
-            clock_rate_ppm: self.clocks.largest(),
-            voter_halted: self.halted.as_ref().map(|(_, why)| why.clone()),
-            lease_ms: lease.map(|lease| milliseconds(lease.lease)),
-            drift_ppm: lease.map(|lease| lease.drift.ppm),
-        };
-        self.report.send_if_modified(|former| {
-            let is_new = *former != report;
-            *former = report;
-            is_new
-        });
     }
 }
 

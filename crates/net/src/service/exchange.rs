@@ -13,7 +13,7 @@ use skeptron_member::wire::{append_frame, decode};
 use skeptron_member::{Limits, MemberId};
 use skeptron_views::Packet;
 use skeptron_views::protocol::{Answer, Request};
-use skeptron_views::voter::{Admin, AdminAccepted, AdminRefused};
+use skeptron_views::voter::{Admin, AdminAccepted, AdminRefused, Standing};
 use tokio::sync::{mpsc, watch};
 
 use crate::env;
@@ -41,6 +41,8 @@ pub(super) enum Word {
     Ordered { number: u64, result: Result<AdminAccepted, AdminRefused> },
     /// What the sender's clock shows.
     Clock(Moment),
+    /// How the voters stand, from whoever leads.
+    Standings(Vec<(u64, Standing)>),
 }
 
 impl Word {
@@ -88,7 +90,15 @@ struct State {
     lines: BTreeMap<MemberId, Line>,
     connections: u64,
     /// The last trouble of calling each node, so that each is told once.
-    troubles: BTreeMap<MemberId, String>,
+    troubles: BTreeMap<MemberId, Trouble>,
+}
+
+/// Why a node could not be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Trouble {
+    why: String,
+    /// Somebody answered there: it is not only that nothing runs yet.
+    is_answered: bool,
 }
 
 #[derive(Clone)]
@@ -177,7 +187,14 @@ impl Exchange {
 
     /// The last trouble of reaching a node, until it is reached.
     pub(super) fn trouble(&self, id: MemberId) -> Option<String> {
-        self.state().troubles.get(&id).cloned()
+        self.state().troubles.get(&id).map(|trouble| trouble.why.clone())
+    }
+
+    /// Whether a node answered when it was called last, if only to refuse.
+    pub(super) fn answered(&self, id: MemberId) -> bool {
+        let state = self.state();
+        let is_connected = state.lines.contains_key(&id) && !state.troubles.contains_key(&id);
+        is_connected || state.troubles.get(&id).is_some_and(|trouble| trouble.is_answered)
     }
 
     /// Sends a word by the newest connection with a node, or calls it. It may be lost.
@@ -210,7 +227,7 @@ impl Exchange {
                     exchange.state().troubles.remove(&to);
                     exchange.hold(connection, &line, words).await;
                 }
-                Err(error) => exchange.complain(to, error.to_string()),
+                Err(error) => exchange.complain(to, &error),
             }
             exchange.hang_up(to, line.number);
         });
@@ -221,9 +238,19 @@ impl Exchange {
         call_service(&self.protection, self.limits.frame_bytes, address, caller).await
     }
 
-    fn complain(&self, about: MemberId, trouble: String) {
-        if self.state().troubles.insert(about, trouble.clone()).as_ref() != Some(&trouble) {
-            tracing::warn!(peer = %about, trouble, "no connection for views");
+    fn complain(&self, about: MemberId, error: &ConnectError) {
+        let is_answered = matches!(
+            error,
+            ConnectError::RefusedHere { .. }
+                | ConnectError::RefusedThere { .. }
+                | ConnectError::Stranger(_)
+                | ConnectError::Frame(_)
+                | ConnectError::Io(_)
+        );
+        let trouble = Trouble { why: error.to_string(), is_answered };
+        let former = self.state().troubles.insert(about, trouble.clone());
+        if former.as_ref() != Some(&trouble) {
+            tracing::warn!(peer = %about, why = trouble.why, "no connection for views");
         }
     }
 

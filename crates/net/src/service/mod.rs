@@ -122,7 +122,7 @@ impl Voters {
             (contents, _) => contents,
         };
         let (inputs, received) = mpsc::unbounded_channel();
-        let (failed, disk_failed) = watch::channel(None);
+        let (fails, disk_failed) = watch::channel(None);
         let (driver, report) = Driver::new(
             config,
             voters,
@@ -130,7 +130,7 @@ impl Voters {
             &exchange,
             inputs.clone(),
             Arc::clone(&observer),
-            failed,
+            fails,
         )?;
         let driving = driver.run(received, words);
         tokio::spawn(supervised(observer, "the view service", driving));
@@ -191,8 +191,15 @@ impl Voters {
         self.exchange.trouble(voter)
     }
 
-    /// Waits until the voter's log could not be written, and says why. What is on the disk is then
-    /// unknown: the process should end, and a restart finds out.
+    /// Whether a voter answered when it was called last, if only to refuse: then it belongs to a cluster
+    /// already, or is no node of this one.
+    #[must_use]
+    pub fn answered(&self, voter: MemberId) -> bool {
+        self.exchange.answered(voter)
+    }
+
+    /// Waits until what is on this voter's disk is unknown, and says why: the process should end, and a
+    /// restart finds out.
     pub async fn disk_failed(&self) -> String {
         let mut failed = self.disk_failed.clone();
         let why = failed.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());

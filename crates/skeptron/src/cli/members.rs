@@ -1,6 +1,6 @@
 //! `skeptron members`.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -30,8 +30,12 @@ use super::table::{show, table};
 Members come by `skeptron node` or `skeptron join`, and go by `skeptron leave` or TERM; one that
 died is removed when its lease has ended, without any order.
 
-Exit codes: 0 all members are linked, 1 one is not or the node grants nothing, 2 bad input, or it
-was refused, 69 no node can be reached, 75 it was not decided in time.")]
+A member that is AWAY is not heard of, but its lease may still run; a voter that is GONE is no
+member any more, until it is started again.
+
+Exit codes: 0 all members are linked, 1 one is not or the node grants nothing, or one that was
+removed runs and has entered again, 2 bad input, or it was refused, 69 no node can be reached, 75 it
+was not decided in time.")]
 pub(crate) struct MembersArgs {
     #[command(subcommand)]
     command: Option<Command>,
@@ -73,7 +77,7 @@ struct Listing {
     epoch: u64,
     lease_left_ms: Option<u64>,
     halted: Option<String>,
-    /// Also voters that are no members at present.
+    /// Also who is away, and voters that are no members at present.
     members: Vec<Member>,
 }
 
@@ -83,9 +87,42 @@ struct Member {
     address: String,
     /// Whether it belongs to the view.
     member: bool,
+    state: Presence,
     part: Part,
     link: Option<LinkState>,
     trouble: Option<String>,
+}
+
+/// Whether a node belongs to the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Presence {
+    /// It does.
+    Member,
+    /// It is not heard of, but its lease may still run.
+    Away,
+    /// It does not.
+    Gone,
+}
+
+impl Presence {
+    pub(super) fn of(node: MemberId, status: &Status) -> Self {
+        if status.members.iter().any(|member| member.node == node) {
+            Presence::Member
+        } else if status.away.contains(&node) {
+            Presence::Away
+        } else {
+            Presence::Gone
+        }
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Presence::Member => "yes",
+            Presence::Away => "AWAY",
+            Presence::Gone => "GONE",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -132,17 +169,36 @@ impl RemoveArgs {
              itself; if {member} is certainly off, say so by --certainly-off"
         );
         let status = runtime::on_one_thread(order.carry_out(Order::RemoveMember { member }))?;
+        let is_back = Presence::of(member, &status) == Presence::Member;
         let listing = Listing::new(status);
         match order.json {
             true => writeln!(out, "{}", serde_json::to_string_pretty(&listing)?)?,
             false => listing.print(out)?,
         }
-        Ok(Verdict::Fine)
+        if !is_back {
+            return Ok(Verdict::Fine);
+        }
+        // If nobody listens, the exit code says it.
+        let _ = writeln!(
+            io::stderr(),
+            "warning: {member} was removed, but it was not off: it runs and has entered again. What it held \
+             was free for others at once, while its clients may have believed in it until its lease ended: \
+             compare fences where it counts"
+        );
+        Ok(Verdict::Violated)
     }
 }
 
 impl Listing {
     fn new(status: Status) -> Self {
+        let absent = status.views.voters.iter().map(|voter| voter.node);
+        let mut absent: Vec<(MemberId, Presence)> = absent
+            .chain(status.away.iter().copied())
+            .map(|id| (id, Presence::of(id, &status)))
+            .filter(|(_, state)| *state != Presence::Member)
+            .collect();
+        absent.sort_by_key(|(id, _)| *id);
+        absent.dedup();
         let Status { cluster, node, epoch, lease_left_ms, halted, members, views, .. } = status;
         let part = |id: MemberId| {
             let seat =
@@ -160,22 +216,23 @@ impl Listing {
                 node: it.node,
                 address: it.address,
                 member: true,
+                state: Presence::Member,
                 part: part(it.node),
                 link: Some(it.link),
                 trouble: it.trouble,
             })
             .collect();
-        for voter in &views.voters {
-            if rows.iter().all(|row| row.node != voter.node) {
-                rows.push(Member {
-                    node: voter.node,
-                    address: voter.address.clone().unwrap_or_default(),
-                    member: false,
-                    part: part(voter.node),
-                    link: None,
-                    trouble: None,
-                });
-            }
+        for (id, state) in absent {
+            let mut known = views.voters.iter().filter(|voter| voter.node == id);
+            rows.push(Member {
+                node: id,
+                address: known.find_map(|voter| voter.address.clone()).unwrap_or_default(),
+                member: false,
+                state,
+                part: part(id),
+                link: None,
+                trouble: None,
+            });
         }
         rows.sort_by_key(|row| row.node);
         Listing { cluster, node, epoch, lease_left_ms, halted, members: rows }
@@ -208,14 +265,19 @@ impl Listing {
                 Some(LinkState::Own) => "itself",
                 Some(LinkState::Up) => "up",
                 Some(LinkState::Down) => "DOWN",
-                None => "NO MEMBER",
+                None => row.state.word(),
+            };
+            let trouble = match row.state {
+                Presence::Member => row.trouble.clone().unwrap_or_default(),
+                Presence::Away => "not heard of; its lease may still run".to_string(),
+                Presence::Gone => "no member any more; it has a vote".to_string(),
             };
             rows.add_row([
                 row.node.to_string(),
                 row.address.clone(),
                 part.to_string(),
                 link.to_string(),
-                row.trouble.clone().unwrap_or_default(),
+                trouble,
             ]);
         }
         writeln!(out, "{rows}")?;

@@ -1,6 +1,6 @@
 //! The command line: one file per command.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;

@@ -77,6 +77,9 @@ impl NodeArgs {
         let configured = Configured::new(&settings, self.init.then_some(self.epoch_after))?;
         if self.check {
             writeln!(out, "Fine: {}.", serve::summary(&configured.node))?;
+            if let Some(warning) = serve::even_voters(&configured.node) {
+                writeln!(out, "Warning: {warning}.")?;
+            }
         }
         if self.check || self.print_config {
             return Ok(Verdict::Fine);
@@ -85,7 +88,7 @@ impl NodeArgs {
             let settings = Settings::load(self.config.as_deref(), variable, &options)?;
             Configured::new(&settings, None)
         };
-        runtime::on_all_cores(serve::serve(configured, &again, self.json, out))
+        runtime::on_all_cores(serve::serve(configured, false, &again, self.json, out))
     }
 }
 

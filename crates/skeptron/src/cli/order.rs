@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
+use skeptron_net::MemberId;
 use skeptron_net::client::{Client, ClientConfig, ClientError, Order};
 use skeptron_net::report::{Status, VoterStatus};
 
@@ -27,6 +28,8 @@ pub(crate) struct OrderArgs {
 
 /// How often is looked whether an order is decided.
 const EVERY: Duration = Duration::from_millis(200);
+/// How long a member that was removed, but runs, may take to enter again.
+const BACK_WITHIN: Duration = Duration::from_secs(2);
 
 impl OrderArgs {
     /// Gives the order, again while the voters are busy, and waits until the cluster shows it.
@@ -34,15 +37,36 @@ impl OrderArgs {
         let config = self.reach.question()?;
         let mut progress =
             Progress { order, until: Instant::now() + self.wait, said: String::new() };
+        let before = Client::status(&config).await.map_err(failure::of_client)?;
         let seat = progress.give(&config, self.wait).await?;
         loop {
             let status = Client::status(&config).await.map_err(failure::of_client)?;
-            match stage(order, seat, &status) {
-                None => return Ok(status),
-                Some(stage) => progress.wait(stage, self.wait).await?,
+            match (stage(order, seat, &before, &status), order) {
+                (Some(stage), _) => progress.wait(stage, self.wait).await?,
+                (None, Order::RemoveMember { member }) => return settled(&config, member).await,
+                (None, _) => return Ok(status),
             }
         }
     }
+}
+
+/// A member that was removed but runs enters again in a moment: that is to be seen.
+async fn settled(config: &ClientConfig, member: MemberId) -> Result<Status> {
+    let until = Instant::now() + BACK_WITHIN;
+    loop {
+        let status = Client::status(config).await.map_err(failure::of_client)?;
+        let is_back = status.members.iter().any(|known| known.node == member);
+        if is_back || Instant::now() >= until {
+            return Ok(status);
+        }
+        tokio::time::sleep(EVERY).await;
+    }
+}
+
+/// Which life of a member is in the view, if it is.
+fn life(member: MemberId, status: &Status) -> Option<&str> {
+    let known = status.members.iter().find(|known| known.node == member)?;
+    Some(known.life.as_deref().unwrap_or_default())
 }
 
 /// An order that is not decided yet.
@@ -82,7 +106,7 @@ impl Progress {
 }
 
 /// What is left to be done, if anything is.
-fn stage(order: Order, seat: Option<u64>, status: &Status) -> Option<String> {
+fn stage(order: Order, seat: Option<u64>, before: &Status, status: &Status) -> Option<String> {
     let voters = &status.views.voters;
     let of = |member| voters.iter().filter(move |voter| voter.node == member);
     let new = |member| {
@@ -101,11 +125,12 @@ fn stage(order: Order, seat: Option<u64>, status: &Status) -> Option<String> {
         Order::AddVoter { member } => new(member),
         Order::ReplaceVoter { old, new: member } => new(member).or_else(|| gone(old)),
         Order::RemoveVoter { member } => gone(member),
-        Order::RemoveMember { member } => status
-            .members
-            .iter()
-            .any(|known| known.node == member)
-            .then(|| format!("{member} is still a member")),
+        Order::RemoveMember { member } => {
+            let former = life(member, before);
+            let is_there = former.is_some() && life(member, status) == former;
+            (is_there || status.away.contains(&member))
+                .then(|| format!("{member} is still a member"))
+        }
         // A member that does not vote is not told the length.
         Order::Lease { lease_ms, .. } => status
             .views

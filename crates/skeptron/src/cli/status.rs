@@ -13,6 +13,7 @@ use super::failure;
 use super::reach::ReachArgs;
 use super::runtime;
 use super::table::table;
+use super::voters;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -50,11 +51,22 @@ fn print_views(status: &Status, out: &mut impl Write) -> Result<()> {
     if kind == "fixed" {
         return Ok(());
     }
-    let voters: Vec<String> = voters.iter().map(|voter| voter.node.to_string()).collect();
-    let leads = leader.map_or("nobody is known to lead".to_string(), |it| format!("{it} leads"));
-    write!(out, "views by {}; {leads}", voters.join(", "))?;
-    if let Some(term) = term {
-        write!(out, ", term {term}")?;
+    if kind == "etcd" {
+        write!(out, "{}", voters::in_etcd(&status.views))?;
+    } else {
+        let voters: Vec<String> = voters.iter().map(|voter| voter.node.to_string()).collect();
+        let leads =
+            leader.map_or("nobody is known to lead".to_string(), |it| format!("{it} leads"));
+        match voters.is_empty() {
+            true => write!(out, "no voter has answered yet")?,
+            false => write!(out, "views by {}; {leads}", voters.join(", "))?,
+        }
+        if let Some(term) = term {
+            write!(out, ", term {term}")?;
+        }
+        if !voters.is_empty() {
+            write!(out, "; {}", voters::may_fail(&status.views))?;
+        }
     }
     match status.lease_left_ms {
         Some(left) => writeln!(out, "; lease of {}: {} left", status.node, lasted(left))?,

@@ -8,11 +8,12 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use skeptron_net::MemberId;
 use skeptron_net::client::{Client, Order};
-use skeptron_net::report::{Status, VoterStatus};
+use skeptron_net::report::{ServiceReport, Status, VoterState, VoterStatus};
 
 use super::Verdict;
 use super::duration::{self, lasted};
 use super::failure;
+use super::members::Presence;
 use super::names;
 use super::order::OrderArgs;
 use super::reach::ReachArgs;
@@ -30,10 +31,12 @@ use super::table::table;
   skeptron voters lease 5s            how long a member that is not heard of counts as alive
 
 Any node of the cluster takes these orders; a majority of the voters must be up. 1, 3 or 5 voters
-are sensible: of 3 one may fail, of 5 two.
+are sensible: of 3 one may fail, of 5 two. How each voter stands is what the leader knows: up,
+behind (it lacks decisions) or silent (it does not answer). The raft id is that of its vote, not the
+member's number.
 
-Exit codes: 0 fine, 1 a voter is no member now or does not vote, 2 bad input, or it was refused,
-69 no node can be reached, 75 it was not decided in time.")]
+Exit codes: 0 all voters are up, 1 one is not, nobody leads or etcd cannot be reached, 2 bad input,
+or it was refused, 69 no node can be reached, 75 it was not decided in time.")]
 pub(crate) struct VotersArgs {
     #[command(subcommand)]
     command: Option<Command>,
@@ -97,7 +100,13 @@ struct Listing<'a> {
     term: Option<u64>,
     lease_ms: Option<u64>,
     drift_ppm: Option<u32>,
+    /// How many more may fail now; none if no majority is known to be up.
+    may_fail: Option<usize>,
     voters: &'a [VoterStatus],
+    /// Where etcd is asked, if it decides.
+    endpoints: &'a [String],
+    /// Why nothing can be decided at present, if so.
+    trouble: Option<&'a str>,
     halted: Option<&'a str>,
 }
 
@@ -136,15 +145,18 @@ fn print(mut status: Status, json: bool, out: &mut impl Write) -> Result<Verdict
             term: views.term,
             lease_ms: views.lease_ms,
             drift_ppm: views.drift_ppm,
+            may_fail: views.may_fail(),
             voters: &views.voters,
+            endpoints: &views.endpoints,
+            trouble: views.trouble.as_deref(),
             halted,
         };
         writeln!(out, "{}", serde_json::to_string_pretty(&listing)?)?;
     } else {
         print_table(&status, out)?;
     }
-    let is_away = |voter: &VoterStatus| status.members.iter().all(|it| it.node != voter.node);
-    let all_well = halted.is_none() && !views.voters.iter().any(is_away);
+    let is_up = |voter: &VoterStatus| voter.state == VoterState::Up;
+    let all_well = halted.is_none() && views.trouble.is_none() && views.voters.iter().all(is_up);
     Ok(if all_well { Verdict::Fine } else { Verdict::Violated })
 }
 
@@ -152,6 +164,10 @@ fn print_table(status: &Status, out: &mut impl Write) -> Result<()> {
     let views = &status.views;
     if views.kind == "fixed" {
         writeln!(out, "The members of `{}` are fixed; nobody votes.", status.cluster)?;
+        return Ok(());
+    }
+    if views.kind == "etcd" {
+        writeln!(out, "`{}` · {}; nobody votes here", status.cluster, in_etcd(views))?;
         return Ok(());
     }
     write!(out, "`{}`", status.cluster)?;
@@ -165,21 +181,69 @@ fn print_table(status: &Status, out: &mut impl Write) -> Result<()> {
     if let Some(lease_ms) = views.lease_ms {
         write!(out, " · leases of {}", lasted(lease_ms))?;
     }
-    let votes = views.voters.iter().filter(|voter| voter.votes).count();
-    writeln!(out, " · {} of {votes} may fail", votes.saturating_sub(1) / 2)?;
-    let mut rows = table(["voter", "address", "votes", "member"]);
+    writeln!(out, " · {}", may_fail(views))?;
+    let mut rows = table(["voter", "address", "votes", "state", "member", "raft id"]);
     for voter in &views.voters {
-        let present = status.members.iter().any(|member| member.node == voter.node);
         rows.add_row([
             voter.node.to_string(),
             voter.address.clone().unwrap_or_default(),
             if voter.votes { "yes" } else { "soon: it gets the log" }.to_string(),
-            if present { "yes" } else { "NO" }.to_string(),
+            state(voter),
+            Presence::of(voter.node, status).word().to_string(),
+            voter.seat.to_string(),
         ]);
     }
     writeln!(out, "{rows}")?;
+    for voter in views.voters.iter().filter(|voter| voter.state == VoterState::Silent) {
+        let number = voter.node.number();
+        match Presence::of(voter.node, status) {
+            Presence::Member => writeln!(
+                out,
+                "{0} runs, but its voter does not answer: `skeptron status` there says why; if its log is \
+                 lost, `skeptron voters replace {number} {number}` lets it begin anew",
+                voter.node
+            )?,
+            Presence::Away | Presence::Gone => writeln!(
+                out,
+                "{} is down or cut off: bring it back, or give its vote to another member by `skeptron voters \
+                 replace {number} K`",
+                voter.node
+            )?,
+        }
+    }
     if let Some(why) = &views.voter_halted {
         writeln!(out, "{} does not vote: {why}", status.node)?;
     }
     Ok(())
+}
+
+/// Where the views are, if etcd decides.
+pub(super) fn in_etcd(views: &ServiceReport) -> String {
+    let stands = match &views.trouble {
+        None => "which answers".to_string(),
+        Some(why) => format!("which does NOT ANSWER: {why}"),
+    };
+    format!("views are kept in etcd at {}, {stands}", views.endpoints.join(", "))
+}
+
+/// How many more may fail, and not how many might if all were up.
+pub(super) fn may_fail(views: &ServiceReport) -> String {
+    let (all, up) = views.voting();
+    let stands = if up == all { format!("all {all} up") } else { format!("{up} of {all} up") };
+    match views.may_fail() {
+        None if views.leader.is_none() => "whether a majority is up is not known here".to_string(),
+        None => format!("{stands}: NO MAJORITY"),
+        Some(0) => format!("{stands}: none may fail"),
+        Some(more) => format!("{stands}: {more} may fail"),
+    }
+}
+
+fn state(voter: &VoterStatus) -> String {
+    match (voter.state, voter.silent_ms) {
+        (VoterState::Unknown, _) => "?".to_string(),
+        (VoterState::Up, _) => "up".to_string(),
+        (VoterState::Behind, _) => "BEHIND".to_string(),
+        (VoterState::Silent, None) => "SILENT".to_string(),
+        (VoterState::Silent, Some(ms)) => format!("SILENT for {}", lasted(ms)),
+    }
 }

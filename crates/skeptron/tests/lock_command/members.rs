@@ -153,10 +153,65 @@ fn a_cluster_begins_once_and_goes_on_from_its_log() {
     let twice = alone(&["--init"]).end();
     assert_eq!(twice.code, 2, "{}", twice.stderr);
     assert!(twice.stderr.contains("a cluster is initialised only once"), "{}", twice.stderr);
+    assert_eq!(twice.stderr.matches("only once").count(), 1, "{}", twice.stderr);
+    assert!(twice.stderr.contains("start this node without --init"), "{}", twice.stderr);
     let (node, url) = ready(alone(&[]));
     assert!(fence(&url, "a") > first, "fences rise over the death of all nodes");
     node.signal(Signal::SIGTERM);
-    assert_eq!(node.end().code, 0);
+    let ended = node.end();
+    assert_eq!(ended.code, 0);
+    // What was decided before this start was told then.
+    let lines = |what: &str| ended.stderr.lines().filter(|line| line.contains(what)).count();
+    assert_eq!(lines("P1 joined at"), 1, "{}", ended.stderr);
+    assert_eq!(lines("P1 leads the voters"), 1, "{}", ended.stderr);
+}
+
+#[test]
+fn a_member_that_was_not_off_is_reported_and_voters_that_do_not_answer_are_shown() {
+    let site = Site::new();
+    let (first, url) = site.start(1, &["--init"]);
+    let (second, _) = site.start(2, &[]);
+    let (third, third_url) = site.start(3, &[]);
+    eventually("all voters are up", || run(&["voters", "--endpoint", &url]).code == 0);
+    let table = run(&["voters", "--endpoint", &third_url]).stdout;
+    assert!(table.contains("all 3 up: 1 may fail"), "{table}");
+
+    // The order is carried out, but the member was not off.
+    let voter = &site.addresses[0];
+    let (fourth, _) = ready(site.join(&[voter, "--node", "4"]));
+    let removed = run(&["members", "remove", "4", "--certainly-off", "--endpoint", &url]);
+    assert_eq!(removed.code, 1, "{}", removed.stderr);
+    assert!(removed.stderr.contains("P4 was removed, but it was not off"), "{}", removed.stderr);
+    let refused = run(&["voters", "add", "4", "--endpoint", &url]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("P4 has no folder for a voter's log"), "{}", refused.stderr);
+    drop(fourth);
+
+    // P2 dies, and comes back with an empty disk.
+    second.signal(Signal::SIGKILL);
+    second.end();
+    let listed = || run(&["voters", "--endpoint", &url]);
+    eventually("its voter is silent", || listed().stdout.contains("SILENT for"));
+    let table = listed();
+    assert_eq!(table.code, 1);
+    assert!(table.stdout.contains("2 of 3 up: none may fail"), "{}", table.stdout);
+    eventually("it is gone", || {
+        run(&["members", "--endpoint", &url]).stdout.contains("no member any more; it has a vote")
+    });
+    std::fs::remove_dir_all(site.path().join("2")).unwrap();
+    let (second, second_url) = site.start(2, &[]);
+    eventually("it says that it does not vote", || {
+        listed().stdout.contains("P2 runs, but its voter does not answer")
+    });
+    let table = listed();
+    assert!(table.code == 1 && table.stdout.contains("none may fail"), "{}", table.stdout);
+    let replaced = run(&["voters", "replace", "2", "2", "--endpoint", &second_url]);
+    assert_eq!(replaced.code, 0, "{}", replaced.stderr);
+    eventually("all voters are up again", || listed().code == 0);
+    for node in [third, second, first] {
+        node.signal(Signal::SIGTERM);
+        node.end();
+    }
 }
 
 /// What is on the disk is then unknown, and only a restart finds out.
@@ -188,6 +243,11 @@ fn a_node_says_what_it_waits_for_and_why_it_is_refused() {
     let told = waiting.complaint_until("waits to enter the cluster");
     assert!(told.contains("P1: 127.0.0.1:"), "{told}");
     assert!(told.contains("start P1 once with --init"), "{told}");
+    // Whoever joins has a cluster in mind that exists.
+    let mut joining = site.join(&[&site.addresses[0], "--node", "4"]);
+    let told = joining.complaint_until("waits to enter the cluster");
+    assert!(told.contains("no voter has let it in yet") && !told.contains("--init"), "{told}");
+    drop(joining);
     waiting.signal(Signal::SIGTERM);
     assert_eq!(waiting.end().code, 0, "it can be told to end meanwhile");
     let (first, url) = site.start(1, &["--init"]);
@@ -196,7 +256,7 @@ fn a_node_says_what_it_waits_for_and_why_it_is_refused() {
     let refused = Process::spawn(command).end();
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(
-        refused.stderr.contains("the cluster does not let P2 in: plans differ"),
+        refused.stderr.contains("the cluster does not let P2 in: algorithms differ"),
         "{}",
         refused.stderr
     );

@@ -113,3 +113,22 @@ fn two_nodes_with_certificates_share_a_lock() {
         assert_eq!(ended.code, 0, "{}", ended.stderr);
     }
 }
+
+#[test]
+fn an_address_in_use_and_an_even_number_of_voters_are_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().map(|at| (at.to_string(), taken)).unwrap();
+    let command = |words: &[&str], voters: &str| {
+        let mut command = skeptron();
+        command.args(["node", "--insecure"]).args(words).env("SKEPTRON_VOTERS", voters);
+        command.env("SKEPTRON_DATA", folder.path()).env("SKEPTRON_API_LISTEN", "127.0.0.1:0");
+        Process::spawn(command).end()
+    };
+    let ended = command(&["--init"], &taken.0);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert_eq!(ended.stderr.matches("in use").count(), 1, "{}", ended.stderr);
+    let two = command(&["--check"], &free_addresses().join(","));
+    assert_eq!(two.code, 0, "{}", two.stderr);
+    assert!(two.stdout.contains("Warning: 2 voters: neither of them may fail"), "{}", two.stdout);
+}

@@ -8,7 +8,9 @@ fn id(number: u32) -> MemberId {
 
 fn join(number: u32, incarnation: u64) -> Join {
     let (address, api) = (format!("10.0.0.{number}:1"), Vec::new());
-    Join { id: id(number), incarnation, address, api, plans: 7, version: 1 }
+    let algorithms = "a, b/ by c".to_string();
+    let has_folder = number != 9;
+    Join { id: id(number), incarnation, address, api, plans: 7, algorithms, has_folder, version: 1 }
 }
 
 fn views() -> Views {
@@ -50,12 +52,16 @@ fn joins_are_refused_with_their_reason() {
     views.apply(&[Command::Join(join(1, 10)), Command::Join(join(2, 20))]);
     views.apply(&[Command::Leave { incarnation: 20 }]);
     let before = views.clone();
-    let other_plans = Join { plans: 8, ..join(3, 30) };
+    let other_plans = Join { plans: 8, algorithms: "c".to_string(), ..join(3, 30) };
+    let differ = JoinRefused::Plans { cluster: "a, b/ by c".to_string(), offered: "c".to_string() };
+    assert!(
+        differ.to_string().contains("the cluster guards its locks by a, b/ by c, this member by c")
+    );
     let refused = |join: Join, why| Outcome::Refused(join, why);
     let cases = [
         (join(2, 20), JoinRefused::Retired { incarnation: 20 }),
         (join(3, 10), JoinRefused::Retired { incarnation: 10 }),
-        (other_plans, JoinRefused::Plans { cluster: 7, offered: 8 }),
+        (other_plans, differ),
         (join(1, 11), JoinRefused::Present { id: id(1), incarnation: 10 }),
     ];
     for (join, why) in cases {
@@ -85,6 +91,17 @@ fn minor_versions_are_upgraded_one_member_after_another() {
     assert_eq!(views.view().ids().collect::<Vec<_>>(), [id(2), id(3)], "all were upgraded");
     let text = JoinRefused::Version { member: version(3, 4), offered: version(3, 6) }.to_string();
     assert!(text.contains("version 3.6") && text.contains("3.4"), "{text}");
+}
+
+#[test]
+fn who_is_wanted_as_a_voter_is_asked_when_it_comes_with_a_folder() {
+    let mut views = views().wanting(vec![id(9), id(2)]);
+    views.apply(&[Command::Join(join(9, 90))]);
+    assert_eq!((views.next_wanted(), views.has_folder(id(9))), (None, Some(false)));
+    views.apply(&[Command::Join(join(2, 20))]);
+    assert_eq!((views.next_wanted(), views.has_folder(id(2))), (Some(id(2)), Some(true)));
+    views.apply(&[Command::Gone { incarnation: 20 }]);
+    assert_eq!((views.next_wanted(), views.has_folder(id(2))), (None, None));
 }
 
 #[test]

@@ -76,6 +76,12 @@ pub enum AdminRefused {
     /// It does not belong to the view.
     #[error("{0} is not a member")]
     NotMember(MemberId),
+    /// It could not keep a log.
+    #[error(
+        "{0} has no folder for a voter's log: set `data` there (`skeptron join` has --data), restart it, \
+         and give the order again"
+    )]
+    NoFolder(MemberId),
     /// Nobody would be left.
     #[error("{0} is the only voter; add another one first")]
     OnlyVoter(MemberId),
@@ -175,6 +181,9 @@ impl Voter {
         id: MemberId,
         replaces: Option<u64>,
     ) -> Result<AdminAccepted, AdminRefused> {
+        if self.views.has_folder(id) == Some(false) {
+            return Err(AdminRefused::NoFolder(id));
+        }
         let is_learner = |seat: &Seat| seat.role != Role::Voter;
         if !self.may_reseat() || self.is_joint() || self.views.seats().iter().any(is_learner) {
             return Err(AdminRefused::Busy);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use skeptron_member::MemberId;
 use skeptron_member::clock::Moment;
 
-use super::{ELECTION_TICKS, Effect, HaltReason, SNAPSHOT_TICKS, Voter, Write};
+use super::{ELECTION_TICKS, Effect, HaltReason, Identity, SNAPSHOT_TICKS, Voter, Write};
 use crate::flaw::Flaw;
 use crate::store::{Hard, Record};
 use crate::views::{Command, Outcome, Role, Seat, Views};
@@ -49,7 +49,13 @@ impl Reseat {
 
 impl Voter {
     /// Hands a message to raft, unless raft would panic.
-    pub(super) fn step(&mut self, from: MemberId, message: RaftMessage, out: &mut Vec<Effect>) {
+    pub(super) fn step(
+        &mut self,
+        now: Moment,
+        from: MemberId,
+        message: RaftMessage,
+        out: &mut Vec<Effect>,
+    ) {
         let (sender, receiver) = (message.from(), message.to());
         let known = self.views.seats().iter().find(|seat| seat.raft == sender);
         if receiver != self.identity.raft || known.is_some_and(|seat| seat.id != from) {
@@ -70,14 +76,16 @@ impl Voter {
             MessageType::MsgHeartbeat
                 if message.term >= self.node.raft.term && message.commit > last =>
             {
-                let (raft, acknowledged) = (self.identity.raft, message.commit);
-                self.halt(HaltReason::LostLog { raft, last, acknowledged }, out);
+                self.halt(self.lost_log(last, message.commit), out);
                 return;
             }
             MessageType::MsgAppendResponse if !message.reject && message.index > last => return,
             _ => {}
         }
         self.names.insert(sender, from);
+        if let Some(leading) = &mut self.leading {
+            leading.attendance.heard(sender, now);
+        }
         // Refused messages change nothing.
         let _ = self.node.step(message);
     }
@@ -100,8 +108,13 @@ impl Voter {
             && acknowledged > last
             && !self.has_flaw(Flaw::LostLogUnnoticed)
         {
-            self.halt(HaltReason::LostLog { raft, last, acknowledged }, out);
+            self.halt(self.lost_log(last, acknowledged), out);
         }
+    }
+
+    fn lost_log(&self, last: u64, acknowledged: u64) -> HaltReason {
+        let Identity { member, raft, .. } = self.identity;
+        HaltReason::LostLog { member, raft, last, acknowledged }
     }
 
     /// What a leader knows of the voters' logs. An entry that was decided is never replaced, so a voter
@@ -320,7 +333,8 @@ impl Voter {
         self.configuration = snapshot.configuration.to_raft();
         (self.applied, self.applied_term) = (snapshot.index, snapshot.term);
         self.decided.clear();
-        out.push(Effect::Decided { view: self.views.view().clone(), outcomes: Vec::new() });
+        let (view, term) = (self.views.view().clone(), self.applied_term);
+        out.push(Effect::Decided { view, term, outcomes: Vec::new() });
     }
 
     pub(super) fn apply_slowly(&mut self, now: Moment, out: &mut Vec<Effect>) {
@@ -357,7 +371,8 @@ impl Voter {
         let outcomes = self.views.apply(commands);
         self.after_decision(now, former, &outcomes, out);
         if outcomes.iter().any(|outcome| *outcome != Outcome::Nothing) {
-            out.push(Effect::Decided { view: self.views.view().clone(), outcomes });
+            let (view, term) = (self.views.view().clone(), self.applied_term);
+            out.push(Effect::Decided { view, term, outcomes });
         }
     }
 
@@ -395,7 +410,8 @@ impl Voter {
         let write = Write::Rewrite(store.records());
         out.push(Effect::Persist { number: self.asked, write });
         if !self.is_configured(self.identity.raft) {
-            self.halt(HaltReason::Removed { raft: self.identity.raft }, out);
+            let Identity { member, raft, .. } = self.identity;
+            self.halt(HaltReason::Removed { member, raft }, out);
         }
     }
 }

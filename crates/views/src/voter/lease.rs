@@ -7,6 +7,7 @@ use skeptron_member::MemberId;
 use skeptron_member::clock::Moment;
 
 use super::away::Presence;
+use super::standing::Attendance;
 use super::{Effect, Voter};
 use crate::flaw::Flaw;
 use crate::protocol::{Answer, Request};
@@ -29,6 +30,8 @@ pub(super) struct Leading {
     doomed: BTreeSet<u64>,
     /// Who can be heard.
     pub(super) presence: Presence,
+    /// How the other voters stand.
+    pub(super) attendance: Attendance,
     /// Renewals that no read has begun for.
     waiting: Vec<Renewal>,
     /// The read under way, with the renewals that it is for.
@@ -91,6 +94,7 @@ impl Leading {
             granted: BTreeMap::new(),
             doomed: BTreeSet::new(),
             presence: Presence::default(),
+            attendance: Attendance::default(),
             waiting: Vec::new(),
             reading: None,
             reads: 0,
@@ -102,6 +106,10 @@ impl Leading {
             proposed: 0,
             reseated: 0,
         }
+    }
+
+    pub(super) fn since(&self) -> Moment {
+        self.since
     }
 
     pub(super) fn is_doomed(&self, incarnation: u64) -> bool {

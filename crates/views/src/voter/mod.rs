@@ -4,6 +4,7 @@ mod admin;
 mod away;
 mod consensus;
 mod lease;
+mod standing;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use skeptron_member::clock::Moment;
 use skeptron_member::view::View;
 
 pub use admin::{Admin, AdminAccepted, AdminRefused};
+pub use standing::Standing;
 
 use crate::flaw::Flaw;
 use crate::protocol::{Answer, Request};
@@ -102,6 +104,8 @@ pub enum Effect {
     Decided {
         /// The view after it; the epoch is the former one if no member changed.
         view: View,
+        /// The term in which it was decided: a voter that starts again meets older ones.
+        term: u64,
         /// What happened, in order.
         outcomes: Vec<Outcome>,
     },
@@ -119,11 +123,14 @@ pub enum HaltReason {
     /// restarted as well, and a voter that is alone, or whose old file lacks a vote but no entry, cannot
     /// find out at all. Hence the rule for operators: **never restore a voter's file; replace the voter.**
     #[error(
-        "the log of voter {raft} ends at entry {last}, but entry {acknowledged} had been acknowledged: \
-         its file was lost or an old copy was restored; replace the voter"
+        "the voter's log of {member} (raft id {raft}) ends at entry {last}, but entry {acknowledged} had \
+         been acknowledged: its file was lost or an old copy was restored; run `skeptron voters replace \
+         {number} {number}` to let it begin anew", number = .member.number()
     )]
     LostLog {
-        /// This voter.
+        /// Whose voter this is.
+        member: MemberId,
+        /// Its raft id.
         raft: u64,
         /// The last entry that it has.
         last: u64,
@@ -131,9 +138,14 @@ pub enum HaltReason {
         acknowledged: u64,
     },
     /// An administrator removed or replaced it.
-    #[error("voter {raft} was removed from the cluster; add it as a new voter to use it again")]
+    #[error(
+        "the vote of {member} (raft id {raft}) was taken away; `skeptron voters add {}` gives it a new one",
+        .member.number()
+    )]
     Removed {
-        /// This voter.
+        /// Whose voter this is.
+        member: MemberId,
+        /// Its raft id.
         raft: u64,
     },
     /// Another version of the program, or a damaged memory.
@@ -346,6 +358,7 @@ impl Voter {
         }
         self.give_up_lost_snapshots();
         self.count_silence();
+        self.count_behind();
         self.apply_slowly(now, out);
         self.read_again(now);
         self.settle(now, out);
@@ -363,9 +376,9 @@ impl Voter {
         }
         match packet.body {
             _ if self.halted => return,
-            Body::Raft(message) => self.step(from, *message, out),
+            Body::Raft(message) => self.step(now, from, *message, out),
             Body::Removed { raft } if raft == self.identity.raft => {
-                self.halt(HaltReason::Removed { raft }, out);
+                self.halt(HaltReason::Removed { member: self.identity.member, raft }, out);
             }
             Body::Removed { .. } => {}
         }

@@ -356,6 +356,8 @@ impl World {
             address: format!("host{place}:1"),
             api: Vec::new(),
             plans: 1,
+            algorithms: String::new(),
+            has_folder: true,
             version: 1,
         };
         let voters = (0..self.scenario.voters).map(id).collect();
@@ -541,7 +543,7 @@ impl World {
                         self.begin_write(place);
                     }
                 }
-                voter::Effect::Decided { view, outcomes } => {
+                voter::Effect::Decided { view, outcomes, .. } => {
                     self.note(view.epoch);
                     self.judge.decided(self.now, &view, &outcomes);
                     for node in 0..self.scenario.nodes {

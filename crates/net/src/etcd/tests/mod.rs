@@ -66,7 +66,8 @@ fn at(millis: u64) -> Moment {
 
 fn join(number: u32, incarnation: u64) -> Join {
     let (id, address) = (MemberId::new(number).unwrap(), format!("10.0.0.{number}:1"));
-    Join { id, incarnation, address, api: Vec::new(), plans: 7, version: 1 }
+    let (algorithms, has_folder) = ("raymond".to_string(), false);
+    Join { id, incarnation, address, api: Vec::new(), plans: 7, algorithms, has_folder, version: 1 }
 }
 
 /// One member whose requests are answered at once, unless somebody wants otherwise.
@@ -249,8 +250,10 @@ fn a_later_view_has_the_same_members() {
 fn other_plans_are_refused() {
     let (mut store, mut second) = (Store::default(), Alone::new());
     Alone::new().enter(&mut store, 0, join(1, 10));
-    let effects = second.enter(&mut store, 0, Join { plans: 8, ..join(2, 20) });
-    let why = JoinRefused::Plans { cluster: 7, offered: 8 };
+    let offered = "maekawa".to_string();
+    let other = Join { plans: 8, algorithms: offered.clone(), ..join(2, 20) };
+    let effects = second.enter(&mut store, 0, other);
+    let why = JoinRefused::Plans { cluster: "raymond".to_string(), offered };
     assert_eq!(effects, [Effect::Over(End::Refused(why))]);
     // It is asked anew each time: nobody of the others may be left.
     store = Store::default();

@@ -46,14 +46,18 @@ enum End {
 /// Runs the node; `again` reads its settings anew.
 pub(super) async fn serve(
     configured: Configured,
+    joins: bool,
     again: &Again<'_>,
     json: bool,
     out: &mut impl Write,
 ) -> Result<Verdict> {
-    let what = summary(&configured.node);
     let Configured { node: config, api, lab, grace, filter, format, audit } = configured;
     logs::start_with_audit(filter, format, audit.as_deref())?;
     warn_of_expiry(&config);
+    if let Some(warning) = even_voters(&config) {
+        tracing::warn!("{warning}");
+    }
+    let named = config.clone();
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     settings::misspelt(variables).iter().for_each(|what| tracing::warn!("{what}"));
     let mut signals = Signals::listen(&Signals::ENDING)?;
@@ -79,7 +83,7 @@ pub(super) async fn serve(
     let end = tokio::select! {
         biased;
         end = end((&mut signals, &mut hangups), &api, &node, again) => end,
-        entered = until_entered(&node, &membership) => {
+        entered = until_entered(&node, &membership, joins) => {
             entered?;
             let said = if json {
                 let node = node.id();
@@ -87,6 +91,7 @@ pub(super) async fn serve(
                 serde_json::to_string(&ready)?
             } else {
                 let clients = if urls.is_empty() { "nobody".into() } else { urls.join(", ") };
+                let what = described(&named, &part(&node));
                 format!("Ready: {what}; nodes at {listen}, clients at {clients}.")
             };
             // Locks do not depend on who reads this.
@@ -191,7 +196,7 @@ fn warn_of_expiry(config: &Config) {
 }
 
 /// Waits until the node is a member; if that takes long, says what it waits for.
-async fn until_entered(node: &Node, membership: &Membership) -> Result<()> {
+async fn until_entered(node: &Node, membership: &Membership, joins: bool) -> Result<()> {
     let mut entering = std::pin::pin!(node.entered());
     let mut said = String::new();
     loop {
@@ -201,18 +206,19 @@ async fn until_entered(node: &Node, membership: &Membership) -> Result<()> {
             }
             () = tokio::time::sleep(SILENT_FOR) => {}
         }
-        if let Membership::Voters(config) = membership {
-            let waits = awaited(node, config);
-            if waits != said {
-                tracing::warn!("{} waits to enter the cluster: {waits}", node.id());
-                said = waits;
-            }
+        let waits = match membership {
+            Membership::Voters(config) => awaited(node, config, joins),
+            _ => node.status().views.trouble.unwrap_or_default(),
+        };
+        if !waits.is_empty() && waits != said {
+            tracing::warn!("{} waits to enter the cluster: {waits}", node.id());
+            said = waits;
         }
     }
 }
 
 /// What a node waits for that has not entered.
-fn awaited(node: &Node, config: &VoterConfig) -> String {
+fn awaited(node: &Node, config: &VoterConfig, joins: bool) -> String {
     let me = node.id();
     let Some(voters) = node.voters() else { return String::new() };
     let report = voters.reports().borrow().clone();
@@ -224,10 +230,17 @@ fn awaited(node: &Node, config: &VoterConfig) -> String {
             "{leader} leads, and lets it in when every lease of before has ended; if it never does, another \
              process runs as {me}"
         )),
+        // Whoever answers belongs to a cluster that exists, or is none of its nodes.
+        None if report.voters.is_empty()
+            && (joins || config.voters.keys().any(|&id| id != me && voters.answered(id))) =>
+        {
+            parts.push("no voter has let it in yet".to_string());
+        }
         None if report.voters.is_empty() => {
             let first = config.voters.keys().next().copied().unwrap_or(me);
             parts.push(format!(
-                "no voter has let it in yet; if this cluster is new, start {first} once with --init"
+                "no voter has let it in yet; if this cluster has never run before, start {first} once with \
+                 --init, and never again"
             ));
         }
         None => parts.push("a majority of the voters must be up and connected".to_string()),
@@ -235,13 +248,42 @@ fn awaited(node: &Node, config: &VoterConfig) -> String {
     parts.join("; ")
 }
 
-/// The node in a few words.
+/// What the node is to the voters right now.
+fn part(node: &Node) -> String {
+    let views = node.status().views;
+    let seat = views.voters.iter().rfind(|voter| voter.node == node.id());
+    match (seat, &views.voter_halted) {
+        (_, Some(why)) => format!("member that DOES NOT VOTE ({why})"),
+        (Some(seat), None) if seat.votes => "voter".to_string(),
+        (Some(_), None) => "member that votes once it has the log".to_string(),
+        (None, None) => "member".to_string(),
+    }
+}
+
+/// An even number of voters bears no more than the odd one below.
+pub(super) fn even_voters(config: &Config) -> Option<String> {
+    let Membership::Voters(config) = &config.membership else { return None };
+    let voters = config.voters.len();
+    (voters % 2 == 0).then(|| {
+        let may_fail = match (voters - 1) / 2 {
+            0 => "neither of them may fail, so".to_string(),
+            some => format!("{some} of them may fail, as of {}, so", voters - 1),
+        };
+        format!("{voters} voters: {may_fail} name one more or one fewer under `voters`; 1, 3 or 5 are sensible")
+    })
+}
+
+/// The node in a few words, as it is configured.
 pub(super) fn summary(config: &Config) -> String {
-    let (node, cluster) = (config.node, &config.cluster);
     let part = match &config.membership {
-        Membership::Voters(config) if config.voters.contains_key(&node) => "voter",
+        Membership::Voters(voters) if voters.voters.contains_key(&config.node) => "voter",
         _ => "member",
     };
+    described(config, part)
+}
+
+fn described(config: &Config, part: &str) -> String {
+    let (node, cluster) = (config.node, &config.cluster);
     let algorithms: Vec<&str> = config.plans.all().map(|plan| plan.info().name).collect();
     let links = match config.security {
         Security::Tls(_) => "TLS",
