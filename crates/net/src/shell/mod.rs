@@ -305,7 +305,7 @@ fn view_change(former: &View, view: &View) -> String {
     let went = former.members.iter().chain(&former.away).filter(|it| view.life(it.id).is_none());
     let went = went.map(|it| match is_in(&former.away, it) {
         true => format!("{} is gone: its lease ended, or it was removed", it.id),
-        false => format!("{} left, or its lease ended", it.id),
+        false => format!("{} left or was removed", it.id),
     });
     let changes: Vec<String> = came.chain(away).chain(went).collect();
     match changes.is_empty() {

@@ -289,7 +289,7 @@ fn a_view_change_is_told_with_its_reason() {
         (&both, &away, "P2 is not heard of, and may still hold locks"),
         (&away, &both, "P2 is back"),
         (&away, &alone, "P2 is gone: its lease ended, or it was removed"),
-        (&both, &alone, "P2 left, or its lease ended"),
+        (&both, &alone, "P2 left or was removed"),
         (&both, &view(&[one.clone(), anew], &[]), "P2 joined again"),
         (&both, &both, "the same members, asked for to forget idle locks"),
     ] {

@@ -9,7 +9,7 @@ use skeptron_member::report::{VoterState, milliseconds};
 use skeptron_views::views::Role;
 use skeptron_views::voter::Standing;
 
-use super::{Driver, Word};
+use super::{Driver, Seat, Word};
 use crate::env;
 use crate::view::{ServiceReport, VoterStatus};
 
@@ -38,8 +38,8 @@ impl Driver {
     }
 
     fn report_at(&self, now: Moment) -> ServiceReport {
-        let known = self.seat.as_ref().map(|seat| seat.voter.views().voters());
-        let known = known.or_else(|| self.voters.clone());
+        let own = self.informed_seat();
+        let known = own.map(|seat| seat.voter.views().voters()).or_else(|| self.voters.clone());
         let leader = self.present_leader();
         let standings = self.standings(now, leader);
         let voters = known.iter().flat_map(|known| {
@@ -53,7 +53,7 @@ impl Driver {
                 VoterStatus {
                     node: seat.id,
                     seat: seat.raft,
-                    votes: match &self.seat {
+                    votes: match own {
                         Some(own) => own.voter.votes(seat.raft),
                         None => seat.role == Role::Voter,
                     },
@@ -65,11 +65,11 @@ impl Driver {
                 }
             })
         });
-        let lease = self.seat.as_ref().map(|seat| seat.voter.views().settings());
+        let lease = own.map(|seat| seat.voter.views().settings());
         ServiceReport {
             kind: "voters".to_string(),
             leader,
-            term: self.seat.as_ref().map(|seat| seat.voter.term()),
+            term: own.map(|seat| seat.voter.term()),
             voters: voters.collect(),
             endpoints: Vec::new(),
             trouble: leader.is_none().then(|| {
@@ -86,10 +86,15 @@ impl Driver {
     /// Who leads now, as far as this node knows. A voter takes part in elections; others know only who
     /// answered them last, which is worth nothing once that one cannot be reached.
     fn present_leader(&self) -> Option<MemberId> {
-        match &self.seat {
+        match self.informed_seat() {
             Some(seat) => seat.voter.leader(),
             None => self.leader.filter(|&leader| self.exchange.trouble(leader).is_none()),
         }
+    }
+
+    /// This node's voter, unless it has not been sent the log yet and knows nobody.
+    fn informed_seat(&self) -> Option<&Seat> {
+        self.seat.as_ref().filter(|seat| !seat.voter.views().seats().is_empty())
     }
 
     fn standings(&self, now: Moment, leader: Option<MemberId>) -> BTreeMap<u64, Standing> {
