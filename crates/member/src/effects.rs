@@ -137,6 +137,13 @@ pub enum Event<'a> {
         /// Since the request.
         waited: Duration,
     },
+    /// Somebody here holds what it held at a life that is gone: not a new entry.
+    Adopted {
+        /// Which.
+        lock: &'a str,
+        /// The fence of the entry.
+        fence: Fence,
+    },
     /// The entry went from waiter to waiter of this member, without the algorithm.
     HandedOver,
     /// It was released here.

@@ -59,11 +59,29 @@ pub enum Flaw {
     DriftIgnored,
     /// Of the client: it counts the TTL from the answer instead of from its own sending.
     CountedFromAnswer,
+    /// A session is taken with what it held at a life that is gone already.
+    MovedLate,
+    /// What sessions bring is kept although the life it comes from is only away.
+    AwayAdopted,
+    /// What sessions brought is not announced.
+    AdoptedNotAnnounced,
+    /// What a session brought goes to other waiters of the member afterwards.
+    AdoptedHandedOn,
+    /// An acquire of before a move is taken where the session has moved to.
+    MovedAcquired,
+    /// A member that leaves hands on what its sessions took with them.
+    MovedHandedOn,
+    /// What is left behind is ended whichever move it came of.
+    OlderMoveEnds,
+    /// Of the client: while it moves, it believes as if it had arrived.
+    PendingBelieved,
+    /// Of the client: once it moves, it goes on to believe the member that it leaves behind.
+    FormerBelieved,
 }
 
 impl Flaw {
     /// All of them.
-    pub const ALL: [Flaw; 26] = [
+    pub const ALL: [Flaw; 35] = [
         Flaw::EarlyDropped,
         Flaw::EarlyTaken,
         Flaw::OldViewTaken,
@@ -90,6 +108,15 @@ impl Flaw {
         Flaw::RestartAccepted,
         Flaw::DriftIgnored,
         Flaw::CountedFromAnswer,
+        Flaw::MovedLate,
+        Flaw::AwayAdopted,
+        Flaw::AdoptedNotAnnounced,
+        Flaw::AdoptedHandedOn,
+        Flaw::MovedAcquired,
+        Flaw::MovedHandedOn,
+        Flaw::OlderMoveEnds,
+        Flaw::PendingBelieved,
+        Flaw::FormerBelieved,
     ];
 
     /// Its name on the command line.
@@ -122,6 +149,15 @@ impl Flaw {
             Flaw::RestartAccepted => "restart-accepted",
             Flaw::DriftIgnored => "drift-ignored",
             Flaw::CountedFromAnswer => "counted-from-answer",
+            Flaw::MovedLate => "moved-late",
+            Flaw::AwayAdopted => "away-adopted",
+            Flaw::AdoptedNotAnnounced => "adopted-not-announced",
+            Flaw::AdoptedHandedOn => "adopted-handed-on",
+            Flaw::MovedAcquired => "moved-acquired",
+            Flaw::MovedHandedOn => "moved-handed-on",
+            Flaw::OlderMoveEnds => "older-move-ends",
+            Flaw::PendingBelieved => "pending-believed",
+            Flaw::FormerBelieved => "former-believed",
         }
     }
 }

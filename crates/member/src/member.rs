@@ -8,7 +8,9 @@ use crate::clock::Moment;
 use crate::effects::{Effects, Halt, NotServed, Timer};
 use crate::locks::{Acquired, Lock, LockError, Locks, Settings, Withheld};
 use crate::report::LockStatus;
-use crate::session::{Begun, Claim, Held, Place, SessionError, SessionId, SessionReport, Sessions};
+use crate::session::{
+    Alive, Begun, Claim, Life, Move, Place, SessionError, SessionId, SessionReport, Sessions,
+};
 use crate::view::{Lease, View};
 use crate::wire::{Envelope, Payload};
 use crate::{Fence, MemberId};
@@ -70,7 +72,7 @@ impl<W> MemberCore<W> {
     /// A view has been decided. Earlier ones are ignored, and so are those in which this life is away: it
     /// goes on in its own view until a later one takes it back, or its lease ends.
     pub fn install(&self, now: Moment, view: Arc<View>, effects: &mut dyn Effects<W>) {
-        self.locks.install(now, view, effects);
+        self.locks.install(now, view, &self.sessions, effects);
     }
 
     /// Until when this life of the member may act. What is over stays over.
@@ -160,16 +162,11 @@ impl<W> MemberCore<W> {
         self.sessions.open(now, &self.locks, (id, ttl, owner), most, effects)
     }
 
-    /// A sign of life. Returns for how long the session is certainly valid without another one, which is
-    /// never longer than this member may act, and what it held and this member has lost since.
+    /// A sign of life of a session.
     ///
     /// # Errors
     /// If the session is over.
-    pub fn keep_alive(
-        &self,
-        now: Moment,
-        id: SessionId,
-    ) -> Result<(Duration, Vec<Held>), SessionError> {
+    pub fn keep_alive(&self, now: Moment, id: SessionId) -> Result<Alive, SessionError> {
         self.sessions.keep_alive(now, &self.locks, id)
     }
 
@@ -178,7 +175,52 @@ impl<W> MemberCore<W> {
     /// # Errors
     /// If the session is over.
     pub fn session(&self, now: Moment, id: SessionId) -> Result<SessionReport, SessionError> {
-        self.sessions.report(now, id)
+        self.sessions.report(now, self.id(), id)
+    }
+
+    /// The same, but not a sign of life; none if the session is over.
+    #[must_use]
+    pub fn peek_session(&self, id: SessionId) -> Option<SessionReport> {
+        self.sessions.peek(id)
+    }
+
+    /// This life, as a session that moves away names it; none where views do not name lives, so that
+    /// sessions cannot move.
+    #[must_use]
+    pub fn life(&self) -> Option<Life> {
+        self.locks.life()
+    }
+
+    /// A session moves here from a life that its client cannot use any more. At most `most` are open at
+    /// once. Trying again with the same number is a sign of life.
+    ///
+    /// # Errors
+    /// If what it held may be somebody else's by now, if this member does not know that life yet, if
+    /// there are too many, or the member leaves.
+    pub fn move_session(
+        &self,
+        now: Moment,
+        moved: Move,
+        most: usize,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<Alive, SessionError> {
+        self.sessions.move_here(now, &self.locks, moved, most, effects)
+    }
+
+    /// The client of a session has gone on elsewhere, and leaves behind what came of its move with this
+    /// number, or of opening it here (0). What it holds stays held if this member leaves; else the
+    /// session ends when it holds nothing.
+    ///
+    /// # Errors
+    /// If the session is over.
+    pub fn leave_session_behind(
+        &self,
+        now: Moment,
+        id: SessionId,
+        number: u64,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<(), SessionError> {
+        self.sessions.leave_behind(now, &self.locks, id, number, effects)
     }
 
     /// A session wants a lock. The same claim again is the same acquire, and keeps its place.
@@ -256,10 +298,10 @@ impl<W> MemberCore<W> {
         self.sessions.close_all(now, &self.locks, effects);
     }
 
-    /// From now on sessions can only release. Returns until when clients may still believe in what
+    /// From now on sessions can only release and move away. Returns until when clients may still believe in what
     /// they hold; none if nothing is held.
     pub fn end_sessions(&self, now: Moment) -> Option<Moment> {
-        self.sessions.begin_to_end(now)
+        self.sessions.begin_to_end(now, self.life().is_some())
     }
 
     /// Takes no more requests; whoever waits is told.

@@ -1,8 +1,10 @@
 //! What goes over the API, as the server and the client write and read it.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use skeptron_member::report::LockStatus;
-pub(crate) use skeptron_member::session::{Held, SessionId};
+use skeptron_member::session::Life;
+pub(crate) use skeptron_member::session::{Held, MovedHold, SessionId};
 use skeptron_member::{Fence, MemberId};
 
 /// The longest name that an owner may give itself, in bytes.
@@ -26,6 +28,94 @@ pub(crate) struct SessionOpened {
     pub(crate) ttl_ms: u64,
     /// For how long the session is certainly valid without another sign of life.
     pub(crate) valid_ms: u64,
+    /// Where it is, to be named when it moves; none if the members are fixed, so that it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) place: Option<SessionPlace>,
+}
+
+/// One life of a node, as a session that moves away names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SessionPlace {
+    pub(crate) node: MemberId,
+    /// Which of its lives, in hexadecimal.
+    pub(crate) life: Incarnation,
+    /// A view in which it was a member.
+    pub(crate) epoch: u64,
+}
+
+impl From<Life> for SessionPlace {
+    fn from(life: Life) -> Self {
+        let Life { member, incarnation, epoch } = life;
+        SessionPlace { node: member, life: Incarnation(incarnation), epoch }
+    }
+}
+
+impl From<SessionPlace> for Life {
+    fn from(place: SessionPlace) -> Self {
+        let SessionPlace { node, life, epoch } = place;
+        Life { member: node, incarnation: life.0, epoch }
+    }
+}
+
+/// Which life of a node: 64 bits in hexadecimal, which not every reader of JSON can read as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Incarnation(pub(crate) u64);
+
+impl Serialize for Incarnation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:016x}", self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Incarnation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let is_plain = text.len() <= 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let read = is_plain.then(|| u64::from_str_radix(&text, 16).ok()).flatten();
+        read.map(Incarnation).ok_or_else(|| D::Error::custom("a life has 16 hexadecimal digits"))
+    }
+}
+
+/// `POST /v1/sessions/{session}/move`, at the node that the session moves to. The answer is [`Moved`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MoveSession {
+    /// Where it was.
+    pub(crate) from: SessionPlace,
+    /// Larger than at every earlier try to move this session to any node.
+    pub(crate) number: u64,
+    pub(crate) ttl_ms: u64,
+    #[serde(default)]
+    pub(crate) owner: String,
+    /// Acquires with numbers up to this come to nothing any more; what still waits gets a new number.
+    #[serde(default)]
+    pub(crate) requests: u64,
+    /// What it still holds by the client's own clock.
+    #[serde(default)]
+    pub(crate) held: Vec<MovedHold>,
+}
+
+/// The answer to [`MoveSession`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Moved {
+    /// For how long this node lets the session live without another sign of life.
+    pub(crate) valid_ms: u64,
+    /// The life where it was may still act. Until it is gone, the client may believe no longer than until
+    /// its TTL after its last sign of life there.
+    pub(crate) pending: bool,
+    /// What the session held and has lost.
+    pub(crate) lost: Vec<Held>,
+    /// Where it is now.
+    pub(crate) place: SessionPlace,
+}
+
+/// `POST /v1/sessions/{session}/moved`, at a node that a session has left.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LeftBehind {
+    /// The number of the move that had brought it there; 0 if it was opened there.
+    pub(crate) number: u64,
 }
 
 /// The answer to `POST /v1/sessions/{session}/keep-alive`.
@@ -34,6 +124,9 @@ pub(crate) struct KeptAlive {
     /// For how long the session is certainly valid without another sign of life: no longer than its
     /// TTL, and than the node itself may act.
     pub(crate) valid_ms: u64,
+    /// Whether the session moves here and the life where it was may still act.
+    #[serde(default)]
+    pub(crate) pending: bool,
     /// What the session held and the node has lost since.
     pub(crate) lost: Vec<Held>,
 }

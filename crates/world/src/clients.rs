@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use skeptron_member::clock::Moment;
-use skeptron_member::session::SessionId;
+use skeptron_member::session::{Life, SessionId};
 use skeptron_member::{Acquired, Fence, NotServed};
 
 use crate::chance::{Chance, Purpose};
@@ -78,27 +78,62 @@ pub(crate) struct OwnSession {
     pub(crate) number: u64,
     /// Until when it believes in what it holds, by its own clock.
     pub(crate) believes_until: Moment,
+    /// Where it is; none if the membership is fixed.
+    pub(crate) life: Option<Life>,
+    /// Until when the session certainly lives there, whatever that member's lease.
+    pub(crate) lives_until: Moment,
+    /// Whether that member answered since the last sign of life.
+    pub(crate) is_answered: bool,
+    /// The number of the move that brought it there; 0 if it was opened there.
+    pub(crate) moved: u64,
+    /// The number of the last try to move.
+    pub(crate) moves: u64,
+    /// Where it moves to.
+    pub(crate) moving: Option<Moving>,
+}
+
+/// A session on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moving {
+    pub(crate) to: usize,
+    /// What it brings.
+    pub(crate) holds: Option<(usize, Fence)>,
+    /// Whether the member there answered since the last try.
+    pub(crate) is_answered: bool,
+    /// Whether it ever did.
+    pub(crate) is_taken: bool,
+    /// Where it was to move before, and with which number: to be left behind.
+    pub(crate) before: Option<(usize, u64)>,
 }
 
 impl Client {
     pub(crate) fn new(seed: u64, place: usize, clock: Clock, options: &Options) -> Self {
         let mut chance = Chance::new(seed, Purpose::Client, place);
+        let has_views = options.faults.has(FaultKind::Views);
+        // Only a session that outlives leases can move.
+        let long = has_views && chance.below(3) > 0;
+        let ttl = if long { chance.between(1500, 9000) } else { chance.between(300, 900) };
         Client {
             place,
             at: chance.index(options.members),
             is_embedded: chance.below(2) == 0,
-            lingers: options.faults.has(FaultKind::Views),
+            lingers: has_views,
             clock,
             paused_until: 0,
             entries_left: options.entries,
             goal: Goal::Idle,
             goal_number: 0,
-            ttl: Duration::from_nanos(chance.between(300, 900) * MILLISECOND),
+            ttl: Duration::from_nanos(ttl * MILLISECOND),
             session: None,
             sessions: 0,
             requests: 0,
             chance,
         }
+    }
+
+    /// Whether it may go on at another member: its sessions outlive most leases.
+    fn can_move(&self) -> bool {
+        !self.is_embedded && self.ttl >= Duration::from_millis(1500)
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -119,6 +154,10 @@ impl Client {
 
     /// For how long it stays in.
     pub(crate) fn hold(&mut self) -> Time {
+        // Long enough for members to come and go meanwhile.
+        if self.lingers && self.can_move() && self.chance.below(15) == 0 {
+            return self.chance.below(4000 * MILLISECOND);
+        }
         if self.lingers && self.chance.below(40) == 0 {
             return self.chance.below(600 * MILLISECOND);
         }

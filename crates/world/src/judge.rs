@@ -58,6 +58,13 @@ impl Believers {
         }
     }
 
+    /// Somebody who is inside believes until then, and no longer.
+    pub(crate) fn set(&mut self, who: NodeId, now: Time, until: Time) {
+        for entry in self.until.iter_mut().filter(|entry| entry.0 == who && entry.1 > now) {
+            entry.1 = until;
+        }
+    }
+
     /// Somebody is out.
     pub(crate) fn leave(&mut self, who: NodeId) {
         self.inside.leave(who);

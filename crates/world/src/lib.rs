@@ -13,6 +13,7 @@ mod history;
 mod judge;
 mod links;
 mod membership;
+mod moves;
 mod network;
 mod options;
 mod outcome;

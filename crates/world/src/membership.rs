@@ -187,16 +187,20 @@ impl World {
         let incarnation = life.incarnation;
         self.survived.leaves += 1;
         self.with_core(place, |core, now, desk| core.leave(now, desk));
-        let last = self.with_core(place, |core, now, _| core.end_sessions(now)).flatten();
-        let grace = self.now + self.view_chance.below(50 * MILLISECOND);
-        let at = last.map_or(grace, |last| grace.max(self.sites[place].clock.when(last)));
+        self.with_core(place, |core, now, _| core.end_sessions(now));
+        let at = self.now + self.view_chance.below(50 * MILLISECOND);
         self.queue.plan(at, Event::Leave { at: place, incarnation });
     }
 
-    /// It has given everything up and says so.
+    /// It has given everything up and says so, as soon as it has.
     pub(crate) fn leave(&mut self, place: usize, incarnation: u64) {
         if !self.lives(place, incarnation) {
             return;
+        }
+        // Clients may believe in what they hold here until they have moved away, or must know better.
+        if let Some(Some(_)) = self.with_core(place, |core, now, _| core.end_sessions(now)) {
+            let at = self.now + 20 * MILLISECOND;
+            return self.queue.plan(at, Event::Leave { at: place, incarnation });
         }
         self.with_core(place, |core, now, desk| core.close_sessions(now, desk));
         self.with_core(place, |core, now, desk| core.lose_all(now, desk));

@@ -63,6 +63,8 @@ pub struct Survived {
     pub leases_over: u64,
     /// Sessions that expired.
     pub sessions_expired: u64,
+    /// Sessions that went on at another member with what they held.
+    pub sessions_moved: u64,
     /// Deliveries between a step and the leaving of what it sent.
     pub interleavings: u64,
     /// Entries while somebody else believed to be inside, with clocks beyond the bound.
@@ -72,7 +74,7 @@ pub struct Survived {
 impl Survived {
     /// All of them with their names.
     #[must_use]
-    pub fn listed(&self) -> [(&'static str, u64); 19] {
+    pub fn listed(&self) -> [(&'static str, u64); 20] {
         [
             ("packets lost", self.lost),
             ("frames duplicated", self.duplicated),
@@ -91,6 +93,7 @@ impl Survived {
             ("leaves", self.leaves),
             ("leases over", self.leases_over),
             ("sessions expired", self.sessions_expired),
+            ("sessions moved", self.sessions_moved),
             ("interleavings", self.interleavings),
             ("exclusions broken by clocks", self.exclusions_broken),
         ]
@@ -115,6 +118,7 @@ impl Survived {
         self.leaves += other.leaves;
         self.leases_over += other.leases_over;
         self.sessions_expired += other.sessions_expired;
+        self.sessions_moved += other.sessions_moved;
         self.interleavings += other.interleavings;
         self.exclusions_broken += other.exclusions_broken;
     }

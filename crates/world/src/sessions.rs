@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skeptron_member::clock::Moment;
-use skeptron_member::session::{Begun, Claim, SessionError, SessionId};
+use skeptron_member::session::{Alive, Begun, Claim, Held, Life, Move, SessionError, SessionId};
 use skeptron_member::{Fence, Flaw, NotServed};
 
 use crate::clients::{Goal, OwnSession};
@@ -17,16 +17,20 @@ use crate::world::{Event, Wake, World};
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) client: usize,
+    /// The place of the member.
+    pub(crate) to: usize,
     goal: u64,
     /// When it was sent, by the client's clock.
     sent: Moment,
     what: Op,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Op {
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
     Open,
     KeepAlive(SessionId),
+    Move(Box<Move>),
+    LeaveBehind { session: SessionId, number: u64 },
     Acquire { session: SessionId, lock: usize, request: u64 },
     Withdraw { session: SessionId, lock: usize, request: u64 },
     Release { session: SessionId, lock: usize, fence: Fence },
@@ -37,16 +41,22 @@ enum Op {
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) client: usize,
+    /// The place of the member.
+    pub(crate) from: usize,
+    /// Which of its lives, if the views say.
+    pub(crate) life: Option<Life>,
     goal: u64,
     /// Of the request.
-    sent: Moment,
+    pub(crate) sent: Moment,
     what: Answer,
 }
 
 #[derive(Clone, Debug)]
 enum Answer {
     Opened { session: SessionId, valid: Duration },
-    Alive { session: SessionId, valid: Duration, lost: Vec<String> },
+    Alive { session: SessionId, alive: Alive },
+    Moved { session: SessionId, number: u64, alive: Alive },
+    Leaving,
     Held { lock: usize, fence: Fence, valid: Duration },
     Withdrawn,
     Released,
@@ -70,16 +80,22 @@ impl World {
     }
 
     fn ask(&mut self, client: usize, what: Op) {
+        self.ask_at(client, self.clients[client].at, what);
+    }
+
+    pub(crate) fn ask_at(&mut self, client: usize, to: usize, what: Op) {
         let it = &self.clients[client];
-        let request = Request { client, goal: it.goal_number, sent: it.clock.read(self.now), what };
+        let (goal, sent) = (it.goal_number, it.clock.read(self.now));
+        let request = Request { client, to, goal, sent, what };
         if let Some(takes) = self.client_latency(client) {
             self.queue.plan(self.now + takes, Event::Request(Box::new(request)));
         }
     }
 
-    fn reply(&mut self, client: usize, goal: u64, sent: Moment, what: Answer) {
+    fn reply(&mut self, from: usize, client: usize, goal: u64, sent: Moment, what: Answer) {
+        let life = self.sites[from].life.as_ref().and_then(|life| life.core.life());
         if let Some(takes) = self.client_latency(client) {
-            let reply = Box::new(Reply { client, goal, sent, what });
+            let reply = Box::new(Reply { client, from, life, goal, sent, what });
             self.queue.plan(self.now + takes, Event::Reply(reply));
         }
     }
@@ -125,15 +141,19 @@ impl World {
         }
     }
 
-    fn pursue(&mut self, client: usize, goal: Goal) {
+    pub(crate) fn pursue(&mut self, client: usize, goal: Goal) {
         self.set_goal(client, goal);
         self.try_goal(client);
     }
 
     /// Asks for what the client is about, and again if no answer comes.
-    fn try_goal(&mut self, client: usize) {
+    pub(crate) fn try_goal(&mut self, client: usize) {
+        let (members, has_views) = (self.sites.len(), self.service.is_some());
         let it = &mut self.clients[client];
         let session = it.session.map(|session| session.id);
+        if it.goal == Goal::Opening && has_views && it.chance.below(2) == 0 {
+            it.at = it.chance.index(members);
+        }
         let op = match (it.goal, session) {
             (Goal::Opening, _) => Op::Open,
             (Goal::Acquiring { lock, request }, Some(session)) => {
@@ -161,12 +181,16 @@ impl World {
             return;
         }
         self.ask(client, Op::KeepAlive(session.id));
+        self.look_for_another_member(client);
         self.plan_keep_alive(client, number);
     }
 
     fn plan_keep_alive(&mut self, client: usize, number: u64) {
         let it = &self.clients[client];
-        let at = it.clock.when(it.clock.read(self.now).after(it.ttl / 3));
+        // A sign that is not answered is the first hint that another member must be found.
+        let pace = if self.service.is_some() { 200 } else { 1000 };
+        let pace = (it.ttl / 3).min(Duration::from_millis(pace));
+        let at = it.clock.when(it.clock.read(self.now).after(pace));
         let event = Event::Client { client, goal: number, what: Wake::KeepAlive };
         self.queue.plan(at.max(self.now), event);
     }
@@ -179,8 +203,8 @@ impl World {
 
     /// At the member: a request arrives.
     pub(crate) fn serve_request(&mut self, request: Request) {
-        let Request { client, goal, sent, what } = request;
-        let (place, ttl) = (self.clients[client].at, self.clients[client].ttl);
+        let Request { client, to: place, goal, sent, what } = request;
+        let ttl = self.clients[client].ttl;
         if self.sites[place].life.is_none() {
             return;
         }
@@ -199,13 +223,27 @@ impl World {
             }
             Op::KeepAlive(session) => {
                 match self.with_core(place, |core, now, _| core.keep_alive(now, session)) {
-                    Some(Ok((ttl, lost))) => {
-                        let lost = lost.into_iter().map(|held| held.lock).collect();
-                        Some(Answer::Alive { session, valid: self.valid(place, ttl), lost })
-                    }
+                    Some(Ok(alive)) => Some(Answer::Alive { session, alive }),
+                    Some(Err(SessionError::Closing(_))) => Some(Answer::Leaving),
                     Some(Err(_)) => Some(Answer::Over),
                     None => None,
                 }
+            }
+            Op::Move(moved) => {
+                let (session, number) = (moved.id, moved.number);
+                let alive = self
+                    .with_core(place, |core, now, desk| core.move_session(now, *moved, 1000, desk));
+                match alive {
+                    Some(Ok(alive)) => Some(Answer::Moved { session, number, alive }),
+                    Some(Err(SessionError::Over)) => Some(Answer::Over),
+                    Some(Err(_)) | None => None,
+                }
+            }
+            Op::LeaveBehind { session, number } => {
+                self.with_core(place, |core, now, desk| {
+                    core.leave_session_behind(now, session, number, desk)
+                });
+                None
             }
             Op::Acquire { session, lock, request } => {
                 self.serve_acquire(place, (client, goal, sent), (session, lock, request))
@@ -229,7 +267,7 @@ impl World {
             }
         };
         if let Some(answer) = answer {
-            self.reply(client, goal, sent, answer);
+            self.reply(place, client, goal, sent, answer);
         }
     }
 
@@ -257,6 +295,7 @@ impl World {
             }
             Err(SessionError::Withdrawn(_)) => Some(Answer::Withdrawn),
             Err(SessionError::Over) => Some(Answer::Over),
+            Err(SessionError::Closing(_)) => Some(Answer::Leaving),
             Err(_) => None,
         }
     }
@@ -280,47 +319,71 @@ impl World {
     ) {
         let Waiter { client, goal, sent } = waiter;
         let valid = self.valid(place, self.clients[client].ttl);
-        self.reply(client, goal, sent, Answer::Held { lock, fence, valid });
+        self.reply(place, client, goal, sent, Answer::Held { lock, fence, valid });
     }
 
-    pub(crate) fn reply_not_served(&mut self, _place: usize, waiter: Waiter, why: NotServed) {
+    pub(crate) fn reply_not_served(&mut self, place: usize, waiter: Waiter, why: NotServed) {
         let Waiter { client, goal, sent } = waiter;
         match why {
-            NotServed::SessionOver => self.reply(client, goal, sent, Answer::Over),
-            NotServed::Withdrawn => self.reply(client, goal, sent, Answer::Withdrawn),
-            NotServed::Leaving | NotServed::Halted | NotServed::Replaced => {}
+            NotServed::SessionOver => self.reply(place, client, goal, sent, Answer::Over),
+            NotServed::Withdrawn => {
+                self.reply(place, client, goal, sent, Answer::Withdrawn);
+            }
+            NotServed::Leaving => self.reply(place, client, goal, sent, Answer::Leaving),
+            NotServed::Halted | NotServed::Replaced => {}
         }
     }
 
     /// At the client: a reply arrives.
     pub(crate) fn take_reply(&mut self, reply: Reply) {
-        let Reply { client, goal, sent, what } = reply;
+        let Reply { client, from, life, goal, sent, what } = reply;
         let present = self.clients[client].goal;
         let is_meant = goal == self.clients[client].goal_number;
+        let is_home = self.is_home(client, from, life);
+        let drift = self.drift;
         match (what, present) {
             (Answer::Opened { session, valid }, Goal::Opening) if is_meant => {
                 let it = &mut self.clients[client];
                 it.sessions += 1;
                 let number = it.sessions;
-                let believes_until = Moment::default();
-                it.session = Some(OwnSession { id: session, number, believes_until });
+                it.at = from;
+                it.session = Some(OwnSession {
+                    id: session,
+                    number,
+                    believes_until: Moment::default(),
+                    life,
+                    lives_until: sent.after(drift.believed(it.ttl)),
+                    is_answered: true,
+                    moved: 0,
+                    moves: 0,
+                    moving: None,
+                });
                 self.believe_longer(client, sent, valid);
                 self.plan_keep_alive(client, number);
                 self.think(client);
             }
-            (Answer::Alive { session, valid, lost }, _) => {
+            (Answer::Alive { session, alive }, _) if is_home => {
                 if self.clients[client].session.is_none_or(|own| own.id != session) {
                     return;
                 }
-                self.believe_longer(client, sent, valid);
-                if let Goal::Holding { lock, .. } = present
-                    && lost.contains(&self.names[lock])
+                self.answered_at_home(client, sent, alive.valid);
+                if let Goal::Holding { lock, fence } = present
+                    && alive.lost.contains(&Held { lock: self.names[lock].clone(), fence })
                 {
                     self.judges[lock].clients.leave(judged(client));
                     self.think(client);
                 }
             }
-            (Answer::Held { lock, fence, valid }, Goal::Acquiring { .. }) if is_meant => {
+            (Answer::Moved { session, number, alive }, _) => {
+                self.take_moved(client, from, life, (session, number), sent, &alive);
+            }
+            (Answer::Leaving, _) if is_home => self.look_for_another_member(client),
+            // What is granted where it was while it moves is not brought along.
+            (Answer::Held { .. }, Goal::Acquiring { .. })
+                if self.clients[client].session.is_some_and(|own| own.moving.is_some()) => {}
+            (Answer::Held { lock, fence, valid }, Goal::Acquiring { .. })
+                if is_meant && is_home =>
+            {
                 self.believe_longer(client, sent, valid);
                 self.hold_or_release(client, lock, fence);
             }
@@ -332,7 +395,8 @@ impl World {
                 self.think(client);
             }
             (Answer::Closed, Goal::Closing) if is_meant => self.finish(client),
-            (Answer::Over, _) if is_meant => self.lose_session(client),
+            (Answer::Over, _) if is_home && is_meant => self.lose_session(client),
+            (Answer::Over, _) if !is_home => self.cannot_move(client, from),
             _ => {}
         }
     }
@@ -352,17 +416,34 @@ impl World {
     }
 
     /// The member has heard of the client since it sent this.
-    fn believe_longer(&mut self, client: usize, sent: Moment, valid: Duration) {
-        let (now, flaw, drift) = (self.now, self.settings.flaw, self.drift);
+    pub(crate) fn believe_longer(&mut self, client: usize, sent: Moment, valid: Duration) {
+        let until = self.promised(client, sent, valid);
+        let before = self.clients[client].session.map(|own| own.believes_until);
+        self.believe_until(client, until.max(before.unwrap_or_default()));
+    }
+
+    /// Until when the client may believe a member that promises this.
+    pub(crate) fn promised(&self, client: usize, sent: Moment, valid: Duration) -> Moment {
+        let flaw = self.settings.flaw;
+        let now = self.clients[client].clock.read(self.now);
+        let from = if flaw == Some(Flaw::CountedFromAnswer) { now } else { sent };
+        let drifts = flaw != Some(Flaw::DriftIgnored);
+        from.after(if drifts { self.drift.believed(valid) } else { valid })
+    }
+
+    /// The client believes until then. What it did not believe in any more is over, whatever the word.
+    pub(crate) fn believe_until(&mut self, client: usize, until: Moment) {
         let it = &mut self.clients[client];
-        let from = if flaw == Some(Flaw::CountedFromAnswer) { it.clock.read(now) } else { sent };
-        let believed = if flaw == Some(Flaw::DriftIgnored) { valid } else { drift.believed(valid) };
+        let now = it.clock.read(self.now);
         let Some(session) = &mut it.session else { return };
-        session.believes_until = session.believes_until.max(from.after(believed));
-        let until = it.clock.when(session.believes_until);
-        if let Goal::Holding { lock, .. } = it.goal {
-            self.judges[lock].clients.extend(judged(client), now, until);
+        let before = std::mem::replace(&mut session.believes_until, until);
+        let Goal::Holding { lock, fence } = it.goal else { return };
+        if now >= before {
+            self.judges[lock].clients.leave(judged(client));
+            return self.pursue(client, Goal::Releasing { lock, fence });
         }
+        let until = it.clock.when(until);
+        self.judges[lock].clients.set(judged(client), self.now, until);
     }
 
     /// Its session is over, and with it whatever it held.
@@ -388,6 +469,8 @@ impl World {
 fn answered<T>(result: Option<Result<T, SessionError>>, done: Answer) -> Option<Answer> {
     match result? {
         Err(SessionError::Over) => Some(Answer::Over),
+        Err(SessionError::Closing(_)) => Some(Answer::Leaving),
+        Err(SessionError::Moving(_)) => None,
         Ok(_) | Err(_) => Some(done),
     }
 }

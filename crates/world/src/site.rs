@@ -204,6 +204,7 @@ impl Effects<Waiter> for Desk {
                     self.deeds.push(Deed::Step(Step::new(epoch, part, turn)));
                 }
             }
+            Event::Adopted { fence, .. } => self.note(204, fence.number()),
             Event::SessionExpired { .. } => self.deeds.push(Deed::SessionExpired),
             Event::View { epoch, kept } => self.note(200, epoch << 20 | kept as u64),
             Event::Met { epoch } => {

@@ -446,7 +446,7 @@ impl World {
                 let with_member = if client.is_embedded { site(client.at) } else { 0 };
                 client.paused_until.max(with_member)
             }
-            Event::Request(request) => site(self.clients[request.client].at),
+            Event::Request(request) => site(request.to),
             Event::Reply(reply) => self.clients[reply.client].paused_until,
             Event::Storm | Event::Mend(_) | Event::Boot { .. } => 0,
         };

@@ -66,6 +66,9 @@ pub(super) struct State<W> {
 pub(super) struct Kept {
     /// Its home has said that somebody wants it.
     pub(super) wanted: bool,
+    /// It was another life's, and is kept for a session that came from there. That may have gone to
+    /// several members, so none of them may let anybody else in.
+    pub(super) adopted: bool,
 }
 
 /// Whether the home has been asked, and has answered.
@@ -83,6 +86,8 @@ pub(super) struct Hold {
     pub(super) fence: Fence,
     pub(super) since: Moment,
     pub(super) owner: Box<str>,
+    /// Its session has moved away while this member leaves: it stays held for as long as this life acts.
+    pub(super) moved: bool,
 }
 
 /// Somebody who waits.
@@ -185,7 +190,8 @@ impl<W> State<W> {
         self.home = home;
         self.node = None;
         self.phase = Phase::Idle;
-        self.kept = keeps.then_some(Kept { wanted: false });
+        let adopted = self.kept.is_some_and(|kept| kept.adopted);
+        self.kept = keeps.then_some(Kept { wanted: false, adopted });
         self.pass = Pass::NotAsked;
         self.own = own;
         self.handed = 0;

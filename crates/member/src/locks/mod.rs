@@ -8,6 +8,7 @@
 mod current;
 mod home;
 mod instance;
+mod listing;
 mod lock;
 mod past;
 mod recent;
@@ -32,8 +33,7 @@ pub use lock::Lock;
 use crate::clock::Moment;
 use crate::effects::{Effects, Event, Halt, NotServed};
 use crate::plan::Plans;
-use crate::report::{Holder, LockStatus, milliseconds};
-use crate::session::Seat;
+use crate::session::{Life, Seat};
 use crate::view::{Lease, View};
 use crate::wire::{Envelope, Payload};
 use crate::{Fence, Flaw, Limits, MemberId, Pace};
@@ -194,6 +194,18 @@ impl<W> Locks<W> {
             leaving: AtomicBool::new(false),
             halted: OnceLock::new(),
         })
+    }
+
+    /// This life, as sessions name it; none if the views do not say which life they mean.
+    pub(crate) fn life(&self) -> Option<Life> {
+        let (member, epoch) = (self.id, self.current().view.epoch);
+        self.incarnation.map(|incarnation| Life { member, incarnation, epoch })
+    }
+
+    /// Looks at the present view, which does not change meanwhile. Nothing else of the locks may be
+    /// asked for in there.
+    pub(crate) fn in_view<T>(&self, look: impl FnOnce(&View) -> T) -> T {
+        look(&self.current().view)
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -401,6 +413,26 @@ impl<W> Locks<W> {
         self.act(now, lock, effects, |act| act.release(fence))
     }
 
+    /// The session of this entry has moved away while this member leaves: it is handed to nobody.
+    pub(crate) fn hold_until_gone(
+        &self,
+        now: Moment,
+        name: &str,
+        fence: Fence,
+        effects: &mut dyn Effects<W>,
+    ) {
+        if let Some(lock) = self.find(name) {
+            let handed_on = self.has(Flaw::MovedHandedOn);
+            self.act(now, &lock, effects, |act| {
+                if handed_on {
+                    act.release(fence);
+                } else {
+                    act.hold_until_gone(fence);
+                }
+            });
+        }
+    }
+
     /// Whether an entry of this member is still one.
     pub(crate) fn is_held(&self, now: Moment, lock: &Lock<W>, fence: Fence) -> bool {
         self.may_enter(now) && lock.state().holder.as_ref().is_some_and(|hold| hold.fence == fence)
@@ -454,53 +486,6 @@ impl<W> Locks<W> {
             let payload = Payload::Take { lock: &lock.name };
             effects.send(to, &Envelope { epoch, payload });
         }
-    }
-
-    /// The locks in use at this member, by name; only the one of exactly this name if `exact`.
-    pub(crate) fn listing(&self, now: Moment, prefix: &str, exact: bool) -> Vec<LockStatus> {
-        let locks = if exact { self.find(prefix).into_iter().collect() } else { self.all() };
-        let layouts = Arc::clone(&self.current().layouts);
-        let in_use = locks.iter().filter(|lock| lock.is_busy() && lock.name.starts_with(prefix));
-        in_use
-            .filter_map(|lock| {
-                let state = lock.state();
-                let holder = state.holder.as_ref().map(|hold| Holder {
-                    fence: hold.fence,
-                    held_ms: milliseconds(now.since(hold.since)),
-                    owner: shortened(&hold.owner),
-                });
-                state.in_use().then(|| LockStatus {
-                    name: lock.name.to_string(),
-                    algorithm: layouts[lock.plan].algorithm.to_string(),
-                    node: self.id,
-                    holder,
-                    waiters: u32::try_from(state.waiters.len()).unwrap_or(u32::MAX),
-                })
-            })
-            .collect()
-    }
-
-    /// A member asks what is known here.
-    fn tell(
-        &self,
-        now: Moment,
-        to: MemberId,
-        (id, prefix, exact): (u64, &str, bool),
-        effects: &mut dyn Effects<W>,
-    ) {
-        let mut locks = self.listing(now, prefix, exact);
-        locks.truncate(Payload::MOST_LISTED);
-        // What does not fit into a frame would halt this member.
-        let (mut bytes, most) = (0, self.settings.limits.frame_bytes / 2);
-        let fits = locks.iter().take_while(|lock| {
-            let owner = lock.holder.as_ref().map_or(0, |holder| holder.owner.len());
-            bytes += 64 + lock.name.len() + owner;
-            bytes <= most
-        });
-        let fits = fits.count();
-        locks.truncate(fits);
-        let epoch = self.current().view.epoch;
-        effects.send(to, &Envelope { epoch, payload: Payload::Answer { id, locks } });
     }
 
     /// An equal one.
@@ -562,11 +547,6 @@ impl<W> Locks<W> {
             }
         }
     }
-}
-
-/// What is told of an owner's name, which may be of any length.
-fn shortened(owner: &str) -> String {
-    owner.chars().take(200).collect()
 }
 
 fn rests_here<W>(current: &Current, lock: &Lock<W>) -> bool {

@@ -8,7 +8,7 @@ use skeptron_core::{NodeId, Refused};
 use super::current::Current;
 use super::home::{HeldBack, Shut};
 use super::instance::{Layout, Outcome, Turn};
-use super::lock::{Hold, Lock, Parked, Pass, State, Waiter};
+use super::lock::{Hold, Kept, Lock, Parked, Pass, State, Waiter};
 use super::{Acquired, Locks};
 use crate::clock::Moment;
 use crate::effects::{Effects, Event, Halt, NeedView, NotServed, Timer};
@@ -216,7 +216,8 @@ impl<W> Act<'_, W> {
 
     /// Gives a kept right up if somebody wants it and nobody here is in. Whether it did.
     fn free_if_wanted(&mut self) -> bool {
-        let wanted = self.state.kept.is_some_and(|kept| kept.wanted);
+        let for_others = self.locks.has(Flaw::AdoptedHandedOn);
+        let wanted = self.state.kept.is_some_and(|kept| kept.wanted || kept.adopted && !for_others);
         // A member that halted hands nothing on: its clients may still believe.
         if !wanted || self.state.holder.is_some() || self.locks.halted().is_some() {
             return false;
@@ -272,7 +273,7 @@ impl<W> Act<'_, W> {
         let waited = self.now.since(asked);
         self.effects.tell(Event::Entered { lock: &self.lock.name, fence, waited });
         self.locks.counts.held.add();
-        self.state.holder = Some(Hold { fence, since: self.now, owner });
+        self.state.holder = Some(Hold { fence, since: self.now, owner, moved: false });
         self.locks.list(self.lock, self.state, self.now);
         self.lock.set_busy(true);
         Some(fence)
@@ -344,6 +345,31 @@ impl<W> Act<'_, W> {
         true
     }
 
+    /// Keeps the lock for a session that came from a life which is gone. Whether it does: not if somebody
+    /// here has it, so that the session must have lost it before.
+    pub(super) fn adopt(&mut self, fence: Fence, owner: &str) -> bool {
+        if self.state.kept.is_some() || self.state.holder.is_some() {
+            return false;
+        }
+        self.state.kept = Some(Kept { wanted: false, adopted: true });
+        let (owner, since) = (owner.into(), self.now);
+        self.state.holder = Some(Hold { fence, since, owner, moved: false });
+        self.locks.counts.held.add();
+        self.locks.list(self.lock, self.state, self.now);
+        self.lock.set_busy(true);
+        self.effects.tell(Event::Adopted { lock: &self.lock.name, fence });
+        true
+    }
+
+    /// The entry's session has moved away, and this member leaves.
+    pub(super) fn hold_until_gone(&mut self, fence: Fence) {
+        let mine = self.state.holder.as_mut().filter(|hold| hold.fence == fence && !hold.moved);
+        if let Some(hold) = mine {
+            hold.moved = true;
+            self.locks.counts.held.remove(1);
+        }
+    }
+
     /// Ends the entry, whoever had it.
     fn end_entry(&mut self) {
         if self.vacate().is_none() || self.free_if_wanted() {
@@ -367,7 +393,9 @@ impl<W> Act<'_, W> {
     /// Whoever holds it here has lost it; nobody here enters again. A member that halted hands nothing
     /// on: clients of it may believe in what they hold for a while.
     pub(super) fn lose(&mut self) {
-        if let Some(hold) = &self.state.holder {
+        if let Some(hold) = &self.state.holder
+            && !hold.moved
+        {
             let fence = hold.fence;
             self.effects.tell(Event::Lost { lock: &self.lock.name, fence });
             if self.locks.halted().is_some() {

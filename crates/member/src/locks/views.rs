@@ -12,6 +12,7 @@ use super::home::Home;
 use super::lock::{Lock, State};
 use super::{Effects, Event, Flaw, Halt, LockError, Locks, MemberId, Moment, Withheld, recent};
 use crate::Fence;
+use crate::session::{Sessions, Settled};
 use crate::view::View;
 use crate::wire::{Envelope, Payload};
 
@@ -220,7 +221,13 @@ impl<W> Locks<W> {
 
     /// A view has been decided. Entering it, announcing what is kept and taking what had arrived for it
     /// is one transition: nothing else happens at this member meanwhile.
-    pub(crate) fn install(&self, now: Moment, view: Arc<View>, effects: &mut dyn Effects<W>) {
+    pub(crate) fn install(
+        &self,
+        now: Moment,
+        view: Arc<View>,
+        sessions: &Sessions,
+        effects: &mut dyn Effects<W>,
+    ) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         if self.has(Flaw::AwayStruckInPlace) && view.epoch == current.view.epoch {
             current.home().forget_away();
@@ -253,7 +260,8 @@ impl<W> Locks<W> {
         *current = next;
         let current = &*current;
 
-        let (kept, waiting) = self.convert(current, now);
+        let (mut kept, waiting) = self.convert(current, now);
+        self.adopt(current, now, sessions, &mut kept, effects);
         effects.tell(Event::View { epoch, kept: kept.len() });
         let kept_for = |home: NodeId| {
             let announced = !self.has(Flaw::KeptNotAnnounced);
@@ -275,6 +283,25 @@ impl<W> Locks<W> {
         }
         for lock in waiting {
             self.act_in(current, now, &lock, effects, |act| act.serve());
+        }
+    }
+
+    /// Keeps what sessions bring whose former life can no longer act.
+    fn adopt(
+        &self,
+        current: &Current,
+        now: Moment,
+        sessions: &Sessions,
+        kept: &mut Vec<(NodeId, Arc<str>, u64)>,
+        effects: &mut dyn Effects<W>,
+    ) {
+        for Settled { lock, fence, owner } in sessions.settle(&current.view, self.settings.flaw) {
+            // One more name than allowed does less harm than a lock that two hold.
+            let Ok(lock) = self.lock_within(&lock, usize::MAX) else { continue };
+            let adopted = self.act_in(current, now, &lock, effects, |act| act.adopt(fence, &owner));
+            if adopted && !self.has(Flaw::AdoptedNotAnnounced) {
+                kept.push((current.home_of(&lock.name), Arc::clone(&lock.name), 0));
+            }
         }
     }
 

@@ -1,7 +1,9 @@
 //! Sessions: what a client of this member holds and waits for, and that it is given back when nothing
 //! is heard of the client any more.
 
+mod acquire;
 mod id;
+mod moves;
 mod types;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -10,11 +12,15 @@ use std::time::Duration;
 
 use crate::clock::Moment;
 use crate::effects::{Effects, Event, NotServed, Timer};
-use crate::locks::{Acquired, Locks};
-use crate::{Fence, Flaw};
+use crate::locks::Locks;
+use crate::{Fence, Flaw, MemberId};
 
 pub use id::SessionId;
-pub use types::{Begun, Claim, Held, Place, SessionError, SessionReport};
+use moves::Arriving;
+pub(crate) use moves::Settled;
+pub use types::{
+    Alive, Begun, Claim, Held, Life, Move, MovedHold, Place, SessionError, SessionReport,
+};
 
 /// How many acquires that are over a session remembers, in case one of them arrives late.
 const MOST_OVER: usize = 1024;
@@ -37,8 +43,17 @@ struct Open {
     by_id: BTreeMap<SessionId, Arc<Session>>,
     /// No more are opened.
     closed: bool,
-    /// Nothing but releases is answered: the member leaves.
+    /// Sessions can only release and move away: the member leaves.
     ending: bool,
+    /// Whether they can move.
+    can_move: bool,
+}
+
+impl Open {
+    /// What the client of a session is told while the member leaves.
+    fn refusal(&self, member: MemberId) -> SessionError {
+        if self.can_move { SessionError::Closing(member) } else { SessionError::Over }
+    }
 }
 
 /// One client's session.
@@ -63,6 +78,12 @@ struct State {
     acquires_over: VecDeque<u64>,
     /// Counts the waits, to tell one from another that took its place.
     serial: u64,
+    /// Acquires up to this number belong to where it was before.
+    requests_before: u64,
+    /// The number of the move that brought it here; 0 if it was opened here.
+    moved: u64,
+    /// Set while the life where it was may still act.
+    arriving: Option<Arriving>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +124,27 @@ impl Seat {
 }
 
 impl Session {
+    fn new(
+        now: Moment,
+        ttl: Duration,
+        owner: String,
+        (moved, requests_before): (u64, u64),
+        arriving: Option<Arriving>,
+    ) -> Arc<Self> {
+        let state = State {
+            heard: now,
+            over: false,
+            held: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            acquires_over: VecDeque::new(),
+            serial: 0,
+            requests_before,
+            moved,
+            arriving,
+        };
+        Arc::new(Session { owner, ttl, turn: Mutex::default(), state: Mutex::new(state) })
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -141,27 +183,21 @@ impl Sessions {
         if open.by_id.len() >= most {
             return Err(SessionError::TooMany(most));
         }
-        let state = State {
-            heard: now,
-            over: false,
-            held: BTreeMap::new(),
-            waits: BTreeMap::new(),
-            acquires_over: VecDeque::new(),
-            serial: 0,
-        };
-        open.by_id.insert(
-            id,
-            Arc::new(Session { owner, ttl, turn: Mutex::default(), state: Mutex::new(state) }),
-        );
+        open.by_id.insert(id, Session::new(now, ttl, owner, (0, 0), None));
         effects.arm(Timer::Session(id), ttl.min(LOOK_AGAIN));
         Ok(())
     }
 
     /// The session, which has given a sign of life by this.
-    fn find(&self, now: Moment, id: SessionId) -> Result<Arc<Session>, SessionError> {
+    fn find(
+        &self,
+        now: Moment,
+        member: MemberId,
+        id: SessionId,
+    ) -> Result<Arc<Session>, SessionError> {
         let open = self.read();
         if open.ending {
-            return Err(SessionError::Over);
+            return Err(open.refusal(member));
         }
         let session = open.by_id.get(&id).cloned().ok_or(SessionError::Over)?;
         let mut state = session.living()?;
@@ -176,159 +212,52 @@ impl Sessions {
     }
 
     /// The session that gives something back, which it may also while the member leaves.
-    fn find_to_release(&self, now: Moment, id: SessionId) -> Result<Arc<Session>, SessionError> {
+    fn find_to_release(
+        &self,
+        now: Moment,
+        member: MemberId,
+        id: SessionId,
+    ) -> Result<Arc<Session>, SessionError> {
         if self.read().ending {
-            return self.read().by_id.get(&id).cloned().ok_or(SessionError::Over);
+            // What is not here any more may have moved away.
+            let session = self.read().by_id.get(&id).cloned();
+            return session.ok_or_else(|| self.read().refusal(member));
         }
-        self.find(now, id)
+        self.find(now, member, id)
     }
 
-    /// A sign of life. Returns for how long the session is valid, and what it held and the member has
-    /// lost since.
+    /// A sign of life.
     pub(crate) fn keep_alive<W>(
         &self,
         now: Moment,
         locks: &Locks<W>,
         id: SessionId,
-    ) -> Result<(Duration, Vec<Held>), SessionError> {
-        let session = self.find(now, id)?;
-        let held = session.living()?.listed();
+    ) -> Result<Alive, SessionError> {
+        let session = self.find(now, locks.id, id)?;
+        let state = session.living()?;
+        let (pending, held) = (state.arriving.is_some(), state.listed());
+        drop(state);
         let valid = session.ttl.min(locks.lease().since(now));
-        Ok((valid, held.into_iter().filter(|held| !is_held(now, locks, held)).collect()))
+        let lost = |held: &Held| !pending && !is_held(now, locks, held);
+        Ok(Alive { valid, pending, lost: held.into_iter().filter(lost).collect() })
     }
 
-    pub(crate) fn report(&self, now: Moment, id: SessionId) -> Result<SessionReport, SessionError> {
-        let session = self.find(now, id)?;
+    pub(crate) fn report(
+        &self,
+        now: Moment,
+        member: MemberId,
+        id: SessionId,
+    ) -> Result<SessionReport, SessionError> {
+        let session = self.find(now, member, id)?;
         let state = session.living()?;
         Ok(session.report(&state))
     }
 
-    /// Begins an acquire, or finds that it has been granted already. If the same acquire waits on
-    /// another connection, `who` takes its place there: that connection is as good as dead.
-    pub(crate) fn acquire<W>(
-        &self,
-        now: Moment,
-        locks: &Locks<W>,
-        id: SessionId,
-        claim: Claim,
-        who: W,
-        effects: &mut dyn Effects<W>,
-    ) -> Result<Begun, SessionError> {
-        let session = self.find(now, id)?;
-        let lock = locks.lock(&claim.lock)?;
-        // One acquire of a session begins after the other, so that a second try finds the first one
-        // either held or in the queue.
-        let _turn = session.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = loop {
-            let held = session.living()?.held.get(&claim.lock).copied();
-            // A lock's mutex is taken before a session's, so this is asked between two looks.
-            if let Some(Holding { fence, request }) = held
-                && request == claim.request
-                && locks.is_held(now, &lock, fence)
-            {
-                return Ok(Begun::Held(Held { lock: claim.lock, fence }));
-            }
-            let state = session.living()?;
-            let holds = state.held.get(&claim.lock).map(|holding| holding.fence);
-            if holds == held.map(|holding| holding.fence) {
-                break state;
-            }
-        };
-        if claim.request.is_some_and(|request| state.acquires_over.contains(&request)) {
-            return Err(SessionError::Withdrawn(claim.lock));
-        }
-        state.serial += 1;
-        let serial = state.serial;
-        let waits = state.waits.get(&claim).copied();
-        let ticket = waits.and_then(|wait| wait.ticket);
-        state.waits.insert(claim.clone(), Wait { serial, ticket });
-        drop(state);
-        let place = Place { claim: claim.clone(), serial };
-        let mut who = who;
-        if let Some(ticket) = ticket {
-            match locks.replace(now, &lock, ticket, who, effects) {
-                Ok(replaced) => {
-                    effects.refuse(replaced, NotServed::Replaced);
-                    return Ok(Begun::Waiting(place));
-                }
-                // It was granted a moment ago, to the connection that waited before.
-                Err(back) => {
-                    let mut state = session.living()?;
-                    if let Some(&Holding { fence, request }) = state.held.get(&claim.lock)
-                        && request == claim.request
-                    {
-                        return Ok(Begun::Held(Held { lock: claim.lock, fence }));
-                    }
-                    state.waits.insert(claim.clone(), Wait { serial, ticket: None });
-                    who = back;
-                }
-            }
-        }
-        let seat = Seat { session: Arc::clone(&session), claim: claim.clone() };
-        let acquired =
-            locks.acquire(now, &lock, &session.owner, Some(seat.clone()), || who, effects);
-        match acquired {
-            Ok(Acquired::Granted(fence)) => match seat.keep(fence) {
-                Ok(()) => Ok(Begun::Held(Held { lock: claim.lock, fence })),
-                Err(why) => {
-                    locks.release(now, &lock, fence, effects);
-                    Err(match why {
-                        NotServed::Withdrawn => SessionError::Withdrawn(claim.lock),
-                        _ => SessionError::Over,
-                    })
-                }
-            },
-            Ok(Acquired::Waiting(ticket)) => {
-                let mut state = session.state();
-                let waits = state.waits.get_mut(&claim).filter(|wait| wait.serial == serial);
-                if let Some(wait) = waits {
-                    wait.ticket = Some(ticket);
-                    return Ok(Begun::Waiting(place));
-                }
-                // Ended, withdrawn, or tried again on another connection while it was being queued.
-                let (over, replaced) = (state.over, state.waits.contains_key(&claim));
-                let held = state.held.get(&claim.lock).copied();
-                drop(state);
-                let Some(who) = locks.cancel(now, &lock, ticket, effects) else {
-                    return Ok(Begun::Waiting(place));
-                };
-                if let Some(Holding { fence, request }) = held
-                    && request == claim.request
-                {
-                    return Ok(Begun::Held(Held { lock: claim.lock, fence }));
-                }
-                let why = match (over, replaced) {
-                    (true, _) => NotServed::SessionOver,
-                    (false, true) => NotServed::Replaced,
-                    (false, false) => NotServed::Withdrawn,
-                };
-                effects.refuse(who, why);
-                Ok(Begun::Waiting(place))
-            }
-            Err(error) => {
-                session.state().forget(&claim, serial);
-                Err(error.into())
-            }
-        }
-    }
-
-    /// Whoever waited there went away: with its connection, an acquire ends.
-    pub(crate) fn leave_place<W>(
-        &self,
-        now: Moment,
-        locks: &Locks<W>,
-        id: SessionId,
-        place: &Place,
-        effects: &mut dyn Effects<W>,
-    ) {
-        let session = self.read().by_id.get(&id).cloned();
-        let Some(session) = session else { return };
-        let wait = session.state().forget(&place.claim, place.serial);
-        let ticket = wait.and_then(|wait| wait.ticket).unwrap_or(NO_TICKET);
-        // Also if it waits no longer: whoever is just granting it has told so when this returns.
-        if let Ok(lock) = locks.lock(&place.claim.lock) {
-            locks.cancel(now, &lock, ticket, effects);
-        }
+    /// The same without a sign of life; none if the session is over.
+    pub(crate) fn peek(&self, id: SessionId) -> Option<SessionReport> {
+        let session = self.read().by_id.get(&id).cloned()?;
+        let state = session.living().ok()?;
+        Some(session.report(&state))
     }
 
     /// Gives back the entry with that fence.
@@ -341,8 +270,11 @@ impl Sessions {
         fence: Fence,
         effects: &mut dyn Effects<W>,
     ) -> Result<(), SessionError> {
-        let session = self.find_to_release(now, id)?;
+        let session = self.find_to_release(now, locks.id, id)?;
         let mut state = session.living()?;
+        if state.arriving.is_some() {
+            return state.release_moving(name, fence);
+        }
         let Some(&Holding { fence: held, request }) = state.held.get(name) else {
             return Err(SessionError::NotHeld(name.to_string()));
         };
@@ -374,8 +306,9 @@ impl Sessions {
         (name, request): (&str, u64),
         effects: &mut dyn Effects<W>,
     ) -> Result<bool, SessionError> {
-        let session = self.find_to_release(now, id)?;
+        let session = self.find_to_release(now, locks.id, id)?;
         let mut state = session.living()?;
+        state.settled()?;
         if !locks.has(Flaw::WithdrawnForgotten) {
             state.remember(request);
         }
@@ -429,15 +362,17 @@ impl Sessions {
         }
     }
 
-    /// From now on nothing but releases is answered: every client learns at its next sign of life that
-    /// its session is over. Returns when the last of them that still holds something must know by its
-    /// own clock; only then may others enter.
-    pub(crate) fn begin_to_end(&self, now: Moment) -> Option<Moment> {
+    /// From now on sessions can only release and move away; every client learns that at its next sign of
+    /// life. Returns when the last of them that still holds something must know by its own clock; only
+    /// then may others enter.
+    pub(crate) fn begin_to_end(&self, now: Moment, can_move: bool) -> Option<Moment> {
         let mut open = self.write();
-        (open.closed, open.ending) = (true, true);
+        (open.closed, open.ending, open.can_move) = (true, true, can_move);
         let holding = open.by_id.values().filter_map(|session| {
             let state = session.state();
-            (!state.held.is_empty()).then(|| state.heard.after(session.ttl))
+            // Also what it only brings: its client may believe that it arrives.
+            let holds = !state.held.is_empty() || state.arriving.is_some();
+            holds.then(|| state.heard.after(session.ttl))
         });
         holding.max().filter(|&end| end > now)
     }
@@ -485,7 +420,8 @@ impl Session {
 
 impl State {
     fn listed(&self) -> Vec<Held> {
-        let held = self.held.iter();
+        let moving = self.arriving.iter().flat_map(|arriving| &arriving.held);
+        let held = self.held.iter().chain(moving);
         held.map(|(lock, holding)| Held { lock: lock.clone(), fence: holding.fence }).collect()
     }
 

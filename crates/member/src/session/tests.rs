@@ -187,7 +187,7 @@ fn another_acquire_of_the_same_session_waits_like_anybody() {
 }
 
 #[test]
-fn a_leaving_member_answers_only_releases_until_clients_must_know() {
+fn a_leaving_member_only_takes_releases_until_clients_must_know() {
     let (core, mut done) = member();
     let first = held(core.session_acquire(at(2), id(1), claim(1), 1, &mut done));
     assert_eq!(core.end_sessions(at(3)), Some(at(12)));
@@ -235,4 +235,13 @@ fn a_long_session_is_looked_at_often_enough_for_its_timer_to_end_soon_after_it()
     let armed = done.armed.len();
     core.expire(at(30), &timer, &mut done);
     assert_eq!(done.armed.len(), armed, "nothing is looked at any more");
+}
+
+#[test]
+fn looking_at_a_session_does_not_keep_it_alive() {
+    let (core, mut done) = member();
+    held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    assert_eq!(core.peek_session(id(1)).unwrap().held.len(), 1);
+    core.expire(at(10), &Timer::Session(id(1)), &mut done);
+    assert_eq!((done.expired, core.peek_session(id(1))), (1, None));
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::SessionId;
 use crate::locks::LockError;
+use crate::view::View;
 use crate::{Fence, MemberId};
 
 /// What an acquire is for. The same claim again is the same acquire, tried again.
@@ -45,9 +47,15 @@ pub enum SessionError {
     /// There are too many sessions.
     #[error("{0} sessions are open already")]
     TooMany(usize),
-    /// The member opens no more sessions.
+    /// The member leaves: sessions can only release here, and move to another member.
     #[error("{0} is shutting down")]
     Closing(MemberId),
+    /// The session comes from another life and waits until that is gone.
+    #[error("this session moves here from {0}, which may still be alive")]
+    Moving(MemberId),
+    /// The session comes from a life that this member does not know yet.
+    #[error("{0} does not know the view yet that the session comes from")]
+    Behind(MemberId),
     /// The lock cannot be acquired.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -60,6 +68,71 @@ pub struct Held {
     pub lock: String,
     /// The fence of the entry.
     pub fence: Fence,
+}
+
+/// One life of a member, as its sessions name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Life {
+    /// Which member.
+    pub member: MemberId,
+    /// Which of its lives.
+    pub incarnation: u64,
+    /// A view in which it was a member.
+    pub epoch: u64,
+}
+
+impl Life {
+    /// Whether it may still act in this view, as a member or while it is away.
+    #[must_use]
+    pub fn is_in(&self, view: &View) -> bool {
+        view.life(self.member).is_some_and(|life| life.incarnation == Some(self.incarnation))
+    }
+}
+
+/// A session whose client cannot use the life any more where it was, with what it still holds there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Which session.
+    pub id: SessionId,
+    /// Where it was.
+    pub from: Life,
+    /// Larger than at every earlier try of this session to move: one that arrives late is ignored.
+    pub number: u64,
+    /// How long after its last sign of life it ends.
+    pub ttl: Duration,
+    /// What its client is called.
+    pub owner: String,
+    /// Acquires with numbers up to this come to nothing any more, wherever they arrive: what still waits
+    /// gets a new number.
+    pub requests: u64,
+    /// What the client believes to hold.
+    pub held: Vec<MovedHold>,
+}
+
+/// A lock that a moving session holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MovedHold {
+    /// Which lock.
+    pub lock: String,
+    /// The fence of the entry.
+    pub fence: Fence,
+    /// The number of the acquire, if it had one.
+    #[serde(default)]
+    pub request: Option<u64>,
+}
+
+/// What a sign of life is answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alive {
+    /// For how long the session is certainly valid without another sign, as far as this member can tell:
+    /// never longer than this member may act.
+    pub valid: Duration,
+    /// The session moves here and the life where it was may still act. Until that is gone, it may end
+    /// the session by itself: the client believes no longer than its last sign there lets it.
+    pub pending: bool,
+    /// What it held and the member has lost since.
+    pub lost: Vec<Held>,
 }
 
 /// What is known of a session.

@@ -6,6 +6,7 @@ mod audit;
 mod crowd;
 mod door;
 mod listen;
+mod moves;
 mod orders;
 mod outlook;
 mod quota;
@@ -172,9 +173,9 @@ impl Api {
         let _ = self.leave.subscribe().wait_for(|asked| *asked).await;
     }
 
-    /// Lets every client know at its next sign of life that its session is over, and waits until each
-    /// has given back what it held, or must have noticed by its own clock that it lost it. To be called
-    /// before the node hands on what is held.
+    /// Lets every client know at its next sign of life that this node leaves, and waits until each has
+    /// given back what it held, has moved to another node with it, or must have noticed by its own clock
+    /// that it lost it. To be called before the node hands on what is held.
     pub async fn drain(&self) {
         if let Ok(shell) = self.node.shell() {
             shell.drain_sessions().await;

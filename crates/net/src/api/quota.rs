@@ -90,12 +90,17 @@ impl Ledger {
         if full(&accounts) { Err(Refusal::Quota("sessions")) } else { Ok(()) }
     }
 
+    /// Whether the session is counted already.
+    pub(super) fn knows(&self, session: SessionId) -> bool {
+        self.accounts().owners.contains_key(&session)
+    }
+
     /// The client has opened it.
     pub(super) fn opened(&self, client: &Client, session: SessionId) {
         let accounts = &mut *self.accounts();
         accounts.owners.insert(session, Arc::clone(client.name()));
         let account = accounts.clients.entry(Arc::clone(client.name())).or_default();
-        account.sessions.insert(session, BTreeSet::new());
+        account.sessions.entry(session).or_default();
     }
 
     /// It has ended.

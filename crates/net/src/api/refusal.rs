@@ -38,6 +38,10 @@ pub(super) enum Refusal {
     ForeignHost(String),
     #[error("a page of `{0}` may not use this API")]
     ForeignOrigin(String),
+    #[error("{0} has begun another life since this session was there")]
+    OtherLife(MemberId),
+    #[error("the members of this cluster are fixed; sessions cannot move to {0}")]
+    NoLives(MemberId),
     #[error("there is nothing at this path")]
     NoSuchPath,
     #[error("this path does not take that method")]
@@ -106,6 +110,9 @@ impl Refusal {
                 SessionError::OtherFence { .. } => (StatusCode::CONFLICT, "other-fence"),
                 SessionError::Lost(_) => (StatusCode::CONFLICT, "lost"),
                 SessionError::Lock(LockError::Name(_)) => (StatusCode::BAD_REQUEST, "invalid"),
+                SessionError::Moving(_) | SessionError::Behind(_) => {
+                    (StatusCode::SERVICE_UNAVAILABLE, "moving")
+                }
                 SessionError::Lock(LockError::Leaving(_)) | SessionError::Closing(_) => {
                     (StatusCode::SERVICE_UNAVAILABLE, "leaving")
                 }
@@ -116,6 +123,8 @@ impl Refusal {
                     (StatusCode::SERVICE_UNAVAILABLE, "full")
                 }
             },
+            Refusal::OtherLife(_) => (StatusCode::MISDIRECTED_REQUEST, "other-life"),
+            Refusal::NoLives(_) => (StatusCode::CONFLICT, "fixed"),
             Refusal::NotAcquired(_) => (StatusCode::CONFLICT, "not-acquired"),
             Refusal::Replaced(_) => (StatusCode::CONFLICT, "replaced"),
             Refusal::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "full"),
@@ -171,10 +180,17 @@ impl Refusal {
                 SessionError::Lost(_) => "check the fence where it counts, and acquire again",
                 SessionError::Lock(LockError::Name(_)) => "change it and try again",
                 SessionError::Lock(LockError::Leaving(_) | LockError::Halted { .. })
-                | SessionError::Closing(_) => "ask another node",
+                | SessionError::Closing(_) => {
+                    "move the session to another node: POST /v1/sessions/{session}/move there"
+                }
+                SessionError::Moving(_) | SessionError::Behind(_) => "try again soon",
                 SessionError::Lock(_) => "ask another node, or try again later",
                 SessionError::TooMany(_) => "end some, or raise `api.sessions`",
             },
+            Refusal::OtherLife(_) => {
+                "POST /v1/sessions/{session}/move at any node, while the client may believe in it"
+            }
+            Refusal::NoLives(_) => "run the nodes with `voters`",
             Refusal::NotAcquired(_) => "try again, or wait longer with `wait_ms`",
             Refusal::Replaced(_) => "wait for the answer of the later one",
             Refusal::TooManyConnections => "try again later, or raise `api.connections`",

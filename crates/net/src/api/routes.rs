@@ -8,10 +8,12 @@ use axum::http::request::Parts;
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use http_body_util::{BodyExt, Limited};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use super::listen::Stage;
+use super::moves;
 use super::orders;
 use super::outlook;
 use super::quota::{Ledger, Waiting};
@@ -19,14 +21,14 @@ use super::refusal::Refusal;
 use super::roles::Client;
 use crate::env;
 use crate::messages::{
-    Acquire, Held, KeptAlive, MOST_OWNER_BYTES, OpenSession, Release, Released, SessionId,
-    SessionOpened, SessionStatus,
+    Acquire, Held, Incarnation, KeptAlive, MOST_OWNER_BYTES, OpenSession, Release, Released,
+    SessionId, SessionOpened, SessionPlace, SessionStatus,
 };
 use crate::node::Node;
 use crate::shell::{SessionAcquire, SessionWait, Shell};
 use skeptron_member::NotServed;
 use skeptron_member::report::milliseconds;
-use skeptron_member::session::{Claim, SessionReport};
+use skeptron_member::session::{Alive, Claim, SessionReport};
 
 /// The largest body that is read.
 const MOST_BODY_BYTES: usize = 64 << 10;
@@ -52,8 +54,8 @@ pub(super) struct Desk {
 
 impl Desk {
     /// What there is of a session.
-    fn look(&self, id: SessionId) -> Option<SessionReport> {
-        self.node.shell().ok()?.core().session(env::now(), id).ok()
+    pub(super) fn look(&self, id: SessionId) -> Option<SessionReport> {
+        self.node.shell().ok()?.core().peek_session(id)
     }
 
     /// The client begins to wait for a lock, if it may.
@@ -70,6 +72,8 @@ pub(super) fn router(desk: Arc<Desk>, extra: Router) -> Router {
         .route("/v1/sessions", post(open_session))
         .route("/v1/sessions/{session}", get(show_session).delete(end_session))
         .route("/v1/sessions/{session}/keep-alive", post(keep_alive))
+        .route("/v1/sessions/{session}/move", post(moves::here))
+        .route("/v1/sessions/{session}/moved", post(moves::away))
         .route("/v1/acquire", post(acquire))
         .route("/v1/release", post(release))
         .route("/v1/locks", get(outlook::locks))
@@ -91,19 +95,8 @@ async fn open_session(
     Extension(client): Extension<Client>,
     Asked(asked): Asked<OpenSession>,
 ) -> Result<Json<SessionOpened>, Refusal> {
-    let ttl = Duration::from_millis(asked.ttl_ms);
-    let (shortest, longest) = desk.ttl;
-    if ttl < shortest || ttl > longest {
-        let (shortest, longest) = (milliseconds(shortest), milliseconds(longest));
-        let given = asked.ttl_ms;
-        let told = format!("`ttl_ms` lies between {shortest} and {longest} here, not at {given}");
-        return Err(Refusal::Invalid(told));
-    }
-    let owner = client.owner(asked.owner);
-    if owner.len() > MOST_OWNER_BYTES || owner.chars().any(char::is_control) {
-        let told = format!("`owner` has at most {MOST_OWNER_BYTES} bytes, no control characters");
-        return Err(Refusal::Invalid(told));
-    }
+    let ttl = desk.allowed_ttl(asked.ttl_ms)?;
+    let owner = allowed_owner(client.owner(asked.owner))?;
     let id = super::unguessable().map(SessionId).ok_or(Refusal::NoRandomness)?;
     let shell = desk.node.shell()?;
     if let Some(why) = shell.core().halted() {
@@ -112,9 +105,38 @@ async fn open_session(
     desk.ledger.may_open(&client, |id| desk.look(id))?;
     shell.open_session(id, ttl, owner, desk.most_sessions)?;
     desk.ledger.opened(&client, id);
-    let (valid, _) = shell.core().keep_alive(env::now(), id)?;
-    let valid_ms = milliseconds(valid);
-    Ok(Json(SessionOpened { session: id, ttl_ms: asked.ttl_ms, valid_ms }))
+    let valid_ms = milliseconds(shell.core().keep_alive(env::now(), id)?.valid);
+    let place = shell.core().life().map(SessionPlace::from);
+    Ok(Json(SessionOpened { session: id, ttl_ms: asked.ttl_ms, valid_ms, place }))
+}
+
+impl Desk {
+    pub(super) fn allowed_ttl(&self, ttl_ms: u64) -> Result<Duration, Refusal> {
+        let ttl = Duration::from_millis(ttl_ms);
+        let (shortest, longest) = self.ttl;
+        if (shortest..=longest).contains(&ttl) {
+            return Ok(ttl);
+        }
+        let (shortest, longest) = (milliseconds(shortest), milliseconds(longest));
+        let told = format!("`ttl_ms` lies between {shortest} and {longest} here, not at {ttl_ms}");
+        Err(Refusal::Invalid(told))
+    }
+}
+
+pub(super) fn allowed_owner(owner: String) -> Result<String, Refusal> {
+    if owner.len() <= MOST_OWNER_BYTES && !owner.chars().any(char::is_control) {
+        return Ok(owner);
+    }
+    let told = format!("`owner` has at most {MOST_OWNER_BYTES} bytes, no control characters");
+    Err(Refusal::Invalid(told))
+}
+
+/// Which life of the node is meant.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Meant {
+    #[serde(default)]
+    life: Option<Incarnation>,
 }
 
 async fn show_session(
@@ -147,10 +169,17 @@ async fn keep_alive(
     State(desk): State<Arc<Desk>>,
     Extension(client): Extension<Client>,
     Named(id): Named,
+    Filter(meant): Filter<Meant>,
 ) -> Result<Json<KeptAlive>, Refusal> {
     desk.ledger.check(&client, id)?;
-    let (valid, lost) = desk.node.shell()?.core().keep_alive(env::now(), id)?;
-    Ok(Json(KeptAlive { valid_ms: milliseconds(valid), lost }))
+    let shell = desk.node.shell()?;
+    if let (Some(meant), Some(own)) = (meant.life, shell.core().life())
+        && meant.0 != own.incarnation
+    {
+        return Err(Refusal::OtherLife(desk.node.id()));
+    }
+    let Alive { valid, pending, lost } = shell.core().keep_alive(env::now(), id)?;
+    Ok(Json(KeptAlive { valid_ms: milliseconds(valid), pending, lost }))
 }
 
 async fn acquire(
@@ -247,7 +276,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Asked<T> {
 }
 
 /// The session that the path names.
-struct Named(SessionId);
+pub(super) struct Named(pub(super) SessionId);
 
 impl FromRequestParts<Arc<Desk>> for Named {
     type Rejection = Refusal;

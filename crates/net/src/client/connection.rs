@@ -62,6 +62,10 @@ impl Caller {
         Ok(Caller { endpoint: endpoint.clone(), host, authorization, tls, idle })
     }
 
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
     /// Asks for something that has no body.
     pub(super) async fn ask<A: DeserializeOwned>(
         &self,

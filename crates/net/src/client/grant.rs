@@ -77,6 +77,7 @@ impl Guard {
         if !self.session.is_valid() {
             return Err(lost());
         }
+        self.session.let_go(&self.name, self.fence);
         let question = self.question();
         let told = tokio::select! {
             biased;
@@ -102,6 +103,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
+        self.session.let_go(&self.name, self.fence);
         if !self.settled && self.session.is_valid() {
             tell_in_background(&self.session, self.question());
         }
@@ -120,7 +122,7 @@ pub(super) async fn acquire(
     let mut asking = Asking {
         session: Arc::clone(session),
         name: name.to_string(),
-        request: session.next_request(),
+        request: None,
         settled: false,
     };
     let answer = tokio::select! {
@@ -158,13 +160,14 @@ pub(super) async fn acquire(
 struct Asking {
     session: Arc<Session>,
     name: String,
-    request: u64,
+    /// The number of the acquire, once it has been sent: another one at each node.
+    request: Option<(u64, u64)>,
     settled: bool,
 }
 
 impl Asking {
     /// Asks until there is an answer, or until it would be long overdue.
-    async fn answer(&self, wait: Option<Duration>) -> Result<Held, Trouble> {
+    async fn answer(&mut self, wait: Option<Duration>) -> Result<Held, Trouble> {
         let Some(wait) = wait else { return self.ask_until(None).await };
         let overdue = wait.saturating_add(self.session.ttl() / 3);
         let deadline = env::now().after(wait);
@@ -172,19 +175,35 @@ impl Asking {
         answer.unwrap_or_else(|| Err(Trouble::Unreachable("no answer in time".to_string())))
     }
 
-    /// A connection may break at any time; the number of the request makes it the same acquire.
-    async fn ask_until(&self, deadline: Option<Moment>) -> Result<Held, Trouble> {
+    /// A connection may break at any time, and the session may move; the number of the request makes it
+    /// the same acquire.
+    async fn ask_until(&mut self, deadline: Option<Moment>) -> Result<Held, Trouble> {
         let mut pause = FIRST_PAUSE;
         loop {
+            let (caller, moved) = self.session.settled().await;
+            let request = match self.request {
+                Some((request, at)) if at == moved => request,
+                _ => self.session.next_request(),
+            };
+            self.request = Some((request, moved));
             let question = Acquire {
                 session: self.session.id(),
                 lock: self.name.clone(),
                 wait_ms: deadline.map(milliseconds_until),
-                request: Some(self.request),
+                request: Some(request),
             };
-            match self.session.caller().post("/v1/acquire", &question).await {
-                Err(Trouble::Unreachable(_)) => env::sleep(pause).await,
-                answer => return answer,
+            let answer = tokio::select! {
+                answer = caller.post("/v1/acquire", &question) => answer,
+                () = self.session.leaves(moved) => continue,
+            };
+            match answer {
+                Ok(held) if self.session.hold(&held, request, moved) => return Ok(held),
+                Ok(_) => continue,
+                Err(trouble) if is_over_there(&self.session, &trouble) => {
+                    self.session.doubt();
+                    env::sleep(pause).await;
+                }
+                Err(trouble) => return Err(trouble),
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -193,12 +212,24 @@ impl Asking {
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        if self.settled || !self.session.is_valid() {
+        let Some((request, _)) = self.request.filter(|_| !self.settled) else { return };
+        if !self.session.is_valid() {
             return;
         }
         let (session, lock) = (self.session.id(), std::mem::take(&mut self.name));
-        let question = Release { session, lock, fence: None, request: Some(self.request) };
+        let question = Release { session, lock, fence: None, request: Some(request) };
         tell_in_background(&self.session, question);
+    }
+}
+
+/// Whether the same may be asked again: the node cannot be reached, or another one may know more.
+fn is_over_there(session: &Session, trouble: &Trouble) -> bool {
+    match trouble {
+        Trouble::Unreachable(_) => true,
+        Trouble::Refused(StatusCode::GONE | StatusCode::SERVICE_UNAVAILABLE, problem) => {
+            session.can_move() && problem.code != "full"
+        }
+        Trouble::Refused(..) => false,
     }
 }
 
@@ -213,9 +244,17 @@ fn milliseconds_until(deadline: Moment) -> u64 {
 async fn tell(session: &Session, question: &Release) -> Result<(), Trouble> {
     let mut pause = FIRST_PAUSE;
     loop {
-        match session.caller().post::<_, Released>("/v1/release", question).await {
+        let (caller, moved) = session.settled().await;
+        let told = tokio::select! {
+            told = caller.post::<_, Released>("/v1/release", question) => told,
+            () = session.leaves(moved) => continue,
+        };
+        match told {
             Ok(_) | Err(Trouble::Refused(StatusCode::NOT_FOUND, _)) => return Ok(()),
-            Err(Trouble::Unreachable(_)) => env::sleep(pause).await,
+            Err(trouble) if is_over_there(session, &trouble) => {
+                session.doubt();
+                env::sleep(pause).await;
+            }
             Err(refused) => return Err(refused),
         }
         pause = (pause * 2).min(LONGEST_PAUSE);

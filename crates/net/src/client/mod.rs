@@ -98,8 +98,7 @@ impl Client {
     /// # Errors
     /// If none answers, or it refuses.
     pub async fn connect(config: ClientConfig) -> Result<Self, ClientError> {
-        let session = first(&config, |caller| Session::open(caller, &config)).await?;
-        Ok(Client { session })
+        Ok(Client { session: Session::open(&config).await? })
     }
 
     /// Waits for the lock. The future may be dropped at any time.
@@ -172,7 +171,7 @@ impl Client {
     /// # Errors
     /// If no endpoint answers, or it refuses; [`ClientError::Busy`] if it may be tried again.
     pub async fn order(config: &ClientConfig, order: Order) -> Result<Ordered, ClientError> {
-        let ask = |caller: Caller| async move {
+        let ask = |caller: Arc<Caller>| async move {
             within(ANSWER_WITHIN, caller.post("/v1/voters", &order)).await
         };
         first(config, ask).await
@@ -183,7 +182,7 @@ impl Client {
     /// # Errors
     /// If no endpoint answers, or it refuses.
     pub async fn leave(config: &ClientConfig) -> Result<MemberId, ClientError> {
-        let ask = |caller: Caller| async move {
+        let ask = |caller: Arc<Caller>| async move {
             within(ANSWER_WITHIN, caller.ask(Method::POST, "/v1/leave")).await
         };
         let Leaving { node, .. } = first(config, ask).await?;
@@ -200,24 +199,42 @@ impl Client {
 }
 
 async fn look<A: DeserializeOwned>(config: &ClientConfig, path: &str) -> Result<A, ClientError> {
-    let ask =
-        |caller: Caller| async move { within(ANSWER_WITHIN, caller.ask(Method::GET, path)).await };
+    let ask = |caller: Arc<Caller>| async move {
+        within(ANSWER_WITHIN, caller.ask(Method::GET, path)).await
+    };
     first(config, ask).await
 }
 
 /// What the first endpoint says that answers and is not about to leave.
-async fn first<A, F>(config: &ClientConfig, ask: impl Fn(Caller) -> F) -> Result<A, ClientError>
+async fn first<A, F>(
+    config: &ClientConfig,
+    ask: impl Fn(Arc<Caller>) -> F,
+) -> Result<A, ClientError>
+where
+    F: Future<Output = Result<A, Trouble>>,
+{
+    let callers =
+        config.endpoints.iter().map(|endpoint| Caller::new(endpoint, config).map(Arc::new));
+    let callers = callers.collect::<Result<Vec<_>, _>>()?;
+    Ok(first_of(&callers, ask).await?.1)
+}
+
+/// The same of callers, and the place of the one that answers.
+async fn first_of<A, F>(
+    callers: &[Arc<Caller>],
+    ask: impl Fn(Arc<Caller>) -> F,
+) -> Result<(usize, A), ClientError>
 where
     F: Future<Output = Result<A, Trouble>>,
 {
     let mut unreachable = Vec::new();
-    for endpoint in &config.endpoints {
-        match ask(Caller::new(endpoint, config)?).await {
+    for (place, caller) in callers.iter().enumerate() {
+        match ask(Arc::clone(caller)).await {
             Err(Trouble::Unreachable(why)) => unreachable.push(why),
             Err(Trouble::Refused(StatusCode::SERVICE_UNAVAILABLE, problem)) => {
-                unreachable.push(format!("{endpoint}: {}", problem.error));
+                unreachable.push(format!("{}: {}", caller.endpoint(), problem.error));
             }
-            answer => return Ok(answer?),
+            answer => return Ok((place, answer?)),
         }
     }
     if unreachable.is_empty() {

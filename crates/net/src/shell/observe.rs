@@ -79,6 +79,9 @@ impl Shell {
                 );
             }
             Event::Lost { lock, fence } => tracing::warn!(lock, fence = ?fence, "lock lost"),
+            Event::Adopted { lock, fence } => {
+                tracing::info!(lock, fence = ?fence, "lock kept for a session that moved here");
+            }
             Event::Requested { .. } | Event::Withdrawn { .. } | Event::Stepped { .. } => {}
         }
         if observer.is_heard()
@@ -94,7 +97,9 @@ fn what(event: Event<'_>) -> Option<What> {
     let lock = |lock: &str| lock.to_string();
     Some(match event {
         Event::Requested { lock: name } => What::Requested { lock: lock(name) },
-        Event::Entered { lock: name, fence, .. } => What::Entered { lock: lock(name), fence },
+        Event::Entered { lock: name, fence, .. } | Event::Adopted { lock: name, fence } => {
+            What::Entered { lock: lock(name), fence }
+        }
         Event::Released { lock: name, fence, .. } => What::Released { lock: lock(name), fence },
         Event::Withdrawn { lock: name } => What::Withdrawn { lock: lock(name) },
         Event::Lost { lock: name, fence } => What::Lost { lock: lock(name), fence },

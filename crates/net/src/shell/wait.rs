@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use skeptron_member::session::{Begun, Claim, Held, Place, SessionError, SessionId, SessionReport};
+use skeptron_member::session::{
+    Alive, Begun, Claim, Held, Move, Place, SessionError, SessionId, SessionReport,
+};
 use skeptron_member::{Acquired, Fence, Lock, LockError, NotServed};
 use tokio::sync::oneshot;
 
@@ -49,6 +51,24 @@ impl Shell {
         most: usize,
     ) -> Result<(), SessionError> {
         self.perform(|core, now, effects| core.open_session(now, id, ttl, owner, most, effects))
+    }
+
+    /// A session moves here.
+    pub(crate) fn move_session(
+        self: &Arc<Self>,
+        moved: Move,
+        most: usize,
+    ) -> Result<Alive, SessionError> {
+        self.perform(|core, now, effects| core.move_session(now, moved, most, effects))
+    }
+
+    /// A session has moved away.
+    pub(crate) fn leave_session_behind(
+        self: &Arc<Self>,
+        id: SessionId,
+        number: u64,
+    ) -> Result<(), SessionError> {
+        self.perform(|core, now, effects| core.leave_session_behind(now, id, number, effects))
     }
 
     /// A session wants a lock.
@@ -107,8 +127,8 @@ impl Shell {
         self.perform(|core, now, effects| core.close_sessions(now, effects));
     }
 
-    /// Lets sessions only release from now on, and waits until each has given back what it held or
-    /// counts as over by its client's own clock: only then may others enter.
+    /// Lets sessions only release and move away from now on, and waits until each has given back what it
+    /// held, has moved, or counts as over by its client's own clock: only then may others enter.
     pub(crate) async fn drain_sessions(&self) {
         while self.core.end_sessions(env::now()).is_some() {
             env::sleep(Self::LOOK).await;

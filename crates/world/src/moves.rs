@@ -1,0 +1,159 @@
+//! Clients that go on at another member when theirs does not answer, or leaves.
+
+use std::time::Duration;
+
+use skeptron_member::Flaw;
+use skeptron_member::clock::Moment;
+use skeptron_member::session::{Alive, Life, Move, MovedHold, SessionId};
+
+use crate::clients::{Goal, Moving};
+use crate::sessions::Op;
+use crate::world::World;
+
+impl World {
+    /// Whether this is where the client's session is, in the same life.
+    pub(crate) fn is_home(&self, client: usize, from: usize, life: Option<Life>) -> bool {
+        let it = &self.clients[client];
+        let incarnation = |life: Option<Life>| life.map(|life| life.incarnation);
+        it.session.is_none_or(|own| it.at == from && incarnation(own.life) == incarnation(life))
+    }
+
+    /// If nothing was heard since the last sign of life, the client tries to go on elsewhere.
+    pub(crate) fn look_for_another_member(&mut self, client: usize) {
+        let members = self.sites.len();
+        let holds = self.holds(client);
+        let it = &mut self.clients[client];
+        let Some(own) = &mut it.session else { return };
+        let is_answered = std::mem::replace(&mut own.is_answered, false);
+        if own.life.is_none() || members == 1 || is_answered && own.moving.is_none() {
+            return;
+        }
+        let goes_on = own.moving.is_some_and(|moving| moving.is_answered && moving.holds == holds);
+        if !goes_on {
+            let to = (it.at + 1 + it.chance.index(members - 1)) % members;
+            let before = own.moving.map(|moving| (moving.to, own.moves));
+            own.moves += 1;
+            own.moving = Some(Moving { to, holds, is_answered: false, is_taken: false, before });
+        }
+        self.try_to_move(client);
+    }
+
+    /// What it believes to hold.
+    fn holds(&self, client: usize) -> Option<(usize, skeptron_member::Fence)> {
+        let it = &self.clients[client];
+        let until = it.session.map_or(Moment::default(), |own| own.believes_until);
+        match it.goal {
+            Goal::Holding { lock, fence } if it.clock.read(self.now) < until => Some((lock, fence)),
+            _ => None,
+        }
+    }
+
+    fn try_to_move(&mut self, client: usize) {
+        let it = &mut self.clients[client];
+        let (ttl, requests) = (it.ttl, it.requests);
+        let Some(own) = &mut it.session else { return };
+        let (Some(from), Some(moving)) = (own.life, &mut own.moving) else { return };
+        moving.is_answered = false;
+        let held = moving.holds.map(|(lock, fence)| MovedHold {
+            lock: self.names[lock].clone(),
+            fence,
+            request: None,
+        });
+        let (id, number, owner) = (own.id, own.moves, format!("client {client}"));
+        let to = moving.to;
+        let held = held.into_iter().collect();
+        self.ask_at(
+            client,
+            to,
+            Op::Move(Box::new(Move { id, from, number, ttl, owner, requests, held })),
+        );
+    }
+
+    /// The member where the session is has answered: the client stays.
+    pub(crate) fn answered_at_home(&mut self, client: usize, sent: Moment, valid: Duration) {
+        let drift = self.drift;
+        let it = &mut self.clients[client];
+        let ttl = it.ttl;
+        let Some(own) = &mut it.session else { return };
+        own.is_answered = true;
+        own.lives_until = own.lives_until.max(sent.after(drift.believed(ttl)));
+        let Some(Moving { to, .. }) = own.moving.take() else {
+            return self.believe_longer(client, sent, valid);
+        };
+        let (session, number) = (own.id, own.moves);
+        let until = self.promised(client, sent, valid);
+        self.believe_until(client, until);
+        self.ask_at(client, to, Op::LeaveBehind { session, number });
+    }
+
+    /// The member to which the session moves has answered.
+    pub(crate) fn take_moved(
+        &mut self,
+        client: usize,
+        from: usize,
+        life: Option<Life>,
+        (session, number): (SessionId, u64),
+        sent: Moment,
+        alive: &Alive,
+    ) {
+        let (flaw, drift) = (self.settings.flaw, self.drift);
+        let it = &mut self.clients[client];
+        let (ttl, former) = (it.ttl, it.at);
+        let Some(own) = it.session.as_mut().filter(|own| own.id == session) else { return };
+        let Some(moving) = own.moving.as_mut().filter(|it| it.to == from && own.moves == number)
+        else {
+            return;
+        };
+        moving.is_answered = true;
+        // The first word of another member is the only one that counts: others may go.
+        let is_first = !std::mem::replace(&mut moving.is_taken, true);
+        let before_that = moving.before.take();
+        if alive.pending {
+            let (lives_until, before) = (own.lives_until, own.believes_until);
+            let (id, moved) = (own.id, own.moved);
+            let mut until = self.promised(client, sent, alive.valid);
+            if flaw != Some(Flaw::PendingBelieved) {
+                until = until.min(lives_until);
+            }
+            let is_first = is_first && flaw != Some(Flaw::FormerBelieved);
+            self.believe_until(client, if is_first { until } else { until.max(before) });
+            // A member that leaves need not wait for what has gone.
+            if let Some((at, number)) = before_that {
+                self.ask_at(client, at, Op::LeaveBehind { session: id, number });
+            }
+            return self.ask_at(client, former, Op::LeaveBehind { session: id, number: moved });
+        }
+        let holds = moving.holds;
+        let behind = own.moved;
+        own.moving = None;
+        (own.life, own.moved) = (life, number);
+        own.is_answered = true;
+        // Late, it may have lost what it brought: what ended stays ended.
+        own.lives_until = sent.after(drift.believed(ttl));
+        it.at = from;
+        self.survived.sessions_moved += u64::from(holds.is_some());
+        let until = self.promised(client, sent, alive.valid);
+        self.believe_until(client, until);
+        self.ask_at(client, former, Op::LeaveBehind { session, number: behind });
+        if let Goal::Acquiring { lock, .. } = self.clients[client].goal {
+            let it = &mut self.clients[client];
+            it.requests += 1;
+            let request = it.requests;
+            self.pursue(client, Goal::Acquiring { lock, request });
+        }
+        if let (Goal::Holding { lock, fence }, Some(_)) = (self.clients[client].goal, holds)
+            && alive.lost.iter().any(|held| held.fence == fence)
+        {
+            self.judges[lock].clients.leave(crate::site::judged(client));
+            self.think(client);
+        }
+    }
+
+    /// The member there does not take it: what it brings may be somebody else's, so another member may
+    /// know more, or the session goes on without.
+    pub(crate) fn cannot_move(&mut self, client: usize, from: usize) {
+        if let Some(own) = &mut self.clients[client].session {
+            own.moving = own.moving.filter(|moving| moving.to != from);
+        }
+    }
+}
