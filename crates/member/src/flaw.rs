@@ -77,11 +77,13 @@ pub enum Flaw {
     PendingBelieved,
     /// Of the client: once it moves, it goes on to believe the member that it leaves behind.
     FormerBelieved,
+    /// Of the client: it goes back to a member that leaves when a late answer of it arrives.
+    LeavingTrusted,
 }
 
 impl Flaw {
     /// All of them.
-    pub const ALL: [Flaw; 35] = [
+    pub const ALL: [Flaw; 36] = [
         Flaw::EarlyDropped,
         Flaw::EarlyTaken,
         Flaw::OldViewTaken,
@@ -117,6 +119,7 @@ impl Flaw {
         Flaw::OlderMoveEnds,
         Flaw::PendingBelieved,
         Flaw::FormerBelieved,
+        Flaw::LeavingTrusted,
     ];
 
     /// Its name on the command line.
@@ -158,6 +161,7 @@ impl Flaw {
             Flaw::OlderMoveEnds => "older-move-ends",
             Flaw::PendingBelieved => "pending-believed",
             Flaw::FormerBelieved => "former-believed",
+            Flaw::LeavingTrusted => "leaving-trusted",
         }
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Client {
     pub(crate) clock: Clock,
     pub(crate) chance: Chance,
     pub(crate) paused_until: Time,
+    /// The member that it cannot reach, and until when.
+    pub(crate) cut_off: (usize, Time),
     /// How often it still wants in.
     pub(crate) entries_left: u32,
     pub(crate) goal: Goal,
@@ -84,6 +86,8 @@ pub(crate) struct OwnSession {
     pub(crate) lives_until: Moment,
     /// Whether that member answered since the last sign of life.
     pub(crate) is_answered: bool,
+    /// Whether that member leaves: the session does not go on there, whatever arrives late.
+    pub(crate) home_leaves: bool,
     /// The number of the move that brought it there; 0 if it was opened there.
     pub(crate) moved: u64,
     /// The number of the last try to move.
@@ -120,6 +124,7 @@ impl Client {
             lingers: has_views,
             clock,
             paused_until: 0,
+            cut_off: (0, 0),
             entries_left: options.entries,
             goal: Goal::Idle,
             goal_number: 0,

@@ -18,6 +18,14 @@ impl World {
         it.session.is_none_or(|own| it.at == from && incarnation(own.life) == incarnation(life))
     }
 
+    /// The member where the session is leaves: the session has to move, and that member waits until it has.
+    pub(crate) fn home_leaves(&mut self, client: usize) {
+        if let Some(own) = &mut self.clients[client].session {
+            (own.home_leaves, own.is_answered) = (true, false);
+        }
+        self.look_for_another_member(client);
+    }
+
     /// If nothing was heard since the last sign of life, the client tries to go on elsewhere.
     pub(crate) fn look_for_another_member(&mut self, client: usize) {
         let members = self.sites.len();
@@ -110,7 +118,7 @@ impl World {
         let before_that = moving.before.take();
         if alive.pending {
             let (lives_until, before) = (own.lives_until, own.believes_until);
-            let (id, moved) = (own.id, own.moved);
+            let (id, moved, home_leaves) = (own.id, own.moved, own.home_leaves);
             let mut until = self.promised(client, sent, alive.valid);
             if flaw != Some(Flaw::PendingBelieved) {
                 until = until.min(lives_until);
@@ -121,12 +129,15 @@ impl World {
             if let Some((at, number)) = before_that {
                 self.ask_at(client, at, Op::LeaveBehind { session: id, number });
             }
-            return self.ask_at(client, former, Op::LeaveBehind { session: id, number: moved });
+            if home_leaves {
+                self.ask_at(client, former, Op::LeaveBehind { session: id, number: moved });
+            }
+            return;
         }
         let holds = moving.holds;
         let behind = own.moved;
         own.moving = None;
-        (own.life, own.moved) = (life, number);
+        (own.life, own.moved, own.home_leaves) = (life, number, false);
         own.is_answered = true;
         // Late, it may have lost what it brought: what ended stays ended.
         own.lives_until = sent.after(drift.believed(ttl));

@@ -66,11 +66,13 @@ enum Answer {
 
 impl World {
     /// How long a message between a client and its member takes; none if it gets lost.
-    fn client_latency(&mut self, client: usize) -> Option<Time> {
+    fn client_latency(&mut self, client: usize, place: usize) -> Option<Time> {
         let (loss, slow) = (self.quality.loss, self.options.faults.has(FaultKind::Slow));
         let slow = slow && !self.healed;
+        let (cut_off, until) = self.clients[client].cut_off;
+        let is_cut = cut_off == place && self.now < until && !self.healed;
         let chance = &mut self.clients[client].chance;
-        if chance.happens(loss) {
+        if chance.happens(loss) || is_cut {
             self.survived.lost += 1;
             return None;
         }
@@ -87,14 +89,14 @@ impl World {
         let it = &self.clients[client];
         let (goal, sent) = (it.goal_number, it.clock.read(self.now));
         let request = Request { client, to, goal, sent, what };
-        if let Some(takes) = self.client_latency(client) {
+        if let Some(takes) = self.client_latency(client, to) {
             self.queue.plan(self.now + takes, Event::Request(Box::new(request)));
         }
     }
 
     fn reply(&mut self, from: usize, client: usize, goal: u64, sent: Moment, what: Answer) {
         let life = self.sites[from].life.as_ref().and_then(|life| life.core.life());
-        if let Some(takes) = self.client_latency(client) {
+        if let Some(takes) = self.client_latency(client, from) {
             let reply = Box::new(Reply { client, from, life, goal, sent, what });
             self.queue.plan(self.now + takes, Event::Reply(reply));
         }
@@ -354,6 +356,7 @@ impl World {
                     life,
                     lives_until: sent.after(drift.believed(it.ttl)),
                     is_answered: true,
+                    home_leaves: false,
                     moved: 0,
                     moves: 0,
                     moving: None,
@@ -363,7 +366,9 @@ impl World {
                 self.think(client);
             }
             (Answer::Alive { session, alive }, _) if is_home => {
-                if self.clients[client].session.is_none_or(|own| own.id != session) {
+                let own = self.clients[client].session;
+                let trusts = self.settings.flaw == Some(Flaw::LeavingTrusted);
+                if own.is_none_or(|own| own.id != session || own.home_leaves && !trusts) {
                     return;
                 }
                 self.answered_at_home(client, sent, alive.valid);
@@ -377,7 +382,7 @@ impl World {
             (Answer::Moved { session, number, alive }, _) => {
                 self.take_moved(client, from, life, (session, number), sent, &alive);
             }
-            (Answer::Leaving, _) if is_home => self.look_for_another_member(client),
+            (Answer::Leaving, _) if is_home => self.home_leaves(client),
             // What is granted where it was while it moves is not brought along.
             (Answer::Held { .. }, Goal::Acquiring { .. })
                 if self.clients[client].session.is_some_and(|own| own.moving.is_some()) => {}

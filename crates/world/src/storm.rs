@@ -147,6 +147,13 @@ impl World {
     fn cut_something(&mut self) {
         let members = self.sites.len();
         let until = self.now + self.duration();
+        if self.service.is_some() && !self.clients.is_empty() && self.storm_chance.below(3) == 0 {
+            // A client cannot reach its member, which lives on.
+            let client = self.storm_chance.index(self.clients.len());
+            self.clients[client].cut_off = (self.clients[client].at, until);
+            self.survived.partitions += 1;
+            return;
+        }
         let mut sides: Vec<bool> = (0..members).map(|_| self.storm_chance.below(2) == 0).collect();
         if let Some(leader) = self.leader()
             && self.storm_chance.below(3) == 0

@@ -63,6 +63,8 @@ struct Standing {
     place: Option<SessionPlace>,
     /// Until when it lives there even if that node loses its lease.
     lives_until: Moment,
+    /// Whether that node leaves, and waits until the session has moved.
+    home_leaves: bool,
     /// The number of the move that brought it there; 0 if it was opened there.
     moved: u64,
     /// The number of the last try to move.
@@ -90,6 +92,7 @@ impl Session {
             at,
             place: opened.place,
             lives_until: believed(sent, ttl),
+            home_leaves: false,
             moved: 0,
             moves: 0,
             moving: None,
@@ -276,9 +279,15 @@ impl Session {
                     .send_modify(|standing| (standing.over, standing.told_over) = (true, true));
                 None
             }
-            Err(_) if moved => Some(self.pace()),
-            Err(_) if self.can_move() && self.move_on().await => Some(self.pace()),
-            Err(_) => Some(self.pace() / 10),
+            Err(trouble) if moved => {
+                self.note(&trouble);
+                Some(self.pace())
+            }
+            Err(trouble) => {
+                self.note(&trouble);
+                let moved = self.can_move() && self.move_on().await;
+                Some(if moved { self.pace() } else { self.pace() / 10 })
+            }
         }
     }
 }

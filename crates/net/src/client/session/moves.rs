@@ -93,15 +93,15 @@ impl Session {
             let Some(moving) = moving else { return false };
             let is_first = !std::mem::replace(&mut moving.is_taken, true);
             let valid = Duration::from_millis(answer.valid_ms);
-            // A node that leaves need not wait for what has gone, and one that does not may forget a
-            // session that holds nothing.
             left = Some((standing.at, standing.moved));
             if answer.pending {
+                // Only a node that leaves, so that the session cannot go on there, may be told.
+                left = left.filter(|_| standing.home_leaves);
                 standing.believe(sent, valid, standing.lives_until, is_first);
                 return true;
             }
             standing.moving = None;
-            (standing.at, standing.moved) = (to, number);
+            (standing.at, standing.moved, standing.home_leaves) = (to, number, false);
             standing.place = Some(answer.place);
             standing.lives_until = believed(sent, self.ttl);
             standing.lost = answer.lost;
@@ -110,6 +110,15 @@ impl Session {
         });
         if let Some((at, moved)) = left {
             self.leave_behind(at, moved);
+        }
+    }
+
+    /// The node where the session is did not take a sign of life.
+    pub(super) fn note(&self, trouble: &Trouble) {
+        if let Trouble::Refused(_, problem) = trouble
+            && problem.code == "leaving"
+        {
+            self.standing.send_modify(|standing| standing.home_leaves = true);
         }
     }
 
