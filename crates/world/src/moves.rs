@@ -33,6 +33,10 @@ impl World {
         let it = &mut self.clients[client];
         let Some(own) = &mut it.session else { return };
         let is_answered = std::mem::replace(&mut own.is_answered, false);
+        if own.life.is_some() && members == 1 && it.clock.read(self.now) >= own.lives_until {
+            // There is nobody else to go to, and that life may be gone.
+            return self.lose_session(client);
+        }
         if own.life.is_none() || members == 1 || is_answered && own.moving.is_none() {
             return;
         }

@@ -452,7 +452,7 @@ impl World {
     }
 
     /// Its session is over, and with it whatever it held.
-    fn lose_session(&mut self, client: usize) {
+    pub(crate) fn lose_session(&mut self, client: usize) {
         let it = &mut self.clients[client];
         it.session = None;
         match it.goal {

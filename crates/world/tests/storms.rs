@@ -132,5 +132,5 @@ fn a_seed_determines_a_run() {
 /// it: then the new number belongs here.
 #[test]
 fn a_seed_means_the_same_everywhere() {
-    assert_eq!(format!("{:016x}", run(&pinned(), 7).hash), "4b5d26974047910f");
+    assert_eq!(format!("{:016x}", run(&pinned(), 7).hash), "92e937362209c5d4");
 }

@@ -189,7 +189,8 @@ impl CheckArgs {
                 let trace = question.trace(property, counterexample, Some(self.command()))?;
                 traces::write(&trace, files)?;
             }
-            None => drop(files),
+            None if interrupt::came() => drop(files),
+            None => traces::discard(files)?,
         }
         if self.json {
             let json = print::Json::new(&question, &report, self.command());

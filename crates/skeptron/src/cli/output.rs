@@ -55,6 +55,20 @@ impl OutputFile {
     }
 }
 
+impl OutputFile {
+    /// There is nothing to write: what was there before would be taken for it.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub(crate) fn remove(self) -> Result<()> {
+        let Place::File(_) = self.place else { return Ok(()) };
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).context(self.name),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Place {
     fn of(path: &Path) -> io::Result<Self> {
         let rights = match fs::metadata(path) {

@@ -171,7 +171,7 @@ impl StormArgs {
             match skeptron_world::run_recorded(&questions[place], seed, recorded).1 {
                 Some(trace) => traces::write(&trace, files)?,
                 None => {
-                    drop(files);
+                    traces::discard(files)?;
                     bail!("--trace: seed {seed} leaves no trace that could be replayed");
                 }
             }

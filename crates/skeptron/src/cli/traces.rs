@@ -14,7 +14,7 @@ pub(crate) struct TraceFile {
 }
 
 /// Makes the files, before a long run rather than missed after it. What is there stays as it is until
-/// they are written; if they never are, for ever.
+/// they are written or discarded.
 pub(crate) fn create(paths: &[PathBuf]) -> Result<Vec<TraceFile>> {
     let formats: Vec<Format> = paths
         .iter()
@@ -32,4 +32,9 @@ pub(crate) fn write(trace: &Trace, files: Vec<TraceFile>) -> Result<()> {
     let write =
         |TraceFile { format, file }: TraceFile| file.write(|mut out| trace.write(format, &mut out));
     files.into_iter().try_for_each(write)
+}
+
+/// There is nothing to write: what a former run left would be taken for it.
+pub(crate) fn discard(files: Vec<TraceFile>) -> Result<()> {
+    files.into_iter().try_for_each(|TraceFile { file, .. }| file.remove())
 }
