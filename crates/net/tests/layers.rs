@@ -7,6 +7,7 @@ use std::path::Path;
 const LAYERS: &[&[&str]] = &[
     &["env", "http", "prompt", "socket", "view"],
     &["messages", "observe", "tls"],
+    &["supervise"],
     &["config"],
     &["link"],
     &["etcd", "service"],

@@ -90,6 +90,8 @@ const OPEN: (&str, &str) = ("post", "/v1/sessions");
 const SHOW: (&str, &str) = ("get", "/v1/sessions/{session}");
 const END: (&str, &str) = ("delete", "/v1/sessions/{session}");
 const KEEP: (&str, &str) = ("post", "/v1/sessions/{session}/keep-alive");
+const MOVE: (&str, &str) = ("post", "/v1/sessions/{session}/move");
+const MOVED: (&str, &str) = ("post", "/v1/sessions/{session}/moved");
 const ACQUIRE: (&str, &str) = ("post", "/v1/acquire");
 const RELEASE: (&str, &str) = ("post", "/v1/release");
 const LOCKS: (&str, &str) = ("get", "/v1/locks");
@@ -201,8 +203,10 @@ async fn what_never_arrives(site: &Site, tour: &mut Tour) {
 
 async fn who_is_refused(tour: &mut Tour) {
     let site = Site::start_with(|config| config.token = Some("t".into())).await;
-    let guarded = [OPEN, SHOW, END, KEEP, ACQUIRE, RELEASE, LOCKS, EVENTS, VOTERS, LEAVE];
-    for operation in guarded.into_iter().chain(OTHERS.into_iter().take(3)) {
+    let sessions = [OPEN, SHOW, END, KEEP, MOVE, MOVED];
+    let others = [ACQUIRE, RELEASE, LOCKS, EVENTS, VOTERS, LEAVE];
+    let guarded = sessions.into_iter().chain(others);
+    for operation in guarded.chain(OTHERS.into_iter().take(3)) {
         for (origin, status) in [(None, 401), (Some("http://evil.example"), 403)] {
             let mut http = site.http().await;
             if let Some(origin) = origin {
@@ -263,6 +267,7 @@ async fn what_an_administrator_orders(fixed: &Site, tour: &mut Tour) {
         let refused = tour.ask(&mut http, VOTERS, VOTERS.1, &order).await;
         assert_eq!(refused.json()["code"], code, "{order}: {}", refused.text);
     }
+    what_moves(fixed, &mut http, tour).await;
     let lease = json!({"order": "lease", "lease_ms": 600});
     loop {
         // Leases of another length may run: it says so, and takes the order a little later.
@@ -284,7 +289,48 @@ async fn what_an_administrator_orders(fixed: &Site, tour: &mut Tour) {
     let (node, api) = with_voter(folder.path(), 2).await;
     let alone = tour.ask(&mut connect(&api).await, VOTERS, VOTERS.1, &remove).await;
     assert_eq!((alone.status, &alone.json()["code"]), (504, &json!("no-leader")));
+    // Nor has it entered: sessions are elsewhere.
+    let mut http = connect(&api).await;
+    let keep = KEEP.1.replace("{session}", NOBODY);
+    tour.ask(&mut http, KEEP, &keep, &Value::Null).await;
+    let number = json!({"number": 0});
+    tour.ask(&mut http, MOVED, &MOVED.1.replace("{session}", NOBODY), &number).await;
     node.kill();
+}
+
+/// Sessions that go on at another node, or at another life of this one.
+async fn what_moves(fixed: &Site, http: &mut Http<TcpStream>, tour: &mut Tour) {
+    let opened = tour.ask(http, OPEN, OPEN.1, &json!({"ttl_ms": 60_000})).await.json();
+    let session = opened["session"].as_str().unwrap();
+    let place = opened["place"].clone();
+    let path = |name: &str, session: &str| format!("/v1/sessions/{session}/{name}");
+    let other = format!("{}?life=0123456789abcdef", path("keep-alive", session));
+    let other = tour.ask(http, KEEP, &other, &Value::Null).await;
+    assert_eq!((other.status, &other.json()["code"]), (421, &json!("other-life")));
+
+    let fence = json!([{"lock": "a", "fence": (1u64 << 40 | 1).to_string()}]);
+    let mut asked = json!({"from": place, "number": 1, "ttl_ms": 60_000, "requests": 7});
+    let stayed = tour.ask(http, MOVE, &path("move", session), &asked).await.json();
+    assert_eq!((&stayed["pending"], &stayed["place"]["life"]), (&json!(false), &place["life"]));
+    asked["held"] = json!([{"lock": "a", "fence": (1u64 << 60).to_string()}]);
+    let never = tour.ask(http, MOVE, &path("move", session), &asked).await;
+    assert_eq!((never.status, &never.json()["code"]), (400, &json!("invalid")), "{}", never.text);
+    asked["held"] = fence;
+    asked["from"]["life"] = json!("0123456789abcdef");
+    let gone = tour.ask(http, MOVE, &path("move", NOBODY), &asked).await;
+    assert_eq!(gone.status, 410, "{}", gone.text);
+    asked["from"]["epoch"] = json!(1000);
+    let behind = tour.ask(http, MOVE, &path("move", NOBODY), &asked).await;
+    assert_eq!((behind.status, &behind.json()["code"]), (503, &json!("moving")));
+    let mut fixed = fixed.http().await;
+    let fixed = tour.ask(&mut fixed, MOVE, &path("move", NOBODY), &asked).await;
+    assert_eq!((fixed.status, &fixed.json()["code"]), (409, &json!("fixed")));
+
+    let number = json!({"number": 1});
+    tour.ask(http, MOVED, &path("moved", session), &number).await;
+    let gone = tour.ask(http, MOVED, &path("moved", session), &number).await;
+    assert_eq!(gone.status, 410, "{}", gone.text);
+    tour.ask(http, MOVED, &path("moved", "nobody"), &number).await;
 }
 
 async fn what_a_leaving_node_says(site: Site, tour: &mut Tour) {
