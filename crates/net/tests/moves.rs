@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use skeptron_net::api::{Api, ApiConfig};
 use skeptron_net::client::{Client, ClientConfig, Endpoint};
-use skeptron_net::{Cluster, LeaseSettings, MemberId, Plan, Plans};
+use skeptron_net::{Cluster, LeaseSettings, MemberId, Node, Plan, Plans};
 
-const LEASE: Duration = Duration::from_secs(1);
+const LEASE: Duration = Duration::from_secs(3);
 /// A session that can move outlives leases.
 const TTL: Duration = Duration::from_secs(20);
 /// Longer than any step takes on a busy machine.
@@ -33,8 +33,7 @@ impl Site {
         let cluster = within(starting).await.unwrap();
         let mut apis = Vec::new();
         for node in &cluster.nodes {
-            let config = ApiConfig { listen: vec!["127.0.0.1:0".into()], ..ApiConfig::default() };
-            apis.push(Some(Api::start(node.clone(), config).await.unwrap()));
+            apis.push(Some(serve(node, "127.0.0.1:0".to_string()).await));
         }
         Site { cluster, apis, _folder: folder }
     }
@@ -64,6 +63,19 @@ impl Site {
         api.drain().await;
         self.cluster.nodes[place].shutdown(Duration::from_secs(10)).await;
         api.shutdown().await;
+    }
+}
+
+async fn serve(node: &Node, address: String) -> Api {
+    let config = ApiConfig { listen: vec![address], ..ApiConfig::default() };
+    let began = Instant::now();
+    loop {
+        // The former one may not have let go of the port yet.
+        match Api::start(node.clone(), config.clone()).await {
+            Ok(api) => return api,
+            Err(error) => assert!(began.elapsed() < PATIENCE, "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
@@ -129,6 +141,51 @@ async fn a_node_that_leaves_hands_its_sessions_on_and_waits_for_no_ttl() {
     assert!(other.lock_within("a", Duration::from_millis(300)).await.unwrap().is_none());
     within(guard.release()).await.unwrap();
     within(other.lock("a")).await.unwrap().release().await.unwrap();
+}
+
+/// How often a node is killed: `SKEPTRON_KILLS`, twice if not said.
+fn kills() -> usize {
+    std::env::var("SKEPTRON_KILLS").map_or(2, |text| text.parse().expect("a number"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_outlives_every_node_that_it_comes_to() {
+    let mut site = Site::start().await;
+    let client = site.client(&[0, 1, 2]).await;
+    let other = site.client(&[1, 2, 0]).await;
+    let mut last = 0;
+    for round in 0..kills() {
+        // The one that is killed has a holder in even rounds, a waiter in odd ones.
+        let (holds, waits) = if round % 2 == 0 { (&client, &other) } else { (&other, &client) };
+        let guard = within(holds.lock("a")).await.unwrap();
+        let fence = guard.fence();
+        assert!(fence.number() > last, "round {round}: fences rise");
+        let waiter = waits.clone();
+        let waiting = tokio::spawn(async move { waiter.lock("a").await });
+        let at = |holder: bool, site: &Site| {
+            site.cluster.nodes.iter().position(|node| {
+                let status = node.local_locks("a");
+                status.iter().any(|it| if holder { it.holder.is_some() } else { it.waiters > 0 })
+            })
+        };
+        until(|| at(true, &site).is_some() && at(false, &site).is_some()).await;
+        let killed = at(round % 2 == 0, &site).unwrap();
+        let address = site.apis[killed].as_ref().unwrap().addresses()[0].to_string();
+        site.kill(killed);
+        until(|| at(true, &site).is_some_and(|place| place != killed)).await;
+        until(|| at(false, &site).is_some_and(|place| place != killed)).await;
+        assert!(guard.is_valid() && guard.fence() == fence, "round {round}");
+        assert!(!waiting.is_finished(), "round {round}: two have it");
+        within(guard.release()).await.unwrap();
+        let next = within(waiting).await.unwrap().unwrap();
+        assert!(next.fence() > fence, "round {round}");
+        last = next.fence().number();
+        within(next.release()).await.unwrap();
+        site.cluster.restart(MemberId::at(killed)).await.unwrap();
+        let node = site.cluster.nodes[killed].clone();
+        site.apis[killed] = Some(serve(&node, address).await);
+        within(node.ready()).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

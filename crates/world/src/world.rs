@@ -344,6 +344,8 @@ impl World {
                         None if self.at_rest || !self.options.faults.has(FaultKind::Leaves) => {
                             break;
                         }
+                        // One that began to leave while things went wrong may be about to.
+                        None if self.is_anybody_leaving() => settled_at = self.now + SETTLING,
                         None => {
                             self.at_rest = true;
                             settled_at = self.now + SETTLING;
@@ -451,6 +453,10 @@ impl World {
             Event::Storm | Event::Mend(_) | Event::Boot { .. } => 0,
         };
         (until > self.now).then_some(until)
+    }
+
+    fn is_anybody_leaving(&self) -> bool {
+        self.sites.iter().filter_map(|site| site.life.as_ref()).any(|life| life.core.is_leaving())
     }
 
     /// Whether this life of a member goes on.

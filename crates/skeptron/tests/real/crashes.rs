@@ -22,10 +22,10 @@ const VOTERS: usize = 3;
 const CLIENTS: usize = 24;
 const LOCK: &str = "counter";
 
-/// How long the trouble lasts: `SKEPTRON_CHAOS_SECONDS`, 40 if not said.
+/// How long the trouble lasts: `SKEPTRON_CHAOS_SECONDS`, 60 if not said.
 fn span() -> Duration {
     let seconds = std::env::var("SKEPTRON_CHAOS_SECONDS").ok();
-    Duration::from_secs(seconds.map_or(40, |text| text.parse().expect("whole seconds")))
+    Duration::from_secs(seconds.map_or(60, |text| text.parse().expect("whole seconds")))
 }
 
 /// The order of events: `SKEPTRON_CHAOS_SEED`, 1 if not said.

@@ -80,10 +80,23 @@ impl Session {
         let path = format!("/v1/sessions/{}/move", self.id);
         let (sent, time) = (env::now(), self.pace().clamp(TAKEN_WITHIN / 4, TAKEN_WITHIN));
         match within(time, self.callers[to].post(&path, &question)).await {
-            Ok(answer) => self.arrived(to, question.number, sent, answer),
-            Err(Trouble::Refused(..) | Trouble::Unreachable(_)) => return false,
+            Ok(answer) if self.is_enough(&answer) => {
+                self.arrived(to, question.number, sent, answer);
+                true
+            }
+            Ok(_) => {
+                self.leave_behind(to, question.number);
+                false
+            }
+            Err(_) => false,
         }
-        true
+    }
+
+    /// Whether it is wise to go there: the first word of another node is the only one that counts, and one
+    /// whose own lease is about to end promises next to nothing.
+    fn is_enough(&self, answer: &Moved) -> bool {
+        let is_taken = self.standing.borrow().moving.as_ref().is_some_and(|moving| moving.is_taken);
+        is_taken || Duration::from_millis(answer.valid_ms) >= self.pace()
     }
 
     fn arrived(&self, to: usize, number: u64, sent: Moment, answer: Moved) {
