@@ -57,7 +57,7 @@ fn other_numbers_of_members_survive_it_as_well() {
 /// leases are decided by real voters.
 #[test]
 fn a_cluster_with_views_survives_everything() {
-    let (survived, figures) = hold(Faults::ALL, 1..301, THREE);
+    let (survived, figures) = hold(Faults::ALL, 1..451, THREE);
     for (what, times) in survived.listed() {
         let expected = what != "exclusions broken by clocks";
         assert_eq!(times > 100, expected, "{what}: {times}");
