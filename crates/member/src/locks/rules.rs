@@ -120,9 +120,18 @@ impl<W> Act<'_, W> {
         {
             return false;
         }
-        if self.state.kept.is_some() {
+        let is_adopted = self.state.kept.is_some_and(|kept| kept.adopted);
+        if is_adopted && !self.locks.has(Flaw::AdoptedHandedOn) {
+            // It is nobody's here; whoever wants it asks like everybody else.
+            if !self.free_if_wanted() || self.state.phase != Phase::Idle {
+                return false;
+            }
+        } else if self.state.kept.is_some() {
             self.state.counter.enter();
             return true;
+        }
+        if self.state.holder.is_some() {
+            return false;
         }
         if !self.opens() {
             return false;
@@ -218,6 +227,11 @@ impl<W> Act<'_, W> {
     fn free_if_wanted(&mut self) -> bool {
         let for_others = self.locks.has(Flaw::AdoptedHandedOn);
         let wanted = self.state.kept.is_some_and(|kept| kept.wanted || kept.adopted && !for_others);
+        // The session may have gone to several members, and one of them may be away: its word is needed.
+        let is_adopted = self.state.kept.is_some_and(|kept| kept.adopted);
+        if is_adopted && !self.current.view.away.is_empty() {
+            return false;
+        }
         // A member that halted hands nothing on: its clients may still believe.
         if !wanted || self.state.holder.is_some() || self.locks.halted().is_some() {
             return false;
@@ -348,7 +362,8 @@ impl<W> Act<'_, W> {
     /// Keeps the lock for a session that came from a life which is gone. Whether it does: not if somebody
     /// here has it, so that the session must have lost it before.
     pub(super) fn adopt(&mut self, fence: Fence, owner: &str) -> bool {
-        if self.state.kept.is_some() || self.state.holder.is_some() {
+        let is_kept = self.state.kept.is_some_and(|kept| !kept.adopted);
+        if is_kept || self.state.holder.is_some() {
             return false;
         }
         self.state.kept = Some(Kept { wanted: false, adopted: true });
@@ -376,6 +391,11 @@ impl<W> Act<'_, W> {
             return;
         }
         let by_right = self.state.kept.is_some();
+        if self.state.kept.is_some_and(|kept| kept.adopted)
+            && !self.locks.has(Flaw::AdoptedHandedOn)
+        {
+            return;
+        }
         if (by_right || self.state.handed < self.locks.settings.handovers)
             && !self.state.waiters.is_empty()
         {
