@@ -6,10 +6,11 @@ use std::time::Duration;
 use skeptron_core::NodeId;
 use thiserror::Error;
 
-use crate::locks::{Lock, Turn};
-use crate::report::LockStatus;
+use crate::election::Leadership;
+use crate::locks::{Broken, Lock, Turn};
+use crate::query::Told;
 use crate::session::SessionId;
-use crate::wire::Envelope;
+use crate::wire::{Envelope, Relay};
 use crate::{Fence, MemberId};
 
 /// Performs what a member core decides. Calls come while a lock's mutex is held, so that the order of
@@ -33,7 +34,13 @@ pub trait Effects<W> {
     fn arm(&mut self, timer: Timer, after: Duration);
 
     /// A member answers a query.
-    fn answer(&mut self, from: MemberId, query: u64, locks: &[LockStatus]);
+    fn answer(&mut self, from: MemberId, query: u64, told: &Told);
+
+    /// A member passes a request of a client on, or answers one.
+    fn relay(&mut self, _from: MemberId, _relay: Relay<'_>) {}
+
+    /// A member says what came of the order to break a lock.
+    fn broken(&mut self, _from: MemberId, _order: u64, _outcome: Broken) {}
 
     /// Something that an observer may want to know.
     fn tell(&mut self, event: Event<'_>);
@@ -68,6 +75,15 @@ pub enum Timer {
     Unpark(Arc<str>),
     /// A session may have expired.
     Session(SessionId),
+    /// More idle names can be forgotten.
+    Forget,
+    /// Whoever held a lock that was broken must know by now.
+    Broken {
+        /// Which lock.
+        lock: Arc<str>,
+        /// The fence of the entry.
+        fence: Fence,
+    },
 }
 
 /// Why a new view is needed.
@@ -78,6 +94,18 @@ pub enum NeedView {
     Counter {
         /// Which lock.
         lock: Arc<str>,
+    },
+    /// A member says what no correct member would, and is not listened to.
+    #[error("{member} is not listened to in this view")]
+    Muted {
+        /// Who.
+        member: MemberId,
+    },
+    /// Almost as many names are known as may be, and most of them are idle.
+    #[error("{known} lock names are known, most of them idle; a new view forgets these")]
+    Names {
+        /// How many are known.
+        known: usize,
     },
 }
 
@@ -98,22 +126,6 @@ pub enum Halt {
         epoch: u64,
         /// Why not.
         why: String,
-    },
-    /// Too much arrived that could not be taken yet.
-    #[error("{from} sent more than {most} bytes that could not be taken yet")]
-    Backlog {
-        /// Who sent the last of it.
-        from: MemberId,
-        /// How much may be kept.
-        most: usize,
-    },
-    /// A member uses more names than there is room for.
-    #[error("{from} uses more than {most} lock names; raise `limits.locks` on all nodes")]
-    TooManyLocks {
-        /// Who.
-        from: MemberId,
-        /// How many there may be.
-        most: usize,
     },
     /// Something could not be put on a link.
     #[error("a message cannot be sent: {0}; raise `limits.frame_bytes` on all nodes")]
@@ -162,6 +174,13 @@ pub enum Event<'a> {
     },
     /// It was lost here.
     Lost {
+        /// Which.
+        lock: &'a str,
+        /// The fence of the entry.
+        fence: Fence,
+    },
+    /// An administrator has broken it here: its holder has lost it.
+    Broken {
         /// Which.
         lock: &'a str,
         /// The fence of the entry.
@@ -217,7 +236,7 @@ pub enum Event<'a> {
         /// What is wrong with it.
         why: &'a str,
     },
-    /// Something of an earlier view was dropped.
+    /// Something of an earlier view was dropped, or of a member that is not listened to.
     Stale {
         /// Who sent it.
         from: MemberId,
@@ -233,6 +252,20 @@ pub enum Event<'a> {
     Met {
         /// Its epoch.
         epoch: u64,
+    },
+    /// Idle names were forgotten.
+    Forgot {
+        /// How many.
+        names: usize,
+    },
+    /// Whoever observes this election here is to be told this: after what was told of it before.
+    Leadership {
+        /// Which.
+        lock: &'a str,
+        /// The last round of answers that is complete; see [`crate::MemberCore::observe`].
+        round: u64,
+        /// Who leads.
+        leadership: &'a Leadership,
     },
     /// A session ended because nothing was heard of it.
     SessionExpired {

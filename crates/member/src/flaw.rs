@@ -79,11 +79,37 @@ pub enum Flaw {
     FormerBelieved,
     /// Of the client: it goes back to a member that leaves when a late answer of it arrives.
     LeavingTrusted,
+    /// A member that passes a client's signs of life on to another one answers them by itself.
+    RelayPromises,
+    /// A lock to which a right is kept is forgotten.
+    KeptForgotten,
+    /// A lock that has begun in the present view is forgotten.
+    BegunForgotten,
+    /// Locks are forgotten before all members have announced themselves, or while one is away.
+    ForgottenUnheard,
+    /// A lock is forgotten that somebody has just looked up.
+    ForgottenInHand,
+    /// A lock that an administrator breaks goes to the next one although its holder may not know.
+    BrokenAtOnce,
+    /// A leader is told that it leads although somebody who watches has not seen it.
+    LedUnseen,
+    /// A leader is told that it leads although not everybody has said in this view whether it watches.
+    WatchersUnheard,
+    /// Watches are not told anew in a new view.
+    WatchNotRenewed,
+    /// Nobody counts as leader before everybody has answered.
+    VacantUnheard,
+    /// Observers are told of a leader before everybody has answered for the first time.
+    BegunUnheard,
+    /// What a session brought counts as over when one member that keeps it for it lets it go.
+    AdoptedEnds,
+    /// A member that halted says that its leaders' terms have ended.
+    HaltedEnds,
 }
 
 impl Flaw {
     /// All of them.
-    pub const ALL: [Flaw; 36] = [
+    pub const ALL: [Flaw; 49] = [
         Flaw::EarlyDropped,
         Flaw::EarlyTaken,
         Flaw::OldViewTaken,
@@ -120,6 +146,19 @@ impl Flaw {
         Flaw::PendingBelieved,
         Flaw::FormerBelieved,
         Flaw::LeavingTrusted,
+        Flaw::RelayPromises,
+        Flaw::KeptForgotten,
+        Flaw::BegunForgotten,
+        Flaw::ForgottenUnheard,
+        Flaw::ForgottenInHand,
+        Flaw::BrokenAtOnce,
+        Flaw::LedUnseen,
+        Flaw::WatchersUnheard,
+        Flaw::WatchNotRenewed,
+        Flaw::VacantUnheard,
+        Flaw::BegunUnheard,
+        Flaw::AdoptedEnds,
+        Flaw::HaltedEnds,
     ];
 
     /// Its name on the command line.
@@ -162,6 +201,19 @@ impl Flaw {
             Flaw::PendingBelieved => "pending-believed",
             Flaw::FormerBelieved => "former-believed",
             Flaw::LeavingTrusted => "leaving-trusted",
+            Flaw::RelayPromises => "relay-promises",
+            Flaw::KeptForgotten => "kept-forgotten",
+            Flaw::BegunForgotten => "begun-forgotten",
+            Flaw::ForgottenUnheard => "forgotten-unheard",
+            Flaw::ForgottenInHand => "forgotten-in-hand",
+            Flaw::BrokenAtOnce => "broken-at-once",
+            Flaw::LedUnseen => "led-unseen",
+            Flaw::WatchersUnheard => "watchers-unheard",
+            Flaw::WatchNotRenewed => "watch-not-renewed",
+            Flaw::VacantUnheard => "vacant-unheard",
+            Flaw::BegunUnheard => "begun-unheard",
+            Flaw::AdoptedEnds => "adopted-ends",
+            Flaw::HaltedEnds => "halted-ends",
         }
     }
 }

@@ -4,12 +4,13 @@
 //!
 //! From below: [`wire`] says what travels, [`link`] makes it arrive exactly once and in order between
 //! two lives of members, [`view`] says who belongs to the cluster, [`plan`] which algorithm guards
-//! which lock, `locks` runs one instance of it for each name, [`session`] is what clients have, and
-//! [`MemberCore`] is all of it but the links.
+//! which lock, `locks` runs one instance of it for each name, [`session`] is what clients have,
+//! [`election`] is what observers of leaders are told, and [`MemberCore`] is all of it but the links.
 
 pub mod clock;
 
 mod effects;
+pub mod election;
 mod fence;
 mod flaw;
 mod id;
@@ -18,6 +19,7 @@ pub mod link;
 mod locks;
 mod member;
 pub mod plan;
+pub mod query;
 pub mod report;
 pub mod session;
 pub mod view;
@@ -28,5 +30,5 @@ pub use fence::Fence;
 pub use flaw::Flaw;
 pub use id::MemberId;
 pub use limits::{Limits, Pace};
-pub use locks::{Acquired, Lock, LockError, Settings, Turn, Withheld};
+pub use locks::{Acquired, Broken, Lock, LockError, Settings, Turn, Withheld};
 pub use member::{Load, MemberCore};

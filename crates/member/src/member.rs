@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use crate::clock::Moment;
 use crate::effects::{Effects, Halt, NotServed, Timer};
-use crate::locks::{Acquired, Lock, LockError, Locks, Settings, Withheld};
+use crate::election::Observed;
+use crate::locks::{Acquired, Broken, Lock, LockError, Locks, Settings, Withheld};
 use crate::report::LockStatus;
 use crate::session::{
     Alive, Begun, Claim, Life, Move, Place, SessionError, SessionId, SessionReport, Sessions,
 };
 use crate::view::{Lease, View};
-use crate::wire::{Envelope, Payload};
+use crate::wire::{Envelope, Payload, Relay};
 use crate::{Fence, MemberId};
+
+mod query;
 
 /// One life of a member: locks, views, lease, local waiters and sessions. It reads no clock, draws no
 /// number and performs nothing: every call gets the time, and [`Effects`] takes what is to be done.
@@ -66,7 +69,50 @@ impl<W> MemberCore<W> {
         envelope: &Envelope<'_>,
         effects: &mut dyn Effects<W>,
     ) {
-        self.locks.receive(now, from, sequence, envelope, effects);
+        match &envelope.payload {
+            // What a member knows and holds does not depend on the view.
+            Payload::Query { id, question } => self.tell(now, from, *id, question, effects),
+            Payload::Answer { id, told } => effects.answer(from, *id, told),
+            &Payload::Break { id, lock, fence, at_once } => {
+                let outcome = self.break_lock(now, lock, fence, at_once, effects);
+                let payload = Payload::Broken { id, outcome };
+                effects.send(from, &Envelope { epoch: self.view().epoch, payload });
+            }
+            &Payload::Broken { id, outcome } => effects.broken(from, id, outcome),
+            _ => self.locks.receive(now, from, sequence, envelope, effects),
+        }
+    }
+
+    /// An administrator breaks the entry of a lock with this fence, if it is held at this member. A client
+    /// is told with its next sign of life, a program in this process at once. The lock goes to the next one
+    /// when its holder must know, or at once.
+    pub fn break_lock(
+        &self,
+        now: Moment,
+        lock: &str,
+        fence: Fence,
+        at_once: bool,
+        effects: &mut dyn Effects<W>,
+    ) -> Broken {
+        match self.locks.break_entry(now, (lock, fence, at_once), effects) {
+            Broken::NotHeld if self.sessions.is_bringing(lock, fence) => Broken::Moving,
+            outcome => outcome,
+        }
+    }
+
+    /// Orders these members to break a lock; each answer comes as [`Effects::broken`] with this id.
+    pub fn order_break(
+        &self,
+        to: &[MemberId],
+        id: u64,
+        (lock, fence, at_once): (&str, Fence, bool),
+        effects: &mut dyn Effects<W>,
+    ) {
+        let epoch = self.view().epoch;
+        for &to in to {
+            let payload = Payload::Break { id, lock, fence, at_once };
+            effects.send(to, &Envelope { epoch, payload });
+        }
     }
 
     /// A view has been decided. Earlier ones are ignored, and so are those in which this life is away: it
@@ -91,7 +137,23 @@ impl<W> MemberCore<W> {
         match timer {
             Timer::Unpark(name) => self.locks.unpark(now, name, effects),
             Timer::Session(id) => self.sessions.expire(now, &self.locks, *id, effects),
+            Timer::Forget => self.locks.forget(effects),
+            Timer::Broken { lock, fence } => {
+                self.locks.hand_on_broken(now, (lock, *fence), effects);
+            }
         }
+    }
+
+    /// Asks for a new view if too many names are known and most are idle: then these are forgotten. An
+    /// acquire does that by itself, unless it finds no room for its name.
+    pub fn make_room(&self, now: Moment, effects: &mut dyn Effects<W>) {
+        self.locks.make_room(now, effects);
+    }
+
+    /// Whether there is no room for this name until others are forgotten, which they will be.
+    #[must_use]
+    pub fn is_full(&self, name: &str) -> bool {
+        self.locks.is_full(name)
     }
 
     /// The lock of that name, known from now on.
@@ -235,7 +297,61 @@ impl<W> MemberCore<W> {
         who: W,
         effects: &mut dyn Effects<W>,
     ) -> Result<Begun, SessionError> {
-        self.sessions.acquire(now, &self.locks, id, claim, who, effects)
+        self.sessions.acquire(now, &self.locks, id, (claim, None), who, effects)
+    }
+
+    /// A session wants to lead an election: as [`MemberCore::session_acquire`], with a value that observers
+    /// are shown. It is granted only when every member with observers knows. [`MemberCore::session_release`]
+    /// and [`MemberCore::session_withdraw`] end the term.
+    ///
+    /// # Errors
+    /// See [`SessionError`].
+    pub fn campaign(
+        &self,
+        now: Moment,
+        id: SessionId,
+        campaign: (Claim, &str),
+        who: W,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<Begun, SessionError> {
+        self.sessions.campaign(now, &self.locks, id, campaign, who, effects)
+    }
+
+    /// A leader changes its value. The same version again changes nothing; without one it is the next.
+    /// Returns the version.
+    ///
+    /// # Errors
+    /// If it does not lead any more.
+    pub fn proclaim(
+        &self,
+        now: Moment,
+        id: SessionId,
+        entry: (&str, Fence),
+        value: (Option<u64>, &str),
+        effects: &mut dyn Effects<W>,
+    ) -> Result<u64, SessionError> {
+        self.sessions.proclaim(now, &self.locks, id, entry, value, effects)
+    }
+
+    /// Somebody observes an election here, and has seen a leader of the term `after` elsewhere, if any.
+    /// Everything else comes as [`crate::Event::Leadership`], which may repeat what it has been told
+    /// ([`crate::election::Seen`]). To be ended with [`MemberCore::unobserve`].
+    ///
+    /// # Errors
+    /// See [`LockError`].
+    pub fn observe(
+        &self,
+        now: Moment,
+        name: &str,
+        after: Option<Fence>,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<Observed, LockError> {
+        self.locks.observe(now, name, after, effects)
+    }
+
+    /// Somebody observes an election no longer.
+    pub fn unobserve(&self, now: Moment, name: &str, effects: &mut dyn Effects<W>) {
+        self.locks.unobserve(now, name, effects);
     }
 
     /// Whoever waited at this place waits no longer.
@@ -301,7 +417,13 @@ impl<W> MemberCore<W> {
     /// From now on sessions can only release and move away. Returns until when clients may still believe in what
     /// they hold; none if nothing is held.
     pub fn end_sessions(&self, now: Moment) -> Option<Moment> {
-        self.sessions.begin_to_end(now, self.life().is_some())
+        self.sessions.begin_to_end(now, &self.locks)
+    }
+
+    /// Locks that the program which this member is part of holds itself, not a session.
+    #[must_use]
+    pub fn held_by_program(&self) -> usize {
+        self.locks.held().saturating_sub(self.sessions.held())
     }
 
     /// Takes no more requests; whoever waits is told.
@@ -349,26 +471,17 @@ impl<W> MemberCore<W> {
         self.locks.offer(to, locks, effects);
     }
 
-    /// The locks in use here whose names begin like that, by name; only the one of exactly that name
-    /// if `exact`.
+    /// All locks in use here whose names begin like that, by name.
     #[must_use]
-    pub fn listing(&self, now: Moment, prefix: &str, exact: bool) -> Vec<LockStatus> {
-        self.locks.listing(now, prefix, exact)
+    pub fn listing(&self, now: Moment, prefix: &str) -> Vec<LockStatus> {
+        self.locks.listing(now, prefix, "", usize::MAX).0
     }
 
-    /// Asks all other members what they know; each answer comes as [`Effects::answer`] with this id.
-    pub fn query(
-        &self,
-        to: &[MemberId],
-        id: u64,
-        prefix: &str,
-        exact: bool,
-        effects: &mut dyn Effects<W>,
-    ) {
+    /// Tells a member something of a client whose session is at one of the two; it comes there as
+    /// [`Effects::relay`].
+    pub fn relay(&self, to: MemberId, relay: Relay<'_>, effects: &mut dyn Effects<W>) {
         let epoch = self.view().epoch;
-        for &to in to {
-            effects.send(to, &Envelope { epoch, payload: Payload::Query { id, prefix, exact } });
-        }
+        effects.send(to, &Envelope { epoch, payload: Payload::Relay(relay) });
     }
 
     /// The present view.
@@ -400,6 +513,7 @@ impl<W> MemberCore<W> {
             sessions: self.sessions.count(),
             backlog_bytes: self.locks.backlog(),
             recent_locks: self.locks.recent(),
+            watched_elections: self.locks.watched_elections(),
         }
     }
 
@@ -442,4 +556,6 @@ pub struct Load {
     pub backlog_bytes: usize,
     /// Locks that a view change would look at.
     pub recent_locks: usize,
+    /// Elections that are observed here.
+    pub watched_elections: usize,
 }

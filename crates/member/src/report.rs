@@ -1,11 +1,16 @@
 //! What a node says of itself and its locks: the same types for the library, the client API and the
 //! command line.
 
+mod cause;
+mod listing;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Fence, MemberId};
+pub use cause::{Cause, NotGranted, Reason, why_not_granted};
+pub use listing::{ListedLock, LockListing, LockQueue, SessionListing, SessionSummary};
 
 /// One lock as one node sees it: who holds it and who waits for it *there*.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,12 +30,14 @@ pub struct LockStatus {
 /// Whoever holds a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
+    /// At which node.
+    pub node: MemberId,
+    /// What the holder calls itself; empty if it has not said.
+    pub owner: String,
     /// The fence of the entry.
     pub fence: Fence,
     /// For how long, in milliseconds.
     pub held_ms: u64,
-    /// What the holder calls itself; empty if it has not said.
-    pub owner: String,
 }
 
 /// How many messages of one kind a node has sent and taken since it started.
@@ -90,8 +97,22 @@ pub struct Status {
     pub lease_left_ms: Option<u64>,
     /// Whether it is leaving and takes no more requests.
     pub leaving: bool,
+    /// Whether an administrator told it to serve no clients, and how far that is.
+    pub drain: Option<Drain>,
     /// Why it cannot go on and grants nothing any more, if so.
     pub halted: Option<String>,
+    /// Why it cannot grant locks, or not all of them; none if all is well.
+    pub causes: Vec<Cause>,
+}
+
+/// How far a node is that was told to serve no clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Drain {
+    /// Its clients are told to go elsewhere.
+    Draining,
+    /// It has no clients and is no member. If it has a vote, it votes.
+    Drained,
 }
 
 /// How a view service stands, as a node sees it.
@@ -116,7 +137,7 @@ pub struct ServiceReport {
     pub voter_halted: Option<String>,
     /// How long leases are, in milliseconds, at a voter.
     pub lease_ms: Option<u64>,
-    /// The bound on every clock's rate error, in parts per million, at a voter.
+    /// The bound on every clock's rate error, in parts per million, once it is known.
     pub drift_ppm: Option<u32>,
 }
 
@@ -177,12 +198,17 @@ pub struct MemberStatus {
     pub node: MemberId,
     /// Where it listens for other nodes.
     pub address: String,
+    /// Where clients reach it, as it said when it entered.
+    #[serde(default)]
+    pub api: Vec<String>,
     /// Which of its lives is a member, in hexadecimal; none if members are fixed.
     pub life: Option<String>,
     /// The link to it.
     pub link: LinkState,
     /// Why the link is down, if it is known.
     pub trouble: Option<String>,
+    /// For how long the link has been down, in milliseconds; none if it is not.
+    pub down_ms: Option<u64>,
     /// How often the link has been connected.
     pub connects: u64,
     /// Messages sent and not yet acknowledged.
@@ -207,6 +233,18 @@ pub fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// How long something has lasted, as precisely as anybody wants to know.
+#[must_use]
+pub fn lasted(ms: u64) -> String {
+    match ms / 1_000 {
+        0 => format!("{ms} ms"),
+        1..=9 => format!("{:.1} s", ms as f64 / 1_000.0),
+        seconds @ 10..=59 => format!("{seconds} s"),
+        seconds @ 60..=3_599 => format!("{} min {} s", seconds / 60, seconds % 60),
+        seconds => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +260,15 @@ mod tests {
         };
         let voters = states.iter().enumerate().map(voter).collect();
         ServiceReport { voters, ..ServiceReport::default() }
+    }
+
+    #[test]
+    fn the_longer_the_coarser() {
+        assert_eq!(lasted(12), "12 ms");
+        assert_eq!(lasted(1_250), "1.2 s");
+        assert_eq!(lasted(59_999), "59 s");
+        assert_eq!(lasted(61_000), "1 min 1 s");
+        assert_eq!(lasted(3_700_000), "1 h 1 min");
     }
 
     #[test]

@@ -17,6 +17,9 @@ pub struct Member {
     pub incarnation: Option<u64>,
     /// Where it listens for other members, `HOST:PORT`.
     pub address: String,
+    /// Where it serves clients, as `https://HOST:PORT`; empty if that is not known.
+    #[serde(default)]
+    pub api: Vec<String>,
 }
 
 /// Who belongs to the cluster from this epoch to the next.
@@ -42,8 +45,12 @@ impl View {
     /// A view whose members live whichever life comes first, P1 at the first address.
     #[must_use]
     pub fn of_addresses(epoch: u64, addresses: Vec<String>) -> Self {
-        let member =
-            |(place, address)| Member { id: MemberId::at(place), incarnation: None, address };
+        let member = |(place, address)| Member {
+            id: MemberId::at(place),
+            incarnation: None,
+            address,
+            api: Vec::new(),
+        };
         View::new(epoch, addresses.into_iter().enumerate().map(member).collect())
     }
 

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::report::LockStatus;
+use crate::query::{Question, Told};
+use crate::{Broken, Fence};
 
 /// Everything above the links: who it is for is the link's business, which view it is of stands first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,26 +70,111 @@ pub enum Payload<'a> {
         /// The counter of the last fence that its home knows of.
         counter: u64,
     },
-    /// What do you know of the locks whose names begin like this?
+    /// What do you know of this?
     Query {
         /// To be repeated in the answer.
         id: u64,
-        /// How the names begin; the whole name if `exact`.
-        prefix: &'a str,
-        /// Whether only the lock of exactly this name is meant.
-        exact: bool,
+        /// What is asked.
+        #[serde(borrow)]
+        question: Question<'a>,
     },
     /// That is what I know.
     Answer {
         /// Of the query.
         id: u64,
-        /// The locks that are held or waited for at the sender, at most [`Payload::MOST_LISTED`].
-        locks: Vec<LockStatus>,
+        /// What the sender knows.
+        told: Told,
+    },
+    /// Of a client whose session is at another member than the one it can reach.
+    Relay(#[serde(borrow)] Relay<'a>),
+    /// An administrator breaks a lock: whoever holds it with this fence at your place has lost it.
+    Break {
+        /// To be repeated in the answer.
+        id: u64,
+        /// Which lock.
+        lock: &'a str,
+        /// The fence of the entry.
+        fence: Fence,
+        /// Whether it goes to the next one although its holder may not know yet.
+        at_once: bool,
+    },
+    /// That is what came of it.
+    Broken {
+        /// Of the order.
+        id: u64,
+        /// What.
+        outcome: Broken,
+    },
+    /// I watch these elections in this view: tell me who leads, and of every change.
+    Watch {
+        /// Each with the number of the watch, to be repeated in whatever I am told.
+        #[serde(borrow)]
+        locks: Vec<(&'a str, u64)>,
+    },
+    /// I watch this election no longer.
+    Unwatch {
+        /// Which lock.
+        lock: &'a str,
+    },
+    /// A session of mine leads this election that you watch.
+    Leads {
+        /// Which lock.
+        lock: &'a str,
+        /// The number of your watch.
+        number: u64,
+        /// The fence of its entry.
+        term: Fence,
+        /// Rises with each value of the term.
+        version: u64,
+        /// What the leader calls itself.
+        owner: &'a str,
+        /// What the leader says of itself.
+        value: &'a str,
+    },
+    /// No session of mine leads this election that you watch.
+    Vacant {
+        /// Which lock.
+        lock: &'a str,
+        /// The number of your watch.
+        number: u64,
+        /// The last term that was led here and is over for good, if there is one.
+        ended: Option<Fence>,
+    },
+    /// I have seen your leader of this term.
+    Seen {
+        /// Which lock.
+        lock: &'a str,
+        /// The term.
+        term: Fence,
+    },
+}
+
+/// A request of a client on its way to the member where its session is, or what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Relay<'a> {
+    /// Perform this for a client of mine.
+    Request {
+        /// To be repeated in the answer; the sender never uses it again.
+        id: u64,
+        /// What it asks, in the words of the drivers.
+        request: &'a [u8],
+    },
+    /// What came of it.
+    Answer {
+        /// Of the request.
+        id: u64,
+        /// In the words of the drivers; empty if nobody performs requests here.
+        answer: &'a [u8],
+    },
+    /// Nobody waits for the answer any more.
+    Cancel {
+        /// Of the request.
+        id: u64,
     },
 }
 
 impl Payload<'_> {
-    /// An answer or an announcement lists no more locks than this.
+    /// An answer or an announcement lists no more than this.
     pub const MOST_LISTED: usize = 500;
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use skeptron_member::clock::Moment;
 use skeptron_member::plan::{Plan, Plans};
-use skeptron_member::report::LockStatus;
+use skeptron_member::query::Told;
 use skeptron_member::session::{Begun, Claim, SessionError, SessionId};
 use skeptron_member::view::View;
 use skeptron_member::wire::{Envelope, decode};
@@ -38,7 +38,7 @@ impl Effects<&'static str> for Desk {
 
     fn arm(&mut self, _: Timer, _: Duration) {}
 
-    fn answer(&mut self, _: MemberId, _: u64, _: &[LockStatus]) {}
+    fn answer(&mut self, _: MemberId, _: u64, _: &Told) {}
 
     fn tell(&mut self, event: Event<'_>) {
         assert!(!matches!(event, Event::Refused { .. }), "{event:?}");

@@ -75,6 +75,20 @@ impl Cluster {
         folder: &Path,
         settings: LeaseSettings,
     ) -> Result<Self, StartError> {
+        Cluster::start_voting_with(nodes, voters, plans, (folder, settings), |_| {}).await
+    }
+
+    /// The same, each configuration as `change` leaves it.
+    ///
+    /// # Errors
+    /// If one does not start.
+    pub async fn start_voting_with(
+        nodes: usize,
+        voters: usize,
+        plans: Plans,
+        (folder, settings): (&Path, LeaseSettings),
+        change: impl Fn(&mut Config),
+    ) -> Result<Self, StartError> {
         let (listeners, addresses) = listen(nodes)?;
         let voting = |place| (MemberId::at(place), addresses[place].clone());
         let at: BTreeMap<MemberId, String> = (0..voters).map(voting).collect();
@@ -86,7 +100,9 @@ impl Cluster {
                 data: Some(folder.join(id.to_string())),
                 init: None,
             });
-            Config { membership, ..Config::new(id, Vec::new(), plans.clone()) }
+            let mut config = Config { membership, ..Config::new(id, Vec::new(), plans.clone()) };
+            change(&mut config);
+            config
         };
         let mut cluster = Cluster::new((0..nodes).map(config).collect());
         // P1 asks the other voters whether there is a cluster already, so they come first.

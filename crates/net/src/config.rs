@@ -7,9 +7,11 @@ use skeptron_core::Setup;
 use skeptron_member::plan::Plans;
 use skeptron_member::{Fence, MemberId};
 pub use skeptron_member::{Limits, Pace};
+use skeptron_views::views::Join;
 pub use skeptron_views::views::LeaseSettings;
 use thiserror::Error;
 
+use crate::endpoint::Endpoint;
 use crate::tls::Identity;
 
 /// Everything a node must know to start.
@@ -34,6 +36,8 @@ pub struct Config {
     pub pace: Pace,
     /// What may take how much.
     pub limits: Limits,
+    /// Where clients reach this node, as `https://HOST:PORT`: clients of the other nodes are told.
+    pub api: Vec<String>,
 }
 
 /// Who decides who belongs to the cluster.
@@ -201,6 +205,17 @@ pub enum ConfigError {
         /// Where.
         address: String,
     },
+    /// Clients cannot come there.
+    #[error(
+        "clients cannot be sent to `{0}`; write https://HOST:PORT, http://HOST:PORT or HOST:PORT"
+    )]
+    Advertised(String),
+    /// All members keep them all.
+    #[error("{given} addresses for clients are too many; at most {}", Join::MOST_API)]
+    ManyAdvertised {
+        /// How many.
+        given: usize,
+    },
     /// The cluster's name is empty or too long.
     #[error("a cluster's name has 1 to 100 bytes; this one has {0}")]
     ClusterName(usize),
@@ -234,6 +249,7 @@ impl Config {
             handovers: 0,
             pace: Pace::default(),
             limits: Limits::default(),
+            api: Vec::new(),
         }
     }
 
@@ -244,6 +260,16 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         if !(1..=100).contains(&self.cluster.len()) {
             return Err(ConfigError::ClusterName(self.cluster.len()));
+        }
+        let is_url = |url: &String| {
+            url.len() <= Join::MOST_API_BYTES
+                && matches!(url.parse(), Ok(Endpoint::Http(_) | Endpoint::Https(_)))
+        };
+        if let Some(url) = self.api.iter().find(|url| !is_url(url)) {
+            return Err(ConfigError::Advertised(url.clone()));
+        }
+        if self.api.len() > Join::MOST_API {
+            return Err(ConfigError::ManyAdvertised { given: self.api.len() });
         }
         match &self.membership {
             Membership::Fixed(members) => self.check_fixed(members)?,

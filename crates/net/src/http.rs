@@ -5,6 +5,7 @@ use std::pin::pin;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -81,6 +82,20 @@ impl Connection {
         }
     }
 
+    /// Asks for an answer that does not end.
+    pub(crate) async fn stream(
+        mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(StatusCode, Stream), String> {
+        let answer = tokio::select! {
+            biased;
+            ended = &mut self.driver => return Err(ended.err().map_or("closed".to_string(), told)),
+            answer = self.sender.send_request(request) => answer.map_err(told)?,
+        };
+        let (status, body) = (answer.status(), answer.into_body());
+        Ok((status, Stream { connection: self, body }))
+    }
+
     /// Whether nothing can be asked on it any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
@@ -106,6 +121,33 @@ impl Connection {
                 answer.await
             }
             answer = answer.as_mut() => answer,
+        }
+    }
+}
+
+/// An answer that does not end. It moves only while somebody waits for its next piece.
+pub(crate) struct Stream {
+    connection: Connection,
+    body: Incoming,
+}
+
+impl Stream {
+    /// The next piece; none at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, String> {
+        loop {
+            let frame = tokio::select! {
+                biased;
+                frame = self.body.frame() => frame,
+                _ = &mut self.connection.driver, if !self.connection.closed => {
+                    // All that came before the end is still to be had.
+                    self.connection.closed = true;
+                    continue;
+                }
+            };
+            let Some(frame) = frame else { return Ok(None) };
+            if let Ok(piece) = frame.map_err(told)?.into_data() {
+                return Ok(Some(piece));
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod api;
 pub mod client;
 mod cluster;
 mod config;
+mod endpoint;
 mod env;
 mod error;
 pub mod etcd;
@@ -32,9 +33,10 @@ pub use config::{
 };
 pub use error::{NotEntered, ReleaseError, StartError};
 pub use link::LinksError;
-pub use node::Node;
+pub use node::{DrainRefused, Node};
 pub use shell::Guard;
 pub use skeptron_member::clock::Drift;
+pub use skeptron_member::election::{Leader, Leadership};
 pub use skeptron_member::plan::{Plan, PlanError, Plans};
 pub use skeptron_member::{Fence, LockError, MemberId, report};
 

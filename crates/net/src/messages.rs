@@ -1,11 +1,19 @@
 //! What goes over the API, as the server and the client write and read it.
 
+use std::time::Duration;
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use skeptron_member::report::LockStatus;
+use skeptron_member::report::{Cause, Drain, NotGranted};
 use skeptron_member::session::Life;
 pub(crate) use skeptron_member::session::{Held, MovedHold, SessionId};
 use skeptron_member::{Fence, MemberId};
+
+/// An observer of an election hears something at least as often.
+pub(crate) const HEARD_EVERY: Duration = Duration::from_secs(2);
+
+/// The header of a request that is to be passed on to a life of another node: `NODE-LIFE`.
+pub(crate) const RELAY: &str = "skeptron-relay";
 
 /// The longest name that an owner may give itself, in bytes.
 pub(crate) const MOST_OWNER_BYTES: usize = 200;
@@ -31,6 +39,22 @@ pub(crate) struct SessionOpened {
     /// Where it is, to be named when it moves; none if the members are fixed, so that it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<SessionPlace>,
+    #[serde(flatten)]
+    pub(crate) cluster: ClusterInfo,
+}
+
+/// What a client should know of the cluster, with every answer to a sign of life.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ClusterInfo {
+    /// The epoch of the node's view.
+    #[serde(default)]
+    pub(crate) epoch: u64,
+    /// Where some of the other members serve clients, unless the client knows them from this epoch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) nodes: Vec<String>,
+    /// The bound on every clock's rate error, in parts per million; none if the node does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) drift_ppm: Option<u32>,
 }
 
 /// One life of a node, as a session that moves away names it.
@@ -108,6 +132,11 @@ pub(crate) struct Moved {
     pub(crate) lost: Vec<Held>,
     /// Where it is now.
     pub(crate) place: SessionPlace,
+    /// It has stayed where it was, which this node can reach: ask here, with the place as `skeptron-relay`.
+    #[serde(default)]
+    pub(crate) relayed: bool,
+    #[serde(flatten)]
+    pub(crate) cluster: ClusterInfo,
 }
 
 /// `POST /v1/sessions/{session}/moved`, at a node that a session has left.
@@ -129,6 +158,8 @@ pub(crate) struct KeptAlive {
     pub(crate) pending: bool,
     /// What the session held and the node has lost since.
     pub(crate) lost: Vec<Held>,
+    #[serde(flatten)]
+    pub(crate) cluster: ClusterInfo,
 }
 
 /// The answer to `GET /v1/sessions/{session}`.
@@ -178,19 +209,79 @@ pub(crate) struct Released {
     pub(crate) released: bool,
 }
 
-/// The answer to `GET /v1/locks`.
+/// `POST /v1/campaign`. The answer is [`Elected`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Listing {
-    pub(crate) locks: Vec<LockStatus>,
-    /// Members that did not answer in time.
-    pub(crate) silent: Vec<MemberId>,
+#[serde(deny_unknown_fields)]
+pub(crate) struct Campaign {
+    pub(crate) session: SessionId,
+    pub(crate) name: String,
+    /// What observers are shown.
+    #[serde(default)]
+    pub(crate) value: String,
+    /// None is for ever, 0 only if nobody leads.
+    #[serde(default)]
+    pub(crate) wait_ms: Option<u64>,
+    /// As that of [`Acquire`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) request: Option<u64>,
 }
 
-/// The answer to `GET /health`.
+/// The answer to [`Campaign`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Elected {
+    pub(crate) name: String,
+    /// The fence of the entry.
+    pub(crate) term: Fence,
+}
+
+/// `POST /v1/proclaim`. The answer is [`NewValue`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Proclaim {
+    pub(crate) session: SessionId,
+    pub(crate) name: String,
+    pub(crate) term: Fence,
+    pub(crate) value: String,
+    /// A number of the client's choice, larger than that of each earlier value of the term, so that the
+    /// same may be sent again; the next one without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<u64>,
+}
+
+/// The answer to [`Proclaim`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct NewValue {
+    pub(crate) name: String,
+    pub(crate) version: u64,
+}
+
+/// `POST /v1/resign`: from that term, or from whatever came of that campaign.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Resign {
+    pub(crate) session: SessionId,
+    pub(crate) name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) term: Option<Fence>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) request: Option<u64>,
+}
+
+/// The answer to [`Resign`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Resigned {
+    pub(crate) name: String,
+    /// Whether it led.
+    pub(crate) resigned: bool,
+}
+
+/// The answer to `GET /health`, `/ready` and `/live`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Health {
     pub(crate) node: MemberId,
     pub(crate) well: bool,
+    /// Why not all locks can be granted, if so.
+    pub(crate) causes: Vec<Cause>,
 }
 
 /// `POST /v1/voters`: an order to the voters.
@@ -243,6 +334,55 @@ pub(crate) struct Leaving {
     pub(crate) leaving: bool,
 }
 
+/// `POST /v1/unlock`: an administrator breaks a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unlock {
+    /// Which lock.
+    pub lock: String,
+    /// The fence of the entry that is to end.
+    pub fence: Fence,
+    /// Why, for the audit log.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Whether others may have it at once, although its holder may not know yet.
+    #[serde(default)]
+    pub now: bool,
+}
+
+/// The answer to [`Unlock`]: whoever held the lock has lost it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unlocked {
+    /// Which lock.
+    pub lock: String,
+    /// The fence of the entry.
+    pub fence: Fence,
+    /// Where it was held.
+    pub node: MemberId,
+    /// Whether others may have it already; else in `believed_ms`, or when its holder gives it back.
+    pub handed_on: bool,
+    /// For how long its former holder may still believe to hold it.
+    pub believed_ms: u64,
+}
+
+/// `POST /v1/drain`: the node serves no clients, or serves them again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DrainOrder {
+    /// Serve again.
+    #[serde(default)]
+    pub(crate) undo: bool,
+}
+
+/// The answer to `POST /v1/drain`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drained {
+    /// Which node.
+    pub node: MemberId,
+    /// How far it is; none if it serves clients.
+    pub drain: Option<Drain>,
+}
+
 /// Why a request was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Problem {
@@ -252,4 +392,17 @@ pub(crate) struct Problem {
     pub(crate) error: String,
     /// What to do about it.
     pub(crate) remedy: String,
+    /// If this node cannot grant: where members serve clients that may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) nodes: Vec<String>,
+    /// Why a lock was not granted, or why none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) why: Option<Box<NotGranted>>,
+}
+
+impl Problem {
+    /// Whether locks cannot be granted now, by the node or by the cluster.
+    pub(crate) fn is_outage(&self) -> bool {
+        matches!(self.code.as_str(), "unwell" | "unavailable")
+    }
 }

@@ -1,6 +1,9 @@
 //! A node: links, view service and member core in one program.
 
+mod acquire;
+mod drain;
 mod life;
+mod others;
 mod renew;
 
 use std::collections::BTreeSet;
@@ -12,7 +15,10 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use futures_util::FutureExt as _;
 use skeptron_member::clock::Moment;
-use skeptron_member::report::{LockStatus, MemberStatus, MessageCount, Status, milliseconds};
+use skeptron_member::report::{
+    LockListing, LockStatus, MemberStatus, MessageCount, SessionListing, Status, milliseconds,
+};
+use skeptron_member::session::SessionHandle;
 use skeptron_member::{Halt, LockError, MemberCore, MemberId};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -26,9 +32,13 @@ use crate::link::listen::Listener;
 use crate::link::{Links, draw_incarnation};
 use crate::observe::Observer;
 use crate::service::Voters;
-use crate::shell::{Asked, Guard, Shell};
+use crate::shell::Shell;
+use crate::shell::relay::Relays;
 use crate::supervise::supervised;
 use crate::view::{Fixed, NotAdmitted, View, ViewService};
+
+pub use drain::DrainRefused;
+use drain::Draining;
 
 /// A member of the cluster. Clones are the same node; it ends with [`Node::shutdown`], or when the
 /// last clone and the last guard are dropped.
@@ -65,8 +75,11 @@ struct Parts {
     present: ArcSwapOption<Life>,
     /// Why the last try to enter came to nothing.
     refused: watch::Sender<Option<NotAdmitted>>,
+    relays: Arc<Relays>,
     /// It begins no other life.
     is_closed: AtomicBool,
+    /// Whether it shall serve no clients.
+    drain: Draining,
     /// Counts lives.
     lives: watch::Sender<u64>,
     /// Enters anew whenever a life is over.
@@ -85,8 +98,9 @@ impl Life {
     fn members(&self) -> Vec<MemberStatus> {
         let view = self.shell.core().view();
         let life = |id| Some(format!("{:016x}", view.member(id)?.incarnation?));
+        let api = |id| view.member(id).map(|member| member.api.clone()).unwrap_or_default();
         let members = self.links.members().into_iter();
-        members.map(|member| MemberStatus { life: life(member.node), ..member }).collect()
+        members.map(|it| MemberStatus { life: life(it.node), api: api(it.node), ..it }).collect()
     }
 }
 
@@ -178,7 +192,9 @@ impl Node {
             voters,
             present: ArcSwapOption::empty(),
             refused: watch::Sender::new(None),
+            relays: Arc::default(),
             is_closed: AtomicBool::new(false),
+            drain: Draining::default(),
             lives: watch::Sender::new(0),
             living: OnceLock::new(),
         });
@@ -210,100 +226,6 @@ impl Node {
         self.parts.config.address()
     }
 
-    /// Waits for the lock, also while the node has yet to enter the cluster or enters it anew. The
-    /// future may be dropped at any time.
-    ///
-    /// # Errors
-    /// See [`LockError`].
-    pub async fn lock(&self, name: &str) -> Result<Guard, LockError> {
-        self.lock_as(name, "").await
-    }
-
-    /// As [`Node::lock`], telling those who look who it is.
-    ///
-    /// # Errors
-    /// See [`LockError`].
-    pub async fn lock_as(&self, name: &str, owner: &str) -> Result<Guard, LockError> {
-        // A task that asks again and again gets it at once each time, and must let others run.
-        tokio::task::coop::consume_budget().await;
-        let mut lives = None;
-        loop {
-            let life = self.life().await?;
-            life.shell.relieved(name).await;
-            let granted = match life.shell.ask(name, owner) {
-                Ok(Asked::Granted(guard)) => Ok(guard),
-                Ok(Asked::Waiting(wait)) => wait.await,
-                Err(error) => Err(error),
-            };
-            match granted {
-                // Nothing was granted in that life; another one asks again.
-                Err(LockError::Halted { .. }) if self.parts.has_lives() => {
-                    let lives = lives.get_or_insert_with(|| self.parts.lives.subscribe());
-                    let is_over = |life: &Life| life.shell.core().halted().is_some();
-                    while self.parts.present.load().as_deref().is_some_and(is_over) {
-                        if self.parts.is_closed.load(Ordering::Acquire) {
-                            return Err(LockError::Leaving(self.id()));
-                        }
-                        let _ = lives.changed().await;
-                    }
-                }
-                granted => return granted,
-            }
-        }
-    }
-
-    /// Takes the lock if no member holds it. None as soon as a member says that it holds it, and after
-    /// a second if the members that must agree have not let it in by then.
-    ///
-    /// # Errors
-    /// See [`LockError`].
-    pub async fn try_lock(&self, name: &str) -> Result<Option<Guard>, LockError> {
-        self.try_lock_as(name, "").await
-    }
-
-    /// As [`Node::try_lock`], telling those who look who it is.
-    ///
-    /// # Errors
-    /// See [`LockError`].
-    pub async fn try_lock_as(&self, name: &str, owner: &str) -> Result<Option<Guard>, LockError> {
-        tokio::task::coop::consume_budget().await;
-        let life = self.life().await?;
-        let mut wait = match life.shell.ask(name, owner)? {
-            Asked::Granted(guard) => return Ok(Some(guard)),
-            Asked::Waiting(wait) => wait,
-        };
-        match life.shell.unless_held(name, &mut wait).await {
-            Some(granted) => granted.map(Some),
-            // What is held may be ours, granted while the members were asked.
-            None => tokio::task::unconstrained(&mut wait).now_or_never().transpose(),
-        }
-    }
-
-    /// Waits for the lock, but no longer than that; none if it was not granted in that time.
-    ///
-    /// # Errors
-    /// See [`LockError`].
-    pub async fn lock_within(
-        &self,
-        name: &str,
-        timeout: Duration,
-    ) -> Result<Option<Guard>, LockError> {
-        self.lock_within_as(name, "", timeout).await
-    }
-
-    /// As [`Node::lock_within`], telling those who look who it is.
-    ///
-    /// # Errors
-    /// See [`LockError`].
-    pub async fn lock_within_as(
-        &self,
-        name: &str,
-        owner: &str,
-        timeout: Duration,
-    ) -> Result<Option<Guard>, LockError> {
-        env::timeout(timeout, self.lock_as(name, owner)).await.transpose()
-    }
-
     /// The node, its view and its links.
     #[must_use]
     pub fn status(&self) -> Status {
@@ -312,7 +234,7 @@ impl Node {
         let core = life.as_ref().map(|life| life.shell.core());
         let load = core.map(MemberCore::load).unwrap_or_default();
         let withheld = core.and_then(MemberCore::withheld);
-        Status {
+        let mut status = Status {
             cluster: config.cluster.clone(),
             node: config.node,
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -323,7 +245,7 @@ impl Node {
                 .prefixes()
                 .map(|(prefix, algorithm)| (prefix.to_string(), algorithm.to_string()))
                 .collect(),
-            members: life.as_ref().map(|life| life.members()).unwrap_or_default(),
+            members: life.as_ref().map(|life| self.unless_out(life.members())).unwrap_or_default(),
             up_ms: milliseconds(observer.up()),
             known_locks: load.known_locks as u64,
             held_locks: load.held_locks as u64,
@@ -342,8 +264,12 @@ impl Node {
                 .filter(|&lease| lease != Moment::NEVER)
                 .map(|lease| milliseconds(env::until(lease))),
             leaving: core.is_some_and(MemberCore::is_leaving),
+            drain: self.drained(),
             halted: self.trouble(),
-        }
+            causes: Vec::new(),
+        };
+        status.causes = status.find_causes(observer.failure().is_some(), life.is_some());
+        status
     }
 
     /// Why it grants nothing at present, if so.
@@ -370,16 +296,23 @@ impl Node {
     #[must_use]
     pub fn local_locks(&self, prefix: &str) -> Vec<LockStatus> {
         let life = self.parts.present.load();
-        life.as_ref()
-            .map(|life| life.shell.core().listing(env::now(), prefix, false))
-            .unwrap_or_default()
+        life.as_ref().map(|life| life.shell.core().listing(env::now(), prefix)).unwrap_or_default()
     }
 
-    /// The same of all members, by name and node, and the members that did not answer in time.
-    pub async fn locks(&self, prefix: &str) -> (Vec<LockStatus>, Vec<MemberId>) {
+    /// The first locks held or waited for at any member whose names begin like that and come after
+    /// another name; `most` at most.
+    pub async fn locks(&self, prefix: &str, after: &str, most: usize) -> LockListing {
         match self.parts.present.load_full() {
-            Some(life) => life.shell.all_locks(prefix).await,
-            None => (Vec::new(), Vec::new()),
+            Some(life) => life.shell.all_locks(prefix, after, most).await,
+            None => LockListing::new(Vec::new(), vec![self.id()], false, most),
+        }
+    }
+
+    /// The first sessions at any member whose handles come after another; `most` at most.
+    pub async fn sessions(&self, after: SessionHandle, most: usize) -> SessionListing {
+        match self.parts.present.load_full() {
+            Some(life) => life.shell.all_sessions(after, most).await,
+            None => SessionListing::new(Vec::new(), vec![self.id()], false, most),
         }
     }
 
@@ -420,6 +353,11 @@ impl Node {
             Some(life) => Ok(Arc::clone(&life.shell)),
             None => Err(NotEntered { member: self.id(), why: self.trouble().unwrap_or_default() }),
         }
+    }
+
+    /// What goes on to other members for clients here, and comes from them.
+    pub(crate) fn relays(&self) -> &Relays {
+        &self.parts.relays
     }
 
     /// Ends all sessions, and opens no more.

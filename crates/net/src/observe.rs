@@ -12,7 +12,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use serde::{Deserialize, Serialize};
 use skeptron_member::clock::Moment;
-use skeptron_member::report::{LinkState, Status};
+use skeptron_member::report::{LinkState, Reason, Status};
 use skeptron_member::{Fence, Load, MemberId};
 use tokio::sync::{broadcast, watch};
 
@@ -164,6 +164,13 @@ pub struct CodeLabels {
     pub code: &'static str,
 }
 
+/// Labels of why locks cannot be granted.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ReasonLabels {
+    /// The reason, as in `no-quorum`.
+    pub reason: &'static str,
+}
+
 /// Labels of connections of clients.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ConnectionLabels {
@@ -255,6 +262,10 @@ pub struct Observer {
     backlog_bytes: Gauge,
     /// Sessions that ended because nothing was heard of them.
     pub expired_sessions: Counter,
+    /// Lock names forgotten.
+    pub forgotten: Counter,
+    /// Locks that an administrator broke.
+    pub broken: Counter,
     /// Requests of clients that were refused for who they are, or for how much they want.
     pub api_refused: Family<CodeLabels, Counter>,
     /// Connections of clients that were cut for others.
@@ -272,6 +283,8 @@ pub struct Observer {
     epoch: Gauge,
     term: Gauge,
     leads: Gauge,
+    drained: Gauge,
+    sessions_limit: Gauge,
     lease_left_ms: Gauge,
     voters: Gauge,
     voters_up: Gauge,
@@ -281,6 +294,11 @@ pub struct Observer {
     away: Gauge,
     withheld: Gauge,
     clock_rate: Gauge,
+    /// Whether there is a link, by peer.
+    link_up: Family<PeerLabels, Gauge>,
+    can_grant: Gauge,
+    is_ready: Gauge,
+    cannot_grant: Family<ReasonLabels, Gauge>,
 }
 
 impl Observer {
@@ -317,6 +335,8 @@ impl Observer {
             sessions: Gauge::default(),
             backlog_bytes: Gauge::default(),
             expired_sessions: Counter::default(),
+            forgotten: Counter::default(),
+            broken: Counter::default(),
             api_refused: Family::default(),
             api_cut: Counter::default(),
             api_connections: Family::default(),
@@ -327,6 +347,8 @@ impl Observer {
             epoch: Gauge::default(),
             term: Gauge::default(),
             leads: Gauge::default(),
+            drained: Gauge::default(),
+            sessions_limit: Gauge::default(),
             lease_left_ms: Gauge::default(),
             voters: Gauge::default(),
             voters_up: Gauge::default(),
@@ -336,6 +358,10 @@ impl Observer {
             away: Gauge::default(),
             withheld: Gauge::default(),
             clock_rate: Gauge::default(),
+            link_up: Family::default(),
+            can_grant: Gauge::default(),
+            is_ready: Gauge::default(),
+            cannot_grant: Family::default(),
             registry: Registry::default(),
         };
         let o = &observer;
@@ -348,6 +374,8 @@ impl Observer {
         registry.register("messages_refused", "Messages against the rules", o.refused.clone());
         registry.register("envelopes_dropped", "Envelopes of other views", o.dropped.clone());
         registry.register("locks_known", "Lock names known", o.locks.clone());
+        registry.register("locks_forgotten", "Idle lock names forgotten", o.forgotten.clone());
+        registry.register("locks_broken", "Locks broken by administrators", o.broken.clone());
         registry.register("locks_held", "Locks held", o.held.clone());
         registry.register("waiters", "Requests waiting", o.waiting.clone());
         registry.register("link_connects", "Connections made", o.connects.clone());
@@ -378,6 +406,8 @@ impl Observer {
         registry.register("epoch", "Of the present view", o.epoch.clone());
         registry.register("voter_term", "Of the voters, at a voter", o.term.clone());
         registry.register("voter_leads", "Whether this node leads the voters", o.leads.clone());
+        registry.register("sessions_limit", "Sessions at most", o.sessions_limit.clone());
+        registry.register("drained", "Whether it serves no clients", o.drained.clone());
         registry.register("lease_left_ms", "Of this node's own lease", o.lease_left_ms.clone());
         registry.register("voters", "Members that vote, dead or alive", o.voters.clone());
         registry.register("voters_up", "Those that answer the leader", o.voters_up.clone());
@@ -394,6 +424,14 @@ impl Observer {
             "locks_withheld",
             "Wanted, but may be one's that is away",
             o.withheld.clone(),
+        );
+        registry.register("link_up", "Whether there is a link to a member", o.link_up.clone());
+        registry.register("can_grant", "As /health says", o.can_grant.clone());
+        registry.register("ready", "As /ready says", o.is_ready.clone());
+        registry.register(
+            "cannot_grant",
+            "Why this node cannot grant locks, or not all of them",
+            o.cannot_grant.clone(),
         );
         Observer { registry, ..observer }
     }
@@ -481,6 +519,7 @@ impl Observer {
         let links = |state| status.members.iter().filter(|member| member.link == state).count();
         set(&self.epoch, status.epoch);
         set(&self.term, status.views.term.unwrap_or(0));
+        set(&self.drained, u64::from(status.drain.is_some()));
         set(&self.leads, u64::from(status.views.leader == Some(self.node)));
         set(&self.lease_left_ms, status.lease_left_ms.unwrap_or(0));
         let (voters, voters_up) = status.views.voting();
@@ -492,6 +531,25 @@ impl Observer {
         set(&self.away, status.away.len() as u64);
         set(&self.withheld, status.withheld_locks);
         set(&self.clock_rate, status.views.clock_rate_ppm.unwrap_or(0));
+        self.link_up.clear();
+        for member in status.members.iter().filter(|member| member.link != LinkState::Own) {
+            let labels = PeerLabels { peer: member.node.to_string() };
+            let is_up = member.link == LinkState::Up;
+            set(&self.link_up.get_or_create(&labels), u64::from(is_up));
+        }
+        let any = |grave: fn(Reason) -> bool| status.causes.iter().any(|it| grave(it.reason));
+        set(&self.can_grant, u64::from(!any(Reason::stops_grants)));
+        set(&self.is_ready, u64::from(!any(Reason::ends_service)));
+        for reason in Reason::ALL {
+            let labels = ReasonLabels { reason: reason.name() };
+            let is_so = status.causes.iter().any(|cause| cause.reason == reason);
+            set(&self.cannot_grant.get_or_create(&labels), u64::from(is_so));
+        }
+    }
+
+    /// Takes note of how many sessions there may be.
+    pub(crate) fn set_sessions_limit(&self, most: usize) {
+        self.sessions_limit.set(i64::try_from(most).unwrap_or(i64::MAX));
     }
 
     /// Takes note of how much there is right now.

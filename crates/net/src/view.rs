@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{self, BoxFuture};
+use skeptron_member::clock::Drift;
 use skeptron_member::plan::Plans;
 pub use skeptron_member::report::{ServiceReport, VoterStatus};
 pub use skeptron_member::view::{Lease, Member, View};
@@ -29,6 +30,11 @@ pub trait ViewService: Send + Sync + 'static {
 
     /// Ends at once, telling nobody.
     fn stop(&self) {}
+
+    /// The bound on every clock's rate error, once it is known.
+    fn drift(&self) -> Option<Drift> {
+        self.report().drift_ppm.map(|ppm| Drift { ppm })
+    }
 
     /// How it stands.
     fn report(&self) -> ServiceReport;

@@ -24,6 +24,9 @@ struct Story {
 /// How long a section lasts, in units of time.
 const SECTION: u64 = 1_000;
 
+/// Longer than any step takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Long enough for everything to come to rest: no message takes more than one unit.
 const PAUSE: u64 = 10_000;
 
@@ -107,12 +110,20 @@ impl Real {
     }
 
     /// Waits until everything that was said has been heard, and nothing more is said.
+    ///
+    /// A message is counted as received before it is taken. Whoever took it has done so when it answers a
+    /// later question on the same link; and if nothing was sent that had not been received before all
+    /// members answered all others, nothing is left that could make anybody send.
     async fn rest(&self) -> BTreeMap<&'static str, u64> {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + PATIENCE;
         loop {
-            let (received, sent) = (self.count(true), self.count(false));
-            tokio::time::sleep(Duration::from_millis(2)).await;
-            if sent == received && sent == self.count(false) {
+            let received = self.count(true);
+            let mut all_answered = true;
+            for node in &self.cluster.nodes {
+                all_answered &= node.locks("story/", "", usize::MAX).await.silent.is_empty();
+            }
+            let sent = self.count(false);
+            if all_answered && sent == received {
                 return sent;
             }
             assert!(Instant::now() < deadline, "sent {sent:?}, but received {received:?}");
@@ -140,20 +151,24 @@ impl Real {
                 }
                 (_, Some(&(at, node))) => {
                     asks.next();
-                    let member = self.cluster.nodes[node].clone();
-                    let name = name.clone();
-                    let lock = async move { member.lock(&name).await.unwrap() };
-                    waiting.push((NodeId::new(node), tokio::spawn(lock)));
+                    let (member, asked) = (self.cluster.nodes[node].clone(), name.clone());
+                    let lock = async move { member.lock(&asked).await.unwrap() };
+                    let asking = tokio::spawn(lock);
+                    until("it has asked", || {
+                        let here = self.cluster.nodes[node].local_locks(&name);
+                        asking.is_finished() || here.iter().any(|lock| lock.waiters > 0)
+                    })
+                    .await;
+                    waiting.push((NodeId::new(node), asking));
                     at
                 }
                 _ => break,
             };
             self.rest().await;
-            let deadline = Instant::now() + Duration::from_secs(20);
-            while inside.is_none() && !waiting.is_empty() && !waiting.iter().any(is_in) {
-                assert!(Instant::now() < deadline, "{}: nobody is let in", story.name);
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
+            until("somebody is let in", || {
+                inside.is_some() || waiting.is_empty() || waiting.iter().any(is_in)
+            })
+            .await;
             if let Some(place) = waiting.iter().position(|(_, one)| one.is_finished()) {
                 let (node, one) = waiting.remove(place);
                 let guard = one.await.unwrap();
@@ -163,6 +178,15 @@ impl Real {
         }
         assert!(waiting.is_empty(), "{}: {waiting:?} were not served", story.name);
         Told { entries: judge.entries, messages: self.rest().await }
+    }
+}
+
+/// Looks again and again.
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "not so: {what}");
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
@@ -225,7 +249,7 @@ async fn everybody_at_once_for_every_algorithm() {
             })
         };
         for done in (0..3).map(one).collect::<Vec<_>>() {
-            tokio::time::timeout(Duration::from_secs(60), done).await.expect(info.name).unwrap();
+            tokio::time::timeout(PATIENCE, done).await.expect(info.name).unwrap();
         }
         assert_eq!(judge.lock().unwrap().entries.len() as u64, 3 * ENTRIES, "{}", info.name);
         cluster.shutdown().await;

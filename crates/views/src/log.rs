@@ -18,7 +18,7 @@ use crate::store::Record;
 use crate::voter::{Identity, Write};
 
 const MAGIC: [u8; 8] = *b"skeptvlg";
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const HEAD: usize = 12;
 
 /// Why a log cannot be used. Nothing was changed on the disk.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use skeptron_member::MemberId;
-use skeptron_member::clock::Moment;
+use skeptron_member::clock::{Drift, Moment};
 use skeptron_member::view::{Lease, View};
 
 use crate::flaw::Flaw;
@@ -103,6 +103,7 @@ pub struct Membership {
     suspects: Vec<u64>,
     /// L_h, once known.
     hold: Option<Duration>,
+    drift: Option<Drift>,
     view: Option<View>,
     next: Moment,
     /// Nothing has come since the last request.
@@ -128,6 +129,7 @@ impl Membership {
             number: 0,
             suspects: Vec::new(),
             hold: None,
+            drift: None,
             view: None,
             next: Moment::default(),
             unanswered: false,
@@ -150,6 +152,12 @@ impl Membership {
             Phase::Member(until) => Lease::Until(until),
             Phase::Entering | Phase::Leaving | Phase::Over => Lease::Over,
         }
+    }
+
+    /// The bound on every clock's rate error, as the leader said last.
+    #[must_use]
+    pub fn drift(&self) -> Option<Drift> {
+        self.drift
     }
 
     /// The newest view that this life knows.
@@ -250,7 +258,8 @@ impl Membership {
     fn take(&mut self, now: Moment, from: MemberId, answer: Answer, out: &mut Vec<Effect>) {
         let is_mine = |incarnation| incarnation == self.join.incarnation;
         match answer {
-            Answer::Renewed { incarnation, number, hold, .. } if is_mine(incarnation) => {
+            Answer::Renewed { incarnation, number, hold, drift, .. } if is_mine(incarnation) => {
+                self.drift = Some(drift);
                 self.renewed(now, number, hold, out);
                 self.prefer(from);
             }
@@ -398,7 +407,8 @@ mod tests {
     }
 
     fn renewed(number: u64) -> Input {
-        answer(1, Answer::Renewed { incarnation: 40, number, hold: HOLD, epoch: 1 })
+        let drift = Drift { ppm: 200 };
+        answer(1, Answer::Renewed { incarnation: 40, number, hold: HOLD, drift, epoch: 1 })
     }
 
     fn sent_to(effects: &[Effect]) -> Vec<u32> {
@@ -460,10 +470,12 @@ mod tests {
     #[test]
     fn an_answer_to_another_life_changes_nothing() {
         let mut life = member();
-        let other = Answer::Renewed { incarnation: 39, number: 1, hold: HOLD * 2, epoch: 1 };
+        let (hold, drift) = (HOLD * 2, Drift { ppm: 1 });
+        let other = Answer::Renewed { incarnation: 39, number: 1, hold, drift, epoch: 1 };
         assert_eq!(handle(&mut life, 200, answer(1, other)), []);
         assert_eq!(handle(&mut life, 200, answer(1, Answer::Over { incarnation: 39 })), []);
         assert_eq!(life.lease(), Lease::Until(at(3000)));
+        assert_eq!(life.drift(), Some(Drift { ppm: 200 }));
     }
 
     #[test]
@@ -473,6 +485,7 @@ mod tests {
             id: id(4),
             incarnation: Some(40),
             address: "a:1".into(),
+            api: Vec::new(),
         };
         let view = |epoch, members: &[_]| View::new(epoch, members.to_vec());
         let with = |epoch| view(epoch, std::slice::from_ref(&me));
@@ -491,6 +504,7 @@ mod tests {
             id: id(4),
             incarnation: Some(incarnation),
             address: "a:1".into(),
+            api: Vec::new(),
         };
         let with = |epoch| View::new(epoch, vec![me(40)]);
         let away = |epoch, life| View { away: vec![me(life)], ..View::new(epoch, Vec::new()) };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use skeptron_member::MemberId;
+use skeptron_member::clock::Drift;
 use skeptron_member::view::View;
 
 use crate::views::{Join, JoinRefused, Voters};
@@ -47,6 +48,8 @@ pub enum Answer {
         number: u64,
         /// L_h, by the member's clock.
         hold: Duration,
+        /// The bound on every clock's rate error, for the member's clients.
+        drift: Drift,
         /// The present view; a member that knows an older one is sent the view as well.
         epoch: u64,
     },

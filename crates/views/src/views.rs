@@ -22,7 +22,8 @@ pub struct Join {
     pub incarnation: u64,
     /// Where it listens for other members, `HOST:PORT`.
     pub address: String,
-    /// Where it serves clients.
+    /// Where it serves clients, as `https://HOST:PORT`; at most [`Join::MOST_API`] addresses of
+    /// [`Join::MOST_API_BYTES`] each.
     pub api: Vec<String>,
     /// A digest of which algorithm guards which lock; all members must agree.
     pub plans: u64,
@@ -32,6 +33,23 @@ pub struct Join {
     pub has_folder: bool,
     /// Of the protocol between members; see [`speak`].
     pub version: u32,
+}
+
+impl Join {
+    /// Every member keeps the addresses of all, and clients are told of them.
+    pub const MOST_API: usize = 4;
+    /// The longest address.
+    pub const MOST_API_BYTES: usize = 256;
+
+    /// Whether the addresses for clients are few, short and plain text.
+    #[must_use]
+    pub fn has_sensible_api(&self) -> bool {
+        let is_plain = |url: &String| {
+            (1..=Self::MOST_API_BYTES).contains(&url.len())
+                && url.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        self.api.len() <= Self::MOST_API && self.api.iter().all(is_plain)
+    }
 }
 
 /// A version of the protocol as one number.
@@ -121,6 +139,13 @@ pub enum JoinRefused {
         /// What the sender speaks.
         offered: u32,
     },
+    /// All members would keep what it says, and tell their clients.
+    #[error(
+        "too many or too long addresses for clients: at most {} of {} bytes; shorten `api.advertise`",
+        Join::MOST_API,
+        Join::MOST_API_BYTES
+    )]
+    Api,
     /// Another life of this member belongs to the cluster, and it is not certain that it is over.
     #[error("{id} is a member with incarnation {incarnation:016x}")]
     Present {
@@ -249,7 +274,6 @@ pub struct Views {
     /// Plans of the present members, and how they are called; none while there are no members.
     plans: Option<(u64, String)>,
     retired: VecDeque<u64>,
-    api: BTreeMap<u64, Vec<String>>,
     /// What each member speaks, by incarnation.
     versions: BTreeMap<u64, u32>,
     /// Lives that have a folder for a voter's log.
@@ -275,7 +299,6 @@ impl Views {
             former: settings,
             plans: None,
             retired: VecDeque::new(),
-            api: BTreeMap::new(),
             versions: BTreeMap::new(),
             folders: BTreeSet::new(),
             seats: voters.iter().enumerate().map(seat).collect(),
@@ -333,12 +356,6 @@ impl Views {
     #[must_use]
     pub fn longest_lease(&self) -> Duration {
         self.settings.lease.max(self.former.lease)
-    }
-
-    /// Where a life that is a member serves clients.
-    #[must_use]
-    pub fn api(&self, incarnation: u64) -> &[String] {
-        self.api.get(&incarnation).map_or(&[], Vec::as_slice)
     }
 
     /// The voters and learners, by ascending raft id.
@@ -443,13 +460,13 @@ impl Views {
             id: join.id,
             incarnation: Some(join.incarnation),
             address: join.address.clone(),
+            api: join.api.clone(),
         };
         put(&mut self.view.members, member.clone());
         self.plans = Some((join.plans, join.algorithms.clone()));
         if join.has_folder {
             self.folders.insert(join.incarnation);
         }
-        self.api.insert(join.incarnation, join.api.clone());
         self.addresses.insert(join.id, join.address.clone());
         self.versions.insert(join.incarnation, join.version);
         Outcome::Joined(member)
@@ -469,6 +486,9 @@ impl Views {
         {
             let (cluster, offered) = (cluster.clone(), join.algorithms.clone());
             return Err(JoinRefused::Plans { cluster, offered });
+        }
+        if !join.has_sensible_api() {
+            return Err(JoinRefused::Api);
         }
         let lives = self.view.members.iter().chain(&self.view.away);
         let others = lives.filter(|member| member.id != id);
@@ -503,7 +523,6 @@ impl Views {
     fn remove(&mut self, incarnation: u64) -> Option<Member> {
         let member = take(&mut self.view.members, incarnation)
             .or_else(|| take(&mut self.view.away, incarnation))?;
-        self.api.remove(&incarnation);
         self.versions.remove(&incarnation);
         self.folders.remove(&incarnation);
         self.retired.push_back(incarnation);

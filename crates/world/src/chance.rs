@@ -15,6 +15,7 @@ pub(crate) enum Purpose {
     Views,
     Interleaving,
     Client,
+    Observers,
 }
 
 /// A stream of chance.

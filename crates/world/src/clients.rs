@@ -30,6 +30,8 @@ pub(crate) struct Client {
     pub(crate) paused_until: Time,
     /// The member that it cannot reach, and until when.
     pub(crate) cut_off: (usize, Time),
+    /// Since when there has been no room for the names that it wants.
+    pub(crate) refused_since: Option<Time>,
     /// How often it still wants in.
     pub(crate) entries_left: u32,
     pub(crate) goal: Goal,
@@ -41,6 +43,8 @@ pub(crate) struct Client {
     /// Counts its sessions and acquires.
     pub(crate) sessions: u64,
     pub(crate) requests: u64,
+    /// Whether it wants to lead with the lock that it is about.
+    pub(crate) campaigns: bool,
 }
 
 /// What a client is about.
@@ -78,12 +82,16 @@ pub(crate) enum Goal {
 pub(crate) struct OwnSession {
     pub(crate) id: SessionId,
     pub(crate) number: u64,
+    /// The most that a member promised it.
+    pub(crate) most_valid: Duration,
     /// Until when it believes in what it holds, by its own clock.
     pub(crate) believes_until: Moment,
     /// Where it is; none if the membership is fixed.
     pub(crate) life: Option<Life>,
     /// Until when the session certainly lives there, whatever that member's lease.
     pub(crate) lives_until: Moment,
+    /// The member through which it is reached; none if straight.
+    pub(crate) via: Option<usize>,
     /// Whether that member answered since the last sign of life.
     pub(crate) is_answered: bool,
     /// Whether that member leaves: the session does not go on there, whatever arrives late.
@@ -125,6 +133,7 @@ impl Client {
             clock,
             paused_until: 0,
             cut_off: (0, 0),
+            refused_since: None,
             entries_left: options.entries,
             goal: Goal::Idle,
             goal_number: 0,
@@ -132,6 +141,7 @@ impl Client {
             session: None,
             sessions: 0,
             requests: 0,
+            campaigns: false,
             chance,
         }
     }
@@ -237,21 +247,22 @@ impl World {
 
     /// A client inside its member asks for a lock.
     fn acquire(&mut self, client: usize) {
-        let locks = self.names.len();
-        let it = &mut self.clients[client];
-        if it.entries_left == 0 {
+        if self.clients[client].entries_left == 0 {
             self.set_goal(client, Goal::Done);
             return self.progress();
         }
-        let (at, lock) = (it.at, it.chance.index(locks));
+        let lock = self.choose_lock(client);
+        let it = &mut self.clients[client];
+        let at = it.at;
         let gives_up = (it.chance.below(20) == 0).then(|| it.chance.below(20 * MILLISECOND));
         self.set_goal(client, Goal::Waiting { lock, ticket: None });
         let it = &self.clients[client];
         let (goal, sent) = (it.goal_number, it.clock.read(self.now));
         let names = std::sync::Arc::clone(&self.names);
         let acquired = self.with_core(at, |core, now, desk| {
-            let handle = core.lock(&names[lock])?;
-            core.acquire(now, &handle, "client", || Waiter { client, goal, sent }, desk)
+            let known = core.lock(&names[lock]);
+            let handle = known.inspect_err(|_| core.make_room(now, desk))?;
+            core.acquire(now, &handle, "client", || Waiter { client, goal, sent, via: None }, desk)
         });
         match acquired {
             Some(Ok(Acquired::Granted(fence))) => self.enter(client, lock, fence),
@@ -267,7 +278,11 @@ impl World {
                 }
             }
             // Its member is down or gives up; the next life takes it.
-            Some(Err(_)) | None => self.try_later(client),
+            Some(Err(error)) => {
+                self.judge_refusal(client, at, &error);
+                self.try_later(client);
+            }
+            None => self.try_later(client),
         }
     }
 
@@ -290,9 +305,11 @@ impl World {
     pub(crate) fn believe(&mut self, client: usize, lock: usize, fence: Fence, until: Time) {
         let other = self.judges[lock].clients.enter(judged(client), self.now, until);
         self.entries += 1;
+        self.clients[client].refused_since = None;
         self.clients[client].entries_left = self.clients[client].entries_left.saturating_sub(1);
         self.progress();
         self.hash.mix(8 + client as u64, fence.number());
+        self.judge_leader(client, lock, fence);
         if let Some(other) = other {
             let at = self.clients[client].at;
             let detail = format!(
@@ -358,6 +375,18 @@ impl World {
         }
     }
 
+    /// An administrator has broken a lock: whoever lives inside the member knows at once.
+    pub(crate) fn broken(&mut self, place: usize, lock: usize, fence: Fence) {
+        self.survived.locks_broken += 1;
+        let inside = |it: &Client| it.is_embedded && it.at == place;
+        let holds = Goal::Holding { lock, fence };
+        let holder = self.clients.iter().position(|it| inside(it) && it.goal == holds);
+        if let Some(client) = holder {
+            self.judges[lock].clients.leave(judged(client));
+            self.think(client);
+        }
+    }
+
     /// A core does not serve a waiter.
     pub(crate) fn not_served(&mut self, place: usize, waiter: Waiter, why: NotServed) {
         let client = &self.clients[waiter.client];
@@ -373,6 +402,7 @@ impl World {
     pub(crate) fn end_life(&mut self, place: usize) {
         self.count_messages(place);
         self.sites[place].life = None;
+        self.end_observers(place);
         for judge in &mut self.judges {
             judge.members.leave(judged(place));
         }

@@ -39,13 +39,17 @@ pub enum FaultKind {
     Power,
     /// Members leave cleanly and come back.
     Leaves,
+    /// Clients use ever new names, of which members may know few.
+    Names,
+    /// An administrator breaks locks.
+    Unlocks,
     /// Clocks run at rates beyond the bound, which voids all promises but those about fences and views.
     Clocks,
 }
 
 impl FaultKind {
     /// All of them.
-    pub const ALL: [FaultKind; 15] = [
+    pub const ALL: [FaultKind; 17] = [
         FaultKind::Loss,
         FaultKind::Duplication,
         FaultKind::Reordering,
@@ -60,12 +64,14 @@ impl FaultKind {
         FaultKind::Disk,
         FaultKind::Power,
         FaultKind::Leaves,
+        FaultKind::Names,
+        FaultKind::Unlocks,
         FaultKind::Clocks,
     ];
 
     /// What only a cluster with views can meet.
-    pub const NEED_VIEWS: [FaultKind; 4] =
-        [FaultKind::Disk, FaultKind::Power, FaultKind::Leaves, FaultKind::Clocks];
+    pub const NEED_VIEWS: [FaultKind; 5] =
+        [FaultKind::Disk, FaultKind::Power, FaultKind::Leaves, FaultKind::Names, FaultKind::Clocks];
 
     /// Its name on the command line.
     #[must_use]
@@ -85,6 +91,8 @@ impl FaultKind {
             FaultKind::Disk => "disk",
             FaultKind::Power => "power",
             FaultKind::Leaves => "leaves",
+            FaultKind::Names => "names",
+            FaultKind::Unlocks => "unlocks",
             FaultKind::Clocks => "clocks",
         }
     }
@@ -98,7 +106,7 @@ impl fmt::Display for FaultKind {
 
 /// What goes wrong in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Faults(u16);
+pub struct Faults(u32);
 
 impl Faults {
     /// Nothing.
@@ -123,14 +131,16 @@ impl Faults {
         .with(FaultKind::Crashes)
         .with(FaultKind::Disk)
         .with(FaultKind::Power)
-        .with(FaultKind::Leaves);
+        .with(FaultKind::Leaves)
+        .with(FaultKind::Names)
+        .with(FaultKind::Unlocks);
 
     /// Exactly these.
     #[must_use]
     pub const fn of(kinds: &[FaultKind]) -> Self {
         let (mut bits, mut place) = (0, 0);
         while place < kinds.len() {
-            bits |= 1 << kinds[place] as u16;
+            bits |= 1 << kinds[place] as u32;
             place += 1;
         }
         Faults(bits)
@@ -139,13 +149,13 @@ impl Faults {
     /// These and one more.
     #[must_use]
     pub const fn with(self, kind: FaultKind) -> Self {
-        Faults(self.0 | 1 << kind as u16)
+        Faults(self.0 | 1 << kind as u32)
     }
 
     /// Whether this is among them.
     #[must_use]
     pub const fn has(self, kind: FaultKind) -> bool {
-        self.0 & 1 << kind as u16 != 0
+        self.0 & 1 << kind as u32 != 0
     }
 }
 

@@ -51,6 +51,11 @@ impl Believers {
         self.inside.enter(who)
     }
 
+    /// Whether somebody believes to be inside.
+    pub(crate) fn believes(&self, who: NodeId, now: Time) -> bool {
+        self.until.iter().any(|&(other, until)| other == who && until > now)
+    }
+
     /// Somebody who is inside believes until then. What ended stays ended.
     pub(crate) fn extend(&mut self, who: NodeId, now: Time, until: Time) {
         for entry in self.until.iter_mut().filter(|entry| entry.0 == who && entry.1 > now) {

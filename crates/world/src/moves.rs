@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use skeptron_member::Flaw;
 use skeptron_member::clock::Moment;
+use skeptron_member::election::Proclaimed;
 use skeptron_member::session::{Alive, Life, Move, MovedHold, SessionId};
 
 use crate::clients::{Goal, Moving};
@@ -63,6 +64,7 @@ impl World {
     fn try_to_move(&mut self, client: usize) {
         let it = &mut self.clients[client];
         let (ttl, requests) = (it.ttl, it.requests);
+        let leads = it.campaigns.then(|| Proclaimed { value: "client".into(), version: 1 });
         let Some(own) = &mut it.session else { return };
         let (Some(from), Some(moving)) = (own.life, &mut own.moving) else { return };
         moving.is_answered = false;
@@ -70,6 +72,7 @@ impl World {
             lock: self.names[lock].clone(),
             fence,
             request: None,
+            leads,
         });
         let (id, number, owner) = (own.id, own.moves, format!("client {client}"));
         let to = moving.to;
@@ -96,6 +99,27 @@ impl World {
         let until = self.promised(client, sent, valid);
         self.believe_until(client, until);
         self.ask_at(client, to, Op::LeaveBehind { session, number });
+    }
+
+    /// Whether a member that promises this is about to lose its lease, and there are others.
+    pub(crate) fn fades(&mut self, client: usize, valid: Duration) -> bool {
+        let others = self.sites.len() > 1;
+        let Some(own) = &mut self.clients[client].session else { return false };
+        own.most_valid = own.most_valid.max(valid);
+        others && own.life.is_some() && valid < own.most_valid / 3
+    }
+
+    /// The member where the session is answers, but its lease is not renewed: it counts as silent, so that the
+    /// session moves while there is time.
+    pub(crate) fn faded_at_home(&mut self, client: usize, sent: Moment, valid: Duration) {
+        let drift = self.drift;
+        let it = &mut self.clients[client];
+        let ttl = it.ttl;
+        let Some(own) = &mut it.session else { return };
+        own.lives_until = own.lives_until.max(sent.after(drift.believed(ttl)));
+        if own.moving.is_none() {
+            self.believe_longer(client, sent, valid);
+        }
     }
 
     /// The member to which the session moves has answered.
@@ -142,6 +166,7 @@ impl World {
         let behind = own.moved;
         own.moving = None;
         (own.life, own.moved, own.home_leaves) = (life, number, false);
+        own.via = None;
         own.is_answered = true;
         // Late, it may have lost what it brought: what ended stays ended.
         own.lives_until = sent.after(drift.believed(ttl));

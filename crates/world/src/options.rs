@@ -23,6 +23,8 @@ pub struct Options {
     pub algorithm: String,
     /// What goes wrong.
     pub faults: Faults,
+    /// Whether sessions campaign, and every member has observers.
+    pub elections: bool,
     /// The rule that is left out.
     pub mutant: Option<Mutant>,
 }
@@ -36,6 +38,7 @@ impl Default for Options {
             entries: 200,
             algorithm: Plan::DEFAULT.to_string(),
             faults: Faults::default(),
+            elections: false,
             mutant: None,
         }
     }

@@ -65,6 +65,14 @@ pub struct Survived {
     pub sessions_expired: u64,
     /// Sessions that went on at another member with what they held.
     pub sessions_moved: u64,
+    /// Sessions that were reached through another member.
+    pub sessions_relayed: u64,
+    /// Names that members forgot.
+    pub names_forgotten: u64,
+    /// Locks that an administrator broke.
+    pub locks_broken: u64,
+    /// Leaders that observers saw, at each member.
+    pub leaders_seen: u64,
     /// Deliveries between a step and the leaving of what it sent.
     pub interleavings: u64,
     /// Entries while somebody else believed to be inside, with clocks beyond the bound.
@@ -74,7 +82,7 @@ pub struct Survived {
 impl Survived {
     /// All of them with their names.
     #[must_use]
-    pub fn listed(&self) -> [(&'static str, u64); 20] {
+    pub fn listed(&self) -> [(&'static str, u64); 24] {
         [
             ("packets lost", self.lost),
             ("frames duplicated", self.duplicated),
@@ -94,6 +102,10 @@ impl Survived {
             ("leases over", self.leases_over),
             ("sessions expired", self.sessions_expired),
             ("sessions moved", self.sessions_moved),
+            ("sessions relayed", self.sessions_relayed),
+            ("names forgotten", self.names_forgotten),
+            ("locks broken", self.locks_broken),
+            ("leaders seen", self.leaders_seen),
             ("interleavings", self.interleavings),
             ("exclusions broken by clocks", self.exclusions_broken),
         ]
@@ -119,6 +131,10 @@ impl Survived {
         self.leases_over += other.leases_over;
         self.sessions_expired += other.sessions_expired;
         self.sessions_moved += other.sessions_moved;
+        self.sessions_relayed += other.sessions_relayed;
+        self.names_forgotten += other.names_forgotten;
+        self.locks_broken += other.locks_broken;
+        self.leaders_seen += other.leaders_seen;
         self.interleavings += other.interleavings;
         self.exclusions_broken += other.exclusions_broken;
     }
@@ -229,6 +245,8 @@ pub enum Property {
     Lease,
     /// There is one sequence of views, and nobody goes back in it.
     Views,
+    /// Observers at every member see every leader, and nobody leads who was said to be gone.
+    Leadership,
     /// Everybody is served once the faults are over.
     Progress,
     /// Nothing is left when everybody is done.
@@ -248,6 +266,7 @@ impl Property {
             Property::Fence => "fence",
             Property::Lease => "lease",
             Property::Views => "views",
+            Property::Leadership => "leadership",
             Property::Progress => "progress",
             Property::Leak => "leak",
             Property::Refused => "refused",

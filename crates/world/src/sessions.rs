@@ -10,6 +10,7 @@ use skeptron_member::{Fence, Flaw, NotServed};
 use crate::clients::{Goal, OwnSession};
 use crate::clock::{MICROSECOND, MILLISECOND, Time};
 use crate::faults::FaultKind;
+use crate::relay::{Passed, Via};
 use crate::site::{Waiter, judged};
 use crate::world::{Event, Wake, World};
 
@@ -19,10 +20,16 @@ pub(crate) struct Request {
     pub(crate) client: usize,
     /// The place of the member.
     pub(crate) to: usize,
-    goal: u64,
+    /// Where it is to be passed on to.
+    pub(crate) pass: Option<Life>,
+    /// Through whom it came.
+    pub(crate) via: Option<Via>,
+    /// Whether the life that a session comes from was asked already.
+    pub(crate) asked_home: bool,
+    pub(crate) goal: u64,
     /// When it was sent, by the client's clock.
-    sent: Moment,
-    what: Op,
+    pub(crate) sent: Moment,
+    pub(crate) what: Op,
 }
 
 #[derive(Clone, Debug)]
@@ -45,17 +52,34 @@ pub(crate) struct Reply {
     pub(crate) from: usize,
     /// Which of its lives, if the views say.
     pub(crate) life: Option<Life>,
+    /// Through whom.
+    pub(crate) via: Option<Via>,
     goal: u64,
     /// Of the request.
     pub(crate) sent: Moment,
-    what: Answer,
+    pub(crate) what: Answer,
+}
+
+impl Reply {
+    /// To this request, of this life of the member at that place.
+    pub(crate) fn new(
+        from: usize,
+        life: Option<Life>,
+        request: &Request,
+        via: Option<Via>,
+        what: Answer,
+    ) -> Self {
+        let &Request { client, goal, sent, .. } = request;
+        Reply { client, from, life, via, goal, sent, what }
+    }
 }
 
 #[derive(Clone, Debug)]
-enum Answer {
+pub(crate) enum Answer {
     Opened { session: SessionId, valid: Duration },
     Alive { session: SessionId, alive: Alive },
     Moved { session: SessionId, number: u64, alive: Alive },
+    Relayed { session: SessionId, number: u64, alive: Alive },
     Leaving,
     Held { lock: usize, fence: Fence, valid: Duration },
     Withdrawn,
@@ -66,7 +90,7 @@ enum Answer {
 
 impl World {
     /// How long a message between a client and its member takes; none if it gets lost.
-    fn client_latency(&mut self, client: usize, place: usize) -> Option<Time> {
+    pub(crate) fn client_latency(&mut self, client: usize, place: usize) -> Option<Time> {
         let (loss, slow) = (self.quality.loss, self.options.faults.has(FaultKind::Slow));
         let slow = slow && !self.healed;
         let (cut_off, until) = self.clients[client].cut_off;
@@ -81,24 +105,38 @@ impl World {
         Some(20 * MICROSECOND + chance.below(jitter))
     }
 
+    /// Asks where the session is, through another member if that is how it is reached.
     fn ask(&mut self, client: usize, what: Op) {
-        self.ask_at(client, self.clients[client].at, what);
+        let it = &self.clients[client];
+        match it.session.and_then(|own| own.via.zip(own.life)) {
+            Some((via, life)) => self.ask_through(client, via, Some(life), what),
+            None => self.ask_at(client, it.at, what),
+        }
     }
 
     pub(crate) fn ask_at(&mut self, client: usize, to: usize, what: Op) {
+        self.ask_through(client, to, None, what);
+    }
+
+    fn ask_through(&mut self, client: usize, to: usize, pass: Option<Life>, what: Op) {
         let it = &self.clients[client];
         let (goal, sent) = (it.goal_number, it.clock.read(self.now));
-        let request = Request { client, to, goal, sent, what };
+        let (via, asked_home) = (None, false);
+        let request = Request { client, to, pass, via, asked_home, goal, sent, what };
         if let Some(takes) = self.client_latency(client, to) {
             self.queue.plan(self.now + takes, Event::Request(Box::new(request)));
         }
     }
 
-    fn reply(&mut self, from: usize, client: usize, goal: u64, sent: Moment, what: Answer) {
+    fn reply(&mut self, from: usize, to: Waiter, what: Answer) {
+        let Waiter { client, goal, sent, via } = to;
         let life = self.sites[from].life.as_ref().and_then(|life| life.core.life());
+        let reply = Reply { client, from, life, via, goal, sent, what };
+        if let Some(via) = via {
+            return self.pass(from, via.member, Passed::Answer(reply));
+        }
         if let Some(takes) = self.client_latency(client, from) {
-            let reply = Box::new(Reply { client, from, life, goal, sent, what });
-            self.queue.plan(self.now + takes, Event::Reply(reply));
+            self.queue.plan(self.now + takes, Event::Reply(Box::new(reply)));
         }
     }
 
@@ -121,8 +159,7 @@ impl World {
 
     /// What an idle client does next.
     fn choose(&mut self, client: usize) {
-        let locks = self.names.len();
-        let it = &mut self.clients[client];
+        let it = &self.clients[client];
         match (it.entries_left, &it.session) {
             (0, None) => {
                 self.set_goal(client, Goal::Done);
@@ -131,8 +168,11 @@ impl World {
             (0, Some(_)) => self.pursue(client, Goal::Closing),
             (_, None) => self.pursue(client, Goal::Opening),
             (_, Some(_)) => {
+                let lock = self.choose_lock(client);
+                let it = &mut self.clients[client];
                 it.requests += 1;
-                let (lock, request) = (it.chance.index(locks), it.requests);
+                let request = it.requests;
+                it.campaigns = self.options.elections && it.chance.below(4) > 0;
                 let gives_up = it.chance.below(20) == 0;
                 self.pursue(client, Goal::Acquiring { lock, request });
                 if gives_up {
@@ -183,6 +223,10 @@ impl World {
             return;
         }
         self.ask(client, Op::KeepAlive(session.id));
+        if session.via.is_some() {
+            // Perhaps the member is reached straight again.
+            self.ask_at(client, self.clients[client].at, Op::KeepAlive(session.id));
+        }
         self.look_for_another_member(client);
         self.plan_keep_alive(client, number);
     }
@@ -205,11 +249,15 @@ impl World {
 
     /// At the member: a request arrives.
     pub(crate) fn serve_request(&mut self, request: Request) {
-        let Request { client, to: place, goal, sent, what } = request;
-        let ttl = self.clients[client].ttl;
-        if self.sites[place].life.is_none() {
+        if self.sites[request.to].life.is_none() || self.asks_home(request.to, &request) {
             return;
         }
+        if let Some(life) = request.pass {
+            return self.pass_on(request.to, life, request);
+        }
+        let Request { client, to: place, via, goal, sent, what, .. } = request;
+        let asker = Waiter { client, goal, sent, via };
+        let ttl = self.clients[client].ttl;
         let names = Arc::clone(&self.names);
         let answer = match what {
             Op::Open => {
@@ -248,7 +296,7 @@ impl World {
                 None
             }
             Op::Acquire { session, lock, request } => {
-                self.serve_acquire(place, (client, goal, sent), (session, lock, request))
+                self.serve_acquire(place, asker, (session, lock, request))
             }
             Op::Withdraw { session, lock, request } => {
                 let withdrawn = self.with_core(place, |core, now, desk| {
@@ -269,20 +317,25 @@ impl World {
             }
         };
         if let Some(answer) = answer {
-            self.reply(place, client, goal, sent, answer);
+            self.reply(place, asker, answer);
         }
     }
 
     fn serve_acquire(
         &mut self,
         place: usize,
-        (client, goal, sent): (usize, u64, Moment),
+        waiter: Waiter,
         (session, lock, request): (SessionId, usize, u64),
     ) -> Option<Answer> {
         let claim = Claim { lock: self.names[lock].clone(), request: Some(request) };
-        let waiter = Waiter { client, goal, sent };
+        let client = waiter.client;
+        let campaigns = self.clients[client].campaigns;
         let begun = self.with_core(place, |core, now, desk| {
-            core.session_acquire(now, session, claim, waiter, desk)
+            if campaigns {
+                core.campaign(now, session, (claim, "client"), waiter, desk)
+            } else {
+                core.session_acquire(now, session, claim, waiter, desk)
+            }
         });
         match begun? {
             Ok(Begun::Held(held)) => {
@@ -298,13 +351,24 @@ impl World {
             Err(SessionError::Withdrawn(_)) => Some(Answer::Withdrawn),
             Err(SessionError::Over) => Some(Answer::Over),
             Err(SessionError::Closing(_)) => Some(Answer::Leaving),
+            Err(SessionError::Lock(error)) => {
+                self.judge_refusal(client, place, &error);
+                None
+            }
             Err(_) => None,
         }
     }
 
     /// At the member: the connection on which a client waits is gone.
     pub(crate) fn break_client_connection(&mut self, client: usize) {
-        let place = self.clients[client].at;
+        let it = &self.clients[client];
+        match it.session.and_then(|own| own.via) {
+            Some(via) => self.pass(via, it.at, Passed::Cancel(client)),
+            None => self.leave_waiting_place(it.at, client),
+        }
+    }
+
+    pub(crate) fn leave_waiting_place(&mut self, place: usize, client: usize) {
         let Some(life) = &mut self.sites[place].life else { return };
         if let Some((session, waits)) = life.places[client].take() {
             self.survived.resets += 1;
@@ -319,26 +383,22 @@ impl World {
         lock: usize,
         fence: Fence,
     ) {
-        let Waiter { client, goal, sent } = waiter;
-        let valid = self.valid(place, self.clients[client].ttl);
-        self.reply(place, client, goal, sent, Answer::Held { lock, fence, valid });
+        let valid = self.valid(place, self.clients[waiter.client].ttl);
+        self.reply(place, waiter, Answer::Held { lock, fence, valid });
     }
 
     pub(crate) fn reply_not_served(&mut self, place: usize, waiter: Waiter, why: NotServed) {
-        let Waiter { client, goal, sent } = waiter;
         match why {
-            NotServed::SessionOver => self.reply(place, client, goal, sent, Answer::Over),
-            NotServed::Withdrawn => {
-                self.reply(place, client, goal, sent, Answer::Withdrawn);
-            }
-            NotServed::Leaving => self.reply(place, client, goal, sent, Answer::Leaving),
+            NotServed::SessionOver => self.reply(place, waiter, Answer::Over),
+            NotServed::Withdrawn => self.reply(place, waiter, Answer::Withdrawn),
+            NotServed::Leaving => self.reply(place, waiter, Answer::Leaving),
             NotServed::Halted | NotServed::Replaced => {}
         }
     }
 
     /// At the client: a reply arrives.
     pub(crate) fn take_reply(&mut self, reply: Reply) {
-        let Reply { client, from, life, goal, sent, what } = reply;
+        let Reply { client, from, life, via, goal, sent, what } = reply;
         let present = self.clients[client].goal;
         let is_meant = goal == self.clients[client].goal_number;
         let is_home = self.is_home(client, from, life);
@@ -352,9 +412,11 @@ impl World {
                 it.session = Some(OwnSession {
                     id: session,
                     number,
+                    most_valid: valid,
                     believes_until: Moment::default(),
                     life,
                     lives_until: sent.after(drift.believed(it.ttl)),
+                    via: None,
                     is_answered: true,
                     home_leaves: false,
                     moved: 0,
@@ -371,7 +433,13 @@ impl World {
                 if own.is_none_or(|own| own.id != session || own.home_leaves && !trusts) {
                     return;
                 }
-                self.answered_at_home(client, sent, alive.valid);
+                if let (Some(own), None) = (&mut self.clients[client].session, via) {
+                    own.via = None;
+                }
+                match self.fades(client, alive.valid) {
+                    true => self.faded_at_home(client, sent, alive.valid),
+                    false => self.answered_at_home(client, sent, alive.valid),
+                }
                 if let Goal::Holding { lock, fence } = present
                     && alive.lost.contains(&Held { lock: self.names[lock].clone(), fence })
                 {
@@ -381,6 +449,10 @@ impl World {
             }
             (Answer::Moved { session, number, alive }, _) => {
                 self.take_moved(client, from, life, (session, number), sent, &alive);
+            }
+            (Answer::Relayed { session, number, alive }, _) if is_home => {
+                let through = via.map_or(from, |via| via.member);
+                self.take_relayed(client, through, (session, number), sent, &alive);
             }
             (Answer::Leaving, _) if is_home => self.home_leaves(client),
             // What is granted where it was while it moves is not brought along.

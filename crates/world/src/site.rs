@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use skeptron_core::NodeId;
 use skeptron_member::clock::Moment;
+use skeptron_member::election::Leadership;
 use skeptron_member::link::Link;
 use skeptron_member::link::handshake::{Hello, Terms};
-use skeptron_member::report::LockStatus;
+use skeptron_member::query::Told;
 use skeptron_member::session::{Place, SessionId};
 use skeptron_member::view::View;
-use skeptron_member::wire::Envelope;
+use skeptron_member::wire::{Envelope, Relay};
 use skeptron_member::{
     Effects, Event, Fence, Halt, Lock, MemberCore, MemberId, NeedView, NotServed, Timer,
 };
@@ -18,7 +19,9 @@ use skeptron_views::disk::MemoryDisk;
 use skeptron_views::member::Membership;
 
 use crate::clock::{Clock, NEVER, Time};
+use crate::names;
 use crate::recorder::Step;
+use crate::relay::Via;
 use crate::service::Seat;
 
 /// Whoever waits for a lock.
@@ -29,6 +32,8 @@ pub(crate) struct Waiter {
     pub(crate) goal: u64,
     /// When it asked, by its own clock.
     pub(crate) sent: Moment,
+    /// Through whom.
+    pub(crate) via: Option<Via>,
 }
 
 /// One member.
@@ -115,7 +120,12 @@ pub(crate) enum Deed {
     Left { lock: usize },
     Refused { lock: Option<usize>, why: String },
     SessionExpired,
+    Broken { lock: usize, fence: Fence },
+    Forgot { names: usize },
+    NeedView,
+    Leadership { lock: usize, round: u64, leadership: Leadership },
     Met { epoch: u64 },
+    Relay { number: u64 },
     Halted { why: Halt },
     Step(Step),
 }
@@ -137,7 +147,7 @@ pub(crate) struct Desk {
 
 impl Desk {
     fn lock(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|known| known == name)
+        names::place(&self.names, name)
     }
 
     fn note(&mut self, what: u64, detail: u64) {
@@ -172,7 +182,13 @@ impl Effects<Waiter> for Desk {
         self.deeds.push(Deed::Arm { timer, after });
     }
 
-    fn answer(&mut self, _from: MemberId, _query: u64, _locks: &[LockStatus]) {}
+    fn answer(&mut self, _from: MemberId, _query: u64, _told: &Told) {}
+
+    fn relay(&mut self, _from: MemberId, relay: Relay<'_>) {
+        let (Relay::Request { id, .. } | Relay::Answer { id, .. } | Relay::Cancel { id }) = relay;
+        self.note(205, id);
+        self.deeds.push(Deed::Relay { number: id });
+    }
 
     fn tell(&mut self, event: Event<'_>) {
         match event {
@@ -205,6 +221,19 @@ impl Effects<Waiter> for Desk {
                 }
             }
             Event::Adopted { fence, .. } => self.note(204, fence.number()),
+            Event::Broken { lock, fence } => {
+                self.note(205, fence.number());
+                if let Some(lock) = self.lock(lock) {
+                    self.deeds.push(Deed::Broken { lock, fence });
+                }
+            }
+            Event::Forgot { names } => self.deeds.push(Deed::Forgot { names }),
+            Event::Leadership { lock, round, leadership } => {
+                if let Some(lock) = self.lock(lock) {
+                    let leadership = leadership.clone();
+                    self.deeds.push(Deed::Leadership { lock, round, leadership });
+                }
+            }
             Event::SessionExpired { .. } => self.deeds.push(Deed::SessionExpired),
             Event::View { epoch, kept } => self.note(200, epoch << 20 | kept as u64),
             Event::Met { epoch } => {
@@ -218,7 +247,9 @@ impl Effects<Waiter> for Desk {
         }
     }
 
-    fn need_view(&mut self, _why: NeedView) {}
+    fn need_view(&mut self, _why: NeedView) {
+        self.deeds.push(Deed::NeedView);
+    }
 
     fn halt(&mut self, why: &Halt) {
         self.deeds.push(Deed::Halted { why: why.clone() });

@@ -26,7 +26,7 @@ pub(crate) enum Trouble {
 }
 
 /// What the storm chooses from.
-const CHOICES: [FaultKind; 8] = [
+const CHOICES: [FaultKind; 9] = [
     FaultKind::Resets,
     FaultKind::Pauses,
     FaultKind::Partitions,
@@ -35,6 +35,7 @@ const CHOICES: [FaultKind; 8] = [
     FaultKind::Views,
     FaultKind::Power,
     FaultKind::Leaves,
+    FaultKind::Unlocks,
 ];
 
 impl World {
@@ -67,6 +68,7 @@ impl World {
                 let place = self.storm_chance.index(self.sites.len());
                 self.begin_to_leave(place);
             }
+            FaultKind::Unlocks => self.break_something(),
             _ => {}
         }
         self.plan_storm();
@@ -242,6 +244,27 @@ impl World {
                 self.crash(place, down);
             }
         }
+    }
+
+    /// An administrator breaks what somebody holds, by an order at some member.
+    fn break_something(&mut self) {
+        let first = self.storm_chance.index(self.clients.len().max(1));
+        let order = (first..self.clients.len()).chain(0..first);
+        let mut holds = order.filter_map(|client| match self.clients[client].goal {
+            Goal::Holding { lock, fence } => Some((lock, fence)),
+            _ => None,
+        });
+        let Some((lock, fence)) = holds.next() else { return };
+        let place = self.storm_chance.index(self.sites.len());
+        if self.sites[place].paused_until > self.now {
+            return;
+        }
+        let (name, id) = (self.names[lock].clone(), self.sites[place].id);
+        self.with_core(place, |core, now, desk| {
+            core.break_lock(now, &name, fence, false, desk);
+            let others: Vec<_> = core.view().ids().filter(|&other| other != id).collect();
+            core.order_break(&others, 0, (&name, fence, false), desk);
+        });
     }
 
     /// An administrator wants a view with the same members, or leases of another length.

@@ -2,7 +2,6 @@
 
 mod verdict;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use skeptron_core::NodeId;
@@ -18,11 +17,14 @@ use crate::clients::Client;
 use crate::clock::{Clock, MICROSECOND, MILLISECOND, NEVER, SECOND, Time};
 use crate::faults::FaultKind;
 use crate::judge::Judge;
+use crate::names::{self, Naming};
 use crate::network::{Path, Quality};
+use crate::observers::Elections;
 use crate::options::{Mutant, Options};
 use crate::outcome::{Figures, Outcome, Property, Survived, Violation};
 use crate::queue::Queue;
 use crate::recorder::Recorder;
+use crate::relay::Relays;
 use crate::service::Service;
 use crate::sessions::{Reply, Request};
 use crate::site::{Deed, Desk, Life, Site, Waiter, judged};
@@ -57,6 +59,10 @@ pub(crate) enum Event {
     Request(Box<Request>),
     /// A member's reply arrives at its client.
     Reply(Box<Reply>),
+    /// Something of a client is put on the link between two members.
+    Pass { at: usize, to: usize, number: u64 },
+    /// A member does not wait any longer for another one's word on a session that wants to move.
+    HomeSilent { at: usize, number: u64 },
     /// Something goes wrong.
     Storm,
     /// Something that went wrong is mended.
@@ -71,6 +77,8 @@ pub(crate) enum Event {
     Renew { at: usize, boot: u64 },
     /// A member that wanted to leave can.
     Leave { at: usize, incarnation: u64 },
+    /// An observer goes to another member.
+    Observer(usize),
 }
 
 /// Why a client acts.
@@ -102,17 +110,20 @@ pub(crate) struct World {
     pub(crate) settings: Settings,
     pub(crate) drift: Drift,
     pub(crate) names: Arc<[String]>,
+    pub(crate) naming: Naming,
     pub(crate) sites: Vec<Site>,
     pub(crate) clients: Vec<Client>,
     /// By sender and receiver.
     pub(crate) paths: Vec<Path>,
     pub(crate) quality: Quality,
     pub(crate) connections: u64,
+    pub(crate) relays: Relays,
     /// Who decides views; none if the membership is fixed.
     pub(crate) service: Option<Service>,
     /// The view of a fixed membership.
     pub(crate) fixed: Arc<View>,
     pub(crate) judges: Vec<Judge>,
+    pub(crate) elections: Elections,
     pub(crate) survived: Survived,
     pub(crate) figures: Figures,
     pub(crate) hash: TraceHash,
@@ -124,6 +135,8 @@ pub(crate) struct World {
     pub(crate) depth: u32,
     /// Whether the faults are over.
     pub(crate) healed: bool,
+    /// Since when.
+    pub(crate) healed_at: Option<Time>,
     /// Whether everybody was done and nothing was left behind: then a member leaves once more.
     pub(crate) at_rest: bool,
     /// When a client last got on.
@@ -148,7 +161,7 @@ pub fn run_recorded(
     command: Option<String>,
 ) -> (Outcome, Option<Trace>) {
     let lock = run(options, seed).violation.and_then(|violation| violation.lock);
-    let names = lock_names(seed);
+    let (names, _) = names::all(options, seed);
     let recorded = lock.and_then(|lock| names.iter().position(|name| *name == lock)).unwrap_or(0);
     let (outcome, recorder) = World::new(options, seed, Some(recorded)).run();
     let trace = recorder.and_then(|recorder| {
@@ -157,18 +170,12 @@ pub fn run_recorded(
     (outcome, trace)
 }
 
-fn lock_names(seed: u64) -> Vec<String> {
-    let mut chance = Chance::new(seed, Purpose::World, 1);
-    let number = 1 + chance.index(3);
-    let names: BTreeSet<_> = (0..number).map(|_| format!("lock-{}", chance.below(100))).collect();
-    names.into_iter().collect()
-}
-
 impl World {
     fn new(options: &Options, seed: u64, recorded: Option<usize>) -> Self {
         let mut chance = Chance::new(seed, Purpose::World, 0);
         let faults = options.faults;
-        let names: Arc<[String]> = lock_names(seed).into();
+        let (names, naming) = names::all(options, seed);
+        let names: Arc<[String]> = names.into();
         let plan = Plan::named(&options.algorithm).expect("the options have been checked");
         let settings = Settings {
             plans: Plans::new(plan),
@@ -178,6 +185,7 @@ impl World {
                 backoff_first: std::time::Duration::from_millis(5),
                 backoff_longest: std::time::Duration::from_millis(100),
                 silence: std::time::Duration::from_millis(300),
+                locks: naming.most.unwrap_or(Limits::default().locks),
                 ..Limits::default()
             },
             flaw: options.mutant.and_then(Mutant::of_member),
@@ -236,7 +244,9 @@ impl World {
             settings,
             drift,
             judges: vec![Judge::default(); names.len()],
+            elections: Elections::new(seed, options, names.len()),
             names,
+            naming,
             sites,
             clients,
             paths: std::iter::repeat_with(Path::default)
@@ -244,6 +254,7 @@ impl World {
                 .collect(),
             quality,
             connections: 0,
+            relays: Relays::default(),
             service,
             fixed,
             survived: Survived::default(),
@@ -254,6 +265,7 @@ impl World {
             interleaving_ppm,
             depth: 0,
             healed: false,
+            healed_at: None,
             at_rest: false,
             last_progress: 0,
             entries: 0,
@@ -282,6 +294,7 @@ impl World {
             let after = self.clients[client].chance.below(5 * MILLISECOND);
             self.plan_client(client, after, Wake::Next);
         }
+        self.plan_observers();
         self.plan_storm();
     }
 
@@ -315,6 +328,7 @@ impl World {
         self.sites[place].life = Some(life);
         self.update_links(place);
         self.with_core(place, |core, _, desk| core.open(desk));
+        self.begin_observers(place);
         if alone {
             self.met(place, epoch);
         }
@@ -422,6 +436,8 @@ impl World {
                 self.hash.mix(5 + self.now, reply.client as u64);
                 self.take_reply(*reply);
             }
+            Event::Pass { at, to, number } => self.put_on_link(at, to, number),
+            Event::HomeSilent { number, .. } => self.move_after_all(number),
             Event::Storm => self.storm(),
             Event::Mend(trouble) => self.mend(trouble),
             Event::Boot { at } => self.boot(at),
@@ -429,6 +445,7 @@ impl World {
             Event::Written { at, boot } => self.written(at, boot),
             Event::Renew { at, boot } => self.renew(at, boot),
             Event::Leave { at, incarnation } => self.leave(at, incarnation),
+            Event::Observer(observer) => self.move_observer(observer),
         }
     }
 
@@ -442,6 +459,8 @@ impl World {
             | Event::Tick { at, .. }
             | Event::Written { at, .. }
             | Event::Renew { at, .. }
+            | Event::Pass { at, .. }
+            | Event::HomeSilent { at, .. }
             | Event::Leave { at, .. } => site(*at),
             Event::Client { client, .. } => {
                 let client = &self.clients[*client];
@@ -450,7 +469,7 @@ impl World {
             }
             Event::Request(request) => site(request.to),
             Event::Reply(reply) => self.clients[reply.client].paused_until,
-            Event::Storm | Event::Mend(_) | Event::Boot { .. } => 0,
+            Event::Storm | Event::Mend(_) | Event::Boot { .. } | Event::Observer(_) => 0,
         };
         (until > self.now).then_some(until)
     }
@@ -537,8 +556,15 @@ impl World {
             Deed::Entered { lock, fence } => self.judge_entry(place, lock, fence),
             Deed::Left { lock } => self.judges[lock].members.leave(judged(place)),
             Deed::Refused { lock, why } => self.violate(Property::Refused, lock, Some(place), why),
+            Deed::Leadership { lock, round, leadership } => {
+                self.tell_observers(place, lock, round, &leadership);
+            }
             Deed::SessionExpired => self.survived.sessions_expired += 1,
+            Deed::Broken { lock, fence } => self.broken(place, lock, fence),
+            Deed::Forgot { names } => self.survived.names_forgotten += names as u64,
+            Deed::NeedView => self.administer(skeptron_views::voter::Admin::Renumber),
             Deed::Met { epoch } => self.met(place, epoch),
+            Deed::Relay { number } => self.take_relay(place, number),
             Deed::Halted { why } => self.halted(place, &why),
             Deed::Step(step) => {
                 let now = self.now;

@@ -59,7 +59,7 @@ fn other_numbers_of_members_survive_it_as_well() {
 fn a_cluster_with_views_survives_everything() {
     let (survived, figures) = hold(Faults::ALL, 1..451, THREE);
     for (what, times) in survived.listed() {
-        let expected = what != "exclusions broken by clocks";
+        let expected = !["exclusions broken by clocks", "leaders seen"].contains(&what);
         assert_eq!(times > 100, expected, "{what}: {times}");
     }
     for (what, span) in figures.spans() {
@@ -132,5 +132,5 @@ fn a_seed_determines_a_run() {
 /// it: then the new number belongs here.
 #[test]
 fn a_seed_means_the_same_everywhere() {
-    assert_eq!(format!("{:016x}", run(&pinned(), 7).hash), "92e937362209c5d4");
+    assert_eq!(format!("{:016x}", run(&pinned(), 7).hash), "caddcd850913867b");
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use skeptron_member::clock::Moment;
-use skeptron_member::report::LockStatus;
+use skeptron_member::query::Told;
 use skeptron_member::view::{Lease, Member, View};
 use skeptron_member::wire::{Envelope, Payload};
 use skeptron_member::{
@@ -372,6 +372,7 @@ fn view_of(epoch: u8, view: Lives) -> Arc<View> {
         id: MemberId::at(place),
         incarnation: Some((life & !AWAY).into()),
         address: String::new(),
+        api: Vec::new(),
     };
     let lives = view.0.into_iter().enumerate().filter(|&(_, life)| life > 0);
     let (away, members) = lives.partition::<Vec<_>, _>(|(_, life)| life & AWAY != 0);
@@ -417,11 +418,12 @@ impl Effects<u8> for Done {
         self.refused.push(waiter);
     }
 
-    fn arm(&mut self, _: Timer, _: Duration) {
-        self.trouble_if(true, "arms a timer");
+    fn arm(&mut self, timer: Timer, _: Duration) {
+        // Its one lock is in the cell's hands, so that nothing can be forgotten.
+        self.trouble_if(timer != Timer::Forget, "arms a timer");
     }
 
-    fn answer(&mut self, _: MemberId, _: u64, _: &[LockStatus]) {}
+    fn answer(&mut self, _: MemberId, _: u64, _: &Told) {}
 
     fn tell(&mut self, event: Event<'_>) {
         match event {
@@ -458,7 +460,16 @@ fn label(envelope: &Envelope<'_>) -> String {
         Payload::Ask { .. } => "Ask".to_string(),
         Payload::Wake { .. } => "Wake".to_string(),
         Payload::Take { .. } => "Take".to_string(),
-        Payload::Query { .. } | Payload::Answer { .. } => "a query".to_string(),
+        Payload::Query { .. }
+        | Payload::Answer { .. }
+        | Payload::Break { .. }
+        | Payload::Broken { .. }
+        | Payload::Relay(_) => "a query".to_string(),
+        Payload::Watch { .. }
+        | Payload::Unwatch { .. }
+        | Payload::Leads { .. }
+        | Payload::Vacant { .. }
+        | Payload::Seen { .. } => "about a leader".to_string(),
     };
     format!("{what} of epoch {}", envelope.epoch)
 }

@@ -1,11 +1,13 @@
 //! The present view of a member, and what arrived too early for it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use skeptron_core::NodeId;
 
+use super::claims::Peer;
 use super::home::Home;
 use super::instance::Layout;
 use super::past::{Past, Pasts};
@@ -27,11 +29,19 @@ pub(super) struct Current {
     pub(super) pasts: Pasts,
     /// Since when somebody has been away, if it is known.
     pub(super) away_since: Option<Moment>,
+    /// How many elections each member watches here.
+    watchers: Mutex<BTreeMap<MemberId, usize>>,
     /// Whether a new view has been asked for.
     asked_for_view: AtomicBool,
     /// What arrived of later views, in order, and its size.
     pub(super) early: VecDeque<Early>,
     pub(super) early_bytes: usize,
+    /// Whose envelopes of later views were dropped, up to which of these.
+    pub(super) dropped: BTreeMap<MemberId, u64>,
+    /// By rank.
+    pub(super) peers: Vec<Peer>,
+    /// When it began here, as far as anybody looked at a clock.
+    began: OnceLock<Moment>,
 }
 
 /// An envelope of a later view.
@@ -64,15 +74,19 @@ impl Current {
             return Err(Halt::Layout { epoch, why: "there are no fences for it".to_string() });
         }
         let current = Current {
+            peers: std::iter::repeat_with(Peer::default).take(members).collect(),
             view,
             me,
             layouts,
             home: Mutex::default(),
             pasts: Pasts::default(),
             away_since: None,
+            watchers: Mutex::default(),
             asked_for_view: AtomicBool::new(false),
             early: VecDeque::new(),
             early_bytes: 0,
+            dropped: BTreeMap::new(),
+            began: OnceLock::new(),
         };
         let away = !current.view.away.is_empty();
         *current.home() = Home::new(me, current.others(), std::iter::empty(), away);
@@ -89,8 +103,21 @@ impl Current {
         self.home.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn watchers(&self) -> MutexGuard<'_, BTreeMap<MemberId, usize>> {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn home_of(&self, name: &str) -> NodeId {
         self.view.home(name)
+    }
+
+    pub(super) fn member(&self, rank: NodeId) -> MemberId {
+        self.view.members[rank.index()].id
+    }
+
+    /// How long ago it began here.
+    pub(super) fn age(&self, now: Moment) -> Duration {
+        now.since(*self.began.get_or_init(|| now))
     }
 
     /// Whether this is the first time that a new view is asked for.
@@ -117,9 +144,13 @@ impl Current {
             home: Mutex::new(self.home().clone()),
             pasts: self.pasts.clone(),
             away_since: self.away_since,
+            watchers: Mutex::new(self.watchers().clone()),
             asked_for_view: AtomicBool::new(self.asked_for_view.load(Ordering::Relaxed)),
             early: self.early.clone(),
             early_bytes: self.early_bytes,
+            dropped: self.dropped.clone(),
+            peers: self.peers.iter().map(Peer::copy).collect(),
+            began: self.began.clone(),
         }
     }
 }

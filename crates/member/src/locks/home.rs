@@ -22,7 +22,7 @@ pub(crate) fn home_of(name: &str, view: &View) -> NodeId {
 }
 
 /// The finaliser of splitmix64: all members must agree on it, so no library decides it.
-fn scatter(value: u64) -> u64 {
+pub(crate) fn scatter(value: u64) -> u64 {
     let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -112,8 +112,21 @@ impl Home {
 
     /// How many locks are wanted that nobody keeps, as far as those know who are not away.
     pub(super) fn withheld(&self) -> usize {
-        let withheld = |shut: &&Shut| self.away && self.has_heard_all() && !shut.announced;
-        self.shut.values().filter(withheld).count()
+        self.shut.values().filter(|shut| self.withholds(shut)).count()
+    }
+
+    fn withholds(&self, shut: &Shut) -> bool {
+        self.away && self.has_heard_all() && !shut.announced
+    }
+
+    /// Whether this lock is one of those.
+    pub(super) fn is_withheld(&self, name: &str) -> bool {
+        self.shut.get(name).is_some_and(|shut| self.withholds(shut))
+    }
+
+    /// Whether this lock may not begin yet.
+    pub(super) fn is_shut(&self, name: &str) -> bool {
+        self.shut.contains_key(name)
     }
 
     /// The locks that have not begun and that members other than `me` kept.
@@ -149,10 +162,29 @@ impl Home {
         Some(if told { Vec::new() } else { shut.keepers.iter().copied().collect() })
     }
 
-    /// Keeps what arrived for a lock that is not open.
-    pub(super) fn hold_back(&mut self, name: &Arc<str>, message: HeldBack) {
+    /// Keeps what arrived for a lock that is not open. If all of it takes more than `most` bytes, that of
+    /// the member which sent most is dropped; returns who that is.
+    pub(super) fn hold_back(
+        &mut self,
+        name: &Arc<str>,
+        message: HeldBack,
+        most: usize,
+    ) -> Option<NodeId> {
         self.held_back_bytes += message.bytes();
         self.shut.entry(Arc::clone(name)).or_default().held_back.push(message);
+        if self.held_back_bytes <= most {
+            return None;
+        }
+        let mut bytes: BTreeMap<NodeId, usize> = BTreeMap::new();
+        for message in self.shut.values().flat_map(|shut| &shut.held_back) {
+            *bytes.entry(message.from).or_default() += message.bytes();
+        }
+        let (dropped, bytes) = bytes.into_iter().max_by_key(|&(_, bytes)| bytes)?;
+        for shut in self.shut.values_mut() {
+            shut.held_back.retain(|message| message.from != dropped);
+        }
+        self.held_back_bytes -= bytes;
+        Some(dropped)
     }
 
     /// `from` keeps a lock; whether it is to be told that somebody wants it.

@@ -1,64 +1,75 @@
 //! What a member tells of its locks.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use super::Locks;
-use crate::MemberId;
+use super::{Lock, Locks};
 use crate::clock::Moment;
-use crate::effects::Effects;
-use crate::report::{Holder, LockStatus, milliseconds};
-use crate::wire::{Envelope, Payload};
+use crate::report::{Cause, Holder, LockStatus, milliseconds};
 
 impl<W> Locks<W> {
-    /// The locks in use at this member, by name; only the one of exactly this name if `exact`.
-    pub(crate) fn listing(&self, now: Moment, prefix: &str, exact: bool) -> Vec<LockStatus> {
-        let locks = if exact { self.find(prefix).into_iter().collect() } else { self.all() };
-        let layouts = Arc::clone(&self.current().layouts);
-        let in_use = locks.iter().filter(|lock| lock.is_busy() && lock.name.starts_with(prefix));
-        in_use
-            .filter_map(|lock| {
-                let state = lock.state();
-                let holder = state.holder.as_ref().map(|hold| Holder {
-                    fence: hold.fence,
-                    held_ms: milliseconds(now.since(hold.since)),
-                    owner: shortened(&hold.owner),
-                });
-                state.in_use().then(|| LockStatus {
-                    name: lock.name.to_string(),
-                    algorithm: layouts[lock.plan].algorithm.to_string(),
-                    node: self.id,
-                    holder,
-                    waiters: u32::try_from(state.waiters.len()).unwrap_or(u32::MAX),
-                })
-            })
-            .collect()
-    }
-
-    /// A member asks what is known here.
-    pub(super) fn tell(
+    /// The first locks in use at this member after that name, by name, and whether there are more.
+    pub(crate) fn listing(
         &self,
         now: Moment,
-        to: MemberId,
-        (id, prefix, exact): (u64, &str, bool),
-        effects: &mut dyn Effects<W>,
-    ) {
-        let mut locks = self.listing(now, prefix, exact);
-        locks.truncate(Payload::MOST_LISTED);
-        // What does not fit into a frame would halt this member.
-        let (mut bytes, most) = (0, self.settings.limits.frame_bytes / 2);
-        let fits = locks.iter().take_while(|lock| {
-            let owner = lock.holder.as_ref().map_or(0, |holder| holder.owner.len());
-            bytes += 64 + lock.name.len() + owner;
-            bytes <= most
+        prefix: &str,
+        after: &str,
+        most: usize,
+    ) -> (Vec<LockStatus>, bool) {
+        let is_meant = |lock: &&Arc<Lock<W>>| {
+            lock.is_busy() && lock.name.starts_with(prefix) && *lock.name > *after
+        };
+        let mut busy: Vec<Arc<Lock<W>>> = Vec::new();
+        for shard in &self.shards {
+            let names = shard.names.read().unwrap_or_else(PoisonError::into_inner);
+            busy.extend(names.all().filter(is_meant).cloned());
+        }
+        busy.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let mut in_use = busy.iter().filter_map(|lock| self.status_of(now, lock));
+        let first = in_use.by_ref().take(most).collect();
+        (first, in_use.next().is_some())
+    }
+
+    /// The lock of this name, if it is in use at this member.
+    pub(crate) fn status(&self, now: Moment, name: &str) -> Option<LockStatus> {
+        self.status_of(now, &*self.find(name)?)
+    }
+
+    fn status_of(&self, now: Moment, lock: &Lock<W>) -> Option<LockStatus> {
+        let algorithm = self.current().layouts[lock.plan].algorithm;
+        let state = lock.state();
+        // Who does not know yet that it leads still waits.
+        let known = state.holder.as_ref().filter(|_| !state.is_unseen());
+        let holder = known.map(|hold| Holder {
+            node: self.id,
+            owner: shortened(&hold.owner),
+            fence: hold.fence,
+            held_ms: milliseconds(now.since(hold.since)),
         });
-        let fits = fits.count();
-        locks.truncate(fits);
-        let epoch = self.current().view.epoch;
-        effects.send(to, &Envelope { epoch, payload: Payload::Answer { id, locks } });
+        state.in_use().then(|| LockStatus {
+            name: lock.name.to_string(),
+            algorithm: algorithm.to_string(),
+            node: self.id,
+            holder,
+            waiters: u32::try_from(state.waiters.len()).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// Why this member, being the home of the lock, does not let it begin.
+    pub(crate) fn obstacles(&self, now: Moment, name: &str) -> Vec<Cause> {
+        let current = self.current();
+        let home = current.home();
+        if current.home_of(name) != current.me || !home.is_shut(name) {
+            return Vec::new();
+        }
+        let missing = home.missing().iter().map(|rank| current.view.members[rank.index()].id);
+        let missing = missing.map(|member| Cause::not_met(self.id, member));
+        let since = current.away_since.map(|since| milliseconds(now.since(since)));
+        let away = current.view.away.iter().filter(|_| home.is_withheld(name));
+        missing.chain(away.map(|life| Cause::away(life.id, since))).collect()
     }
 }
 
 /// What is told of an owner's name, which may be of any length.
-fn shortened(owner: &str) -> String {
+pub(super) fn shortened(owner: &str) -> String {
     owner.chars().take(200).collect()
 }

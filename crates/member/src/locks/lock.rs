@@ -9,10 +9,12 @@ use skeptron_core::NodeId;
 use skeptron_core::monitor;
 use skeptron_core::mutex::Phase;
 
+use super::elections::Election;
 use super::instance::Instance;
 use crate::Fence;
 use crate::clock::Moment;
-use crate::session::Seat;
+use crate::election::Proclaimed;
+use crate::session::{Seat, Session};
 
 /// One lock at one member.
 pub struct Lock<W> {
@@ -57,6 +59,10 @@ pub(super) struct State<W> {
     pub(super) waiters: VecDeque<Waiter<W>>,
     /// The last ticket given to a waiter.
     pub(super) tickets: u64,
+    /// The last term that somebody led here, once it is over for good.
+    pub(super) last_led: Option<Fence>,
+    /// Who watches who holds it, and a leader that does not know it yet; none for most locks.
+    pub(super) election: Option<Box<Election<W>>>,
     /// When it was last listed among the locks in recent use.
     pub(super) listed: Option<u64>,
 }
@@ -86,8 +92,14 @@ pub(super) struct Hold {
     pub(super) fence: Fence,
     pub(super) since: Moment,
     pub(super) owner: Box<str>,
+    /// The session that has it; none if a program in this process does.
+    pub(super) session: Option<Arc<Session>>,
+    /// What it says of itself, if it leads.
+    pub(super) leads: Option<Proclaimed>,
     /// Its session has moved away while this member leaves: it stays held for as long as this life acts.
     pub(super) moved: bool,
+    /// An administrator has broken it, and it goes to the next one then.
+    pub(super) broken: Option<Moment>,
 }
 
 /// Somebody who waits.
@@ -127,6 +139,8 @@ impl<W> Lock<W> {
             holder: None,
             waiters: VecDeque::new(),
             tickets: 0,
+            last_led: None,
+            election: None,
             listed: None,
         };
         Lock { name, plan, busy: AtomicBool::new(false), state: Mutex::new(state) }
@@ -173,6 +187,11 @@ impl<W> State<W> {
         self.holder.is_some() || !self.waiters.is_empty()
     }
 
+    /// Whether the entry with this fence still is one.
+    pub(super) fn holds(&self, fence: Fence) -> bool {
+        self.holder.as_ref().is_some_and(|hold| hold.fence == fence && hold.broken.is_none())
+    }
+
     /// Whether this member has taken part in it in this view, or has let somebody else.
     pub(super) fn has_begun(&self) -> bool {
         self.node.is_some() || self.pass != Pass::NotAsked
@@ -199,6 +218,7 @@ impl<W> State<W> {
         self.idle_visits = 0;
         self.hurry = false;
         self.counter = monitor::Fence::default();
+        self.forget_watchers();
     }
 
     /// Equal for states with equal futures, whatever the time.
@@ -210,7 +230,7 @@ impl<W> State<W> {
         (&self.parked, self.hurry, self.counter, self.own).hash(&mut hasher);
         // A view change forgets what is not listed.
         self.listed.is_some().hash(&mut hasher);
-        self.holder.as_ref().map(|hold| hold.fence).hash(&mut hasher);
+        self.holder.as_ref().map(|hold| (hold.fence, hold.broken.is_some())).hash(&mut hasher);
         // Which tickets they have makes no difference.
         self.waiters.len().hash(&mut hasher);
         for waiter in &self.waiters {

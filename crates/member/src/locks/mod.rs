@@ -5,11 +5,17 @@
 //! Locks are taken in this order: the present view (for reading), one lock's mutex, then a session or
 //! what the home knows.
 
+mod broken;
+mod claims;
 mod current;
+mod elections;
+mod error;
+mod forget;
 mod home;
 mod instance;
 mod listing;
 mod lock;
+mod moves;
 mod past;
 mod recent;
 mod rules;
@@ -19,25 +25,29 @@ mod views;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
-use thiserror::Error;
+use rustc_hash::FxBuildHasher;
 
-pub(crate) use home::home_of;
+pub use broken::Broken;
+pub use error::LockError;
+pub(crate) use home::{home_of, scatter};
 pub use instance::Turn;
 pub use lock::Lock;
 
 use crate::clock::Moment;
 use crate::effects::{Effects, Event, Halt, NotServed};
+use crate::election::Watches;
 use crate::plan::Plans;
 use crate::session::{Life, Seat};
 use crate::view::{Lease, View};
 use crate::wire::{Envelope, Payload};
 use crate::{Fence, Flaw, Limits, MemberId, Pace};
 use current::Current;
+use forget::{Names, Sweep};
 use lock::State;
 use recent::Recent;
 use rules::Act;
@@ -57,43 +67,6 @@ pub struct Settings {
     pub limits: Limits,
     /// A rule to leave out, for tests of tests; none in every product.
     pub flaw: Option<Flaw>,
-}
-
-/// Why a lock cannot be acquired.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum LockError {
-    /// The name cannot be one.
-    #[error("invalid lock name `{0}`: a name has 1 to 255 bytes and no control characters")]
-    Name(String),
-    /// The member leaves.
-    #[error("{0} is shutting down and takes no more requests; ask another node")]
-    Leaving(MemberId),
-    /// The member cannot go on.
-    #[error("{member} cannot grant locks any more: {why}")]
-    Halted {
-        /// Which member.
-        member: MemberId,
-        /// Why.
-        why: Halt,
-    },
-    /// Too many names.
-    #[error("{member} knows {most} locks already; raise `limits.locks`")]
-    TooManyLocks {
-        /// Which member.
-        member: MemberId,
-        /// How many it may know.
-        most: usize,
-    },
-    /// Too many waiters.
-    #[error("{most} wait at {member} for `{name}` already; raise `limits.waiters`")]
-    TooManyWaiters {
-        /// Which member.
-        member: MemberId,
-        /// Which lock.
-        name: String,
-        /// How many may wait.
-        most: usize,
-    },
 }
 
 /// Locks that wait at their home because a life is away that may have a right to them: until it is back,
@@ -150,13 +123,13 @@ struct Counts {
 const SHARDS: usize = 64;
 
 struct Shard<W> {
-    by_name: RwLock<FxHashMap<Arc<str>, Arc<Lock<W>>>>,
+    names: RwLock<Names<W>>,
     recent: Mutex<Recent<W>>,
 }
 
 impl<W> Default for Shard<W> {
     fn default() -> Self {
-        Shard { by_name: RwLock::default(), recent: Mutex::default() }
+        Shard { names: RwLock::default(), recent: Mutex::default() }
     }
 }
 
@@ -170,6 +143,13 @@ pub(crate) struct Locks<W> {
     current: RwLock<Current>,
     counts: Counts,
     term: Term,
+    sweep: Mutex<Sweep>,
+    /// The elections that are observed here.
+    watches: Mutex<Watches>,
+    /// Held while one of them begins or ends; taken before a lock's mutex.
+    watch_turn: Mutex<()>,
+    /// The locks with a leader that does not know it yet.
+    unseen: Mutex<BTreeSet<Arc<str>>>,
     /// No new requests.
     leaving: AtomicBool,
     /// Why nothing is entered any more.
@@ -191,6 +171,10 @@ impl<W> Locks<W> {
             current: RwLock::new(current),
             counts: Counts::default(),
             term: Term::new(),
+            sweep: Mutex::default(),
+            watches: Mutex::default(),
+            watch_turn: Mutex::default(),
+            unseen: Mutex::default(),
             leaving: AtomicBool::new(false),
             halted: OnceLock::new(),
         })
@@ -271,9 +255,10 @@ impl<W> Locks<W> {
         &self.shards[(FxBuildHasher.hash_one(name) >> 40) as usize % SHARDS]
     }
 
-    fn find(&self, name: &str) -> Option<Arc<Lock<W>>> {
-        let shard = self.shard(name).by_name.read().unwrap_or_else(PoisonError::into_inner);
-        shard.get(name).cloned()
+    /// The lock of that name, if it is known: whatever is held or waited for is.
+    pub(crate) fn find(&self, name: &str) -> Option<Arc<Lock<W>>> {
+        let names = self.shard(name).names.read().unwrap_or_else(PoisonError::into_inner);
+        names.get(name).cloned()
     }
 
     /// The lock of that name for somebody at this member, created on first use.
@@ -289,15 +274,16 @@ impl<W> Locks<W> {
             return Err(LockError::Name(name.escape_debug().to_string()));
         }
         if self.counts.known.get() >= most {
-            return Err(LockError::TooManyLocks { member: self.id, most });
+            let forgets = self.incarnation.is_some();
+            return Err(LockError::TooManyLocks { member: self.id, most, forgets });
         }
-        let mut shard = self.shard(name).by_name.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lock) = shard.get(name) {
+        let mut names = self.shard(name).names.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lock) = names.get(name) {
             return Ok(Arc::clone(lock));
         }
-        let name: Arc<str> = name.into();
-        let lock = Arc::new(Lock::new(Arc::clone(&name), self.settings.plans.index_for(&name)));
-        shard.insert(name, Arc::clone(&lock));
+        let plan = self.settings.plans.index_for(name);
+        let lock = Arc::new(Lock::new(name.into(), plan));
+        names.insert(Arc::clone(&lock));
         self.counts.known.add();
         Ok(lock)
     }
@@ -307,8 +293,8 @@ impl<W> Locks<W> {
         let shards = self.shards.iter();
         let mut all: Vec<_> = shards
             .flat_map(|shard| {
-                let shard = shard.by_name.read().unwrap_or_else(PoisonError::into_inner);
-                shard.values().cloned().collect::<Vec<_>>()
+                let names = shard.names.read().unwrap_or_else(PoisonError::into_inner);
+                names.all().cloned().collect::<Vec<_>>()
             })
             .collect();
         all.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -362,6 +348,7 @@ impl<W> Locks<W> {
         who: impl FnOnce() -> W,
         effects: &mut dyn Effects<W>,
     ) -> Result<Acquired, LockError> {
+        self.make_room(now, effects);
         self.act(now, lock, effects, |act| {
             // Whoever shuts down looks at each lock after it said so.
             if self.is_leaving() {
@@ -435,7 +422,7 @@ impl<W> Locks<W> {
 
     /// Whether an entry of this member is still one.
     pub(crate) fn is_held(&self, now: Moment, lock: &Lock<W>, fence: Fence) -> bool {
-        self.may_enter(now) && lock.state().holder.as_ref().is_some_and(|hold| hold.fence == fence)
+        self.may_enter(now) && lock.state().holds(fence)
     }
 
     /// A restless token has been kept long enough.
@@ -505,14 +492,17 @@ impl<W> Locks<W> {
                 waiting: self.counts.waiting.copy(),
             },
             term: self.term.copy(),
+            sweep: Mutex::new(self.copied_sweep()),
+            watches: Mutex::new(self.watches().clone()),
+            watch_turn: Mutex::default(),
+            unseen: Mutex::new(self.unseen().clone()),
             leaving: AtomicBool::new(self.is_leaving()),
             halted: self.halted.clone(),
         };
         for lock in self.all() {
             let lock = Arc::new(lock.copy());
             let shard = copy.shard(&lock.name);
-            let mut by_name = shard.by_name.write().unwrap_or_else(PoisonError::into_inner);
-            by_name.insert(Arc::clone(&lock.name), lock);
+            shard.names.write().unwrap_or_else(PoisonError::into_inner).insert(lock);
         }
         for (shard, copied) in self.shards.iter().zip(&copy.shards) {
             let recent = shard.recent.lock().unwrap_or_else(PoisonError::into_inner);

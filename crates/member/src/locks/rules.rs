@@ -8,11 +8,12 @@ use skeptron_core::{NodeId, Refused};
 use super::current::Current;
 use super::home::{HeldBack, Shut};
 use super::instance::{Layout, Outcome, Turn};
-use super::lock::{Hold, Kept, Lock, Parked, Pass, State, Waiter};
+use super::lock::{Hold, Lock, Parked, Pass, State, Waiter};
 use super::{Acquired, Locks};
 use crate::clock::Moment;
-use crate::effects::{Effects, Event, Halt, NeedView, NotServed, Timer};
-use crate::session::Seat;
+use crate::effects::{Effects, Event, NeedView, NotServed, Timer};
+use crate::election::Proclaimed;
+use crate::session::{Seat, Session};
 use crate::wire::{Envelope, Payload};
 use crate::{Fence, Flaw, MemberId};
 
@@ -49,7 +50,7 @@ impl<W> Act<'_, W> {
         NodeId::new(turned % members)
     }
 
-    fn member(&self, rank: NodeId) -> MemberId {
+    pub(super) fn member(&self, rank: NodeId) -> MemberId {
         self.current.view.members[rank.index()].id
     }
 
@@ -66,16 +67,23 @@ impl<W> Act<'_, W> {
         who: impl FnOnce() -> W,
     ) -> Acquired {
         self.effects.tell(Event::Requested { lock: &self.lock.name });
-        if self.state.waiters.is_empty()
-            && self.request()
-            && let Some(fence) = self.take(owner.into(), self.now)
+        let mut entered = None;
+        if self.state.waiters.is_empty() && self.request() {
+            entered = self.take(owner.into(), seat.as_ref(), self.now);
+        }
+        if let Some(fence) = entered
+            && self.may_know(fence)
         {
             return Acquired::Granted(fence);
         }
         self.state.tickets += 1;
-        let ticket = self.state.tickets;
-        let (owner, since) = (owner.into(), self.now);
-        self.state.waiters.push_back(Waiter { ticket, since, owner, seat, who: who() });
+        let (ticket, since, owner) = (self.state.tickets, self.now, owner.into());
+        let waiter = Waiter { ticket, since, owner, seat, who: who() };
+        if entered.is_some() {
+            self.put_aside(waiter);
+            return Acquired::Waiting(ticket);
+        }
+        self.state.waiters.push_back(waiter);
         self.locks.counts.waiting.add();
         self.locks.list(self.lock, self.state, self.now);
         self.lock.set_busy(true);
@@ -85,7 +93,8 @@ impl<W> Act<'_, W> {
     /// Takes the waiter with this ticket out of the queue, if it is still there.
     pub(super) fn withdraw(&mut self, ticket: u64) -> Option<W> {
         // Tickets ascend.
-        let place = self.state.waiters.binary_search_by_key(&ticket, |w| w.ticket).ok()?;
+        let place = self.state.waiters.binary_search_by_key(&ticket, |w| w.ticket);
+        let Ok(place) = place else { return self.withdraw_unseen(ticket) };
         let waiter = self.state.waiters.remove(place)?;
         self.locks.counts.waiting.remove(1);
         self.lock.set_busy(self.state.in_use());
@@ -97,7 +106,7 @@ impl<W> Act<'_, W> {
     pub(super) fn replace(&mut self, ticket: u64, who: W) -> Result<W, W> {
         match self.state.waiters.binary_search_by_key(&ticket, |w| w.ticket) {
             Ok(place) => Ok(std::mem::replace(&mut self.state.waiters[place].who, who)),
-            Err(_) => Err(who),
+            Err(_) => self.replace_unseen(ticket, who),
         }
     }
 
@@ -110,6 +119,7 @@ impl<W> Act<'_, W> {
             self.effects.tell(Event::Withdrawn { lock: &self.lock.name });
             self.effects.refuse(waiter.who, why);
         }
+        self.refuse_unseen(why);
     }
 
     /// Asks for a right, if nobody here is in and nothing has been asked. Whether it is in at once.
@@ -174,7 +184,7 @@ impl<W> Act<'_, W> {
     /// view that does not name the lives of its members everybody has to meet all of them first:
     /// whoever did anything in such a view has then met everybody, and everybody refuses a later life
     /// of it. If it may not, whoever keeps a right is told once that somebody wants the lock.
-    fn opens(&mut self) -> bool {
+    pub(super) fn opens(&mut self) -> bool {
         let has_begun = if self.is_home() {
             self.state.has_begun()
         } else {
@@ -278,7 +288,7 @@ impl<W> Act<'_, W> {
     }
 
     /// The lock is entered, and the entry is the caller's; none if the fences of this view are used up.
-    fn take(&mut self, owner: Box<str>, asked: Moment) -> Option<Fence> {
+    fn take(&mut self, owner: Box<str>, seat: Option<&Seat>, asked: Moment) -> Option<Fence> {
         let counter = self.state.counter.attach();
         if counter >= Fence::RENEWED_AT && self.current.asks_for_view() {
             self.effects.need_view(NeedView::Counter { lock: Arc::clone(&self.lock.name) });
@@ -286,11 +296,24 @@ impl<W> Act<'_, W> {
         let fence = Fence::new(self.current.view.epoch, counter)?;
         let waited = self.now.since(asked);
         self.effects.tell(Event::Entered { lock: &self.lock.name, fence, waited });
+        self.hold(fence, owner, seat.map(Seat::session), seat.and_then(Seat::leads));
+        Some(fence)
+    }
+
+    /// Somebody here has it from now on.
+    pub(super) fn hold(
+        &mut self,
+        fence: Fence,
+        owner: Box<str>,
+        session: Option<Arc<Session>>,
+        leads: Option<Proclaimed>,
+    ) {
         self.locks.counts.held.add();
-        self.state.holder = Some(Hold { fence, since: self.now, owner, moved: false });
+        let since = self.now;
+        let hold = Hold { fence, since, owner, session, leads, moved: false, broken: None };
+        self.state.holder = Some(hold);
         self.locks.list(self.lock, self.state, self.now);
         self.lock.set_busy(true);
-        Some(fence)
     }
 
     /// The lock is entered: the entry goes to the first waiter that still wants it, or back.
@@ -298,13 +321,16 @@ impl<W> Act<'_, W> {
         while self.locks.may_enter(self.now)
             && let Some(waiter) = self.state.waiters.pop_front()
         {
-            let Waiter { ticket, since, owner, seat, who } = waiter;
-            let Some(fence) = self.take(owner.clone(), since) else {
+            let taken = self.take(waiter.owner.clone(), waiter.seat.as_ref(), waiter.since);
+            let Some(fence) = taken else {
                 // The next view has fences again.
-                self.state.waiters.push_front(Waiter { ticket, since, owner, seat, who });
-                return;
+                return self.state.waiters.push_front(waiter);
             };
             self.locks.counts.waiting.remove(1);
+            if !self.may_know(fence) {
+                return self.put_aside(waiter);
+            }
+            let Waiter { seat, who, .. } = waiter;
             match seat.map_or(Ok(()), |seat| seat.keep(fence)) {
                 Ok(()) => return self.effects.grant(who, self.lock, fence),
                 Err(why) => {
@@ -325,6 +351,7 @@ impl<W> Act<'_, W> {
         self.lock.set_busy(self.state.in_use());
         let held = self.now.since(hold.since);
         self.effects.tell(Event::Released { lock: &self.lock.name, fence: hold.fence, held });
+        self.ended(&hold);
         Some(hold)
     }
 
@@ -359,34 +386,8 @@ impl<W> Act<'_, W> {
         true
     }
 
-    /// Keeps the lock for a session that came from a life which is gone. Whether it does: not if somebody
-    /// here has it, so that the session must have lost it before.
-    pub(super) fn adopt(&mut self, fence: Fence, owner: &str) -> bool {
-        let is_kept = self.state.kept.is_some_and(|kept| !kept.adopted);
-        if is_kept || self.state.holder.is_some() {
-            return false;
-        }
-        self.state.kept = Some(Kept { wanted: false, adopted: true });
-        let (owner, since) = (owner.into(), self.now);
-        self.state.holder = Some(Hold { fence, since, owner, moved: false });
-        self.locks.counts.held.add();
-        self.locks.list(self.lock, self.state, self.now);
-        self.lock.set_busy(true);
-        self.effects.tell(Event::Adopted { lock: &self.lock.name, fence });
-        true
-    }
-
-    /// The entry's session has moved away, and this member leaves.
-    pub(super) fn hold_until_gone(&mut self, fence: Fence) {
-        let mine = self.state.holder.as_mut().filter(|hold| hold.fence == fence && !hold.moved);
-        if let Some(hold) = mine {
-            hold.moved = true;
-            self.locks.counts.held.remove(1);
-        }
-    }
-
     /// Ends the entry, whoever had it.
-    fn end_entry(&mut self) {
+    pub(super) fn end_entry(&mut self) {
         if self.vacate().is_none() || self.free_if_wanted() {
             return;
         }
@@ -426,35 +427,11 @@ impl<W> Act<'_, W> {
         }
     }
 
-    /// Takes what a member says about this lock in this view, or holds it back.
-    pub(super) fn receive(&mut self, from: NodeId, sequence: u64, payload: &Payload<'_>) {
-        let needs_home =
-            matches!(payload, Payload::Message { .. } | Payload::Wake { .. } | Payload::Ask { .. });
-        if !needs_home || self.opens() {
-            return self.deliver(from, sequence, payload);
-        }
-        let encoded = postcard::to_stdvec(payload).expect("a payload is plain data");
-        let most = Locks::<W>::MOST_BACKLOG;
-        if self.current.home().held_back_bytes() + encoded.len() > most {
-            let halt = Halt::Backlog { from: self.member(from), most };
-            self.locks.stop(halt, self.effects);
-            return;
-        }
-        let held_back = HeldBack { from, sequence, payload: encoded };
-        self.current.home().hold_back(&self.lock.name, held_back);
-    }
-
-    fn deliver(&mut self, from: NodeId, sequence: u64, payload: &Payload<'_>) {
+    pub(super) fn deliver(&mut self, from: NodeId, sequence: u64, payload: &Payload<'_>) {
         match *payload {
-            Payload::Message { fence: counter, .. }
-            | Payload::Freed { counter, .. }
-            | Payload::Pass { counter, .. }
-                if counter > Fence::MOST_COUNTED =>
-            {
-                self.refuse(from, "a fence that no number of entries leads to");
-            }
             Payload::Message { fence, message, .. } => {
-                self.message(from, sequence, fence, message);
+                let counter = self.believed(from, fence);
+                self.message(from, sequence, counter, message);
             }
             Payload::Wake { .. } => self.wake(),
             Payload::Take { .. } if !self.locks.is_leaving() => {
@@ -463,13 +440,20 @@ impl<W> Act<'_, W> {
                 }
             }
             Payload::Wanted { .. } if from == self.state.home => self.wanted(),
-            Payload::Freed { counter, .. } if self.is_home() => self.freed(from, counter),
+            Payload::Freed { counter, .. } if self.is_home() => {
+                let counter = self.believed(from, counter);
+                self.freed(from, counter);
+            }
             Payload::Ask { .. } if self.is_home() => {
                 self.state.pass = Pass::Given;
                 let (lock, counter) = (Arc::clone(&self.lock.name), self.state.counter.attach());
                 self.send(from, Payload::Pass { lock: &lock, counter });
             }
-            Payload::Pass { counter, .. } if from == self.state.home => self.pass(counter),
+            Payload::Pass { counter, .. } if from == self.state.home => {
+                let counter = self.believed(from, counter);
+                self.pass(counter);
+            }
+            Payload::Unwatch { .. } | Payload::Seen { .. } => self.watcher_says(from, payload),
             Payload::Take { .. } => {}
             _ => self.refuse(from, "only the home of a lock says or is told this"),
         }

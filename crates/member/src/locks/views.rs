@@ -10,8 +10,7 @@ use skeptron_core::NodeId;
 use super::current::{Current, Early};
 use super::home::Home;
 use super::lock::{Lock, State};
-use super::{Effects, Event, Flaw, Halt, LockError, Locks, MemberId, Moment, Withheld, recent};
-use crate::Fence;
+use super::{Effects, Event, Flaw, Halt, Locks, MemberId, Moment, Withheld, recent};
 use crate::session::{Sessions, Settled};
 use crate::view::View;
 use crate::wire::{Envelope, Payload};
@@ -19,7 +18,8 @@ use crate::wire::{Envelope, Payload};
 /// Locks in one announcement at most: with the longest names they fit into the shortest frame.
 const MOST_ANNOUNCED: usize = 200;
 
-/// Idle rights kept across a view change at most; the others are given up.
+/// Idle rights kept across a view change at most; the others are given up. Fewer where few names may be
+/// known: what is kept cannot be forgotten.
 const MOST_IDLE_KEPT: usize = 10_000;
 
 impl<W> Locks<W> {
@@ -60,13 +60,9 @@ impl<W> Locks<W> {
         envelope: &Envelope<'_>,
         effects: &mut dyn Effects<W>,
     ) {
-        match &envelope.payload {
-            // What a member knows does not depend on the view.
-            &Payload::Query { id, prefix, exact } => {
-                return self.tell(now, from, (id, prefix, exact), effects);
-            }
-            Payload::Answer { id, locks } => return effects.answer(from, *id, locks),
-            _ => {}
+        // What a client says, or is told, does not depend on the view.
+        if let Payload::Relay(relay) = envelope.payload {
+            return effects.relay(from, relay);
         }
         loop {
             let current = self.current();
@@ -105,14 +101,7 @@ impl<W> Locks<W> {
         if self.has(Flaw::EarlyDropped) {
             return true;
         }
-        let payload = postcard::to_stdvec(&envelope.payload).expect("a payload is plain data");
-        let early = Early { epoch: envelope.epoch, from, sequence, payload };
-        if current.early_bytes + early.bytes() > Self::MOST_BACKLOG {
-            self.stop(Halt::Backlog { from, most: Self::MOST_BACKLOG }, effects);
-            return true;
-        }
-        current.early_bytes += early.bytes();
-        current.early.push_back(early);
+        self.keep_early(&mut current, (from, sequence), envelope, effects);
         true
     }
 
@@ -130,6 +119,10 @@ impl<W> Locks<W> {
             let why = "it does not belong to this view";
             return effects.tell(Event::Refused { lock: "", from, why });
         };
+        current.age(now);
+        if current.peers[rank.index()].is_muted() {
+            return effects.tell(Event::Stale { from });
+        }
         let lock = match *payload {
             Payload::Message { lock, .. }
             | Payload::Wake { lock }
@@ -137,38 +130,27 @@ impl<W> Locks<W> {
             | Payload::Wanted { lock }
             | Payload::Freed { lock, .. }
             | Payload::Ask { lock }
-            | Payload::Pass { lock, .. } => lock,
+            | Payload::Pass { lock, .. }
+            | Payload::Unwatch { lock }
+            | Payload::Seen { lock, .. } => lock,
             Payload::Announce { ref kept, last } => {
                 return self.announced(current, now, rank, kept, last, effects);
             }
-            Payload::Query { .. } | Payload::Answer { .. } => return,
+            Payload::Watch { ref locks } => {
+                return self.watched(current, now, from, locks, effects);
+            }
+            Payload::Leads { .. } | Payload::Vacant { .. } => {
+                return self.told(current, from, payload, effects);
+            }
+            Payload::Query { .. }
+            | Payload::Answer { .. }
+            | Payload::Break { .. }
+            | Payload::Broken { .. }
+            | Payload::Relay(_) => return,
         };
-        if let Some(lock) = self.members_lock(current, from, lock, effects) {
+        if let Some(lock) = self.members_lock(current, now, rank, lock, effects) {
             let act = |act: &mut super::Act<'_, W>| act.receive(rank, sequence, payload);
             self.act_in(current, now, &lock, effects, act);
-        }
-    }
-
-    /// The lock of that name for another member. Each has a limit of its own, and dropping what one of
-    /// them says would leave others waiting for ever; so there is room for the names of all.
-    fn members_lock(
-        &self,
-        current: &Current,
-        from: MemberId,
-        name: &str,
-        effects: &mut dyn Effects<W>,
-    ) -> Option<Arc<Lock<W>>> {
-        let members = current.view.members.len();
-        match self.lock_within(name, self.settings.limits.locks.saturating_mul(members)) {
-            Ok(lock) => Some(lock),
-            Err(LockError::TooManyLocks { most, .. }) => {
-                self.stop(Halt::TooManyLocks { from, most }, effects);
-                None
-            }
-            Err(error) => {
-                effects.tell(Event::Refused { lock: "", from, why: &error.to_string() });
-                None
-            }
         }
     }
 
@@ -188,12 +170,18 @@ impl<W> Locks<W> {
             return effects.tell(Event::Refused { lock: "", from: member, why });
         }
         for &(name, counter) in kept {
-            if counter > Fence::MOST_COUNTED || current.home_of(name) != current.me {
-                let why = "it announces a fence or a lock that cannot be";
+            if current.home_of(name) != current.me {
+                let why = "it announces a lock whose home this member is not";
                 effects.tell(Event::Refused { lock: name, from: member, why });
                 continue;
             }
-            let Some(lock) = self.members_lock(current, member, name, effects) else { continue };
+            let counter = Self::believed(current, now, (from, name), counter, effects);
+            let lock = self.members_lock(current, now, from, name, effects);
+            // Whoever says too much is not listened to: the home waits for its word in vain.
+            if current.peers[from.index()].is_muted() {
+                return;
+            }
+            let Some(lock) = lock else { continue };
             self.act_in(current, now, &lock, effects, |act| {
                 if self.has(Flaw::KeepersIgnored) {
                     return;
@@ -211,12 +199,14 @@ impl<W> Locks<W> {
     /// All members have announced themselves: what nobody keeps may begin.
     fn met(&self, current: &Current, now: Moment, effects: &mut dyn Effects<W>) {
         effects.tell(Event::Met { epoch: current.view.epoch });
+        self.begin_to_forget(current, effects);
         let unkept = current.home().unkept();
         for name in unkept {
             if let Some(lock) = self.find(&name) {
                 self.act_in(current, now, &lock, effects, |act| act.open_if_free());
             }
         }
+        self.confirm_all(current, now, effects);
     }
 
     /// A view has been decided. Entering it, announcing what is kept and taking what had arrived for it
@@ -253,12 +243,16 @@ impl<W> Locks<W> {
             .partition(|early| early.epoch == epoch);
         next.early_bytes = later.iter().map(Early::bytes).sum();
         next.early = later;
+        next.dropped = std::mem::take(&mut current.dropped);
+        next.dropped.retain(|_, dropped| *dropped >= epoch);
         next.pasts = current.passed();
         if !next.view.away.is_empty() {
             next.away_since = current.away_since.or(Some(now));
         }
+        let skipped = epoch > current.view.epoch + 1;
         *current = next;
         let current = &*current;
+        current.age(now);
 
         let (mut kept, waiting) = self.convert(current, now);
         self.adopt(current, now, sessions, &mut kept, effects);
@@ -271,9 +265,11 @@ impl<W> Locks<W> {
         let away = !current.view.away.is_empty() && !self.has(Flaw::AwayIgnored);
         let home = Home::new(current.me, current.others(), kept_for(current.me), away);
         *current.home() = home.opening_early(self.has(Flaw::HomeOpensEarly));
+        self.watch_again(current, now, skipped, effects);
         for to in current.others() {
             announce(current, to, &kept_for(to).collect::<Vec<_>>(), effects);
         }
+        self.mute_dropped(current, effects);
         if current.view.members.len() == 1 {
             self.met(current, now, effects);
         }
@@ -295,10 +291,13 @@ impl<W> Locks<W> {
         kept: &mut Vec<(NodeId, Arc<str>, u64)>,
         effects: &mut dyn Effects<W>,
     ) {
-        for Settled { lock, fence, owner } in sessions.settle(&current.view, self.settings.flaw) {
+        for Settled { lock, fence, session, leads } in
+            sessions.settle(&current.view, self.settings.flaw)
+        {
             // One more name than allowed does less harm than a lock that two hold.
             let Ok(lock) = self.lock_within(&lock, usize::MAX) else { continue };
-            let adopted = self.act_in(current, now, &lock, effects, |act| act.adopt(fence, &owner));
+            let adopt = |act: &mut super::Act<'_, W>| act.adopt(fence, session, leads);
+            let adopted = self.act_in(current, now, &lock, effects, adopt);
             if adopted && !self.has(Flaw::AdoptedNotAnnounced) {
                 kept.push((current.home_of(&lock.name), Arc::clone(&lock.name), 0));
             }
@@ -314,6 +313,7 @@ impl<W> Locks<W> {
         now: Moment,
     ) -> (Vec<(NodeId, Arc<str>, u64)>, Vec<Arc<Lock<W>>>) {
         let (mut kept, mut waiting, mut idle) = (Vec::new(), Vec::new(), 0);
+        let most_idle = MOST_IDLE_KEPT.min(self.settings.limits.locks / 8);
         let period = recent::period(now);
         for shard in &self.shards {
             let recent = || shard.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -325,7 +325,7 @@ impl<W> Locks<W> {
                 }
                 let is_recent = state.listed.is_some_and(|listed| listed + 1 >= period);
                 let rests = is_recent
-                    && idle < MOST_IDLE_KEPT
+                    && idle < most_idle
                     && state.holder.is_none()
                     && (state.kept.is_some()
                         || current.layouts[lock.plan].has_token && state.rests_here());

@@ -18,13 +18,13 @@ impl Sessions {
         now: Moment,
         locks: &Locks<W>,
         id: SessionId,
-        claim: Claim,
+        (claim, value): (Claim, Option<Arc<str>>),
         who: W,
         effects: &mut dyn Effects<W>,
     ) -> Result<Begun, SessionError> {
         let session = self.find(now, locks.id, id)?;
         session.living()?.settled()?;
-        let lock = locks.lock(&claim.lock)?;
+        let lock = locks.lock(&claim.lock).inspect_err(|_| locks.make_room(now, effects))?;
         // One acquire of a session begins after the other, so that a second try finds the first one
         // either held or in the queue.
         let _turn = session.turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,7 +77,7 @@ impl Sessions {
                 }
             }
         }
-        let seat = Seat { session: Arc::clone(&session), claim: claim.clone() };
+        let seat = Seat { session: Arc::clone(&session), claim: claim.clone(), value };
         let acquired =
             locks.acquire(now, &lock, &session.owner, Some(seat.clone()), || who, effects);
         match acquired {
@@ -139,7 +139,7 @@ impl Sessions {
         let wait = session.state().forget(&place.claim, place.serial);
         let ticket = wait.and_then(|wait| wait.ticket).unwrap_or(NO_TICKET);
         // Also if it waits no longer: whoever is just granting it has told so when this returns.
-        if let Ok(lock) = locks.lock(&place.claim.lock) {
+        if let Some(lock) = locks.find(&place.claim.lock) {
             locks.cancel(now, &lock, ticket, effects);
         }
     }

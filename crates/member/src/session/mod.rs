@@ -3,6 +3,8 @@
 
 mod acquire;
 mod id;
+mod lead;
+mod listing;
 mod moves;
 mod types;
 
@@ -12,10 +14,11 @@ use std::time::Duration;
 
 use crate::clock::Moment;
 use crate::effects::{Effects, Event, NotServed, Timer};
+use crate::election::Proclaimed;
 use crate::locks::Locks;
 use crate::{Fence, Flaw, MemberId};
 
-pub use id::SessionId;
+pub use id::{SessionHandle, SessionId};
 use moves::Arriving;
 pub(crate) use moves::Settled;
 pub use types::{
@@ -43,8 +46,9 @@ struct Open {
     by_id: BTreeMap<SessionId, Arc<Session>>,
     /// No more are opened.
     closed: bool,
-    /// Sessions can only release and move away: the member leaves.
-    ending: bool,
+    /// Sessions can only release and move away: the member leaves. No client believes longer than until
+    /// then in what it was told here.
+    ending: Option<Moment>,
     /// Whether they can move.
     can_move: bool,
 }
@@ -104,9 +108,16 @@ struct Wait {
 pub(crate) struct Seat {
     session: Arc<Session>,
     claim: Claim,
+    /// What the session says of itself, if it wants to lead.
+    value: Option<Arc<str>>,
 }
 
 impl Seat {
+    /// What it says of itself as a leader.
+    pub(crate) fn leads(&self) -> Option<Proclaimed> {
+        self.value.as_ref().map(|value| Proclaimed { value: value.to_string(), version: 1 })
+    }
+
     /// The lock is granted: hands it to the session, unless that is over or the acquire was withdrawn.
     pub(crate) fn keep(&self, fence: Fence) -> Result<(), NotServed> {
         let mut state = self.session.state();
@@ -120,6 +131,10 @@ impl Seat {
         let holding = Holding { fence, request: self.claim.request };
         state.held.insert(self.claim.lock.clone(), holding);
         Ok(())
+    }
+
+    pub(crate) fn session(&self) -> Arc<Session> {
+        Arc::clone(&self.session)
     }
 }
 
@@ -149,6 +164,16 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// When it ends if nothing is heard of it any more. Nothing that it was told lets its client believe
+    /// for longer.
+    pub(crate) fn ends_at(&self) -> Moment {
+        self.state().heard.after(self.ttl)
+    }
+
+    pub(crate) fn owner(&self) -> &str {
+        &self.owner
+    }
+
     fn living(&self) -> Result<MutexGuard<'_, State>, SessionError> {
         let state = self.state();
         if state.over { Err(SessionError::Over) } else { Ok(state) }
@@ -166,6 +191,11 @@ impl Sessions {
 
     pub(crate) fn count(&self) -> usize {
         self.read().by_id.len()
+    }
+
+    /// How many locks sessions hold.
+    pub(crate) fn held(&self) -> usize {
+        self.read().by_id.values().map(|session| session.state().held.len()).sum()
     }
 
     pub(crate) fn open<W>(
@@ -196,7 +226,7 @@ impl Sessions {
         id: SessionId,
     ) -> Result<Arc<Session>, SessionError> {
         let open = self.read();
-        if open.ending {
+        if open.ending.is_some() {
             return Err(open.refusal(member));
         }
         let session = open.by_id.get(&id).cloned().ok_or(SessionError::Over)?;
@@ -218,7 +248,7 @@ impl Sessions {
         member: MemberId,
         id: SessionId,
     ) -> Result<Arc<Session>, SessionError> {
-        if self.read().ending {
+        if self.read().ending.is_some() {
             // What is not here any more may have moved away.
             let session = self.read().by_id.get(&id).cloned();
             return session.ok_or_else(|| self.read().refusal(member));
@@ -233,11 +263,13 @@ impl Sessions {
         locks: &Locks<W>,
         id: SessionId,
     ) -> Result<Alive, SessionError> {
+        // Before it is seen whether the member leaves: it then waits for no more than this.
+        let lease = locks.lease();
         let session = self.find(now, locks.id, id)?;
         let state = session.living()?;
         let (pending, held) = (state.arriving.is_some(), state.listed());
         drop(state);
-        let valid = session.ttl.min(locks.lease().since(now));
+        let valid = session.ttl.min(lease.since(now));
         let lost = |held: &Held| !pending && !is_held(now, locks, held);
         Ok(Alive { valid, pending, lost: held.into_iter().filter(lost).collect() })
     }
@@ -320,7 +352,7 @@ impl Sessions {
         }
         drop(state);
         if let Some(Wait { ticket: Some(ticket), .. }) = wait
-            && let Ok(lock) = locks.lock(name)
+            && let Some(lock) = locks.find(name)
             && let Some(who) = locks.cancel(now, &lock, ticket, effects)
         {
             effects.refuse(who, NotServed::Withdrawn);
@@ -347,32 +379,44 @@ impl Sessions {
         Ok(report)
     }
 
-    /// Ends all sessions, and opens no more.
+    /// Ends all sessions, and opens no more. While the member leaves, what they hold stays held: its
+    /// clients may have moved.
     pub(crate) fn close_all<W>(&self, now: Moment, locks: &Locks<W>, effects: &mut dyn Effects<W>) {
         let mut open = self.write();
         open.closed = true;
         let ended = std::mem::take(&mut open.by_id);
+        let have_moved = open.ending.is_some() && open.can_move;
         drop(open);
         // All of them first: what one gives back must not be granted to another that ends, too.
         for session in ended.values() {
             session.state().over = true;
         }
         for session in ended.values() {
+            if have_moved {
+                let held = std::mem::take(&mut session.state().held);
+                for (name, holding) in held {
+                    locks.hold_until_gone(now, &name, holding.fence, effects);
+                }
+            }
             end(now, locks, session, effects);
         }
     }
 
     /// From now on sessions can only release and move away; every client learns that at its next sign of
     /// life. Returns when the last of them that still holds something must know by its own clock; only
-    /// then may others enter.
-    pub(crate) fn begin_to_end(&self, now: Moment, can_move: bool) -> Option<Moment> {
+    /// then may others enter. Nobody was promised more than the lease of the moment in which this began: a
+    /// client that stays, however long its TTL, does not keep this life from leaving until those that
+    /// moved have to give up.
+    pub(crate) fn begin_to_end<W>(&self, now: Moment, locks: &Locks<W>) -> Option<Moment> {
+        let can_move = locks.life().is_some();
         let mut open = self.write();
-        (open.closed, open.ending, open.can_move) = (true, true, can_move);
+        (open.closed, open.can_move) = (true, can_move);
+        let promised = *open.ending.get_or_insert_with(|| locks.lease());
         let holding = open.by_id.values().filter_map(|session| {
             let state = session.state();
             // Also what it only brings: its client may believe that it arrives.
             let holds = !state.held.is_empty() || state.arriving.is_some();
-            holds.then(|| state.heard.after(session.ttl))
+            holds.then(|| state.heard.after(session.ttl).min(promised))
         });
         holding.max().filter(|&end| end > now)
     }
@@ -440,7 +484,7 @@ impl State {
 }
 
 fn is_held<W>(now: Moment, locks: &Locks<W>, held: &Held) -> bool {
-    locks.lock(&held.lock).is_ok_and(|lock| locks.is_held(now, &lock, held.fence))
+    locks.find(&held.lock).is_some_and(|lock| locks.is_held(now, &lock, held.fence))
 }
 
 fn give_back<W>(
@@ -450,7 +494,7 @@ fn give_back<W>(
     fence: Fence,
     effects: &mut dyn Effects<W>,
 ) -> bool {
-    let Ok(lock) = locks.lock(name) else { return false };
+    let Some(lock) = locks.find(name) else { return false };
     let was_held = locks.is_held(now, &lock, fence);
     locks.release(now, &lock, fence, effects) && was_held
 }
@@ -464,7 +508,7 @@ fn end<W>(now: Moment, locks: &Locks<W>, session: &Session, effects: &mut dyn Ef
     drop(state);
     for (claim, wait) in waits {
         if let Some(ticket) = wait.ticket
-            && let Ok(lock) = locks.lock(&claim.lock)
+            && let Some(lock) = locks.find(&claim.lock)
             && let Some(who) = locks.cancel(now, &lock, ticket, effects)
         {
             effects.refuse(who, NotServed::SessionOver);

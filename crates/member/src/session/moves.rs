@@ -11,15 +11,21 @@ use super::{
 };
 use crate::clock::Moment;
 use crate::effects::{Effects, Timer};
+use crate::election::Proclaimed;
 use crate::locks::Locks;
 use crate::view::View;
 use crate::{Fence, Flaw};
+
+/// Locks that a session can bring at most.
+const MOST_HELD: usize = 1000;
 
 /// What a session brings from a life that may still act.
 #[derive(Debug)]
 pub(super) struct Arriving {
     from: Life,
     pub(super) held: BTreeMap<String, Holding>,
+    /// What it leads of that.
+    leads: BTreeMap<String, Proclaimed>,
 }
 
 impl State {
@@ -42,6 +48,23 @@ impl State {
     }
 }
 
+/// Whether what a session claims can be.
+fn check(moved: &Move, view: &View) -> Result<(), SessionError> {
+    if moved.held.len() > MOST_HELD {
+        return Err(SessionError::BringsTooMany(MOST_HELD));
+    }
+    // Whatever is granted once these are kept has a later epoch, and so a larger fence. A member that is
+    // behind does not know yet.
+    let latest = view.epoch.max(moved.from.epoch);
+    let cannot_be = |fence: Fence| fence.epoch() > latest || fence.epoch() == 0;
+    match moved.held.iter().find(|hold| cannot_be(hold.fence)) {
+        Some(MovedHold { lock, fence, .. }) => {
+            Err(SessionError::NeverGranted { lock: lock.clone(), fence: *fence })
+        }
+        None => Ok(()),
+    }
+}
+
 impl Sessions {
     /// A session comes from a life that its client cannot use any more. With nothing held it is here at
     /// once; else when that life is gone.
@@ -54,6 +77,7 @@ impl Sessions {
         effects: &mut dyn Effects<W>,
     ) -> Result<Alive, SessionError> {
         let Move { id, from, number, .. } = moved;
+        locks.in_view(|view| check(&moved, view))?;
         // It was here all the time, or this is a second try.
         let is_here = locks.life().is_some_and(|own| own.incarnation == from.incarnation)
             || self.read().by_id.get(&id).is_some_and(|it| it.state().moved >= number);
@@ -92,17 +116,18 @@ impl Sessions {
             return Err(SessionError::Over);
         }
         let mut open = self.write();
-        if open.closed || open.ending {
+        if open.closed {
             return Err(SessionError::Closing(member));
         }
         if open.by_id.len() >= most && !open.by_id.contains_key(&id) {
             return Err(SessionError::TooMany(most));
         }
-        let held: BTreeMap<String, Holding> = held
-            .into_iter()
-            .map(|MovedHold { lock, fence, request }| (lock, Holding { fence, request }))
-            .collect();
-        let arriving = (!held.is_empty()).then_some(Arriving { from, held });
+        let mut arriving = Arriving { from, held: BTreeMap::new(), leads: BTreeMap::new() };
+        for MovedHold { lock, fence, request, leads } in held {
+            arriving.leads.extend(leads.map(|leads| (lock.clone(), leads)));
+            arriving.held.insert(lock, Holding { fence, request });
+        }
+        let arriving = (!arriving.held.is_empty()).then_some(arriving);
         Ok(open.by_id.insert(id, Session::new(now, ttl, owner, (number, requests), arriving)))
     }
 
@@ -124,7 +149,7 @@ impl Sessions {
         if state.moved > number && !locks.has(Flaw::OlderMoveEnds) {
             return Ok(());
         }
-        if !state.held.is_empty() && !open.ending {
+        if !state.held.is_empty() && open.ending.is_none() {
             return Ok(());
         }
         state.over = true;
@@ -137,6 +162,15 @@ impl Sessions {
         }
         end(now, locks, &session, effects);
         Ok(())
+    }
+
+    /// Whether a session is on its way here with this entry.
+    pub(crate) fn is_bringing(&self, name: &str, fence: Fence) -> bool {
+        self.read().by_id.values().any(|session| {
+            let state = session.state();
+            let held = state.arriving.as_ref().and_then(|arriving| arriving.held.get(name));
+            held.is_some_and(|holding| holding.fence == fence)
+        })
     }
 
     /// The sessions whose former life can no longer act in this view, each with what it brings. They are
@@ -153,12 +187,12 @@ impl Sessions {
             if state.over || state.arriving.as_ref().is_none_or(acts) {
                 continue;
             }
-            let arriving = state.arriving.take();
-            for (lock, holding) in arriving.into_iter().flat_map(|arriving| arriving.held) {
+            let Some(Arriving { held, mut leads, .. }) = state.arriving.take() else { continue };
+            for (lock, holding) in held {
                 // If it cannot be kept, the session learns that it is lost.
                 state.held.insert(lock.clone(), holding);
-                let owner = session.owner.clone();
-                settled.push(Settled { lock, fence: holding.fence, owner });
+                let (session, leads) = (Arc::clone(session), leads.remove(&lock));
+                settled.push(Settled { lock, fence: holding.fence, session, leads });
             }
         }
         settled
@@ -170,5 +204,6 @@ impl Sessions {
 pub(crate) struct Settled {
     pub(crate) lock: String,
     pub(crate) fence: Fence,
-    pub(crate) owner: String,
+    pub(crate) session: Arc<Session>,
+    pub(crate) leads: Option<Proclaimed>,
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Begun, Claim, Held, SessionError, SessionId};
+use super::{Begun, Claim, Held, Life, Move, MovedHold, SessionError, SessionId};
 use crate::clock::Moment;
 use crate::effects::{Effects, Event, Halt, NeedView, NotServed, Timer};
 use crate::plan::{Plan, Plans};
-use crate::report::LockStatus;
-use crate::view::View;
+use crate::query::Told;
+use crate::view::{Lease, View};
 use crate::wire::Envelope;
-use crate::{Fence, Limits, Lock, MemberCore, MemberId, Pace, Settings};
+use crate::{Acquired, Broken, Fence, Limits, Lock, MemberCore, MemberId, Pace, Settings};
 
 /// What a member that is alone was made to do.
 #[derive(Default)]
@@ -38,7 +38,7 @@ impl Effects<u32> for Done {
         self.armed.push((timer, after));
     }
 
-    fn answer(&mut self, _: MemberId, _: u64, _: &[LockStatus]) {}
+    fn answer(&mut self, _: MemberId, _: u64, _: &Told) {}
 
     fn tell(&mut self, event: Event<'_>) {
         self.expired += usize::from(matches!(event, Event::SessionExpired { .. }));
@@ -65,17 +65,20 @@ fn claim(request: u64) -> Claim {
     Claim { lock: "a".to_string(), request: Some(request) }
 }
 
-/// A member that is alone, with the sessions 1 to 3.
-fn member() -> (MemberCore<u32>, Done) {
-    let settings = Settings {
+fn settings() -> Settings {
+    Settings {
         plans: Plans::new(Plan::named("central").unwrap()),
         handovers: 0,
         pace: Pace::default(),
         limits: Limits::default(),
         flaw: None,
-    };
+    }
+}
+
+/// A member that is alone, with the sessions 1 to 3.
+fn member() -> (MemberCore<u32>, Done) {
     let view = Arc::new(View::of_addresses(1, vec!["127.0.0.1:1".to_string()]));
-    let core = MemberCore::new(MemberId::at(0), settings, view).unwrap();
+    let core = MemberCore::new(MemberId::at(0), settings(), view).unwrap();
     let mut done = Done::default();
     core.open(&mut done);
     for number in 1..=3 {
@@ -199,6 +202,19 @@ fn a_leaving_member_only_takes_releases_until_clients_must_know() {
 }
 
 #[test]
+fn a_leaving_member_waits_for_no_client_longer_than_for_its_lease_of_then() {
+    let (core, mut done) = member();
+    held(core.session_acquire(at(2), id(1), claim(1), 1, &mut done));
+    core.renew(at(2), Lease::Until(at(6)), &mut done);
+    assert_eq!(core.keep_alive(at(3), id(1)).unwrap().valid, Duration::from_secs(3));
+    assert_eq!(core.end_sessions(at(3)), Some(at(6)), "not the TTL, until 13");
+    // What it gets later it has promised to nobody.
+    core.renew(at(4), Lease::Until(at(8)), &mut done);
+    assert_eq!(core.end_sessions(at(5)), Some(at(6)));
+    assert_eq!(core.end_sessions(at(6)), None);
+}
+
+#[test]
 fn closing_a_session_gives_back_and_calls_off() {
     let (core, mut done) = member();
     held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
@@ -244,4 +260,117 @@ fn looking_at_a_session_does_not_keep_it_alive() {
     assert_eq!(core.peek_session(id(1)).unwrap().held.len(), 1);
     core.expire(at(10), &Timer::Session(id(1)), &mut done);
     assert_eq!((done.expired, core.peek_session(id(1))), (1, None));
+}
+
+/// What every client of a broken lock is told from then on.
+fn has_lost(core: &MemberCore<u32>, seconds: u64, number: u128, held: &Held) -> bool {
+    core.keep_alive(at(seconds), id(number)).unwrap().lost.contains(held)
+}
+
+fn broken_timer(held: &Held) -> Timer {
+    Timer::Broken { lock: held.lock.as_str().into(), fence: held.fence }
+}
+
+#[test]
+fn a_broken_lock_goes_to_the_next_when_its_holder_must_know() {
+    let (core, mut done) = member();
+    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    core.keep_alive(at(4), id(1)).unwrap();
+    let wrong = Fence::from_number(first.fence.number() + 1);
+    let broken = core.break_lock(at(5), "a", wrong, false, &mut done);
+    assert_eq!(broken, Broken::OtherFence(first.fence));
+    assert_eq!(core.break_lock(at(5), "b", wrong, false, &mut done), Broken::NotHeld);
+
+    let broken = core.break_lock(at(5), "a", first.fence, false, &mut done);
+    assert_eq!(broken, Broken::Lost { handed_on: false, believed_ms: 9000 });
+    assert_eq!(done.armed.last(), Some(&(broken_timer(&first), Duration::from_secs(9))));
+    assert!(has_lost(&core, 6, 1, &first), "its client is told");
+    core.keep_alive(at(9), id(2)).unwrap();
+    // A later sign of life does not put it off, and a timer that rings too early is armed again.
+    core.expire(at(13), &broken_timer(&first), &mut done);
+    assert_eq!(done.armed.last(), Some(&(broken_timer(&first), Duration::from_secs(1))));
+    assert!(done.granted.is_empty());
+    let again = core.break_lock(at(13), "a", first.fence, false, &mut done);
+    assert_eq!(again, Broken::Lost { handed_on: false, believed_ms: 1000 });
+    core.expire(at(14), &broken_timer(&first), &mut done);
+    let (who, fence) = done.granted[0];
+    assert!(who == 2 && fence > first.fence);
+    assert!(has_lost(&core, 15, 1, &first), "in every later answer");
+    core.expire(at(16), &broken_timer(&first), &mut done);
+    assert_eq!(core.load().held_locks, 1, "only the entry that was broken is given up");
+}
+
+#[test]
+fn whoever_gives_a_broken_lock_back_is_not_waited_for() {
+    let (core, mut done) = member();
+    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    core.break_lock(at(1), "a", first.fence, false, &mut done);
+    let released = core.session_release(at(2), id(1), "a", first.fence, &mut done);
+    assert_eq!(released, Err(SessionError::Lost("a".to_string())));
+    assert_eq!(done.granted.len(), 1);
+}
+
+#[test]
+fn a_lock_can_be_broken_at_once() {
+    let (core, mut done) = member();
+    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    let broken = core.break_lock(at(1), "a", first.fence, true, &mut done);
+    assert_eq!(broken, Broken::Lost { handed_on: true, believed_ms: 9000 });
+    assert_eq!(done.granted.len(), 1);
+    assert!(has_lost(&core, 2, 1, &first));
+}
+
+#[test]
+fn a_client_that_moves_may_believe_beyond_the_members_lease_of_then() {
+    let (core, mut done) = member();
+    core.renew(at(0), Lease::Until(at(3)), &mut done);
+    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    let broken = core.break_lock(at(1), "a", first.fence, false, &mut done);
+    assert_eq!(broken, Broken::Lost { handed_on: false, believed_ms: 9000 });
+}
+
+#[test]
+fn a_program_in_the_members_process_loses_a_broken_lock_at_once() {
+    let (core, mut done) = member();
+    let lock = core.lock("a").unwrap();
+    let acquired = core.acquire(at(0), &lock, "", || 7, &mut done).unwrap();
+    let Acquired::Granted(fence) = acquired else { panic!("{acquired:?}") };
+    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    let broken = core.break_lock(at(1), "a", fence, false, &mut done);
+    assert_eq!(broken, Broken::Lost { handed_on: true, believed_ms: 0 });
+    assert!(!core.is_held(at(1), &lock, fence) && done.granted.len() == 1);
+}
+
+#[test]
+fn a_session_that_moves_claims_only_what_can_be() {
+    let mut view = View::of_addresses(3, vec!["127.0.0.1:1".into(), "127.0.0.1:2".into()]);
+    view.members[0].incarnation = Some(6);
+    view.members[1].incarnation = Some(7);
+    let core: MemberCore<u32> =
+        MemberCore::new(MemberId::at(0), settings(), Arc::new(view)).unwrap();
+    let moved = |number: usize, fence: Fence| Move {
+        id: id(9),
+        from: Life { member: MemberId::at(1), incarnation: 7, epoch: 3 },
+        number: 1,
+        ttl: TTL,
+        owner: String::new(),
+        requests: 0,
+        held: (0..number)
+            .map(|k| MovedHold { lock: format!("{k}"), fence, request: None, leads: None })
+            .collect(),
+    };
+    let (done, can_be) = (&mut Done::default(), Fence::new(3, 5).unwrap());
+    for fence in [Fence::new(4, 1).unwrap(), Fence::from_number(u64::MAX), Fence::from_number(5)] {
+        let refused = core.move_session(at(0), moved(1, fence), 9, done);
+        assert_eq!(refused, Err(SessionError::NeverGranted { lock: "0".into(), fence }));
+    }
+    let refused = core.move_session(at(0), moved(1001, can_be), 9, done);
+    assert_eq!(refused, Err(SessionError::BringsTooMany(1000)));
+    assert!(core.move_session(at(0), moved(1000, can_be), 9, done).unwrap().pending);
+    // What is on its way is broken where it is held.
+    let broken = core.break_lock(at(0), "5", can_be, false, done);
+    assert_eq!(broken, Broken::Moving);
 }

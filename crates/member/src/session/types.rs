@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::SessionId;
+use crate::election::{MOST_VALUE_BYTES, Proclaimed};
 use crate::locks::LockError;
 use crate::view::View;
 use crate::{Fence, MemberId};
@@ -41,6 +42,12 @@ pub enum SessionError {
         /// What was named.
         given: Fence,
     },
+    /// It holds the lock without leading.
+    #[error("this session holds `{0}` but does not lead it: it was acquired, not campaigned for")]
+    NotLeading(String),
+    /// The value of a leader is too long.
+    #[error("a leader's value has at most {MOST_VALUE_BYTES} bytes, not {0}")]
+    LongValue(usize),
     /// The lock had been lost before.
     #[error("`{0}` had been lost before it was released; what was done since may clash")]
     Lost(String),
@@ -56,6 +63,17 @@ pub enum SessionError {
     /// The session comes from a life that this member does not know yet.
     #[error("{0} does not know the view yet that the session comes from")]
     Behind(MemberId),
+    /// The session claims more than one can.
+    #[error("a session brings at most {0} locks")]
+    BringsTooMany(usize),
+    /// The session claims what cannot be.
+    #[error("`{lock}` cannot have been granted with fence {fence:#}")]
+    NeverGranted {
+        /// Which lock.
+        lock: String,
+        /// The fence that it claims.
+        fence: Fence,
+    },
     /// The lock cannot be acquired.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -120,6 +138,9 @@ pub struct MovedHold {
     /// The number of the acquire, if it had one.
     #[serde(default)]
     pub request: Option<u64>,
+    /// The last value that the client has given it, if it leads; whether or not that was answered.
+    #[serde(default)]
+    pub leads: Option<Proclaimed>,
 }
 
 /// What a sign of life is answered with.

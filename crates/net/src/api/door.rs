@@ -8,10 +8,10 @@ use subtle::ConstantTimeEq;
 use super::refusal::Refusal;
 use super::roles::{Client, Role};
 
-/// Whether anybody may see it: whether the node is well, and the page with its files, which say
+/// Whether anybody may see it: how the node is, and the page with its files, which say
 /// nothing of this machine.
 pub(super) fn is_open(path: &str) -> bool {
-    path == "/health" || path == "/" || path.starts_with("/ui/")
+    matches!(path, "/health" | "/ready" | "/live" | "/") || path.starts_with("/ui/")
 }
 
 /// How a connection came.
@@ -58,6 +58,20 @@ impl Door {
         let client = self.find(caller, headers)?;
         client.check(request.method(), path)?;
         Ok(client)
+    }
+
+    /// Who asks, as another node says that let it in. Where there are roles, whoever has none is somebody who
+    /// may do everything there.
+    ///
+    /// # Errors
+    /// If its role does not exist here.
+    pub(super) fn passed_on(&self, name: &str, is_bound: bool) -> Result<Client, Refusal> {
+        let may_all = self.roles.is_empty() || matches!(name, "token" | "unix");
+        if !is_bound && may_all {
+            return Ok(Client::free(name));
+        }
+        let role = self.roles.iter().find(|role| is_bound && role.name == name);
+        role.map(Client::with).ok_or_else(|| Refusal::NoRole(name.to_string()))
     }
 
     /// Without roles, whoever is let in may do everything.
@@ -204,7 +218,7 @@ mod tests {
     #[test]
     fn health_and_the_page_are_open_to_all() {
         let door = Door::new(Some("t".into()), &[]);
-        for path in ["/health", "/", "/ui/main.js", "/ui/lib/dom.js"] {
+        for path in ["/health", "/ready", "/live", "/", "/ui/main.js", "/ui/lib/dom.js"] {
             assert!(door.admit(&Caller::Stranger, &asked(path, &[])).is_ok(), "{path}");
         }
         for path in ["/health/", "/ui", "/lab/about", "/lab/runs", "/v1/ui/main.js"] {

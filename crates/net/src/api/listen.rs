@@ -321,11 +321,11 @@ impl Reception {
             Err(refusal) => refusal.into_response(),
         };
         let refused = response.extensions_mut().remove::<Refused>();
-        if let Some(Refused { code, said }) = refused.filter(Refused::is_slowed) {
+        if let Some(Refused { code, problem }) = refused.filter(Refused::is_slowed) {
             if response.status() != StatusCode::SERVICE_UNAVAILABLE {
                 self.audit.refused(&act, code, response.status());
             }
-            env::sleep(place.refused(code, &said)).await;
+            env::sleep(place.refused(code, &problem.error)).await;
         }
         Ok(response)
     }

@@ -5,15 +5,21 @@
 mod audit;
 mod crowd;
 mod door;
+mod elections;
 mod listen;
+mod listeners;
+mod listings;
 mod moves;
 mod orders;
 mod outlook;
+mod probes;
 mod quota;
 mod refusal;
+mod relay;
 mod roles;
 mod routes;
 mod site;
+mod unlock;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -32,6 +38,7 @@ use quota::Ledger;
 use routes::Desk;
 
 pub use listen::Closing;
+pub use listeners::Listeners;
 pub use quota::Quota;
 pub use roles::Role;
 pub use site::Site;
@@ -47,6 +54,9 @@ pub fn unguessable() -> Option<u128> {
 pub struct ApiConfig {
     /// TCP addresses, `HOST:PORT`; may be none.
     pub listen: Vec<String>,
+    /// Where clients of other nodes are told to come, `https://HOST:PORT` or `HOST:PORT`; without it, where
+    /// it listens. See [`Listeners::advertised`].
+    pub advertise: Option<Vec<String>>,
     /// A Unix socket, if any; only its owner may use it.
     pub unix: Option<PathBuf>,
     /// Whoever shows this token is let in.
@@ -103,6 +113,7 @@ impl Default for ApiConfig {
     fn default() -> Self {
         ApiConfig {
             listen: vec!["127.0.0.1:7470".to_string()],
+            advertise: None,
             unix: None,
             token: None,
             identity: None,
@@ -124,6 +135,37 @@ impl Api {
         Self::start_with(node, config, Router::new()).await
     }
 
+    /// Serves the API of `node` at listeners that are bound already, as [`Api::start_with`].
+    ///
+    /// # Errors
+    /// If anybody on the network could use it.
+    ///
+    /// # Panics
+    /// If `extra` has a path that the API has, too.
+    pub async fn start_at(
+        node: Node,
+        config: ApiConfig,
+        listeners: Listeners,
+        extra: Router,
+    ) -> Result<Self, ApiError> {
+        node.observer().set_sessions_limit(config.sessions);
+        let stage = watch::Sender::new(Stage::Open);
+        let leave = Arc::new(watch::Sender::new(false));
+        let desk = Desk {
+            node: node.clone(),
+            most_sessions: config.sessions,
+            ttl: config.ttl,
+            stage: stage.subscribe(),
+            leave: Arc::clone(&leave),
+            ledger: Arc::new(Ledger::new(config.quota)),
+        };
+        let router = routes::router(Arc::new(desk), extra);
+        let observer = Arc::clone(node.observer());
+        let site = Site::open((&config, listeners), router.clone(), stage, observer).await?;
+        node.relays().perform_by(Some(relay::performer(router, site.door())));
+        Ok(Api { node, site, leave })
+    }
+
     /// The same, with further paths, which only those may use who may use the others; `/` and `/ui/…`
     /// are open to all.
     ///
@@ -137,19 +179,8 @@ impl Api {
         config: ApiConfig,
         extra: Router,
     ) -> Result<Self, ApiError> {
-        let stage = watch::Sender::new(Stage::Open);
-        let leave = Arc::new(watch::Sender::new(false));
-        let desk = Desk {
-            node: node.clone(),
-            most_sessions: config.sessions,
-            ttl: config.ttl,
-            stage: stage.subscribe(),
-            leave: Arc::clone(&leave),
-            ledger: Arc::new(Ledger::new(config.quota)),
-        };
-        let router = routes::router(Arc::new(desk), extra);
-        let site = Site::open(&config, router, stage, Arc::clone(node.observer())).await?;
-        Ok(Api { node, site, leave })
+        let listeners = Listeners::bind(&config).await?;
+        Self::start_at(node, config, listeners, extra).await
     }
 
     /// Where it listens; ports that the system chose are filled in.
@@ -191,6 +222,7 @@ impl Api {
 
 impl Drop for Api {
     fn drop(&mut self) {
+        self.node.relays().perform_by(None);
         self.node.close_sessions();
     }
 }

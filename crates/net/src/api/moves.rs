@@ -4,17 +4,14 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use skeptron_member::Fence;
 use skeptron_member::report::milliseconds;
 use skeptron_member::session::{Alive, Move};
 
 use super::refusal::Refusal;
+use super::relay;
 use super::roles::Client;
 use super::routes::{Asked, Desk, Named, allowed_owner};
-use crate::messages::{LeftBehind, MoveSession, Moved, SessionPlace};
-
-/// Locks that a session can bring at most: more do not fit into a body.
-const MOST_HELD: usize = 1000;
+use crate::messages::{KeptAlive, LeftBehind, MoveSession, Moved, SessionPlace};
 
 /// A session moves here.
 pub(super) async fn here(
@@ -28,21 +25,15 @@ pub(super) async fn here(
     let owner = allowed_owner(client.owner(owner))?;
     desk.ledger.check(&client, id)?;
     held.iter().try_for_each(|hold| client.may_lock(&hold.lock))?;
-    if held.len() > MOST_HELD {
-        return Err(Refusal::Invalid(format!("a session brings at most {MOST_HELD} locks")));
+    if let Some(kept) = relay::sign_at_home(&desk, &client, id, &from).await? {
+        let KeptAlive { valid_ms, pending, lost, .. } = kept;
+        let cluster = desk.cluster_info(None);
+        return Ok(Json(Moved { valid_ms, pending, lost, place: from, relayed: true, cluster }));
     }
     let shell = desk.node.shell()?;
     let node = desk.node.id();
-    if let Some(why) = shell.core().halted() {
-        return Err(Refusal::Unwell(format!("{node} grants no locks: {why}")));
-    }
+    desk.can_grant(&shell)?;
     let Some(place) = shell.core().life() else { return Err(Refusal::NoLives(node)) };
-    let epoch = shell.core().view().epoch;
-    let cannot_be = |fence: Fence| fence.epoch() > epoch || fence.epoch() == 0;
-    if let Some(hold) = held.iter().find(|hold| cannot_be(hold.fence)) {
-        let told = format!("`{}` cannot have been granted with fence {:#}", hold.lock, hold.fence);
-        return Err(Refusal::Invalid(told));
-    }
     if !desk.ledger.knows(id) {
         desk.ledger.may_open(&client, |id| desk.look(id))?;
     }
@@ -50,7 +41,8 @@ pub(super) async fn here(
     let Alive { valid, pending, lost } = shell.move_session(moved, desk.most_sessions)?;
     desk.ledger.opened(&client, id);
     let place = SessionPlace::from(place);
-    Ok(Json(Moved { valid_ms: milliseconds(valid), pending, lost, place }))
+    let (valid_ms, cluster) = (milliseconds(valid), desk.cluster_info(None));
+    Ok(Json(Moved { valid_ms, pending, lost, place, relayed: false, cluster }))
 }
 
 /// A session has moved away from here.

@@ -12,7 +12,7 @@ use skeptron_views::voter::{Admin, AdminAccepted};
 
 use super::refusal::Refusal;
 use super::routes::{Asked, Desk};
-use crate::messages::{Leaving, Order, Ordered};
+use crate::messages::{DrainOrder, Drained, Leaving, Order, Ordered};
 
 /// Gives an order to the voters. The answer says that it was proposed; `GET /v1/status` shows when it
 /// is decided.
@@ -60,4 +60,17 @@ pub(super) async fn leave(State(desk): State<Arc<Desk>>) -> Result<Json<Leaving>
     }
     desk.leave.send_replace(true);
     Ok(Json(Leaving { node: desk.node.id(), leaving: true }))
+}
+
+/// Makes the node serve no clients, or serve them again. The answer says how far it is; `GET /v1/status`
+/// shows when it is done.
+pub(super) async fn drain(
+    State(desk): State<Arc<Desk>>,
+    Asked(asked): Asked<DrainOrder>,
+) -> Result<Json<Drained>, Refusal> {
+    match asked.undo {
+        true => desk.node.serve_again(),
+        false => desk.node.drain()?,
+    }
+    Ok(Json(Drained { node: desk.node.id(), drain: desk.node.drained() }))
 }

@@ -17,31 +17,11 @@ use super::listen::Stage;
 use super::refusal::Refusal;
 use super::roles::Client;
 use super::routes::{Desk, Filter};
-use crate::messages::{Health, Listing};
 use crate::observe::{Event, Events, What};
-use skeptron_member::report::{LinkState, Status};
+use skeptron_member::report::Status;
 
 /// The description of the API, as it is served.
 const OPENAPI: &str = include_str!("openapi.json");
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct LocksFilter {
-    /// How names begin.
-    #[serde(default)]
-    prefix: String,
-}
-
-pub(super) async fn locks(
-    State(desk): State<Arc<Desk>>,
-    Extension(client): Extension<Client>,
-    Filter(filter): Filter<LocksFilter>,
-) -> Result<Json<Listing>, Refusal> {
-    client.may_list(&filter.prefix)?;
-    let (mut locks, silent) = desk.node.locks(&filter.prefix).await;
-    locks.retain(|lock| client.may_see(&lock.name));
-    Ok(Json(Listing { locks, silent }))
-}
 
 pub(super) async fn status(State(desk): State<Arc<Desk>>) -> Json<Status> {
     Json(desk.node.status())
@@ -54,32 +34,6 @@ pub(super) async fn metrics(State(desk): State<Arc<Desk>>) -> impl IntoResponse 
 
 pub(super) async fn openapi() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
-}
-
-pub(super) async fn health(State(desk): State<Arc<Desk>>) -> Result<Json<Health>, Refusal> {
-    let status = desk.node.status();
-    match trouble(&status) {
-        None => Ok(Json(Health { node: status.node, well: true })),
-        Some(trouble) => Err(Refusal::Unwell(trouble)),
-    }
-}
-
-/// Why nobody should come here for locks, if so.
-fn trouble(status: &Status) -> Option<String> {
-    let node = status.node;
-    if status.leaving {
-        return Some(format!("{node} is shutting down"));
-    }
-    if let Some(why) = &status.halted {
-        return Some(format!("{node} cannot grant locks: {why}"));
-    }
-    if let Some(awaited) = status.awaited.first() {
-        return Some(format!("{node} has not met {awaited} yet"));
-    }
-    let mut others =
-        status.members.iter().filter(|member| member.link != LinkState::Own).peekable();
-    let alone = others.peek().is_some() && !others.any(|member| member.link == LinkState::Up);
-    alone.then(|| format!("{node} has a link to no other member"))
 }
 
 #[derive(Deserialize)]

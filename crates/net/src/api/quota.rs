@@ -23,6 +23,8 @@ pub struct Quota {
     pub waiters: Option<usize>,
     /// Names of locks that it holds or waits for.
     pub names: Option<usize>,
+    /// Elections that it observes, each observer counted.
+    pub observers: Option<usize>,
 }
 
 /// What each client has.
@@ -45,6 +47,7 @@ struct Account {
     /// The names that each session holds or waits for, as far as they are counted.
     sessions: BTreeMap<SessionId, BTreeSet<String>>,
     waiters: usize,
+    observers: usize,
 }
 
 impl Account {
@@ -56,6 +59,13 @@ impl Account {
 /// An acquire that waits.
 #[derive(Debug)]
 pub(super) struct Waiting {
+    ledger: Arc<Ledger>,
+    client: Arc<str>,
+}
+
+/// An observer of an election.
+#[derive(Debug)]
+pub(super) struct Observing {
     ledger: Arc<Ledger>,
     client: Arc<str>,
 }
@@ -169,6 +179,20 @@ impl Ledger {
         Ok(Waiting { ledger: Arc::clone(self), client: Arc::clone(client.name()) })
     }
 
+    /// The client begins to observe an election, until the answer is dropped.
+    ///
+    /// # Errors
+    /// If it observes too many.
+    pub(super) fn observe(self: &Arc<Self>, client: &Client) -> Result<Observing, Refusal> {
+        let mut accounts = self.accounts();
+        let account = accounts.clients.entry(Arc::clone(client.name())).or_default();
+        if self.quota.observers.is_some_and(|most| account.observers >= most) {
+            return Err(Refusal::Quota("observers of elections"));
+        }
+        account.observers += 1;
+        Ok(Observing { ledger: Arc::clone(self), client: Arc::clone(client.name()) })
+    }
+
     /// The session neither holds the lock any more nor waits for it.
     pub(super) fn dropped(&self, session: SessionId, lock: &str) {
         if self.quota.names.is_none() {
@@ -199,7 +223,9 @@ impl Accounts {
                 true
             });
         }
-        self.clients.retain(|_, account| account.waiters > 0 || !account.sessions.is_empty());
+        self.clients.retain(|_, account| {
+            account.waiters > 0 || account.observers > 0 || !account.sessions.is_empty()
+        });
         self.look_at = 2 * self.owners.len() + 64;
     }
 }
@@ -208,6 +234,14 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some(account) = self.ledger.accounts().clients.get_mut(&self.client) {
             account.waiters -= 1;
+        }
+    }
+}
+
+impl Drop for Observing {
+    fn drop(&mut self) {
+        if let Some(account) = self.ledger.accounts().clients.get_mut(&self.client) {
+            account.observers -= 1;
         }
     }
 }
@@ -266,5 +300,16 @@ mod tests {
         // The session has lost `b` meanwhile.
         let lost = |_| Some(report(&["c"]));
         ledger.acquire(&alice, (session, "d"), lost).unwrap();
+    }
+
+    #[test]
+    fn observers_are_counted_until_they_go() {
+        let quota = Quota { observers: Some(1), ..Quota::default() };
+        let (ledger, alice) = (Arc::new(Ledger::new(quota)), Client::free("alice"));
+        let first = ledger.observe(&alice).unwrap();
+        assert!(matches!(ledger.observe(&alice), Err(Refusal::Quota(_))));
+        ledger.observe(&Client::free("bob")).unwrap();
+        drop(first);
+        ledger.observe(&alice).unwrap();
     }
 }

@@ -4,14 +4,17 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use skeptron_member::report::{Cause, NotGranted, lasted};
 use skeptron_member::session::SessionError;
-use skeptron_member::{LockError, MemberId, NotServed};
+use skeptron_member::{Fence, LockError, MemberId, NotServed};
 use skeptron_views::voter::AdminRefused;
 use thiserror::Error;
 
 use crate::error::NotEntered;
 use crate::messages::Problem;
+use crate::node::DrainRefused;
 use crate::service::OrderError;
+use crate::shell::relay::NotRelayed;
 
 /// Why a request gets nothing.
 #[derive(Debug, Error)]
@@ -42,6 +45,10 @@ pub(super) enum Refusal {
     OtherLife(MemberId),
     #[error("the members of this cluster are fixed; sessions cannot move to {0}")]
     NoLives(MemberId),
+    #[error("{0} does not answer this node")]
+    NotRelayed(MemberId),
+    #[error("too many requests wait for answers of other nodes")]
+    ManyRelayed,
     #[error("there is nothing at this path")]
     NoSuchPath,
     #[error("this path does not take that method")]
@@ -50,14 +57,22 @@ pub(super) enum Refusal {
     NotEntered(#[from] NotEntered),
     #[error(transparent)]
     Session(#[from] SessionError),
-    #[error("`{0}` was not granted in that time")]
-    NotAcquired(String),
+    #[error("{}", not_granted(.lock, *.wait_ms, .why))]
+    NotGranted { lock: String, wait_ms: u64, why: NotGranted },
+    #[error("nobody holds `{0}`")]
+    NobodyHolds(String),
+    #[error("`{lock}` is held with fence {held:#}, not {given:#}")]
+    HeldOtherwise { lock: String, held: Fence, given: Fence },
+    #[error("the session that holds `{0}` is moving to another node")]
+    HolderMoves(String),
     #[error("the same acquire of `{0}` was sent again and waits in its place")]
     Replaced(String),
     #[error("all places for connections are taken")]
     TooManyConnections,
     #[error("{0}")]
     Unwell(String),
+    #[error("{}", joined(.0))]
+    CannotGrant(Vec<Cause>),
     #[error("the system gives no random numbers")]
     NoRandomness,
     #[error("the members of this cluster are fixed; nobody decides about them")]
@@ -72,6 +87,19 @@ pub(super) enum Refusal {
     Embedded(MemberId),
     #[error(transparent)]
     Order(#[from] OrderError),
+    #[error(transparent)]
+    Drain(#[from] DrainRefused),
+    #[error("{0} was drained, and serves no clients")]
+    Drained(MemberId),
+}
+
+impl From<NotRelayed> for Refusal {
+    fn from(why: NotRelayed) -> Self {
+        match why {
+            NotRelayed::Unreachable(member) => Refusal::NotRelayed(member),
+            NotRelayed::Full => Refusal::ManyRelayed,
+        }
+    }
 }
 
 impl Refusal {
@@ -109,8 +137,14 @@ impl Refusal {
                 SessionError::NotHeld(_) => (StatusCode::NOT_FOUND, "not-held"),
                 SessionError::OtherFence { .. } => (StatusCode::CONFLICT, "other-fence"),
                 SessionError::Lost(_) => (StatusCode::CONFLICT, "lost"),
-                SessionError::Lock(LockError::Name(_)) => (StatusCode::BAD_REQUEST, "invalid"),
-                SessionError::Moving(_) | SessionError::Behind(_) => {
+                SessionError::NotLeading(_) => (StatusCode::CONFLICT, "not-leading"),
+                SessionError::Lock(LockError::Name(_))
+                | SessionError::LongValue(_)
+                | SessionError::BringsTooMany(_)
+                | SessionError::NeverGranted { .. } => (StatusCode::BAD_REQUEST, "invalid"),
+                SessionError::Moving(_)
+                | SessionError::Behind(_)
+                | SessionError::Lock(LockError::Behind(_)) => {
                     (StatusCode::SERVICE_UNAVAILABLE, "moving")
                 }
                 SessionError::Lock(LockError::Leaving(_)) | SessionError::Closing(_) => {
@@ -124,11 +158,19 @@ impl Refusal {
                 }
             },
             Refusal::OtherLife(_) => (StatusCode::MISDIRECTED_REQUEST, "other-life"),
+            Refusal::NotRelayed(_) => (StatusCode::SERVICE_UNAVAILABLE, "unreachable"),
+            Refusal::ManyRelayed => (StatusCode::SERVICE_UNAVAILABLE, "full"),
             Refusal::NoLives(_) => (StatusCode::CONFLICT, "fixed"),
-            Refusal::NotAcquired(_) => (StatusCode::CONFLICT, "not-acquired"),
+            Refusal::NotGranted { why, .. } if why.is_outage() => {
+                (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
+            }
+            Refusal::NotGranted { .. } => (StatusCode::CONFLICT, "not-acquired"),
+            Refusal::NobodyHolds(_) => (StatusCode::NOT_FOUND, "not-held"),
+            Refusal::HeldOtherwise { .. } => (StatusCode::CONFLICT, "other-fence"),
+            Refusal::HolderMoves(_) => (StatusCode::SERVICE_UNAVAILABLE, "moving"),
             Refusal::Replaced(_) => (StatusCode::CONFLICT, "replaced"),
             Refusal::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "full"),
-            Refusal::Unwell(_) | Refusal::NotEntered(_) => {
+            Refusal::Unwell(_) | Refusal::CannotGrant(_) | Refusal::NotEntered(_) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "unwell")
             }
             Refusal::NoRandomness => (StatusCode::SERVICE_UNAVAILABLE, "no-randomness"),
@@ -136,6 +178,9 @@ impl Refusal {
             Refusal::NoMember(_) => (StatusCode::CONFLICT, "refused"),
             Refusal::NoDrift(_) => (StatusCode::BAD_REQUEST, "invalid"),
             Refusal::Embedded(_) => (StatusCode::CONFLICT, "embedded"),
+            Refusal::Drain(DrainRefused::Fixed(_)) => (StatusCode::CONFLICT, "fixed"),
+            Refusal::Drain(_) => (StatusCode::CONFLICT, "refused"),
+            Refusal::Drained(_) => (StatusCode::SERVICE_UNAVAILABLE, "leaving"),
             Refusal::Order(OrderError::NoLeader) => (StatusCode::GATEWAY_TIMEOUT, "no-leader"),
             Refusal::Order(OrderError::Refused(why)) => match why {
                 AdminRefused::NotLeader(_)
@@ -178,24 +223,41 @@ impl Refusal {
                     "release with the fence that the acquire was answered with"
                 }
                 SessionError::Lost(_) => "check the fence where it counts, and acquire again",
-                SessionError::Lock(LockError::Name(_)) => "change it and try again",
+                SessionError::NotLeading(_) => "take it with POST /v1/campaign to lead",
+                SessionError::Lock(LockError::Name(_))
+                | SessionError::LongValue(_)
+                | SessionError::BringsTooMany(_)
+                | SessionError::NeverGranted { .. } => "change it and try again",
                 SessionError::Lock(LockError::Leaving(_) | LockError::Halted { .. })
                 | SessionError::Closing(_) => {
                     "move the session to another node: POST /v1/sessions/{session}/move there"
                 }
-                SessionError::Moving(_) | SessionError::Behind(_) => "try again soon",
+                SessionError::Moving(_)
+                | SessionError::Behind(_)
+                | SessionError::Lock(LockError::Behind(_)) => "try again soon",
                 SessionError::Lock(_) => "ask another node, or try again later",
                 SessionError::TooMany(_) => "end some, or raise `api.sessions`",
             },
-            Refusal::OtherLife(_) => {
+            Refusal::ManyRelayed => "try again later, or ask another node",
+            Refusal::OtherLife(_) | Refusal::NotRelayed(_) => {
                 "POST /v1/sessions/{session}/move at any node, while the client may believe in it"
             }
             Refusal::NoLives(_) => "run the nodes with `voters`",
-            Refusal::NotAcquired(_) => "try again, or wait longer with `wait_ms`",
+            Refusal::NobodyHolds(_) => "`skeptron locks` (GET /v1/locks) shows what is held",
+            Refusal::HeldOtherwise { .. } => {
+                "somebody else has it by now; give its present fence if that is who should lose it"
+            }
+            Refusal::HolderMoves(_) => "try again in a few seconds",
+            Refusal::NotGranted { why, .. } if why.is_outage() => {
+                "wait longer with `wait_ms`; `skeptron status` (GET /v1/status) shows the members and links"
+            }
+            Refusal::NotGranted { .. } => "try again, or wait longer with `wait_ms`",
             Refusal::Replaced(_) => "wait for the answer of the later one",
             Refusal::TooManyConnections => "try again later, or raise `api.connections`",
             Refusal::NotEntered(_) => "ask another node, or try again later",
-            Refusal::Unwell(_) => "`skeptron status` (GET /v1/status) says more",
+            Refusal::Unwell(_) | Refusal::CannotGrant(_) => {
+                "`skeptron status` (GET /v1/status) says more"
+            }
             Refusal::NoRandomness => "look at the machine",
             Refusal::NoVoters => "run its nodes by `skeptron node`, with `voters`",
             Refusal::Etcd(_) => {
@@ -205,6 +267,15 @@ impl Refusal {
             Refusal::NoMember(_) => "start it first, and let it join the cluster",
             Refusal::NoDrift(_) => "ask a voter, or give `drift_ppm` as well",
             Refusal::Embedded(_) => "end that program",
+            Refusal::Drain(DrainRefused::Fixed(_)) => "run the nodes with `voters`",
+            Refusal::Drain(DrainRefused::Last(_)) => {
+                "start another node first, or end this one: `skeptron leave`"
+            }
+            Refusal::Drain(DrainRefused::Guards { .. }) => "let that program release them first",
+            Refusal::Drain(DrainRefused::Ending(_)) => "ask another node",
+            Refusal::Drained(_) => {
+                "ask another node, or let it serve again: `skeptron drain --undo`"
+            }
             Refusal::Order(OrderError::NoLeader) => {
                 "look at `skeptron voters` and at `skeptron status` of each voter, and start those that are down"
             }
@@ -222,15 +293,32 @@ impl Refusal {
     pub(super) fn problem(&self) -> Problem {
         let (_, code) = self.kind();
         let (error, remedy) = (self.to_string(), self.remedy().to_string());
-        Problem { code: code.to_string(), error, remedy }
+        let why = match self {
+            Refusal::NotGranted { why, .. } => Some(why.clone()),
+            Refusal::CannotGrant(causes) => Some(NotGranted::because(causes.clone())),
+            _ => None,
+        };
+        let why = why.map(Box::new);
+        Problem { code: code.to_string(), error, remedy, nodes: Vec::new(), why }
     }
+}
+
+fn not_granted(lock: &str, wait_ms: u64, why: &NotGranted) -> String {
+    match wait_ms {
+        0 => format!("`{lock}` was not acquired at once: {why}"),
+        _ => format!("timed out after {} waiting for `{lock}`: {why}", lasted(wait_ms)),
+    }
+}
+
+fn joined(causes: &[Cause]) -> String {
+    causes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Goes with the answer, for those who count.
 #[derive(Clone, Debug)]
 pub(super) struct Refused {
     pub(super) code: &'static str,
-    pub(super) said: String,
+    pub(super) problem: Problem,
 }
 
 impl Refused {
@@ -245,8 +333,9 @@ impl Refused {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let (status, code) = self.kind();
-        let mut response = (status, Json(self.problem())).into_response();
-        response.extensions_mut().insert(Refused { code, said: self.to_string() });
+        let problem = self.problem();
+        let mut response = (status, Json(&problem)).into_response();
+        response.extensions_mut().insert(Refused { code, problem });
         if status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);

@@ -51,6 +51,8 @@ enum Needs {
     Lock,
     /// To see some locks.
     List,
+    /// To see some locks, or to give orders.
+    Sessions,
     /// To see all.
     ListAll,
     /// To give orders.
@@ -60,8 +62,10 @@ enum Needs {
 fn needs(method: &Method, path: &str) -> Needs {
     match path {
         "/v1/status" | "/metrics" | "/openapi.json" => Needs::Nothing,
+        "/v1/sessions" if method == Method::GET => Needs::Sessions,
         "/v1/acquire" | "/v1/release" | "/v1/sessions" => Needs::Lock,
-        "/v1/locks" | "/v1/events" => Needs::List,
+        "/v1/campaign" | "/v1/proclaim" | "/v1/resign" => Needs::Lock,
+        "/v1/locks" | "/v1/events" | "/v1/leader" | "/v1/observe" => Needs::List,
         path if path.starts_with("/v1/sessions/") => Needs::Lock,
         path if path.starts_with("/lab/") && method == Method::GET => Needs::ListAll,
         _ => Needs::Admin,
@@ -113,6 +117,7 @@ impl Client {
             Needs::Nothing => (true, ""),
             Needs::Lock => (!role.lock.is_empty(), "take locks"),
             Needs::List => (!role.list.is_empty(), "see locks"),
+            Needs::Sessions => (!role.list.is_empty() || role.admin, "see sessions"),
             Needs::ListAll => (covers(&role.list, ""), "see all locks"),
             Needs::Admin => (role.admin, "give orders"),
         };
@@ -142,12 +147,33 @@ impl Client {
     /// # Errors
     /// If not.
     pub(super) fn may_list(&self, prefix: &str) -> Result<(), Refusal> {
-        let Some(role) = &self.role else { return Ok(()) };
-        let below = role.list.iter().any(|seen| seen.starts_with(prefix));
-        match below || covers(&role.list, prefix) {
-            true => Ok(()),
-            false => Err(self.denied(format!("see locks that begin with `{prefix}`"))),
+        match self.visible(prefix).is_empty() {
+            false => Ok(()),
+            true => Err(self.denied(format!("see locks that begin with `{prefix}`"))),
         }
+    }
+
+    /// Beginnings of names, in order, that cover exactly what it may see of those that begin like that,
+    /// each name once.
+    pub(super) fn visible(&self, prefix: &str) -> Vec<String> {
+        let Some(role) = self.role.as_ref().filter(|role| !covers(&role.list, prefix)) else {
+            return vec![prefix.to_string()];
+        };
+        let mut below: Vec<&String> =
+            role.list.iter().filter(|seen| seen.starts_with(prefix)).collect();
+        below.sort_unstable();
+        let mut visible: Vec<String> = Vec::new();
+        for seen in below {
+            if visible.last().is_none_or(|last| !seen.starts_with(last.as_str())) {
+                visible.push(seen.clone());
+            }
+        }
+        visible
+    }
+
+    /// Whether it may see every session, also one that has nothing.
+    pub(super) fn sees_all_sessions(&self) -> bool {
+        self.role.as_ref().is_none_or(|role| role.admin || covers(&role.list, ""))
     }
 
     /// As whom its locks are shown: what it claims, after what is known if anything is.
@@ -196,6 +222,12 @@ mod tests {
             assert_eq!(alice.may_list(prefix).is_ok(), may, "{prefix}");
         }
         assert!(alice.may_see("deploy/web/1") && !alice.may_see("deploy/a"));
+        let bob = client(&[], &["b/x/", "b/", "a"], false);
+        for (prefix, visible) in
+            [("", &["a", "b/"][..]), ("b", &["b/"]), ("b/x/y", &["b/x/y"]), ("c", &[])]
+        {
+            assert_eq!(bob.visible(prefix), visible, "{prefix}");
+        }
         assert_eq!(alice.owner("ci".into()), "alice/ci");
         assert_eq!(alice.owner(String::new()), "alice");
         assert_eq!(Client::free("token").owner("ci".into()), "ci");
@@ -204,7 +236,8 @@ mod tests {
     #[test]
     fn an_unknown_path_is_for_administrators() {
         let (get, post) = (Method::GET, Method::POST);
-        let orders = ["/v1/voters", "/v1/leave", "/v1/unlock", "/v1/more", "/lab/cluster/act"];
+        let orders =
+            ["/v1/voters", "/v1/leave", "/v1/drain", "/v1/unlock", "/v1/more", "/lab/cluster/act"];
         for path in orders {
             assert!(client(&["*"], &["*"], false).check(&post, path).is_err(), "{path}");
             assert!(client(&[], &[], true).check(&post, path).is_ok(), "{path}");
@@ -213,7 +246,16 @@ mod tests {
         assert!(client(&[], &[], false).check(&get, "/v1/status").is_ok());
         assert!(client(&[], &["*"], true).check(&post, "/v1/acquire").is_err());
         assert!(client(&["a"], &[], true).check(&get, "/v1/events").is_err());
+        for (lock, list, admin, may) in [
+            (&["a"][..], &[][..], false, false),
+            (&[], &["a"], false, true),
+            (&[], &[], true, true),
+        ] {
+            assert_eq!(client(lock, list, admin).check(&get, "/v1/sessions").is_ok(), may);
+        }
         assert!(client(&["a"], &["a"], true).check(&get, "/lab/cluster").is_err());
+        assert!(client(&[], &["*"], true).check(&post, "/v1/campaign").is_err());
+        assert!(client(&["a"], &[], true).check(&get, "/v1/observe").is_err());
         assert!(!is_order(&post, "/v1/acquire"));
     }
 }

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request, State};
 use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use http_body_util::{BodyExt, Limited};
@@ -12,22 +15,27 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
+use super::elections;
 use super::listen::Stage;
+use super::listings;
 use super::moves;
 use super::orders;
 use super::outlook;
+use super::probes;
 use super::quota::{Ledger, Waiting};
-use super::refusal::Refusal;
+use super::refusal::{Refusal, Refused};
+use super::relay;
 use super::roles::Client;
+use super::unlock;
 use crate::env;
 use crate::messages::{
-    Acquire, Held, Incarnation, KeptAlive, MOST_OWNER_BYTES, OpenSession, Release, Released,
-    SessionId, SessionOpened, SessionPlace, SessionStatus,
+    Acquire, ClusterInfo, Held, Incarnation, KeptAlive, MOST_OWNER_BYTES, OpenSession, Problem,
+    Release, Released, SessionId, SessionOpened, SessionPlace, SessionStatus,
 };
 use crate::node::Node;
 use crate::shell::{SessionAcquire, SessionWait, Shell};
 use skeptron_member::NotServed;
-use skeptron_member::report::milliseconds;
+use skeptron_member::report::{NotGranted, milliseconds};
 use skeptron_member::session::{Alive, Claim, SessionReport};
 
 /// The largest body that is read.
@@ -58,6 +66,13 @@ impl Desk {
         self.node.shell().ok()?.core().peek_session(id)
     }
 
+    /// What a client should know that has heard of the view of this epoch.
+    pub(super) fn cluster_info(&self, known: Option<u64>) -> ClusterInfo {
+        let epoch = self.node.view().map_or(0, |view| view.epoch);
+        let nodes = if known == Some(epoch) { Vec::new() } else { self.node.others() };
+        ClusterInfo { epoch, nodes, drift_ppm: self.node.drift().map(|drift| drift.ppm) }
+    }
+
     /// The client begins to wait for a lock, if it may.
     fn begin(&self, client: &Client, id: SessionId, lock: &str) -> Result<Waiting, Refusal> {
         client.may_lock(lock)?;
@@ -68,26 +83,51 @@ impl Desk {
 
 /// All paths, and those of `extra`.
 pub(super) fn router(desk: Arc<Desk>, extra: Router) -> Router {
+    let (node, passing) = (desk.node.clone(), Arc::clone(&desk));
     Router::new()
-        .route("/v1/sessions", post(open_session))
+        .route("/v1/sessions", post(open_session).get(listings::sessions))
         .route("/v1/sessions/{session}", get(show_session).delete(end_session))
         .route("/v1/sessions/{session}/keep-alive", post(keep_alive))
         .route("/v1/sessions/{session}/move", post(moves::here))
         .route("/v1/sessions/{session}/moved", post(moves::away))
         .route("/v1/acquire", post(acquire))
         .route("/v1/release", post(release))
-        .route("/v1/locks", get(outlook::locks))
+        .route("/v1/campaign", post(elections::campaign))
+        .route("/v1/proclaim", post(elections::proclaim))
+        .route("/v1/resign", post(elections::resign))
+        .route("/v1/leader", get(elections::leader))
+        .route("/v1/observe", get(elections::observe))
+        .route("/v1/locks", get(listings::locks))
         .route("/v1/status", get(outlook::status))
         .route("/v1/events", get(outlook::events))
         .route("/v1/voters", post(orders::order))
         .route("/v1/leave", post(orders::leave))
+        .route("/v1/unlock", post(unlock::unlock))
+        .route("/v1/drain", post(orders::drain))
         .route("/metrics", get(outlook::metrics))
-        .route("/health", get(outlook::health))
+        .route("/health", get(probes::health))
+        .route("/ready", get(probes::ready))
+        .route("/live", get(probes::live))
         .route("/openapi.json", get(outlook::openapi))
         .with_state(desk)
         .merge(extra)
         .fallback(async || Refusal::NoSuchPath)
         .method_not_allowed_fallback(async || Refusal::NoSuchMethod)
+        .layer(middleware::from_fn_with_state(passing, relay::pass_on))
+        .layer(middleware::map_response_with_state(node, with_nodes))
+}
+
+/// A node that cannot serve a client says who may.
+async fn with_nodes(State(node): State<Node>, mut response: Response) -> Response {
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE
+        && let Some(Refused { problem, .. }) = response.extensions().get::<Refused>()
+    {
+        let problem = Problem { nodes: node.reachable_others(), ..problem.clone() };
+        let body = Json(problem).into_response();
+        *response.body_mut() = body.into_body();
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+    }
+    response
 }
 
 async fn open_session(
@@ -98,19 +138,36 @@ async fn open_session(
     let ttl = desk.allowed_ttl(asked.ttl_ms)?;
     let owner = allowed_owner(client.owner(asked.owner))?;
     let id = super::unguessable().map(SessionId).ok_or(Refusal::NoRandomness)?;
-    let shell = desk.node.shell()?;
-    if let Some(why) = shell.core().halted() {
-        return Err(Refusal::Unwell(format!("{} grants no locks: {why}", desk.node.id())));
+    if desk.node.drained().is_some() {
+        return Err(Refusal::Drained(desk.node.id()));
     }
+    let shell = desk.node.shell()?;
+    desk.can_grant(&shell)?;
     desk.ledger.may_open(&client, |id| desk.look(id))?;
     shell.open_session(id, ttl, owner, desk.most_sessions)?;
     desk.ledger.opened(&client, id);
     let valid_ms = milliseconds(shell.core().keep_alive(env::now(), id)?.valid);
     let place = shell.core().life().map(SessionPlace::from);
-    Ok(Json(SessionOpened { session: id, ttl_ms: asked.ttl_ms, valid_ms, place }))
+    let cluster = desk.cluster_info(None);
+    Ok(Json(SessionOpened { session: id, ttl_ms: asked.ttl_ms, valid_ms, place, cluster }))
 }
 
 impl Desk {
+    /// Whether this life of the node may grant anything.
+    ///
+    /// # Errors
+    /// If it is over.
+    pub(super) fn can_grant(&self, shell: &Shell) -> Result<(), Refusal> {
+        let (node, core) = (self.node.id(), shell.core());
+        match core.halted() {
+            Some(_) => Err(Refusal::CannotGrant(self.node.status().causes)),
+            None if core.lease() <= env::now() => {
+                Err(Refusal::Unwell(format!("{node} grants no locks: its lease has ended")))
+            }
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn allowed_ttl(&self, ttl_ms: u64) -> Result<Duration, Refusal> {
         let ttl = Duration::from_millis(ttl_ms);
         let (shortest, longest) = self.ttl;
@@ -131,12 +188,15 @@ pub(super) fn allowed_owner(owner: String) -> Result<String, Refusal> {
     Err(Refusal::Invalid(told))
 }
 
-/// Which life of the node is meant.
+/// Which life of the node is meant, and what the client knows.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Meant {
     #[serde(default)]
     life: Option<Incarnation>,
+    /// The epoch of the last answer.
+    #[serde(default)]
+    epoch: Option<u64>,
 }
 
 async fn show_session(
@@ -178,8 +238,10 @@ async fn keep_alive(
     {
         return Err(Refusal::OtherLife(desk.node.id()));
     }
+    desk.can_grant(&shell)?;
     let Alive { valid, pending, lost } = shell.core().keep_alive(env::now(), id)?;
-    Ok(Json(KeptAlive { valid_ms: milliseconds(valid), pending, lost }))
+    let (valid_ms, cluster) = (milliseconds(valid), desk.cluster_info(meant.epoch));
+    Ok(Json(KeptAlive { valid_ms, pending, lost, cluster }))
 }
 
 async fn acquire(
@@ -187,52 +249,96 @@ async fn acquire(
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Acquire>,
 ) -> Result<Json<Held>, Refusal> {
-    let (session, lock) = (asked.session, asked.lock.clone());
-    let waiting = desk.begin(&client, session, &lock)?;
-    let held = wait_for(&desk, asked).await;
-    drop(waiting);
-    if held.is_err() {
-        desk.ledger.dropped(session, &lock);
+    desk.acquire(&client, asked, None).await.map(Json)
+}
+
+impl Desk {
+    /// A session gets a lock, to lead with this value if there is one.
+    pub(super) async fn acquire(
+        &self,
+        client: &Client,
+        asked: Acquire,
+        value: Option<&str>,
+    ) -> Result<Held, Refusal> {
+        let (session, lock) = (asked.session, asked.lock.clone());
+        let waiting = self.begin(client, session, &lock)?;
+        let held = wait_for((self, client), asked, value).await;
+        drop(waiting);
+        if held.is_err() {
+            self.ledger.dropped(session, &lock);
+        }
+        held
     }
-    held
+
+    /// A session gives a lock back, or whatever came of an acquire. Whether anything was held.
+    pub(super) fn release(&self, client: &Client, asked: &Release) -> Result<bool, Refusal> {
+        let &Release { session, ref lock, fence, request } = asked;
+        self.ledger.check(client, session)?;
+        let shell = self.node.shell()?;
+        let released = match (fence, request) {
+            (Some(fence), None) => shell.session_release(session, lock, fence).map(|()| true)?,
+            (None, Some(request)) => shell.session_withdraw(session, lock, request)?,
+            _ => return Err(Refusal::Invalid("give either `fence` or `request`".to_string())),
+        };
+        self.ledger.dropped(session, lock);
+        Ok(released)
+    }
 }
 
 /// The lock, as soon as it is granted.
-async fn wait_for(desk: &Desk, asked: Acquire) -> Result<Json<Held>, Refusal> {
+async fn wait_for(
+    (desk, client): (&Desk, &Client),
+    asked: Acquire,
+    value: Option<&str>,
+) -> Result<Held, Refusal> {
     let Acquire { session, lock, wait_ms, request } = asked;
     let shell = desk.node.shell()?;
+    let not_granted = |mut why: NotGranted| {
+        if !client.may_see(&lock) {
+            why.holder.iter_mut().for_each(|holder| holder.owner.clear());
+        }
+        Refusal::NotGranted { lock: lock.clone(), wait_ms: wait_ms.unwrap_or(0), why }
+    };
     let relieved = shell.relieved(&lock);
     match wait_ms {
         None => relieved.await,
         Some(wait_ms) => {
             let within = Duration::from_millis(wait_ms).max(LEAST_WAIT);
-            let relieved = env::timeout(within, relieved).await;
-            relieved.ok_or_else(|| Refusal::NotAcquired(lock.clone()))?;
+            if env::timeout(within, relieved).await.is_none() {
+                return Err(not_granted(shell.why_not(&lock).await));
+            }
         }
     }
     let claim = Claim { lock: lock.clone(), request };
-    let mut wait = match shell.session_acquire(session, claim)? {
-        SessionAcquire::Held(held) => return Ok(Json(held)),
+    let begun = match value {
+        Some(value) => shell.campaign(session, claim, value),
+        None => shell.session_acquire(session, claim),
+    };
+    let mut wait = match begun? {
+        SessionAcquire::Held(held) => return Ok(held),
         SessionAcquire::Waiting(wait) => wait,
     };
     let granted = match granted(&shell, &mut wait, &lock, wait_ms).await {
-        Some(granted) => granted,
-        None => wait.give_up().ok_or_else(|| Refusal::NotAcquired(lock.clone()))?,
+        Ok(granted) => granted,
+        Err(why) => wait.give_up().ok_or_else(|| not_granted(why))?,
     };
-    granted.map(Json).map_err(|why| Refusal::not_served(why, desk.node.id(), lock))
+    granted.map_err(|why| Refusal::not_served(why, desk.node.id(), lock.clone()))
 }
 
-/// The lock, if it is granted in that time.
+/// The lock if it is granted in that time, or why it is not.
 async fn granted(
     shell: &Arc<Shell>,
     wait: &mut SessionWait,
     lock: &str,
     wait_ms: Option<u64>,
-) -> Option<Result<Held, NotServed>> {
+) -> Result<Result<Held, NotServed>, NotGranted> {
     match wait_ms {
-        None => Some(wait.granted().await),
+        None => Ok(wait.granted().await),
         Some(0) => shell.unless_held(lock, wait.granted()).await,
-        Some(wait_ms) => env::timeout(Duration::from_millis(wait_ms), wait.granted()).await,
+        Some(wait_ms) => {
+            let time = Duration::from_millis(wait_ms);
+            shell.granted_within(lock, time, wait.granted()).await
+        }
     }
 }
 
@@ -241,16 +347,8 @@ async fn release(
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Release>,
 ) -> Result<Json<Released>, Refusal> {
-    let Release { session, lock, fence, request } = asked;
-    desk.ledger.check(&client, session)?;
-    let shell = desk.node.shell()?;
-    let released = match (fence, request) {
-        (Some(fence), None) => shell.session_release(session, &lock, fence).map(|()| true)?,
-        (None, Some(request)) => shell.session_withdraw(session, &lock, request)?,
-        _ => return Err(Refusal::Invalid("give either `fence` or `request`".to_string())),
-    };
-    desk.ledger.dropped(session, &lock);
-    Ok(Json(Released { lock, released }))
+    let released = desk.release(&client, &asked)?;
+    Ok(Json(Released { lock: asked.lock, released }))
 }
 
 /// The body, read as JSON.

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use super::crowd::Crowd;
 use super::door::{Caller, Door};
 use super::listen::{self, Reception, Stage, Watched};
+use super::listeners::Listeners;
 use super::{ApiConfig, ApiError};
 use crate::env;
 use crate::observe::Observer;
@@ -48,12 +49,14 @@ impl Site {
     pub async fn start(config: &ApiConfig, router: Router) -> Result<Self, ApiError> {
         // Pages that need no node are watched by nobody.
         let observer = Arc::new(Observer::new(MemberId::at(0)));
-        Self::open(config, router, watch::Sender::new(Stage::Open), observer).await
+        let listeners = Listeners::bind(config).await?;
+        let stage = watch::Sender::new(Stage::Open);
+        Self::open((config, listeners), router, stage, observer).await
     }
 
     /// The same, with a stage that others know already.
     pub(super) async fn open(
-        config: &ApiConfig,
+        (config, listeners): (&ApiConfig, Listeners),
         router: Router,
         stage: watch::Sender<Stage>,
         observer: Arc<Observer>,
@@ -71,7 +74,7 @@ impl Site {
         let reception = Arc::new(Reception::new(router, Arc::clone(&door), places, watched));
         let (addresses, unix, exposed) = (Vec::new(), None, None);
         let mut site = Site { addresses, unix, crowd, stage, door, tls, renewed, exposed };
-        site.listen(config, &reception).await?;
+        site.listen((config, listeners), &reception).await?;
         Ok(site)
     }
 
@@ -105,20 +108,17 @@ impl Site {
     /// Listens everywhere before anybody is answered anywhere.
     async fn listen(
         &mut self,
-        config: &ApiConfig,
+        (config, bound): (&ApiConfig, Listeners),
         reception: &Arc<Reception>,
     ) -> Result<(), ApiError> {
         let mut listeners = Vec::new();
-        for address in &config.listen {
-            let bound = listen::bind_tcp(address).await;
-            let (listener, at) =
-                bound.map_err(|source| ApiError::Listen { address: address.clone(), source })?;
+        for (listener, at, address) in bound.into_parts() {
             let near = at.ip().is_loopback();
             if !near && self.tls.is_none() {
                 if is_open(config) {
-                    return Err(ApiError::Open(address.clone()));
+                    return Err(ApiError::Open(address));
                 }
-                self.exposed = Some(address.clone());
+                self.exposed = Some(address);
                 tracing::warn!(%at, "the API's token crosses the network unencrypted; use TLS");
             }
             listeners.push((listener, if near { Caller::Neighbour } else { Caller::Stranger }));
@@ -138,6 +138,10 @@ impl Site {
             reception.supervise(receiving);
         }
         Ok(())
+    }
+
+    pub(super) fn door(&self) -> Arc<ArcSwap<Door>> {
+        Arc::clone(&self.door)
     }
 
     /// Where it listens; ports that the system chose are filled in.

@@ -13,11 +13,11 @@ use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 use tokio_rustls::TlsConnector;
 
-use super::{ClientConfig, ClientError, Endpoint};
+use super::{ClientConfig, ClientError, Endpoint, InvalidEndpoint};
 use crate::UNPOISONED;
 use crate::env;
-use crate::http::{Connection, Tls, told};
-use crate::messages::Problem;
+use crate::http::{Connection, Stream, Tls, told};
+use crate::messages::{Problem, RELAY, SessionPlace};
 use skeptron_member::clock::Moment;
 
 /// How long a connection may take to come about.
@@ -51,7 +51,7 @@ impl Caller {
             Endpoint::Http(address) | Endpoint::Https(address) => address.as_str(),
             Endpoint::Unix(_) => "localhost",
         };
-        let no_endpoint = |_| ClientError::Endpoint(endpoint.to_string());
+        let no_endpoint = |_| ClientError::Endpoint(InvalidEndpoint(endpoint.to_string()));
         let host = HeaderValue::from_str(host).map_err(no_endpoint)?;
         let authorization = config.token.as_deref().map(bearer).transpose()?;
         let tls = match endpoint {
@@ -72,7 +72,7 @@ impl Caller {
         method: Method,
         path: &str,
     ) -> Result<A, Trouble> {
-        self.send(method, path, Bytes::new()).await
+        self.send(method, path, Bytes::new(), None).await
     }
 
     /// Asks with a body.
@@ -82,7 +82,7 @@ impl Caller {
         question: &Q,
     ) -> Result<A, Trouble> {
         let body = serde_json::to_vec(question).expect("a question has only names and numbers");
-        self.send(Method::POST, path, body.into()).await
+        self.send(Method::POST, path, body.into(), None).await
     }
 
     async fn send<A: DeserializeOwned>(
@@ -90,8 +90,9 @@ impl Caller {
         method: Method,
         path: &str,
         body: Bytes,
+        relay: Option<&HeaderValue>,
     ) -> Result<A, Trouble> {
-        let (status, bytes) = self.exchange(method, path, body).await?;
+        let (status, bytes) = self.exchange(method, path, body, relay).await?;
         let strange = |error: serde_json::Error| {
             let endpoint = &self.endpoint;
             Trouble::Unreachable(format!("{endpoint} answers {status}, which is no node: {error}"))
@@ -110,9 +111,10 @@ impl Caller {
         method: Method,
         path: &str,
         body: Bytes,
+        relay: Option<&HeaderValue>,
     ) -> Result<(StatusCode, Bytes), Trouble> {
         if let Some(mut kept) = self.kept() {
-            let request = self.request(&method, path, body.clone())?;
+            let request = self.request(&method, path, body.clone(), relay)?;
             if let Ok(answer) = kept.exchange(request).await {
                 self.keep(kept);
                 return Ok(answer);
@@ -121,10 +123,30 @@ impl Caller {
         let endpoint = &self.endpoint;
         let unreachable = |why: String| Trouble::Unreachable(format!("{endpoint}: {why}"));
         let mut connection = self.connect().await.map_err(unreachable)?;
-        let request = self.request(&method, path, body)?;
+        let request = self.request(&method, path, body, relay)?;
         let answer = connection.exchange(request).await.map_err(unreachable)?;
         self.keep(connection);
         Ok(answer)
+    }
+
+    /// Asks for an answer that does not end.
+    pub(super) async fn stream(&self, path: &str) -> Result<Stream, Trouble> {
+        let endpoint = &self.endpoint;
+        let unreachable = |why: String| Trouble::Unreachable(format!("{endpoint}: {why}"));
+        let connection = self.connect().await.map_err(unreachable)?;
+        let request = self.request(&Method::GET, path, Bytes::new(), None)?;
+        let (status, mut stream) = connection.stream(request).await.map_err(unreachable)?;
+        if status.is_success() {
+            return Ok(stream);
+        }
+        let mut said = Vec::new();
+        while let Some(piece) = stream.next().await.map_err(unreachable)? {
+            said.extend_from_slice(&piece);
+        }
+        match serde_json::from_slice(&said) {
+            Ok(problem) => Err(Trouble::Refused(status, problem)),
+            Err(_) => Err(unreachable(format!("answers {status}, which is no node"))),
+        }
     }
 
     fn request(
@@ -132,6 +154,7 @@ impl Caller {
         method: &Method,
         path: &str,
         body: Bytes,
+        relay: Option<&HeaderValue>,
     ) -> Result<Request<Full<Bytes>>, Trouble> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method.clone();
@@ -141,6 +164,9 @@ impl Caller {
         let headers = request.headers_mut();
         headers.insert(HOST, self.host.clone());
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(relay) = relay {
+            headers.insert(RELAY, relay.clone());
+        }
         if let Some(authorization) = &self.authorization {
             headers.insert(AUTHORIZATION, authorization.clone());
         }
@@ -183,6 +209,53 @@ impl Caller {
     }
 }
 
+/// The way to a session: to its node, or through another one that passes on what is asked.
+#[derive(Clone, Debug)]
+pub(super) struct Route {
+    pub(super) caller: Arc<Caller>,
+    /// The place of the session, if the caller is not there.
+    relay: Option<HeaderValue>,
+}
+
+impl Route {
+    pub(super) fn direct(caller: Arc<Caller>) -> Self {
+        Route { caller, relay: None }
+    }
+
+    /// Through another node.
+    pub(super) fn through(caller: Arc<Caller>, place: &SessionPlace) -> Self {
+        let life = format!("{}-{:016x}", place.node.number(), place.life.0);
+        Route { caller, relay: HeaderValue::from_str(&life).ok() }
+    }
+
+    pub(super) fn is_same(&self, other: &Route) -> bool {
+        Arc::ptr_eq(&self.caller, &other.caller) && self.relay == other.relay
+    }
+
+    pub(super) fn is_direct(&self) -> bool {
+        self.relay.is_none()
+    }
+
+    /// Asks for something that has no body.
+    pub(super) async fn ask<A: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+    ) -> Result<A, Trouble> {
+        self.caller.send(method, path, Bytes::new(), self.relay.as_ref()).await
+    }
+
+    /// Asks with a body.
+    pub(super) async fn post<Q: Serialize, A: DeserializeOwned>(
+        &self,
+        path: &str,
+        question: &Q,
+    ) -> Result<A, Trouble> {
+        let body = serde_json::to_vec(question).expect("a question has only names and numbers");
+        self.caller.send(Method::POST, path, body.into(), self.relay.as_ref()).await
+    }
+}
+
 impl std::fmt::Debug for Caller {
     /// Where to, without the token.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -206,6 +279,7 @@ fn tls(
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']').to_string();
     let name = ServerName::try_from(host);
-    let name = name.map_err(|_| ClientError::Endpoint(format!("https://{address}")))?;
+    let name =
+        name.map_err(|_| ClientError::Endpoint(InvalidEndpoint(format!("https://{address}"))))?;
     Ok((TlsConnector::from(Arc::clone(&tls)), name))
 }

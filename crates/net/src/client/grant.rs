@@ -4,20 +4,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::StatusCode;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::ClientError;
-use super::connection::Trouble;
+use super::connection::{Route, Trouble};
 use super::session::Session;
 use crate::env;
 use crate::error::ReleaseError;
-use crate::messages::{Acquire, Held, Release, Released};
+use crate::messages::{
+    Acquire, Campaign, Elected, Held, NewValue, Problem, Proclaim, Release, Released,
+};
 use skeptron_member::Fence;
 use skeptron_member::clock::Moment;
+use skeptron_member::report::NotGranted;
 
 /// The first wait before a node that cannot be reached is asked again; then twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// The longest.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long after the end of a wait a node may take to say why nothing was granted.
+const TOLD_WITHIN: Duration = Duration::from_secs(3);
 
 /// A lock that a session holds at its node. Dropping it releases in the background.
 #[derive(Debug)]
@@ -41,6 +49,30 @@ impl Guard {
     #[must_use]
     pub fn fence(&self) -> Fence {
         self.fence
+    }
+
+    /// Changes the value that observers are shown, of a guard of [`super::Client::campaign`]; waits until
+    /// the node has taken note.
+    ///
+    /// # Errors
+    /// If the lock was lost, or acquired without campaigning, or the node refuses.
+    pub async fn proclaim(&self, value: &str) -> Result<(), ClientError> {
+        let Some(version) = self.session.proclaims(&self.name, self.fence, value) else {
+            let told = format!("`{}` is not led: it was locked, or lost", self.name);
+            return Err(ClientError::Refused(told));
+        };
+        let question = Proclaim {
+            session: self.session.id(),
+            name: self.name.clone(),
+            term: self.fence,
+            value: value.to_string(),
+            version: Some(version),
+        };
+        tokio::select! {
+            biased;
+            told = tell::<_, NewValue>(&self.session, "/v1/proclaim", &question) => Ok(told?),
+            () = self.lost() => Err(ClientError::SessionOver),
+        }
     }
 
     /// Whether the session still stands by the client's own clock, and the node has not lost the lock.
@@ -81,7 +113,7 @@ impl Guard {
         let question = self.question();
         let told = tokio::select! {
             biased;
-            told = tell(&self.session, &question) => told,
+            told = forget(&self.session, &question) => told,
             () = self.session.over() => return Err(lost()),
         };
         let told = told.map_err(|trouble| match trouble {
@@ -110,18 +142,19 @@ impl Drop for Guard {
     }
 }
 
-/// Acquires the lock; none if it was not granted in time.
+/// Acquires the lock, or says why it was not granted in time.
 pub(super) async fn acquire(
     session: &Arc<Session>,
-    name: &str,
+    (name, value): (&str, Option<&str>),
     wait: Option<Duration>,
-) -> Result<Option<Guard>, ClientError> {
+) -> Result<Result<Guard, NotGranted>, ClientError> {
     if !session.is_valid() {
         return Err(ClientError::SessionOver);
     }
     let mut asking = Asking {
         session: Arc::clone(session),
         name: name.to_string(),
+        value: value.map(str::to_string),
         request: None,
         settled: false,
     };
@@ -139,17 +172,21 @@ pub(super) async fn acquire(
                 fence: held.fence,
                 settled: false,
             };
-            Ok(Some(grant))
+            Ok(Ok(grant))
         }
-        Err(Trouble::Refused(_, problem)) if problem.code == "not-acquired" => Ok(None),
+        Err(Trouble::Refused(_, Problem { code, why: Some(why), .. }))
+            if matches!(code.as_str(), "not-acquired" | "unavailable") =>
+        {
+            Ok(Err(*why))
+        }
         Err(Trouble::Refused(StatusCode::GONE, _)) => {
             session.give_up();
             Err(ClientError::SessionOver)
         }
         // It was not heard in time; the node is told to forget it.
-        Err(Trouble::Unreachable(_)) => {
+        Err(Trouble::Unreachable(why)) => {
             asking.settled = false;
-            Ok(None)
+            Err(ClientError::Unreachable(why))
         }
         Err(refused) => Err(refused.into()),
     }
@@ -160,6 +197,8 @@ pub(super) async fn acquire(
 struct Asking {
     session: Arc<Session>,
     name: String,
+    /// With which it wants to lead, if so.
+    value: Option<String>,
     /// The number of the acquire, once it has been sent: another one at each node.
     request: Option<(u64, u64)>,
     settled: bool,
@@ -169,7 +208,7 @@ impl Asking {
     /// Asks until there is an answer, or until it would be long overdue.
     async fn answer(&mut self, wait: Option<Duration>) -> Result<Held, Trouble> {
         let Some(wait) = wait else { return self.ask_until(None).await };
-        let overdue = wait.saturating_add(self.session.ttl() / 3);
+        let overdue = wait.saturating_add((self.session.ttl() / 3).max(TOLD_WITHIN));
         let deadline = env::now().after(wait);
         let answer = env::timeout(overdue, self.ask_until(Some(deadline))).await;
         answer.unwrap_or_else(|| Err(Trouble::Unreachable("no answer in time".to_string())))
@@ -180,33 +219,50 @@ impl Asking {
     async fn ask_until(&mut self, deadline: Option<Moment>) -> Result<Held, Trouble> {
         let mut pause = FIRST_PAUSE;
         loop {
-            let (caller, moved) = self.session.settled().await;
+            let (route, moved) = self.session.settled().await;
             let request = match self.request {
                 Some((request, at)) if at == moved => request,
                 _ => self.session.next_request(),
             };
             self.request = Some((request, moved));
-            let question = Acquire {
-                session: self.session.id(),
-                lock: self.name.clone(),
-                wait_ms: deadline.map(milliseconds_until),
-                request: Some(request),
-            };
             let answer = tokio::select! {
-                answer = caller.post("/v1/acquire", &question) => answer,
-                () = self.session.leaves(moved) => continue,
+                answer = self.ask(&route, request, deadline) => answer,
+                () = self.session.leaves(moved, &route) => continue,
             };
+            let value = self.value.as_deref();
             match answer {
-                Ok(held) if self.session.hold(&held, request, moved) => return Ok(held),
+                Ok(held) if self.session.hold(&held, (request, value), moved) => return Ok(held),
                 Ok(_) => continue,
-                Err(trouble) if is_over_there(&self.session, &trouble) => {
+                Err(trouble) => {
+                    self.session.refused(&trouble);
+                    if !is_over_there(&self.session, &trouble) {
+                        return Err(trouble);
+                    }
                     self.session.doubt();
                     env::sleep(pause).await;
                 }
-                Err(trouble) => return Err(trouble),
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+}
+
+impl Asking {
+    async fn ask(
+        &self,
+        route: &Route,
+        request: u64,
+        deadline: Option<Moment>,
+    ) -> Result<Held, Trouble> {
+        let (session, name) = (self.session.id(), self.name.clone());
+        let (wait_ms, request) = (deadline.map(milliseconds_until), Some(request));
+        let Some(value) = self.value.clone() else {
+            let question = Acquire { session, lock: name, wait_ms, request };
+            return route.post("/v1/acquire", &question).await;
+        };
+        let question = Campaign { session, name, value, wait_ms, request };
+        let Elected { name, term } = route.post("/v1/campaign", &question).await?;
+        Ok(Held { lock: name, fence: term })
     }
 }
 
@@ -227,7 +283,7 @@ fn is_over_there(session: &Session, trouble: &Trouble) -> bool {
     match trouble {
         Trouble::Unreachable(_) => true,
         Trouble::Refused(StatusCode::GONE | StatusCode::SERVICE_UNAVAILABLE, problem) => {
-            session.can_move() && problem.code != "full"
+            session.can_move() && !matches!(problem.code.as_str(), "full" | "unavailable")
         }
         Trouble::Refused(..) => false,
     }
@@ -239,23 +295,38 @@ fn milliseconds_until(deadline: Moment) -> u64 {
     u64::try_from(left.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
-/// Tells the node to release, again and again until it answers. That nothing is held is no trouble:
-/// an earlier try came through, and only its answer did not.
-async fn tell(session: &Session, question: &Release) -> Result<(), Trouble> {
+/// Tells the node to release. That nothing is held is no trouble: an earlier try came through, and only
+/// its answer did not.
+async fn forget(session: &Session, question: &Release) -> Result<(), Trouble> {
+    match tell::<_, Released>(session, "/v1/release", question).await {
+        Err(Trouble::Refused(StatusCode::NOT_FOUND, _)) => Ok(()),
+        told => told,
+    }
+}
+
+/// Tells the node something, again and again until it answers.
+async fn tell<Q: Serialize, A: DeserializeOwned>(
+    session: &Session,
+    path: &str,
+    question: &Q,
+) -> Result<(), Trouble> {
     let mut pause = FIRST_PAUSE;
     loop {
-        let (caller, moved) = session.settled().await;
+        let (route, moved) = session.settled().await;
         let told = tokio::select! {
-            told = caller.post::<_, Released>("/v1/release", question) => told,
-            () = session.leaves(moved) => continue,
+            told = route.post::<_, A>(path, question) => told,
+            () = session.leaves(moved, &route) => continue,
         };
         match told {
-            Ok(_) | Err(Trouble::Refused(StatusCode::NOT_FOUND, _)) => return Ok(()),
-            Err(trouble) if is_over_there(session, &trouble) => {
+            Ok(_) => return Ok(()),
+            Err(trouble) => {
+                session.refused(&trouble);
+                if !is_over_there(session, &trouble) {
+                    return Err(trouble);
+                }
                 session.doubt();
                 env::sleep(pause).await;
             }
-            Err(refused) => return Err(refused),
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
@@ -266,7 +337,7 @@ fn tell_in_background(session: &Arc<Session>, question: Release) {
     session.in_background(async move {
         tokio::select! {
             // Nobody is left who could be told of trouble.
-            _ = tell(&held, &question) => {}
+            _ = forget(&held, &question) => {}
             () = held.over() => {}
         }
     });

@@ -1,26 +1,30 @@
 //! A client of a node's HTTP API.
 
 mod connection;
-mod endpoint;
 mod grant;
+mod nodes;
+mod observe;
 mod session;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::{Method, StatusCode};
+use hyper::Method;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::messages::{Leaving, Listing};
-pub use crate::messages::{Order, Ordered};
+pub use crate::endpoint::{Endpoint, InvalidEndpoint};
+use crate::messages::{DrainOrder, Leaving};
+pub use crate::messages::{Drained, Order, Ordered, Unlock, Unlocked};
 use crate::tls::Identity;
 use connection::{Caller, Trouble};
-pub use endpoint::Endpoint;
 pub use grant::Guard;
+use nodes::Nodes;
+pub use observe::Observer;
 use session::{ANSWER_WITHIN, Session, within};
 use skeptron_member::MemberId;
-use skeptron_member::report::{LockStatus, Status};
+use skeptron_member::election::Leadership;
+use skeptron_member::report::{Cause, LockListing, NotGranted, SessionListing, Status};
 
 /// What a TTL is where nothing else is said.
 const USUAL_TTL: Duration = Duration::from_secs(10);
@@ -38,6 +42,8 @@ pub struct ClientConfig {
     pub ttl: Duration,
     /// What the holder is called in listings.
     pub owner: String,
+    /// Whether a session may also go to nodes that its node names, not only to `endpoints`.
+    pub discovery: bool,
 }
 
 /// A session with a node. Clones are the same session. It ends when they and all guards are dropped,
@@ -51,10 +57,8 @@ pub struct Client {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ClientError {
     /// That is no endpoint.
-    #[error(
-        "`{0}` is no endpoint; it looks like http://127.0.0.1:7470, https://HOST:PORT or unix:PATH"
-    )]
-    Endpoint(String),
+    #[error(transparent)]
+    Endpoint(#[from] InvalidEndpoint),
     /// The token cannot be sent.
     #[error("the token has characters that HTTP cannot carry")]
     Token,
@@ -73,6 +77,14 @@ pub enum ClientError {
     /// The node says no, but will not always.
     #[error("the node refused: {0}")]
     Busy(String),
+    /// The node says that it cannot grant now, or that the cluster cannot.
+    #[error("{error}")]
+    Unavailable {
+        /// What it says.
+        error: String,
+        /// The same as data, as far as it says.
+        causes: Vec<Cause>,
+    },
     /// The session has ended.
     #[error("the session has ended; its locks are lost")]
     SessionOver,
@@ -88,6 +100,7 @@ impl ClientConfig {
             identity: None,
             ttl: USUAL_TTL,
             owner: String::new(),
+            discovery: true,
         }
     }
 }
@@ -107,40 +120,97 @@ impl Client {
     /// See [`ClientError`].
     pub async fn lock(&self, name: &str) -> Result<Guard, ClientError> {
         loop {
-            // Without a time limit none comes back only if the node made one up.
-            if let Some(guard) = self.acquire(name, None).await? {
+            // Without a time limit it is refused only if the node made one up.
+            if let Ok(guard) = grant::acquire(&self.session, (name, None), None).await? {
                 return Ok(guard);
             }
         }
     }
 
-    /// Takes the lock if no member holds it. None as soon as a member says that it holds it, and after
-    /// a second if the members that must agree have not let it in by then.
+    /// Waits to lead an election, with a value that observers are shown; no longer than `wait`, if that is
+    /// given. The guard's fence is the term; releasing it resigns, and [`Guard::proclaim`] changes the value.
     ///
     /// # Errors
     /// See [`ClientError`].
-    pub async fn try_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
-        self.acquire(name, Some(Duration::ZERO)).await
+    pub async fn campaign(
+        &self,
+        name: &str,
+        value: &str,
+        wait: Option<Duration>,
+    ) -> Result<Option<Guard>, ClientError> {
+        granted_or_held(name, self.campaign_or_why(name, value, wait).await?)
     }
 
-    /// Waits for the lock, but no longer than that; none if it was not granted in that time.
+    /// The same; if it was not elected in that time, says who leads, or why the cluster cannot elect.
     ///
     /// # Errors
     /// See [`ClientError`].
+    pub async fn campaign_or_why(
+        &self,
+        name: &str,
+        value: &str,
+        wait: Option<Duration>,
+    ) -> Result<Result<Guard, NotGranted>, ClientError> {
+        loop {
+            // Without a time limit it is refused only if the node made one up.
+            let campaign = grant::acquire(&self.session, (name, Some(value)), wait).await?;
+            if campaign.is_ok() || wait.is_some() {
+                return Ok(campaign);
+            }
+        }
+    }
+
+    /// Who leads an election. Needs no session.
+    ///
+    /// # Errors
+    /// If no endpoint answers, or it refuses.
+    pub async fn leader(config: &ClientConfig, name: &str) -> Result<Leadership, ClientError> {
+        look(config, &format!("/v1/leader?name={}", escaped(name))).await
+    }
+
+    /// Observes an election: the present leader, then every change. Needs no session.
+    ///
+    /// # Errors
+    /// If no endpoint can be used.
+    pub fn observe(config: &ClientConfig, name: &str) -> Result<Observer, ClientError> {
+        Observer::new(config, name)
+    }
+
+    /// Takes the lock if no member holds it. None as soon as a member says that it holds it, and after
+    /// a second if it was on its way to others.
+    ///
+    /// # Errors
+    /// [`ClientError::Unavailable`] if no member says that it holds it and those that must agree cannot
+    /// let it in; see [`ClientError`] for others.
+    pub async fn try_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
+        self.lock_within(name, Duration::ZERO).await
+    }
+
+    /// Waits for the lock, but no longer than that; none if others held it or waited for it, which the
+    /// members may take a second more to say.
+    ///
+    /// # Errors
+    /// [`ClientError::Unavailable`] if it was not granted because the cluster cannot; see [`ClientError`]
+    /// for others.
     pub async fn lock_within(
         &self,
         name: &str,
         timeout: Duration,
     ) -> Result<Option<Guard>, ClientError> {
-        self.acquire(name, Some(timeout)).await
+        granted_or_held(name, self.lock_or_why(name, timeout).await?)
     }
 
-    async fn acquire(
+    /// Waits for the lock, but no longer than that; if it was not granted in that time, says who holds
+    /// it, or why the cluster cannot grant it. With no time at all, as [`Client::try_lock`].
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn lock_or_why(
         &self,
         name: &str,
-        wait: Option<Duration>,
-    ) -> Result<Option<Guard>, ClientError> {
-        grant::acquire(&self.session, name, wait).await
+        timeout: Duration,
+    ) -> Result<Result<Guard, NotGranted>, ClientError> {
+        grant::acquire(&self.session, (name, None), Some(timeout)).await
     }
 
     /// The node, its view and its links. Needs no session.
@@ -151,18 +221,30 @@ impl Client {
         look(config, "/v1/status").await
     }
 
-    /// The locks of all members whose names begin like that, and who did not answer in time. Needs no
-    /// session.
+    /// All locks that are held or waited for at any member and whose names begin like that, by name.
+    /// Needs no session.
     ///
     /// # Errors
     /// If no endpoint answers, or it refuses.
-    pub async fn locks(
-        config: &ClientConfig,
-        prefix: &str,
-    ) -> Result<(Vec<LockStatus>, Vec<MemberId>), ClientError> {
+    pub async fn locks(config: &ClientConfig, prefix: &str) -> Result<LockListing, ClientError> {
         let path = format!("/v1/locks?prefix={}", escaped(prefix));
-        let Listing { locks, silent } = look(config, &path).await?;
-        Ok((locks, silent))
+        let mut all: LockListing = look(config, &path).await?;
+        while let Some(next) = all.next.take() {
+            all.append(look(config, &format!("{path}&after={}", escaped(&next))).await?);
+        }
+        Ok(all)
+    }
+
+    /// All sessions at any member, by handle. Needs no session.
+    ///
+    /// # Errors
+    /// If no endpoint answers, or it refuses.
+    pub async fn sessions(config: &ClientConfig) -> Result<SessionListing, ClientError> {
+        let mut all: SessionListing = look(config, "/v1/sessions").await?;
+        while let Some(next) = all.next.take() {
+            all.append(look(config, &format!("/v1/sessions?after={next}")).await?);
+        }
+        Ok(all)
     }
 
     /// Gives an order to the voters, which have proposed it when this returns; [`Client::status`] shows
@@ -173,6 +255,17 @@ impl Client {
     pub async fn order(config: &ClientConfig, order: Order) -> Result<Ordered, ClientError> {
         let ask = |caller: Arc<Caller>| async move {
             within(ANSWER_WITHIN, caller.post("/v1/voters", &order)).await
+        };
+        first(config, ask).await
+    }
+
+    /// Breaks a lock, wherever it is held. Needs no session.
+    ///
+    /// # Errors
+    /// If no endpoint answers, or it refuses: nobody holds it, or with another fence.
+    pub async fn unlock(config: &ClientConfig, unlock: &Unlock) -> Result<Unlocked, ClientError> {
+        let ask = |caller: Arc<Caller>| async move {
+            within(ANSWER_WITHIN, caller.post("/v1/unlock", unlock)).await
         };
         first(config, ask).await
     }
@@ -189,12 +282,39 @@ impl Client {
         Ok(node)
     }
 
+    /// Asks a node to serve no clients, or to serve them again, and says how far it is. Needs no session.
+    ///
+    /// # Errors
+    /// If no endpoint answers, or it refuses.
+    pub async fn drain(config: &ClientConfig, undo: bool) -> Result<Drained, ClientError> {
+        let order = DrainOrder { undo };
+        let ask = |caller: Arc<Caller>| async move {
+            within(ANSWER_WITHIN, caller.post("/v1/drain", &order)).await
+        };
+        first(config, ask).await
+    }
+
     /// Ends the session; what is held is given back.
     ///
     /// # Errors
     /// If the node cannot be told.
     pub async fn close(self) -> Result<(), ClientError> {
         Ok(self.session.end().await?)
+    }
+}
+
+/// None if others held it or waited for it.
+fn granted_or_held(
+    name: &str,
+    granted: Result<Guard, NotGranted>,
+) -> Result<Option<Guard>, ClientError> {
+    match granted {
+        Ok(guard) => Ok(Some(guard)),
+        Err(why) if why.is_outage() => {
+            let error = format!("`{name}` was not granted: {why}");
+            Err(ClientError::Unavailable { error, causes: why.causes })
+        }
+        Err(_) => Ok(None),
     }
 }
 
@@ -213,34 +333,9 @@ async fn first<A, F>(
 where
     F: Future<Output = Result<A, Trouble>>,
 {
-    let callers =
-        config.endpoints.iter().map(|endpoint| Caller::new(endpoint, config).map(Arc::new));
-    let callers = callers.collect::<Result<Vec<_>, _>>()?;
-    Ok(first_of(&callers, ask).await?.1)
-}
-
-/// The same of callers, and the place of the one that answers.
-async fn first_of<A, F>(
-    callers: &[Arc<Caller>],
-    ask: impl Fn(Arc<Caller>) -> F,
-) -> Result<(usize, A), ClientError>
-where
-    F: Future<Output = Result<A, Trouble>>,
-{
-    let mut unreachable = Vec::new();
-    for (place, caller) in callers.iter().enumerate() {
-        match ask(Arc::clone(caller)).await {
-            Err(Trouble::Unreachable(why)) => unreachable.push(why),
-            Err(Trouble::Refused(StatusCode::SERVICE_UNAVAILABLE, problem)) => {
-                unreachable.push(format!("{}: {}", caller.endpoint(), problem.error));
-            }
-            answer => return Ok((place, answer?)),
-        }
-    }
-    if unreachable.is_empty() {
-        unreachable.push("no endpoint was given".to_string());
-    }
-    Err(ClientError::Unreachable(unreachable.join("; ")))
+    // Whoever asks about a node means that one.
+    let only = ClientConfig { discovery: false, ..config.clone() };
+    Ok(Nodes::new(&only)?.first(ask).await?.1)
 }
 
 /// As it may stand in a query.

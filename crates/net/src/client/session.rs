@@ -4,6 +4,7 @@
 mod moves;
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -12,25 +13,32 @@ use hyper::{Method, StatusCode};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 
-use super::connection::{Caller, Trouble};
+use super::connection::{Caller, Route, Trouble};
+use super::nodes::Nodes;
 use super::{ClientConfig, ClientError};
 use crate::env;
 use crate::messages::{
-    Held, KeptAlive, OpenSession, SessionId, SessionOpened, SessionPlace, SessionStatus,
+    ClusterInfo, Held, KeptAlive, OpenSession, SessionId, SessionOpened, SessionPlace,
+    SessionStatus,
 };
 use moves::Moving;
 use skeptron_member::Fence;
 use skeptron_member::clock::{Drift, Moment};
+use skeptron_member::election::Proclaimed;
 use skeptron_member::report::milliseconds;
 
 /// How long a node may take to open or end a session.
 pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
+/// A node that promises so many times less than it did is about to lose its lease.
+const FADES_AT: u32 = 3;
+/// How long a sign of life that was sent straight is waited for when the one through another node was answered.
+const STRAIGHT_WITHIN: Duration = Duration::from_millis(50);
+
 /// A session. It ends when the client and all that it holds are dropped.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// One for each endpoint.
-    callers: Vec<Arc<Caller>>,
+    nodes: Nodes,
     id: SessionId,
     ttl: Duration,
     owner: String,
@@ -48,6 +56,8 @@ struct Standing {
     until: Moment,
     /// What the node last promised.
     valid: Duration,
+    /// The most that was ever promised.
+    most_valid: Duration,
     /// It is over; it never comes back.
     over: bool,
     /// The node said so. While it leaves, it still keeps what the session holds, for as long as a client
@@ -55,10 +65,16 @@ struct Standing {
     told_over: bool,
     /// What the node has lost of what the session held.
     lost: Vec<Held>,
-    /// What it holds, each with the number of its acquire.
-    held: BTreeMap<(String, Fence), u64>,
-    /// At which endpoint it is.
-    at: usize,
+    /// What it holds.
+    held: BTreeMap<(String, Fence), Holding>,
+    /// The node where it is.
+    home: Arc<Caller>,
+    /// The way there.
+    at: Route,
+    /// The epoch of the last view of which the others were named.
+    epoch: u64,
+    /// The bound on the clocks' rates, as the node says.
+    drift: Drift,
     /// Which life of the node it is at; none if it cannot move.
     place: Option<SessionPlace>,
     /// Until when it lives there even if that node loses its lease.
@@ -73,32 +89,45 @@ struct Standing {
     moving: Option<Moving>,
 }
 
+/// A lock in the hands of the session.
+#[derive(Clone, Debug)]
+struct Holding {
+    /// The number of its acquire.
+    request: u64,
+    /// The last value that it was to have, if it leads.
+    leads: Option<Proclaimed>,
+}
+
 impl Session {
     /// Opens a session at the first endpoint that takes it, and keeps it alive.
     pub(super) async fn open(config: &ClientConfig) -> Result<Arc<Self>, ClientError> {
-        let callers = config.endpoints.iter().map(|it| Caller::new(it, config).map(Arc::new));
-        let callers = callers.collect::<Result<Vec<_>, _>>()?;
-        let (at, (sent, opened)) =
-            super::first_of(&callers, |caller| open_at(caller, config)).await?;
+        let nodes = Nodes::new(config)?;
+        let (home, (sent, opened)) = nodes.first(|caller| open_at(caller, config)).await?;
+        nodes.replace(&opened.cluster.nodes);
+        let drift = drift(&opened.cluster).unwrap_or_default();
         let ttl = Duration::from_millis(opened.ttl_ms);
         let valid = Duration::from_millis(opened.valid_ms);
         let standing = Standing {
-            until: believed(sent, valid),
+            until: sent.after(drift.believed(valid)),
             valid,
+            most_valid: valid,
             over: false,
             told_over: false,
             lost: Vec::new(),
             held: BTreeMap::new(),
-            at,
+            at: Route::direct(Arc::clone(&home)),
+            home,
+            epoch: opened.cluster.epoch,
+            drift,
             place: opened.place,
-            lives_until: believed(sent, ttl),
+            lives_until: sent.after(drift.believed(ttl)),
             home_leaves: false,
             moved: 0,
             moves: 0,
             moving: None,
         };
         let session = Arc::new(Session {
-            callers,
+            nodes,
             id: opened.session,
             ttl,
             owner: config.owner.clone(),
@@ -111,22 +140,28 @@ impl Session {
         Ok(session)
     }
 
-    /// The node where the session is, and the number of the move that brought it there; waits while it
+    /// The way to where the session is, and the number of the move that brought it there; waits while it
     /// moves.
-    pub(super) async fn settled(&self) -> (Arc<Caller>, u64) {
+    pub(super) async fn settled(&self) -> (Route, u64) {
         self.stands(|standing| standing.moving.is_none()).await;
         let standing = self.standing.borrow();
-        (Arc::clone(&self.callers[standing.at]), standing.moved)
+        (standing.at.clone(), standing.moved)
     }
 
-    /// Waits until the session leaves where that move had brought it.
-    pub(super) async fn leaves(&self, moved: u64) {
-        self.stands(|standing| standing.moving.is_some() || standing.moved != moved).await;
+    /// Waits until the session leaves where that move had brought it, or is reached in another way. All that
+    /// differs afterwards is looked at: who waits here may not see each step.
+    pub(super) async fn leaves(&self, moved: u64, route: &Route) {
+        let leaves = |standing: &Standing| {
+            standing.moving.is_some() || standing.moved != moved || !standing.at.is_same(route)
+        };
+        self.stands(leaves).await;
     }
 
     /// Whether there is another node to go to.
     pub(super) fn can_move(&self) -> bool {
-        self.callers.len() > 1 && self.standing.borrow().place.is_some()
+        let standing = self.standing.borrow();
+        let is_other = |it: &Arc<Caller>| it.endpoint() != standing.home.endpoint();
+        standing.place.is_some() && self.nodes.all().iter().any(is_other)
     }
 
     /// Somebody got no answer from the session's node.
@@ -136,14 +171,35 @@ impl Session {
 
     /// A lock was granted where that move had brought the session. Whether it is the session's: not if
     /// it moves without it.
-    pub(super) fn hold(&self, held: &Held, request: u64, moved: u64) -> bool {
+    pub(super) fn hold(
+        &self,
+        held: &Held,
+        (request, value): (u64, Option<&str>),
+        moved: u64,
+    ) -> bool {
+        let leads = value.map(|value| Proclaimed { value: value.to_string(), version: 1 });
         self.standing.send_if_modified(|standing| {
             let stays = standing.moving.is_none() && standing.moved == moved && !standing.over;
             if stays {
-                standing.held.insert((held.lock.clone(), held.fence), request);
+                let holding = Holding { request, leads };
+                standing.held.insert((held.lock.clone(), held.fence), holding);
             }
             stays
         })
+    }
+
+    /// The session is to lead with this value. Returns the version of the value; none if it does not lead.
+    pub(super) fn proclaims(&self, lock: &str, fence: Fence, value: &str) -> Option<u64> {
+        let mut version = None;
+        self.standing.send_if_modified(|standing| {
+            let holding = standing.held.get_mut(&(lock.to_string(), fence));
+            if let Some(leads) = holding.and_then(|holding| holding.leads.as_mut()) {
+                *leads = Proclaimed { value: value.to_string(), version: leads.version + 1 };
+                version = Some(leads.version);
+            }
+            false
+        });
+        version
     }
 
     /// The session does not hold this any more.
@@ -186,7 +242,8 @@ impl Session {
 
     /// What the node promised last, as this clock may believe it.
     pub(super) fn promised(&self) -> Duration {
-        Drift::default().believed(self.standing.borrow().valid)
+        let standing = self.standing.borrow();
+        standing.drift.believed(standing.valid)
     }
 
     /// Whether this is among what the node has lost.
@@ -221,11 +278,11 @@ impl Session {
             return Ok(());
         }
         self.standing.send_modify(|standing| (standing.over, standing.told_over) = (true, false));
-        farewell(self.caller(), self.id).await
+        farewell(self.route(), self.id).await
     }
 
-    fn caller(&self) -> Arc<Caller> {
-        Arc::clone(&self.callers[self.standing.borrow().at])
+    fn route(&self) -> Route {
+        self.standing.borrow().at.clone()
     }
 
     /// Goes on with something after whoever wanted it has gone.
@@ -233,23 +290,76 @@ impl Session {
         self.runtime.spawn(work);
     }
 
-    /// One sign of life where the session is. It counts as alive for what the node promises, from the
-    /// moment that the sign was *sent*: the node cannot have seen it earlier.
-    async fn give_sign(&self) -> Result<(), Trouble> {
-        let mut path = format!("/v1/sessions/{}/keep-alive", self.id);
-        if let Some(place) = &self.standing.borrow().place {
-            path.push_str(&format!("?life={:016x}", place.life.0));
+    /// One sign of life where the session is; if that goes through another node, also straight, in case it can
+    /// be reached again. Whether the node there can go on.
+    async fn give_sign(&self) -> Result<bool, Trouble> {
+        let (route, home) = {
+            let standing = self.standing.borrow();
+            (standing.at.clone(), Route::direct(Arc::clone(&standing.home)))
+        };
+        if route.is_direct() {
+            return self.give_sign_by(&route).await;
         }
+        let mut straight = pin!(async {
+            match self.give_sign_by(&home).await {
+                Ok(goes_on) => {
+                    self.standing.send_modify(|standing| standing.at = home.clone());
+                    goes_on
+                }
+                Err(_) => std::future::pending().await,
+            }
+        });
+        let given = tokio::select! {
+            biased;
+            goes_on = &mut straight => return Ok(goes_on),
+            given = self.give_sign_by(&route) => given,
+        };
+        env::timeout(STRAIGHT_WITHIN, straight).await;
+        given
+    }
+
+    /// One sign of life by this way. The session counts as alive for what its node promises, from the
+    /// moment that the sign was *sent*: the node cannot have seen it earlier.
+    async fn give_sign_by(&self, route: &Route) -> Result<bool, Trouble> {
+        let mut path = format!("/v1/sessions/{}/keep-alive", self.id);
+        let moved = {
+            let standing = self.standing.borrow();
+            path.push_str(&format!("?epoch={}", standing.epoch));
+            if let Some(place) = &standing.place {
+                path.push_str(&format!("&life={:016x}", place.life.0));
+            }
+            standing.moved
+        };
         let sent = env::now();
-        let kept: KeptAlive = within(self.pace(), self.caller().ask(Method::POST, &path)).await?;
+        let answer = within(self.pace(), route.ask(Method::POST, &path)).await;
+        if self.standing.borrow().moved != moved {
+            // The session has arrived elsewhere meanwhile: the word of where it was is void.
+            return Ok(true);
+        }
+        let kept: KeptAlive = answer?;
+        self.nodes.replace(&kept.cluster.nodes);
+        let valid = Duration::from_millis(kept.valid_ms);
+        let mut goes_on = true;
         self.standing.send_modify(|standing| {
-            let is_other = standing.moving.is_some();
-            let valid = Duration::from_millis(kept.valid_ms);
-            standing.believe(sent, valid, Moment::NEVER, is_other);
-            standing.lives_until = standing.lives_until.max(believed(sent, self.ttl));
+            goes_on = valid >= standing.most_valid / FADES_AT;
+            standing.learn(&kept.cluster);
+            // Once another node has given its word, that of one which is about to lose its lease is none.
+            if goes_on || !standing.is_taken() {
+                let is_other = standing.moving.is_some();
+                standing.believe(sent, valid, Moment::NEVER, is_other);
+            }
+            let lives_until = sent.after(standing.drift.believed(self.ttl));
+            standing.lives_until = standing.lives_until.max(lives_until);
             standing.lost = kept.lost;
         });
-        Ok(())
+        Ok(goes_on)
+    }
+
+    /// A node refuses, and may name others.
+    pub(super) fn refused(&self, trouble: &Trouble) {
+        if let Trouble::Refused(_, problem) = trouble {
+            self.nodes.add(&problem.nodes);
+        }
     }
 
     /// How often to give a sign: a node that loses its own lease must not take the session by surprise.
@@ -270,8 +380,13 @@ impl Session {
             if moving { self.try_again_to_move().await } else { false }
         });
         match given {
-            Ok(()) => {
+            Ok(goes_on) if goes_on || !self.can_move() => {
                 self.stay();
+                Some(self.pace())
+            }
+            // It answers, but its lease is not renewed: elsewhere the session outlives that.
+            Ok(_) => {
+                let _ = moved || self.move_on().await;
                 Some(self.pace())
             }
             Err(Trouble::Refused(StatusCode::GONE, _)) => {
@@ -297,10 +412,22 @@ impl Standing {
     /// another node is the only one that counts, since the former one may go.
     fn believe(&mut self, sent: Moment, valid: Duration, most: Moment, is_other: bool) {
         self.valid = valid;
+        self.most_valid = self.most_valid.max(valid);
         if env::now() < self.until {
-            let until = believed(sent, valid).min(most);
+            let until = sent.after(self.drift.believed(valid)).min(most);
             self.until = if is_other { until } else { until.max(self.until) };
         }
+    }
+
+    /// Whether another node has taken the session, which is on its way.
+    fn is_taken(&self) -> bool {
+        self.moving.as_ref().is_some_and(|moving| moving.is_taken)
+    }
+
+    /// What a node says of the cluster.
+    fn learn(&mut self, cluster: &ClusterInfo) {
+        self.epoch = cluster.epoch;
+        self.drift = drift(cluster).unwrap_or(self.drift);
     }
 
     /// Whether there is nothing left to say to the node.
@@ -316,9 +443,9 @@ impl Standing {
 impl Drop for Session {
     fn drop(&mut self) {
         if !self.standing.borrow().is_forgotten() {
-            let (caller, id) = (self.caller(), self.id);
+            let (route, id) = (self.route(), self.id);
             // If it does not get through, the session ends by itself.
-            self.runtime.spawn(async move { farewell(caller, id).await.unwrap_or(()) });
+            self.runtime.spawn(async move { farewell(route, id).await.unwrap_or(()) });
         }
     }
 }
@@ -366,16 +493,15 @@ async fn keep_alive(session: Weak<Session>) {
     }
 }
 
-/// Until when a session that was last heard of at `sent`, or later, certainly lives: the clocks of
-/// client and node may run at different rates.
-fn believed(sent: Moment, ttl: Duration) -> Moment {
-    sent.after(Drift::default().believed(ttl))
+/// By how much the clocks of client and node may run at different rates.
+fn drift(cluster: &ClusterInfo) -> Option<Drift> {
+    cluster.drift_ppm.map(|ppm| Drift { ppm })
 }
 
 /// Tells the node that the session ends.
-async fn farewell(caller: Arc<Caller>, id: SessionId) -> Result<(), Trouble> {
+async fn farewell(route: Route, id: SessionId) -> Result<(), Trouble> {
     let path = format!("/v1/sessions/{id}");
-    match within(ANSWER_WITHIN, caller.ask::<SessionStatus>(Method::DELETE, &path)).await {
+    match within(ANSWER_WITHIN, route.ask::<SessionStatus>(Method::DELETE, &path)).await {
         Ok(_) | Err(Trouble::Refused(StatusCode::GONE, _)) => Ok(()),
         Err(trouble) => Err(trouble),
     }
@@ -397,6 +523,10 @@ impl From<Trouble> for ClientError {
             Trouble::Refused(StatusCode::GONE, _) => ClientError::SessionOver,
             Trouble::Refused(_, problem) if problem.code == "busy" => {
                 ClientError::Busy(problem.error)
+            }
+            Trouble::Refused(_, problem) if problem.is_outage() => {
+                let causes = problem.why.map_or_else(Vec::new, |why| why.causes);
+                ClientError::Unavailable { error: problem.error, causes }
             }
             Trouble::Refused(_, problem) => {
                 ClientError::Refused(format!("{}; {}", problem.error, problem.remedy))

@@ -79,7 +79,7 @@ impl Driver {
             id: config.node,
             incarnation: 0,
             address: etcd.address.clone(),
-            api: Vec::new(),
+            api: config.api.clone(),
             plans: plans_digest(&config.plans),
             algorithms: algorithms(&config.plans),
             has_folder: false,

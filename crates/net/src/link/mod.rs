@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -50,6 +51,9 @@ pub(crate) trait Post: Send + Sync + 'static {
 
     /// Whether this peer is connected.
     fn is_up(&self, peer: MemberId) -> bool;
+
+    /// For how long this peer has not been connected; none if it is, or is no peer.
+    fn down_for(&self, peer: MemberId) -> Option<Duration>;
 
     /// Whether this peer is so far behind that no new request to it should be begun.
     fn is_congested(&self, peer: MemberId) -> bool;
@@ -259,6 +263,10 @@ impl Post for Links {
 
     fn is_up(&self, peer: MemberId) -> bool {
         self.shared.peer(peer).is_some_and(|peer| peer.is_up())
+    }
+
+    fn down_for(&self, peer: MemberId) -> Option<Duration> {
+        self.shared.peer(peer)?.down_for()
     }
 
     fn is_congested(&self, peer: MemberId) -> bool {

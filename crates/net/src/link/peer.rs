@@ -12,7 +12,7 @@ use skeptron_member::clock::Moment;
 use skeptron_member::link::handshake::Hello;
 use skeptron_member::link::session::{Frame, Taken};
 use skeptron_member::link::{Link, LinkError};
-use skeptron_member::report::{LinkState, MemberStatus};
+use skeptron_member::report::{LinkState, MemberStatus, milliseconds};
 use skeptron_member::view::Member;
 use skeptron_member::wire::{Envelope, FrameError};
 use skeptron_member::{Limits, MemberId};
@@ -166,9 +166,11 @@ impl Peer {
         MemberStatus {
             node: self.id,
             address: state.address.clone(),
+            api: Vec::new(),
             life: None,
             link: if state.sending.is_some() { LinkState::Up } else { LinkState::Down },
             trouble: state.trouble.clone(),
+            down_ms: state.down_for().map(milliseconds),
             connects: state.connects,
             unacknowledged: state.link.unacknowledged() as u64,
         }
@@ -187,6 +189,11 @@ impl Peer {
     /// Whether there is a connection.
     pub(crate) fn is_up(&self) -> bool {
         self.lock().sending.is_some()
+    }
+
+    /// For how long there has been none.
+    pub(crate) fn down_for(&self) -> Option<Duration> {
+        self.lock().down_for()
     }
 
     /// Whether there is no connection, or everything is acknowledged.
@@ -325,7 +332,7 @@ impl Peer {
         if !matches!(why, End::Restarted) {
             state.link.disconnected(now);
         }
-        let had_one = state.sending.take().is_some();
+        let had_one = state.disconnect(now);
         drop(state);
         self.complain(now, why.to_string());
         if had_one {
@@ -446,7 +453,7 @@ impl Peer {
             return;
         }
         // Nothing of the new session may get onto the old connection.
-        let had_one = state.sending.take().is_some();
+        let had_one = state.disconnect(env::now());
         state.end = had_one.then_some(End::Restarted);
         state.is_blocked = false;
         self.weigh(&state);
@@ -463,7 +470,7 @@ impl Peer {
         let mut state = self.lock();
         state.is_closed = true;
         state.offered = None;
-        let had_one = state.sending.take().is_some();
+        let had_one = state.disconnect(env::now());
         self.weigh(&state);
         drop(state);
         if matches!(why, End::Left) {
@@ -472,6 +479,21 @@ impl Peer {
         if had_one {
             self.tell_down(why);
         }
+    }
+}
+
+impl State {
+    /// Whether there was a connection until now.
+    fn disconnect(&mut self, now: Moment) -> bool {
+        let had_one = self.sending.take().is_some();
+        if had_one {
+            self.down = now;
+        }
+        had_one
+    }
+
+    fn down_for(&self) -> Option<Duration> {
+        self.sending.is_none().then(|| env::now().since(self.down))
     }
 }
 

@@ -160,9 +160,11 @@ impl Shared {
             None => MemberStatus {
                 node: member.id,
                 address: member.address.clone(),
+                api: Vec::new(),
                 life: None,
                 link: LinkState::Own,
                 trouble: None,
+                down_ms: None,
                 connects: 0,
                 unacknowledged: 0,
             },

@@ -23,7 +23,7 @@ impl Parts {
 
     /// Begins a life.
     pub(super) fn begin(&self, admission: Admission) -> Result<Arc<Notify>, Halt> {
-        let Parts { config, observer, listener, service, .. } = self;
+        let Parts { config, observer, listener, service, relays, .. } = self;
         let Admission { incarnation, views, lease } = admission;
         let view = views.borrow().clone();
         let settings = Settings {
@@ -39,7 +39,7 @@ impl Parts {
         let ended = Arc::new(Notify::new());
         let shell = Shell::new(
             core,
-            (Arc::clone(service), Arc::clone(&ended)),
+            (Arc::clone(service), Arc::clone(&ended), Arc::clone(relays)),
             Arc::clone(&links) as _,
             Arc::clone(observer),
         );
@@ -59,6 +59,7 @@ impl Parts {
             tracing::info!(epoch, "{} entered; members {}", config.node, members.join(" "));
         }
         self.present.store(Some(Arc::new(Life { shell, links })));
+        self.drain.is_in();
         self.lives.send_modify(|lives| *lives += 1);
         Ok(ended)
     }
@@ -96,11 +97,24 @@ pub(super) async fn live(
 ) {
     loop {
         if let Some(ended) = ended.take() {
-            ended.notified().await;
-            let Some(parts) = parts.upgrade() else { return };
-            if let Some(life) = parts.present.load_full() {
+            let Some(mut asked) = parts.upgrade().map(|parts| parts.drain.asked()) else { return };
+            let is_drained = tokio::select! {
+                () = ended.notified() => false,
+                // The sender goes with the node, and this task, too.
+                is_asked = async { asked.wait_for(|&asked| asked).await.is_ok() } => is_asked,
+            };
+            let Some(present) = parts.upgrade() else { return };
+            if is_drained {
+                present.leave_for_now().await;
+            }
+            if let Some(life) = present.present.load_full() {
                 life.links.stop();
             }
+            drop(present);
+            if asked.wait_for(|&asked| !asked).await.is_err() {
+                return;
+            }
+            let Some(parts) = parts.upgrade() else { return };
             entering = Arc::clone(&parts.service).enter();
         }
         let admitted = (&mut entering).await;

@@ -16,6 +16,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use skeptron_member::MemberId;
+use skeptron_member::clock::Drift;
 use skeptron_views::voter::{AdminAccepted, AdminRefused};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -251,6 +252,10 @@ impl ViewService for Voters {
 
     fn stop(&self) {
         let _ = self.inputs.send(Input::Stop);
+    }
+
+    fn drift(&self) -> Option<Drift> {
+        self.report.borrow().drift_ppm.map(|ppm| Drift { ppm })
     }
 
     fn report(&self) -> ServiceReport {

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skeptron_member::clock::Moment;
-use skeptron_member::report::LockStatus;
-use skeptron_member::wire::Envelope;
-use skeptron_member::{Effects, Event, Fence, Halt, Lock, MemberId, NeedView, NotServed, Timer};
+use skeptron_member::query::Told;
+use skeptron_member::wire::{Envelope, Relay};
+use skeptron_member::{
+    Broken, Effects, Event, Fence, Halt, Lock, MemberId, NeedView, NotServed, Timer,
+};
 
 use super::{Guard, Shell, Waiter};
 use crate::env;
@@ -16,7 +18,8 @@ use crate::supervise::supervised;
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) sent: bool,
-    pub(super) met: bool,
+    /// Somebody may wait for what the core's state is now.
+    pub(super) changed: bool,
     pub(super) halted: Option<String>,
     pub(super) needs_view: Option<String>,
 }
@@ -69,12 +72,24 @@ impl Effects<Waiter> for Performing<'_> {
         self.shell.runtime.spawn(supervised(observer, "a timer", expiring));
     }
 
-    fn answer(&mut self, from: MemberId, query: u64, locks: &[LockStatus]) {
-        self.shell.queries.answer(from, query, locks);
+    fn answer(&mut self, from: MemberId, query: u64, told: &Told) {
+        self.shell.queries.answer(from, query, told);
+    }
+
+    fn relay(&mut self, from: MemberId, relay: Relay<'_>) {
+        self.shell.take_relay(from, relay);
+    }
+
+    fn broken(&mut self, from: MemberId, order: u64, outcome: Broken) {
+        self.shell.breaks.answer(from, order, outcome);
     }
 
     fn tell(&mut self, event: Event<'_>) {
-        self.done.met |= matches!(event, Event::Met { .. });
+        self.done.changed |=
+            matches!(event, Event::Met { .. } | Event::Broken { .. } | Event::Forgot { .. });
+        if let Event::Leadership { lock, round, leadership } = event {
+            self.shell.observers.tell(lock, round, leadership);
+        }
         self.shell.observe(self.now, event);
     }
 

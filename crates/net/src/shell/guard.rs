@@ -54,7 +54,8 @@ impl Guard {
 
     /// Waits until the lock is lost; for ever, if it never is.
     pub async fn lost(&self) {
-        self.hold().0.lost().await;
+        let (shell, lock) = self.hold();
+        shell.lost(lock, self.fence).await;
     }
 
     /// Releases the lock.

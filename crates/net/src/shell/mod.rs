@@ -1,12 +1,16 @@
 //! Performs what the member core decides: the only place where the core meets links, channels, timers
 //! and observers. A step runs in the thread that brought its cause.
 
+mod breaking;
 mod effects;
+mod elections;
 mod guard;
 mod observe;
 mod query;
+pub(crate) mod relay;
 mod slow;
 mod wait;
+mod why;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -21,10 +25,14 @@ use crate::link::{Inbox, Post};
 use crate::observe::{Observer, What};
 use crate::supervise::supervised;
 use crate::view::{Lease, Member, View, ViewService};
+use breaking::BreakOrders;
 use effects::{Done, Performing};
+pub(crate) use elections::Observation;
+use elections::Observers;
 pub use guard::Guard;
 use observe::{Counters, counters};
 use query::Queries;
+use relay::Relays;
 use slow::Slow;
 pub(crate) use wait::{Asked, SessionAcquire, SessionWait};
 
@@ -40,6 +48,9 @@ pub(crate) struct Shell {
     /// By plan.
     counters: Vec<Counters>,
     queries: Queries,
+    relays: Arc<Relays>,
+    breaks: BreakOrders,
+    observers: Observers,
     /// Locks that need a peer which is far behind.
     slow: Slow,
     /// Timers run here.
@@ -66,10 +77,14 @@ impl Shell {
     /// How often somebody who waits for a count to fall looks again.
     const LOOK: Duration = Duration::from_millis(5);
 
+    /// So often, and so long each time, is waited for idle names to be forgotten.
+    const ROOM_TRIES: u32 = 10;
+    const ROOM_WITHIN: Duration = Duration::from_secs(1);
+
     /// The shell of `core`, which sends through `post`. To be called inside a tokio runtime.
     pub(crate) fn new(
         core: MemberCore<Waiter>,
-        (service, ended): (Arc<dyn ViewService>, Arc<Notify>),
+        (service, ended, relays): (Arc<dyn ViewService>, Arc<Notify>, Arc<Relays>),
         post: Arc<dyn Post>,
         observer: Arc<Observer>,
     ) -> Arc<Self> {
@@ -82,6 +97,9 @@ impl Shell {
             observer,
             inbox: Arc::new(Reception(shell.clone())),
             queries: Queries::default(),
+            relays,
+            breaks: BreakOrders::default(),
+            observers: Observers::default(),
             slow: Slow::default(),
             runtime: tokio::runtime::Handle::current(),
             changed: Notify::new(),
@@ -175,13 +193,14 @@ impl Shell {
             tracing::error!(member = %self.core.id(), why, "this member cannot go on; its locks are lost");
             self.observer.tell(|| What::Halted { why: why.clone() });
             self.perform(|core, now, effects| core.lose_all(now, effects));
+            self.observers.end();
             self.changed.notify_waiters();
             self.ended.notify_one();
         }
         if let Some(why) = done.needs_view {
             self.service.ask_for_view(&why);
         }
-        if done.met {
+        if done.changed {
             self.changed.notify_waiters();
         }
     }
@@ -196,15 +215,23 @@ impl Shell {
         self.core.is_held(env::now(), lock, fence)
     }
 
-    /// Waits until everything held here is lost.
-    pub(crate) async fn lost(&self) {
-        self.until(|core| core.lease() == Moment::default() || core.halted().is_some()).await;
+    /// Waits until this entry is lost.
+    pub(crate) async fn lost(&self, lock: &Lock<Waiter>, fence: Fence) {
+        self.until(|core| !core.is_held(env::now(), lock, fence)).await;
     }
 
-    /// Waits while a new request for this lock would add to what a peer is behind.
-    pub(crate) async fn relieved(&self, name: &str) {
+    /// Waits while a new request for this lock would add to what a peer is behind, and a while for room for
+    /// its name.
+    pub(crate) async fn relieved(self: &Arc<Self>, name: &str) {
         if self.post.congested() {
             self.slow.relieved(&*self.post, name).await;
+        }
+        for _ in 0..Self::ROOM_TRIES {
+            if !self.core.is_full(name) {
+                return;
+            }
+            self.perform(|core, now, effects| core.make_room(now, effects));
+            env::timeout(Self::ROOM_WITHIN, self.until(|core| !core.is_full(name))).await;
         }
     }
 

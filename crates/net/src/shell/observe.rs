@@ -79,10 +79,21 @@ impl Shell {
                 );
             }
             Event::Lost { lock, fence } => tracing::warn!(lock, fence = ?fence, "lock lost"),
+            Event::Broken { lock, fence } => {
+                observer.broken.inc();
+                tracing::warn!(lock, fence = ?fence, "lock broken by an administrator");
+            }
+            Event::Forgot { names } => {
+                observer.forgotten.inc_by(names as u64);
+                tracing::debug!(names, "idle lock names forgotten");
+            }
             Event::Adopted { lock, fence } => {
                 tracing::info!(lock, fence = ?fence, "lock kept for a session that moved here");
             }
-            Event::Requested { .. } | Event::Withdrawn { .. } | Event::Stepped { .. } => {}
+            Event::Requested { .. }
+            | Event::Withdrawn { .. }
+            | Event::Stepped { .. }
+            | Event::Leadership { .. } => {}
         }
         if observer.is_heard()
             && let Some(what) = what(event)
@@ -102,7 +113,9 @@ fn what(event: Event<'_>) -> Option<What> {
         }
         Event::Released { lock: name, fence, .. } => What::Released { lock: lock(name), fence },
         Event::Withdrawn { lock: name } => What::Withdrawn { lock: lock(name) },
-        Event::Lost { lock: name, fence } => What::Lost { lock: lock(name), fence },
+        Event::Lost { lock: name, fence } | Event::Broken { lock: name, fence } => {
+            What::Lost { lock: lock(name), fence }
+        }
         Event::Sent { lock: name, message, to, sequence, .. } => {
             What::Sent { lock: lock(name), to, sequence, message: message.to_string() }
         }
@@ -113,8 +126,10 @@ fn what(event: Event<'_>) -> Option<What> {
         Event::Met { epoch } => What::Met { epoch },
         Event::HandedOver
         | Event::Stepped { .. }
+        | Event::Forgot { .. }
         | Event::Refused { .. }
         | Event::Stale { .. }
+        | Event::Leadership { .. }
         | Event::SessionExpired { .. } => return None,
     })
 }

@@ -1,144 +1,224 @@
-//! Questions to the other members: who holds and waits for what.
+//! Questions to the other members: who holds and waits for what, and which sessions there are.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use rustc_hash::FxHashMap;
 use skeptron_member::MemberId;
-use skeptron_member::report::LockStatus;
-use tokio::sync::mpsc;
+use skeptron_member::query::{Question, Told};
+use skeptron_member::report::{LockListing, LockStatus, SessionListing, SessionSummary};
+use skeptron_member::session::SessionHandle;
+use tokio::sync::oneshot;
 
 use super::Shell;
 use crate::env;
 
 /// How long a member has to answer a query.
-const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+
+/// Why a member does not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// There is no link.
+    Unreachable,
+    /// It would only be asked more and more.
+    FarBehind,
+    /// It did not answer in time.
+    Late,
+}
 
 impl Shell {
-    /// The locks in use at all members, by name and member, and who did not answer.
+    /// The first locks in use at all members after that name, by name; `most` at most.
     pub(crate) async fn all_locks(
         self: &Arc<Self>,
         prefix: &str,
-    ) -> (Vec<LockStatus>, Vec<MemberId>) {
-        let mut open = self.query(prefix, false);
-        let mut locks = self.core.listing(env::now(), prefix, false);
-        let all = async {
-            while let Some(theirs) = open.next().await {
-                locks.extend(theirs)
-            }
-        };
-        // Whoever has not answered by then is told to be silent.
-        let _ = env::timeout(ANSWER_WITHIN, all).await;
-        locks.sort_by(|a, b| (&a.name, a.node).cmp(&(&b.name, b.node)));
-        (locks, open.silent())
+        after: &str,
+        most: usize,
+    ) -> LockListing {
+        let (locks, silent, more) = self.all(prefix, after.to_string(), most).await;
+        LockListing::new(locks, silent, more, most)
     }
 
-    /// Waits for `granted`, but only while no member says that it holds the lock, and no longer than a
-    /// member may take to answer.
-    pub(crate) async fn unless_held<T>(
+    /// The first sessions open at all members after that one, by handle; `most` at most.
+    pub(crate) async fn all_sessions(
         self: &Arc<Self>,
-        name: &str,
-        granted: impl Future<Output = T>,
-    ) -> Option<T> {
-        let mut open = self.query(name, true);
-        let is_held = |locks: &[LockStatus]| locks.iter().any(|lock| lock.holder.is_some());
-        let held_elsewhere = async {
-            // It may be held here by somebody else.
-            if is_held(&self.core.listing(env::now(), name, true)) {
-                return;
-            }
-            while let Some(theirs) = open.next().await {
-                if is_held(&theirs) {
-                    return;
-                }
-            }
-            // Nobody holds it: the grant is on its way.
-            std::future::pending().await
-        };
-        let granted_or_held = async {
-            tokio::select! {
-                biased;
-                granted = granted => Some(granted),
-                () = held_elsewhere => None,
-            }
-        };
-        env::timeout(ANSWER_WITHIN, granted_or_held).await.flatten()
+        after: SessionHandle,
+        most: usize,
+    ) -> SessionListing {
+        let (sessions, silent, more) = self.all("", after.0, most).await;
+        SessionListing::new(sessions, silent, more, most)
     }
 
-    fn query(self: &Arc<Self>, prefix: &str, exact: bool) -> Query {
-        let me = self.core.id();
+    /// The first `most` of each member, who did not answer, and whether a member has more.
+    async fn all<T: Listed>(
+        self: &Arc<Self>,
+        filter: &str,
+        after: T::Cursor,
+        most: usize,
+    ) -> (Vec<T>, Vec<MemberId>, bool) {
         let view = self.core.view();
-        let (asked, unreachable): (Vec<MemberId>, Vec<MemberId>) =
-            // Whoever is far behind would only be asked more and more; it counts as silent.
-            view.ids().filter(|&id| id != me).partition(|&id| self.post.is_up(id) && !self.post.is_congested(id));
-        let query = self.queries.open(self, asked.clone(), unreachable);
-        self.perform(|core, _, effects| core.query(&asked, query.id, prefix, exact, effects));
-        query
+        // Whoever is away may hold something, and may be asked if there is a link to it.
+        let members = view.ids().chain(view.away.iter().map(|life| life.id));
+        let asked = members.map(async |member| {
+            (member, self.pages::<T>(member, filter, after.clone(), most).await)
+        });
+        let (mut all, mut silent, mut more) = (Vec::new(), Vec::new(), false);
+        for (member, pages) in join_all(asked).await {
+            all.extend(pages.items);
+            more |= pages.more;
+            if pages.ended.is_some() {
+                silent.push(member);
+            }
+        }
+        silent.sort_unstable();
+        (all, silent, more)
+    }
+
+    /// What a member tells, asked again after its last word until it has told all, or `most`.
+    async fn pages<T: Listed>(
+        self: &Arc<Self>,
+        member: MemberId,
+        filter: &str,
+        mut after: T::Cursor,
+        most: usize,
+    ) -> Pages<T> {
+        let mut pages = Pages { items: Vec::new(), more: true, ended: None };
+        while pages.more && pages.items.len() < most {
+            let told = self.ask_member(member, T::question(filter, &after), ANSWER_WITHIN).await;
+            let (page, more) = match told.map(T::page) {
+                Ok(Some(page)) => page,
+                Ok(None) => (Vec::new(), true),
+                Err(silence) => {
+                    return Pages { more: false, ended: Some(silence), ..pages };
+                }
+            };
+            pages.more = more;
+            match page.last().map(T::cursor) {
+                Some(last) if last > after => after = last,
+                // It has nothing to add.
+                _ => break,
+            }
+            pages.items.extend(page);
+        }
+        pages
+    }
+
+    /// What a member says, this one included.
+    pub(super) async fn ask_member(
+        self: &Arc<Self>,
+        member: MemberId,
+        question: Question<'_>,
+        within: Duration,
+    ) -> Result<Told, Silence> {
+        if member == self.core.id() {
+            return Ok(self.core.told(env::now(), &question));
+        }
+        if !self.post.is_up(member) {
+            return Err(Silence::Unreachable);
+        }
+        if self.post.is_congested(member) {
+            return Err(Silence::FarBehind);
+        }
+        let (query, answer) = self.queries.open(self, member);
+        self.perform(|core, _, effects| core.query(member, query.id, question, effects));
+        env::timeout(within, answer).await.and_then(Result::ok).ok_or(Silence::Late)
     }
 }
 
-/// What a member answered.
-type Answer = (MemberId, Vec<LockStatus>);
+/// What a member has told of a list.
+struct Pages<T> {
+    items: Vec<T>,
+    /// Whether it has more to tell.
+    more: bool,
+    /// Why it told no more, if it did not answer.
+    ended: Option<Silence>,
+}
+
+/// What members tell in pages.
+trait Listed: Sized {
+    /// Where a page ended.
+    type Cursor: Clone + PartialOrd;
+
+    fn question<'a>(filter: &'a str, after: &'a Self::Cursor) -> Question<'a>;
+
+    /// The page, and whether there are more; none if something else was told.
+    fn page(told: Told) -> Option<(Vec<Self>, bool)>;
+
+    fn cursor(&self) -> Self::Cursor;
+}
+
+impl Listed for LockStatus {
+    type Cursor = String;
+
+    fn question<'a>(filter: &'a str, after: &'a String) -> Question<'a> {
+        Question::Locks { prefix: filter, after }
+    }
+
+    fn page(told: Told) -> Option<(Vec<Self>, bool)> {
+        if let Told::Locks { locks, more } = told { Some((locks, more)) } else { None }
+    }
+
+    fn cursor(&self) -> String {
+        self.name.clone()
+    }
+}
+
+impl Listed for SessionSummary {
+    type Cursor = u64;
+
+    fn question<'a>(_: &'a str, after: &'a u64) -> Question<'a> {
+        Question::Sessions { after: *after }
+    }
+
+    fn page(told: Told) -> Option<(Vec<Self>, bool)> {
+        if let Told::Sessions { sessions, more } = told { Some((sessions, more)) } else { None }
+    }
+
+    fn cursor(&self) -> u64 {
+        self.session.0
+    }
+}
 
 /// The questions to other members that are open.
 #[derive(Debug, Default)]
 pub(super) struct Queries {
     last: AtomicU64,
-    open: Mutex<FxHashMap<u64, mpsc::Sender<Answer>>>,
+    open: Mutex<FxHashMap<u64, (MemberId, oneshot::Sender<Told>)>>,
 }
 
 impl Queries {
-    fn open(&self, shell: &Arc<Shell>, asked: Vec<MemberId>, unreachable: Vec<MemberId>) -> Query {
-        let id = self.last.fetch_add(1, Ordering::Relaxed);
-        let (sender, answers) = mpsc::channel(asked.len().max(1));
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, sender);
-        Query { shell: Arc::clone(shell), id, asked, unreachable, answers }
+    fn lock(&self) -> MutexGuard<'_, FxHashMap<u64, (MemberId, oneshot::Sender<Told>)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn answer(&self, from: MemberId, id: u64, locks: &[LockStatus]) {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(answers) = open.get(&id) {
-            // A member that answers more than once finds no room.
-            let _ = answers.try_send((from, locks.to_vec()));
+    fn open(&self, shell: &Arc<Shell>, asked: MemberId) -> (Query, oneshot::Receiver<Told>) {
+        let id = self.last.fetch_add(1, Ordering::Relaxed);
+        let (sender, answer) = oneshot::channel();
+        self.lock().insert(id, (asked, sender));
+        (Query { shell: Arc::clone(shell), id }, answer)
+    }
+
+    pub(super) fn answer(&self, from: MemberId, id: u64, told: &Told) {
+        let mut open = self.lock();
+        if open.get(&id).is_some_and(|(asked, _)| *asked == from)
+            && let Some((_, answer)) = open.remove(&id)
+        {
+            // Nobody waits for it any more if this fails.
+            let _ = answer.send(told.clone());
         }
     }
 }
 
-/// A question to other members; forgotten when dropped.
+/// A question to another member; forgotten when dropped.
 struct Query {
     shell: Arc<Shell>,
     id: u64,
-    /// Who has not answered yet.
-    asked: Vec<MemberId>,
-    unreachable: Vec<MemberId>,
-    answers: mpsc::Receiver<Answer>,
-}
-
-impl Query {
-    /// The next answer; none when everybody has answered who can.
-    async fn next(&mut self) -> Option<Vec<LockStatus>> {
-        while self.asked.iter().any(|&id| self.shell.post.is_up(id)) {
-            let (from, locks) = self.answers.recv().await?;
-            if let Some(place) = self.asked.iter().position(|&id| id == from) {
-                self.asked.swap_remove(place);
-                return Some(locks);
-            }
-        }
-        None
-    }
-
-    /// Who has not answered.
-    fn silent(&self) -> Vec<MemberId> {
-        let mut silent: Vec<_> = self.asked.iter().chain(&self.unreachable).copied().collect();
-        silent.sort_unstable();
-        silent
-    }
 }
 
 impl Drop for Query {
     fn drop(&mut self) {
-        let mut open = self.shell.queries.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.remove(&self.id);
+        self.shell.queries.lock().remove(&self.id);
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -110,6 +111,10 @@ impl Post for Exit {
         true
     }
 
+    fn down_for(&self, _: MemberId) -> Option<Duration> {
+        None
+    }
+
     fn is_congested(&self, _: MemberId) -> bool {
         false
     }
@@ -154,7 +159,7 @@ impl System {
             // Views come from the test.
             let service = Arc::new(Fixed::new(Vec::new(), 1));
             let post = Arc::new(Exit { network: Arc::downgrade(&network), from });
-            let service = (service as Arc<dyn ViewService>, Arc::default());
+            let service = (service as Arc<dyn ViewService>, Arc::default(), Arc::default());
             Shell::new(core, service, post, Arc::new(Observer::new(id)))
         };
         let shells: Vec<_> = (0..3).map(shell).collect();
@@ -275,6 +280,7 @@ fn a_view_change_is_told_with_its_reason() {
         id: MemberId::new(number).unwrap(),
         incarnation: Some(incarnation),
         address: "a:1".to_string(),
+        api: Vec::new(),
     };
     let view = |members: &[Member], away: &[Member]| View {
         away: away.to_vec(),

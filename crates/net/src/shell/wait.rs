@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use skeptron_member::clock::Moment;
 use skeptron_member::session::{
     Alive, Begun, Claim, Held, Move, Place, SessionError, SessionId, SessionReport,
 };
-use skeptron_member::{Acquired, Fence, Lock, LockError, NotServed};
+use skeptron_member::{Acquired, Effects, Fence, Lock, LockError, MemberCore, NotServed};
 use tokio::sync::oneshot;
 
 use super::{Guard, Shell, Waiter};
@@ -18,7 +19,10 @@ use crate::env;
 impl Shell {
     /// Somebody in this process wants the lock.
     pub(crate) fn ask(self: &Arc<Self>, name: &str, owner: &str) -> Result<Asked, LockError> {
-        let lock = self.core.lock(name)?;
+        let make_room = |_: &LockError| {
+            self.perform(|core, now, effects| core.make_room(now, effects));
+        };
+        let lock = self.core.lock(name).inspect_err(make_room)?;
         let mut receiver = None;
         let who = || {
             let (sender, waits) = oneshot::channel();
@@ -77,11 +81,25 @@ impl Shell {
         id: SessionId,
         claim: Claim,
     ) -> Result<SessionAcquire, SessionError> {
+        self.session_begin(id, claim.lock.clone(), |core, now, who, effects| {
+            core.session_acquire(now, id, claim, who, effects)
+        })
+    }
+
+    pub(super) fn session_begin(
+        self: &Arc<Self>,
+        id: SessionId,
+        name: String,
+        begin: impl FnOnce(
+            &MemberCore<Waiter>,
+            Moment,
+            Waiter,
+            &mut dyn Effects<Waiter>,
+        ) -> Result<Begun, SessionError>,
+    ) -> Result<SessionAcquire, SessionError> {
         let (sender, receiver) = oneshot::channel();
         let who = Waiter::Session(sender);
-        let name = claim.lock.clone();
-        let begun =
-            self.perform(|core, now, effects| core.session_acquire(now, id, claim, who, effects))?;
+        let begun = self.perform(|core, now, effects| begin(core, now, who, effects))?;
         Ok(match begun {
             Begun::Held(held) => SessionAcquire::Held(held),
             Begun::Waiting(place) => SessionAcquire::Waiting(SessionWait {
@@ -129,10 +147,12 @@ impl Shell {
 
     /// Lets sessions only release and move away from now on, and waits until each has given back what it
     /// held, has moved, or counts as over by its client's own clock: only then may others enter.
-    pub(crate) async fn drain_sessions(&self) {
+    pub(crate) async fn drain_sessions(self: &Arc<Self>) {
         while self.core.end_sessions(env::now()).is_some() {
             env::sleep(Self::LOOK).await;
         }
+        // What one holds still that moved without a word must not be handed on.
+        self.close_sessions();
     }
 }
 

@@ -191,7 +191,14 @@ impl Authority {
         write_anew(&path, &list.map_err(|why| unusable(Part::Revoked, why))?, 0o644)
     }
 
-    fn issue(&self, params: CertificateParams, name: &str, force: bool) -> Result<(), TlsError> {
+    fn issue(
+        &self,
+        mut params: CertificateParams,
+        name: &str,
+        force: bool,
+    ) -> Result<(), TlsError> {
+        // Strict verifiers, as Python's since 3.13, refuse a certificate without it.
+        params.use_authority_key_identifier_extension = true;
         let key = new_key();
         let certificate = params.signed_by(&key, &self.issuer);
         let certificate = certificate.map_err(|why| name_error(name, &why))?;

@@ -239,12 +239,12 @@ async fn what_is_held_and_waited_for_is_listed() {
     let client = Client::connect(config.clone()).await.unwrap();
     let guard = client.lock("with space/é?&").await.unwrap();
     let other = client.lock("other").await.unwrap();
-    let (locks, silent) = Client::locks(&config, "with space/é?&").await.unwrap();
-    assert!(silent.is_empty());
-    assert_eq!(locks.len(), 1);
-    let holder = locks[0].holder.clone().unwrap();
+    let listing = Client::locks(&config, "with space/é?&").await.unwrap();
+    assert!(listing.complete);
+    assert_eq!(listing.locks.len(), 1);
+    let holder = listing.locks[0].holder.clone().unwrap();
     assert_eq!((holder.fence, holder.owner.as_str()), (guard.fence(), "me & you"));
-    assert_eq!(Client::locks(&config, "").await.unwrap().0.len(), 2);
+    assert_eq!(Client::locks(&config, "").await.unwrap().locks.len(), 2);
     drop((guard, other));
     site.stop().await;
 }

@@ -107,7 +107,7 @@ async fn metrics_can_be_read() {
 async fn a_leaving_node_is_not_well() {
     let site = Site::start().await;
     let mut http = site.http().await;
-    assert_eq!(http.get("/health").await.json(), json!({"node": 1, "well": true}));
+    assert_eq!(http.get("/health").await.json(), json!({"node": 1, "well": true, "causes": []}));
     let session = http.session(60_000).await;
     http.acquire(&session, "a", None).await.fence();
     let node = site.node().clone();
@@ -132,12 +132,14 @@ async fn a_node_without_links_is_not_well_and_those_who_are_silent_are_named() {
     assert_eq!(http.get("/health").await.status, 200);
     let guard = cluster.nodes[1].lock("a").await.unwrap();
     let listing = http.get("/v1/locks?prefix=a").await.json();
-    assert_eq!((&listing["locks"][0]["node"], &listing["silent"]), (&json!(2), &json!([])));
+    assert_eq!(listing["locks"][0]["holder"]["node"], json!(2));
+    assert_eq!((&listing["silent"], &listing["complete"]), (&json!([]), &json!(true)));
     guard.release().await.unwrap();
     cluster.nodes[1].shutdown(Duration::ZERO).await;
     while http.get("/health").await.status == 200 {}
     assert!(http.get("/health").await.text.contains("no other member"));
-    assert_eq!(http.get("/v1/locks").await.json()["silent"], json!([2]));
+    let listing = http.get("/v1/locks").await.json();
+    assert_eq!((&listing["silent"], &listing["complete"]), (&json!([2]), &json!(false)));
     api.shutdown().await;
     cluster.shutdown().await;
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skeptron_net::api::Api;
+use skeptron_net::api::{Api, Quota};
 use skeptron_net::{
     Config, Init, LeaseSettings, MemberId, Membership, Node, Plan, Plans, VoterConfig,
 };
@@ -94,21 +94,35 @@ const MOVE: (&str, &str) = ("post", "/v1/sessions/{session}/move");
 const MOVED: (&str, &str) = ("post", "/v1/sessions/{session}/moved");
 const ACQUIRE: (&str, &str) = ("post", "/v1/acquire");
 const RELEASE: (&str, &str) = ("post", "/v1/release");
+const CAMPAIGN: (&str, &str) = ("post", "/v1/campaign");
+const PROCLAIM: (&str, &str) = ("post", "/v1/proclaim");
+const RESIGN: (&str, &str) = ("post", "/v1/resign");
+const LEADER: (&str, &str) = ("get", "/v1/leader");
+const OBSERVE: (&str, &str) = ("get", "/v1/observe");
 const LOCKS: (&str, &str) = ("get", "/v1/locks");
 const EVENTS: (&str, &str) = ("get", "/v1/events");
 const VOTERS: (&str, &str) = ("post", "/v1/voters");
 const LEAVE: (&str, &str) = ("post", "/v1/leave");
-const OTHERS: [(&str, &str); 4] =
-    [("get", "/v1/status"), ("get", "/metrics"), ("get", "/openapi.json"), ("get", "/health")];
+const DRAIN: (&str, &str) = ("post", "/v1/drain");
+const UNLOCK: (&str, &str) = ("post", "/v1/unlock");
+const SESSIONS: (&str, &str) = ("get", "/v1/sessions");
+const HEALTH: (&str, &str) = ("get", "/health");
+const READY: (&str, &str) = ("get", "/ready");
+const LIVE: (&str, &str) = ("get", "/live");
+const OTHERS: [(&str, &str); 3] =
+    [("get", "/v1/status"), ("get", "/metrics"), ("get", "/openapi.json")];
 
 #[tokio::test]
 async fn the_api_is_as_described() {
     let site = Site::start().await;
     let mut tour = Tour::begin(&site).await;
     what_is_asked_rightly(&site, &mut tour).await;
+    who_leads(&site, &mut tour).await;
     what_is_wrong(&site, &mut tour).await;
+    what_is_not_passed_on(&site, &mut tour).await;
     what_never_arrives(&site, &mut tour).await;
     who_is_refused(&mut tour).await;
+    who_has_too_much(&mut tour).await;
     what_an_administrator_orders(&site, &mut tour).await;
     what_a_leaving_node_says(site, &mut tour).await;
     assert_eq!(tour.met, tour.described());
@@ -132,7 +146,9 @@ async fn what_is_asked_rightly(site: &Site, tour: &mut Tour) {
     tour.ask(http, SHOW, &path, &Value::Null).await;
     let listing = tour.ask(http, LOCKS, "/v1/locks?prefix=a", &Value::Null).await.json();
     assert_eq!(listing["locks"][0]["holder"]["owner"], json!("tour"));
-    for other in OTHERS {
+    let listing = tour.ask(http, SESSIONS, "/v1/sessions?limit=5", &Value::Null).await.json();
+    assert_eq!(listing["sessions"][0]["held"][0]["lock"], json!("a"));
+    for other in OTHERS.into_iter().chain([HEALTH, READY, LIVE]) {
         tour.ask(http, other, other.1, &Value::Null).await;
     }
     let asked = json!({"session": session, "lock": "a", "fence": fence.to_string()});
@@ -152,13 +168,69 @@ async fn what_is_asked_rightly(site: &Site, tour: &mut Tour) {
     }
 }
 
+async fn who_leads(site: &Site, tour: &mut Tour) {
+    let mut http = site.http().await;
+    let http = &mut http;
+    let (session, other) = (http.session(60_000).await, http.session(60_000).await);
+    let mut watching = site.http().await;
+    watching.send("GET", "/v1/observe?name=e&after=7", "").await;
+    let head = watching.until("\r\n\r\n").await.unwrap();
+    let seen = Answer { status: 200, head, text: String::new() };
+    tour.account("get", OBSERVE.1, &Value::Null, &seen);
+
+    let campaign = |session: &str, wait: Value| json!({"session": session, "name": "e", "value": "v", "wait_ms": wait});
+    let elected = tour.ask(http, CAMPAIGN, CAMPAIGN.1, &campaign(&session, Value::Null)).await;
+    let term = elected.json()["term"].clone();
+    for (session, status) in [(other.as_str(), 409), (NOBODY, 410)] {
+        let asked = campaign(session, json!(0));
+        assert_eq!(tour.ask(http, CAMPAIGN, CAMPAIGN.1, &asked).await.status, status);
+    }
+    let leader = tour.ask(http, LEADER, "/v1/leader?name=e", &Value::Null).await.json();
+    assert_eq!((&leader["leader"]["value"], &leader["term"]), (&json!("v"), &term));
+    let long = "x".repeat(4097);
+    for (session, term, value, status) in [
+        (session.as_str(), &term, "w", 200),
+        (&session, &term, &long, 400),
+        (&other, &term, "w", 404),
+        (&session, &json!("1"), "w", 409),
+        (NOBODY, &term, "w", 410),
+    ] {
+        let asked = json!({"session": session, "name": "e", "term": term, "value": value});
+        assert_eq!(tour.ask(http, PROCLAIM, PROCLAIM.1, &asked).await.status, status);
+    }
+    for (session, term, status) in [
+        (other.as_str(), &term, 404),
+        (&session, &json!("1"), 409),
+        (NOBODY, &term, 410),
+        (&session, &term, 200),
+    ] {
+        let asked = json!({"session": session, "name": "e", "term": term});
+        assert_eq!(tour.ask(http, RESIGN, RESIGN.1, &asked).await.status, status);
+    }
+    for (operation, query) in [(LEADER, "?x=y"), (OBSERVE, "?name=")] {
+        let path = format!("{}{query}", operation.1);
+        assert_eq!(tour.ask(http, operation, &path, &Value::Null).await.status, 400);
+    }
+    let mut values = Vec::new();
+    while values.last() != Some(&Value::Null) || values.len() < 3 {
+        let line = watching.until("\n").await.unwrap();
+        if let Some(data) = line.strip_prefix("data: ") {
+            let told: Value = serde_json::from_str(data).unwrap();
+            let schema = json!({"$ref": "#/components/schemas/Leadership"});
+            assert_eq!(check(&tour.description, &schema, &told), Ok(()));
+            values.push(told["leader"]["value"].clone());
+        }
+    }
+    assert_eq!(values, [Value::Null, json!("v"), json!("w"), Value::Null]);
+}
+
 async fn what_is_wrong(site: &Site, tour: &mut Tour) {
     let mut http = site.http().await;
     let session = http.session(60_000).await;
     let other = http.session(60_000).await;
     let fence = http.acquire(&other, "held", None).await.fence();
     let http = &mut http;
-    for operation in [OPEN, ACQUIRE, RELEASE, VOTERS] {
+    for operation in [OPEN, ACQUIRE, RELEASE, CAMPAIGN, PROCLAIM, RESIGN, VOTERS, UNLOCK, DRAIN] {
         tour.ask(http, operation, operation.1, &json!({"no": "such field"})).await;
         let large = json!({"large": "x".repeat(70_000)});
         tour.ask(&mut site.http().await, operation, operation.1, &large).await;
@@ -168,7 +240,7 @@ async fn what_is_wrong(site: &Site, tour: &mut Tour) {
             tour.ask(http, operation, &format!("/v1/sessions/{id}{path}"), &Value::Null).await;
         }
     }
-    for (operation, query) in [(LOCKS, "?x=y"), (EVENTS, "?x=y")] {
+    for (operation, query) in [(LOCKS, "?x=y"), (EVENTS, "?x=y"), (SESSIONS, "?after=x")] {
         let path = format!("{}{query}", operation.1);
         tour.ask(http, operation, &path, &Value::Null).await;
     }
@@ -182,6 +254,12 @@ async fn what_is_wrong(site: &Site, tour: &mut Tour) {
         let asked = json!({"session": session, "lock": "held", "fence": fence.to_string()});
         assert_eq!(tour.ask(http, RELEASE, RELEASE.1, &asked).await.status, status);
     }
+    for (lock, fence, status) in
+        [("nobody's", fence, 404), ("held", fence + 1, 409), ("held", fence, 200)]
+    {
+        let asked = json!({"lock": lock, "fence": fence.to_string(), "reason": "a tour"});
+        assert_eq!(tour.ask(http, UNLOCK, UNLOCK.1, &asked).await.status, status);
+    }
     let full = Site::start_with(|config| config.sessions = 0).await;
     let asked = json!({"ttl_ms": 60_000});
     tour.ask(&mut full.http().await, OPEN, OPEN.1, &asked).await;
@@ -190,7 +268,7 @@ async fn what_is_wrong(site: &Site, tour: &mut Tour) {
 
 async fn what_never_arrives(site: &Site, tour: &mut Tour) {
     let mut slow = Vec::new();
-    for operation in [OPEN, ACQUIRE, RELEASE, VOTERS] {
+    for operation in [OPEN, ACQUIRE, RELEASE, CAMPAIGN, PROCLAIM, RESIGN, VOTERS, UNLOCK, DRAIN] {
         let mut http = site.http().await;
         let head = format!("POST {} HTTP/1.1\r\nhost: localhost", operation.1);
         http.raw(format!("{head}\r\ncontent-length: 9\r\n\r\n{{").as_bytes()).await;
@@ -203,10 +281,7 @@ async fn what_never_arrives(site: &Site, tour: &mut Tour) {
 
 async fn who_is_refused(tour: &mut Tour) {
     let site = Site::start_with(|config| config.token = Some("t".into())).await;
-    let sessions = [OPEN, SHOW, END, KEEP, MOVE, MOVED];
-    let others = [ACQUIRE, RELEASE, LOCKS, EVENTS, VOTERS, LEAVE];
-    let guarded = sessions.into_iter().chain(others);
-    for operation in guarded.chain(OTHERS.into_iter().take(3)) {
+    for operation in guarded().chain(OTHERS) {
         for (origin, status) in [(None, 401), (Some("http://evil.example"), 403)] {
             let mut http = site.http().await;
             if let Some(origin) = origin {
@@ -218,6 +293,25 @@ async fn who_is_refused(tour: &mut Tour) {
         }
     }
     site.stop().await;
+}
+
+/// Whoever has too many connections is told on any further one, before it asks.
+async fn who_has_too_much(tour: &mut Tour) {
+    let quota = Quota { address_connections: Some(0), ..Quota::default() };
+    let site = Site::start_with(|config| config.quota = quota).await;
+    for operation in guarded().chain(OTHERS) {
+        let answer = tour.answer(&mut site.http().await, operation, &Value::Null).await;
+        assert_eq!((answer.status, answer.code().as_str()), (429, "quota"), "{operation:?}");
+    }
+    site.stop().await;
+}
+
+/// What not everybody may ask for.
+fn guarded() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let sessions = [OPEN, SHOW, END, KEEP, MOVE, MOVED];
+    let others = [ACQUIRE, RELEASE, LOCKS, SESSIONS, EVENTS, VOTERS, LEAVE, UNLOCK, DRAIN];
+    let elections = [CAMPAIGN, PROCLAIM, RESIGN, LEADER, OBSERVE];
+    sessions.into_iter().chain(others).chain(elections)
 }
 
 /// P1 or P2 of a cluster whose only voter is P1.
@@ -248,6 +342,8 @@ async fn what_an_administrator_orders(fixed: &Site, tour: &mut Tour) {
     assert_eq!(nobody.json()["code"], "no-voters");
     let embedded = tour.ask(&mut http, LEAVE, LEAVE.1, &Value::Null).await;
     assert_eq!(embedded.json()["code"], "embedded");
+    let fixed_members = tour.ask(&mut http, DRAIN, DRAIN.1, &json!({})).await;
+    assert_eq!(fixed_members.json()["code"], "fixed");
 
     let folder = tempfile::tempdir().unwrap();
     let (node, api) = with_voter(folder.path(), 1).await;
@@ -267,6 +363,10 @@ async fn what_an_administrator_orders(fixed: &Site, tour: &mut Tour) {
         let refused = tour.ask(&mut http, VOTERS, VOTERS.1, &order).await;
         assert_eq!(refused.json()["code"], code, "{order}: {}", refused.text);
     }
+    let last = tour.ask(&mut http, DRAIN, DRAIN.1, &json!({})).await;
+    assert_eq!((last.status, &last.json()["code"]), (409, &json!("refused")), "{}", last.text);
+    let serves = tour.ask(&mut http, DRAIN, DRAIN.1, &json!({"undo": true})).await;
+    assert_eq!(serves.json(), json!({"node": 1, "drain": null}));
     what_moves(fixed, &mut http, tour).await;
     let lease = json!({"order": "lease", "lease_ms": 600});
     loop {
@@ -293,6 +393,8 @@ async fn what_an_administrator_orders(fixed: &Site, tour: &mut Tour) {
     let mut http = connect(&api).await;
     let keep = KEEP.1.replace("{session}", NOBODY);
     tour.ask(&mut http, KEEP, &keep, &Value::Null).await;
+    let unlock = json!({"lock": "a", "fence": "1"});
+    tour.ask(&mut http, UNLOCK, UNLOCK.1, &unlock).await;
     let number = json!({"number": 0});
     tour.ask(&mut http, MOVED, &MOVED.1.replace("{session}", NOBODY), &number).await;
     node.kill();
@@ -333,6 +435,30 @@ async fn what_moves(fixed: &Site, http: &mut Http<TcpStream>, tour: &mut Tour) {
     tour.ask(http, MOVED, &path("moved", "nobody"), &number).await;
 }
 
+/// Through this node to another one that it does not reach.
+async fn what_is_not_passed_on(site: &Site, tour: &mut Tour) {
+    let mut http = site.http().await;
+    http.headers.push(("skeptron-relay".into(), "9-00c0ffee00c0ffee".into()));
+    let path = format!("/v1/sessions/{NOBODY}");
+    let asked = json!({"session": NOBODY, "lock": "a", "request": 1});
+    let mut answers = Vec::new();
+    for (operation, filled, body) in [
+        (SHOW, path.clone(), &Value::Null),
+        (END, path.clone(), &Value::Null),
+        (KEEP, format!("{path}/keep-alive"), &Value::Null),
+        (MOVED, format!("{path}/moved"), &json!({"number": 1})),
+        (ACQUIRE, ACQUIRE.1.to_string(), &asked),
+        (RELEASE, RELEASE.1.to_string(), &asked),
+    ] {
+        answers.push(tour.ask(&mut http, operation, &filled, body).await.json());
+    }
+    assert!(answers.iter().all(|it| it["code"] == "unreachable"), "{answers:?}");
+    // What is about no session is not passed on, nor is nonsense.
+    assert_eq!(http.get("/v1/locks").await.status, 400);
+    http.headers.last_mut().unwrap().1 = "P9".into();
+    assert_eq!(http.get(&path).await.status, 400);
+}
+
 async fn what_a_leaving_node_says(site: Site, tour: &mut Tour) {
     let mut http = site.http().await;
     let session = http.session(60_000).await;
@@ -340,9 +466,19 @@ async fn what_a_leaving_node_says(site: Site, tour: &mut Tour) {
     let node = site.node().clone();
     let leaving = tokio::spawn(async move { node.shutdown(Duration::from_secs(5)).await });
     while http.get("/health").await.status == 200 {}
-    tour.ask(&mut http, OTHERS[3], "/health", &Value::Null).await;
+    for probe in [HEALTH, READY] {
+        tour.ask(&mut http, probe, probe.1, &Value::Null).await;
+    }
+    // A part of a node that panics is beyond this test.
+    tour.met.insert((LIVE.1.into(), LIVE.0.into(), "503".into()));
     let asked = json!({"session": session, "lock": "b"});
     tour.ask(&mut http, ACQUIRE, ACQUIRE.1, &asked).await;
+    let asked = json!({"session": session, "name": "b"});
+    tour.ask(&mut http, CAMPAIGN, CAMPAIGN.1, &asked).await;
+    for operation in [LEADER, OBSERVE] {
+        let path = format!("{}?name=b", operation.1);
+        assert_eq!(tour.ask(&mut http, operation, &path, &Value::Null).await.status, 503);
+    }
     let cluster = site.close().await;
     leaving.await.unwrap();
     cluster.shutdown().await;

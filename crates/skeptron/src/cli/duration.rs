@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub(crate) use skeptron_net::report::lasted;
+
 /// A year: nothing here waits longer.
 const MOST_MS: u64 = 366 * 24 * 3_600_000;
 
@@ -38,17 +40,6 @@ pub(crate) fn written(time: Duration) -> String {
     fits.map_or(format!("{ms}ms"), |(unit, size)| format!("{}{unit}", ms / size))
 }
 
-/// How long something has lasted, as precisely as anybody wants to know.
-pub(crate) fn lasted(ms: u64) -> String {
-    match ms / 1_000 {
-        0 => format!("{ms} ms"),
-        1..=9 => format!("{:.1} s", ms as f64 / 1_000.0),
-        seconds @ 10..=59 => format!("{seconds} s"),
-        seconds @ 60..=3_599 => format!("{} min {} s", seconds / 60, seconds % 60),
-        seconds => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,14 +58,5 @@ mod tests {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(some("0s").is_err());
-    }
-
-    #[test]
-    fn the_longer_the_coarser() {
-        assert_eq!(lasted(12), "12 ms");
-        assert_eq!(lasted(1_250), "1.2 s");
-        assert_eq!(lasted(59_999), "59 s");
-        assert_eq!(lasted(61_000), "1 min 1 s");
-        assert_eq!(lasted(3_700_000), "1 h 1 min");
     }
 }

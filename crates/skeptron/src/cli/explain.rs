@@ -21,6 +21,9 @@ pub(crate) use page::cost;
 pub(crate) struct ExplainArgs {
     /// Which algorithm
     algorithm: Option<String>,
+    /// What `skeptron list --json` says of it
+    #[arg(long, conflicts_with = "docs")]
+    json: bool,
     /// Write the pages of all algorithms, with figures and an index, into this folder
     #[arg(long, value_name = "DIR", hide_short_help = true, conflicts_with = "algorithm")]
     docs: Option<PathBuf>,
@@ -36,7 +39,12 @@ impl ExplainArgs {
         let Some(name) = self.algorithm else {
             bail!("which algorithm? `skeptron list` shows them all");
         };
-        out.write_all(page::of(names::algorithm(&name)?).as_bytes())?;
+        let algorithm = names::algorithm(&name)?;
+        if self.json {
+            writeln!(out, "{}", list::as_json(algorithm)?)?;
+            return Ok(Verdict::Fine);
+        }
+        out.write_all(page::of(algorithm).as_bytes())?;
         Ok(Verdict::Fine)
     }
 }

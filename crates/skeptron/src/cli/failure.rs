@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use skeptron_net::Fence;
 use skeptron_net::client::ClientError;
+use skeptron_net::report::NotGranted;
 use thiserror::Error;
 
 use super::duration;
@@ -16,23 +17,19 @@ pub(crate) enum Failure {
         "{0}; is one running? `skeptron up` starts a cluster to try, --endpoint says where to ask"
     )]
     Unreachable(String),
+    /// A node answers, but cannot grant now.
+    #[error("no lock can be granted now: {0}; see `skeptron status`")]
+    Unavailable(String),
     /// The lock was not granted in that time.
-    #[error(
-        "timed out after {} waiting for `{name}`; `skeptron locks` shows who holds it, `skeptron status` \
-         whether all members are connected", duration::written(*.wait)
-    )]
-    NotInTime {
+    #[error("{}", not_granted(.name, *.wait, .why))]
+    NotGranted {
         /// Which lock.
         name: String,
         /// How long it was waited for.
         wait: Duration,
+        /// Who holds it, or why the cluster cannot grant it.
+        why: Box<NotGranted>,
     },
-    /// The lock was not acquired without waiting.
-    #[error(
-        "`{0}` was not acquired at once: a member holds it, or members that must agree did not let it \
-         in within a second (`skeptron locks` shows who); leave out --no-wait to wait for it"
-    )]
-    Held(String),
     /// The lock was lost while it was used.
     #[error("the lock `{name}` (fence {fence:#}) was lost{during}")]
     Lost {
@@ -81,11 +78,28 @@ impl Failure {
         match self {
             Failure::Unreachable(_) => 69,
             Failure::Panicked(_) => 70,
+            Failure::Unavailable(_) => 71,
+            Failure::NotGranted { why, .. } if why.is_outage() => 71,
             Failure::Disk(_) => 74,
-            Failure::NotInTime { .. } | Failure::Held(_) | Failure::Undecided { .. } => 75,
+            Failure::NotGranted { .. } | Failure::Undecided { .. } => 75,
             Failure::Lost { .. } => 76,
             Failure::NotRunnable { .. } => 126,
             Failure::NoCommand(_) => 127,
+        }
+    }
+}
+
+fn not_granted(name: &str, wait: Duration, why: &NotGranted) -> String {
+    let remedy = match (why.is_outage(), wait.is_zero()) {
+        (true, _) => "see `skeptron status`",
+        (false, true) => "leave out --no-wait to wait for it",
+        (false, false) => "see `skeptron locks`",
+    };
+    match wait.is_zero() {
+        true => format!("`{name}` was not acquired at once: {why}; {remedy}"),
+        false => {
+            let wait = duration::written(wait);
+            format!("timed out after {wait} waiting for `{name}`: {why}; {remedy}")
         }
     }
 }
@@ -96,6 +110,7 @@ pub(crate) fn of_client(error: ClientError) -> anyhow::Error {
         ClientError::Unreachable(_) | ClientError::SessionOver => {
             Failure::Unreachable(error.to_string()).into()
         }
+        ClientError::Unavailable { error, .. } => Failure::Unavailable(error).into(),
         other => other.into(),
     }
 }

@@ -5,11 +5,11 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 use skeptron_core::Claim;
-use skeptron_core::catalogue::{self, Breaks, Broken, ElectionInfo, Entry, Info};
+use skeptron_core::catalogue::{self, Algorithm, Breaks, Broken, ElectionInfo, Entry, Info};
 use skeptron_core::election::Case;
 
 use super::Verdict;
-use super::table::table;
+use super::table::{fitted, folded, table};
 use row::Row;
 
 mod row;
@@ -77,7 +77,7 @@ impl ListArgs {
                 writeln!(out, "\nBroken on purpose, each with the command that refutes it:")?;
             }
             let (flaw, breaks) = (broken.flaw, breaks(broken.breaks));
-            writeln!(out, "\n {name} breaks {breaks}: {flaw}")?;
+            writeln!(out, "\n{}", folded(&format!("{name} breaks {breaks}: {flaw}")))?;
             writeln!(out, "   {}", refuted(name, &broken))?;
         }
         Ok(Verdict::Fine)
@@ -86,6 +86,14 @@ impl ListArgs {
     fn shows<C>(&self, info: &Entry<C>) -> bool {
         self.all || info.broken.is_none()
     }
+}
+
+/// One algorithm as `--json` shows it.
+pub(crate) fn as_json(algorithm: Algorithm) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(&match algorithm {
+        Algorithm::Mutex(info) => row::mutex(info),
+        Algorithm::Election(info) => row::election(info),
+    })
 }
 
 /// The names of the broken ones and what is wrong with them.
@@ -117,13 +125,13 @@ fn print_mutexes(infos: &[&Info], out: &mut impl Write) -> Result<()> {
             short_paper(info.paper),
         ]);
     }
-    writeln!(
-        out,
-        "Mutual exclusion\n{rows}\n\
-         Messages per entry; delays in units of the message latency T. N nodes, K quorum size, D diameter of\n\
-         the tree, d distance to the first holder, L and U Sanders' bounds. Channel: the weakest it is correct on,\n\
-         any where messages may overtake each other."
-    )?;
+    let without = fitted(&mut rows, &["paper", "family", "channel", "sync delay", "client delay"]);
+    writeln!(out, "Mutual exclusion\n{rows}")?;
+    let letters = "Messages per entry; delays in units of the message latency T. N nodes, K quorum size, \
+         D diameter of the tree, d distance to the first holder, L and U Sanders' bounds. Channel: the weakest \
+         it is correct on, any where messages may overtake each other.";
+    let said = [Some(letters.to_string()), without].into_iter().flatten().collect::<Vec<_>>();
+    writeln!(out, "{}", folded(&said.join(" ")))?;
     Ok(())
 }
 
@@ -147,13 +155,13 @@ fn print_elections(infos: &[&ElectionInfo], out: &mut impl Write) -> Result<()> 
             rows.add_row(about.map(String::from).chain(figures));
         }
     }
-    writeln!(
-        out,
-        "Elections\n{rows}\n\
-         Messages of one election, and from the call until everybody knows the leader, in units of the message\n\
-         latency T, which is also the bound that timers count in; `skeptron explain NAME` describes the situations.\n\
-         N nodes, H harmonic number."
-    )?;
+    let without = fitted(&mut rows, &["paper", "wins", "family", "channel"]);
+    writeln!(out, "Elections\n{rows}")?;
+    let letters = "Messages of one election, and from the call until everybody knows the leader, in units of \
+         the message latency T, which is also the bound that timers count in; `skeptron explain NAME` describes \
+         the situations. N nodes, H harmonic number.";
+    let said = [Some(letters.to_string()), without].into_iter().flatten().collect::<Vec<_>>();
+    writeln!(out, "{}", folded(&said.join(" ")))?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use nix::sys::signal::Signal;
+use serde_json::json;
 use skeptron_net::client::{Client, ClientConfig, Guard};
 use skeptron_net::{Fence, ReleaseError};
 
@@ -45,7 +46,8 @@ TERM, and KILL after --kill-after, before the lock can go to anybody else.
 Exit codes: that of CMD, 128+S if signal S ended it, or
    2  bad input, or the node refuses
   69  no node can be reached
-  75  not acquired: not in time, or not at once with --no-wait
+  71  the cluster cannot grant now: members that must agree are unreachable, or the node is not one
+  75  not acquired, not in time or not at once with --no-wait: others hold it or wait for it
   76  the lock was lost while CMD ran
  126  CMD cannot be run
  127  there is no CMD of that name")]
@@ -56,7 +58,8 @@ pub(crate) struct LockArgs {
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     wait: Option<Duration>,
     /// Take the lock if no member holds it: give up as soon as a member says that it holds it, and
-    /// after a second if the members that must agree have not let it in by then
+    /// after a second if the members that must agree have not let it in by then; the exit code tells
+    /// which
     #[arg(long, conflicts_with = "wait")]
     no_wait: bool,
     /// How long after its last sign of life this process counts as dead and its lock goes to the next
@@ -76,12 +79,34 @@ pub(crate) struct LockArgs {
     /// is waited
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
+    /// Use only the endpoints given, not the other nodes that they name: the lock is lost with the last of
+    /// them
+    #[arg(long)]
+    no_discovery: bool,
+    /// Say why nothing came of it as one line of JSON; without CMD, say what is held as JSON, too
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     reach: ReachArgs,
+    /// How it leads, if it does.
+    #[arg(skip)]
+    leads: Option<Leads>,
     /// What to run while the lock is held [default: nothing; hold the lock until INT or TERM]
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
+
+/// What `skeptron elect` adds.
+#[derive(Debug)]
+pub(super) struct Leads {
+    /// What observers are shown.
+    pub(super) value: String,
+    /// Whether to campaign again when the lead is lost.
+    pub(super) again: bool,
+}
+
+/// The wait before it is tried again to campaign.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// How long a node is told that nothing is wanted any more, before its session's end has to do.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -96,19 +121,45 @@ impl LockArgs {
         }
     }
 
+    /// The same, to lead.
+    pub(super) fn lead(mut self, leads: Leads) -> Result<Verdict> {
+        self.leads = Some(leads);
+        self.run()
+    }
+
     async fn lock_and_run(self) -> Result<Verdict> {
-        let grace = Grace::new(self.ttl, self.kill_after)?;
         // From the first moment on: whoever gives up must leave the queue, not only die.
         let mut signals = Signals::listen(&child::forwarded())?;
+        let mut has_led = false;
+        loop {
+            let ended = self.once(&mut signals).await;
+            let again = self.leads.as_ref().is_some_and(|leads| leads.again);
+            let Err(error) = ended else { return ended };
+            let failure = error.downcast_ref::<Failure>().filter(|_| again);
+            has_led |= matches!(failure, Some(Failure::Lost { .. }));
+            let is_over = !matches!(failure, Some(Failure::Lost { .. } | Failure::Unreachable(_)));
+            if is_over || !has_led {
+                return Err(error);
+            }
+            self.warn(&format!("{error}; campaigning again"));
+            if let Err(signal) = signals.unless(tokio::time::sleep(AGAIN_AFTER)).await {
+                return Ok(self.gives_up(signal));
+            }
+        }
+    }
+
+    async fn once(&self, signals: &mut Signals) -> Result<Verdict> {
+        let grace = Grace::new(self.ttl, self.kill_after)?;
         let owner = self.owner.clone().unwrap_or_else(inherited::owner);
-        let config = self.reach.config(self.ttl, owner)?;
+        let config =
+            ClientConfig { discovery: !self.no_discovery, ..self.reach.config(self.ttl, owner)? };
         let client = match signals.unless(connect(config.clone())).await {
             Ok(client) => client?,
             Err(signal) => return Ok(self.gives_up(signal)),
         };
         let ended = match signals.unless(self.acquire(&client, &config)).await {
-            Ok(Ok(guard)) if self.command.is_empty() => self.hold(guard, &mut signals).await,
-            Ok(Ok(guard)) => self.run_holding(guard, grace, &mut signals).await,
+            Ok(Ok(guard)) if self.command.is_empty() => self.hold(guard, signals).await,
+            Ok(Ok(guard)) => self.run_holding(guard, grace, signals).await,
             Ok(Err(error)) => Err(error),
             Err(signal) => Ok(self.gives_up(signal)),
         };
@@ -125,11 +176,12 @@ impl LockArgs {
     async fn acquire(&self, client: &Client, config: &ClientConfig) -> Result<Guard> {
         let name = &self.name;
         self.tell(|| format!("waiting for `{name}`"));
+        let wait = if self.no_wait { Some(Duration::ZERO) } else { self.wait };
         let acquired = async {
-            match (self.no_wait, self.wait) {
-                (true, _) => client.try_lock(name).await,
-                (false, Some(wait)) => client.lock_within(name, wait).await,
-                (false, None) => client.lock(name).await.map(Some),
+            match (&self.leads, wait) {
+                (Some(leads), wait) => client.campaign_or_why(name, &leads.value, wait).await,
+                (None, Some(wait)) => client.lock_or_why(name, wait).await,
+                (None, None) => client.lock(name).await.map(Ok),
             }
         };
         let somebody_reads = self.verbose || (io::stderr().is_terminal() && !self.quiet);
@@ -137,18 +189,22 @@ impl LockArgs {
             got = acquired => got,
             never = waiting::say_for_whom(name, config), if somebody_reads => match never {},
         };
-        let refusal = || match self.wait {
-            Some(wait) => Failure::NotInTime { name: name.clone(), wait },
-            None => Failure::Held(name.clone()),
+        let refusal = |why| Failure::NotGranted {
+            name: name.clone(),
+            wait: wait.unwrap_or_default(),
+            why: Box::new(why),
         };
-        Ok(got.map_err(failure::of_client)?.ok_or_else(refusal)?)
+        Ok(got.map_err(failure::of_client)?.map_err(refusal)?)
     }
 
     /// Holds the lock until a signal asks for its release.
     async fn hold(&self, guard: Guard, signals: &mut Signals) -> Result<Verdict> {
         let fence = guard.fence();
         let mut out = io::stdout();
-        writeln!(out, "{fence}")?;
+        match self.json {
+            true => writeln!(out, "{}", json!({ "lock": self.name, "fence": fence }))?,
+            false => writeln!(out, "{fence}")?,
+        }
         out.flush()?;
         if io::stderr().is_terminal() && !self.quiet || self.verbose {
             say(&format!("skeptron: holding `{}`, fence {fence:#}; Ctrl-C releases it", self.name));
@@ -173,7 +229,8 @@ impl LockArgs {
         signals: &mut Signals,
     ) -> Result<Verdict> {
         let (name, fence) = (&self.name, guard.fence());
-        self.tell(|| format!("holding `{name}`, fence {fence:#}"));
+        let holding = if self.leads.is_some() { "leading" } else { "holding" };
+        self.tell(|| format!("{holding} `{name}`, fence {fence:#}"));
         let mut deadlines = newest(&guard, &mut grace);
         // This process may have stood still since the grant.
         if now() >= deadlines.term {
@@ -182,7 +239,10 @@ impl LockArgs {
         if let Some(asked) = grace.shortened() {
             self.warn(&shortened(asked, &grace));
         }
-        let child = Child::start(&self.command, self.quiet, (name, fence), deadlines);
+        let number = fence.to_string();
+        let mut variables = vec![("SKEPTRON_LOCK", name.as_str()), ("SKEPTRON_FENCE", &number)];
+        variables.extend(self.leads.as_ref().map(|_| ("SKEPTRON_TERM", number.as_str())));
+        let child = Child::start(&self.command, self.quiet, &variables, deadlines);
         let mut child = match child {
             Ok(child) => child,
             Err(failure) => {

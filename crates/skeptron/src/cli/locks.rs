@@ -6,17 +6,15 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use skeptron_net::MemberId;
-use skeptron_net::client::{Client, ClientConfig};
+use skeptron_net::client::Client;
+use skeptron_net::report::{ListedLock, LockListing, LockQueue};
 
 use super::Verdict;
 use super::duration::lasted;
 use super::failure;
 use super::reach::ReachArgs;
 use super::runtime;
-use super::table::{show, table};
-use listing::{Listing, Lock, Queue};
-
-pub(super) mod listing;
+use super::table::{narrow_table, show};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -25,7 +23,10 @@ pub(super) mod listing;
   skeptron locks --watch              again every second
   skeptron locks --json | jq '.locks[] | select(.waiters > 0) | .name'
 
-Exit codes: 0 all members have answered, 1 one has not, 2 bad input, 69 no node can be reached.")]
+The JSON is that of GET /v1/locks.
+
+Exit codes: 0 the listing is complete, 1 a member has not answered: what is held there is missing,
+2 bad input, 69 no node can be reached.")]
 pub(crate) struct LocksArgs {
     /// How the names begin [default: all]
     #[arg(default_value = "", hide_default_value = true)]
@@ -47,48 +48,42 @@ impl LocksArgs {
         let config = self.reach.question()?;
         runtime::on_one_thread(async {
             loop {
-                let listing = self.ask(&config).await?;
-                self.print(&listing, out)?;
+                let listing = Client::locks(&config, &self.prefix).await;
+                let listing = listing.map_err(failure::of_client)?;
+                show(self.json, self.watch, &listing, out, print_table)?;
                 if !self.watch {
-                    let complete = listing.silent.is_empty();
-                    return Ok(if complete { Verdict::Fine } else { Verdict::Violated });
+                    return Ok(if listing.complete { Verdict::Fine } else { Verdict::Violated });
                 }
                 tokio::time::sleep(EVERY).await;
             }
         })
     }
-
-    async fn ask(&self, config: &ClientConfig) -> Result<Listing> {
-        let (seen, silent) =
-            Client::locks(config, &self.prefix).await.map_err(failure::of_client)?;
-        Ok(Listing::new(seen, silent))
-    }
-
-    fn print(&self, listing: &Listing, out: &mut impl Write) -> Result<()> {
-        show(self.json, self.watch, listing, out, print_table)
-    }
 }
 
-fn print_table(listing: &Listing, out: &mut impl Write) -> Result<()> {
+fn print_table(listing: &LockListing, out: &mut impl Write) -> Result<()> {
     if listing.locks.is_empty() {
         writeln!(out, "No lock is held or waited for.")?;
     } else {
-        let mut rows =
-            table(["lock", "holder", "owner", "fence", "held for", "waiting", "algorithm"]);
+        let mut rows = narrow_table(["lock", "node", "owner", "fence", "held for", "waiting"]);
         for lock in &listing.locks {
             rows.add_row(row(lock));
         }
         writeln!(out, "{rows}")?;
     }
-    if !listing.silent.is_empty() {
-        let silent: Vec<String> = listing.silent.iter().map(MemberId::to_string).collect();
-        writeln!(out, "No answer from {}: what is held there is missing.", silent.join(", "))?;
+    print_missing(&listing.silent, "what is held and waited for there is missing", out)
+}
+
+/// Says what a listing lacks, if it is not complete.
+pub(super) fn print_missing(silent: &[MemberId], what: &str, out: &mut impl Write) -> Result<()> {
+    if !silent.is_empty() {
+        let silent: Vec<String> = silent.iter().map(MemberId::to_string).collect();
+        writeln!(out, "Not complete: no answer from {}; {what}.", silent.join(", "))?;
     }
     Ok(())
 }
 
-fn row(lock: &Lock) -> [String; 7] {
-    let by_node = |Queue { node, waiters }: &Queue| format!("{node} {waiters}");
+fn row(lock: &ListedLock) -> [String; 6] {
+    let by_node = |LockQueue { node, waiters }: &LockQueue| format!("{node} {waiters}");
     let waiting = match lock.waiting.as_slice() {
         [] => "0".to_string(),
         some => {
@@ -105,5 +100,5 @@ fn row(lock: &Lock) -> [String; 7] {
             lasted(holder.held_ms),
         ],
     };
-    [lock.name.clone(), node, owner, fence, held, waiting, lock.algorithm.clone()]
+    [lock.name.clone(), node, owner, fence, held, waiting]
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use skeptron_net::MemberId;
 use skeptron_net::client::{Client, Order};
 use skeptron_net::report::{LinkState, Status};
@@ -17,7 +16,7 @@ use super::names;
 use super::order::OrderArgs;
 use super::reach::ReachArgs;
 use super::runtime;
-use super::table::{show, table};
+use super::table::{fitted, folded, show, table};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -25,6 +24,7 @@ use super::table::{show, table};
   skeptron members                            who belongs to the cluster, as this node sees it
   skeptron members --watch                    again every second
   skeptron members --json | jq '.members[] | select(.link == \"down\") | .node'
+                                              what GET /v1/status says
   skeptron members remove 4 --certainly-off   do not wait for the lease of a machine that is off
 
 Members come by `skeptron node` or `skeptron join`, and go by `skeptron leave` or TERM; one that
@@ -68,8 +68,7 @@ struct RemoveArgs {
     order: OrderArgs,
 }
 
-/// What `--json` says.
-#[derive(Serialize)]
+/// What a table shows.
 struct Listing {
     cluster: String,
     /// Who answers.
@@ -81,12 +80,11 @@ struct Listing {
     members: Vec<Member>,
 }
 
-#[derive(Serialize)]
 struct Member {
     node: MemberId,
     address: String,
-    /// Whether it belongs to the view.
-    member: bool,
+    /// Where clients reach it.
+    api: Vec<String>,
     state: Presence,
     part: Part,
     link: Option<LinkState>,
@@ -94,8 +92,7 @@ struct Member {
 }
 
 /// Whether a node belongs to the view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
     /// It does.
     Member,
@@ -125,8 +122,7 @@ impl Presence {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Leader,
     Voter,
@@ -145,18 +141,15 @@ impl MembersArgs {
         runtime::on_one_thread(async {
             loop {
                 let status = Client::status(&config).await.map_err(failure::of_client)?;
-                let listing = Listing::new(status);
-                self.print(&listing, out)?;
+                show(self.json, self.watch, &status, out, |status, out| {
+                    Listing::new(status).print(out)
+                })?;
                 if !self.watch {
-                    return Ok(listing.verdict());
+                    return Ok(Listing::new(&status).verdict());
                 }
                 tokio::time::sleep(EVERY).await;
             }
         })
-    }
-
-    fn print(&self, listing: &Listing, out: &mut impl Write) -> Result<()> {
-        show(self.json, self.watch, listing, out, Listing::print)
     }
 }
 
@@ -170,11 +163,7 @@ impl RemoveArgs {
         );
         let status = runtime::on_one_thread(order.carry_out(Order::RemoveMember { member }))?;
         let is_back = Presence::of(member, &status) == Presence::Member;
-        let listing = Listing::new(status);
-        match order.json {
-            true => writeln!(out, "{}", serde_json::to_string_pretty(&listing)?)?,
-            false => listing.print(out)?,
-        }
+        show(order.json, false, &status, out, |status, out| Listing::new(status).print(out))?;
         if !is_back {
             return Ok(Verdict::Fine);
         }
@@ -190,16 +179,16 @@ impl RemoveArgs {
 }
 
 impl Listing {
-    fn new(status: Status) -> Self {
+    fn new(status: &Status) -> Self {
         let absent = status.views.voters.iter().map(|voter| voter.node);
         let mut absent: Vec<(MemberId, Presence)> = absent
             .chain(status.away.iter().copied())
-            .map(|id| (id, Presence::of(id, &status)))
+            .map(|id| (id, Presence::of(id, status)))
             .filter(|(_, state)| *state != Presence::Member)
             .collect();
         absent.sort_by_key(|(id, _)| *id);
         absent.dedup();
-        let Status { cluster, node, epoch, lease_left_ms, halted, members, views, .. } = status;
+        let Status { node, epoch, lease_left_ms, members, views, .. } = status;
         let part = |id: MemberId| {
             let seat =
                 views.voters.iter().filter(|voter| voter.node == id).max_by_key(|it| it.votes);
@@ -211,15 +200,15 @@ impl Listing {
             }
         };
         let mut rows: Vec<Member> = members
-            .into_iter()
+            .iter()
             .map(|it| Member {
                 node: it.node,
-                address: it.address,
-                member: true,
+                address: it.address.clone(),
+                api: it.api.clone(),
                 state: Presence::Member,
                 part: part(it.node),
                 link: Some(it.link),
-                trouble: it.trouble,
+                trouble: it.trouble.clone(),
             })
             .collect();
         for (id, state) in absent {
@@ -227,33 +216,47 @@ impl Listing {
             rows.push(Member {
                 node: id,
                 address: known.find_map(|voter| voter.address.clone()).unwrap_or_default(),
-                member: false,
+                api: Vec::new(),
                 state,
                 part: part(id),
                 link: None,
                 trouble: None,
             });
         }
+        if status.drain.is_some() && members.is_empty() {
+            // It does not know who is a member now.
+            rows.clear();
+        }
         rows.sort_by_key(|row| row.node);
+        let cluster = status.cluster.clone();
+        let (node, epoch, lease_left_ms) = (*node, *epoch, *lease_left_ms);
+        let halted = match status.drain {
+            Some(_) => Some("it was drained, and is no member".to_string()),
+            None => status.halted.clone(),
+        };
         Listing { cluster, node, epoch, lease_left_ms, halted, members: rows }
     }
 
     fn verdict(&self) -> Verdict {
-        let down = self.members.iter().any(|it| it.link == Some(LinkState::Down) || !it.member);
+        let is_down =
+            |it: &Member| it.link != Some(LinkState::Up) && it.link != Some(LinkState::Own);
+        let down = self.members.iter().any(is_down);
         if down || self.halted.is_some() { Verdict::Violated } else { Verdict::Fine }
     }
 
     fn print(&self, out: &mut impl Write) -> Result<()> {
         let Listing { cluster, node, epoch, .. } = self;
-        write!(out, "`{cluster}` as {node} sees it · epoch {epoch}")?;
-        match self.lease_left_ms {
-            Some(left) => writeln!(out, " · its lease: {} left", lasted(left))?,
-            None => writeln!(out)?,
-        }
+        let lease = self.lease_left_ms.map(|left| format!(" · its lease: {} left", lasted(left)));
+        let lease = lease.unwrap_or_default();
+        let said = format!("`{cluster}` as {node} sees it · epoch {epoch}{lease}");
+        writeln!(out, "{}", folded(&said))?;
         if let Some(why) = &self.halted {
-            writeln!(out, "{node} grants nothing: {why}")?;
+            writeln!(out, "{}", folded(&format!("{node} grants nothing: {why}")))?;
         }
-        let mut rows = table(["member", "address", "part", "link", "trouble"]);
+        if self.members.is_empty() {
+            return Ok(());
+        }
+        let mut rows = table(["member", "address", "clients", "part", "link", "trouble"]);
         for row in &self.members {
             let part = match row.part {
                 Part::Leader => "voter, leads",
@@ -270,17 +273,22 @@ impl Listing {
             let trouble = match row.state {
                 Presence::Member => row.trouble.clone().unwrap_or_default(),
                 Presence::Away => "not heard of; its lease may still run".to_string(),
-                Presence::Gone => "no member any more; it has a vote".to_string(),
+                Presence::Gone => "no member: drained, down or cut off; it has a vote".to_string(),
             };
             rows.add_row([
                 row.node.to_string(),
                 row.address.clone(),
+                row.api.join(" "),
                 part.to_string(),
                 link.to_string(),
                 trouble,
             ]);
         }
+        let without = fitted(&mut rows, &["clients"]);
         writeln!(out, "{rows}")?;
+        if let Some(without) = without {
+            writeln!(out, "{}", folded(&without))?;
+        }
         Ok(())
     }
 }

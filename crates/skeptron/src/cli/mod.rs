@@ -10,12 +10,15 @@ mod bench;
 pub mod check;
 pub(crate) mod compare;
 mod completions;
+mod drain;
 mod duration;
+mod elect;
 mod estimate;
 pub mod explain;
 mod failure;
 mod interrupt;
 mod lab;
+mod leader;
 mod leave;
 pub(crate) mod list;
 mod lock;
@@ -30,6 +33,7 @@ mod plans;
 pub(crate) mod quorum;
 mod reach;
 mod runtime;
+mod sessions;
 pub mod sim;
 mod status;
 mod storm;
@@ -39,6 +43,7 @@ pub(crate) mod table;
 pub mod textbook;
 mod tls;
 mod traces;
+mod unlock;
 mod up;
 mod voters;
 
@@ -50,6 +55,7 @@ mod voters;
   skeptron lab                                    see every algorithm think, in a browser
   skeptron lock deploy -- ./deploy.sh             run it while nobody else runs it
   skeptron locks                                  who holds what, who waits
+  skeptron elect scheduler -- ./scheduler         run it at one machine, at another if that fails
   skeptron list                                   what algorithms there are
   skeptron explain maekawa                        one page on an algorithm
   skeptron sim raymond -n 15 --tree balanced:2    run and measure one
@@ -75,8 +81,17 @@ enum Command {
     Lab(lab::LabArgs),
     /// Run a command while holding a lock
     Lock(Box<lock::LockArgs>),
+    /// Run a command while leading an election
+    #[command(after_help = elect::EXAMPLES)]
+    Elect(Box<elect::ElectArgs>),
+    /// Show who leads an election
+    Leader(leader::LeaderArgs),
     /// List the locks that are held or waited for: holder, fence, waiters, since when
     Locks(locks::LocksArgs),
+    /// Break a lock: whoever holds it has lost it
+    Unlock(unlock::UnlockArgs),
+    /// List the sessions of clients: owner, node, what each holds and waits for
+    Sessions(sessions::SessionsArgs),
     /// Show a node, its members and its links
     Status(status::StatusArgs),
     /// Run one node of a real cluster
@@ -85,6 +100,8 @@ enum Command {
     Join(Box<node::join::JoinArgs>),
     /// Make a node leave its cluster and end
     Leave(leave::LeaveArgs),
+    /// Make a node serve no clients, which move with their locks, or serve them again
+    Drain(drain::DrainArgs),
     /// List the members of the cluster, or remove one that is certainly off
     Members(members::MembersArgs),
     /// List the voters of the cluster, or add, remove and replace them
@@ -133,6 +150,11 @@ pub enum Verdict {
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    match completions::answer() {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => return say_usage(&error),
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return say_usage(&error),
@@ -214,11 +236,16 @@ impl Cli {
             Command::Up(args) => args.run(&mut out),
             Command::Lab(args) => args.run(&mut out),
             Command::Lock(args) => args.run(),
+            Command::Elect(args) => args.run(),
+            Command::Leader(args) => args.run(&mut out),
             Command::Locks(args) => args.run(&mut out),
+            Command::Sessions(args) => args.run(&mut out),
             Command::Status(args) => args.run(&mut out),
             Command::Node(args) => args.run(&mut out),
             Command::Join(args) => args.run(&mut out),
+            Command::Unlock(args) => args.run(&mut out),
             Command::Leave(args) => args.run(&mut out),
+            Command::Drain(args) => args.run(&mut out),
             Command::Members(args) => args.run(&mut out),
             Command::Voters(args) => args.run(&mut out),
             Command::Tls(args) => args.run(&mut out),

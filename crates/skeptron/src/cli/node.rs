@@ -59,9 +59,9 @@ pub(crate) struct NodeArgs {
     #[arg(long)]
     check: bool,
     /// Only show the settings, each with where it is from
-    #[arg(long, conflicts_with = "check")]
+    #[arg(long, conflicts_with_all = ["check", "json"])]
     print_config: bool,
-    /// When ready, say so as one line of JSON
+    /// When ready, say so as one line of JSON; with --check, what was found
     #[arg(long)]
     json: bool,
 }
@@ -76,9 +76,15 @@ impl NodeArgs {
         }
         let configured = Configured::new(&settings, self.init.then_some(self.epoch_after))?;
         if self.check {
-            writeln!(out, "Fine: {}.", serve::summary(&configured.node))?;
-            if let Some(warning) = serve::even_voters(&configured.node) {
-                writeln!(out, "Warning: {warning}.")?;
+            let (summary, warning) =
+                (serve::summary(&configured.node), serve::even_voters(&configured.node));
+            if self.json {
+                let found =
+                    serde_json::json!({ "fine": true, "node": summary, "warning": warning });
+                writeln!(out, "{found}")?;
+            } else {
+                writeln!(out, "Fine: {summary}.")?;
+                warning.iter().try_for_each(|warning| writeln!(out, "Warning: {warning}."))?;
             }
         }
         if self.check || self.print_config {

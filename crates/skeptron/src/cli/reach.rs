@@ -70,7 +70,7 @@ impl ReachArgs {
             None => None,
         };
         let token = self.token.clone();
-        Ok(ClientConfig { endpoints, token, identity, ttl, owner })
+        Ok(ClientConfig { endpoints, token, identity, ttl, owner, discovery: true })
     }
 
     /// For questions that need no session.

@@ -12,7 +12,7 @@ use skeptron_core::catalogue;
 use skeptron_world::{Faults, Figures, Mutant, Options, Outcome, Survived, Violation};
 
 use super::sim::{parse_seeds, progress_bar, quoted};
-use super::table::{counted_in_thousands, table};
+use super::table::{counted_in_thousands, folded, table};
 use super::{Verdict, names, traces};
 
 /// More of anything than a run gets through in reasonable time.
@@ -30,11 +30,13 @@ const MOST_THREADS: usize = 1024;
   skeptron storm --seeds 1..1 --faults views,crashes -n 100 --algorithm naimi-trehel --json
   skeptron storm --seeds 1..50 --flaw keepers-ignored --faults fixed,views --trace bad.jsonl
   skeptron sim --replay bad.jsonl                         what that lock's algorithm did
+  skeptron storm --seeds 1..1000 --faults all --elections who leads, as observers everywhere see it
 
 Whole members with their links, sessions and clients run in a simulated world; a seed determines
 everything. With `views` the first members are voters that decide who belongs to the cluster. At no
 time may two believe that they hold the same lock, and fences must rise; once the faults end,
-everybody must be served and nothing may be left behind.
+everybody must be served and nothing may be left behind. With --elections every leader must be seen
+by an observer at every member that was there.
 
 Exit codes: 0 everything holds, 1 a seed failed, 2 bad input.")]
 /// Options of `skeptron storm`.
@@ -67,6 +69,9 @@ pub(crate) struct StormArgs {
     /// `none`
     #[arg(long, value_name = "LIST", default_value = "fixed")]
     pub faults: String,
+    /// Let clients with sessions campaign, and let observers at every member see who leads
+    #[arg(long)]
+    pub elections: bool,
     /// Leave out one rule of the members or of the view service, to see that it is noticed; docs/storm.md has the names
     #[arg(long, value_name = "NAME")]
     pub flaw: Option<String>,
@@ -211,6 +216,7 @@ impl StormArgs {
                 entries: self.entries,
                 algorithm: algorithm.to_string(),
                 faults,
+                elections: self.elections,
                 mutant,
             };
             options.check().with_context(|| format!("{algorithm} on {} members", self.members))?;
@@ -247,6 +253,9 @@ impl StormArgs {
         if self.faults != "fixed" {
             command += &format!(" --faults {}", quoted(&self.faults));
         }
+        if self.elections {
+            command += " --elections";
+        }
         if let Some(flaw) = &self.flaw {
             command += &format!(" --flaw {}", quoted(flaw));
         }
@@ -262,8 +271,7 @@ impl StormArgs {
     ) -> Result<()> {
         let seconds = took.as_secs_f64().max(1e-9);
         let a_second = total.runs as f64 / seconds;
-        writeln!(
-            out,
+        let said = format!(
             "{} · {} · {} · {} in {seconds:.1} s on {}: {a_second:.1} runs/s, {:.0} an hour and core",
             self.algorithm,
             counted_in_thousands(self.members as u64, "member"),
@@ -271,7 +279,8 @@ impl StormArgs {
             counted_in_thousands(total.runs, "run"),
             counted_in_thousands(threads as u64, "thread"),
             a_second * 3600.0 / threads as f64,
-        )?;
+        );
+        writeln!(out, "{}", folded(&said))?;
         let mut rows = table(["what happened", "times"]);
         rows.add_row(["entries".to_string(), total.entries.to_string()]);
         for (what, times) in total.survived.listed().into_iter().filter(|(_, times)| *times > 0) {
@@ -312,7 +321,7 @@ impl StormArgs {
         let report = serde_json::json!({
             "seeds": self.seeds, "algorithm": self.algorithm, "members": self.members,
             "voters": self.voters, "clients": self.clients, "entries_per_client": self.entries, "faults": self.faults,
-            "flaw": self.flaw,
+            "elections": self.elections, "flaw": self.flaw,
             "runs": total.runs, "failed": total.failed, "first_failure": first,
             "hash": format!("{:016x}", total.hash),
             "entries": total.entries, "events": total.events, "survived": total.survived,

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write};
 
 use anyhow::Result;
-use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 use serde::Serialize;
 
 /// Shows something once, or again and again in the same place: as JSON, or as `print` does it.
@@ -42,10 +42,86 @@ pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
         names.set_constraint(ColumnConstraint::ContentWidth);
     }
     if table.width().is_none() {
-        // Not a terminal: as wide as a page.
-        table.set_width(120);
+        table.set_width(u16::try_from(page_width()).unwrap_or(u16::MAX));
     }
     table
+}
+
+/// The same for names and owners of any length, which go on in the next line.
+pub(crate) fn narrow_table<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = table(header);
+    table.set_width(u16::try_from(page_width()).unwrap_or(u16::MAX));
+    if let Some(names) = table.column_mut(0) {
+        names.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(30)));
+    }
+    table
+}
+
+/// How wide a page is that goes to no terminal.
+const PAGE: usize = 80;
+
+/// How long a line may be: as wide as the terminal, or as COLUMNS says where there is none.
+pub(crate) fn page_width() -> usize {
+    let said = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|&columns| columns >= PAGE);
+    let terminal = Table::new().width().map(usize::from);
+    terminal.or_else(said).unwrap_or(PAGE)
+}
+
+/// Hides columns, the first named first, until the others fit without breaking their cells; says what is
+/// missing then.
+pub(crate) fn fitted(table: &mut Table, expendable: &[&str]) -> Option<String> {
+    let mut hidden = Vec::new();
+    for name in expendable {
+        if fits(table) {
+            break;
+        }
+        let is_it = |cell: &comfy_table::Cell| cell.content() == *name;
+        let place = table.header().and_then(|header| header.cell_iter().position(is_it));
+        let Some(column) = place.and_then(|place| table.column_mut(place)) else { continue };
+        column.set_constraint(ColumnConstraint::Hidden);
+        hidden.push(*name);
+    }
+    (!hidden.is_empty()).then(|| {
+        format!("For want of room without {}: --json, or a wider terminal.", hidden.join(", "))
+    })
+}
+
+/// Whether every row is one line of the page.
+pub(crate) fn fits(table: &Table) -> bool {
+    let mut plain = table.clone();
+    plain.set_content_arrangement(ContentArrangement::Disabled);
+    plain.lines().all(|line| line.trim_end().chars().count() <= page_width())
+}
+
+/// Lines that fit the page: longer ones are broken between words, and go on below what stands to the right
+/// of their title, if they have one.
+pub(crate) fn folded(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| folded_to(line, page_width())).collect();
+    lines.join("\n")
+}
+
+fn folded_to(line: &str, width: usize) -> String {
+    let title = line.find("  ").map(|end| {
+        let blanks = line[end..].chars().take_while(|it| *it == ' ').count();
+        line[..end].chars().count() + blanks
+    });
+    let indent = title.filter(|&title| title <= width / 2).unwrap_or(0);
+    let (mut folded, mut length) = (String::new(), 0);
+    for (place, word) in line.split(' ').enumerate() {
+        let longer = word.chars().count();
+        if place > 0 && length > indent && length + 1 + longer > width {
+            folded.truncate(folded.trim_end().len());
+            folded.push('\n');
+            folded.push_str(&" ".repeat(indent));
+            length = indent;
+        } else if place > 0 {
+            folded.push(' ');
+            length += 1;
+        }
+        folded.push_str(word);
+        length += longer;
+    }
+    folded
 }
 
 /// A number as short as it can be said.
@@ -78,6 +154,25 @@ fn plural(count: u64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        let line = "messages   one two three four five";
+        assert_eq!(folded_to(line, 80), line);
+        assert_eq!(folded_to(line, 24), "messages   one two three\n           four five");
+        assert_eq!(folded_to("one two three", 7), "one two\nthree");
+        assert_eq!(folded_to("   indented text", 80), "   indented text");
+        assert_eq!(folded_to("averylongword and", 5), "averylongword\nand");
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_left_out() {
+        let mut rows = table(["name", "paper", "year"]);
+        rows.add_row(["a", &"x".repeat(page_width()), "1981"]);
+        let said = fitted(&mut rows, &["year", "paper"]).unwrap();
+        assert!(said.contains("without year, paper"), "{said}");
+        assert!(!rows.to_string().contains("xx") && rows.to_string().contains("name"));
+    }
 
     #[test]
     fn nouns_follow_their_numbers() {

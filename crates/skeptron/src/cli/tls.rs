@@ -1,20 +1,59 @@
 //! `skeptron tls`.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use skeptron_net::MemberId;
 use skeptron_net::tls::{Authority, VALID_DAYS};
 
 use super::Verdict;
 use super::names;
+use super::table::table;
 
 #[derive(Debug, Args)]
 pub(crate) struct TlsArgs {
     #[command(subcommand)]
     what: What,
+    /// As JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+/// What `tls list --json` says of a certificate.
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    days_left: u64,
+    /// In seconds since 1970.
+    not_after: u64,
+    serial: String,
+}
+
+/// Files that were written: each told at once, or all as JSON at the end.
+struct Written<'a, W> {
+    out: &'a mut W,
+    json: bool,
+    files: Vec<String>,
+}
+
+impl<W: Write> Written<'_, W> {
+    fn tell(&mut self, file: &Path) -> Result<()> {
+        match self.json {
+            true => self.files.push(file.display().to_string()),
+            false => writeln!(self.out, "{}", file.display())?,
+        }
+        Ok(())
+    }
+
+    fn end(self) -> Result<Verdict> {
+        if self.json {
+            writeln!(self.out, "{}", serde_json::json!({ "written": self.files }))?;
+        }
+        Ok(Verdict::Fine)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -99,7 +138,7 @@ impl NamedArgs {
 }
 
 impl RenewArgs {
-    fn run(self, out: &mut impl Write) -> Result<Verdict> {
+    fn run(self, mut written: Written<'_, impl Write>) -> Result<Verdict> {
         let authority = Authority::open(&self.which.folder)?.valid_for(self.days);
         let mut names = self.which.names()?;
         if names.is_empty() {
@@ -108,14 +147,14 @@ impl RenewArgs {
         ensure!(!names.is_empty(), "{} holds no certificates", self.which.folder.display());
         for name in names {
             authority.renew(&name)?;
-            writeln!(out, "{}", self.which.folder.join(format!("{name}.pem")).display())?;
+            written.tell(&self.which.folder.join(format!("{name}.pem")))?;
         }
-        Ok(Verdict::Fine)
+        written.end()
     }
 }
 
 impl RevokeArgs {
-    fn run(self, out: &mut impl Write) -> Result<Verdict> {
+    fn run(self, mut written: Written<'_, impl Write>) -> Result<Verdict> {
         let authority = Authority::open(&self.which.folder)?;
         let mut serials = Vec::new();
         for name in self.which.names()? {
@@ -126,8 +165,8 @@ impl RevokeArgs {
         }
         ensure!(!serials.is_empty(), "whose? name a --node, a --client or a --serial");
         authority.revoke(&serials)?;
-        writeln!(out, "{}", self.which.folder.join("crl.pem").display())?;
-        Ok(Verdict::Fine)
+        written.tell(&self.which.folder.join("crl.pem"))?;
+        written.end()
     }
 }
 
@@ -151,13 +190,25 @@ fn days(text: &str) -> Result<u32> {
 }
 
 impl FolderArgs {
-    fn run(self, out: &mut impl Write) -> Result<Verdict> {
+    fn run(self, json: bool, out: &mut impl Write) -> Result<Verdict> {
         let authority = Authority::open(&self.folder)?;
+        let mut listed = Vec::new();
         for name in authority.issued()? {
             let own = authority.read(&name)?;
-            let left = own.not_after.saturating_sub(now()) / (24 * 3600);
-            writeln!(out, "{name:<24} {left:>5} days left  serial {}", own.serial_text())?;
+            let (not_after, serial) = (own.not_after, own.serial_text());
+            let days_left = not_after.saturating_sub(now()) / (24 * 3600);
+            listed.push(Listed { name, days_left, not_after, serial });
         }
+        if json {
+            let said = serde_json::json!({ "certificates": listed });
+            writeln!(out, "{}", serde_json::to_string_pretty(&said)?)?;
+            return Ok(Verdict::Fine);
+        }
+        let mut rows = table(["certificate", "days left", "serial"]);
+        for Listed { name, days_left, serial, .. } in listed {
+            rows.add_row([name, days_left.to_string(), serial]);
+        }
+        writeln!(out, "{rows}")?;
         Ok(Verdict::Fine)
     }
 }
@@ -211,10 +262,12 @@ struct CertificateArgs {
 
 impl TlsArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let json = self.json;
+        let mut written = Written { out, json, files: Vec::new() };
         let (folder, authority, nodes, more) = match self.what {
-            What::Renew(args) => return args.run(out),
-            What::Revoke(args) => return args.run(out),
-            What::List(args) => return args.run(out),
+            What::Renew(args) => return args.run(written),
+            What::Revoke(args) => return args.run(written),
+            What::List(args) => return args.run(json, written.out),
             What::Init(InitArgs { folder, cluster, nodes, more }) => {
                 ensure!(nodes > 0, "--nodes is 0; at least one is needed");
                 ensure!(
@@ -242,13 +295,13 @@ impl TlsArgs {
         let authority = authority.valid_for(more.days);
         for (node, hosts) in more.hosts_of(&nodes)? {
             authority.issue_node(node, &hosts, more.force)?;
-            writeln!(out, "{}", folder.join(format!("node-{}.pem", node.number())).display())?;
+            written.tell(&folder.join(format!("node-{}.pem", node.number())))?;
         }
         for client in &more.client {
             authority.issue_client(client, more.force)?;
-            writeln!(out, "{}", folder.join(format!("client-{client}.pem")).display())?;
+            written.tell(&folder.join(format!("client-{client}.pem")))?;
         }
-        Ok(Verdict::Fine)
+        written.end()
     }
 }
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Args;
 use serde::Serialize;
-use skeptron_net::api::{ApiConfig, ApiError, Site, unguessable};
-use skeptron_net::{Cluster, LeaseSettings, MemberId, Plan, Plans};
+use skeptron_net::api::{ApiConfig, ApiError, Listeners, Site, unguessable};
+use skeptron_net::{Cluster, Config, LeaseSettings, MemberId, Plan, Plans};
 
 use super::Verdict;
 use super::duration;
@@ -136,7 +136,9 @@ impl UpArgs {
             "--chaos kills members, but a layout was given that fits all of them only"
         );
         ensure!(!self.chaos || nodes > 1, "--chaos needs 2 nodes, so that one may be killed");
-        let starting = start(nodes, plans, is_voting.then(|| self.lease()), folder.path());
+        let apis = self.listen(nodes).await?;
+        let lease = is_voting.then(|| self.lease());
+        let starting = start(plans, lease, folder.path(), &apis);
         let cluster = match signals.unless(starting).await {
             Ok(cluster) => cluster?,
             Err(signal) => return Ok(Verdict::Exited(runtime::exit_code(signal))),
@@ -144,8 +146,7 @@ impl UpArgs {
         let live = Live::whole(cluster.nodes.clone());
         let lab = Lab { page: Page::Embedded, runs: true, cluster: Some(Arc::clone(&live)) };
         let site = self.site(lab.clone(), nodes).await?;
-        let configs = (0..nodes).map(|place| config(self.port_of(place))).collect();
-        let urls = live.serve(cluster, configs, lab::router(lab), is_voting).await;
+        let urls = live.serve(cluster, apis, lab::router(lab), is_voting).await;
         let urls = urls.map_err(not_served)?;
         self.announce(&urls, &site, is_voting, out)?;
         let verdict = if self.chaos {
@@ -178,6 +179,18 @@ impl UpArgs {
     /// The port of P1 and so on, and after the last one that of the lab.
     fn port_of(&self, place: usize) -> usize {
         if self.port == 0 { 0 } else { usize::from(self.port) + place }
+    }
+
+    /// Where each node answers clients: they tell each other when they enter.
+    async fn listen(&self, nodes: usize) -> Result<Vec<(ApiConfig, Listeners)>> {
+        let mut apis = Vec::new();
+        for place in 0..nodes {
+            let config = config(self.port_of(place));
+            let listeners = Listeners::bind(&config).await;
+            let listeners = listeners.map_err(|error| not_served((MemberId::at(place), error)))?;
+            apis.push((config, listeners));
+        }
+        Ok(apis)
     }
 
     /// The lab at an address of its own, which answers whoever is killed.
@@ -249,13 +262,21 @@ impl UpArgs {
 }
 
 async fn start(
-    nodes: usize,
     plans: Plans,
     voting: Option<LeaseSettings>,
     folder: &Path,
+    apis: &[(ApiConfig, Listeners)],
 ) -> Result<Cluster> {
-    Ok(match voting {
-        Some(lease) => Cluster::start_voting(nodes, voters(nodes), plans, folder, lease).await?,
+    let nodes = apis.len();
+    let url = |at| format!("http://{at}");
+    let tell = |config: &mut Config| {
+        config.api = apis[config.node.place()].1.addresses().map(url).collect();
+    };
+    let storage = |lease| (folder, lease);
+    Ok(match voting.map(storage) {
+        Some(storage) => {
+            Cluster::start_voting_with(nodes, voters(nodes), plans, storage, tell).await?
+        }
         None => Cluster::start(nodes, plans).await?,
     })
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use skeptron_net::MemberId;
 use skeptron_net::client::{Client, Order};
 use skeptron_net::report::{ServiceReport, Status, VoterState, VoterStatus};
@@ -18,7 +17,7 @@ use super::names;
 use super::order::OrderArgs;
 use super::reach::ReachArgs;
 use super::runtime;
-use super::table::table;
+use super::table::{folded, table};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -29,6 +28,7 @@ use super::table::table;
   skeptron voters replace 2 2         P2 is to begin anew, its disk was lost or emptied
   skeptron voters remove 4
   skeptron voters lease 5s            how long a member that is not heard of counts as alive
+  skeptron voters --json | jq .leader               what GET /v1/status says of `views`
 
 Any node of the cluster takes these orders; a majority of the voters must be up. 1, 3 or 5 voters
 are sensible: of 3 one may fail, of 5 two. How each voter stands is what the leader knows: up,
@@ -92,24 +92,6 @@ struct LeaseArgs {
     order: OrderArgs,
 }
 
-/// What `--json` says.
-#[derive(Serialize)]
-struct Listing<'a> {
-    cluster: &'a str,
-    leader: Option<MemberId>,
-    term: Option<u64>,
-    lease_ms: Option<u64>,
-    drift_ppm: Option<u32>,
-    /// How many more may fail now; none if no majority is known to be up.
-    may_fail: Option<usize>,
-    voters: &'a [VoterStatus],
-    /// Where etcd is asked, if it decides.
-    endpoints: &'a [String],
-    /// Why nothing can be decided at present, if so.
-    trouble: Option<&'a str>,
-    halted: Option<&'a str>,
-}
-
 impl VotersArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         let Some(command) = self.command else {
@@ -139,19 +121,7 @@ fn print(mut status: Status, json: bool, out: &mut impl Write) -> Result<Verdict
     let views = &status.views;
     let halted = views.voter_halted.as_deref();
     if json {
-        let listing = Listing {
-            cluster: &status.cluster,
-            leader: views.leader,
-            term: views.term,
-            lease_ms: views.lease_ms,
-            drift_ppm: views.drift_ppm,
-            may_fail: views.may_fail(),
-            voters: &views.voters,
-            endpoints: &views.endpoints,
-            trouble: views.trouble.as_deref(),
-            halted,
-        };
-        writeln!(out, "{}", serde_json::to_string_pretty(&listing)?)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(views)?)?;
     } else {
         print_table(&status, out)?;
     }
@@ -167,21 +137,19 @@ fn print_table(status: &Status, out: &mut impl Write) -> Result<()> {
         return Ok(());
     }
     if views.kind == "etcd" {
-        writeln!(out, "`{}` · {}; nobody votes here", status.cluster, in_etcd(views))?;
+        let said = format!("`{}` · {}; nobody votes here", status.cluster, in_etcd(views));
+        writeln!(out, "{}", folded(&said))?;
         return Ok(());
     }
-    write!(out, "`{}`", status.cluster)?;
-    match views.leader {
-        Some(leader) => write!(out, " · {leader} leads")?,
-        None => write!(out, " · nobody is known to lead")?,
-    }
-    if let Some(term) = views.term {
-        write!(out, " · term {term}")?;
-    }
-    if let Some(lease_ms) = views.lease_ms {
-        write!(out, " · leases of {}", lasted(lease_ms))?;
-    }
-    writeln!(out, " · {}", may_fail(views))?;
+    let mut said = vec![format!("`{}`", status.cluster)];
+    said.push(match views.leader {
+        Some(leader) => format!("{leader} leads"),
+        None => "nobody is known to lead".to_string(),
+    });
+    said.extend(views.term.map(|term| format!("term {term}")));
+    said.extend(views.lease_ms.map(|lease_ms| format!("leases of {}", lasted(lease_ms))));
+    said.push(may_fail(views));
+    writeln!(out, "{}", folded(&said.join(" · ")))?;
     let mut rows = table(["voter", "address", "votes", "state", "member", "raft id"]);
     for voter in &views.voters {
         rows.add_row([
@@ -196,23 +164,22 @@ fn print_table(status: &Status, out: &mut impl Write) -> Result<()> {
     writeln!(out, "{rows}")?;
     for voter in views.voters.iter().filter(|voter| voter.state == VoterState::Silent) {
         let number = voter.node.number();
-        match Presence::of(voter.node, status) {
-            Presence::Member => writeln!(
-                out,
+        let said = match Presence::of(voter.node, status) {
+            Presence::Member => format!(
                 "{0} runs, but its voter does not answer: `skeptron status` there says why; if its log is \
                  lost, `skeptron voters replace {number} {number}` lets it begin anew",
                 voter.node
-            )?,
-            Presence::Away | Presence::Gone => writeln!(
-                out,
+            ),
+            Presence::Away | Presence::Gone => format!(
                 "{} is down or cut off: bring it back, or give its vote to another member by `skeptron voters \
                  replace {number} K`",
                 voter.node
-            )?,
-        }
+            ),
+        };
+        writeln!(out, "{}", folded(&said))?;
     }
     if let Some(why) = &views.voter_halted {
-        writeln!(out, "{} does not vote: {why}", status.node)?;
+        writeln!(out, "{}", folded(&format!("{} does not vote: {why}", status.node)))?;
     }
     Ok(())
 }

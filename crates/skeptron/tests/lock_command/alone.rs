@@ -85,7 +85,7 @@ fn the_next_waits_for_the_end_when_the_node_gets(trouble: Signal) {
     let (troubled, url) = &nodes[2];
     eventually("three vote", || present(url) == (vec![1, 2, 3], vec![1, 2, 3]));
     let times = Times::new(site.path());
-    let holder = lock(url, &[], &["sh", "-c", &times.stubborn()]);
+    let holder = lock(url, &["--no-discovery"], &["sh", "-c", &times.stubborn()]);
     eventually("it runs", || times.all_run(&ALL));
     let next = lock(&nodes[0].1, &[], &NEXT);
     troubled.signal(trouble);

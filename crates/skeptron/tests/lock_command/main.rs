@@ -1,10 +1,17 @@
 //! The commands that deal with real locks, as real processes on this machine.
 
 mod alone;
+mod completion;
+mod deploy;
+mod drain;
+mod elect;
+mod json;
 mod lock;
 mod logs;
 mod manners;
 mod members;
 mod node;
+mod outages;
 mod processes;
 mod reload;
+mod widths;

@@ -5,7 +5,7 @@ use std::fs;
 use nix::sys::signal::Signal;
 
 use crate::node::{free_addresses, ready, run};
-use crate::processes::{Process, Up, eventually, skeptron};
+use crate::processes::{Process, Up, eventually, has_signal, skeptron};
 
 #[test]
 fn without_a_command_the_lock_is_held_until_a_signal() {
@@ -97,14 +97,6 @@ fn over_tls_a_token_is_enough() {
     assert_eq!(node.end().code, 0);
 }
 
-/// Whether it has said that it takes care of INT itself.
-fn catches_int(process: &Process) -> bool {
-    let status = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask & (1 << (Signal::SIGINT as u32 - 1)) != 0)
-}
-
 #[test]
 fn long_work_that_is_interrupted_says_so_and_leaves_files_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -120,7 +112,7 @@ fn long_work_that_is_interrupted_says_so_and_leaves_files_alone() {
         let mut command = skeptron();
         command.args(words);
         let process = Process::spawn(command);
-        eventually("it listens", || catches_int(&process));
+        eventually("it listens", || has_signal(process.id(), "SigCgt:", Signal::SIGINT));
         process.signal(Signal::SIGINT);
         let ended = process.end();
         assert_eq!(ended.code, 130, "{words:?}: {}", ended.stderr);

@@ -3,11 +3,12 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Once, mpsc};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{self, Signal};
 use nix::unistd::Pid;
+use tokio::signal::unix::SignalKind;
 
 /// How long anything may take that should take no time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -21,6 +22,31 @@ pub(crate) fn skeptron() -> Command {
         }
     }
     command
+}
+
+/// What this process was started to ignore, as under `nohup`, its children would ignore, too; but not what
+/// it catches.
+fn heed_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let _context = runtime.enter();
+        for signal in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP, Signal::SIGTERM] {
+            // The others are left alone: Ctrl-C shall end the tests.
+            if has_signal(std::process::id(), "SigIgn:", signal) {
+                let kind = SignalKind::from_raw(signal as i32);
+                drop(tokio::signal::unix::signal(kind).unwrap());
+            }
+        }
+    });
+}
+
+/// Whether a signal is in that set of a process, as the system shows it.
+pub(crate) fn has_signal(process: u32, set: &str, signal: Signal) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix(set));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (signal as u32 - 1)) != 0)
 }
 
 /// A running process; it is killed when the test is done with it.
@@ -43,6 +69,7 @@ impl Process {
 
     /// The same, with that as its standard error.
     pub(crate) fn spawn_complaining_to(errors: Stdio, mut command: Command) -> Self {
+        heed_signals();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let mut child = command.spawn().unwrap();
         let output = child.stdout.take().map(BufReader::new);
@@ -172,7 +199,15 @@ impl Up {
         let ready: serde_json::Value = serde_json::from_str(&process.line()).unwrap();
         let nodes = ready["nodes"].as_array().unwrap();
         let endpoints = nodes.iter().map(|node| node["api"].as_str().unwrap().to_string());
-        Up { endpoints: endpoints.collect(), process }
+        let up = Up { endpoints: endpoints.collect(), process };
+        if ready["voters"].as_array().is_some_and(|voters| !voters.is_empty()) {
+            // A busy machine is not to cost anybody its lease.
+            let mut longer = skeptron();
+            longer.args(["voters", "lease", "30s", "--endpoint", up.url()]);
+            let ended = Process::spawn(longer).end();
+            assert_eq!(ended.code, 0, "{}", ended.stderr);
+        }
+        up
     }
 
     pub(crate) fn lock(&self, name: &str, options: &[&str], command: &[&str]) -> Lock {
@@ -214,6 +249,11 @@ impl Up {
         let locks = listing["locks"].as_array().unwrap();
         let lock = locks.iter().find(|lock| lock["name"] == name);
         lock.map_or(0, |lock| lock["waiters"].as_u64().unwrap())
+    }
+
+    /// Where a node answers.
+    pub(crate) fn endpoint(&self, node: usize) -> &str {
+        &self.endpoints[node]
     }
 
     /// Where its first node answers.

@@ -110,15 +110,12 @@ fn certificates_are_made_for_a_year_and_renewed_with_their_names() {
     assert_eq!(run(&init).code, 0);
     let listed = || run(&["tls", "list", certs]).stdout;
     let before = listed();
-    assert!(before.starts_with("client-bob") && before.contains("36"), "{before}");
-    assert_eq!(
-        before.matches("364 days left").count() + before.matches("365 days left").count(),
-        2
-    );
+    assert!(before.contains("client-bob") && before.contains("days left"), "{before}");
+    assert_eq!(before.matches(" 364 ").count() + before.matches(" 365 ").count(), 2, "{before}");
     assert_eq!(run(&["tls", "renew", certs, "--days", "30"]).code, 0);
     let after = listed();
-    assert!(after.contains("29 days left") || after.contains("30 days left"), "{after}");
-    let serial = |text: &str| text.lines().last().unwrap().rsplit(' ').next().unwrap().to_string();
+    assert!(after.contains(" 29 ") || after.contains(" 30 "), "{after}");
+    let serial = |text: &str| text.split_whitespace().last().unwrap().to_string();
     assert_ne!(serial(&before), serial(&after));
     assert_eq!(run(&["tls", "revoke", certs, "--serial", &serial(&before)]).code, 0);
     assert_eq!(run(&["tls", "revoke", certs]).code, 2);

@@ -1,115 +1,40 @@
-//! Members that are killed, stopped for longer than their lease, restarted and cut off, one way and
-//! both, while clients count in a file that only a lock protects.
+//! Members are killed, stopped for longer than their lease, restarted and cut off, one way and both, and
+//! clients are killed and stopped at any moment, while they count: what a lock promises holds all the time.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use skeptron_net::client::{Client, ClientConfig, Endpoint, Guard};
+use skeptron_net::client::Client;
 use tempfile::TempDir;
-use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::CORES;
 use crate::chance::Chance;
-use crate::nodes::{PATIENCE, Process, listed, own_addresses};
+use crate::history::{Counted, Register, check};
+use crate::nodes::{PATIENCE, Process, Program, listed, own_addresses, reach};
+use crate::register::{LOCK, TTL, serve, start_client};
 use crate::relay::{Relay, Trouble};
 
 const NODES: usize = 5;
 const VOTERS: usize = 3;
-const CLIENTS: usize = 24;
-const LOCK: &str = "counter";
+const CLIENTS: usize = 8;
+/// Of so many clients that have checked that they hold the lock, the last is stopped before it writes.
+const STOPPED_OF: usize = 100;
+/// Longer than a session lives without a sign.
+const LONGEST_STOP_MS: u64 = 2 * TTL.as_millis() as u64;
 
-/// How long the trouble lasts: `SKEPTRON_CHAOS_SECONDS`, 60 if not said.
+/// How long the trouble lasts: `SKEPTRON_CHAOS_SECONDS`, 30 if not said.
 fn span() -> Duration {
     let seconds = std::env::var("SKEPTRON_CHAOS_SECONDS").ok();
-    Duration::from_secs(seconds.map_or(60, |text| text.parse().expect("whole seconds")))
+    Duration::from_secs(seconds.map_or(30, |text| text.parse().expect("whole seconds")))
 }
 
 /// The order of events: `SKEPTRON_CHAOS_SEED`, 1 if not said.
 fn seed() -> u64 {
     let seed = std::env::var("SKEPTRON_CHAOS_SEED").ok();
     seed.map_or(1, |text| text.parse().expect("a number"))
-}
-
-/// A number in a file that is read and written by whoever holds the lock.
-struct CountedFile {
-    value: PathBuf,
-    fences: Mutex<Vec<u64>>,
-    added: AtomicU64,
-    is_over: AtomicBool,
-}
-
-impl CountedFile {
-    fn new(folder: &Path) -> Self {
-        let value = folder.join("value");
-        std::fs::write(&value, "0").unwrap();
-        let (fences, added) = (Mutex::default(), AtomicU64::new(0));
-        CountedFile { value, fences, added, is_over: AtomicBool::new(false) }
-    }
-
-    fn read(&self) -> u64 {
-        std::fs::read_to_string(&self.value).unwrap().parse().unwrap()
-    }
-
-    /// Adds one as long as the lock is held: whoever has lost it writes nothing.
-    async fn add_one(&self, guard: &Guard) {
-        if !guard.is_valid() {
-            return;
-        }
-        self.fences.lock().unwrap().push(guard.fence().number());
-        let value = self.read();
-        sleep(Duration::from_millis(1)).await;
-        if guard.is_valid() {
-            std::fs::write(&self.value, (value + 1).to_string()).unwrap();
-            self.added.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    fn judge(&self) -> u64 {
-        let added = self.added.load(Ordering::Relaxed);
-        assert_eq!(self.read(), added, "updates were lost");
-        let fences = self.fences.lock().unwrap();
-        let falling = fences.windows(2).find(|pair| pair[0] >= pair[1]);
-        assert_eq!(falling, None, "fences rise from entry to entry");
-        added
-    }
-}
-
-fn reach(sockets: &[PathBuf], first: usize) -> ClientConfig {
-    let endpoints = sockets.iter().cycle().skip(first % sockets.len()).take(sockets.len());
-    ClientConfig {
-        endpoints: endpoints.cloned().map(Endpoint::Unix).collect(),
-        token: None,
-        identity: None,
-        ttl: Duration::from_secs(5),
-        owner: format!("client {first}"),
-    }
-}
-
-/// Counts until told to stop, at whichever node answers; a session that is over is replaced.
-async fn count(file: Arc<CountedFile>, sockets: Vec<PathBuf>, number: usize) {
-    let mut first = number;
-    while !file.is_over.load(Ordering::Relaxed) {
-        first += 1;
-        let Ok(client) = Client::connect(reach(&sockets, first)).await else {
-            sleep(Duration::from_millis(100)).await;
-            continue;
-        };
-        while !file.is_over.load(Ordering::Relaxed) {
-            match client.lock_within(LOCK, Duration::from_secs(5)).await {
-                Ok(Some(guard)) => {
-                    file.add_one(&guard).await;
-                    // It may have been lost; then it is over anyway.
-                    let _ = guard.release().await;
-                }
-                Ok(None) => {}
-                Err(_) => break,
-            }
-        }
-    }
 }
 
 /// Nodes behind relays, and the sockets of their clients.
@@ -136,7 +61,7 @@ async fn start(folder: &Path) -> (Vec<Process>, Vec<Relay>) {
     (nodes, relays)
 }
 
-/// What became of a node.
+/// What became of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plight {
     Well,
@@ -150,82 +75,158 @@ struct Done {
     kills: usize,
     stops: usize,
     troubles: usize,
+    client_kills: usize,
+    client_stops: usize,
+    /// Of clients that had checked that they hold the lock, and had not yet written.
+    stops_after_check: usize,
 }
 
-async fn do_harm(nodes: &mut [Process], relays: &[Relay], span: Duration) -> Done {
-    let mut chance = Chance::new(seed());
-    let mut plights = [Plight::Well; NODES];
-    let mut done = Done::default();
-    let end = Instant::now() + span;
-    while Instant::now() < end {
-        sleep(Duration::from_millis(100 + chance.below(700))).await;
-        mend(nodes, &mut plights, false);
-        let victim = chance.below(NODES as u64) as usize;
-        let ill = |range: std::ops::Range<usize>| {
-            plights[range].iter().filter(|plight| **plight != Plight::Well).count()
-        };
+/// All programs: the nodes, voters first, and then the clients.
+struct Programs {
+    nodes: Vec<Process>,
+    clients: Vec<Program>,
+    plights: Vec<Plight>,
+    chance: Chance,
+    done: Done,
+    /// How often a client was about to write.
+    checks: usize,
+    /// No more harm is done.
+    is_over: bool,
+}
+
+impl Programs {
+    fn program(&mut self, number: usize) -> &mut Program {
+        match number.checked_sub(NODES) {
+            None => &mut self.nodes[number].program,
+            Some(client) => &mut self.clients[client],
+        }
+    }
+
+    fn is_well(&self, mut numbers: std::ops::Range<usize>) -> bool {
+        numbers.all(|number| self.plights[number] == Plight::Well)
+    }
+
+    fn kill(&mut self, number: usize, most_ms: u64) {
+        self.program(number).kill();
+        let until = Instant::now() + Duration::from_millis(self.chance.below(most_ms));
+        self.plights[number] = Plight::Killed { until };
+    }
+
+    fn stop(&mut self, number: usize, most_ms: u64) {
+        self.program(number).signal(Signal::SIGSTOP);
+        let until = Instant::now() + Duration::from_millis(self.chance.below(most_ms));
+        self.plights[number] = Plight::Stopped { until };
+    }
+
+    /// Brings back whoever's time has come, or all.
+    fn mend(&mut self, all: bool) {
+        let now = Instant::now();
+        for number in 0..self.plights.len() {
+            match self.plights[number] {
+                Plight::Killed { until } if all || now >= until => self.program(number).restart(),
+                Plight::Stopped { until } if all || now >= until => {
+                    self.program(number).signal(Signal::SIGCONT);
+                }
+                _ => continue,
+            }
+            self.plights[number] = Plight::Well;
+        }
+    }
+
+    /// A client is about to write.
+    fn checked(&mut self, client: usize) {
+        let number = NODES + client;
+        self.checks += 1;
+        if self.checks.is_multiple_of(STOPPED_OF)
+            && self.is_well(number..number + 1)
+            && !self.is_over
+        {
+            self.stop(number, LONGEST_STOP_MS);
+            self.done.stops_after_check += 1;
+        }
+    }
+
+    fn harm(&mut self, relays: &[Relay]) {
+        let node = self.chance.below(NODES as u64) as usize;
+        let client = NODES + self.chance.below(CLIENTS as u64) as usize;
         // One voter of three and one other member at a time: the rest must go on.
-        let may_suffer = plights[victim] == Plight::Well
-            && if victim < VOTERS { ill(0..VOTERS) == 0 } else { ill(VOTERS..NODES) == 0 };
-        let time = Duration::from_millis(chance.below(5000));
-        let until = Instant::now() + time;
-        match chance.below(8) {
+        let may_suffer = self.is_well(if node < VOTERS { 0..VOTERS } else { VOTERS..NODES });
+        let is_client_well = self.is_well(client..client + 1);
+        match self.chance.below(12) {
             0 | 1 if may_suffer => {
-                nodes[victim].kill();
-                plights[victim] = Plight::Killed { until };
-                done.kills += 1;
+                self.kill(node, 5000);
+                self.done.kills += 1;
             }
             2 | 3 if may_suffer => {
-                nodes[victim].signal(Signal::SIGSTOP);
-                plights[victim] = Plight::Stopped { until };
-                done.stops += 1;
+                self.stop(node, 5000);
+                self.done.stops += 1;
+            }
+            4 if is_client_well => {
+                self.kill(client, 5000);
+                self.done.client_kills += 1;
+            }
+            5 | 6 if is_client_well => {
+                self.stop(client, LONGEST_STOP_MS);
+                self.done.client_stops += 1;
             }
             kind => {
+                let time = Duration::from_millis(self.chance.below(5000));
                 let trouble = match kind {
-                    4 => Trouble::Cut,
-                    5 => Trouble::Stall(time / 10),
-                    6 => Trouble::Swallow(time),
-                    _ => Trouble::SwallowOneWay { to_node: chance.below(2) == 0, time },
+                    0..8 => Trouble::Cut,
+                    8 => Trouble::Stall(time / 10),
+                    9 | 10 => Trouble::Swallow(time),
+                    _ => Trouble::SwallowOneWay { to_node: self.chance.below(2) == 0, time },
                 };
-                relays[victim].make(trouble);
-                done.troubles += 1;
+                relays[node].make(trouble);
+                self.done.troubles += 1;
             }
         }
     }
-    mend(nodes, &mut plights, true);
-    done
 }
 
-/// Brings back whoever's time has come, or all.
-fn mend(nodes: &mut [Process], plights: &mut [Plight], all: bool) {
-    let now = Instant::now();
-    for (node, plight) in nodes.iter_mut().zip(plights) {
-        match *plight {
-            Plight::Killed { until } if all || now >= until => {
-                node.restart();
-                *plight = Plight::Well;
-            }
-            Plight::Stopped { until } if all || now >= until => {
-                node.signal(Signal::SIGCONT);
-                *plight = Plight::Well;
-            }
-            _ => {}
+/// Harms until the time is over, and mends everything. The nodes.
+async fn do_harm(programs: &Mutex<Programs>, relays: &[Relay], span: Duration) -> Vec<Process> {
+    let end = Instant::now() + span;
+    let mut next = Instant::now();
+    while Instant::now() < end {
+        sleep(Duration::from_millis(20)).await;
+        let mut programs = programs.lock().unwrap();
+        programs.mend(false);
+        if Instant::now() >= next {
+            programs.harm(relays);
+            next = Instant::now() + Duration::from_millis(100 + programs.chance.below(700));
         }
     }
+    let mut programs = programs.lock().unwrap();
+    programs.is_over = true;
+    programs.mend(true);
+    std::mem::take(&mut programs.nodes)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn members_die_stop_and_come_back_and_nothing_is_lost() {
+async fn members_and_clients_die_stop_and_come_back_and_nothing_is_lost() {
     let _cores = CORES.lock().await;
     let folder = TempDir::new().unwrap();
-    let (mut nodes, relays) = start(folder.path()).await;
+    let (nodes, relays) = start(folder.path()).await;
     let sockets: Vec<PathBuf> = nodes.iter().map(|node| node.socket.clone()).collect();
-    let file = Arc::new(CountedFile::new(folder.path()));
-    let mut counting = JoinSet::new();
+    let programs = Arc::new(Mutex::new(Programs {
+        nodes,
+        clients: Vec::new(),
+        plights: vec![Plight::Well; NODES + CLIENTS],
+        chance: Chance::new(seed()),
+        done: Done::default(),
+        checks: 0,
+        is_over: false,
+    }));
+    let register: Arc<Mutex<Register>> = Arc::default();
+    let all = Arc::clone(&programs);
+    let checked = move |client: usize| all.lock().unwrap().checked(client);
+    serve(folder.path(), Arc::clone(&register), checked);
     for number in 0..CLIENTS {
-        counting.spawn(count(Arc::clone(&file), sockets.clone(), number));
+        let client = start_client(folder.path(), number, NODES);
+        programs.lock().unwrap().clients.push(client);
     }
-    let done = do_harm(&mut nodes, &relays, span()).await;
+    let mut nodes = do_harm(&programs, &relays, span()).await;
     let healed = Instant::now();
     for node in &mut nodes {
         node.until_ready(NODES).await;
@@ -233,7 +234,7 @@ async fn members_die_stop_and_come_back_and_nothing_is_lost() {
     let ready = healed.elapsed();
     // Nothing is stuck, at any node, with any name.
     for (place, socket) in sockets.iter().enumerate() {
-        let config = reach(std::slice::from_ref(socket), place);
+        let config = reach(std::slice::from_ref(socket), 0, TTL, format!("visitor {place}"));
         let client = Client::connect(config).await.unwrap();
         for name in (0..20).map(|number| format!("other/{number}")).chain([LOCK.to_string()]) {
             let locking = tokio::time::timeout(PATIENCE, client.lock(&name)).await;
@@ -242,15 +243,17 @@ async fn members_die_stop_and_come_back_and_nothing_is_lost() {
         }
     }
     let served = healed.elapsed();
-    file.is_over.store(true, Ordering::Relaxed);
-    tokio::time::timeout(PATIENCE, counting.join_all()).await.expect("all clients end");
-    let added = file.judge();
+    let Programs { clients, done, .. } = &mut *programs.lock().unwrap();
+    clients.clear();
+    let history = std::mem::take(&mut register.lock().unwrap().history);
+    let counted = check(&history).unwrap_or_else(|violation| {
+        panic!("seed {}: {violation:?}; {done:?}, {} operations", seed(), history.len())
+    });
     eprintln!(
-        "seed {}: {added} updates; {done:?}; all members back after {ready:?}, all locks served after {served:?}",
+        "seed {}: {counted:?}; {done:?}; all members back after {ready:?}, all locks served after {served:?}",
         seed()
     );
-    assert!(
-        added > 50 && done.kills > 0 && done.stops > 0 && done.troubles > 0,
-        "{added} {done:?}"
-    );
+    let Counted { updates, .. } = counted;
+    assert!(updates > 20 && done.kills > 0 && done.stops > 0 && done.troubles > 0, "{done:?}");
+    assert!(done.client_kills + done.client_stops > 0, "{done:?}");
 }

@@ -7,9 +7,13 @@ mod chance;
 mod clients;
 mod counter;
 mod crashes;
+mod history;
+mod kills;
+mod load;
 mod namespaces;
 mod nodes;
 mod processes;
+mod register;
 mod relay;
 
 /// Each of these tests keeps all cores busy: one at a time.

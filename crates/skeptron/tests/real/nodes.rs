@@ -34,32 +34,32 @@ pub(crate) fn listed(addresses: &[SocketAddr]) -> String {
     format!("[{}]", quoted.join(", "))
 }
 
-/// A node in a process of its own. It is killed when this is dropped.
-pub(crate) struct Process {
+/// How a client reaches nodes, this one first.
+pub(crate) fn reach(
+    sockets: &[PathBuf],
+    first: usize,
+    ttl: Duration,
+    owner: String,
+) -> ClientConfig {
+    let endpoints = sockets.iter().cycle().skip(first % sockets.len()).take(sockets.len());
+    let endpoints = endpoints.cloned().map(Endpoint::Unix).collect();
+    ClientConfig { endpoints, token: None, identity: None, ttl, owner, discovery: true }
+}
+
+/// A program in a process of its own. It is killed when this is dropped.
+pub(crate) struct Program {
     child: Child,
-    /// How it was started, without the beginning of a cluster.
     words: Vec<String>,
-    pub(crate) socket: PathBuf,
     log: PathBuf,
 }
 
-/// A busy machine is not to cost anybody its lease: what that does others test.
-pub(crate) const LONG_LEASE: &str = "lease.length = '30s'";
-
-impl Process {
-    /// Starts node `number`, counted from 1, with these settings; `prefix` is a command to run it by. The
-    /// first one begins the cluster.
-    pub(crate) fn start(folder: &Path, number: usize, settings: &str, prefix: &[&str]) -> Self {
-        let file = |ending: &str| folder.join(format!("node-{number}.{ending}"));
-        let (config, socket, log) = (file("toml"), file("sock"), file("log"));
-        let api = format!("[api]\nlisten = []\nunix = '{}'\n", socket.display());
-        let own = format!("node = {number}\ndata = 'node-{number}'\n");
-        std::fs::write(&config, format!("{own}{settings}\n{api}")).unwrap();
-        let words = [prefix, &[SKEPTRON, "node", "--config", config.to_str().unwrap()]].concat();
-        let words: Vec<String> = words.into_iter().map(str::to_string).collect();
-        File::create(&log).unwrap();
-        let child = spawn(&words, (number == 1).then_some("--init"), &log);
-        Process { child, words, socket, log }
+impl Program {
+    /// Runs these words, at first with one more; what it says goes to the log.
+    pub(crate) fn start(words: &[&str], more: Option<&str>, log: &Path) -> Self {
+        let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+        File::create(log).unwrap();
+        let child = spawn(&words, more, log);
+        Program { child, words, log: log.to_path_buf() }
     }
 
     /// Ends it at once, as a loss of power would.
@@ -73,20 +73,58 @@ impl Process {
         self.child = spawn(&self.words, None, &self.log);
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
-        kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
+        kill(Pid::from_raw(self.id() as i32), signal).unwrap();
+    }
+
+    /// What it wrote into its log.
+    pub(crate) fn said(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A node.
+pub(crate) struct Process {
+    pub(crate) program: Program,
+    pub(crate) socket: PathBuf,
+}
+
+/// A busy machine is not to cost anybody its lease: what that does others test.
+pub(crate) const LONG_LEASE: &str = "lease.length = '30s'";
+
+impl Process {
+    /// Starts node `number`, counted from 1, with these settings; `prefix` is a command to run it by. The
+    /// first one begins the cluster.
+    pub(crate) fn start(folder: &Path, number: usize, settings: &str, prefix: &[&str]) -> Self {
+        let file = |ending: &str| folder.join(format!("node-{number}.{ending}"));
+        let (config, socket, log) = (file("toml"), file("sock"), file("log"));
+        let listen = if settings.contains("api.listen") { "" } else { "api.listen = []\n" };
+        let own = format!(
+            "node = {number}\ndata = 'node-{number}'\napi.unix = '{}'\n{listen}",
+            socket.display()
+        );
+        std::fs::write(&config, format!("{own}{settings}\n")).unwrap();
+        let words = [prefix, &[SKEPTRON, "node", "--config", config.to_str().unwrap()]].concat();
+        let program = Program::start(&words, (number == 1).then_some("--init"), &log);
+        Process { program, socket }
     }
 
     /// How a client reaches it.
     pub(crate) fn reach(&self, owner: String) -> ClientConfig {
-        ClientConfig {
-            endpoints: vec![Endpoint::Unix(self.socket.clone())],
-            token: None,
-            identity: None,
-            ttl: Duration::from_secs(30),
-            owner,
-        }
+        let ttl = Duration::from_secs(30);
+        reach(std::slice::from_ref(&self.socket), 0, ttl, owner)
     }
 
     /// Waits until it answers clients and has links to that many members, itself included.
@@ -102,33 +140,22 @@ impl Process {
             if status.as_ref().is_ok_and(is_up) {
                 return;
             }
-            let ended = self.child.try_wait().unwrap();
-            assert!(ended.is_none(), "the node ended with {ended:?}: {}", self.said());
-            assert!(start.elapsed() < PATIENCE, "not ready: {status:?}: {}", self.said());
+            let (ended, said) = (self.program.child.try_wait().unwrap(), self.program.said());
+            assert!(ended.is_none(), "the node ended with {ended:?}: {said}");
+            assert!(start.elapsed() < PATIENCE, "not ready: {status:?}: {said}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-    }
-
-    /// What it wrote into its log.
-    pub(crate) fn said(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 }
 
 fn spawn(words: &[String], more: Option<&str>, log: &Path) -> Child {
+    let log = File::options().append(true).open(log).unwrap();
     Command::new(&words[0])
         .args(&words[1..])
         .args(more)
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(File::options().append(true).open(log).unwrap())
+        .stdout(log.try_clone().unwrap())
+        .stderr(log)
         .spawn()
         .unwrap()
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

@@ -47,6 +47,23 @@ fn commands_that_change_nothing_keep_the_epoch() {
 }
 
 #[test]
+fn a_member_says_where_clients_reach_it_but_not_too_much() {
+    let mut views = views();
+    let told = |api: &[&str]| {
+        let api = api.iter().map(|url| url.to_string()).collect();
+        Join { api, ..join(1, 10) }
+    };
+    let long = "x".repeat(Join::MOST_API_BYTES + 1);
+    for wrong in [&["a"; Join::MOST_API + 1][..], &[""], &["a b"], &["ä"], &[&long]] {
+        assert_eq!(views.admits(&told(wrong)), Err(JoinRefused::Api), "{wrong:?}");
+    }
+    views.apply(&[Command::Join(told(&["https://10.0.0.1:7470"]))]);
+    views.apply(&[Command::Join(join(2, 20)), Command::Away { incarnation: 10 }]);
+    views.apply(&[Command::Back { incarnation: 10 }]);
+    assert_eq!(views.member(10).unwrap().api, ["https://10.0.0.1:7470"]);
+}
+
+#[test]
 fn joins_are_refused_with_their_reason() {
     let mut views = views();
     views.apply(&[Command::Join(join(1, 10)), Command::Join(join(2, 20))]);

@@ -268,7 +268,8 @@ impl Voter {
             if known < epoch || learns {
                 out.push(Effect::Answer { to, answer: Answer::Voters(self.views.voters()) });
             }
-            let answer = Answer::Renewed { incarnation, number, hold, epoch };
+            let drift = settings.drift;
+            let answer = Answer::Renewed { incarnation, number, hold, drift, epoch };
             out.push(Effect::Answer { to, answer });
         }
         leading.confirmed = later;

@@ -106,7 +106,7 @@ impl World {
     }
 
     pub(super) fn heal(&mut self) {
-        self.healed = true;
+        (self.healed, self.healed_at) = (true, Some(self.now));
         self.figures.entries_in_storm = self.entries;
         self.progress();
         for path in &mut self.paths {
@@ -155,6 +155,15 @@ impl World {
                 );
                 return Some((Property::Leak, place, detail));
             }
+            // Since the last view nothing was used; only some rights were kept.
+            let most = self.naming.most.map_or(usize::MAX, |most| most / 8);
+            if self.at_rest && load.known_locks > most {
+                let detail = format!("{} still knows {} names", site.id, load.known_locks);
+                return Some((Property::Leak, place, detail));
+            }
+        }
+        if let Some((place, detail)) = self.observers_left_behind() {
+            return Some((Property::Leadership, place, detail));
         }
         None
     }

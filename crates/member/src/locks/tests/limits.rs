@@ -2,33 +2,145 @@
 
 use super::*;
 
-#[test]
-fn too_much_of_a_later_view_stops_the_member_instead_of_being_dropped() {
-    let mut system = System::new(2, "naimi-trehel");
-    let held = system.must(0, "a");
-    let message = vec![0; 1 << 20];
-    for number in 0..17 {
-        let payload = Payload::Message { lock: "a", fence: 0, message: &message };
-        system.at(0, |core, now, effects| {
-            core.receive(now, MemberId::at(1), number, &Envelope { epoch: 2, payload }, effects);
-        });
+/// Hands a member what another one says.
+fn say(system: &mut System, sequence: u64, epoch: u64, payload: Payload<'_>) {
+    system.at(0, |core, now, effects| {
+        core.receive(now, MemberId::at(1), sequence, &Envelope { epoch, payload }, effects);
+    });
+}
+
+/// A member that is not listened to stops this member's homes, but loses nothing, and the next view
+/// begins with it anew.
+fn muted_until_the_next_view(system: &mut System, held: Guard) {
+    assert_eq!(system.network.halted, []);
+    assert!(system.is_held(held, "held"));
+    assert_eq!(system.network.needed, [NeedView::Muted { member: MemberId::at(1) }]);
+    system.decide(|_| true);
+    system.install_all();
+    system.settle();
+    system.pass(Duration::from_millis(100));
+    assert!(system.cores[0].missing().is_empty());
+    assert!(system.is_held(held, "held"));
+    for name in ["a", "b", "c", "d"] {
+        let guard = system.must(1, name);
+        system.release(guard, name);
+        system.must(0, name);
     }
-    assert!(matches!(system.network.halted[..], [(0, Halt::Backlog { .. })]));
-    assert!(!system.is_held(held, "a"));
 }
 
 #[test]
-fn too_many_names_of_another_member_stop_the_member_instead_of_being_dropped() {
-    let limits = Limits { locks: 2, ..Limits::default() };
-    let mut system = System::with(2, Settings { limits, ..settings("naimi-trehel") });
-    for number in 0..5 {
-        let lock = format!("orders/{number}");
+fn too_much_of_a_later_view_is_dropped_and_its_sender_not_listened_to_in_it() {
+    let mut system = System::new(2, "naimi-trehel");
+    let held = system.must(0, "held");
+    let message = vec![0; 1 << 20];
+    for number in 0..40 {
+        say(&mut system, number, 2, Payload::Message { lock: "a", fence: 0, message: &message });
+    }
+    assert_eq!(system.network.against_the_rules, 1, "it is told once");
+    assert!(system.cores[0].load().backlog_bytes < 17 << 20);
+    system.decide(|_| true);
+    system.install_all();
+    system.settle();
+    assert_eq!(system.cores[0].missing(), [MemberId::at(1)], "some of it was dropped");
+    muted_until_the_next_view(&mut system, held);
+}
+
+#[test]
+fn whoever_sends_most_of_what_cannot_be_taken_is_not_listened_to() {
+    let mut system = System::new(3, "naimi-trehel");
+    let message = vec![0; 1 << 20];
+    for number in 0..40 {
+        // The honest one says little, and happens to be the last.
+        let from = if number == 15 { 2 } else { 1 };
         system.at(0, |core, now, effects| {
-            let envelope = Envelope { epoch: 1, payload: Payload::Take { lock: &lock } };
-            core.receive(now, MemberId::at(1), number, &envelope, effects);
+            let payload = Payload::Message { lock: "a", fence: 0, message: &message };
+            core.receive(now, MemberId::at(from), number, &Envelope { epoch: 2, payload }, effects);
         });
     }
-    assert!(matches!(system.network.halted[..], [(0, Halt::TooManyLocks { most: 4, .. })]));
+    system.decide(|_| true);
+    system.install_all();
+    system.settle();
+    assert_eq!(system.cores[0].missing(), [MemberId::at(1)]);
+}
+
+#[test]
+fn too_many_names_of_another_member_are_refused_and_the_next_view_forgets_them() {
+    let limits = Limits { locks: 8, ..Limits::default() };
+    let mut system = System::with(2, Settings { limits, ..settings("naimi-trehel") });
+    let held = system.must(0, "held");
+    for number in 0..1000 {
+        let lock = format!("orders/{number}");
+        say(&mut system, number, 1, Payload::Take { lock: &lock });
+    }
+    assert_eq!(system.network.against_the_rules, 1, "it is told once");
+    assert!(system.cores[0].load().known_locks <= 17);
+    system.network.needed.retain(|why| matches!(why, NeedView::Muted { .. }));
+    muted_until_the_next_view(&mut system, held);
+}
+
+#[test]
+fn an_endless_announcement_fills_no_memory() {
+    let limits = Limits { locks: 50, ..Limits::default() };
+    let mut system = System::with(2, Settings { limits, ..settings("naimi-trehel") });
+    let held = system.must(0, "held");
+    system.decide(|_| true);
+    system.install(0);
+    let names: Vec<String> = (0..5000)
+        .map(|number| format!("orders/{number}"))
+        .filter(|name| system.view.home(name).index() == 0)
+        .collect();
+    for (number, names) in names.chunks(100).enumerate() {
+        let kept = names.iter().map(|name| (name.as_str(), 1)).collect();
+        say(&mut system, number as u64, 2, Payload::Announce { kept, last: false });
+    }
+    assert!(system.cores[0].load().known_locks <= 101);
+    assert_eq!(system.cores[0].missing(), [MemberId::at(1)], "its word is still needed");
+    system.network.needed.retain(|why| matches!(why, NeedView::Muted { .. }));
+    muted_until_the_next_view(&mut system, held);
+}
+
+#[test]
+fn a_claimed_fence_that_cannot_be_neither_kills_a_lock_nor_lets_its_fences_fall() {
+    for algorithm in ["naimi-trehel", "lamport"] {
+        let mut system = System::new(2, algorithm);
+        let before = system.must(1, "a");
+        system.release(before, "a");
+        let waits = system.ask(0, "a");
+        // Whatever P2 says of it on its way to P1 claims a wild fence.
+        for link in system.network.links.values_mut() {
+            for (_, bytes) in link.iter_mut() {
+                let mut envelope: Envelope<'_> = postcard::from_bytes(bytes).unwrap();
+                if let Payload::Message { fence, .. } = &mut envelope.payload {
+                    *fence = u64::MAX - 7;
+                }
+                *bytes = postcard::to_stdvec(&envelope).unwrap();
+            }
+        }
+        system.settle();
+        let guard = waits.unwrap_or_else(|wait| system.granted(wait).expect("it is granted"));
+        assert!(system.network.against_the_rules > 0, "{algorithm}");
+        assert!(guard.fence > before.fence, "{algorithm}");
+        assert!(guard.fence.counter() < Fence::RENEWED_AT / 8, "{algorithm}: {:?}", guard.fence);
+        system.release(guard, "a");
+        let refused = system.network.against_the_rules;
+        let after = system.must(1, "a");
+        assert!(after.fence > guard.fence && system.network.needed.is_empty());
+        assert_eq!(system.network.against_the_rules, refused, "P1 says nothing that cannot be");
+    }
+}
+
+#[test]
+fn counters_that_many_entries_lead_to_are_believed() {
+    let mut system = System::new(2, "naimi-trehel");
+    let guard = system.must(1, "a");
+    system.release(guard, "a");
+    system.now = system.now.after(Duration::from_secs(3600));
+    // Ten million entries a second for an hour.
+    let lock = system.cores[1].lock("a").unwrap();
+    lock.state().counter.receive(36_000_000_000);
+    let guard = system.must(0, "a");
+    assert_eq!(guard.fence.counter(), 36_000_000_001);
+    assert_eq!(system.network.against_the_rules, 0);
 }
 
 #[test]
@@ -144,13 +256,13 @@ fn announcements_that_cannot_be_are_refused() {
         (0..).map(|n| format!("a{n}")).find(|n| system.view.home(n).index() == 1).unwrap();
     let here = (0..).map(|n| format!("a{n}")).find(|n| system.view.home(n).index() == 0).unwrap();
     let kept = vec![(elsewhere.as_str(), 1), (here.as_str(), u64::MAX)];
-    let payload = Payload::Announce { kept, last: true };
-    system.at(0, |core, now, effects| {
-        core.receive(now, MemberId::at(1), 1, &Envelope { epoch: 2, payload }, effects);
-    });
+    say(&mut system, 1, 2, Payload::Announce { kept, last: true });
     assert_eq!(system.network.against_the_rules, 2);
-    let guard = system.ask(0, &here).expect("nobody keeps it");
-    assert_eq!(guard.fence.counter(), 1);
+    // It may keep it all the same: only its fence is not believed.
+    let waits = system.ask(0, &here).expect_err("somebody keeps it");
+    say(&mut system, 2, 2, Payload::Freed { lock: &here, counter: u64::MAX });
+    let guard = system.granted(waits).expect("nobody keeps it any more");
+    assert!(guard.fence.counter() < Fence::RENEWED_AT / 8, "{:?}", guard.fence);
 }
 
 #[test]
@@ -163,7 +275,7 @@ fn a_listing_never_outgrows_a_frame() {
             core.acquire(now, &lock, &owner, || number, effects).unwrap()
         });
     }
-    let listed = system.cores[0].listing(system.now, "", false);
+    let listed = system.cores[0].listing(system.now, "");
     let longest =
         listed.iter().filter_map(|lock| lock.holder.as_ref()).map(|h| h.owner.len()).max();
     assert!(longest.is_none_or(|longest| longest <= 200), "{longest:?}");

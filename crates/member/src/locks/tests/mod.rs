@@ -1,7 +1,9 @@
 //! Members over a network in memory, on virtual time.
 
+mod forget;
 mod limits;
 mod rules;
+mod told;
 mod views;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -17,7 +19,7 @@ use crate::clock::Moment;
 use crate::effects::{Effects, Event, Halt, NeedView, NotServed, Timer};
 use crate::link::tests::chance::{Chance, for_seeds};
 use crate::plan::{Plan, Plans};
-use crate::report::LockStatus;
+use crate::query::Told;
 use crate::view::{Lease, View};
 use crate::wire::{Envelope, Payload};
 use crate::{Fence, Limits, Lock, MemberCore, MemberId, Pace};
@@ -72,7 +74,7 @@ impl Effects<u32> for Performing<'_> {
         self.network.timers.push((self.me, self.now.after(after), timer));
     }
 
-    fn answer(&mut self, _: MemberId, _: u64, _: &[LockStatus]) {}
+    fn answer(&mut self, _: MemberId, _: u64, _: &Told) {}
 
     fn tell(&mut self, event: Event<'_>) {
         match event {

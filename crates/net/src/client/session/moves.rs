@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Session, Standing, Trouble, believed, within};
-use crate::client::connection::Caller;
+use super::{Session, Standing, Trouble, within};
+use crate::client::connection::{Caller, Route};
 use crate::env;
-use crate::messages::{LeftBehind, MoveSession, Moved, MovedHold};
+use crate::messages::{LeftBehind, MoveSession, Moved, MovedHold, SessionPlace};
 use skeptron_member::clock::Moment;
 use skeptron_member::report::milliseconds;
 
@@ -17,27 +17,34 @@ const TAKEN_WITHIN: Duration = Duration::from_millis(700);
 /// A session on its way.
 #[derive(Clone, Debug)]
 pub(super) struct Moving {
-    /// To which endpoint.
-    to: usize,
+    to: Arc<Caller>,
     number: u64,
     /// What it brings.
     held: Vec<MovedHold>,
     /// The last number of an acquire before it.
     requests: u64,
     /// Whether the node there has taken it.
-    is_taken: bool,
+    pub(super) is_taken: bool,
 }
 
 impl Session {
     /// Tries the other endpoints in turn; whether one took the session.
     pub(super) async fn move_on(&self) -> bool {
-        let (at, former) = {
+        let (home, former) = {
             let standing = self.standing.borrow();
-            (standing.at, standing.moving.as_ref().map(|moving| moving.to))
+            let former = standing.moving.as_ref().map(|moving| &moving.to);
+            let relayed = Some(&standing.at.caller).filter(|_| !standing.at.is_direct());
+            (Arc::clone(&standing.home), former.or(relayed).cloned())
         };
-        let others = (1..self.callers.len()).map(|step| (at + step) % self.callers.len());
-        // The one that took it last and does not answer any more comes last.
-        let (later, first): (Vec<_>, Vec<_>) = others.partition(|&to| Some(to) == former);
+        let mut others = self.nodes.all();
+        if let Some(place) = others.iter().position(|it| it.endpoint() == home.endpoint()) {
+            others.rotate_left(place);
+            others.remove(0);
+        }
+        // The one that took it last, or passed on what was asked, and does not any more comes last.
+        let is_former =
+            |to: &Arc<Caller>| former.as_ref().is_some_and(|it| it.endpoint() == to.endpoint());
+        let (later, first): (Vec<_>, Vec<_>) = others.into_iter().partition(is_former);
         for to in first.into_iter().chain(later) {
             // Set before it is sent: what is granted from now on at the former node is not brought along.
             let mut former = None;
@@ -50,7 +57,7 @@ impl Session {
             });
             if self.try_again_to_move().await {
                 if let Some(Moving { to, number, .. }) = former {
-                    self.leave_behind(to, number);
+                    self.leave_behind(Route::direct(to), number);
                 }
                 return true;
             }
@@ -79,45 +86,73 @@ impl Session {
         let (to, question) = question;
         let path = format!("/v1/sessions/{}/move", self.id);
         let (sent, time) = (env::now(), self.pace().clamp(TAKEN_WITHIN / 4, TAKEN_WITHIN));
-        match within(time, self.callers[to].post(&path, &question)).await {
+        match within(time, to.post(&path, &question)).await {
             Ok(answer) if self.is_enough(&answer) => {
                 self.arrived(to, question.number, sent, answer);
                 true
             }
             Ok(_) => {
-                self.leave_behind(to, question.number);
+                self.leave_behind(Route::direct(to), question.number);
                 false
             }
-            Err(_) => false,
+            Err(trouble) => {
+                self.refused(&trouble);
+                false
+            }
         }
     }
 
     /// Whether it is wise to go there: the first word of another node is the only one that counts, and one
-    /// whose own lease is about to end promises next to nothing.
+    /// whose own lease is about to end promises next to nothing. Whoever has said that it leaves is not
+    /// returned to, whichever way it is reached.
     fn is_enough(&self, answer: &Moved) -> bool {
-        let is_taken = self.standing.borrow().moving.as_ref().is_some_and(|moving| moving.is_taken);
-        is_taken || Duration::from_millis(answer.valid_ms) >= self.pace()
+        let (is_taken, returns) = {
+            let standing = self.standing.borrow();
+            (standing.is_taken(), standing.home_leaves && standing.is_at(&answer.place))
+        };
+        !returns && (is_taken || Duration::from_millis(answer.valid_ms) >= self.pace())
     }
 
-    fn arrived(&self, to: usize, number: u64, sent: Moment, answer: Moved) {
+    fn arrived(&self, to: Arc<Caller>, number: u64, sent: Moment, answer: Moved) {
         let mut left = None;
+        self.nodes.replace(&answer.cluster.nodes);
         self.standing.send_if_modified(|standing| {
             let moving = standing.moving.as_mut().filter(|moving| moving.number == number);
             let Some(moving) = moving else { return false };
             let is_first = !std::mem::replace(&mut moving.is_taken, true);
             let valid = Duration::from_millis(answer.valid_ms);
-            left = Some((standing.at, standing.moved));
+            if standing.is_at(&answer.place) {
+                // Nothing has moved; it is reached in another way.
+                standing.moving = None;
+                if answer.relayed {
+                    standing.at = Route::through(to.clone(), &answer.place);
+                    // Of an earlier try there may be a copy.
+                    left = Some((Route::direct(to.clone()), number));
+                } else {
+                    (standing.home, standing.at) = (to.clone(), Route::direct(to.clone()));
+                }
+                standing.learn(&answer.cluster);
+                standing.believe(sent, valid, Moment::NEVER, true);
+                let lives_until = sent.after(standing.drift.believed(self.ttl));
+                standing.lives_until = standing.lives_until.max(lives_until);
+                standing.lost = answer.lost.clone();
+                return true;
+            }
+            standing.learn(&answer.cluster);
+            let former = (standing.at.clone(), standing.moved);
             if answer.pending {
                 // Only a node that leaves, so that the session cannot go on there, may be told.
-                left = left.filter(|_| standing.home_leaves);
+                left = Some(former).filter(|_| standing.home_leaves);
                 standing.believe(sent, valid, standing.lives_until, is_first);
                 return true;
             }
             standing.moving = None;
-            (standing.at, standing.moved, standing.home_leaves) = (to, number, false);
-            standing.place = Some(answer.place);
-            standing.lives_until = believed(sent, self.ttl);
-            standing.lost = answer.lost;
+            left = Some(former);
+            (standing.home, standing.at) = (to.clone(), Route::direct(to.clone()));
+            (standing.moved, standing.home_leaves) = (number, false);
+            standing.place = Some(answer.place.clone());
+            standing.lives_until = sent.after(standing.drift.believed(self.ttl));
+            standing.lost = answer.lost.clone();
             standing.believe(sent, valid, Moment::NEVER, true);
             true
         });
@@ -128,6 +163,7 @@ impl Session {
 
     /// The node where the session is did not take a sign of life.
     pub(super) fn note(&self, trouble: &Trouble) {
+        self.refused(trouble);
         if let Trouble::Refused(_, problem) = trouble
             && problem.code == "leaving"
         {
@@ -140,31 +176,37 @@ impl Session {
         let moving = self.standing.borrow().moving.clone();
         if let Some(Moving { to, number, .. }) = moving {
             self.standing.send_modify(|standing| standing.moving = None);
-            self.leave_behind(to, number);
+            self.leave_behind(Route::direct(to), number);
         }
     }
 
     /// Tells a node that what came of this move is not needed there any more. If it does not get through,
     /// it ends with the TTL.
-    fn leave_behind(&self, at: usize, number: u64) {
-        let (caller, id) = (Arc::clone(&self.callers[at]), self.id);
+    fn leave_behind(&self, route: Route, number: u64) {
+        let id = self.id;
         self.in_background(async move {
             let path = format!("/v1/sessions/{id}/moved");
             let question = LeftBehind { number };
-            let told = Caller::post::<_, LeftBehind>(&caller, &path, &question);
+            let told = route.post::<_, LeftBehind>(&path, &question);
             let _ = within(TAKEN_WITHIN, told).await;
         });
     }
 }
 
 impl Standing {
+    /// Whether this is the life where the session is.
+    fn is_at(&self, place: &SessionPlace) -> bool {
+        self.place.as_ref().is_some_and(|own| own.life == place.life)
+    }
+
     /// What the session holds and has not lost.
     fn brought(&self) -> Vec<MovedHold> {
         let held = self.held.iter().filter(|((lock, fence), _)| !self.has_lost(lock, *fence));
-        held.map(|((lock, fence), request)| MovedHold {
+        held.map(|((lock, fence), holding)| MovedHold {
             lock: lock.clone(),
             fence: *fence,
-            request: Some(*request),
+            request: Some(holding.request),
+            leads: holding.leads.clone(),
         })
         .collect()
     }

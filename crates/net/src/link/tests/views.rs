@@ -24,7 +24,7 @@ impl Life {
         let id = MemberId::new(number).unwrap();
         let mut config = config(0, std::slice::from_ref(&address));
         config.node = id;
-        let member = Member { id, incarnation: Some(incarnation), address };
+        let member = Member { id, incarnation: Some(incarnation), address, api: Vec::new() };
         let view = Arc::new(View::new(1, vec![member.clone()]));
         let links = links_in(&config, incarnation, view.clone(), listener);
         let notebook = Notebook::new(9);

@@ -66,6 +66,7 @@ impl Driver {
             })
         });
         let lease = own.map(|seat| seat.voter.views().settings());
+        let drift = || self.life.as_ref().and_then(|life| life.membership.drift());
         ServiceReport {
             kind: "voters".to_string(),
             leader,
@@ -79,7 +80,7 @@ impl Driver {
             clock_rate_ppm: self.clocks.largest(),
             voter_halted: self.halted.as_ref().map(|(_, why)| why.clone()),
             lease_ms: lease.map(|lease| milliseconds(lease.lease)),
-            drift_ppm: lease.map(|lease| lease.drift.ppm),
+            drift_ppm: lease.map(|lease| lease.drift).or_else(drift).map(|drift| drift.ppm),
         }
     }
 

@@ -335,14 +335,16 @@ fn name(line: &Line) -> String {
 }
 
 fn print(table: &Table, rows: &[(&Line, Vec<Option<Cell>>)], out: &mut impl Write) -> Result<()> {
-    writeln!(
-        out,
+    let said = format!(
         "what holds if an assumption is dropped · {} · a number is the length of the shortest run that \
          breaks it",
         table.system()
-    )?;
+    );
+    writeln!(out, "{}", super::super::table::folded(&said))?;
     let [a, b, c, d, e, f, g] = table.conditions.each_ref().map(|condition| condition.heading);
     let mut shown = super::super::table::table(["algorithm", a, b, c, d, e, f, g]);
+    // Seven verdicts beside each other are wider than a page; broken words would be worse.
+    shown.set_content_arrangement(comfy_table::ContentArrangement::Disabled);
     for (line, cells) in rows {
         let texts = cells.iter().map(|cell| match cell {
             None => String::new(),

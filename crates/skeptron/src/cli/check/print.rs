@@ -9,7 +9,7 @@ use skeptron_check::{
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Order;
 
-use super::super::table::{counted_in_thousands, table};
+use super::super::table::{counted_in_thousands, folded, table};
 use super::memory::readable;
 use super::question::Question;
 
@@ -117,8 +117,7 @@ pub(super) fn report(
         Order::Any => "channels in any order",
     };
     let reduction = if report.reduction { "reduced" } else { "every interleaving" };
-    writeln!(
-        out,
+    let said = format!(
         "{} · {} · {} · {order} · {} · {reduction}",
         question.name(),
         counted_in_thousands(question.setup().nodes() as u64, "node"),
@@ -130,7 +129,8 @@ pub(super) fn report(
             Question::Mutex(_, scenario) => faults(&scenario.faults),
             Question::Election(_, scenario) => election_faults(&scenario.faults),
         }
-    )?;
+    );
+    writeln!(out, "{}", folded(&said))?;
     match (question.channel(), question.order()) {
         (Order::Fifo, Order::Any) => {
             writeln!(out, "It is correct on FIFO channels only: these are worse than it needs.")?;
@@ -152,7 +152,7 @@ pub(super) fn report(
         rows.add_row([verdict.property.name(), verdict.property.meaning(), &said]);
     }
     writeln!(out, "{rows}")?;
-    writeln!(out, "{}", figures(report))?;
+    writeln!(out, "{}", folded(&figures(report)))?;
     let overlooked = overlooked(report);
     if overlooked > WORTH_A_WORD {
         writeln!(
@@ -162,9 +162,9 @@ pub(super) fn report(
     }
     let unjudged = unjudged(question, report);
     if !unjudged.is_empty() {
-        writeln!(out, "not judged: {}", unjudged.join("; "))?;
+        writeln!(out, "{}", folded(&format!("not judged: {}", unjudged.join("; "))))?;
     }
-    writeln!(out, "{}", ending(question, report, max_memory))
+    writeln!(out, "{}", folded(&ending(question, report, max_memory)))
 }
 
 fn figures(report: &Report) -> String {

@@ -1,11 +1,13 @@
 //! A comparison as text.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
+use comfy_table::Table;
 use skeptron_core::Claim;
 use skeptron_core::catalogue::Info;
 
-use super::super::table::{number, table as new_table};
+use super::super::table::{fits, folded, number, table as new_table};
 use super::judged::Judged;
 use super::measure::{Figure, Row};
 
@@ -16,37 +18,25 @@ pub(super) fn table(
     rows: &[Row],
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mut table = new_table([
-        "algorithm",
-        "N",
-        "messages:\nfirst",
-        "\nagain",
-        "\nuniform",
-        "\nsaturated",
-        "delay:\nfirst",
-        "\nagain",
-        "sync\ndelay",
-        "through-\nput",
-    ]);
-    for info in algorithms {
-        let mut cells = vec![info.name.to_string(), "claim".into()];
-        let claims = Figure::CLAIMED.iter();
-        cells.extend(claims.map(|figure| figure.claim(info).map_or("–".into(), brief)));
-        table.add_row(cells);
-        for &n in nodes {
-            let mut cells = vec![String::new(), n.to_string()];
-            cells.extend(Figure::CLAIMED.iter().map(|&figure| cell(rows, info, n, figure)));
-            table.add_row(cells);
-        }
+    let whole = claims(algorithms, nodes, rows, 0..Figure::CLAIMED.len());
+    if fits(&whole) {
+        writeln!(out, "{whole}")?;
+    } else {
+        // Messages, then delays.
+        writeln!(out, "{}\n", claims(algorithms, nodes, rows, 0..4))?;
+        writeln!(out, "{}", claims(algorithms, nodes, rows, 4..Figure::CLAIMED.len()))?;
     }
-    writeln!(out, "{table}")?;
     writeln!(
         out,
-        "Messages per entry; delays from request to entry and, synchronisation delay, from exit to next entry, in units of\n\
-         the message latency; throughput in entries per unit, by law 1/(sync delay + section). Of a lone requester's first\n\
-         entry and when it enters again, with one uniformly chosen requester at a time (100 units apart, in which the\n\
-         token of token-ring goes on circulating), and saturated. Against the published formula: = equal, ≈ within 2 % or\n\
-         the interval, with the deviation, ✓ within its bounds, ✗ outside. `skeptron list` explains the letters."
+        "{}",
+        folded(
+            "Messages per entry; delays from request to entry and, synchronisation delay, from exit to next \
+             entry, in units of the message latency; throughput in entries per unit, by law 1/(sync delay + \
+             section). Of a lone requester's first entry and when it enters again, with one uniformly chosen \
+             requester at a time (100 units apart, in which the token of token-ring goes on circulating), and \
+             saturated. Against the published formula: = equal, ≈ within 2 % or the interval, with the \
+             deviation, ✓ within its bounds, ✗ outside. `skeptron list` explains the letters."
+        )
     )?;
     shares(algorithms, nodes, rows, out)?;
     let missed: Vec<&Row> = rows.iter().filter(|row| row.judged.holds == Some(false)).collect();
@@ -68,6 +58,35 @@ pub(super) fn table(
     Ok(())
 }
 
+/// These figures, claimed and measured.
+fn claims(algorithms: &[&Info], nodes: &[usize], rows: &[Row], which: Range<usize>) -> Table {
+    const HEADERS: [&str; 8] = [
+        "messages:\nfirst",
+        "\nagain",
+        "\nuniform",
+        "\nsaturated",
+        "delay:\nfirst",
+        "\nagain",
+        "sync\ndelay",
+        "through-\nput",
+    ];
+    let mut table = new_table(["algorithm", "N"]);
+    let headers = ["algorithm", "N"].into_iter().chain(HEADERS[which.clone()].iter().copied());
+    table.set_header(headers);
+    let figures = &Figure::CLAIMED[which];
+    for info in algorithms {
+        let mut cells = vec![info.name.to_string(), "claim".into()];
+        cells.extend(figures.iter().map(|figure| figure.claim(info).map_or("–".into(), brief)));
+        table.add_row(cells);
+        for &n in nodes {
+            let mut cells = vec![String::new(), n.to_string()];
+            cells.extend(figures.iter().map(|&figure| cell(rows, info, n, figure)));
+            table.add_row(cells);
+        }
+    }
+    table
+}
+
 /// How evenly time and work are shared: one line per algorithm and N.
 fn shares(
     algorithms: &[&Info],
@@ -87,8 +106,11 @@ fn shares(
     writeln!(out, "\n{table}")?;
     writeln!(
         out,
-        "Fairness is Jain's index over the entries of each node (1 is even), bypass the most entries of others during one\n\
-         wait, load the messages of the busiest node over the mean of all."
+        "{}",
+        folded(
+            "Fairness is Jain's index over the entries of each node (1 is even), bypass the most entries of \
+             others during one wait, load the messages of the busiest node over the mean of all."
+        )
     )
 }
 

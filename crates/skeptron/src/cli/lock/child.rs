@@ -9,7 +9,6 @@ use anyhow::{Context as _, Result};
 use nix::sys::signal::{self, Signal};
 use nix::unistd::{self, Pid};
 use skeptron_member::clock::Moment;
-use skeptron_net::Fence;
 use tokio::process::{self, Command};
 use tokio::time::sleep;
 
@@ -53,7 +52,7 @@ impl Child {
     pub(super) fn start(
         words: &[OsString],
         quiet: bool,
-        (lock, fence): (&str, Fence),
+        variables: &[(&str, &str)],
         deadlines: Deadlines,
     ) -> Result<Self, Failure> {
         descendants::adopt_orphans();
@@ -62,7 +61,7 @@ impl Child {
         let (term, kill) = (deadlines.overdue(), deadlines.kill);
         order(&mut watchdog, Orders { term, kill, command: None });
         let mut command = Command::from(leash::leashed(words, quiet, deadlines.term));
-        command.env("SKEPTRON_LOCK", lock).env("SKEPTRON_FENCE", fence.to_string());
+        command.envs(variables.iter().copied());
         if leads_group {
             command.process_group(0);
         }

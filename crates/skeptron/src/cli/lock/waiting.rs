@@ -3,11 +3,12 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use skeptron_net::MemberId;
 use skeptron_net::client::{Client, ClientConfig};
+use skeptron_net::report::ListedLock;
 use tokio::time::sleep;
 
 use super::super::duration::lasted;
-use super::super::locks::listing::{Listing, Lock};
 use super::say;
 
 /// Whoever waits for less does not wonder.
@@ -23,24 +24,31 @@ pub(super) async fn say_for_whom(name: &str, config: &ClientConfig) -> Infallibl
         sleep(pause).await;
         pause = AGAIN;
         // Who cannot be asked has other troubles, which are told elsewhere.
-        let Ok((seen, silent)) = Client::locks(config, name).await else { continue };
-        let listing = Listing::new(seen, silent);
+        let Ok(listing) = Client::locks(config, name).await else { continue };
         let Some(lock) = listing.locks.iter().find(|lock| lock.name == name) else { continue };
         let fence = lock.holder.as_ref().map(|holder| holder.fence);
-        if said != Some(fence) {
-            say(&format!("skeptron: {}", sentence(lock)));
-            said = Some(fence);
+        let state = (fence, listing.silent.clone());
+        if said.as_ref() != Some(&state) {
+            say(&format!("skeptron: {}", sentence(lock, &listing.silent)));
+            said = Some(state);
         }
     }
 }
 
-fn sentence(lock: &Lock) -> String {
-    let Lock { name, holder, waiters, .. } = lock;
+fn sentence(lock: &ListedLock, silent: &[MemberId]) -> String {
+    let ListedLock { name, holder, waiters, .. } = lock;
     let others = match waiters {
         0 | 1 => String::new(),
         many => format!("; {} others wait, too", many - 1),
     };
     match holder {
+        None if !silent.is_empty() => {
+            let silent: Vec<String> = silent.iter().map(MemberId::to_string).collect();
+            let silent = silent.join(", ");
+            format!(
+                "waiting for `{name}`: nobody who answers holds it, and {silent} does not answer{others}"
+            )
+        }
         None => format!("waiting for `{name}`: nobody holds it just now{others}"),
         Some(holder) => {
             let owner = if holder.owner.is_empty() { "somebody" } else { &holder.owner };
@@ -54,9 +62,9 @@ fn sentence(lock: &Lock) -> String {
 
 #[cfg(test)]
 mod tests {
-    use skeptron_net::{Fence, MemberId};
+    use skeptron_net::Fence;
+    use skeptron_net::report::Holder;
 
-    use super::super::super::locks::listing::Holder;
     use super::*;
 
     #[test]
@@ -67,7 +75,7 @@ mod tests {
             fence: Fence::from_number((3 << 40) + 17),
             held_ms: 62_000,
         };
-        let mut lock = Lock {
+        let mut lock = ListedLock {
             name: "deploy".into(),
             algorithm: "raymond".into(),
             holder: Some(holder),
@@ -75,11 +83,15 @@ mod tests {
             waiting: Vec::new(),
         };
         assert_eq!(
-            sentence(&lock),
+            sentence(&lock, &[MemberId::at(2)]),
             "waiting for `deploy`: held by deploy@web1 at P2 for 1 min 2 s, fence 3298534883345 (3·17); \
              2 others wait, too"
         );
         (lock.holder, lock.waiters) = (None, 1);
-        assert_eq!(sentence(&lock), "waiting for `deploy`: nobody holds it just now");
+        assert_eq!(sentence(&lock, &[]), "waiting for `deploy`: nobody holds it just now");
+        assert_eq!(
+            sentence(&lock, &[MemberId::at(2)]),
+            "waiting for `deploy`: nobody who answers holds it, and P3 does not answer"
+        );
     }
 }

@@ -62,6 +62,8 @@ impl Configured {
                 handovers: settings.number("handovers")?,
                 pace: pace(settings)?,
                 limits: limits(settings)?,
+                // The rest follows when it listens.
+                api: settings.list("api.advertise"),
             },
             grace: settings.time("shutdown_grace")?,
             filter: logs::filter(level).with_context(|| settings.place("log.level"))?,
@@ -79,6 +81,7 @@ impl Configured {
 fn key_of(error: &ConfigError) -> &'static str {
     match error {
         ConfigError::ClusterName(_) => "cluster",
+        ConfigError::Advertised(_) | ConfigError::ManyAdvertised { .. } => "api.advertise",
         ConfigError::PlainBeyondLoopback { .. }
         | ConfigError::SameAddress { .. }
         | ConfigError::NoVoters => "voters",
@@ -346,6 +349,7 @@ fn api(settings: &Settings, identity: Option<&Identity>) -> Result<ApiConfig> {
     };
     Ok(ApiConfig {
         listen: settings.list("api.listen"),
+        advertise: settings.given_list("api.advertise"),
         unix: settings.path("api.unix"),
         token,
         identity,
@@ -368,5 +372,6 @@ fn quota(settings: &Settings) -> Result<Quota> {
         sessions: limit("api.quota_sessions")?,
         waiters: limit("api.quota_waiters")?,
         names: limit("api.quota_names")?,
+        observers: limit("api.quota_observers")?,
     })
 }

@@ -226,6 +226,13 @@ fn api() -> Vec<Field> {
             api.listen.join(","),
             "Where clients are answered, `HOST:PORT`; `[]` for nowhere",
         ),
+        field(
+            "api.advertise",
+            List,
+            "",
+            "Where clients reach this node, `HOST:PORT` or `https://HOST:PORT`, as clients of the others are \
+             told; without it, where it listens",
+        ),
         field("api.unix", Text, "", "A Unix socket at which clients are answered, too"),
         field("api.token", Secret, "", "Whoever shows this token is let in"),
         field("api.token_file", Text, "", "The file with the token"),
@@ -263,6 +270,12 @@ fn api() -> Vec<Field> {
             Number,
             0,
             "Lock names that one client holds or waits for at most; 0 for no limit",
+        ),
+        field(
+            "api.quota_observers",
+            Number,
+            0,
+            "Observers of elections of one client at most; 0 for no limit",
         ),
         field(
             "api.lab",

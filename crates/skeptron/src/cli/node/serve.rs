@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use axum::Router;
 use nix::sys::signal::Signal;
 use serde::Serialize;
-use skeptron_net::api::Api;
+use skeptron_net::api::{Api, Listeners};
 use skeptron_net::{Config, MemberId, Membership, Node, Security, VoterConfig};
 
 use super::super::Verdict;
@@ -51,7 +51,7 @@ pub(super) async fn serve(
     json: bool,
     out: &mut impl Write,
 ) -> Result<Verdict> {
-    let Configured { node: config, api, lab, grace, filter, format, audit } = configured;
+    let Configured { node: mut config, api, lab, grace, filter, format, audit } = configured;
     logs::start_with_audit(filter, format, audit.as_deref())?;
     warn_of_expiry(&config);
     if let Some(warning) = even_voters(&config) {
@@ -66,6 +66,8 @@ pub(super) async fn serve(
     let scheme = if api.identity.is_some() { "https" } else { "http" };
     let unix = api.unix.clone();
     let membership = config.membership.clone();
+    let listeners = Listeners::bind(&api).await?;
+    config.api = listeners.advertised(&api, config.address())?;
     let node = Node::start(config).await?;
     let live = Live::alone(node.clone());
     let page = match lab {
@@ -75,7 +77,7 @@ pub(super) async fn serve(
         }
         false => Router::new(),
     };
-    let api = Api::start_with(node.clone(), api, page).await?;
+    let api = Api::start_at(node.clone(), api, listeners, page).await?;
     let urls = api.addresses().iter().map(|address| format!("{scheme}://{address}"));
     let sockets = unix.iter().map(|path| format!("unix:{}", path.display()));
     let urls: Vec<String> = urls.chain(sockets).collect();

@@ -224,6 +224,11 @@ impl Settings {
         }
     }
 
+    /// The texts, if anybody said which: none is not an empty list.
+    pub(super) fn given_list(&self, key: &str) -> Option<Vec<String>> {
+        self.setting(key).map(|_| self.list(key))
+    }
+
     /// A whole number; every such field has a default.
     pub(super) fn number<T: TryFrom<u64>>(&self, key: &str) -> Result<T> {
         let text = self.text(key).unwrap_or_default();

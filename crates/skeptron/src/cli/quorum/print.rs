@@ -11,10 +11,8 @@ use skeptron_quorum::analysis::report::{Report, Served, Verdicts};
 use skeptron_quorum::{Family, braced};
 
 use super::answer::Compared;
-use crate::cli::table::{counted, number, table};
+use crate::cli::table::{counted, folded, number, table};
 
-/// How wide lines are beside their titles.
-const WIDTH: usize = 82;
 /// So many quorums and shares of the strategy are shown unless all are asked for.
 const SHOWN: usize = 12;
 /// Longer sets are cut unless everything is asked for.
@@ -192,16 +190,17 @@ pub(super) fn comparison(
     writeln!(out, "{rows}")?;
     for recommendation in &compared.recommendations {
         let (goal, name) = (recommendation.goal.words(), shortened(&recommendation.name));
-        writeln!(out, "{:<26} {name}: {}", format!("for {goal}"), recommendation.why)?;
+        let said = format!("{:<25}  {name}: {}", format!("for {goal}"), recommendation.why);
+        writeln!(out, "{}", folded(&said))?;
     }
     for missing in &compared.missing {
-        writeln!(out, "left out: {missing}")?;
+        writeln!(out, "{}", folded(&format!("left out: {missing}")))?;
     }
-    writeln!(
-        out,
+    let said = format!(
         "K is how many nodes a node asks in the mean; 1–4 are Maekawa's conditions. `skeptron quorum NAME \
          -n {nodes}` tells all about one."
-    )?;
+    );
+    writeln!(out, "{}", folded(&said))?;
     Ok(())
 }
 
@@ -263,17 +262,7 @@ pub(super) fn compact(value: &impl Serialize) -> Result<String> {
 
 /// A line with its title; what does not fit goes below it.
 fn line(out: &mut impl Write, title: &str, text: &str) -> Result<()> {
-    let (mut title, mut line) = (title, String::new());
-    for word in text.split(' ') {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            writeln!(out, "{title:<17} {}", line.trim_end())?;
-            (title, line) = ("", String::new());
-        } else if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    Ok(writeln!(out, "{title:<17} {line}")?)
+    Ok(writeln!(out, "{}", folded(&format!("{title:<16}  {text}")))?)
 }
 
 /// A set of nodes, not longer than a line unless everything is wanted.

@@ -11,7 +11,7 @@ use skeptron_sim::{Report, Scenario, Summary, Violation};
 
 use super::super::Verdict;
 use super::super::system::Elected;
-use super::super::table::{counted, number, table};
+use super::super::table::{counted, folded, number, table};
 
 /// The report of one run as a table.
 pub(super) fn report(
@@ -26,11 +26,11 @@ pub(super) fn report(
         Order::Fifo => "FIFO channels",
         Order::Any => "channels in any order",
     };
-    writeln!(
-        out,
+    let said = format!(
         "{} · {nodes}, {} asking · latency {} · {order} · seed {}",
         info.name, report.requesters, scenario.latency, report.seed
-    )?;
+    );
+    writeln!(out, "{}", folded(&said))?;
     if info.channel == Order::Fifo && scenario.order == Order::Any {
         writeln!(out, "It is correct on FIFO channels only: these are worse than it needs.")?;
     }
@@ -75,15 +75,15 @@ pub(super) fn report(
         };
         writeln!(out, "             nothing to measure: {why}")?;
     }
-    writeln!(
-        out,
+    let said = format!(
         "messages     {} per entry{}; {} in all{kinds}, {}",
         number(report.messages.per_entry),
         claimed_messages(info, report, &figures)
             .map_or_else(String::new, |claim| format!(", claimed {claim}")),
         report.messages.total,
         counted(report.messages.bytes, "byte")
-    )?;
+    );
+    writeln!(out, "{}", folded(&said))?;
     if report.messages.multicast.total != report.messages.total {
         writeln!(
             out,
@@ -227,8 +227,7 @@ pub(super) fn replayed(
         }
         writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?;
     } else {
-        writeln!(
-            out,
+        let said = format!(
             "{} · {} nodes · every one of {} records is what the nodes do again: {} messages, {}, {} refused",
             trace.header.algorithm,
             trace.header.setup.nodes(),
@@ -240,7 +239,8 @@ pub(super) fn replayed(
                 format!("leaders in {}", counted(replayed.elections, "epoch"))
             },
             replayed.refused
-        )?;
+        );
+        writeln!(out, "{}", folded(&said))?;
         if !waiting.is_empty() {
             writeln!(out, "waiting at the end: {}", waiting.join(", "))?;
         }

@@ -5,7 +5,7 @@ use std::sync::{Mutex as StdMutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use skeptron_net::api::{Api, ApiConfig, ApiError};
+use skeptron_net::api::{Api, ApiConfig, ApiError, Listeners};
 use skeptron_net::{Cluster, MemberId, Node, StartError};
 use thiserror::Error;
 use tokio::sync::Mutex;
@@ -83,20 +83,21 @@ impl Control {
 }
 
 impl Live {
-    /// Takes the cluster over, and serves the API of each member with the page; says where.
+    /// Takes the cluster over, and serves the API of each member with the page at its listeners; says where.
     ///
     /// # Errors
-    /// If one of them cannot listen.
+    /// If one of them cannot be served.
     pub async fn serve(
         &self,
         cluster: Cluster,
-        configs: Vec<ApiConfig>,
+        apis: Vec<(ApiConfig, Listeners)>,
         page: Router,
         is_voting: bool,
     ) -> Result<Vec<String>, (MemberId, ApiError)> {
         let mut running = Running { cluster, apis: Vec::new(), configs: Vec::new(), page };
-        for (node, mut config) in running.cluster.nodes.iter().zip(configs) {
-            let served = Api::start_with(node.clone(), config.clone(), running.page.clone()).await;
+        for (node, (mut config, listeners)) in running.cluster.nodes.iter().zip(apis) {
+            let page = running.page.clone();
+            let served = Api::start_at(node.clone(), config.clone(), listeners, page).await;
             let api = served.map_err(|error| (node.id(), error))?;
             // The same port after a restart, also one that the system chose.
             config.listen = api.addresses().iter().map(ToString::to_string).collect();

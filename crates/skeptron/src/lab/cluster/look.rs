@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use skeptron_net::report::{LinkState, LockStatus, MemberStatus, MessageCount, Status};
+use skeptron_net::report::{
+    self, LinkState, ListedLock, LockListing, MemberStatus, MessageCount, Status,
+};
 use skeptron_net::{MemberId, Node};
 use tokio::sync::Mutex;
 
@@ -16,6 +18,8 @@ use crate::lab::wire::{
 
 /// So many locks are listed at most; of the others only the number is told.
 const MOST_LISTED: usize = 200;
+/// And so many are counted at most.
+const MOST_COUNTED: usize = 100_000;
 /// What is known is this old at least before somebody looks again.
 const PAUSE: Duration = Duration::from_millis(150);
 /// What is known is this old at most.
@@ -169,17 +173,17 @@ impl Live {
     async fn look(&self) -> Seen {
         let (when, signs) = (Instant::now(), self.signs());
         let nodes = self.nodes();
-        let (known, silent) = if self.is_whole() {
+        let listing = if self.is_whole() {
             let killed = self.shown().killed;
             let alive = nodes.iter().filter(|node| !killed.contains(&node.id()));
-            (alive.flat_map(|node| node.local_locks("")).collect(), Vec::new())
+            let known = alive.flat_map(|node| node.local_locks("")).collect();
+            LockListing::new(known, Vec::new(), false, MOST_COUNTED)
         } else {
-            nodes[0].locks("").await
+            nodes[0].locks("", "", MOST_COUNTED).await
         };
-        let mut locks = gathered(known);
-        let total = locks.len();
-        locks.truncate(MOST_LISTED);
-        let silent = silent.into_iter().map(number).collect();
+        let total = listing.locks.len();
+        let locks = listing.locks.into_iter().take(MOST_LISTED).map(line).collect();
+        let silent = listing.silent.into_iter().map(number).collect();
         Seen { when, took: when.elapsed(), signs, locks, total, silent }
     }
 }
@@ -204,30 +208,17 @@ fn state(status: &Status, members: &[MemberStatus], shown: &Shown) -> MemberStat
     }
 }
 
-/// One line for each lock, of what each node knows of it.
-fn gathered(mut known: Vec<LockStatus>) -> Vec<ClusterLock> {
-    known.sort_by(|a, b| (&a.name, a.node).cmp(&(&b.name, b.node)));
-    let same = |a: &LockStatus, b: &LockStatus| a.name == b.name;
-    known.chunk_by(same).map(line).collect()
-}
-
-fn line(parts: &[LockStatus]) -> ClusterLock {
-    let holder = parts.iter().find_map(|part| {
-        let holder = part.holder.as_ref()?;
-        Some(LockHolder {
-            node: number(part.node),
-            fence: holder.fence,
-            held: holder.held_ms,
-            owner: holder.owner.clone(),
-        })
+fn line(lock: ListedLock) -> ClusterLock {
+    let holder = lock.holder.map(|holder| LockHolder {
+        node: number(holder.node),
+        fence: holder.fence,
+        held: holder.held_ms,
+        owner: holder.owner,
     });
-    let queue = |part: &LockStatus| LockQueue { node: number(part.node), waiters: part.waiters };
-    ClusterLock {
-        name: parts[0].name.clone(),
-        algorithm: parts[0].algorithm.clone(),
-        holder,
-        waiting: parts.iter().filter(|part| part.waiters > 0).map(queue).collect(),
-    }
+    let queue =
+        |queue: report::LockQueue| LockQueue { node: number(queue.node), waiters: queue.waiters };
+    let waiting = lock.waiting.into_iter().map(queue).collect();
+    ClusterLock { name: lock.name, algorithm: lock.algorithm, holder, waiting }
 }
 
 /// The links of one node, each link once: as the end sees it that can be looked into, and as the first

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
-use skeptron_net::api::ApiConfig;
+use skeptron_net::api::{ApiConfig, Listeners};
 use skeptron_net::{Cluster, Config, LeaseSettings, MemberId, Node, Plan, Plans};
 use tokio::time::timeout;
 use tower_service::Service as _;
@@ -319,7 +319,11 @@ async fn who_watches_is_told_of_kills_and_of_the_views_that_follow() {
     let cluster = Cluster::start_voting(3, 3, plans, folder.path(), lease).await.unwrap();
     let live = Live::whole(cluster.nodes.clone());
     let config = ApiConfig { listen: vec!["127.0.0.1:0".to_string()], ..ApiConfig::default() };
-    live.serve(cluster, vec![config; 3], Router::new(), true).await.unwrap();
+    let mut apis = Vec::new();
+    for _ in 0..3 {
+        apis.push((config.clone(), Listeners::bind(&config).await.unwrap()));
+    }
+    live.serve(cluster, apis, Router::new(), true).await.unwrap();
     let router = router(std::sync::Arc::clone(&live));
     let act = async |node: usize, act: &str| {
         ask(&router, "POST", "/lab/cluster/act", json!({"node": node, "act": act})).await

@@ -151,6 +151,8 @@ impl OverHttp {
             identity: None,
             ttl: Duration::from_secs(30),
             owner: format!("bench {number}"),
+            // Each node is measured by itself.
+            discovery: false,
         }
     }
 }

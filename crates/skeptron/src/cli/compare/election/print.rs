@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{ColumnConstraint, Width};
+use comfy_table::{ColumnConstraint, Table, Width};
 use skeptron_core::catalogue::ElectionInfo;
 
-use super::super::super::table::{number, table as new_table};
+use super::super::super::table::{fits, folded, number, table as new_table};
 use super::super::judged::Judged;
 use super::super::print::{JUDGED, brief, values};
 use super::measure::{Figure, Row};
@@ -17,42 +17,23 @@ pub(super) fn table(
     rows: &[Row],
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mut table =
-        new_table(["algorithm", "case", "N", "messages", "claim", "", "time", "claim", ""]);
-    // No formula is broken in the middle.
-    if let Some(claims) = table.column_mut(4) {
-        claims.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(20)));
+    let whole = claims(algorithms, nodes, rows, (true, true));
+    if fits(&whole) {
+        writeln!(out, "{whole}")?;
+    } else {
+        writeln!(out, "{}\n", claims(algorithms, nodes, rows, (true, false)))?;
+        writeln!(out, "{}", claims(algorithms, nodes, rows, (false, true)))?;
     }
-    for info in algorithms {
-        for (place, case) in info.claims.cases.iter().enumerate() {
-            let name = if place == 0 { info.name } else { "" };
-            table.add_row([
-                name.to_string(),
-                case.name.into(),
-                String::new(),
-                case.counted.join(" "),
-                brief(case.messages),
-                String::new(),
-                String::new(),
-                case.time.map_or("–".into(), brief),
-            ]);
-            for &n in nodes.iter().filter(|&&n| n >= case.least_nodes()) {
-                let mut cells = vec![String::new(), String::new(), n.to_string()];
-                for figure in [Figure::Messages, Figure::Time] {
-                    cells.extend(triple(Row::find(rows, info.name, case.name, n, figure)));
-                }
-                table.add_row(cells);
-            }
-        }
-    }
-    writeln!(out, "{table}")?;
     writeln!(
         out,
-        "Messages of one election, and from the call until everybody alive knows the leader in units of the message\n\
-         latency, which is also the bound that timers count in. Means over random rings come with their 95 % interval.\n\
-         Where kinds of messages are named, only these are counted.\n\
-         Against the published formula: = equal, ≈ within 2 % or the interval, with the deviation, ✓ within its bounds,\n\
-         ✗ missed. `skeptron explain NAME` describes the cases."
+        "{}",
+        folded(
+            "Messages of one election, and from the call until everybody alive knows the leader in units of \
+             the message latency, which is also the bound that timers count in. Means over random rings come \
+             with their 95 % interval. Where kinds of messages are named, only these are counted. Against the \
+             published formula: = equal, ≈ within 2 % or the interval, with the deviation, ✓ within its bounds, \
+             ✗ missed. `skeptron explain NAME` describes the cases."
+        )
     )?;
     for row in rows.iter().filter(|row| row.judged.holds == Some(false)) {
         let Some(claim) = &row.judged.claim else { continue };
@@ -69,6 +50,50 @@ pub(super) fn table(
         )?;
     }
     Ok(())
+}
+
+/// One line per case and N: messages, time, or both.
+fn claims(
+    algorithms: &[&ElectionInfo],
+    nodes: &[usize],
+    rows: &[Row],
+    (messages, time): (bool, bool),
+) -> Table {
+    let mut table = new_table(["algorithm", "case", "N"]);
+    let figures = [(messages, "messages"), (time, "time")].into_iter().filter(|(is_in, _)| *is_in);
+    let headers = figures.flat_map(|(_, figure)| [figure, "claim", ""]);
+    table.set_header(["algorithm", "case", "N"].into_iter().chain(headers));
+    if !(messages && time)
+        && let Some(cases) = table.column_mut(1)
+    {
+        cases.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    // No formula is broken in the middle.
+    if let Some(claims) = table.column_mut(4).filter(|_| messages) {
+        claims.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(20)));
+    }
+    for info in algorithms {
+        for (place, case) in info.claims.cases.iter().enumerate() {
+            let name = if place == 0 { info.name } else { "" };
+            let mut cells = vec![name.to_string(), case.name.into(), String::new()];
+            if messages {
+                cells.extend([case.counted.join(" "), brief(case.messages), String::new()]);
+            }
+            if time {
+                cells.extend([String::new(), case.time.map_or("–".into(), brief)]);
+            }
+            table.add_row(cells);
+            for &n in nodes.iter().filter(|&&n| n >= case.least_nodes()) {
+                let mut cells = vec![String::new(), String::new(), n.to_string()];
+                for (is_in, figure) in [(messages, Figure::Messages), (time, Figure::Time)] {
+                    let found = is_in.then(|| Row::find(rows, info.name, case.name, n, figure));
+                    cells.extend(found.into_iter().flat_map(triple));
+                }
+                table.add_row(cells);
+            }
+        }
+    }
+    table
 }
 
 /// Measured, claimed, verdict.

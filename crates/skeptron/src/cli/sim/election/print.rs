@@ -10,7 +10,7 @@ use skeptron_sim::election::{Detector, Report, Scenario};
 use skeptron_sim::trace::TICKS_PER_UNIT;
 use skeptron_sim::{Fault, PlannedFault};
 
-use super::super::super::table::{counted, number, table};
+use super::super::super::table::{counted, folded, number, table};
 
 /// More leaders than this are only counted.
 const MOST_LEADERS: usize = 20;
@@ -36,15 +36,15 @@ pub(super) fn report(
             number(lasting)
         ),
     };
-    writeln!(
-        out,
+    let said = format!(
         "{} · {} · latency {}, bound {} · {order} · {detector} · seed {}",
         info.name,
         counted(report.nodes as u64, "node"),
         scenario.latency,
         units(scenario.bound()),
         report.seed
-    )?;
+    );
+    writeln!(out, "{}", folded(&said))?;
     if info.channel == Order::Fifo && scenario.order == Order::Any {
         writeln!(out, "It is correct on FIFO channels only: these are worse than it needs.")?;
     }
@@ -67,7 +67,7 @@ pub(super) fn report(
         Some(at) => format!(" from the first call at {}", number(at)),
         None => ": nobody called".into(),
     };
-    writeln!(out, "time         {time}{call}{claim}")?;
+    writeln!(out, "{}", folded(&format!("time         {time}{call}{claim}")))?;
     writeln!(
         out,
         "causes       {}, {}, {} of which {} wrong",
@@ -83,7 +83,7 @@ pub(super) fn report(
         let links: Vec<String> =
             NodeId::all(tree.len()).zip(tree).filter_map(parent).take(MOST_LEADERS).collect();
         let more = if tree.len() > MOST_LEADERS { ", …" } else { "" };
-        writeln!(out, "tree         {}{more}", links.join(", "))?;
+        writeln!(out, "{}", folded(&format!("tree         {}{more}", links.join(", "))))?;
     }
     if report.lost + report.duplicated + report.refused > 0 {
         writeln!(
@@ -137,7 +137,8 @@ fn messages(report: &Report, case: Option<&Case>, out: &mut impl Write) -> io::R
         Some(case) => format!(", claimed {}", claimed_messages(case, report.nodes)),
     };
     let bytes = counted(messages.bytes, "byte");
-    writeln!(out, "messages     {}{kinds}, {bytes}{claim}", messages.total)?;
+    let said = format!("messages     {}{kinds}, {bytes}{claim}", messages.total);
+    writeln!(out, "{}", folded(&said))?;
     if messages.multicast != messages.total {
         writeln!(out, "             {} with multicast", messages.multicast)?;
     }

@@ -4,10 +4,17 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::ClientError;
+use thiserror::Error;
 
 /// The port of a node's API where none is said.
 const USUAL_PORT: u16 = 7470;
+
+/// That is no endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "`{0}` is no endpoint; it looks like http://127.0.0.1:7470, https://HOST:PORT or unix:PATH"
+)]
+pub struct InvalidEndpoint(pub(crate) String);
 
 /// Where a node's API is: `http://HOST:PORT`, `https://HOST:PORT` or `unix:PATH`; `HOST` or `HOST:PORT`
 /// alone is plain HTTP.
@@ -22,16 +29,16 @@ pub enum Endpoint {
 }
 
 impl FromStr for Endpoint {
-    type Err = ClientError;
+    type Err = InvalidEndpoint;
 
-    fn from_str(text: &str) -> Result<Self, ClientError> {
+    fn from_str(text: &str) -> Result<Self, InvalidEndpoint> {
         let endpoint = match text.split_once(':') {
             Some(("http", rest)) => address(rest).map(Endpoint::Http),
             Some(("https", rest)) => address(rest).map(Endpoint::Https),
             Some(("unix", rest)) => path(rest).map(Endpoint::Unix),
             _ => authority(text).map(Endpoint::Http),
         };
-        endpoint.ok_or_else(|| ClientError::Endpoint(text.to_string()))
+        endpoint.ok_or_else(|| InvalidEndpoint(text.to_string()))
     }
 }
 

@@ -1,0 +1,75 @@
+//! Why a lock cannot be acquired.
+
+use thiserror::Error;
+
+use crate::MemberId;
+use crate::effects::Halt;
+use crate::report::NotGranted;
+
+/// Why a lock cannot be acquired.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LockError {
+    /// The name cannot be one.
+    #[error("invalid lock name `{0}`: a name has 1 to 255 bytes and no control characters")]
+    Name(String),
+    /// The member leaves.
+    #[error("{0} is shutting down and takes no more requests; ask another node")]
+    Leaving(MemberId),
+    /// The member cannot go on.
+    #[error("{member} cannot grant locks any more: {why}")]
+    Halted {
+        /// Which member.
+        member: MemberId,
+        /// Why.
+        why: Halt,
+    },
+    /// The cluster cannot grant it now, although no member says that it holds it.
+    #[error("`{name}` was not granted: {why}")]
+    Unavailable {
+        /// Which lock.
+        name: String,
+        /// Why.
+        why: Box<NotGranted>,
+    },
+    /// Too many names.
+    #[error("{member} knows {most} locks already; {}", room(*forgets))]
+    TooManyLocks {
+        /// Which member.
+        member: MemberId,
+        /// How many it may know.
+        most: usize,
+        /// Whether idle ones will be forgotten.
+        forgets: bool,
+    },
+    /// Too many waiters.
+    #[error("{most} wait at {member} for `{name}` already; raise `limits.waiters`")]
+    TooManyWaiters {
+        /// Which member.
+        member: MemberId,
+        /// Which lock.
+        name: String,
+        /// How many may wait.
+        most: usize,
+    },
+    /// Too many elections are observed.
+    #[error("{most} elections are observed at {member} already; observe at another node")]
+    TooManyWatched {
+        /// Which member.
+        member: MemberId,
+        /// How many may be.
+        most: usize,
+    },
+    /// The observer knows of a view that has not begun here.
+    #[error(
+        "{0} does not know the view yet that the observer has seen; try again, or another node"
+    )]
+    Behind(MemberId),
+}
+
+fn room(forgets: bool) -> &'static str {
+    if forgets {
+        "idle ones are forgotten in the next view: try again, or raise `limits.locks`"
+    } else {
+        "with fixed members none is ever forgotten: raise `limits.locks` and restart the node"
+    }
+}

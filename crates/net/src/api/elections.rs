@@ -1,0 +1,143 @@
+//! The paths of elections: to lead, and to see who does.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::{Extension, Json};
+use futures_util::stream::{self, Stream};
+use serde::Deserialize;
+use skeptron_member::Fence;
+use skeptron_member::election::Leadership;
+use skeptron_member::session::SessionError;
+use tokio::sync::watch;
+
+use super::listen::Stage;
+use super::quota::Observing;
+use super::refusal::Refusal;
+use super::roles::Client;
+use super::routes::{Asked, Desk, Filter};
+use crate::env;
+use crate::messages::{
+    Acquire, Campaign, Elected, HEARD_EVERY, Held, NewValue, Proclaim, Release, Resign, Resigned,
+};
+use crate::shell::Observation;
+
+/// How long the members have to say whether one of them has the leader.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+pub(super) async fn campaign(
+    State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
+    Asked(asked): Asked<Campaign>,
+) -> Result<Json<Elected>, Refusal> {
+    let Campaign { session, name, value, wait_ms, request } = asked;
+    let asked = Acquire { session, lock: name, wait_ms, request };
+    let Held { lock, fence } = desk.acquire(&client, asked, Some(&value)).await?;
+    Ok(Json(Elected { name: lock, term: fence }))
+}
+
+pub(super) async fn proclaim(
+    State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
+    Asked(asked): Asked<Proclaim>,
+) -> Result<Json<NewValue>, Refusal> {
+    let Proclaim { session, name, term, value, version } = asked;
+    desk.ledger.check(&client, session)?;
+    let shell = desk.node.shell()?;
+    let version = shell.proclaim(session, (&name, term), (version, &value))?;
+    Ok(Json(NewValue { name, version }))
+}
+
+pub(super) async fn resign(
+    State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
+    Asked(asked): Asked<Resign>,
+) -> Result<Json<Resigned>, Refusal> {
+    let Resign { session, name, term, request } = asked;
+    if term.is_some() == request.is_some() {
+        return Err(Refusal::Invalid("give either `term` or `request`".to_string()));
+    }
+    let asked = Release { session, lock: name, fence: term, request };
+    let resigned = desk.release(&client, &asked)?;
+    Ok(Json(Resigned { name: asked.lock, resigned }))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Election {
+    name: String,
+}
+
+pub(super) async fn leader(
+    State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
+    Filter(Election { name }): Filter<Election>,
+) -> Result<Json<Leadership>, Refusal> {
+    let mut observer = Observer::begin(&desk, &client, &name, None)?;
+    match env::timeout(ANSWER_WITHIN, observer.observation.next()).await {
+        Some(Some(leadership)) => Ok(Json(leadership)),
+        _ => Err(Refusal::Unwell(format!(
+            "not every member has said within {} s whether `{name}` has a leader there",
+            ANSWER_WITHIN.as_secs()
+        ))),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Observe {
+    name: String,
+    /// The last term that the observer has seen, maybe at another node.
+    #[serde(default)]
+    after: Option<Fence>,
+}
+
+pub(super) async fn observe(
+    State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
+    Filter(Observe { name, after }): Filter<Observe>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
+    let observer = Observer::begin(&desk, &client, &name, after)?;
+    let told = stream::unfold(observer, async |mut observer| {
+        let told = observer.next().await?;
+        Some((Ok(told), observer))
+    });
+    Ok(Sse::new(told).keep_alive(KeepAlive::new().interval(HEARD_EVERY)))
+}
+
+/// Somebody who observes.
+struct Observer {
+    observation: Observation,
+    stage: watch::Receiver<Stage>,
+    _counted: Observing,
+}
+
+impl Observer {
+    fn begin(
+        desk: &Desk,
+        client: &Client,
+        name: &str,
+        after: Option<Fence>,
+    ) -> Result<Self, Refusal> {
+        if !client.may_see(name) {
+            return Err(client.denied(format!("see who leads `{name}`")));
+        }
+        let counted = desk.ledger.observe(client)?;
+        let observation = desk.node.shell()?.observe_election(name, after);
+        let observation = observation.map_err(SessionError::Lock)?;
+        Ok(Observer { observation, stage: desk.stage.clone(), _counted: counted })
+    }
+
+    /// The next change; none when the node closes.
+    async fn next(&mut self) -> Option<Event> {
+        let told = tokio::select! {
+            told = self.observation.next() => told?,
+            _ = self.stage.wait_for(|stage| *stage > Stage::Open) => return None,
+        };
+        let data = serde_json::to_string(&told).expect("names and numbers");
+        Some(Event::default().data(data))
+    }
+}

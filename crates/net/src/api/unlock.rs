@@ -1,0 +1,38 @@
+//! An administrator breaks a lock.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+
+use super::refusal::Refusal;
+use super::routes::{Asked, Desk};
+use crate::messages::{MOST_OWNER_BYTES, Unlock, Unlocked};
+
+/// Breaks a lock, at whichever member it is held; the audit log has the reason.
+pub(super) async fn unlock(
+    State(desk): State<Arc<Desk>>,
+    Asked(asked): Asked<Unlock>,
+) -> Result<Json<Unlocked>, Refusal> {
+    let Unlock { lock, fence, reason, now } = asked;
+    if reason.len() > MOST_OWNER_BYTES || reason.chars().any(char::is_control) {
+        let told = format!("`reason` has at most {MOST_OWNER_BYTES} bytes, no control characters");
+        return Err(Refusal::Invalid(told));
+    }
+    let breaking = desk.node.shell()?.break_lock(&lock, fence, now).await;
+    if let Some((node, handed_on, believed_ms)) = breaking.lost {
+        return Ok(Json(Unlocked { lock, fence, node, handed_on, believed_ms }));
+    }
+    Err(match (breaking.other, breaking.is_moving) {
+        (Some(held), _) => Refusal::HeldOtherwise { lock, held, given: fence },
+        (None, true) => Refusal::HolderMoves(lock),
+        (None, false) if breaking.silent.is_empty() => Refusal::NobodyHolds(lock),
+        (None, false) => {
+            let silent: Vec<String> = breaking.silent.iter().map(ToString::to_string).collect();
+            let silent = silent.join(", ");
+            Refusal::Unwell(format!(
+                "whether `{lock}` is held is not known: {silent} did not answer"
+            ))
+        }
+    })
+}

@@ -1,0 +1,190 @@
+//! The nodes that a session can go to: those that were given, and those that nodes have named since.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use hyper::StatusCode;
+
+use super::connection::{Caller, Trouble};
+use super::{ClientConfig, ClientError, Endpoint};
+use crate::UNPOISONED;
+use crate::config::is_loopback;
+
+/// As many are remembered at once.
+const MOST_NAMED: usize = 32;
+
+#[derive(Debug)]
+pub(super) struct Nodes {
+    config: ClientConfig,
+    given: Vec<Arc<Caller>>,
+    named: Mutex<Vec<Arc<Caller>>>,
+}
+
+impl Nodes {
+    pub(super) fn new(config: &ClientConfig) -> Result<Self, ClientError> {
+        let given = config.endpoints.iter().map(|it| Caller::new(it, config).map(Arc::new));
+        let given = given.collect::<Result<Vec<_>, _>>()?;
+        Ok(Nodes { config: config.clone(), given, named: Mutex::default() })
+    }
+
+    fn named(&self) -> MutexGuard<'_, Vec<Arc<Caller>>> {
+        self.named.lock().expect(UNPOISONED)
+    }
+
+    /// All of them, those that were given first.
+    pub(super) fn all(&self) -> Vec<Arc<Caller>> {
+        self.given.iter().chain(&*self.named()).cloned().collect()
+    }
+
+    /// A node says where the others are: former ones may have gone.
+    pub(super) fn replace(&self, urls: &[String]) {
+        if !urls.is_empty() {
+            let former = std::mem::take(&mut *self.named());
+            self.add_with(urls, &former);
+        }
+    }
+
+    /// A node that refuses says where others are.
+    pub(super) fn add(&self, urls: &[String]) {
+        self.add_with(urls, &[]);
+    }
+
+    fn add_with(&self, urls: &[String], former: &[Arc<Caller>]) {
+        if !self.config.discovery {
+            return;
+        }
+        let endpoints = urls.iter().filter_map(|url| url.parse().ok());
+        let mut named = self.named();
+        for endpoint in endpoints.filter(|endpoint| may_go(&self.config, endpoint)) {
+            let is_it = |caller: &&Arc<Caller>| *caller.endpoint() == endpoint;
+            if named.len() >= MOST_NAMED || self.given.iter().chain(&*named).any(|it| is_it(&it)) {
+                continue;
+            }
+            // Its connections may be used again.
+            let known = former.iter().find(is_it).cloned();
+            let made = || Caller::new(&endpoint, &self.config).map(Arc::new).ok();
+            named.extend(known.or_else(made));
+        }
+    }
+
+    /// What the first node says that answers and can do it: one that cannot names others.
+    pub(super) async fn first<A, F>(
+        &self,
+        ask: impl Fn(Arc<Caller>) -> F,
+    ) -> Result<(Arc<Caller>, A), ClientError>
+    where
+        F: Future<Output = Result<A, Trouble>>,
+    {
+        let (mut unreachable, mut unavailable) = (Vec::new(), None);
+        let mut place = 0;
+        while let Some(caller) = self.all().get(place).cloned() {
+            place += 1;
+            match ask(Arc::clone(&caller)).await {
+                Err(Trouble::Unreachable(why)) => unreachable.push(why),
+                Err(Trouble::Refused(StatusCode::SERVICE_UNAVAILABLE, problem)) => {
+                    self.add(&problem.nodes);
+                    unreachable.push(format!("{}: {}", caller.endpoint(), problem.error));
+                    if problem.is_outage() {
+                        unavailable = Some(problem.why.map_or_else(Vec::new, |why| why.causes));
+                    }
+                }
+                answer => return Ok((caller, answer?)),
+            }
+        }
+        if unreachable.is_empty() {
+            unreachable.push("no endpoint was given".to_string());
+        }
+        let error = unreachable.join("; ");
+        Err(match unavailable {
+            Some(causes) => ClientError::Unavailable { error, causes },
+            None => ClientError::Unreachable(error),
+        })
+    }
+}
+
+/// Whether a client that was configured like this may follow such an address. What was protected stays so,
+/// and a token goes unprotected only if it already does.
+fn may_go(config: &ClientConfig, endpoint: &Endpoint) -> bool {
+    let given = |is: fn(&Endpoint) -> bool| config.endpoints.iter().any(is);
+    let is_near = |endpoint: &Endpoint| match endpoint {
+        Endpoint::Http(address) | Endpoint::Https(address) => is_loopback(address),
+        Endpoint::Unix(_) => true,
+    };
+    let is_plain = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Http(_));
+    let is_safe = match endpoint {
+        Endpoint::Https(_) => config.identity.is_some(),
+        Endpoint::Http(_) => {
+            let over_tls = given(|endpoint| matches!(endpoint, Endpoint::Https(_)));
+            !over_tls && (config.token.is_none() || given(is_plain))
+        }
+        // A file of another machine.
+        Endpoint::Unix(_) => false,
+    };
+    // The loopback interface of another machine is not this one's.
+    is_safe && (!is_near(endpoint) || given(is_near))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tls::Identity;
+
+    fn config(endpoints: &[&str], token: bool, identity: bool) -> ClientConfig {
+        let endpoints = endpoints.iter().map(|text| text.parse().unwrap()).collect();
+        let empty = || Identity {
+            authority: String::new(),
+            certificate: String::new(),
+            key: String::new(),
+            revoked: None,
+        };
+        ClientConfig {
+            endpoints,
+            token: token.then(|| "s3cret".to_string()),
+            identity: identity.then(empty),
+            ..ClientConfig::new(Endpoint::Http(String::new()))
+        }
+    }
+
+    #[test]
+    fn what_was_protected_stays_protected() {
+        let (tls, plain, unix) = (["https://a:1"], ["http://a:1"], ["unix:/x"]);
+        let cases: [(&[&str], bool, bool, &str, bool); 12] = [
+            (&tls, false, true, "https://b:1", true),
+            (&tls, false, true, "http://b:1", false),
+            (&tls, true, true, "http://b:1", false),
+            (&["https://a:1", "http://a:2"], true, true, "http://b:1", false),
+            (&plain, false, false, "http://b:1", true),
+            (&plain, true, false, "http://b:1", true),
+            (&plain, true, false, "https://b:1", false),
+            (&unix, false, false, "http://b:1", true),
+            (&unix, true, false, "http://b:1", false),
+            (&unix, false, false, "http://127.0.0.1:1", true),
+            (&plain, false, false, "http://127.0.0.1:1", false),
+            (&plain, false, false, "unix:/y", false),
+        ];
+        for (given, token, identity, named, may) in cases {
+            let config = config(given, token, identity);
+            let asked = format!("{given:?}, token {token}: {named}");
+            assert_eq!(may_go(&config, &named.parse().unwrap()), may, "{asked}");
+        }
+    }
+
+    #[test]
+    fn named_nodes_are_few_and_forgotten_when_others_are_named() {
+        let nodes = Nodes::new(&config(&["http://a:1"], false, false)).unwrap();
+        let urls = |nodes: &Nodes| {
+            nodes.all().iter().map(|it| it.endpoint().to_string()).collect::<Vec<_>>()
+        };
+        let named = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+        nodes.replace(&named(&["http://b:1", "http://a:1", "nonsense ", "http://c:1"]));
+        nodes.add(&named(&["http://d:1", "http://b:1"]));
+        assert_eq!(urls(&nodes), ["http://a:1", "http://b:1", "http://c:1", "http://d:1"]);
+        let many: Vec<String> = (1..100).map(|port| format!("http://e:{port}")).collect();
+        nodes.replace(&many);
+        assert_eq!(nodes.all().len(), 1 + MOST_NAMED);
+        assert!(!urls(&nodes).contains(&"http://b:1".to_string()));
+        let only = ClientConfig { discovery: false, ..config(&["http://a:1"], false, false) };
+        let only = Nodes::new(&only).unwrap();
+        only.replace(&many);
+        assert_eq!(urls(&only), ["http://a:1"]);
+    }
+}

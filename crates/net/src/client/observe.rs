@@ -1,0 +1,136 @@
+//! Observing an election: at one node after the other, as they come and go.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use skeptron_member::election::{Leadership, Seen};
+
+use super::connection::{Caller, Trouble};
+use super::session::{ANSWER_WITHIN, within};
+use super::{ClientConfig, ClientError, escaped};
+use crate::env;
+use crate::http::Stream;
+use crate::messages::HEARD_EVERY;
+
+/// A node that says nothing for so long is not there any more.
+const SILENT_AFTER: Duration = Duration::from_secs(3 * HEARD_EVERY.as_secs());
+/// The wait after all nodes have been tried in vain.
+const PAUSE: Duration = Duration::from_millis(300);
+/// The longest line that a node sends.
+const MOST_LINE_BYTES: usize = 64 << 10;
+
+/// An observer of an election. It sees each leader once and never goes back to an earlier term, whichever
+/// node it is at.
+pub struct Observer {
+    callers: Vec<Arc<Caller>>,
+    /// Which of them is asked.
+    at: usize,
+    name: String,
+    seen: Seen,
+    /// Whether a node has let it observe.
+    has_begun: bool,
+    /// Whether leaders may have come and gone since the last answer: it has gone to another node.
+    has_missed: bool,
+    stream: Option<Stream>,
+    /// What arrived and is not a whole line yet.
+    received: Vec<u8>,
+}
+
+impl std::fmt::Debug for Observer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Observer").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Observer {
+    pub(super) fn new(config: &ClientConfig, name: &str) -> Result<Self, ClientError> {
+        let callers = config.endpoints.iter().map(|it| Caller::new(it, config).map(Arc::new));
+        let callers = callers.collect::<Result<Vec<_>, _>>()?;
+        let (name, received) = (name.to_string(), Vec::new());
+        let (seen, stream) = (Seen::default(), None);
+        let (has_begun, has_missed) = (false, false);
+        Ok(Observer { callers, at: 0, name, seen, has_begun, has_missed, stream, received })
+    }
+
+    /// The present leader at first, then the next change. It goes on at another endpoint when one fails;
+    /// the future may be dropped at any time.
+    ///
+    /// # Errors
+    /// If a node refuses, or none could be reached at first.
+    pub async fn next(&mut self) -> Result<Leadership, ClientError> {
+        loop {
+            if self.stream.is_none() {
+                self.connect().await?;
+            }
+            match self.read().await {
+                Some(told) => {
+                    let is_same = told.leader.is_some() && told.term == self.seen.term();
+                    if let Some(mut news) = self.seen.news(told) {
+                        news.missed |= std::mem::take(&mut self.has_missed) && !is_same;
+                        return Ok(news);
+                    }
+                    // The same entry all the time: nobody led in between.
+                    self.has_missed &= !is_same;
+                }
+                None => {
+                    self.stream = None;
+                    self.has_missed = true;
+                    self.at = (self.at + 1) % self.callers.len();
+                }
+            }
+        }
+    }
+
+    /// Connects to the first endpoint that lets it observe.
+    async fn connect(&mut self) -> Result<(), ClientError> {
+        let mut path = format!("/v1/observe?name={}", escaped(&self.name));
+        if let Some(term) = self.seen.term() {
+            path.push_str(&format!("&after={term}"));
+        }
+        loop {
+            let mut unreachable = Vec::new();
+            for _ in 0..self.callers.len() {
+                let caller = &self.callers[self.at];
+                match within(ANSWER_WITHIN, caller.stream(&path)).await {
+                    Ok(stream) => {
+                        (self.stream, self.received) = (Some(stream), Vec::new());
+                        self.has_begun = true;
+                        return Ok(());
+                    }
+                    Err(Trouble::Unreachable(why)) => unreachable.push(why),
+                    Err(Trouble::Refused(StatusCode::SERVICE_UNAVAILABLE, problem)) => {
+                        unreachable.push(format!("{}: {}", caller.endpoint(), problem.error));
+                    }
+                    Err(refused) => return Err(refused.into()),
+                }
+                self.at = (self.at + 1) % self.callers.len();
+            }
+            if !self.has_begun {
+                if unreachable.is_empty() {
+                    unreachable.push("no endpoint was given".to_string());
+                }
+                return Err(ClientError::Unreachable(unreachable.join("; ")));
+            }
+            env::sleep(PAUSE).await;
+        }
+    }
+
+    /// What the node tells next; none if it is not there any more.
+    async fn read(&mut self) -> Option<Leadership> {
+        loop {
+            while let Some(end) = self.received.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = self.received.drain(..=end).collect();
+                let told = line.strip_prefix(b"data:").map(serde_json::from_slice);
+                if let Some(told) = told {
+                    return told.ok();
+                }
+            }
+            let piece = env::timeout(SILENT_AFTER, self.stream.as_mut()?.next()).await?;
+            self.received.extend_from_slice(&piece.ok()??);
+            if self.received.len() > MOST_LINE_BYTES {
+                return None;
+            }
+        }
+    }
+}

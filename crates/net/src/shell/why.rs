@@ -1,0 +1,127 @@
+//! Why a lock is not granted: the members are asked who holds it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use skeptron_member::MemberId;
+use skeptron_member::query::{Question, Told};
+use skeptron_member::report::{Cause, NotGranted, milliseconds, why_not_granted};
+
+use super::Shell;
+use super::query::{ANSWER_WITHIN, Silence};
+use crate::env;
+
+/// A lock that goes from one to the other may be held by nobody at the moment of a look: then it is
+/// looked again so often, after so long.
+const LOOKS: u32 = 2;
+const AGAIN_AFTER: Duration = Duration::from_millis(30);
+const AGAIN_WITHIN: Duration = Duration::from_millis(250);
+
+impl Shell {
+    /// Waits for `granted`, but only while no member says that it holds the lock, and no longer than a
+    /// member may take to answer.
+    pub(crate) async fn unless_held<T>(
+        self: &Arc<Self>,
+        name: &str,
+        granted: impl Future<Output = T>,
+    ) -> Result<T, NotGranted> {
+        let looking = async {
+            let deadline = env::now().after(ANSWER_WITHIN);
+            let first = self.look(name, ANSWER_WITHIN).await;
+            if first.holder.is_some() {
+                return first;
+            }
+            // Nobody holds it: the grant is on its way.
+            env::sleep_until(deadline).await;
+            self.look_again(name, first).await
+        };
+        tokio::select! {
+            biased;
+            granted = granted => Ok(granted),
+            why = looking => Err(why),
+        }
+    }
+
+    /// Waits so long for `granted`, and then says why it has not come.
+    pub(crate) async fn granted_within<T>(
+        self: &Arc<Self>,
+        name: &str,
+        time: Duration,
+        granted: impl Future<Output = T>,
+    ) -> Result<T, NotGranted> {
+        let waiting = async {
+            env::sleep(time).await;
+            self.why_not(name).await
+        };
+        tokio::select! {
+            biased;
+            granted = granted => Ok(granted),
+            why = waiting => Err(why),
+        }
+    }
+
+    /// Why somebody who waits here for this lock is not granted it.
+    pub(crate) async fn why_not(self: &Arc<Self>, name: &str) -> NotGranted {
+        let first = self.look(name, ANSWER_WITHIN).await;
+        self.look_again(name, first).await
+    }
+
+    /// The same as of the `first` look, unless that was made while the lock went from one to another.
+    async fn look_again(self: &Arc<Self>, name: &str, first: NotGranted) -> NotGranted {
+        for _ in 0..LOOKS {
+            if first.holder.is_some() || first.waiters == 0 {
+                break;
+            }
+            env::sleep(AGAIN_AFTER).await;
+            let again = self.look(name, AGAIN_WITHIN).await;
+            if again.holder.is_some() {
+                return again;
+            }
+        }
+        first
+    }
+
+    /// Asks all members, until one says that it holds the lock.
+    async fn look(self: &Arc<Self>, name: &str, within: Duration) -> NotGranted {
+        let view = self.core.view();
+        let away = || view.away.iter().map(|life| life.id);
+        let asked = view.ids().chain(away()).map(async |member| {
+            (member, self.ask_member(member, Question::Lock { name }, within).await)
+        });
+        let mut asked: FuturesUnordered<_> = asked.collect();
+        let (mut seen, mut causes) = (Vec::new(), Vec::new());
+        while let Some((member, told)) = asked.next().await {
+            match told {
+                Ok(Told::Lock { lock, causes: obstacles }) => {
+                    causes.extend(obstacles);
+                    let is_held = lock.as_ref().is_some_and(|lock| lock.holder.is_some());
+                    seen.extend(lock);
+                    if is_held {
+                        break;
+                    }
+                }
+                // What nobody but one who is away may have is told by the lock's home.
+                _ if away().any(|id| id == member) => {}
+                Err(silence) => causes.push(self.cause_of(member, silence, within)),
+                Ok(_) => causes.push(self.cause_of(member, Silence::Late, within)),
+            }
+        }
+        causes.sort_by_key(|cause| (cause.reason, cause.member));
+        if let Some(trouble) = self.service.report().trouble.filter(|_| !causes.is_empty()) {
+            causes.insert(0, Cause::no_quorum(&trouble));
+        }
+        why_not_granted(seen, causes)
+    }
+
+    fn cause_of(&self, member: MemberId, silence: Silence, within: Duration) -> Cause {
+        match silence {
+            Silence::Unreachable => {
+                Cause::unreachable(member, self.post.down_for(member).map(milliseconds))
+            }
+            Silence::FarBehind => Cause::behind(member),
+            Silence::Late => Cause::no_answer(member, milliseconds(within)),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `skeptron drain`.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::Args;
+use skeptron_net::client::{Client, ClientConfig, Drained};
+use skeptron_net::report::{Drain, Status};
+
+use super::Verdict;
+use super::duration;
+use super::failure::{self, Failure};
+use super::reach::ReachArgs;
+use super::runtime;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skeptron drain                                      the node on this machine serves no clients
+  skeptron drain --undo                               it serves again
+  skeptron drain --endpoint https://10.0.0.4:7470 --tls certs --wait 5m
+
+The node takes no more requests and tells its clients to move: those that know another endpoint go
+on there with their locks and fences, or go on waiting. Then it leaves the cluster: nobody waits for
+its lease, and no lock depends on its machine. Its process runs on, and its voter votes. It serves
+again after --undo, and after a restart, which forgets that it was drained.
+
+A client that knows no other endpoint has lost what it held when the node's lease of then has ended;
+the node waits for that. The only member is not drained, nor a node whose members are fixed.
+
+Exit codes: 0 done, 2 bad input, or it was refused, 69 no node can be reached, 75 it was not done in
+time (it goes on).")]
+pub(crate) struct DrainArgs {
+    /// Serve clients again
+    #[arg(long)]
+    undo: bool,
+    /// Wait so long at most until it is done
+    #[arg(long, value_name = "TIME", value_parser = duration::some, default_value = "60s")]
+    wait: Duration,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+const EVERY: Duration = Duration::from_millis(100);
+
+impl DrainArgs {
+    pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        let status = runtime::on_one_thread(self.carry_out())?;
+        let node = status.node;
+        if self.json {
+            let drained = Drained { node, drain: status.drain };
+            writeln!(out, "{}", serde_json::to_string(&drained)?)?;
+        } else if self.undo {
+            writeln!(out, "{node} serves clients.")?;
+        } else {
+            let votes = status.views.voters.iter().any(|it| it.node == node && it.votes);
+            let part = if votes { "It votes still" } else { "It runs still" };
+            writeln!(out, "{node} is drained: it has no clients, and is no member.")?;
+            writeln!(out, "{part}; `skeptron drain --undo` or a restart lets it serve again.")?;
+        }
+        Ok(Verdict::Fine)
+    }
+
+    /// Gives the order, and waits until the node says that it is done.
+    async fn carry_out(&self) -> Result<Status> {
+        let mut config = self.reach.question()?;
+        // One that drains is not to be taken for another.
+        config.endpoints.truncate(1);
+        Client::drain(&config, self.undo).await.map_err(failure::of_client)?;
+        let until = Instant::now() + self.wait;
+        loop {
+            let status = look(&config).await?;
+            let Some(stage) = self.stage(&status) else { return Ok(status) };
+            if Instant::now() >= until {
+                let remedy = "it goes on; `skeptron status` shows how far it is".to_string();
+                return Err(Failure::Undecided { wait: self.wait, stage, remedy }.into());
+            }
+            tokio::time::sleep(EVERY).await;
+        }
+    }
+
+    /// What is left to be done, if anything is.
+    fn stage(&self, status: &Status) -> Option<String> {
+        let Status { node, held_locks, .. } = status;
+        match (self.undo, status.drain) {
+            (false, Some(Drain::Drained)) => None,
+            (false, Some(Drain::Draining)) => {
+                Some(format!("{node} still has {held_locks} locks of clients that have not moved"))
+            }
+            (false, None) => Some(format!("{node} was told to serve again meanwhile")),
+            (true, None) if !status.leaving && status.halted.is_none() => None,
+            (true, None) => Some(format!("{node} has not entered the cluster again")),
+            (true, Some(_)) => Some(format!("{node} was drained again meanwhile")),
+        }
+    }
+}
+
+async fn look(config: &ClientConfig) -> Result<Status> {
+    Client::status(config).await.map_err(failure::of_client)
+}
