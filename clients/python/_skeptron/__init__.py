@@ -1,0 +1,1 @@
+"""The inside of the module `skeptron`: import that one instead."""
