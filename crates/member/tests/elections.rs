@@ -325,3 +325,27 @@ fn there_are_limits() {
     }
     assert_eq!(net.cores[0].load().watched_elections, 1, "one has another observer");
 }
+
+/// A name that somebody led once is forgotten like any other, unless it is watched.
+#[test]
+fn led_names_are_forgotten_in_a_later_view() {
+    for is_watched in [false, true] {
+        let mut net = Net::new(1);
+        let Begun::Held(held) = net.campaign(0, 1, "a") else { panic!("nobody is in its way") };
+        net.at(0, |core, desk| {
+            core.session_release(Moment::default(), id(0), "e", held.fence, desk).unwrap();
+        });
+        if is_watched {
+            net.observe(0);
+        }
+        // Long enough that no right is kept.
+        let later = Moment::default().after(Duration::from_secs(60));
+        for epoch in 2..4 {
+            net.at(0, |core, desk| {
+                core.install(later, view(epoch, 1), desk);
+                core.expire(later, &Timer::Forget, desk);
+            });
+        }
+        assert_eq!(net.cores[0].load().known_locks, usize::from(is_watched));
+    }
+}

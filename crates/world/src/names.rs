@@ -33,6 +33,13 @@ pub(crate) struct Naming {
     pub(crate) most: Option<usize>,
 }
 
+impl Naming {
+    /// The name that was new so many names ago.
+    pub(crate) fn order(&self, lately: usize) -> usize {
+        self.usual + self.orders.saturating_sub(lately) % ORDERS
+    }
+}
+
 /// All names of a run.
 pub(crate) fn all(options: &Options, seed: u64) -> (Vec<String>, Naming) {
     let mut chance = Chance::new(seed, Purpose::World, 1);
@@ -68,7 +75,7 @@ impl World {
         naming.orders += 1;
         // Now and then one that others may be using.
         let lately = if chance.below(4) == 0 { chance.index(8) } else { 0 };
-        naming.usual + naming.orders.saturating_sub(lately) % ORDERS
+        naming.order(lately)
     }
 
     /// A member refuses a client: by its limit only for a while, since few names are in use.

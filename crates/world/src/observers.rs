@@ -1,5 +1,6 @@
-//! Observers of elections: one at every member for every lock but the last, and one for every lock that
-//! goes from member to member. What they see is compared with who believed to lead.
+//! Observers of elections: one at every member for every lock that is used all the time but the last, one
+//! for every such lock that goes from member to member, and one that goes from member to member and looks
+//! at a name that is used for a while each time. What they see is compared with who believed to lead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,6 +31,8 @@ struct Observer {
     at: Option<usize>,
     /// Whether it goes from member to member; else it is at one, whichever its life.
     roams: bool,
+    /// Whether it also goes from name to name.
+    wanders: bool,
     seen: Seen,
     terms: BTreeSet<Fence>,
     /// The terms up to this may have been missed; none if it has not been told anything yet.
@@ -47,12 +50,14 @@ struct Leaders {
 }
 
 impl Elections {
-    pub(crate) fn new(seed: u64, options: &Options, locks: usize) -> Self {
+    /// Nobody watches but with `options.elections`: `usual` of so many `names`, and the others in turn.
+    pub(crate) fn new(seed: u64, options: &Options, names: usize, usual: usize) -> Self {
         let (members, chance) = (options.members, Chance::new(seed, Purpose::Observers, 0));
         let observer = |lock, at: Option<usize>| Observer {
             lock,
             at,
             roams: at.is_none(),
+            wanders: lock >= usual,
             seen: Seen::default(),
             terms: BTreeSet::new(),
             base: None,
@@ -60,13 +65,16 @@ impl Elections {
         };
         let at = |lock| {
             // Nobody watches the last one for long, if there are several.
-            let resident = if lock > 0 && lock + 1 == locks { 0 } else { members };
+            let resident = if lock > 0 && lock + 1 == usual { 0 } else { members };
             let places = (0..resident).map(Some).chain([None]);
             places.map(move |place| observer(lock, place))
         };
-        let locks_observed = if options.elections { locks } else { 0 };
-        let observers = (0..locks_observed).flat_map(at).collect();
-        Elections { observers, leaders: vec![Leaders::default(); locks], chance }
+        let wanderer = (usual < names).then(|| observer(usual, None));
+        let mut observers: Vec<_> = (0..usual).flat_map(at).chain(wanderer).collect();
+        if !options.elections {
+            observers.clear();
+        }
+        Elections { observers, leaders: vec![Leaders::default(); names], chance }
     }
 }
 
@@ -115,6 +123,11 @@ impl World {
         }
         let place = self.elections.chance.index(self.sites.len());
         let it = &mut self.elections.observers[observer];
+        if it.wanders {
+            let lately = self.elections.chance.index(4);
+            (it.lock, it.seen) = (self.naming.order(lately), Seen::default());
+            it.terms.clear();
+        }
         (it.at, it.base) = (Some(place), None);
         if !self.begin_to_observe(observer, place) {
             self.elections.observers[observer].at = None;
@@ -214,6 +227,12 @@ impl World {
             );
             self.violate(Property::Leadership, Some(lock), Some(place), detail);
         }
+    }
+
+    /// How many names are observed anywhere.
+    pub(crate) fn watched_names(&self) -> usize {
+        let observers = self.elections.observers.iter().filter(|it| it.at.is_some());
+        observers.map(|it| it.lock).collect::<BTreeSet<_>>().len()
     }
 
     /// Everybody is done: who has not seen all, or does not know that nobody leads?

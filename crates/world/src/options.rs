@@ -25,6 +25,9 @@ pub struct Options {
     pub faults: Faults,
     /// Whether sessions campaign, and every member has observers.
     pub elections: bool,
+    /// Whether a member that is asked to take a session first asks the life where it is, if it can reach
+    /// that. Without it sessions move more often.
+    pub relays: bool,
     /// The rule that is left out.
     pub mutant: Option<Mutant>,
 }
@@ -39,6 +42,7 @@ impl Default for Options {
             algorithm: Plan::DEFAULT.to_string(),
             faults: Faults::default(),
             elections: false,
+            relays: true,
             mutant: None,
         }
     }

@@ -100,7 +100,7 @@ impl World {
     /// At a member: a session wants to move here, from a life that can be reached. Whether it is asked first.
     pub(crate) fn asks_home(&mut self, place: usize, request: &Request) -> bool {
         let Op::Move(moved) = &request.what else { return false };
-        if request.asked_home || !self.reaches(place, moved.from) {
+        if request.asked_home || !self.options.relays || !self.reaches(place, moved.from) {
             return false;
         }
         let (number, home) = (self.relays.number(), moved.from.member.place());

@@ -244,7 +244,7 @@ impl World {
             settings,
             drift,
             judges: vec![Judge::default(); names.len()],
-            elections: Elections::new(seed, options, names.len()),
+            elections: Elections::new(seed, options, names.len(), naming.usual),
             names,
             naming,
             sites,

@@ -64,14 +64,17 @@ pub(crate) struct StormArgs {
     #[arg(long, value_name = "NAME|all", default_value = "all")]
     pub algorithm: String,
     /// What goes wrong: loss, duplication, reordering, resets, pauses, partitions, slow, drift,
-    /// interleaving, and with views: crashes, disk, power, leaves, clocks (beyond the bound; only
-    /// fences are judged); `fixed` is what a fixed membership survives, `all` everything but clocks;
+    /// interleaving, and with views: crashes, disk, power, leaves, names (ever new ones),
+    /// unlocks, clocks (beyond the bound; only fences are judged); `fixed` is what a fixed membership survives, `all` everything but clocks;
     /// `none`
     #[arg(long, value_name = "LIST", default_value = "fixed")]
     pub faults: String,
     /// Let clients with sessions campaign, and let observers at every member see who leads
     #[arg(long)]
     pub elections: bool,
+    /// No session stays where it is by going through another member: sessions move more often
+    #[arg(long)]
+    pub no_relays: bool,
     /// Leave out one rule of the members or of the view service, to see that it is noticed; docs/storm.md has the names
     #[arg(long, value_name = "NAME")]
     pub flaw: Option<String>,
@@ -217,6 +220,7 @@ impl StormArgs {
                 algorithm: algorithm.to_string(),
                 faults,
                 elections: self.elections,
+                relays: !self.no_relays,
                 mutant,
             };
             options.check().with_context(|| format!("{algorithm} on {} members", self.members))?;
@@ -255,6 +259,9 @@ impl StormArgs {
         }
         if self.elections {
             command += " --elections";
+        }
+        if self.no_relays {
+            command += " --no-relays";
         }
         if let Some(flaw) = &self.flaw {
             command += &format!(" --flaw {}", quoted(flaw));
@@ -321,7 +328,7 @@ impl StormArgs {
         let report = serde_json::json!({
             "seeds": self.seeds, "algorithm": self.algorithm, "members": self.members,
             "voters": self.voters, "clients": self.clients, "entries_per_client": self.entries, "faults": self.faults,
-            "elections": self.elections, "flaw": self.flaw,
+            "elections": self.elections, "relays": !self.no_relays, "flaw": self.flaw,
             "runs": total.runs, "failed": total.failed, "first_failure": first,
             "hash": format!("{:016x}", total.hash),
             "entries": total.entries, "events": total.events, "survived": total.survived,

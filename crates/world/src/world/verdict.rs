@@ -155,8 +155,9 @@ impl World {
                 );
                 return Some((Property::Leak, place, detail));
             }
-            // Since the last view nothing was used; only some rights were kept.
-            let most = self.naming.most.map_or(usize::MAX, |most| most / 8);
+            // Since the last view nothing was used; only some rights were kept, and some names are watched.
+            let kept = self.naming.most.map_or(usize::MAX, |most| most / 8);
+            let most = kept.saturating_add(self.watched_names());
             if self.at_rest && load.known_locks > most {
                 let detail = format!("{} still knows {} names", site.id, load.known_locks);
                 return Some((Property::Leak, place, detail));
