@@ -7,28 +7,23 @@
 //! which lock, `locks` runs one instance of it for each name, [`session`] is what clients have,
 //! [`election`] is what observers of leaders are told, and [`MemberCore`] is all of it but the links.
 
-pub mod clock;
-
 mod effects;
 pub mod election;
-mod fence;
 mod flaw;
-mod id;
 mod limits;
 pub mod link;
 mod locks;
 mod member;
 pub mod plan;
 pub mod query;
-pub mod report;
 pub mod session;
 pub mod view;
 pub mod wire;
 
 pub use effects::{Effects, Event, Halt, NeedView, NotServed, Timer};
-pub use fence::Fence;
 pub use flaw::Flaw;
-pub use id::MemberId;
 pub use limits::{Limits, Pace};
 pub use locks::{Acquired, Broken, Lock, LockError, Settings, Turn, Withheld};
 pub use member::{Load, MemberCore};
+// What a driver hands to the core and gets from it, so that it needs no second crate.
+pub use skeptron_types::{Fence, MemberId, clock, report};

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 
+use crate::MemberId;
 use crate::clock::Moment;
-use crate::id::MemberId;
 use crate::locks::home_of;
 
 /// One member of a view.

@@ -11,8 +11,8 @@ use skeptron_views::views::Join;
 pub use skeptron_views::views::LeaseSettings;
 use thiserror::Error;
 
-use crate::endpoint::Endpoint;
 use crate::tls::Identity;
+use skeptron_client::{Endpoint, is_loopback};
 
 /// Everything a node must know to start.
 #[derive(Clone, Debug)]
@@ -385,14 +385,6 @@ impl Config {
     pub fn listen_address(&self) -> &str {
         self.listen.as_deref().unwrap_or_else(|| self.address())
     }
-}
-
-/// Whether `HOST:PORT` is of the loopback interface, without asking the network.
-#[must_use]
-pub fn is_loopback(address: &str) -> bool {
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Whether an endpoint of etcd is spoken to over TLS, and its `HOST:PORT`; none if it is none.

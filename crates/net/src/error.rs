@@ -1,4 +1,4 @@
-//! Errors that the node and its client share.
+//! Why a node does not start, or grants nothing.
 
 use skeptron_member::{Halt, MemberId};
 use thiserror::Error;
@@ -7,22 +7,6 @@ use crate::config::ConfigError;
 use crate::etcd::EtcdError;
 use crate::link::LinksError;
 use crate::service::ServiceError;
-
-/// Why a release told nobody.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ReleaseError {
-    /// It had been lost before.
-    #[error("the lock `{0}` had been lost before it was released; what was done since may clash")]
-    Lost(String),
-    /// The node cannot be told; the lock is given back when the session ends.
-    #[error("the node cannot be told that `{name}` is released: {why}; its session gives it back")]
-    Unreachable {
-        /// Which lock.
-        name: String,
-        /// Why.
-        why: String,
-    },
-}
 
 /// Why a node does not start.
 #[derive(Debug, Error)]

@@ -3,25 +3,22 @@
 //!
 //! From below: `env` is what a node reads from its machine, `link` moves bytes between members,
 //! [`view`] says who belongs to the cluster, `shell` performs what the member core decides, [`Node`] is
-//! all of it in one program, [`api`] and [`client`] let other programs in.
+//! all of it in one program, and [`api`] lets other programs in, whose side is `skeptron-client`.
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct Library;
 
 pub mod api;
-pub mod client;
 mod cluster;
 mod config;
-mod endpoint;
-mod env;
 mod error;
 pub mod etcd;
-mod http;
 mod link;
-mod messages;
 mod node;
 pub mod observe;
-mod prompt;
 pub mod service;
 mod shell;
-mod socket;
 mod supervise;
 pub mod tls;
 pub mod view;
@@ -29,12 +26,14 @@ pub mod view;
 pub use cluster::Cluster;
 pub use config::{
     Config, ConfigError, EtcdConfig, EtcdTls, Init, LeaseSettings, Limits, Membership, Pace,
-    Security, VoterConfig, is_loopback,
+    Security, VoterConfig,
 };
-pub use error::{NotEntered, ReleaseError, StartError};
+pub use error::{NotEntered, StartError};
 pub use link::LinksError;
 pub use node::{DrainRefused, Node};
 pub use shell::Guard;
+pub use skeptron_client::ReleaseError;
+pub(crate) use skeptron_client::{env, http, messages, prompt, socket};
 pub use skeptron_member::clock::Drift;
 pub use skeptron_member::election::{Leader, Leadership};
 pub use skeptron_member::plan::{Plan, PlanError, Plans};

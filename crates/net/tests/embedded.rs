@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use skeptron_client::{Client, ClientConfig};
 use skeptron_net::MemberId;
 use skeptron_net::api::{Api, ApiConfig};
-use skeptron_net::client::{Client, ClientConfig};
 use skeptron_net::report::{ListedLock, LockListing};
 use skeptron_net::{Cluster, Config, LockError, Node, Plan, Plans};
 

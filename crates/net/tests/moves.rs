@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use skeptron_client::{Client, ClientConfig, Endpoint};
 use skeptron_net::api::{Api, ApiConfig, Listeners};
-use skeptron_net::client::{Client, ClientConfig, Endpoint};
 use skeptron_net::report::Drain;
 use skeptron_net::{
     Cluster, DrainRefused, Drift, LeaseSettings, LockError, MemberId, Node, Plan, Plans,

@@ -6,8 +6,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use skeptron_core::NodeId;
+use skeptron_types::{MemberId, scatter};
 
-use crate::id::MemberId;
 use crate::view::View;
 
 /// The home of a lock in a view: the member with the highest weight for its name. A member that comes
@@ -19,14 +19,6 @@ pub(crate) fn home_of(name: &str, view: &View) -> NodeId {
     let weight = |id: MemberId| scatter(name ^ scatter(u64::from(id.number())));
     let ranked = view.ids().enumerate().max_by_key(|&(_, id)| weight(id));
     NodeId::new(ranked.map_or(0, |(rank, _)| rank))
-}
-
-/// The finaliser of splitmix64: all members must agree on it, so no library decides it.
-pub(crate) fn scatter(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    value ^ (value >> 31)
 }
 
 /// What a member knows as a home in one view.

@@ -34,7 +34,7 @@ use rustc_hash::FxBuildHasher;
 
 pub use broken::Broken;
 pub use error::LockError;
-pub(crate) use home::{home_of, scatter};
+pub(crate) use home::home_of;
 pub use instance::Turn;
 pub use lock::Lock;
 

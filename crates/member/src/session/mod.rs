@@ -2,7 +2,6 @@
 //! is heard of the client any more.
 
 mod acquire;
-mod id;
 mod lead;
 mod listing;
 mod moves;
@@ -18,12 +17,10 @@ use crate::election::Proclaimed;
 use crate::locks::Locks;
 use crate::{Fence, Flaw, MemberId};
 
-pub use id::{SessionHandle, SessionId};
 use moves::Arriving;
 pub(crate) use moves::Settled;
-pub use types::{
-    Alive, Begun, Claim, Held, Life, Move, MovedHold, Place, SessionError, SessionReport,
-};
+pub use skeptron_types::session::{Held, MovedHold, SessionHandle, SessionId};
+pub use types::{Alive, Begun, Claim, Life, Move, Place, SessionError, SessionReport};
 
 /// How many acquires that are over a session remembers, in case one of them arrives late.
 const MOST_OVER: usize = 1024;

@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::SessionId;
-use crate::election::{MOST_VALUE_BYTES, Proclaimed};
+use skeptron_types::session::{Held, MovedHold, SessionId};
+
+use crate::election::MOST_VALUE_BYTES;
 use crate::locks::LockError;
 use crate::view::View;
 use crate::{Fence, MemberId};
@@ -79,15 +80,6 @@ pub enum SessionError {
     Lock(#[from] LockError),
 }
 
-/// A lock in the hands of a session.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Held {
-    /// Which lock.
-    pub lock: String,
-    /// The fence of the entry.
-    pub fence: Fence,
-}
-
 /// One life of a member, as its sessions name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Life {
@@ -125,22 +117,6 @@ pub struct Move {
     pub requests: u64,
     /// What the client believes to hold.
     pub held: Vec<MovedHold>,
-}
-
-/// A lock that a moving session holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MovedHold {
-    /// Which lock.
-    pub lock: String,
-    /// The fence of the entry.
-    pub fence: Fence,
-    /// The number of the acquire, if it had one.
-    #[serde(default)]
-    pub request: Option<u64>,
-    /// The last value that the client has given it, if it leads; whether or not that was answered.
-    #[serde(default)]
-    pub leads: Option<Proclaimed>,
 }
 
 /// What a sign of life is answered with.

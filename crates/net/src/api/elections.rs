@@ -11,7 +11,7 @@ use futures_util::stream::{self, Stream};
 use serde::Deserialize;
 use skeptron_member::Fence;
 use skeptron_member::election::Leadership;
-use skeptron_member::session::SessionError;
+use skeptron_member::session::{Held, SessionError};
 use tokio::sync::watch;
 
 use super::listen::Stage;
@@ -21,7 +21,7 @@ use super::roles::Client;
 use super::routes::{Asked, Desk, Filter};
 use crate::env;
 use crate::messages::{
-    Acquire, Campaign, Elected, HEARD_EVERY, Held, NewValue, Proclaim, Release, Resign, Resigned,
+    Acquire, Campaign, Elected, HEARD_EVERY, NewValue, Proclaim, Release, Resign, Resigned,
 };
 use crate::shell::Observation;
 

@@ -3,12 +3,11 @@
 
 use std::net::SocketAddr;
 
+use skeptron_client::{Endpoint, InvalidEndpoint, is_loopback};
 use tokio::net::TcpListener;
 
 use super::listen::bind_tcp;
 use super::{ApiConfig, ApiError};
-use crate::config::is_loopback;
-use crate::endpoint::{Endpoint, InvalidEndpoint};
 
 /// The TCP addresses of an API that nobody answers at yet; whoever connects waits.
 #[derive(Debug)]

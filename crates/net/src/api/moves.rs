@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 use skeptron_member::report::milliseconds;
-use skeptron_member::session::{Alive, Move};
+use skeptron_member::session::{Alive, Life, Move};
 
 use super::refusal::Refusal;
 use super::relay;
 use super::roles::Client;
 use super::routes::{Asked, Desk, Named, allowed_owner};
-use crate::messages::{KeptAlive, LeftBehind, MoveSession, Moved, SessionPlace};
+use crate::messages::{Incarnation, KeptAlive, LeftBehind, MoveSession, Moved, SessionPlace};
 
 /// A session moves here.
 pub(super) async fn here(
@@ -37,10 +37,10 @@ pub(super) async fn here(
     if !desk.ledger.knows(id) {
         desk.ledger.may_open(&client, |id| desk.look(id))?;
     }
-    let moved = Move { id, from: from.into(), number, ttl, owner, requests, held };
+    let moved = Move { id, from: life_at(from), number, ttl, owner, requests, held };
     let Alive { valid, pending, lost } = shell.move_session(moved, desk.most_sessions)?;
     desk.ledger.opened(&client, id);
-    let place = SessionPlace::from(place);
+    let place = place_of(place);
     let (valid_ms, cluster) = (milliseconds(valid), desk.cluster_info(None));
     Ok(Json(Moved { valid_ms, pending, lost, place, relayed: false, cluster }))
 }
@@ -55,4 +55,15 @@ pub(super) async fn away(
     desk.ledger.check(&client, id)?;
     desk.node.shell()?.leave_session_behind(id, asked.number)?;
     Ok(Json(asked))
+}
+
+/// A life of a member, as its sessions name it.
+pub(super) fn place_of(life: Life) -> SessionPlace {
+    let Life { member, incarnation, epoch } = life;
+    SessionPlace { node: member, life: Incarnation(incarnation), epoch }
+}
+
+fn life_at(place: SessionPlace) -> Life {
+    let SessionPlace { node, life, epoch } = place;
+    Life { member: node, incarnation: life.0, epoch }
 }

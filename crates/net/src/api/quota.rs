@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use skeptron_member::session::SessionReport;
+use skeptron_member::session::{SessionId, SessionReport};
 
 use super::refusal::Refusal;
 use super::roles::Client;
-use crate::messages::SessionId;
 
 /// How much one client may have, at one node. A client is a role, or whoever has the certificate of one
 /// name; all that show the same token count as one. None of these is limited unless it is set.

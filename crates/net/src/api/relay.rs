@@ -17,13 +17,14 @@ use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use serde::{Deserialize, Serialize};
 use skeptron_member::MemberId;
+use skeptron_member::session::SessionId;
 
 use super::door::Door;
 use super::refusal::Refusal;
 use super::roles::Client;
 use super::routes::Desk;
 use crate::env;
-use crate::messages::{KeptAlive, RELAY, SessionId, SessionPlace};
+use crate::messages::{KeptAlive, RELAY, SessionPlace};
 use crate::shell::relay::{MOST_ANSWER_BYTES, MOST_REQUEST_BYTES, Perform};
 
 /// How long the other node has to answer whatever does not wait.

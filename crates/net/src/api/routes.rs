@@ -29,14 +29,14 @@ use super::roles::Client;
 use super::unlock;
 use crate::env;
 use crate::messages::{
-    Acquire, ClusterInfo, Held, Incarnation, KeptAlive, MOST_OWNER_BYTES, OpenSession, Problem,
-    Release, Released, SessionId, SessionOpened, SessionPlace, SessionStatus,
+    Acquire, ClusterInfo, Incarnation, KeptAlive, MOST_OWNER_BYTES, OpenSession, Problem, Release,
+    Released, SessionOpened, SessionStatus,
 };
 use crate::node::Node;
 use crate::shell::{SessionAcquire, SessionWait, Shell};
 use skeptron_member::NotServed;
 use skeptron_member::report::{NotGranted, milliseconds};
-use skeptron_member::session::{Alive, Claim, SessionReport};
+use skeptron_member::session::{Alive, Claim, Held, SessionId, SessionReport};
 
 /// The largest body that is read.
 const MOST_BODY_BYTES: usize = 64 << 10;
@@ -147,7 +147,7 @@ async fn open_session(
     shell.open_session(id, ttl, owner, desk.most_sessions)?;
     desk.ledger.opened(&client, id);
     let valid_ms = milliseconds(shell.core().keep_alive(env::now(), id)?.valid);
-    let place = shell.core().life().map(SessionPlace::from);
+    let place = shell.core().life().map(moves::place_of);
     let cluster = desk.cluster_info(None);
     Ok(Json(SessionOpened { session: id, ttl_ms: asked.ttl_ms, valid_ms, place, cluster }))
 }

@@ -17,10 +17,11 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use skeptron_client::is_loopback;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::config::{Config, EtcdConfig, etcd_address, is_loopback};
+use crate::config::{Config, EtcdConfig, etcd_address};
 use crate::observe::Observer;
 use crate::supervise::supervised;
 use crate::tls::Part;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use skeptron_client::ReleaseError;
 use skeptron_member::{Fence, Lock};
 
 use super::{Shell, Waiter};
-use crate::error::ReleaseError;
 
 /// A held lock. Dropping it releases.
 #[derive(Debug)]

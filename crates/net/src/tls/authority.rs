@@ -14,9 +14,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
 use skeptron_member::MemberId;
 
-use super::certificate::{CLIENT, Certificate, NODE, revoked_serials};
-use super::{
-    AUTHORITY, Files, Part, REVOKED, TlsError, file_error, name_error, node_host, read_file,
+use super::{Part, TlsError, node_host};
+use skeptron_client::tls::{
+    AUTHORITY, CLIENT, Certificate, Files, NODE, REVOKED, file_error, read_file, revoked_serials,
     unusable,
 };
 
@@ -46,7 +46,8 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let key = new_key();
         let certificate = params.self_signed(&key).map_err(|why| name_error(cluster, &why))?;
-        Files(AUTHORITY).write(folder, &certificate.pem(), &key.serialize_pem(), force)?;
+        let pem = (&*certificate.pem(), &*key.serialize_pem());
+        write(Files(AUTHORITY), folder, pem, force)?;
         let issuer = Issuer::new(params, key);
         Ok(Authority { folder: folder.to_path_buf(), issuer, days: VALID_DAYS })
     }
@@ -202,26 +203,28 @@ impl Authority {
         let key = new_key();
         let certificate = params.signed_by(&key, &self.issuer);
         let certificate = certificate.map_err(|why| name_error(name, &why))?;
-        Files(name).write(&self.folder, &certificate.pem(), &key.serialize_pem(), force)
+        let pem = (&*certificate.pem(), &*key.serialize_pem());
+        write(Files(name), &self.folder, pem, force)
     }
 }
 
-impl Files<'_> {
-    fn write(
-        &self,
-        folder: &Path,
-        certificate: &str,
-        key: &str,
-        force: bool,
-    ) -> Result<(), TlsError> {
-        let paths = [folder.join(self.key()), folder.join(self.certificate())];
-        if let Some(path) = paths.iter().find(|path| !force && path.exists()) {
-            return Err(TlsError::Exists { path: path.display().to_string() });
-        }
-        let [key_path, certificate_path] = &paths;
-        write_anew(key_path, key, 0o600)?;
-        write_anew(certificate_path, certificate, 0o644)
+fn write(
+    files: Files<'_>,
+    folder: &Path,
+    (certificate, key): (&str, &str),
+    force: bool,
+) -> Result<(), TlsError> {
+    let paths = [folder.join(files.key()), folder.join(files.certificate())];
+    if let Some(path) = paths.iter().find(|path| !force && path.exists()) {
+        return Err(TlsError::Exists { path: path.display().to_string() });
     }
+    let [key_path, certificate_path] = &paths;
+    write_anew(key_path, key, 0o600)?;
+    write_anew(certificate_path, certificate, 0o644)
+}
+
+fn name_error(name: &str, why: &rcgen::Error) -> TlsError {
+    TlsError::Name { name: name.to_string(), why: why.to_string() }
 }
 
 /// Replaces the whole file at once: the rights of an older one do not remain, and nobody reads half

@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
+use skeptron_client::{Client, ClientConfig, ClientError, Endpoint};
 use skeptron_net::api::{Api, ApiConfig, ApiError};
-use skeptron_net::client::{Client, ClientConfig, ClientError, Endpoint};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::site::{Http, Site, cluster, config};

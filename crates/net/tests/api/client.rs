@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use skeptron_net::ReleaseError;
-use skeptron_net::client::{Client, ClientConfig, ClientError, Endpoint};
+use skeptron_client::ReleaseError;
+use skeptron_client::{Client, ClientConfig, ClientError, Endpoint};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use skeptron_net::client::{Client, ClientConfig};
+use skeptron_client::{Client, ClientConfig};
 
 use crate::site::{STUCK, Site};
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use skeptron_client::{Client, ClientConfig, Endpoint};
 use skeptron_net::MemberId;
 use skeptron_net::api::{Api, Role};
-use skeptron_net::client::{Client, ClientConfig, Endpoint};
 use tokio::net::TcpStream;
 
 use crate::site::{Http, Site, cluster, config, eventually};

@@ -1,7 +1,7 @@
 //! Ever new names at a node that may know few of them.
 
+use skeptron_client::{Client, ClientConfig, Endpoint};
 use skeptron_net::api::Api;
-use skeptron_net::client::{Client, ClientConfig, Endpoint};
 use skeptron_net::{Config, Init, Limits, MemberId, Membership, Node, Plan, Plans, VoterConfig};
 
 use crate::site::config;

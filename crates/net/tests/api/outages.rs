@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use skeptron_client::{Client, ClientConfig, ClientError, Endpoint};
 use skeptron_net::api::Api;
-use skeptron_net::client::{Client, ClientConfig, ClientError, Endpoint};
 use skeptron_net::report::Reason;
 use skeptron_net::{Cluster, LeaseSettings, LockError, MemberId, Plan, Plans};
 use tokio::net::TcpStream;

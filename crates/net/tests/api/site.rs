@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use skeptron_client::{Client, ClientConfig, Endpoint};
 use skeptron_net::api::{Api, ApiConfig};
-use skeptron_net::client::{Client, ClientConfig, Endpoint};
 use skeptron_net::{Cluster, Node, Plan, Plans};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -62,9 +62,9 @@ async fn speed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("api.sock");
     let by_path = Site::start_with(|config| config.unix = Some(path.clone())).await;
-    let endpoint = skeptron_net::client::Endpoint::Unix(path);
-    let config = skeptron_net::client::ClientConfig::new(endpoint);
-    let client = skeptron_net::client::Client::connect(config).await.unwrap();
+    let endpoint = skeptron_client::Endpoint::Unix(path);
+    let config = skeptron_client::ClientConfig::new(endpoint);
+    let client = skeptron_client::Client::connect(config).await.unwrap();
     measure("lock and release, Rust client, Unix socket", async || {
         client.lock("a").await.unwrap().release().await.unwrap();
     })

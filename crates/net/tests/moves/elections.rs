@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use skeptron_net::client::{Client, ClientConfig};
+use skeptron_client::{Client, ClientConfig};
 use skeptron_net::{Fence, Leadership, MemberId};
 use tokio::sync::watch;
 

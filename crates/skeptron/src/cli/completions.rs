@@ -9,8 +9,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command, CommandFactory as _, FromArgMatches as _, ValueEnum};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
+use skeptron_client::{Client, ClientConfig};
 use skeptron_core::catalogue;
-use skeptron_net::client::{Client, ClientConfig};
 use skeptron_quorum::Construction;
 
 use super::reach::ReachArgs;

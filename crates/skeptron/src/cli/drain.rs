@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use skeptron_net::client::{Client, ClientConfig, Drained};
+use skeptron_client::{Client, ClientConfig, Drained};
 use skeptron_net::report::{Drain, Status};
 
 use super::Verdict;

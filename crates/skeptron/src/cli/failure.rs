@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use skeptron_client::ClientError;
 use skeptron_net::Fence;
-use skeptron_net::client::ClientError;
 use skeptron_net::report::NotGranted;
 use thiserror::Error;
 

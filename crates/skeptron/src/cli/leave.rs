@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
+use skeptron_client::{Client, ClientError};
 use skeptron_net::MemberId;
-use skeptron_net::client::{Client, ClientError};
 
 use super::Verdict;
 use super::duration;

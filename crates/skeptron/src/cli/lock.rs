@@ -8,8 +8,8 @@ use anyhow::Result;
 use clap::Args;
 use nix::sys::signal::Signal;
 use serde_json::json;
-use skeptron_net::client::{Client, ClientConfig, Guard};
-use skeptron_net::{Fence, ReleaseError};
+use skeptron_client::{Client, ClientConfig, Guard};
+use skeptron_client::{Fence, ReleaseError};
 
 use super::Verdict;
 use super::duration;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use skeptron_client::Client;
 use skeptron_net::MemberId;
-use skeptron_net::client::Client;
 use skeptron_net::report::{ListedLock, LockListing, LockQueue};
 
 use super::Verdict;

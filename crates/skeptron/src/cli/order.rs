@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
+use skeptron_client::{Client, ClientConfig, ClientError, Order};
 use skeptron_net::MemberId;
-use skeptron_net::client::{Client, ClientConfig, ClientError, Order};
 use skeptron_net::report::{Status, VoterStatus};
 
 use super::duration;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use skeptron_net::client::{ClientConfig, ClientError, Endpoint};
+use skeptron_client::{ClientConfig, ClientError, Endpoint};
 use skeptron_net::tls::Identity;
 
 /// Where a node is, and who asks.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use skeptron_net::client::Client;
+use skeptron_client::Client;
 use skeptron_net::report::{Drain, LinkState, ServiceReport, Status};
 
 use super::Verdict;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use skeptron_client::{Client, Unlock, Unlocked};
 use skeptron_net::Fence;
-use skeptron_net::client::{Client, Unlock, Unlocked};
 
 use super::Verdict;
 use super::duration;

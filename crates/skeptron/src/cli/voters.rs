@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use skeptron_client::{Client, Order};
 use skeptron_net::MemberId;
-use skeptron_net::client::{Client, Order};
 use skeptron_net::report::{ServiceReport, Status, VoterState, VoterStatus};
 
 use super::Verdict;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use skeptron_client::Client;
 use skeptron_net::Node;
-use skeptron_net::client::Client;
 use tokio::task::JoinSet;
 
 use crate::counter::{Counter, CounterFile};

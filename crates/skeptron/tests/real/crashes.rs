@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use skeptron_net::client::Client;
+use skeptron_client::Client;
 use tempfile::TempDir;
 use tokio::time::sleep;
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use skeptron_client::{Client, ClientError, Guard};
 use skeptron_net::Fence;
-use skeptron_net::client::{Client, ClientError, Guard};
 use tempfile::TempDir;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::{Value, json};
-use skeptron_net::client::{Client, ClientConfig, Guard};
+use skeptron_client::{Client, ClientConfig, Guard};
 use skeptron_net::report::Status;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use skeptron_net::client::{Client, ClientConfig, Endpoint};
+use skeptron_client::{Client, ClientConfig, Endpoint};
 use skeptron_net::report::{LinkState, Status};
 
 /// Nothing here takes that long unless it is stuck.

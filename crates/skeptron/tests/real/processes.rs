@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use skeptron_net::client::Client;
+use skeptron_client::Client;
 use skeptron_net::{Config, Init, MemberId, Membership, Node, Plan, Plans, VoterConfig};
 use tempfile::TempDir;
 

@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use skeptron_client::{Client, ClientConfig};
 use skeptron_net::MemberId;
-use skeptron_net::client::{Client, ClientConfig};
 use skeptron_net::report::ListedLock;
 use tokio::time::sleep;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use skeptron_net::client::{self, Client, ClientConfig, Endpoint};
+use skeptron_client::{Client, ClientConfig, Endpoint};
 use skeptron_net::report::{LinkState, Status};
 use skeptron_net::{Cluster, Guard, Node, Plan, Plans};
 
@@ -171,7 +171,7 @@ async fn all_met(config: &ClientConfig, members: usize) -> Result<()> {
 /// A client of a node's API.
 pub(in crate::cli::bench) struct HttpClient {
     client: Client,
-    held: Option<client::Guard>,
+    held: Option<skeptron_client::Guard>,
 }
 
 impl Locker for HttpClient {

@@ -11,7 +11,7 @@ const PROBE_AFTER: Duration = Duration::from_secs(10);
 const SILENT_FOR: Duration = Duration::from_secs(20);
 
 /// Small messages go out at once, and a machine that vanished is noticed.
-pub(crate) fn tune(stream: &TcpStream) -> io::Result<()> {
+pub fn tune(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = socket2::SockRef::from(stream);
     let probes = socket2::TcpKeepalive::new().with_time(PROBE_AFTER).with_interval(PROBE_AFTER / 4);

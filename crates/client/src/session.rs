@@ -13,22 +13,22 @@ use hyper::{Method, StatusCode};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 
-use super::connection::{Caller, Route, Trouble};
-use super::nodes::Nodes;
-use super::{ClientConfig, ClientError};
+use crate::connection::{Caller, Route, Trouble};
 use crate::env;
 use crate::messages::{
-    ClusterInfo, Held, KeptAlive, OpenSession, SessionId, SessionOpened, SessionPlace,
-    SessionStatus,
+    ClusterInfo, KeptAlive, OpenSession, SessionOpened, SessionPlace, SessionStatus,
 };
+use crate::nodes::Nodes;
+use crate::{ClientConfig, ClientError};
 use moves::Moving;
-use skeptron_member::Fence;
-use skeptron_member::clock::{Drift, Moment};
-use skeptron_member::election::Proclaimed;
-use skeptron_member::report::milliseconds;
+use skeptron_types::Fence;
+use skeptron_types::clock::{Drift, Moment};
+use skeptron_types::election::Proclaimed;
+use skeptron_types::report::milliseconds;
+use skeptron_types::session::{Held, SessionId};
 
 /// How long a node may take to open or end a session.
-pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// A node that promises so many times less than it did is about to lose its lease.
 const FADES_AT: u32 = 3;
@@ -37,7 +37,7 @@ const STRAIGHT_WITHIN: Duration = Duration::from_millis(50);
 
 /// A session. It ends when the client and all that it holds are dropped.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(crate) struct Session {
     nodes: Nodes,
     id: SessionId,
     ttl: Duration,
@@ -100,7 +100,7 @@ struct Holding {
 
 impl Session {
     /// Opens a session at the first endpoint that takes it, and keeps it alive.
-    pub(super) async fn open(config: &ClientConfig) -> Result<Arc<Self>, ClientError> {
+    pub(crate) async fn open(config: &ClientConfig) -> Result<Arc<Self>, ClientError> {
         let nodes = Nodes::new(config)?;
         let (home, (sent, opened)) = nodes.first(|caller| open_at(caller, config)).await?;
         nodes.replace(&opened.cluster.nodes);
@@ -142,7 +142,7 @@ impl Session {
 
     /// The way to where the session is, and the number of the move that brought it there; waits while it
     /// moves.
-    pub(super) async fn settled(&self) -> (Route, u64) {
+    pub(crate) async fn settled(&self) -> (Route, u64) {
         self.stands(|standing| standing.moving.is_none()).await;
         let standing = self.standing.borrow();
         (standing.at.clone(), standing.moved)
@@ -150,7 +150,7 @@ impl Session {
 
     /// Waits until the session leaves where that move had brought it, or is reached in another way. All that
     /// differs afterwards is looked at: who waits here may not see each step.
-    pub(super) async fn leaves(&self, moved: u64, route: &Route) {
+    pub(crate) async fn leaves(&self, moved: u64, route: &Route) {
         let leaves = |standing: &Standing| {
             standing.moving.is_some() || standing.moved != moved || !standing.at.is_same(route)
         };
@@ -158,20 +158,20 @@ impl Session {
     }
 
     /// Whether there is another node to go to.
-    pub(super) fn can_move(&self) -> bool {
+    pub(crate) fn can_move(&self) -> bool {
         let standing = self.standing.borrow();
         let is_other = |it: &Arc<Caller>| it.endpoint() != standing.home.endpoint();
         standing.place.is_some() && self.nodes.all().iter().any(is_other)
     }
 
     /// Somebody got no answer from the session's node.
-    pub(super) fn doubt(&self) {
+    pub(crate) fn doubt(&self) {
         self.doubted.notify_one();
     }
 
     /// A lock was granted where that move had brought the session. Whether it is the session's: not if
     /// it moves without it.
-    pub(super) fn hold(
+    pub(crate) fn hold(
         &self,
         held: &Held,
         (request, value): (u64, Option<&str>),
@@ -189,7 +189,7 @@ impl Session {
     }
 
     /// The session is to lead with this value. Returns the version of the value; none if it does not lead.
-    pub(super) fn proclaims(&self, lock: &str, fence: Fence, value: &str) -> Option<u64> {
+    pub(crate) fn proclaims(&self, lock: &str, fence: Fence, value: &str) -> Option<u64> {
         let mut version = None;
         self.standing.send_if_modified(|standing| {
             let holding = standing.held.get_mut(&(lock.to_string(), fence));
@@ -203,23 +203,23 @@ impl Session {
     }
 
     /// The session does not hold this any more.
-    pub(super) fn let_go(&self, lock: &str, fence: Fence) {
+    pub(crate) fn let_go(&self, lock: &str, fence: Fence) {
         self.standing.send_if_modified(|standing| {
             standing.held.remove(&(lock.to_string(), fence));
             false
         });
     }
 
-    pub(super) fn id(&self) -> SessionId {
+    pub(crate) fn id(&self) -> SessionId {
         self.id
     }
 
-    pub(super) fn ttl(&self) -> Duration {
+    pub(crate) fn ttl(&self) -> Duration {
         self.ttl
     }
 
     /// A number that no other request of this session has.
-    pub(super) fn next_request(&self) -> u64 {
+    pub(crate) fn next_request(&self) -> u64 {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
 
@@ -229,35 +229,35 @@ impl Session {
     }
 
     /// Whether the session certainly has not ended.
-    pub(super) fn is_valid(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         let standing = self.standing.borrow();
         !standing.over && env::now() < standing.until
     }
 
     /// For how long the node certainly does not end it, even if no further sign gets through.
-    pub(super) fn valid_for(&self) -> Duration {
+    pub(crate) fn valid_for(&self) -> Duration {
         let standing = self.standing.borrow();
         if standing.over { Duration::ZERO } else { env::until(standing.until) }
     }
 
     /// What the node promised last, as this clock may believe it.
-    pub(super) fn promised(&self) -> Duration {
+    pub(crate) fn promised(&self) -> Duration {
         let standing = self.standing.borrow();
         standing.drift.believed(standing.valid)
     }
 
     /// Whether this is among what the node has lost.
-    pub(super) fn has_lost(&self, lock: &str, fence: Fence) -> bool {
+    pub(crate) fn has_lost(&self, lock: &str, fence: Fence) -> bool {
         self.standing.borrow().has_lost(lock, fence)
     }
 
     /// Waits until the session is over.
-    pub(super) async fn over(&self) {
+    pub(crate) async fn over(&self) {
         self.stands(|standing| standing.over).await;
     }
 
     /// Waits until the session is over or the node has lost this.
-    pub(super) async fn lost(&self, lock: &str, fence: Fence) {
+    pub(crate) async fn lost(&self, lock: &str, fence: Fence) {
         self.stands(|standing| standing.over || standing.has_lost(lock, fence)).await;
     }
 
@@ -268,12 +268,12 @@ impl Session {
     }
 
     /// Takes it to be over.
-    pub(super) fn give_up(&self) {
+    pub(crate) fn give_up(&self) {
         self.standing.send_modify(|standing| standing.over = true);
     }
 
     /// Ends it, if it is not over yet, and waits until the node has taken note.
-    pub(super) async fn end(&self) -> Result<(), Trouble> {
+    pub(crate) async fn end(&self) -> Result<(), Trouble> {
         if self.standing.borrow().is_forgotten() {
             return Ok(());
         }
@@ -286,7 +286,7 @@ impl Session {
     }
 
     /// Goes on with something after whoever wanted it has gone.
-    pub(super) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.runtime.spawn(work);
     }
 
@@ -356,7 +356,7 @@ impl Session {
     }
 
     /// A node refuses, and may name others.
-    pub(super) fn refused(&self, trouble: &Trouble) {
+    pub(crate) fn refused(&self, trouble: &Trouble) {
         if let Trouble::Refused(_, problem) = trouble {
             self.nodes.add(&problem.nodes);
         }
@@ -508,7 +508,7 @@ async fn farewell(route: Route, id: SessionId) -> Result<(), Trouble> {
 }
 
 /// The answer, if it comes in time.
-pub(super) async fn within<T>(
+pub(crate) async fn within<T>(
     time: Duration,
     asked: impl Future<Output = Result<T, Trouble>>,
 ) -> Result<T, Trouble> {

@@ -13,12 +13,12 @@ use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 use tokio_rustls::TlsConnector;
 
-use super::{ClientConfig, ClientError, Endpoint, InvalidEndpoint};
 use crate::UNPOISONED;
 use crate::env;
 use crate::http::{Connection, Stream, Tls, told};
 use crate::messages::{Problem, RELAY, SessionPlace};
-use skeptron_member::clock::Moment;
+use crate::{ClientConfig, ClientError, Endpoint, InvalidEndpoint};
+use skeptron_types::clock::Moment;
 
 /// How long a connection may take to come about.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -29,7 +29,7 @@ const IDLE_FOR: Duration = Duration::from_secs(30);
 
 /// Why there is no good answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     /// None came: the request may or may not have been carried out.
     Unreachable(String),
     /// The node says no.
@@ -37,7 +37,7 @@ pub(super) enum Trouble {
 }
 
 /// Asks one node.
-pub(super) struct Caller {
+pub(crate) struct Caller {
     endpoint: Endpoint,
     host: HeaderValue,
     authorization: Option<HeaderValue>,
@@ -46,7 +46,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    pub(super) fn new(endpoint: &Endpoint, config: &ClientConfig) -> Result<Self, ClientError> {
+    pub(crate) fn new(endpoint: &Endpoint, config: &ClientConfig) -> Result<Self, ClientError> {
         let host = match endpoint {
             Endpoint::Http(address) | Endpoint::Https(address) => address.as_str(),
             Endpoint::Unix(_) => "localhost",
@@ -62,12 +62,12 @@ impl Caller {
         Ok(Caller { endpoint: endpoint.clone(), host, authorization, tls, idle })
     }
 
-    pub(super) fn endpoint(&self) -> &Endpoint {
+    pub(crate) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
     /// Asks for something that has no body.
-    pub(super) async fn ask<A: DeserializeOwned>(
+    pub(crate) async fn ask<A: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
@@ -76,7 +76,7 @@ impl Caller {
     }
 
     /// Asks with a body.
-    pub(super) async fn post<Q: Serialize, A: DeserializeOwned>(
+    pub(crate) async fn post<Q: Serialize, A: DeserializeOwned>(
         &self,
         path: &str,
         question: &Q,
@@ -130,7 +130,7 @@ impl Caller {
     }
 
     /// Asks for an answer that does not end.
-    pub(super) async fn stream(&self, path: &str) -> Result<Stream, Trouble> {
+    pub(crate) async fn stream(&self, path: &str) -> Result<Stream, Trouble> {
         let endpoint = &self.endpoint;
         let unreachable = |why: String| Trouble::Unreachable(format!("{endpoint}: {why}"));
         let connection = self.connect().await.map_err(unreachable)?;
@@ -211,33 +211,33 @@ impl Caller {
 
 /// The way to a session: to its node, or through another one that passes on what is asked.
 #[derive(Clone, Debug)]
-pub(super) struct Route {
-    pub(super) caller: Arc<Caller>,
+pub(crate) struct Route {
+    pub(crate) caller: Arc<Caller>,
     /// The place of the session, if the caller is not there.
     relay: Option<HeaderValue>,
 }
 
 impl Route {
-    pub(super) fn direct(caller: Arc<Caller>) -> Self {
+    pub(crate) fn direct(caller: Arc<Caller>) -> Self {
         Route { caller, relay: None }
     }
 
     /// Through another node.
-    pub(super) fn through(caller: Arc<Caller>, place: &SessionPlace) -> Self {
+    pub(crate) fn through(caller: Arc<Caller>, place: &SessionPlace) -> Self {
         let life = format!("{}-{:016x}", place.node.number(), place.life.0);
         Route { caller, relay: HeaderValue::from_str(&life).ok() }
     }
 
-    pub(super) fn is_same(&self, other: &Route) -> bool {
+    pub(crate) fn is_same(&self, other: &Route) -> bool {
         Arc::ptr_eq(&self.caller, &other.caller) && self.relay == other.relay
     }
 
-    pub(super) fn is_direct(&self) -> bool {
+    pub(crate) fn is_direct(&self) -> bool {
         self.relay.is_none()
     }
 
     /// Asks for something that has no body.
-    pub(super) async fn ask<A: DeserializeOwned>(
+    pub(crate) async fn ask<A: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
@@ -246,7 +246,7 @@ impl Route {
     }
 
     /// Asks with a body.
-    pub(super) async fn post<Q: Serialize, A: DeserializeOwned>(
+    pub(crate) async fn post<Q: Serialize, A: DeserializeOwned>(
         &self,
         path: &str,
         question: &Q,

@@ -17,9 +17,9 @@ pub struct Certificate {
 }
 
 /// What the common names begin with that `skeptron tls` gives.
-pub(super) const CLIENT: &str = "Skeptron client ";
+pub const CLIENT: &str = "Skeptron client ";
 /// The same for nodes.
-pub(super) const NODE: &str = "Skeptron node ";
+pub const NODE: &str = "Skeptron node ";
 
 /// The kinds of values that occur.
 mod tag {
@@ -73,7 +73,8 @@ impl Certificate {
 }
 
 /// The numbers in a list of revoked certificates; none if it is no such list.
-pub(super) fn revoked_serials(der: &[u8]) -> Option<Vec<Vec<u8>>> {
+#[must_use]
+pub fn revoked_serials(der: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut list = Values(der).enter(tag::SEQUENCE)?.enter(tag::SEQUENCE)?;
     list.skip(tag::INTEGER);
     let [_algorithm, _issuer] = [(); 2].map(|()| list.take(tag::SEQUENCE));

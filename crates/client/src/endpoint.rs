@@ -70,6 +70,14 @@ impl fmt::Display for Endpoint {
     }
 }
 
+/// Whether `HOST:PORT` is of the loopback interface, without asking the network.
+#[must_use]
+pub fn is_loopback(address: &str) -> bool {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
 /// `HOST:PORT` of `//HOST[:PORT][/]`.
 fn address(rest: &str) -> Option<String> {
     let rest = rest.strip_prefix("//")?;

@@ -22,18 +22,18 @@ const MOST_ANSWER_BYTES: usize = 16 << 20;
 
 /// One connection. It moves only while somebody waits for an answer on it, in that one's task: no
 /// other task has to be woken for an exchange.
-pub(crate) struct Connection {
+pub struct Connection {
     sender: SendRequest<Full<Bytes>>,
     driver: BoxFuture<'static, hyper::Result<()>>,
     closed: bool,
 }
 
 /// How a server proves who it is, and by which name.
-pub(crate) type Tls = (TlsConnector, ServerName<'static>);
+pub type Tls = (TlsConnector, ServerName<'static>);
 
 impl Connection {
     /// A new one over TCP, protected if `tls` says how.
-    pub(crate) async fn dial(address: &str, tls: Option<&Tls>) -> Result<Self, String> {
+    pub async fn dial(address: &str, tls: Option<&Tls>) -> Result<Self, String> {
         let stream = TcpStream::connect(address).await.map_err(told)?;
         tune(&stream).map_err(told)?;
         match tls {
@@ -45,7 +45,7 @@ impl Connection {
         }
     }
 
-    pub(crate) async fn over<I>(stream: I) -> Result<Self, String>
+    pub async fn over<I>(stream: I) -> Result<Self, String>
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -53,7 +53,7 @@ impl Connection {
         Ok(Connection { sender, driver: Box::pin(driver), closed: false })
     }
 
-    pub(crate) async fn exchange(
+    pub async fn exchange(
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<(StatusCode, Bytes), String> {
@@ -61,7 +61,7 @@ impl Connection {
     }
 
     /// Tells of each piece of an answer that does not end, until it does.
-    pub(crate) async fn listen(
+    pub async fn listen(
         &mut self,
         request: Request<Full<Bytes>>,
         mut heard: impl FnMut(),
@@ -83,7 +83,7 @@ impl Connection {
     }
 
     /// Asks for an answer that does not end.
-    pub(crate) async fn stream(
+    pub async fn stream(
         mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<(StatusCode, Stream), String> {
@@ -97,7 +97,7 @@ impl Connection {
     }
 
     /// Whether nothing can be asked on it any more.
-    pub(crate) fn is_closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         self.closed
     }
 
@@ -126,14 +126,14 @@ impl Connection {
 }
 
 /// An answer that does not end. It moves only while somebody waits for its next piece.
-pub(crate) struct Stream {
+pub struct Stream {
     connection: Connection,
     body: Incoming,
 }
 
 impl Stream {
     /// The next piece; none at the end.
-    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, String> {
+    pub async fn next(&mut self) -> Result<Option<Bytes>, String> {
         loop {
             let frame = tokio::select! {
                 biased;
@@ -153,7 +153,7 @@ impl Stream {
 }
 
 /// An error with its cause, which says more than itself.
-pub(crate) fn told(error: impl std::error::Error) -> String {
+pub fn told(error: impl std::error::Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),

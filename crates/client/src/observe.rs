@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::StatusCode;
-use skeptron_member::election::{Leadership, Seen};
+use skeptron_types::election::{Leadership, Seen};
 
-use super::connection::{Caller, Trouble};
-use super::session::{ANSWER_WITHIN, within};
-use super::{ClientConfig, ClientError, escaped};
+use crate::connection::{Caller, Trouble};
 use crate::env;
 use crate::http::Stream;
 use crate::messages::HEARD_EVERY;
+use crate::session::{ANSWER_WITHIN, within};
+use crate::{ClientConfig, ClientError, escaped};
 
 /// A node that says nothing for so long is not there any more.
 const SILENT_AFTER: Duration = Duration::from_secs(3 * HEARD_EVERY.as_secs());
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Observer {
 }
 
 impl Observer {
-    pub(super) fn new(config: &ClientConfig, name: &str) -> Result<Self, ClientError> {
+    pub(crate) fn new(config: &ClientConfig, name: &str) -> Result<Self, ClientError> {
         let callers = config.endpoints.iter().map(|it| Caller::new(it, config).map(Arc::new));
         let callers = callers.collect::<Result<Vec<_>, _>>()?;
         let (name, received) = (name.to_string(), Vec::new());

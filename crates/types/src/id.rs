@@ -6,7 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A member of the cluster, by the number that its configuration and its certificate (`node-3`) give
-/// it. The number lasts; its rank in a view, a [`skeptron_core::NodeId`], does not.
+/// it. The number lasts; its rank in a view, the `NodeId` of `skeptron-core`, does not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct MemberId(u32);

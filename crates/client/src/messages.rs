@@ -4,87 +4,72 @@ use std::time::Duration;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use skeptron_member::report::{Cause, Drain, NotGranted};
-use skeptron_member::session::Life;
-pub(crate) use skeptron_member::session::{Held, MovedHold, SessionId};
-use skeptron_member::{Fence, MemberId};
+use skeptron_types::report::{Cause, Drain, NotGranted};
+use skeptron_types::session::{Held, MovedHold, SessionId};
+use skeptron_types::{Fence, MemberId};
 
 /// An observer of an election hears something at least as often.
-pub(crate) const HEARD_EVERY: Duration = Duration::from_secs(2);
+pub const HEARD_EVERY: Duration = Duration::from_secs(2);
 
 /// The header of a request that is to be passed on to a life of another node: `NODE-LIFE`.
-pub(crate) const RELAY: &str = "skeptron-relay";
+pub const RELAY: &str = "skeptron-relay";
 
 /// The longest name that an owner may give itself, in bytes.
-pub(crate) const MOST_OWNER_BYTES: usize = 200;
+pub const MOST_OWNER_BYTES: usize = 200;
 
 /// `POST /v1/sessions`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenSession {
+pub struct OpenSession {
     /// How long after its last sign of life the session ends.
-    pub(crate) ttl_ms: u64,
+    pub ttl_ms: u64,
     /// What its holder is called in listings.
     #[serde(default)]
-    pub(crate) owner: String,
+    pub owner: String,
 }
 
 /// The answer to [`OpenSession`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct SessionOpened {
-    pub(crate) session: SessionId,
-    pub(crate) ttl_ms: u64,
+pub struct SessionOpened {
+    pub session: SessionId,
+    pub ttl_ms: u64,
     /// For how long the session is certainly valid without another sign of life.
-    pub(crate) valid_ms: u64,
+    pub valid_ms: u64,
     /// Where it is, to be named when it moves; none if the members are fixed, so that it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) place: Option<SessionPlace>,
+    pub place: Option<SessionPlace>,
     #[serde(flatten)]
-    pub(crate) cluster: ClusterInfo,
+    pub cluster: ClusterInfo,
 }
 
 /// What a client should know of the cluster, with every answer to a sign of life.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ClusterInfo {
+pub struct ClusterInfo {
     /// The epoch of the node's view.
     #[serde(default)]
-    pub(crate) epoch: u64,
+    pub epoch: u64,
     /// Where some of the other members serve clients, unless the client knows them from this epoch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) nodes: Vec<String>,
+    pub nodes: Vec<String>,
     /// The bound on every clock's rate error, in parts per million; none if the node does not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) drift_ppm: Option<u32>,
+    pub drift_ppm: Option<u32>,
 }
 
 /// One life of a node, as a session that moves away names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SessionPlace {
-    pub(crate) node: MemberId,
+pub struct SessionPlace {
+    pub node: MemberId,
     /// Which of its lives, in hexadecimal.
-    pub(crate) life: Incarnation,
+    pub life: Incarnation,
     /// A view in which it was a member.
-    pub(crate) epoch: u64,
-}
-
-impl From<Life> for SessionPlace {
-    fn from(life: Life) -> Self {
-        let Life { member, incarnation, epoch } = life;
-        SessionPlace { node: member, life: Incarnation(incarnation), epoch }
-    }
-}
-
-impl From<SessionPlace> for Life {
-    fn from(place: SessionPlace) -> Self {
-        let SessionPlace { node, life, epoch } = place;
-        Life { member: node, incarnation: life.0, epoch }
-    }
+    pub epoch: u64,
 }
 
 /// Which life of a node: 64 bits in hexadecimal, which not every reader of JSON can read as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Incarnation(pub(crate) u64);
+pub struct Incarnation(pub u64);
 
 impl Serialize for Incarnation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -104,184 +89,184 @@ impl<'de> Deserialize<'de> for Incarnation {
 /// `POST /v1/sessions/{session}/move`, at the node that the session moves to. The answer is [`Moved`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct MoveSession {
+pub struct MoveSession {
     /// Where it was.
-    pub(crate) from: SessionPlace,
+    pub from: SessionPlace,
     /// Larger than at every earlier try to move this session to any node.
-    pub(crate) number: u64,
-    pub(crate) ttl_ms: u64,
+    pub number: u64,
+    pub ttl_ms: u64,
     #[serde(default)]
-    pub(crate) owner: String,
+    pub owner: String,
     /// Acquires with numbers up to this come to nothing any more; what still waits gets a new number.
     #[serde(default)]
-    pub(crate) requests: u64,
+    pub requests: u64,
     /// What it still holds by the client's own clock.
     #[serde(default)]
-    pub(crate) held: Vec<MovedHold>,
+    pub held: Vec<MovedHold>,
 }
 
 /// The answer to [`MoveSession`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Moved {
+pub struct Moved {
     /// For how long this node lets the session live without another sign of life.
-    pub(crate) valid_ms: u64,
+    pub valid_ms: u64,
     /// The life where it was may still act. Until it is gone, the client may believe no longer than until
     /// its TTL after its last sign of life there.
-    pub(crate) pending: bool,
+    pub pending: bool,
     /// What the session held and has lost.
-    pub(crate) lost: Vec<Held>,
+    pub lost: Vec<Held>,
     /// Where it is now.
-    pub(crate) place: SessionPlace,
+    pub place: SessionPlace,
     /// It has stayed where it was, which this node can reach: ask here, with the place as `skeptron-relay`.
     #[serde(default)]
-    pub(crate) relayed: bool,
+    pub relayed: bool,
     #[serde(flatten)]
-    pub(crate) cluster: ClusterInfo,
+    pub cluster: ClusterInfo,
 }
 
 /// `POST /v1/sessions/{session}/moved`, at a node that a session has left.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LeftBehind {
+pub struct LeftBehind {
     /// The number of the move that had brought it there; 0 if it was opened there.
-    pub(crate) number: u64,
+    pub number: u64,
 }
 
 /// The answer to `POST /v1/sessions/{session}/keep-alive`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct KeptAlive {
+pub struct KeptAlive {
     /// For how long the session is certainly valid without another sign of life: no longer than its
     /// TTL, and than the node itself may act.
-    pub(crate) valid_ms: u64,
+    pub valid_ms: u64,
     /// Whether the session moves here and the life where it was may still act.
     #[serde(default)]
-    pub(crate) pending: bool,
+    pub pending: bool,
     /// What the session held and the node has lost since.
-    pub(crate) lost: Vec<Held>,
+    pub lost: Vec<Held>,
     #[serde(flatten)]
-    pub(crate) cluster: ClusterInfo,
+    pub cluster: ClusterInfo,
 }
 
 /// The answer to `GET /v1/sessions/{session}`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct SessionStatus {
-    pub(crate) session: SessionId,
-    pub(crate) owner: String,
-    pub(crate) ttl_ms: u64,
+pub struct SessionStatus {
+    pub session: SessionId,
+    pub owner: String,
+    pub ttl_ms: u64,
     /// By name.
-    pub(crate) held: Vec<Held>,
+    pub held: Vec<Held>,
     /// The names of the locks it waits for, sorted.
-    pub(crate) waiting: Vec<String>,
+    pub waiting: Vec<String>,
 }
 
 /// `POST /v1/acquire`. The answer is [`Held`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Acquire {
-    pub(crate) session: SessionId,
-    pub(crate) lock: String,
+pub struct Acquire {
+    pub session: SessionId,
+    pub lock: String,
     /// None is for ever, 0 only if nobody has it.
     #[serde(default)]
-    pub(crate) wait_ms: Option<u64>,
+    pub wait_ms: Option<u64>,
     /// A number that the session gives to this acquire alone: with the same number it is the same
     /// acquire tried again, with another one it waits until the first is released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) request: Option<u64>,
+    pub request: Option<u64>,
 }
 
 /// `POST /v1/release`: of the entry with that fence, or of whatever came of that acquire.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Release {
-    pub(crate) session: SessionId,
-    pub(crate) lock: String,
+pub struct Release {
+    pub session: SessionId,
+    pub lock: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) fence: Option<Fence>,
+    pub fence: Option<Fence>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) request: Option<u64>,
+    pub request: Option<u64>,
 }
 
 /// The answer to [`Release`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Released {
-    pub(crate) lock: String,
+pub struct Released {
+    pub lock: String,
     /// Whether anything was held.
-    pub(crate) released: bool,
+    pub released: bool,
 }
 
 /// `POST /v1/campaign`. The answer is [`Elected`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Campaign {
-    pub(crate) session: SessionId,
-    pub(crate) name: String,
+pub struct Campaign {
+    pub session: SessionId,
+    pub name: String,
     /// What observers are shown.
     #[serde(default)]
-    pub(crate) value: String,
+    pub value: String,
     /// None is for ever, 0 only if nobody leads.
     #[serde(default)]
-    pub(crate) wait_ms: Option<u64>,
+    pub wait_ms: Option<u64>,
     /// As that of [`Acquire`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) request: Option<u64>,
+    pub request: Option<u64>,
 }
 
 /// The answer to [`Campaign`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Elected {
-    pub(crate) name: String,
+pub struct Elected {
+    pub name: String,
     /// The fence of the entry.
-    pub(crate) term: Fence,
+    pub term: Fence,
 }
 
 /// `POST /v1/proclaim`. The answer is [`NewValue`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Proclaim {
-    pub(crate) session: SessionId,
-    pub(crate) name: String,
-    pub(crate) term: Fence,
-    pub(crate) value: String,
+pub struct Proclaim {
+    pub session: SessionId,
+    pub name: String,
+    pub term: Fence,
+    pub value: String,
     /// A number of the client's choice, larger than that of each earlier value of the term, so that the
     /// same may be sent again; the next one without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) version: Option<u64>,
+    pub version: Option<u64>,
 }
 
 /// The answer to [`Proclaim`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct NewValue {
-    pub(crate) name: String,
-    pub(crate) version: u64,
+pub struct NewValue {
+    pub name: String,
+    pub version: u64,
 }
 
 /// `POST /v1/resign`: from that term, or from whatever came of that campaign.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Resign {
-    pub(crate) session: SessionId,
-    pub(crate) name: String,
+pub struct Resign {
+    pub session: SessionId,
+    pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) term: Option<Fence>,
+    pub term: Option<Fence>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) request: Option<u64>,
+    pub request: Option<u64>,
 }
 
 /// The answer to [`Resign`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Resigned {
-    pub(crate) name: String,
+pub struct Resigned {
+    pub name: String,
     /// Whether it led.
-    pub(crate) resigned: bool,
+    pub resigned: bool,
 }
 
 /// The answer to `GET /health`, `/ready` and `/live`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Health {
-    pub(crate) node: MemberId,
-    pub(crate) well: bool,
+pub struct Health {
+    pub node: MemberId,
+    pub well: bool,
     /// Why not all locks can be granted, if so.
-    pub(crate) causes: Vec<Cause>,
+    pub causes: Vec<Cause>,
 }
 
 /// `POST /v1/voters`: an order to the voters.
@@ -329,9 +314,9 @@ pub struct Ordered {
 
 /// The answer to `POST /v1/leave`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Leaving {
-    pub(crate) node: MemberId,
-    pub(crate) leaving: bool,
+pub struct Leaving {
+    pub node: MemberId,
+    pub leaving: bool,
 }
 
 /// `POST /v1/unlock`: an administrator breaks a lock.
@@ -368,10 +353,10 @@ pub struct Unlocked {
 /// `POST /v1/drain`: the node serves no clients, or serves them again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct DrainOrder {
+pub struct DrainOrder {
     /// Serve again.
     #[serde(default)]
-    pub(crate) undo: bool,
+    pub undo: bool,
 }
 
 /// The answer to `POST /v1/drain`.
@@ -385,24 +370,24 @@ pub struct Drained {
 
 /// Why a request was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Problem {
+pub struct Problem {
     /// For programs.
-    pub(crate) code: String,
+    pub code: String,
     /// What is wrong.
-    pub(crate) error: String,
+    pub error: String,
     /// What to do about it.
-    pub(crate) remedy: String,
+    pub remedy: String,
     /// If this node cannot grant: where members serve clients that may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) nodes: Vec<String>,
+    pub nodes: Vec<String>,
     /// Why a lock was not granted, or why none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) why: Option<Box<NotGranted>>,
+    pub why: Option<Box<NotGranted>>,
 }
 
 impl Problem {
     /// Whether locks cannot be granted now, by the node or by the cluster.
-    pub(crate) fn is_outage(&self) -> bool {
+    pub fn is_outage(&self) -> bool {
         matches!(self.code.as_str(), "unwell" | "unavailable")
     }
 }

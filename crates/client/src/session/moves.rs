@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Session, Standing, Trouble, within};
-use crate::client::connection::{Caller, Route};
+use crate::connection::{Caller, Route};
 use crate::env;
-use crate::messages::{LeftBehind, MoveSession, Moved, MovedHold, SessionPlace};
-use skeptron_member::clock::Moment;
-use skeptron_member::report::milliseconds;
+use crate::messages::{LeftBehind, MoveSession, Moved, SessionPlace};
+use skeptron_types::clock::Moment;
+use skeptron_types::report::milliseconds;
+use skeptron_types::session::MovedHold;
 
 /// How long a node may take to say whether it takes a session, at most.
 const TAKEN_WITHIN: Duration = Duration::from_millis(700);

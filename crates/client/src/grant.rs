@@ -6,18 +6,17 @@ use std::time::Duration;
 use hyper::StatusCode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use thiserror::Error;
 
-use super::ClientError;
-use super::connection::{Route, Trouble};
-use super::session::Session;
+use crate::ClientError;
+use crate::connection::{Route, Trouble};
 use crate::env;
-use crate::error::ReleaseError;
-use crate::messages::{
-    Acquire, Campaign, Elected, Held, NewValue, Problem, Proclaim, Release, Released,
-};
-use skeptron_member::Fence;
-use skeptron_member::clock::Moment;
-use skeptron_member::report::NotGranted;
+use crate::messages::{Acquire, Campaign, Elected, NewValue, Problem, Proclaim, Release, Released};
+use crate::session::Session;
+use skeptron_types::Fence;
+use skeptron_types::clock::Moment;
+use skeptron_types::report::NotGranted;
+use skeptron_types::session::Held;
 
 /// The first wait before a node that cannot be reached is asked again; then twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -26,6 +25,22 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long after the end of a wait a node may take to say why nothing was granted.
 const TOLD_WITHIN: Duration = Duration::from_secs(3);
+
+/// Why a release told nobody.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ReleaseError {
+    /// It had been lost before.
+    #[error("the lock `{0}` had been lost before it was released; what was done since may clash")]
+    Lost(String),
+    /// The node cannot be told; the lock is given back when the session ends.
+    #[error("the node cannot be told that `{name}` is released: {why}; its session gives it back")]
+    Unreachable {
+        /// Which lock.
+        name: String,
+        /// Why.
+        why: String,
+    },
+}
 
 /// A lock that a session holds at its node. Dropping it releases in the background.
 #[derive(Debug)]
@@ -51,7 +66,7 @@ impl Guard {
         self.fence
     }
 
-    /// Changes the value that observers are shown, of a guard of [`super::Client::campaign`]; waits until
+    /// Changes the value that observers are shown, of a guard of [`crate::Client::campaign`]; waits until
     /// the node has taken note.
     ///
     /// # Errors
@@ -143,7 +158,7 @@ impl Drop for Guard {
 }
 
 /// Acquires the lock, or says why it was not granted in time.
-pub(super) async fn acquire(
+pub(crate) async fn acquire(
     session: &Arc<Session>,
     (name, value): (&str, Option<&str>),
     wait: Option<Duration>,

@@ -1,10 +1,28 @@
-//! A client of a node's HTTP API.
+//! A client of Skeptron nodes: locks and elections for programs that run anywhere.
+//!
+//! [`Client::connect`] opens a session at a node, keeps it alive, and moves it to another node when that
+//! one fails. What the session holds is a [`Guard`], which knows by the client's own clock for how long
+//! it is certainly valid.
 
 mod connection;
+mod endpoint;
 mod grant;
 mod nodes;
 mod observe;
 mod session;
+pub mod tls;
+
+// What the nodes' side needs as well (`skeptron-net`); no part of the client's interface.
+#[doc(hidden)]
+pub mod env;
+#[doc(hidden)]
+pub mod http;
+#[doc(hidden)]
+pub mod messages;
+#[doc(hidden)]
+pub mod prompt;
+#[doc(hidden)]
+pub mod socket;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,18 +31,22 @@ use hyper::Method;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-pub use crate::endpoint::{Endpoint, InvalidEndpoint};
-use crate::messages::{DrainOrder, Leaving};
-pub use crate::messages::{Drained, Order, Ordered, Unlock, Unlocked};
-use crate::tls::Identity;
 use connection::{Caller, Trouble};
-pub use grant::Guard;
+pub use endpoint::{Endpoint, InvalidEndpoint, is_loopback};
+pub use grant::{Guard, ReleaseError};
+use messages::{DrainOrder, Leaving};
+pub use messages::{Drained, Order, Ordered, Unlock, Unlocked};
 use nodes::Nodes;
 pub use observe::Observer;
 use session::{ANSWER_WITHIN, Session, within};
-use skeptron_member::MemberId;
-use skeptron_member::election::Leadership;
-use skeptron_member::report::{Cause, LockListing, NotGranted, SessionListing, Status};
+use skeptron_types::election::Leadership;
+use skeptron_types::report::{Cause, LockListing, NotGranted, SessionListing, Status};
+// What the functions here return, so that a program needs no second crate.
+pub use skeptron_types::{Fence, MemberId, election, report};
+use tls::Identity;
+
+/// A mutex is poisoned by a panic under it; where this is said nothing under it can panic.
+const UNPOISONED: &str = "nothing panics under this lock";
 
 /// What a TTL is where nothing else is said.
 const USUAL_TTL: Duration = Duration::from_secs(10);

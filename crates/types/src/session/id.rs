@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::locks::scatter;
+use crate::scatter;
 
 /// A session's name and, since nobody can guess it, its key: 128 random bits, drawn by whoever opens
 /// it, in hexadecimal.

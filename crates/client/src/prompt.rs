@@ -10,7 +10,7 @@ use crate::UNPOISONED;
 /// Polls a future again at once when it was woken from inside its own poll, as HTTP connections are
 /// whose two halves talk to each other. Left to the scheduler, each such wake rouses another thread
 /// that then finds nothing to do.
-pub(crate) struct Prompt<F> {
+pub struct Prompt<F> {
     future: Pin<Box<F>>,
     bell: Arc<Bell>,
     waker: Waker,
@@ -33,7 +33,7 @@ impl<F: Future> Prompt<F> {
     /// How often it is polled in a row before others have their turn.
     const MOST_IN_A_ROW: usize = 32;
 
-    pub(crate) fn new(future: F) -> Self {
+    pub fn new(future: F) -> Self {
         let bell =
             Arc::new(Bell { state: AtomicU8::new(QUIET), task: Mutex::new(Waker::noop().clone()) });
         Prompt { future: Box::pin(future), waker: Arc::clone(&bell).into(), bell }

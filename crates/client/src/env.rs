@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use skeptron_member::clock::Moment;
+use skeptron_types::clock::Moment;
 
 /// Now, on a clock that is never set back and also runs while the machine sleeps: whoever wakes up
 /// after its right ended must know at once.
 #[cfg(target_os = "linux")]
-pub(crate) fn now() -> Moment {
+pub fn now() -> Moment {
     use nix::time::{ClockId, clock_gettime};
     let time = clock_gettime(ClockId::CLOCK_BOOTTIME);
     let time: Duration = time.expect("every Linux that runs this has the clock").into();
@@ -18,7 +18,7 @@ pub(crate) fn now() -> Moment {
 
 /// Now. Where the system's monotonic clock stands still during sleep, so does this one.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn now() -> Moment {
+pub fn now() -> Moment {
     use std::sync::OnceLock;
     use std::time::Instant;
     static FIRST: OnceLock<Instant> = OnceLock::new();
@@ -27,17 +27,17 @@ pub(crate) fn now() -> Moment {
 }
 
 /// The time from now until then; nothing if it has passed.
-pub(crate) fn until(moment: Moment) -> Duration {
+pub fn until(moment: Moment) -> Duration {
     moment.since(now())
 }
 
 /// Returns after that long.
-pub(crate) async fn sleep(duration: Duration) {
+pub async fn sleep(duration: Duration) {
     tokio::time::sleep(duration).await;
 }
 
 /// Returns then, or a moment later; never if that is never.
-pub(crate) async fn sleep_until(moment: Moment) {
+pub async fn sleep_until(moment: Moment) {
     // A timer stands still while the machine sleeps, so one look may be too early.
     while now() < moment {
         if moment == Moment::NEVER {
@@ -48,12 +48,12 @@ pub(crate) async fn sleep_until(moment: Moment) {
 }
 
 /// The result, if it comes within that time.
-pub(crate) async fn timeout<F: Future>(duration: Duration, future: F) -> Option<F::Output> {
+pub async fn timeout<F: Future>(duration: Duration, future: F) -> Option<F::Output> {
     tokio::time::timeout(duration, future).await.ok()
 }
 
 /// Bits that nobody can guess; none if the system gives none.
-pub(crate) fn random<const BYTES: usize>() -> Option<[u8; BYTES]> {
+pub fn random<const BYTES: usize>() -> Option<[u8; BYTES]> {
     let mut bytes = [0; BYTES];
     rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).ok()?;
     Some(bytes)

@@ -4,23 +4,23 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use hyper::StatusCode;
 
-use super::connection::{Caller, Trouble};
-use super::{ClientConfig, ClientError, Endpoint};
 use crate::UNPOISONED;
-use crate::config::is_loopback;
+use crate::connection::{Caller, Trouble};
+use crate::endpoint::is_loopback;
+use crate::{ClientConfig, ClientError, Endpoint};
 
 /// As many are remembered at once.
 const MOST_NAMED: usize = 32;
 
 #[derive(Debug)]
-pub(super) struct Nodes {
+pub(crate) struct Nodes {
     config: ClientConfig,
     given: Vec<Arc<Caller>>,
     named: Mutex<Vec<Arc<Caller>>>,
 }
 
 impl Nodes {
-    pub(super) fn new(config: &ClientConfig) -> Result<Self, ClientError> {
+    pub(crate) fn new(config: &ClientConfig) -> Result<Self, ClientError> {
         let given = config.endpoints.iter().map(|it| Caller::new(it, config).map(Arc::new));
         let given = given.collect::<Result<Vec<_>, _>>()?;
         Ok(Nodes { config: config.clone(), given, named: Mutex::default() })
@@ -31,12 +31,12 @@ impl Nodes {
     }
 
     /// All of them, those that were given first.
-    pub(super) fn all(&self) -> Vec<Arc<Caller>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Caller>> {
         self.given.iter().chain(&*self.named()).cloned().collect()
     }
 
     /// A node says where the others are: former ones may have gone.
-    pub(super) fn replace(&self, urls: &[String]) {
+    pub(crate) fn replace(&self, urls: &[String]) {
         if !urls.is_empty() {
             let former = std::mem::take(&mut *self.named());
             self.add_with(urls, &former);
@@ -44,7 +44,7 @@ impl Nodes {
     }
 
     /// A node that refuses says where others are.
-    pub(super) fn add(&self, urls: &[String]) {
+    pub(crate) fn add(&self, urls: &[String]) {
         self.add_with(urls, &[]);
     }
 
@@ -67,7 +67,7 @@ impl Nodes {
     }
 
     /// What the first node says that answers and can do it: one that cannot names others.
-    pub(super) async fn first<A, F>(
+    pub(crate) async fn first<A, F>(
         &self,
         ask: impl Fn(Arc<Caller>) -> F,
     ) -> Result<(Arc<Caller>, A), ClientError>
