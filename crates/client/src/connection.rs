@@ -1,6 +1,7 @@
-//! Requests and answers: HTTP/1.1 over TCP, TLS or a Unix socket.
+//! Requests and answers of one node: natively on one connection for all, or by HTTP/1.1 where that is not
+//! spoken; over TCP, TLS or a Unix socket.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,16 +11,27 @@ use hyper::{Method, Request, StatusCode};
 use rustls::pki_types::ServerName;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::net::UnixStream;
+use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
 
 use crate::UNPOISONED;
 use crate::env;
 use crate::http::{Connection, Stream, Tls, told};
 use crate::messages::{Problem, RELAY, SessionPlace};
-use crate::{ClientConfig, ClientError, Endpoint, InvalidEndpoint};
+use crate::native::connection::{Broken, NoConnection};
+use crate::native::{self, Ask, Reply};
+use crate::socket::tune;
+use crate::{ClientConfig, ClientError, Endpoint, InvalidEndpoint, Protocol};
 use skeptron_types::clock::Moment;
 
+/// How long a node may take to greet a native connection.
+const GREETED_WITHIN: Duration = Duration::from_secs(1);
+/// For how long HTTP is used where the native protocol is not spoken: by an older node, or by a proxy.
+const NOT_SPOKEN_FOR: Duration = Duration::from_secs(60);
+/// For how long where that could not be found out.
+const UNCLEAR_FOR: Duration = Duration::from_secs(5);
+const NOT_NATIVE: &str = "the native protocol is not spoken there; `--protocol http` may help";
 /// How long a connection may take to come about.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// How many connections are kept for later.
@@ -40,9 +52,24 @@ pub(crate) enum Trouble {
 pub(crate) struct Caller {
     endpoint: Endpoint,
     host: HeaderValue,
+    token: Option<String>,
     authorization: Option<HeaderValue>,
     tls: Option<Tls>,
     idle: Mutex<Vec<(Connection, Moment)>>,
+    protocol: Protocol,
+    native: Mutex<Native>,
+    /// Held while a native connection is made: one is enough.
+    connecting: tokio::sync::Mutex<()>,
+    /// Changes when the node asks for signs of life.
+    looks: Arc<watch::Sender<u64>>,
+}
+
+/// What is known of the native protocol at a node.
+enum Native {
+    Untried,
+    Up(Arc<native::Connection>),
+    /// HTTP is used until then.
+    NotBefore(Moment),
 }
 
 impl Caller {
@@ -58,8 +85,159 @@ impl Caller {
             Endpoint::Https(address) => Some(tls(address, config)?),
             _ => None,
         };
-        let idle = Mutex::default();
-        Ok(Caller { endpoint: endpoint.clone(), host, authorization, tls, idle })
+        Ok(Caller {
+            endpoint: endpoint.clone(),
+            host,
+            token: config.token.clone(),
+            authorization,
+            tls,
+            idle: Mutex::default(),
+            protocol: config.protocol,
+            native: Mutex::new(Native::Untried),
+            connecting: tokio::sync::Mutex::default(),
+            looks: Arc::default(),
+        })
+    }
+
+    /// Changes when the node asks for signs of life.
+    pub(crate) fn looks(&self) -> watch::Receiver<u64> {
+        self.looks.subscribe()
+    }
+
+    /// Asks, natively if the node speaks that. Everything that is asked may be asked twice.
+    pub(crate) async fn ask(
+        &self,
+        question: Ask,
+        relay: Option<&SessionPlace>,
+    ) -> Result<Reply, Trouble> {
+        // A connection may have been closed meanwhile, so a new one is tried when it breaks.
+        for _ in 0..2 {
+            let Some((connection, is_new)) = self.native().await? else {
+                return self.ask_http(&question, relay).await;
+            };
+            match connection.ask(question.clone(), relay.cloned()).await {
+                Ok(Reply::Refused(refused)) => return Err(refused.into()),
+                Ok(reply) => return Ok(reply),
+                Err(Broken::Again) => {}
+                Err(Broken::Ended(why)) if is_new => return Err(self.unreachable(&why)),
+                Err(Broken::Ended(_)) => {}
+            }
+        }
+        Err(self.unreachable("it takes no requests"))
+    }
+
+    /// Observes an election natively; none if the node does not speak that.
+    pub(crate) async fn observe(
+        &self,
+        question: Ask,
+    ) -> Result<Option<native::Observation>, Trouble> {
+        let Some((connection, _)) = self.native().await? else { return Ok(None) };
+        connection.observe(question).map(Some).map_err(|_| self.unreachable("it takes no requests"))
+    }
+
+    fn unreachable(&self, why: &str) -> Trouble {
+        Trouble::Unreachable(format!("{}: {why}", self.endpoint))
+    }
+
+    fn native_state(&self) -> MutexGuard<'_, Native> {
+        self.native.lock().expect(UNPOISONED)
+    }
+
+    /// The native connection, if it takes requests; `Some(None)` if HTTP is to be used.
+    fn present(&self) -> Option<Option<Arc<native::Connection>>> {
+        match &*self.native_state() {
+            Native::Up(connection) if connection.is_open() => Some(Some(Arc::clone(connection))),
+            Native::NotBefore(moment) if env::now() < *moment => Some(None),
+            _ => None,
+        }
+    }
+
+    /// The native connection to the node, and whether it is new; none if HTTP is to be used.
+    async fn native(&self) -> Result<Option<(Arc<native::Connection>, bool)>, Trouble> {
+        if self.protocol == Protocol::Http {
+            return Ok(None);
+        }
+        let present = match self.present() {
+            None => {
+                let _connecting = self.connecting.lock().await;
+                match self.present() {
+                    None => return self.greet().await.map(|up| up.map(|up| (up, true))),
+                    present => present,
+                }
+            }
+            present => present,
+        };
+        match present.flatten() {
+            None if self.protocol == Protocol::Native => Err(self.unreachable(NOT_NATIVE)),
+            present => Ok(present.map(|present| (present, false))),
+        }
+    }
+
+    async fn greet(&self) -> Result<Option<Arc<native::Connection>>, Trouble> {
+        let io = within_time(CONNECT_WITHIN, self.dial_native()).await;
+        let io = io.map_err(|why| self.unreachable(&why))?;
+        // Before it is known: whoever waits may have no time for an answer that does not come.
+        *self.native_state() = Native::NotBefore(env::now().after(UNCLEAR_FOR));
+        let greeting =
+            native::Connection::greet(io, self.token.as_deref(), Arc::clone(&self.looks));
+        let greeted = env::timeout(GREETED_WITHIN, greeting).await;
+        match greeted.unwrap_or(Err(NoConnection::Unclear)) {
+            Ok(connection) => {
+                *self.native_state() = Native::Up(Arc::clone(&connection));
+                Ok(Some(connection))
+            }
+            Err(why) if self.protocol == Protocol::Native => Err(match why {
+                NoConnection::Refused(refused) => refused.into(),
+                _ => self.unreachable(NOT_NATIVE),
+            }),
+            Err(NoConnection::NotSpoken) => {
+                *self.native_state() = Native::NotBefore(env::now().after(NOT_SPOKEN_FOR));
+                Ok(None)
+            }
+            // HTTP says why, or keeps what there is.
+            Err(NoConnection::Unclear | NoConnection::Refused(_)) => Ok(None),
+        }
+    }
+
+    async fn dial_native(&self) -> Result<Box<dyn native::Io>, String> {
+        let stream = match &self.endpoint {
+            Endpoint::Unix(path) => {
+                return Ok(Box::new(UnixStream::connect(path).await.map_err(told)?));
+            }
+            Endpoint::Http(address) | Endpoint::Https(address) => {
+                TcpStream::connect(address.as_str()).await.map_err(told)?
+            }
+        };
+        tune(&stream).map_err(told)?;
+        match &self.tls {
+            None => Ok(Box::new(stream)),
+            Some((tls, name)) => {
+                Ok(Box::new(tls.connect(name.clone(), stream).await.map_err(told)?))
+            }
+        }
+    }
+
+    async fn ask_http(
+        &self,
+        question: &Ask,
+        relay: Option<&SessionPlace>,
+    ) -> Result<Reply, Trouble> {
+        let (method, path, body) = question.to_http();
+        let relay = relay.map(|place| {
+            let life = format!("{}-{:016x}", place.node.number(), place.life.0);
+            HeaderValue::from_str(&life).expect("digits and a dash")
+        });
+        let (status, bytes) = self.exchange(method, &path, body.into(), relay.as_ref()).await?;
+        if status.is_success() {
+            return question.read(&bytes).map_err(|error| self.strange(status, &error));
+        }
+        let problem = serde_json::from_slice(&bytes);
+        Err(Trouble::Refused(status, problem.map_err(|error| self.strange(status, &error))?))
+    }
+
+    fn strange(&self, status: StatusCode, error: &serde_json::Error) -> Trouble {
+        let endpoint = &self.endpoint;
+        Trouble::Unreachable(format!("{endpoint} answers {status}, which is no node: {error}"))
     }
 
     pub(crate) fn endpoint(&self) -> &Endpoint {
@@ -67,12 +245,12 @@ impl Caller {
     }
 
     /// Asks for something that has no body.
-    pub(crate) async fn ask<A: DeserializeOwned>(
+    pub(crate) async fn get<A: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
     ) -> Result<A, Trouble> {
-        self.send(method, path, Bytes::new(), None).await
+        self.send(method, path, Bytes::new()).await
     }
 
     /// Asks with a body.
@@ -82,7 +260,7 @@ impl Caller {
         question: &Q,
     ) -> Result<A, Trouble> {
         let body = serde_json::to_vec(question).expect("a question has only names and numbers");
-        self.send(Method::POST, path, body.into(), None).await
+        self.send(Method::POST, path, body.into()).await
     }
 
     async fn send<A: DeserializeOwned>(
@@ -90,13 +268,9 @@ impl Caller {
         method: Method,
         path: &str,
         body: Bytes,
-        relay: Option<&HeaderValue>,
     ) -> Result<A, Trouble> {
-        let (status, bytes) = self.exchange(method, path, body, relay).await?;
-        let strange = |error: serde_json::Error| {
-            let endpoint = &self.endpoint;
-            Trouble::Unreachable(format!("{endpoint} answers {status}, which is no node: {error}"))
-        };
+        let (status, bytes) = self.exchange(method, path, body, None).await?;
+        let strange = |error: serde_json::Error| self.strange(status, &error);
         if status.is_success() {
             return serde_json::from_slice(&bytes).map_err(strange);
         }
@@ -193,8 +367,7 @@ impl Caller {
     }
 
     async fn connect(&self) -> Result<Connection, String> {
-        let connection = env::timeout(CONNECT_WITHIN, self.dial()).await;
-        connection.unwrap_or_else(|| Err(format!("no answer in {} s", CONNECT_WITHIN.as_secs())))
+        within_time(CONNECT_WITHIN, self.dial()).await
     }
 
     async fn dial(&self) -> Result<Connection, String> {
@@ -214,7 +387,7 @@ impl Caller {
 pub(crate) struct Route {
     pub(crate) caller: Arc<Caller>,
     /// The place of the session, if the caller is not there.
-    relay: Option<HeaderValue>,
+    relay: Option<SessionPlace>,
 }
 
 impl Route {
@@ -224,8 +397,7 @@ impl Route {
 
     /// Through another node.
     pub(crate) fn through(caller: Arc<Caller>, place: &SessionPlace) -> Self {
-        let life = format!("{}-{:016x}", place.node.number(), place.life.0);
-        Route { caller, relay: HeaderValue::from_str(&life).ok() }
+        Route { caller, relay: Some(place.clone()) }
     }
 
     pub(crate) fn is_same(&self, other: &Route) -> bool {
@@ -236,24 +408,29 @@ impl Route {
         self.relay.is_none()
     }
 
-    /// Asks for something that has no body.
-    pub(crate) async fn ask<A: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-    ) -> Result<A, Trouble> {
-        self.caller.send(method, path, Bytes::new(), self.relay.as_ref()).await
+    pub(crate) async fn ask(&self, question: Ask) -> Result<Reply, Trouble> {
+        self.caller.ask(question, self.relay.as_ref()).await
     }
+}
 
-    /// Asks with a body.
-    pub(crate) async fn post<Q: Serialize, A: DeserializeOwned>(
-        &self,
-        path: &str,
-        question: &Q,
-    ) -> Result<A, Trouble> {
-        let body = serde_json::to_vec(question).expect("a question has only names and numbers");
-        self.caller.send(Method::POST, path, body.into(), self.relay.as_ref()).await
+impl From<native::Refused> for Trouble {
+    fn from(refused: native::Refused) -> Self {
+        let status = StatusCode::from_u16(refused.status);
+        Trouble::Refused(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), refused.problem.0)
     }
+}
+
+/// A node that answers something else than what it was asked is none.
+pub(crate) fn unexpected(reply: &Reply) -> Trouble {
+    Trouble::Unreachable(format!("the node answers something else: {reply:?}"))
+}
+
+async fn within_time<T>(
+    time: Duration,
+    made: impl Future<Output = Result<T, String>>,
+) -> Result<T, String> {
+    let made = env::timeout(time, made).await;
+    made.unwrap_or_else(|| Err(format!("no answer in {} s", time.as_secs())))
 }
 
 impl std::fmt::Debug for Caller {

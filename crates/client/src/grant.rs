@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::StatusCode;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::ClientError;
-use crate::connection::{Route, Trouble};
+use crate::connection::{Route, Trouble, unexpected};
 use crate::env;
-use crate::messages::{Acquire, Campaign, Elected, NewValue, Problem, Proclaim, Release, Released};
+use crate::messages::{Acquire, Campaign, Problem, Proclaim, Release};
+use crate::native::{Ask, Reply};
 use crate::session::Session;
 use skeptron_types::Fence;
 use skeptron_types::clock::Moment;
@@ -85,7 +84,7 @@ impl Guard {
         };
         tokio::select! {
             biased;
-            told = tell::<_, NewValue>(&self.session, "/v1/proclaim", &question) => Ok(told?),
+            told = tell(&self.session, Ask::Proclaim(question)) => Ok(told?),
             () = self.lost() => Err(ClientError::SessionOver),
         }
     }
@@ -273,11 +272,17 @@ impl Asking {
         let (wait_ms, request) = (deadline.map(milliseconds_until), Some(request));
         let Some(value) = self.value.clone() else {
             let question = Acquire { session, lock: name, wait_ms, request };
-            return route.post("/v1/acquire", &question).await;
+            return held(route.ask(Ask::Acquire(question)).await?);
         };
         let question = Campaign { session, name, value, wait_ms, request };
-        let Elected { name, term } = route.post("/v1/campaign", &question).await?;
-        Ok(Held { lock: name, fence: term })
+        held(route.ask(Ask::Campaign(question)).await?)
+    }
+}
+
+fn held(reply: Reply) -> Result<Held, Trouble> {
+    match reply {
+        Reply::Held(held) => Ok(held),
+        other => Err(unexpected(&other)),
     }
 }
 
@@ -313,23 +318,19 @@ fn milliseconds_until(deadline: Moment) -> u64 {
 /// Tells the node to release. That nothing is held is no trouble: an earlier try came through, and only
 /// its answer did not.
 async fn forget(session: &Session, question: &Release) -> Result<(), Trouble> {
-    match tell::<_, Released>(session, "/v1/release", question).await {
+    match tell(session, Ask::Release(question.clone())).await {
         Err(Trouble::Refused(StatusCode::NOT_FOUND, _)) => Ok(()),
         told => told,
     }
 }
 
 /// Tells the node something, again and again until it answers.
-async fn tell<Q: Serialize, A: DeserializeOwned>(
-    session: &Session,
-    path: &str,
-    question: &Q,
-) -> Result<(), Trouble> {
+async fn tell(session: &Session, question: Ask) -> Result<(), Trouble> {
     let mut pause = FIRST_PAUSE;
     loop {
         let (route, moved) = session.settled().await;
         let told = tokio::select! {
-            told = route.post::<_, A>(path, question) => told,
+            told = route.ask(question.clone()) => told,
             () = session.leaves(moved, &route) => continue,
         };
         match told {

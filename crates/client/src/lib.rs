@@ -20,6 +20,8 @@ pub mod http;
 #[doc(hidden)]
 pub mod messages;
 #[doc(hidden)]
+pub mod native;
+#[doc(hidden)]
 pub mod prompt;
 #[doc(hidden)]
 pub mod socket;
@@ -36,6 +38,7 @@ pub use endpoint::{Endpoint, InvalidEndpoint, is_loopback};
 pub use grant::{Guard, ReleaseError};
 use messages::{DrainOrder, Leaving};
 pub use messages::{Drained, Order, Ordered, Unlock, Unlocked};
+use native::escaped;
 use nodes::Nodes;
 pub use observe::Observer;
 use session::{ANSWER_WITHIN, Session, within};
@@ -66,6 +69,20 @@ pub struct ClientConfig {
     pub owner: String,
     /// Whether a session may also go to nodes that its node names, not only to `endpoints`.
     pub discovery: bool,
+    /// How sessions and observers speak to nodes.
+    pub protocol: Protocol,
+}
+
+/// How sessions and observers speak to nodes. Listings and orders are asked for by HTTP in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// Natively, and by HTTP where that is not spoken.
+    #[default]
+    Auto,
+    /// Only by HTTP.
+    Http,
+    /// Only natively.
+    Native,
 }
 
 /// A session with a node. Clones are the same session. It ends when they and all guards are dropped,
@@ -123,6 +140,7 @@ impl ClientConfig {
             ttl: USUAL_TTL,
             owner: String::new(),
             discovery: true,
+            protocol: Protocol::Auto,
         }
     }
 }
@@ -133,7 +151,17 @@ impl Client {
     /// # Errors
     /// If none answers, or it refuses.
     pub async fn connect(config: ClientConfig) -> Result<Self, ClientError> {
-        Ok(Client { session: Session::open(&config).await? })
+        let nodes = Arc::new(Nodes::new(&config)?);
+        Ok(Client { session: Session::open(nodes, &config.owner).await? })
+    }
+
+    /// Opens another session with the same configuration, which uses the connections of this one: however
+    /// many there are, one native connection to each node carries them all.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub async fn another(&self, owner: &str) -> Result<Self, ClientError> {
+        Ok(Client { session: Session::open(self.session.nodes(), owner).await? })
     }
 
     /// Waits for the lock. The future may be dropped at any time.
@@ -298,7 +326,7 @@ impl Client {
     /// If no endpoint answers, or it refuses.
     pub async fn leave(config: &ClientConfig) -> Result<MemberId, ClientError> {
         let ask = |caller: Arc<Caller>| async move {
-            within(ANSWER_WITHIN, caller.ask(Method::POST, "/v1/leave")).await
+            within(ANSWER_WITHIN, caller.get(Method::POST, "/v1/leave")).await
         };
         let Leaving { node, .. } = first(config, ask).await?;
         Ok(node)
@@ -342,7 +370,7 @@ fn granted_or_held(
 
 async fn look<A: DeserializeOwned>(config: &ClientConfig, path: &str) -> Result<A, ClientError> {
     let ask = |caller: Arc<Caller>| async move {
-        within(ANSWER_WITHIN, caller.ask(Method::GET, path)).await
+        within(ANSWER_WITHIN, caller.get(Method::GET, path)).await
     };
     first(config, ask).await
 }
@@ -358,17 +386,4 @@ where
     // Whoever asks about a node means that one.
     let only = ClientConfig { discovery: false, ..config.clone() };
     Ok(Nodes::new(&only)?.first(ask).await?.1)
-}
-
-/// As it may stand in a query.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            escaped.push(char::from(byte));
-        } else {
-            escaped.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    escaped
 }

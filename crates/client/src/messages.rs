@@ -170,7 +170,7 @@ pub struct Acquire {
     pub wait_ms: Option<u64>,
     /// A number that the session gives to this acquire alone: with the same number it is the same
     /// acquire tried again, with another one it waits until the first is released.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub request: Option<u64>,
 }
 
@@ -180,9 +180,9 @@ pub struct Acquire {
 pub struct Release {
     pub session: SessionId,
     pub lock: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub fence: Option<Fence>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub request: Option<u64>,
 }
 
@@ -207,7 +207,7 @@ pub struct Campaign {
     #[serde(default)]
     pub wait_ms: Option<u64>,
     /// As that of [`Acquire`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub request: Option<u64>,
 }
 
@@ -229,7 +229,7 @@ pub struct Proclaim {
     pub value: String,
     /// A number of the client's choice, larger than that of each earlier value of the term, so that the
     /// same may be sent again; the next one without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub version: Option<u64>,
 }
 
@@ -246,9 +246,9 @@ pub struct NewValue {
 pub struct Resign {
     pub session: SessionId,
     pub name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub term: Option<Fence>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub request: Option<u64>,
 }
 

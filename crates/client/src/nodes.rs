@@ -26,6 +26,10 @@ impl Nodes {
         Ok(Nodes { config: config.clone(), given, named: Mutex::default() })
     }
 
+    pub(crate) fn config(&self) -> &ClientConfig {
+        &self.config
+    }
+
     fn named(&self) -> MutexGuard<'_, Vec<Arc<Caller>>> {
         self.named.lock().expect(UNPOISONED)
     }

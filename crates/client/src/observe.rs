@@ -10,8 +10,9 @@ use crate::connection::{Caller, Trouble};
 use crate::env;
 use crate::http::Stream;
 use crate::messages::HEARD_EVERY;
+use crate::native::{self, Ask, Reply};
 use crate::session::{ANSWER_WITHIN, within};
-use crate::{ClientConfig, ClientError, escaped};
+use crate::{ClientConfig, ClientError};
 
 /// A node that says nothing for so long is not there any more.
 const SILENT_AFTER: Duration = Duration::from_secs(3 * HEARD_EVERY.as_secs());
@@ -32,9 +33,15 @@ pub struct Observer {
     has_begun: bool,
     /// Whether leaders may have come and gone since the last answer: it has gone to another node.
     has_missed: bool,
-    stream: Option<Stream>,
+    stream: Option<Told>,
     /// What arrived and is not a whole line yet.
     received: Vec<u8>,
+}
+
+/// What a node tells.
+enum Told {
+    Native(native::Observation),
+    Http(Stream),
 }
 
 impl std::fmt::Debug for Observer {
@@ -84,15 +91,12 @@ impl Observer {
 
     /// Connects to the first endpoint that lets it observe.
     async fn connect(&mut self) -> Result<(), ClientError> {
-        let mut path = format!("/v1/observe?name={}", escaped(&self.name));
-        if let Some(term) = self.seen.term() {
-            path.push_str(&format!("&after={term}"));
-        }
+        let question = Ask::Observe { name: self.name.clone(), after: self.seen.term() };
         loop {
             let mut unreachable = Vec::new();
             for _ in 0..self.callers.len() {
                 let caller = &self.callers[self.at];
-                match within(ANSWER_WITHIN, caller.stream(&path)).await {
+                match within(ANSWER_WITHIN, begin(caller, &question)).await {
                     Ok(stream) => {
                         (self.stream, self.received) = (Some(stream), Vec::new());
                         self.has_begun = true;
@@ -118,19 +122,46 @@ impl Observer {
 
     /// What the node tells next; none if it is not there any more.
     async fn read(&mut self) -> Option<Leadership> {
-        loop {
-            while let Some(end) = self.received.iter().position(|&byte| byte == b'\n') {
-                let line: Vec<u8> = self.received.drain(..=end).collect();
-                let told = line.strip_prefix(b"data:").map(serde_json::from_slice);
-                if let Some(told) = told {
-                    return told.ok();
+        match self.stream.as_mut()? {
+            Told::Http(stream) => read_line(stream, &mut self.received).await,
+            Told::Native(observation) => loop {
+                match env::timeout(SILENT_AFTER, observation.next()).await? {
+                    Ok(Some(told)) => return Some(told),
+                    // It is still there.
+                    Ok(None) => {}
+                    Err(_) => return None,
                 }
+            },
+        }
+    }
+}
+
+async fn begin(caller: &Caller, question: &Ask) -> Result<Told, Trouble> {
+    if let Some(mut observation) = caller.observe(question.clone()).await? {
+        // The first word says that it begins.
+        return match observation.next().await {
+            Ok(_) => Ok(Told::Native(observation)),
+            Err(Ok(Reply::Refused(refused))) => Err(refused.into()),
+            Err(_) => Err(Trouble::Unreachable("the observation ended at once".to_string())),
+        };
+    }
+    let (_, path, _) = question.to_http();
+    Ok(Told::Http(caller.stream(&path).await?))
+}
+
+async fn read_line(stream: &mut Stream, received: &mut Vec<u8>) -> Option<Leadership> {
+    loop {
+        while let Some(end) = received.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = received.drain(..=end).collect();
+            let told = line.strip_prefix(b"data:").map(serde_json::from_slice);
+            if let Some(told) = told {
+                return told.ok();
             }
-            let piece = env::timeout(SILENT_AFTER, self.stream.as_mut()?.next()).await?;
-            self.received.extend_from_slice(&piece.ok()??);
-            if self.received.len() > MOST_LINE_BYTES {
-                return None;
-            }
+        }
+        let piece = env::timeout(SILENT_AFTER, stream.next()).await?;
+        received.extend_from_slice(&piece.ok()??);
+        if received.len() > MOST_LINE_BYTES {
+            return None;
         }
     }
 }

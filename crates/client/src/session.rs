@@ -9,17 +9,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use hyper::{Method, StatusCode};
+use hyper::StatusCode;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 
-use crate::connection::{Caller, Route, Trouble};
+use crate::ClientError;
+use crate::connection::{Caller, Route, Trouble, unexpected};
 use crate::env;
-use crate::messages::{
-    ClusterInfo, KeptAlive, OpenSession, SessionOpened, SessionPlace, SessionStatus,
-};
+use crate::messages::{ClusterInfo, OpenSession, SessionOpened, SessionPlace};
+use crate::native::{Ask, Json, Reply};
 use crate::nodes::Nodes;
-use crate::{ClientConfig, ClientError};
 use moves::Moving;
 use skeptron_types::Fence;
 use skeptron_types::clock::{Drift, Moment};
@@ -38,7 +37,7 @@ const STRAIGHT_WITHIN: Duration = Duration::from_millis(50);
 /// A session. It ends when the client and all that it holds are dropped.
 #[derive(Debug)]
 pub(crate) struct Session {
-    nodes: Nodes,
+    nodes: Arc<Nodes>,
     id: SessionId,
     ttl: Duration,
     owner: String,
@@ -100,9 +99,9 @@ struct Holding {
 
 impl Session {
     /// Opens a session at the first endpoint that takes it, and keeps it alive.
-    pub(crate) async fn open(config: &ClientConfig) -> Result<Arc<Self>, ClientError> {
-        let nodes = Nodes::new(config)?;
-        let (home, (sent, opened)) = nodes.first(|caller| open_at(caller, config)).await?;
+    pub(crate) async fn open(nodes: Arc<Nodes>, owner: &str) -> Result<Arc<Self>, ClientError> {
+        let ttl = nodes.config().ttl;
+        let (home, (sent, opened)) = nodes.first(|caller| open_at(caller, ttl, owner)).await?;
         nodes.replace(&opened.cluster.nodes);
         let drift = drift(&opened.cluster).unwrap_or_default();
         let ttl = Duration::from_millis(opened.ttl_ms);
@@ -130,7 +129,7 @@ impl Session {
             nodes,
             id: opened.session,
             ttl,
-            owner: config.owner.clone(),
+            owner: owner.to_string(),
             standing: watch::Sender::new(standing),
             requests: AtomicU64::new(1),
             doubted: Arc::default(),
@@ -138,6 +137,11 @@ impl Session {
         });
         tokio::spawn(keep_alive(Arc::downgrade(&session)));
         Ok(session)
+    }
+
+    /// The nodes that it can go to.
+    pub(crate) fn nodes(&self) -> Arc<Nodes> {
+        Arc::clone(&self.nodes)
     }
 
     /// The way to where the session is, and the number of the move that brought it there; waits while it
@@ -321,22 +325,22 @@ impl Session {
     /// One sign of life by this way. The session counts as alive for what its node promises, from the
     /// moment that the sign was *sent*: the node cannot have seen it earlier.
     async fn give_sign_by(&self, route: &Route) -> Result<bool, Trouble> {
-        let mut path = format!("/v1/sessions/{}/keep-alive", self.id);
-        let moved = {
+        let (moved, question) = {
             let standing = self.standing.borrow();
-            path.push_str(&format!("?epoch={}", standing.epoch));
-            if let Some(place) = &standing.place {
-                path.push_str(&format!("&life={:016x}", place.life.0));
-            }
-            standing.moved
+            let (session, epoch) = (self.id, Some(standing.epoch));
+            let life = standing.place.as_ref().map(|place| place.life);
+            (standing.moved, Ask::KeepAlive { session, life, epoch })
         };
         let sent = env::now();
-        let answer = within(self.pace(), route.ask(Method::POST, &path)).await;
+        let answer = within(self.pace(), route.ask(question)).await;
         if self.standing.borrow().moved != moved {
             // The session has arrived elsewhere meanwhile: the word of where it was is void.
             return Ok(true);
         }
-        let kept: KeptAlive = answer?;
+        let kept = match answer? {
+            Reply::KeptAlive(Json(kept)) => kept,
+            other => return Err(unexpected(&other)),
+        };
         self.nodes.replace(&kept.cluster.nodes);
         let valid = Duration::from_millis(kept.valid_ms);
         let mut goes_on = true;
@@ -452,12 +456,16 @@ impl Drop for Session {
 
 async fn open_at(
     caller: Arc<Caller>,
-    config: &ClientConfig,
+    ttl: Duration,
+    owner: &str,
 ) -> Result<(Moment, SessionOpened), Trouble> {
-    let question = OpenSession { ttl_ms: milliseconds(config.ttl), owner: config.owner.clone() };
+    let question = OpenSession { ttl_ms: milliseconds(ttl), owner: owner.to_string() };
+    // Before what it takes to connect: only the request itself counts, but earlier is safe.
     let sent = env::now();
-    let opened: SessionOpened =
-        within(ANSWER_WITHIN, caller.post("/v1/sessions", &question)).await?;
+    let opened = match within(ANSWER_WITHIN, caller.ask(Ask::Open(question), None)).await? {
+        Reply::Opened(Json(opened)) => opened,
+        other => return Err(unexpected(&other)),
+    };
     if opened.valid_ms == 0 {
         return Err(Trouble::Unreachable("the node has lost its lease".to_string()));
     }
@@ -471,8 +479,20 @@ async fn keep_alive(session: Weak<Session>) {
         Some(session) => (session.pace(), Arc::clone(&session.doubted)),
         None => return,
     };
+    let mut looks = watch::Sender::new(0).subscribe();
+    let mut home = Weak::<Caller>::new();
     loop {
-        env::timeout(pause, doubted.notified()).await;
+        // The node where it is may ask for a sign before it is due.
+        if let Some(present) = session.upgrade() {
+            let present = Arc::clone(&present.standing.borrow().home);
+            if !std::ptr::eq(home.as_ptr(), Arc::as_ptr(&present)) {
+                (looks, home) = (present.looks(), Arc::downgrade(&present));
+            }
+        }
+        tokio::select! {
+            _ = env::timeout(pause, doubted.notified()) => {}
+            () = looked(&mut looks) => {}
+        }
         let Some(present) = session.upgrade() else { return };
         if present.standing.borrow().over {
             return;
@@ -493,6 +513,13 @@ async fn keep_alive(session: Weak<Session>) {
     }
 }
 
+/// Waits until the node asks for signs of life.
+async fn looked(looks: &mut watch::Receiver<u64>) {
+    if looks.changed().await.is_err() {
+        std::future::pending().await
+    }
+}
+
 /// By how much the clocks of client and node may run at different rates.
 fn drift(cluster: &ClusterInfo) -> Option<Drift> {
     cluster.drift_ppm.map(|ppm| Drift { ppm })
@@ -500,8 +527,7 @@ fn drift(cluster: &ClusterInfo) -> Option<Drift> {
 
 /// Tells the node that the session ends.
 async fn farewell(route: Route, id: SessionId) -> Result<(), Trouble> {
-    let path = format!("/v1/sessions/{id}");
-    match within(ANSWER_WITHIN, route.ask::<SessionStatus>(Method::DELETE, &path)).await {
+    match within(ANSWER_WITHIN, route.ask(Ask::End(id))).await {
         Ok(_) | Err(Trouble::Refused(StatusCode::GONE, _)) => Ok(()),
         Err(trouble) => Err(trouble),
     }

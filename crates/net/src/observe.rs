@@ -228,6 +228,8 @@ pub struct Observer {
     number: AtomicU64,
     /// Why the node does not do any more what it should, if so.
     failure: watch::Sender<Option<String>>,
+    /// Changes when sessions may have lost something, or are about to.
+    losses: watch::Sender<u64>,
     /// Request to entry, in seconds.
     pub acquire_seconds: Histogram,
     /// Entry to release, in seconds.
@@ -318,6 +320,7 @@ impl Observer {
             listeners: Arc::default(),
             number: AtomicU64::new(0),
             failure: watch::Sender::new(None),
+            losses: watch::Sender::new(0),
             acquire_seconds: seconds(),
             hold_seconds: seconds(),
             entries: Counter::default(),
@@ -441,6 +444,16 @@ impl Observer {
         if self.is_heard() {
             self.tell_at(env::now(), what());
         }
+    }
+
+    /// Sessions may have lost something, or have to go.
+    pub(crate) fn tell_loss(&self) {
+        self.losses.send_modify(|count| *count += 1);
+    }
+
+    /// Changes when that is so.
+    pub(crate) fn losses(&self) -> watch::Receiver<u64> {
+        self.losses.subscribe()
     }
 
     /// Whether anybody listens.

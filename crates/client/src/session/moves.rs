@@ -8,6 +8,7 @@ use super::{Session, Standing, Trouble, within};
 use crate::connection::{Caller, Route};
 use crate::env;
 use crate::messages::{LeftBehind, MoveSession, Moved, SessionPlace};
+use crate::native::{Ask, Json, Reply};
 use skeptron_types::clock::Moment;
 use skeptron_types::report::milliseconds;
 use skeptron_types::session::MovedHold;
@@ -85,15 +86,15 @@ impl Session {
             (moving.to, question)
         };
         let (to, question) = question;
-        let path = format!("/v1/sessions/{}/move", self.id);
         let (sent, time) = (env::now(), self.pace().clamp(TAKEN_WITHIN / 4, TAKEN_WITHIN));
-        match within(time, to.post(&path, &question)).await {
-            Ok(answer) if self.is_enough(&answer) => {
-                self.arrived(to, question.number, sent, answer);
+        let number = question.number;
+        match within(time, to.ask(Ask::Move(self.id, question), None)).await {
+            Ok(Reply::Moved(Json(answer))) if self.is_enough(&answer) => {
+                self.arrived(to, number, sent, answer);
                 true
             }
             Ok(_) => {
-                self.leave_behind(Route::direct(to), question.number);
+                self.leave_behind(Route::direct(to), number);
                 false
             }
             Err(trouble) => {
@@ -186,9 +187,7 @@ impl Session {
     fn leave_behind(&self, route: Route, number: u64) {
         let id = self.id;
         self.in_background(async move {
-            let path = format!("/v1/sessions/{id}/moved");
-            let question = LeftBehind { number };
-            let told = route.post::<_, LeftBehind>(&path, &question);
+            let told = route.ask(Ask::LeftBehind(id, LeftBehind { number }));
             let _ = within(TAKEN_WITHIN, told).await;
         });
     }

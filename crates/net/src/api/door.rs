@@ -27,6 +27,16 @@ pub(super) enum Caller {
     Stranger,
 }
 
+impl Caller {
+    /// What it is called before it is let in.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Caller::Certified(name) => name,
+            _ => "unknown",
+        }
+    }
+}
+
 /// Lets those in who may come.
 #[derive(Debug)]
 pub(super) struct Door {

@@ -14,11 +14,12 @@ use skeptron_member::election::Leadership;
 use skeptron_member::session::{Held, SessionError};
 use tokio::sync::watch;
 
+use super::desk::Desk;
 use super::listen::Stage;
 use super::quota::Observing;
 use super::refusal::Refusal;
 use super::roles::Client;
-use super::routes::{Asked, Desk, Filter};
+use super::routes::{Asked, Filter};
 use crate::env;
 use crate::messages::{
     Acquire, Campaign, Elected, HEARD_EVERY, NewValue, Proclaim, Release, Resign, Resigned,
@@ -44,11 +45,8 @@ pub(super) async fn proclaim(
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Proclaim>,
 ) -> Result<Json<NewValue>, Refusal> {
-    let Proclaim { session, name, term, value, version } = asked;
-    desk.ledger.check(&client, session)?;
-    let shell = desk.node.shell()?;
-    let version = shell.proclaim(session, (&name, term), (version, &value))?;
-    Ok(Json(NewValue { name, version }))
+    let version = desk.proclaim(&client, &asked)?;
+    Ok(Json(NewValue { name: asked.name, version }))
 }
 
 pub(super) async fn resign(
@@ -103,20 +101,21 @@ pub(super) async fn observe(
     let observer = Observer::begin(&desk, &client, &name, after)?;
     let told = stream::unfold(observer, async |mut observer| {
         let told = observer.next().await?;
-        Some((Ok(told), observer))
+        let data = serde_json::to_string(&told).expect("names and numbers");
+        Some((Ok(Event::default().data(data)), observer))
     });
     Ok(Sse::new(told).keep_alive(KeepAlive::new().interval(HEARD_EVERY)))
 }
 
 /// Somebody who observes.
-struct Observer {
+pub(super) struct Observer {
     observation: Observation,
     stage: watch::Receiver<Stage>,
     _counted: Observing,
 }
 
 impl Observer {
-    fn begin(
+    pub(super) fn begin(
         desk: &Desk,
         client: &Client,
         name: &str,
@@ -132,12 +131,10 @@ impl Observer {
     }
 
     /// The next change; none when the node closes.
-    async fn next(&mut self) -> Option<Event> {
-        let told = tokio::select! {
-            told = self.observation.next() => told?,
-            _ = self.stage.wait_for(|stage| *stage > Stage::Open) => return None,
-        };
-        let data = serde_json::to_string(&told).expect("names and numbers");
-        Some(Event::default().data(data))
+    pub(super) async fn next(&mut self) -> Option<Leadership> {
+        tokio::select! {
+            told = self.observation.next() => told,
+            _ = self.stage.wait_for(|stage| *stage > Stage::Open) => None,
+        }
     }
 }

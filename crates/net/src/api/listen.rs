@@ -23,14 +23,17 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use nix::sys::resource::{Resource, getrlimit};
 use rustls::ServerConfig;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use super::audit::{Act, Audit};
 use super::crowd::{Crowd, Place};
+use super::desk::Desk;
 use super::door::{Caller, Door, is_open};
+use super::native;
+use super::prefixed::Prefixed;
 use super::refusal::{Refusal, Refused};
 use super::roles::{Client, is_order};
 use crate::env;
@@ -48,6 +51,8 @@ const MOST_HEADERS: usize = 64;
 const BUFFER_BYTES: usize = 64 << 10;
 /// How long a connection may stay without a whole head, also between two requests.
 const HEAD_WITHIN: Duration = Duration::from_secs(60);
+/// What is read of a connection to see which protocol it speaks, at most.
+const FIRST_BYTES: usize = 4 << 10;
 /// How long a new connection may take until its first request has a whole head.
 const FIRST_WITHIN: Duration = Duration::from_secs(5);
 /// How long a TLS handshake may take.
@@ -87,12 +92,14 @@ impl Closing {
 /// Answers connections.
 pub(super) struct Reception {
     router: TowerToHyperService<Router>,
-    door: Arc<ArcSwap<Door>>,
+    /// Whoever speaks the native protocol is served here; nobody without it.
+    desk: Option<Arc<Desk>>,
+    pub(super) door: Arc<ArcSwap<Door>>,
     crowd: Arc<Crowd>,
     /// Connections that one client may have.
-    quota: Option<usize>,
-    audit: Audit,
-    watched: Watched,
+    pub(super) quota: Option<usize>,
+    pub(super) audit: Audit,
+    pub(super) watched: Watched,
     http: http1::Builder,
 }
 
@@ -120,7 +127,7 @@ enum End {
 
 impl Reception {
     pub(super) fn new(
-        router: Router,
+        (router, desk): (Router, Option<Arc<Desk>>),
         door: Arc<ArcSwap<Door>>,
         (crowd, quota): (Arc<Crowd>, Option<usize>),
         watched: Watched,
@@ -132,7 +139,7 @@ impl Reception {
             .max_headers(MOST_HEADERS)
             .max_buf_size(BUFFER_BYTES);
         let router = TowerToHyperService::new(router);
-        Reception { router, door, crowd, quota, audit: Audit::new(), watched, http }
+        Reception { router, desk, door, crowd, quota, audit: Audit::new(), watched, http }
     }
 
     /// Listens in the background.
@@ -245,8 +252,42 @@ impl Reception {
         self.serve(stream, caller, place).await;
     }
 
-    async fn serve<I>(self: Arc<Self>, io: I, caller: Caller, place: Place)
+    async fn serve<I>(self: Arc<Self>, mut io: I, caller: Caller, place: Place)
     where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let mut first = pin!(env::sleep(FIRST_WITHIN));
+        let mut stage = self.watched.stage.clone();
+        // The first byte tells one protocol from the other.
+        let mut received = Vec::with_capacity(FIRST_BYTES);
+        let refusal = tokio::select! {
+            biased;
+            read = io.read_buf(&mut received) => match read {
+                Ok(0) | Err(_) => return,
+                Ok(_) => None,
+            },
+            _ = stage.wait_for(|stage| *stage > Stage::Open) => return,
+            () = place.cut() => Some(Refusal::TooManyConnections),
+            () = first.as_mut() => Some(Refusal::Silent(FIRST_WITHIN.as_secs())),
+        };
+        if let Some(refusal) = refusal {
+            return refuse(io, &place, &refusal).await;
+        }
+        match &self.desk {
+            Some(desk) if native::begins_with(received[0]) => {
+                self.serve_native(desk, (io, received), (caller, &place), first).await;
+            }
+            _ => self.serve_http(Prefixed::new(received, io), caller, place, first).await,
+        }
+    }
+
+    async fn serve_http<I>(
+        &self,
+        io: I,
+        caller: Caller,
+        place: Place,
+        mut first: Pin<&mut impl Future<Output = ()>>,
+    ) where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let has_asked = AtomicBool::new(false);
@@ -257,7 +298,6 @@ impl Reception {
         let mut connection = self.http.serve_connection(TokioIo::new(io), service);
         let Watched { mut stage, mut renewed, .. } = self.watched.clone();
         renewed.mark_unchanged();
-        let mut first = pin!(env::sleep(FIRST_WITHIN));
         let mut is_early = true;
         let end = loop {
             tokio::select! {
@@ -277,15 +317,7 @@ impl Reception {
                 End::Silent => Refusal::Silent(FIRST_WITHIN.as_secs()),
                 _ => Refusal::TooManyConnections,
             };
-            place.refused(refusal.kind().1, &refusal.to_string());
-            let mut io = connection.into_parts().io.into_inner();
-            let told = async {
-                io.write_all(unasked(&refusal).as_bytes()).await?;
-                io.shutdown().await
-            };
-            // Whether or not it reads that.
-            let _ = env::timeout(GONE_WITHIN, told).await;
-            return;
+            return refuse(connection.into_parts().io.into_inner(), &place, &refusal).await;
         }
         Pin::new(&mut connection).graceful_shutdown();
         let is_over = async {
@@ -312,8 +344,7 @@ impl Reception {
         let admitted = self.door.load().admit(caller, &request);
         let name = match (&admitted, caller) {
             (Ok(client), _) => Arc::clone(client.name()),
-            (Err(_), Caller::Certified(name)) => Arc::clone(name),
-            (Err(_), _) => "unknown".into(),
+            (Err(_), caller) => caller.name().into(),
         };
         let act = Act { client: &name, address: place.address, method: &method, path: &path };
         let mut response = match admitted {
@@ -390,6 +421,17 @@ fn is_for_session(path: &str) -> bool {
 fn closing(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
+}
+
+/// Tells somebody who has not asked for anything that it has to go.
+async fn refuse(mut io: impl AsyncWrite + Unpin, place: &Place, refusal: &Refusal) {
+    place.refused(refusal.kind().1, &refusal.to_string());
+    let told = async {
+        io.write_all(unasked(refusal).as_bytes()).await?;
+        io.shutdown().await
+    };
+    // Whether or not it reads that.
+    let _ = env::timeout(GONE_WITHIN, told).await;
 }
 
 /// What whoever has to go is told without having asked.

@@ -8,9 +8,10 @@ use serde::Deserialize;
 use skeptron_member::report::{LockListing, SessionListing};
 use skeptron_member::session::SessionHandle;
 
+use super::desk::Desk;
 use super::refusal::Refusal;
 use super::roles::Client;
-use super::routes::{Desk, Filter};
+use super::routes::Filter;
 
 /// One answer lists at most so many.
 const MOST_LISTED: usize = 10_000;

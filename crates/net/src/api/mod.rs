@@ -1,17 +1,20 @@
-//! The HTTP API of a node: sessions, in which programs elsewhere take locks and give them back, and
+//! The API of a node, in HTTP and natively: sessions, in which programs elsewhere take locks and give them back, and
 //! everything that can be seen of the node. `docs/api.md` is its manual, `/openapi.json` its
 //! description.
 
 mod audit;
 mod crowd;
+mod desk;
 mod door;
 mod elections;
 mod listen;
 mod listeners;
 mod listings;
 mod moves;
+mod native;
 mod orders;
 mod outlook;
+mod prefixed;
 mod probes;
 mod quota;
 mod refusal;
@@ -33,9 +36,9 @@ use tokio::sync::watch;
 use crate::env;
 use crate::node::Node;
 use crate::tls::Identity;
+use desk::Desk;
 use listen::Stage;
 use quota::Ledger;
-use routes::Desk;
 
 pub use listen::Closing;
 pub use listeners::Listeners;
@@ -159,9 +162,11 @@ impl Api {
             leave: Arc::clone(&leave),
             ledger: Arc::new(Ledger::new(config.quota)),
         };
-        let router = routes::router(Arc::new(desk), extra);
+        let desk = Arc::new(desk);
+        let router = routes::router(Arc::clone(&desk), extra);
         let observer = Arc::clone(node.observer());
-        let site = Site::open((&config, listeners), router.clone(), stage, observer).await?;
+        let answering = (router.clone(), Some(desk));
+        let site = Site::open((&config, listeners), answering, stage, observer).await?;
         node.relays().perform_by(Some(relay::performer(router, site.door())));
         Ok(Api { node, site, leave })
     }

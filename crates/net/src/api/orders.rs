@@ -10,8 +10,9 @@ use skeptron_member::clock::Drift;
 use skeptron_views::views::LeaseSettings;
 use skeptron_views::voter::{Admin, AdminAccepted};
 
+use super::desk::Desk;
 use super::refusal::Refusal;
-use super::routes::{Asked, Desk};
+use super::routes::Asked;
 use crate::messages::{DrainOrder, Drained, Leaving, Order, Ordered};
 
 /// Gives an order to the voters. The answer says that it was proposed; `GET /v1/status` shows when it

@@ -13,10 +13,11 @@ use serde::Deserialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
+use super::desk::Desk;
 use super::listen::Stage;
 use super::refusal::Refusal;
 use super::roles::Client;
-use super::routes::{Desk, Filter};
+use super::routes::Filter;
 use crate::observe::{Event, Events, What};
 use skeptron_member::report::Status;
 

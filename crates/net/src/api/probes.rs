@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use skeptron_member::report::{Cause, Reason};
 
+use super::desk::Desk;
 use super::refusal::Refusal;
-use super::routes::Desk;
 use crate::messages::Health;
 
 /// Whether the node can grant locks.

@@ -35,6 +35,8 @@ pub(super) enum Refusal {
     PermissionDenied { client: String, what: String },
     #[error("this client has too many {0}")]
     Quota(&'static str),
+    #[error("this connection has too many {0}")]
+    FullConnection(&'static str),
     #[error("no whole request came within {0} s")]
     Silent(u64),
     #[error("`{0}` is no name of this machine")]
@@ -125,7 +127,9 @@ impl Refusal {
             Refusal::NoRole(_) | Refusal::PermissionDenied { .. } => {
                 (StatusCode::FORBIDDEN, "permission-denied")
             }
-            Refusal::Quota(_) => (StatusCode::TOO_MANY_REQUESTS, "quota"),
+            Refusal::Quota(_) | Refusal::FullConnection(_) => {
+                (StatusCode::TOO_MANY_REQUESTS, "quota")
+            }
             Refusal::Silent(_) => (StatusCode::REQUEST_TIMEOUT, "slow"),
             Refusal::ForeignHost(_) => (StatusCode::FORBIDDEN, "foreign-host"),
             Refusal::ForeignOrigin(_) => (StatusCode::FORBIDDEN, "foreign-origin"),
@@ -212,6 +216,7 @@ impl Refusal {
                 "use another certificate or token, or change `[[api.roles]]` at the node"
             }
             Refusal::Quota(_) => "give some back, or raise `api.quota_…` at the node",
+            Refusal::FullConnection(_) => "open another connection",
             Refusal::Silent(_) => "send it at once after connecting",
             Refusal::ForeignHost(_) => "say 127.0.0.1 or localhost",
             Refusal::ForeignOrigin(_) => "ask from a program or from a page of this node",
@@ -324,10 +329,13 @@ pub(super) struct Refused {
 impl Refused {
     /// Whether it is about who asks, or how much: whoever asks on is slowed.
     pub(super) fn is_slowed(&self) -> bool {
-        let codes =
-            ["stranger", "permission-denied", "foreign-host", "foreign-origin", "quota", "full"];
-        codes.contains(&self.code)
+        is_slowed(self.code)
     }
+}
+
+pub(super) fn is_slowed(code: &str) -> bool {
+    ["stranger", "permission-denied", "foreign-host", "foreign-origin", "quota", "full"]
+        .contains(&code)
 }
 
 impl IntoResponse for Refusal {

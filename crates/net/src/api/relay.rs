@@ -16,13 +16,14 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use serde::{Deserialize, Serialize};
+use skeptron_client::native::{self, Ask, Reply};
 use skeptron_member::MemberId;
 use skeptron_member::session::SessionId;
 
+use super::desk::Desk;
 use super::door::Door;
 use super::refusal::Refusal;
 use super::roles::Client;
-use super::routes::Desk;
 use crate::env;
 use crate::messages::{KeptAlive, RELAY, SessionPlace};
 use crate::shell::relay::{MOST_ANSWER_BYTES, MOST_REQUEST_BYTES, Perform};
@@ -63,8 +64,7 @@ pub(super) async fn pass_on(
         let told = format!("`{RELAY}` is NODE-LIFE, as in 1-00c0ffee00c0ffee");
         return Refusal::Invalid(told).into_response();
     };
-    let own = desk.node.shell().ok().and_then(|shell| shell.core().life());
-    if own.is_some_and(|own| (own.member, own.incarnation) == life) {
+    if is_own(&desk, life) {
         return next.run(request).await;
     }
     match passed_on(&desk, life, request).await {
@@ -86,24 +86,64 @@ async fn passed_on(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    let path = parts.uri.path();
-    if !is_of_session(&parts.method, path) {
-        return Err(Refusal::Invalid(format!("`{RELAY}` is for what a session asks")));
-    }
-    let waits = path == "/v1/acquire";
     let client = parts.extensions.get::<Client>().cloned().unwrap_or_else(Client::nobody);
     let body = env::timeout(ANSWER_WITHIN, Limited::new(body, MOST_REQUEST_BYTES / 2).collect());
     let body = body.await.ok_or(Refusal::Slow(ANSWER_WITHIN.as_secs()))?;
     let body = body.map_err(|_| Refusal::TooLarge(MOST_REQUEST_BYTES / 2))?;
-    let path = parts.uri.path_and_query().map_or(path, |path| path.as_str());
-    let passed = ask(desk, life, &client, (&parts.method, path), body.to_bytes().to_vec());
+    let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
+    let asked = (&parts.method, path, body.to_bytes().to_vec());
+    let (status, body) = forward(desk, life, &client, asked).await?;
+    Ok((status, [(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// Whether it is this node's own life.
+fn is_own(desk: &Desk, life: (MemberId, u64)) -> bool {
+    let own = desk.node.shell().ok().and_then(|shell| shell.core().life());
+    own.is_some_and(|own| (own.member, own.incarnation) == life)
+}
+
+/// Whether a session at this place is at this node.
+pub(super) fn is_here(desk: &Desk, place: &SessionPlace) -> bool {
+    is_own(desk, (place.node, place.life.0))
+}
+
+/// Passes a question on to the node where its session is.
+pub(super) async fn pass_question_on(
+    desk: &Desk,
+    client: &Client,
+    place: &SessionPlace,
+    question: Ask,
+) -> Result<Reply, Refusal> {
+    let life = (place.node, place.life.0);
+    let (method, path, body) = question.to_http();
+    let (status, body) = forward(desk, life, client, (&method, &path, body)).await?;
+    let unreadable = |_| Refusal::NotRelayed(life.0);
+    if status.is_success() {
+        return question.read(&body).map_err(unreadable);
+    }
+    let problem = serde_json::from_slice(&body).map(native::Json).map_err(unreadable)?;
+    Ok(Reply::Refused(native::Refused { status: status.as_u16(), problem }))
+}
+
+/// What the life of another node answers.
+async fn forward(
+    desk: &Desk,
+    life: (MemberId, u64),
+    client: &Client,
+    (method, path, body): (&Method, &str, Vec<u8>),
+) -> Result<(StatusCode, Vec<u8>), Refusal> {
+    let (bare, _) = path.split_once('?').unwrap_or((path, ""));
+    if !is_of_session(method, bare) {
+        return Err(Refusal::Invalid(format!("`{RELAY}` is for what a session asks")));
+    }
+    let waits = bare == "/v1/acquire";
+    let passed = ask(desk, life, client, (method, path), body);
     let unreachable = || Refusal::NotRelayed(life.0);
     let Answered { status, body } = match waits {
         true => passed.await?,
         false => env::timeout(ANSWER_WITHIN, passed).await.ok_or_else(unreachable)??,
     };
-    let status = StatusCode::from_u16(status).map_err(|_| unreachable())?;
-    Ok((status, [(header::CONTENT_TYPE, "application/json")], body).into_response())
+    Ok((StatusCode::from_u16(status).map_err(|_| unreachable())?, body))
 }
 
 /// Whether it may be passed on: what concerns one session, but not where it is.

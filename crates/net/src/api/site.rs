@@ -13,6 +13,7 @@ use skeptron_member::MemberId;
 use tokio::sync::watch;
 
 use super::crowd::Crowd;
+use super::desk::Desk;
 use super::door::{Caller, Door};
 use super::listen::{self, Reception, Stage, Watched};
 use super::listeners::Listeners;
@@ -51,13 +52,13 @@ impl Site {
         let observer = Arc::new(Observer::new(MemberId::at(0)));
         let listeners = Listeners::bind(config).await?;
         let stage = watch::Sender::new(Stage::Open);
-        Self::open((config, listeners), router, stage, observer).await
+        Self::open((config, listeners), (router, None), stage, observer).await
     }
 
-    /// The same, with a stage that others know already.
+    /// The same, with a stage that others know already, and a desk for those who speak the native protocol.
     pub(super) async fn open(
         (config, listeners): (&ApiConfig, Listeners),
-        router: Router,
+        answering: (Router, Option<Arc<Desk>>),
         stage: watch::Sender<Stage>,
         observer: Arc<Observer>,
     ) -> Result<Self, ApiError> {
@@ -71,7 +72,7 @@ impl Site {
         let renewed = watch::Sender::new(0);
         let watched = Watched { stage: stage.subscribe(), renewed: renewed.subscribe(), observer };
         let places = (Arc::clone(&crowd), limits.connections);
-        let reception = Arc::new(Reception::new(router, Arc::clone(&door), places, watched));
+        let reception = Arc::new(Reception::new(answering, Arc::clone(&door), places, watched));
         let (addresses, unix, exposed) = (Vec::new(), None, None);
         let mut site = Site { addresses, unix, crowd, stage, door, tls, renewed, exposed };
         site.listen((config, listeners), &reception).await?;

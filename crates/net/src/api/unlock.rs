@@ -5,8 +5,9 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 
+use super::desk::Desk;
 use super::refusal::Refusal;
-use super::routes::{Asked, Desk};
+use super::routes::Asked;
 use crate::messages::{MOST_OWNER_BYTES, Unlock, Unlocked};
 
 /// Breaks a lock, at whichever member it is held; the audit log has the reason.

@@ -87,6 +87,10 @@ impl Effects<Waiter> for Performing<'_> {
     fn tell(&mut self, event: Event<'_>) {
         self.done.changed |=
             matches!(event, Event::Met { .. } | Event::Broken { .. } | Event::Forgot { .. });
+        if matches!(event, Event::Lost { .. } | Event::Broken { .. } | Event::SessionExpired { .. })
+        {
+            self.shell.observer.tell_loss();
+        }
         if let Event::Leadership { lock, round, leadership } = event {
             self.shell.observers.tell(lock, round, leadership);
         }

@@ -148,7 +148,11 @@ impl Shell {
     /// Lets sessions only release and move away from now on, and waits until each has given back what it
     /// held, has moved, or counts as over by its client's own clock: only then may others enter.
     pub(crate) async fn drain_sessions(self: &Arc<Self>) {
+        let mut is_told = false;
         while self.core.end_sessions(env::now()).is_some() {
+            if !std::mem::replace(&mut is_told, true) {
+                self.observer.tell_loss();
+            }
             env::sleep(Self::LOOK).await;
         }
         // What one holds still that moved without a word must not be handed on.

@@ -11,6 +11,7 @@ mod limits;
 mod listings;
 mod manual;
 mod names;
+mod native;
 mod openapi;
 mod outages;
 mod probes;

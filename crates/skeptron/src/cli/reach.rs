@@ -5,9 +5,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use clap::Args;
-use skeptron_client::{ClientConfig, ClientError, Endpoint};
-use skeptron_net::tls::Identity;
+use clap::{Args, ValueEnum};
+use skeptron_client::tls::Identity;
+use skeptron_client::{ClientConfig, ClientError, Endpoint, Protocol};
 
 /// Where a node is, and who asks.
 #[derive(Args, Clone, Debug)]
@@ -31,6 +31,21 @@ pub(crate) struct ReachArgs {
     /// Which client of that folder this is [default: the only one in it]
     #[arg(long, value_name = "NAME", help_heading = "Node", requires = "tls")]
     client: Option<String>,
+    /// How to speak to the node, for debugging
+    #[arg(long, value_name = "HOW", help_heading = "Node", default_value = "auto")]
+    #[arg(env = "SKEPTRON_PROTOCOL", hide_env_values = true)]
+    protocol: Speaks,
+}
+
+/// How sessions and observers speak to nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Speaks {
+    /// Natively, and by HTTP where that is not spoken
+    Auto,
+    /// Only by HTTP
+    Http,
+    /// Only natively
+    Native,
 }
 
 /// An endpoint as it was given.
@@ -70,7 +85,12 @@ impl ReachArgs {
             None => None,
         };
         let token = self.token.clone();
-        Ok(ClientConfig { endpoints, token, identity, ttl, owner, discovery: true })
+        let protocol = match self.protocol {
+            Speaks::Auto => Protocol::Auto,
+            Speaks::Http => Protocol::Http,
+            Speaks::Native => Protocol::Native,
+        };
+        Ok(ClientConfig { endpoints, token, identity, ttl, owner, discovery: true, protocol })
     }
 
     /// For questions that need no session.

@@ -42,8 +42,9 @@ pub(crate) fn reach(
     owner: String,
 ) -> ClientConfig {
     let endpoints = sockets.iter().cycle().skip(first % sockets.len()).take(sockets.len());
-    let endpoints = endpoints.cloned().map(Endpoint::Unix).collect();
-    ClientConfig { endpoints, token: None, identity: None, ttl, owner, discovery: true }
+    let endpoints: Vec<Endpoint> = endpoints.cloned().map(Endpoint::Unix).collect();
+    let first = endpoints[0].clone();
+    ClientConfig { endpoints, ttl, owner, ..ClientConfig::new(first) }
 }
 
 /// A program in a process of its own. It is killed when this is dropped.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use skeptron_client::{Client, ClientConfig, Endpoint};
+use skeptron_client::{Client, ClientConfig, Endpoint, Protocol};
 use skeptron_net::report::{LinkState, Status};
 use skeptron_net::{Cluster, Guard, Node, Plan, Plans};
 
@@ -153,6 +153,7 @@ impl OverHttp {
             owner: format!("bench {number}"),
             // Each node is measured by itself.
             discovery: false,
+            protocol: Protocol::Http,
         }
     }
 }

@@ -1,0 +1,265 @@
+//! What sessions ask of a node, whichever protocol they speak: the rules of the API without HTTP.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use skeptron_member::NotServed;
+use skeptron_member::report::{NotGranted, milliseconds};
+use skeptron_member::session::{Alive, Claim, Held, SessionId, SessionReport};
+use tokio::sync::watch;
+
+use super::listen::Stage;
+use super::moves;
+use super::quota::{Ledger, Waiting};
+use super::refusal::Refusal;
+use super::roles::Client;
+use crate::env;
+use crate::messages::{
+    Acquire, ClusterInfo, Incarnation, KeptAlive, MOST_OWNER_BYTES, OpenSession, Proclaim, Release,
+    SessionOpened, SessionStatus,
+};
+use crate::node::Node;
+use crate::shell::{SessionAcquire, SessionWait, Shell};
+
+/// How long an acquire that does not wait may wait for peers that are far behind.
+const LEAST_WAIT: Duration = Duration::from_secs(1);
+
+/// What the handlers share.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) node: Node,
+    /// Sessions at most.
+    pub(super) most_sessions: usize,
+    /// The shortest and the longest TTL of a session.
+    pub(super) ttl: (Duration, Duration),
+    pub(super) stage: watch::Receiver<Stage>,
+    /// Whether the program was asked to leave the cluster; without a reader nobody would do it.
+    pub(super) leave: Arc<watch::Sender<bool>>,
+    /// What each client has.
+    pub(super) ledger: Arc<Ledger>,
+}
+
+impl Desk {
+    /// What there is of a session.
+    pub(super) fn look(&self, id: SessionId) -> Option<SessionReport> {
+        self.node.shell().ok()?.core().peek_session(id)
+    }
+
+    /// What a client should know that has heard of the view of this epoch.
+    pub(super) fn cluster_info(&self, known: Option<u64>) -> ClusterInfo {
+        let epoch = self.node.view().map_or(0, |view| view.epoch);
+        let nodes = if known == Some(epoch) { Vec::new() } else { self.node.others() };
+        ClusterInfo { epoch, nodes, drift_ppm: self.node.drift().map(|drift| drift.ppm) }
+    }
+
+    /// The client begins to wait for a lock, if it may.
+    fn begin(&self, client: &Client, id: SessionId, lock: &str) -> Result<Waiting, Refusal> {
+        client.may_lock(lock)?;
+        self.ledger.check(client, id)?;
+        self.ledger.acquire(client, (id, lock), |id| self.look(id))
+    }
+}
+
+impl Desk {
+    pub(super) fn open_session(
+        &self,
+        client: &Client,
+        asked: OpenSession,
+    ) -> Result<SessionOpened, Refusal> {
+        let ttl = self.allowed_ttl(asked.ttl_ms)?;
+        let owner = allowed_owner(client.owner(asked.owner))?;
+        let id = super::unguessable().map(SessionId).ok_or(Refusal::NoRandomness)?;
+        if self.node.drained().is_some() {
+            return Err(Refusal::Drained(self.node.id()));
+        }
+        let shell = self.node.shell()?;
+        self.can_grant(&shell)?;
+        self.ledger.may_open(client, |id| self.look(id))?;
+        shell.open_session(id, ttl, owner, self.most_sessions)?;
+        self.ledger.opened(client, id);
+        let valid_ms = milliseconds(shell.core().keep_alive(env::now(), id)?.valid);
+        let place = shell.core().life().map(moves::place_of);
+        let cluster = self.cluster_info(None);
+        Ok(SessionOpened { session: id, ttl_ms: asked.ttl_ms, valid_ms, place, cluster })
+    }
+
+    pub(super) fn show_session(
+        &self,
+        client: &Client,
+        id: SessionId,
+    ) -> Result<SessionStatus, Refusal> {
+        self.ledger.check(client, id)?;
+        let report = self.node.shell()?.core().session(env::now(), id)?;
+        Ok(told(id, report))
+    }
+
+    /// Ends a session. Returns what it held and waited for.
+    pub(super) fn end_session(
+        &self,
+        client: &Client,
+        id: SessionId,
+    ) -> Result<SessionStatus, Refusal> {
+        self.ledger.check(client, id)?;
+        let last = self.node.shell()?.close_session(id)?;
+        self.ledger.closed(id);
+        Ok(told(id, last))
+    }
+
+    /// A sign of life, meant for this life of the node if one is named, of a client that has heard of the
+    /// view of this epoch.
+    pub(super) fn keep_alive(
+        &self,
+        client: &Client,
+        id: SessionId,
+        (life, epoch): (Option<Incarnation>, Option<u64>),
+    ) -> Result<KeptAlive, Refusal> {
+        self.ledger.check(client, id)?;
+        let shell = self.node.shell()?;
+        if let (Some(meant), Some(own)) = (life, shell.core().life())
+            && meant.0 != own.incarnation
+        {
+            return Err(Refusal::OtherLife(self.node.id()));
+        }
+        self.can_grant(&shell)?;
+        let Alive { valid, pending, lost } = shell.core().keep_alive(env::now(), id)?;
+        let (valid_ms, cluster) = (milliseconds(valid), self.cluster_info(epoch));
+        Ok(KeptAlive { valid_ms, pending, lost, cluster })
+    }
+
+    /// A leader changes its value. Returns the version of the value.
+    pub(super) fn proclaim(&self, client: &Client, asked: &Proclaim) -> Result<u64, Refusal> {
+        let Proclaim { session, name, term, value, version } = asked;
+        self.ledger.check(client, *session)?;
+        let shell = self.node.shell()?;
+        Ok(shell.proclaim(*session, (name, *term), (*version, value))?)
+    }
+
+    /// Whether this life of the node may grant anything.
+    ///
+    /// # Errors
+    /// If it is over.
+    pub(super) fn can_grant(&self, shell: &Shell) -> Result<(), Refusal> {
+        let (node, core) = (self.node.id(), shell.core());
+        match core.halted() {
+            Some(_) => Err(Refusal::CannotGrant(self.node.status().causes)),
+            None if core.lease() <= env::now() => {
+                Err(Refusal::Unwell(format!("{node} grants no locks: its lease has ended")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn allowed_ttl(&self, ttl_ms: u64) -> Result<Duration, Refusal> {
+        let ttl = Duration::from_millis(ttl_ms);
+        let (shortest, longest) = self.ttl;
+        if (shortest..=longest).contains(&ttl) {
+            return Ok(ttl);
+        }
+        let (shortest, longest) = (milliseconds(shortest), milliseconds(longest));
+        let told = format!("`ttl_ms` lies between {shortest} and {longest} here, not at {ttl_ms}");
+        Err(Refusal::Invalid(told))
+    }
+}
+
+pub(super) fn allowed_owner(owner: String) -> Result<String, Refusal> {
+    if owner.len() <= MOST_OWNER_BYTES && !owner.chars().any(char::is_control) {
+        return Ok(owner);
+    }
+    let told = format!("`owner` has at most {MOST_OWNER_BYTES} bytes, no control characters");
+    Err(Refusal::Invalid(told))
+}
+
+impl Desk {
+    /// A session gets a lock, to lead with this value if there is one.
+    pub(super) async fn acquire(
+        &self,
+        client: &Client,
+        asked: Acquire,
+        value: Option<&str>,
+    ) -> Result<Held, Refusal> {
+        let (session, lock) = (asked.session, asked.lock.clone());
+        let waiting = self.begin(client, session, &lock)?;
+        let held = wait_for((self, client), asked, value).await;
+        drop(waiting);
+        if held.is_err() {
+            self.ledger.dropped(session, &lock);
+        }
+        held
+    }
+
+    /// A session gives a lock back, or whatever came of an acquire. Whether anything was held.
+    pub(super) fn release(&self, client: &Client, asked: &Release) -> Result<bool, Refusal> {
+        let &Release { session, ref lock, fence, request } = asked;
+        self.ledger.check(client, session)?;
+        let shell = self.node.shell()?;
+        let released = match (fence, request) {
+            (Some(fence), None) => shell.session_release(session, lock, fence).map(|()| true)?,
+            (None, Some(request)) => shell.session_withdraw(session, lock, request)?,
+            _ => return Err(Refusal::Invalid("give either `fence` or `request`".to_string())),
+        };
+        self.ledger.dropped(session, lock);
+        Ok(released)
+    }
+}
+
+/// The lock, as soon as it is granted.
+async fn wait_for(
+    (desk, client): (&Desk, &Client),
+    asked: Acquire,
+    value: Option<&str>,
+) -> Result<Held, Refusal> {
+    let Acquire { session, lock, wait_ms, request } = asked;
+    let shell = desk.node.shell()?;
+    let not_granted = |mut why: NotGranted| {
+        if !client.may_see(&lock) {
+            why.holder.iter_mut().for_each(|holder| holder.owner.clear());
+        }
+        Refusal::NotGranted { lock: lock.clone(), wait_ms: wait_ms.unwrap_or(0), why }
+    };
+    let relieved = shell.relieved(&lock);
+    match wait_ms {
+        None => relieved.await,
+        Some(wait_ms) => {
+            let within = Duration::from_millis(wait_ms).max(LEAST_WAIT);
+            if env::timeout(within, relieved).await.is_none() {
+                return Err(not_granted(shell.why_not(&lock).await));
+            }
+        }
+    }
+    let claim = Claim { lock: lock.clone(), request };
+    let begun = match value {
+        Some(value) => shell.campaign(session, claim, value),
+        None => shell.session_acquire(session, claim),
+    };
+    let mut wait = match begun? {
+        SessionAcquire::Held(held) => return Ok(held),
+        SessionAcquire::Waiting(wait) => wait,
+    };
+    let granted = match granted(&shell, &mut wait, &lock, wait_ms).await {
+        Ok(granted) => granted,
+        Err(why) => wait.give_up().ok_or_else(|| not_granted(why))?,
+    };
+    granted.map_err(|why| Refusal::not_served(why, desk.node.id(), lock.clone()))
+}
+
+/// The lock if it is granted in that time, or why it is not.
+async fn granted(
+    shell: &Arc<Shell>,
+    wait: &mut SessionWait,
+    lock: &str,
+    wait_ms: Option<u64>,
+) -> Result<Result<Held, NotServed>, NotGranted> {
+    match wait_ms {
+        None => Ok(wait.granted().await),
+        Some(0) => shell.unless_held(lock, wait.granted()).await,
+        Some(wait_ms) => {
+            let time = Duration::from_millis(wait_ms);
+            shell.granted_within(lock, time, wait.granted()).await
+        }
+    }
+}
+
+fn told(session: SessionId, report: SessionReport) -> SessionStatus {
+    let SessionReport { owner, ttl, held, waiting } = report;
+    SessionStatus { session, owner, ttl_ms: milliseconds(ttl), held, waiting }
+}
