@@ -170,6 +170,7 @@ pub(crate) async fn acquire(
         name: name.to_string(),
         value: value.map(str::to_string),
         request: None,
+        refused: None,
         settled: false,
     };
     let answer = tokio::select! {
@@ -215,6 +216,8 @@ struct Asking {
     value: Option<String>,
     /// The number of the acquire, once it has been sent: another one at each node.
     request: Option<(u64, u64)>,
+    /// Why it was refused last, if the node answered.
+    refused: Option<Trouble>,
     settled: bool,
 }
 
@@ -225,7 +228,8 @@ impl Asking {
         let overdue = wait.saturating_add((self.session.ttl() / 3).max(TOLD_WITHIN));
         let deadline = env::now().after(wait);
         let answer = env::timeout(overdue, self.ask_until(Some(deadline))).await;
-        answer.unwrap_or_else(|| Err(Trouble::Unreachable("no answer in time".to_string())))
+        let silent = || Trouble::Unreachable("no answer in time".to_string());
+        answer.unwrap_or_else(|| Err(self.refused.take().unwrap_or_else(silent)))
     }
 
     /// A connection may break at any time, and the session may move; the number of the request makes it
@@ -252,6 +256,7 @@ impl Asking {
                     if !is_over_there(&self.session, &trouble) {
                         return Err(trouble);
                     }
+                    self.refused = Some(trouble).filter(|it| matches!(it, Trouble::Refused(..)));
                     self.session.doubt();
                     env::sleep(pause).await;
                 }
@@ -259,9 +264,7 @@ impl Asking {
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
-}
 
-impl Asking {
     async fn ask(
         &self,
         route: &Route,

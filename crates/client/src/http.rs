@@ -24,8 +24,8 @@ const MOST_ANSWER_BYTES: usize = 16 << 20;
 /// other task has to be woken for an exchange.
 pub struct Connection {
     sender: SendRequest<Full<Bytes>>,
-    driver: BoxFuture<'static, hyper::Result<()>>,
-    closed: bool,
+    /// None once the connection has ended: while there is one, hyper keeps whoever asks waiting.
+    driver: Option<BoxFuture<'static, hyper::Result<()>>>,
 }
 
 /// How a server proves who it is, and by which name.
@@ -50,7 +50,7 @@ impl Connection {
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (sender, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(told)?;
-        Ok(Connection { sender, driver: Box::pin(driver), closed: false })
+        Ok(Connection { sender, driver: Some(Box::pin(driver)) })
     }
 
     pub async fn exchange(
@@ -77,7 +77,7 @@ impl Connection {
         });
         tokio::select! {
             biased;
-            ended = &mut self.driver => ended.map_err(told),
+            ended = drive(&mut self.driver) => ended.map_err(told),
             ended = listening.as_mut() => ended,
         }
     }
@@ -89,7 +89,9 @@ impl Connection {
     ) -> Result<(StatusCode, Stream), String> {
         let answer = tokio::select! {
             biased;
-            ended = &mut self.driver => return Err(ended.err().map_or("closed".to_string(), told)),
+            ended = drive(&mut self.driver) => {
+                return Err(ended.err().map_or("closed".to_string(), told));
+            }
             answer = self.sender.send_request(request) => answer.map_err(told)?,
         };
         let (status, body) = (answer.status(), answer.into_body());
@@ -98,7 +100,7 @@ impl Connection {
 
     /// Whether nothing can be asked on it any more.
     pub fn is_closed(&self) -> bool {
-        self.closed
+        self.driver.is_none()
     }
 
     async fn converse(
@@ -115,14 +117,19 @@ impl Connection {
         });
         tokio::select! {
             biased;
-            _ = &mut self.driver => {
-                // All that came before the end is still to be had.
-                self.closed = true;
-                answer.await
-            }
+            // All that came before the end is still to be had.
+            _ = drive(&mut self.driver) => answer.await,
             answer = answer.as_mut() => answer,
         }
     }
+}
+
+/// Moves the connection until it ends; a connection that has ended does not end again.
+async fn drive(driver: &mut Option<BoxFuture<'static, hyper::Result<()>>>) -> hyper::Result<()> {
+    let Some(moves) = driver else { return std::future::pending().await };
+    let ended = moves.await;
+    *driver = None;
+    ended
 }
 
 /// An answer that does not end. It moves only while somebody waits for its next piece.
@@ -138,11 +145,8 @@ impl Stream {
             let frame = tokio::select! {
                 biased;
                 frame = self.body.frame() => frame,
-                _ = &mut self.connection.driver, if !self.connection.closed => {
-                    // All that came before the end is still to be had.
-                    self.connection.closed = true;
-                    continue;
-                }
+                // All that came before the end is still to be had.
+                _ = drive(&mut self.connection.driver) => continue,
             };
             let Some(frame) = frame else { return Ok(None) };
             if let Ok(piece) = frame.map_err(told)?.into_data() {
@@ -157,5 +161,34 @@ pub fn told(error: impl std::error::Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    /// The other end may close a connection that was kept: whoever uses it next hears of that at once.
+    #[tokio::test]
+    async fn a_kept_connection_that_was_closed_fails_at_once() {
+        let (near, mut far) = tokio::io::duplex(1024);
+        let server = async {
+            let mut request = [0; 256];
+            let read = far.read(&mut request).await.unwrap();
+            assert!(read > 0);
+            far.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+            drop(far);
+        };
+        let request = || Request::get("/").header("host", "h").body(Full::default()).unwrap();
+        let client = async {
+            let mut connection = Connection::over(near).await.unwrap();
+            let (status, _) = connection.exchange(request()).await.unwrap();
+            assert_eq!(status, StatusCode::OK);
+            connection
+        };
+        let (mut connection, ()) = tokio::join!(client, server);
+        assert!(connection.exchange(request()).await.is_err());
+        assert!(connection.is_closed());
     }
 }

@@ -388,6 +388,6 @@ pub struct Problem {
 impl Problem {
     /// Whether locks cannot be granted now, by the node or by the cluster.
     pub fn is_outage(&self) -> bool {
-        matches!(self.code.as_str(), "unwell" | "unavailable")
+        matches!(self.code.as_str(), "unwell" | "unavailable" | "leaving")
     }
 }

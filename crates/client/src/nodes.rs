@@ -1,13 +1,19 @@
 //! The nodes that a session can go to: those that were given, and those that nodes have named since.
 
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use hyper::StatusCode;
 
 use crate::UNPOISONED;
 use crate::connection::{Caller, Trouble};
 use crate::endpoint::is_loopback;
+use crate::env;
 use crate::{ClientConfig, ClientError, Endpoint};
+
+/// A node that has not answered for so long is asked beside the next one.
+const SILENT_FOR: Duration = Duration::from_millis(500);
 
 /// As many are remembered at once.
 const MOST_NAMED: usize = 32;
@@ -79,19 +85,34 @@ impl Nodes {
         F: Future<Output = Result<A, Trouble>>,
     {
         let (mut unreachable, mut unavailable) = (Vec::new(), None);
-        let mut place = 0;
-        while let Some(caller) = self.all().get(place).cloned() {
-            place += 1;
-            match ask(Arc::clone(&caller)).await {
-                Err(Trouble::Unreachable(why)) => unreachable.push(why),
-                Err(Trouble::Refused(StatusCode::SERVICE_UNAVAILABLE, problem)) => {
-                    self.add(&problem.nodes);
-                    unreachable.push(format!("{}: {}", caller.endpoint(), problem.error));
-                    if problem.is_outage() {
-                        unavailable = Some(problem.why.map_or_else(Vec::new, |why| why.causes));
-                    }
+        let (mut place, mut asked) = (0, FuturesUnordered::new());
+        loop {
+            let next = self.all().get(place).cloned();
+            let is_last = next.is_none();
+            if let Some(caller) = next {
+                place += 1;
+                let answer = ask(Arc::clone(&caller));
+                asked.push(async { (caller, answer.await) });
+            }
+            // One that is silent for a while does not keep the others from being asked.
+            let answer = tokio::select! {
+                answer = asked.next() => answer,
+                () = env::sleep(SILENT_FOR), if !is_last => continue,
+            };
+            match answer {
+                None => break,
+                Some((caller, Err(Trouble::Unreachable(why)))) => {
+                    unreachable.push(named(caller.endpoint(), why));
                 }
-                answer => return Ok((caller, answer?)),
+                Some((caller, Err(Trouble::Refused(status, problem))))
+                    if status == StatusCode::SERVICE_UNAVAILABLE =>
+                {
+                    self.add(&problem.nodes);
+                    unreachable.push(named(caller.endpoint(), problem.error));
+                    let causes = problem.why.map_or_else(Vec::new, |why| why.causes);
+                    unavailable = unavailable.filter(|_| causes.is_empty()).or(Some(causes));
+                }
+                Some((caller, answer)) => return Ok((caller, answer?)),
             }
         }
         if unreachable.is_empty() {
@@ -103,6 +124,12 @@ impl Nodes {
             None => ClientError::Unreachable(error),
         })
     }
+}
+
+/// What was said there, if it does not say where by itself.
+fn named(endpoint: &Endpoint, why: String) -> String {
+    let endpoint = endpoint.to_string();
+    if why.contains(&endpoint) { why } else { format!("{endpoint}: {why}") }
 }
 
 /// Whether a client that was configured like this may follow such an address. What was protected stays so,

@@ -27,8 +27,10 @@ use skeptron_types::report::milliseconds;
 use skeptron_types::session::{Held, SessionId};
 
 /// How long a node may take to open or end a session.
-pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
+/// So many times as often as a sign is due, a session on its way asks whether it has arrived.
+const PENDING_ASKS: u32 = 4;
 /// A node that promises so many times less than it did is about to lose its lease.
 const FADES_AT: u32 = 3;
 /// How long a sign of life that was sent straight is waited for when the one through another node was answered.
@@ -55,7 +57,7 @@ struct Standing {
     until: Moment,
     /// What the node last promised.
     valid: Duration,
-    /// The most that was ever promised.
+    /// The most that was promised where it is.
     most_valid: Duration,
     /// It is over; it never comes back.
     over: bool,
@@ -371,6 +373,16 @@ impl Session {
         (self.ttl / 3).min(self.standing.borrow().valid / 4)
     }
 
+    /// When the next sign is due. A session on its way soon asks whether it has arrived: until then it is
+    /// promised less and less.
+    fn pause(&self) -> Duration {
+        if self.is_moving() { self.pace() / PENDING_ASKS } else { self.pace() }
+    }
+
+    fn is_moving(&self) -> bool {
+        self.standing.borrow().moving.is_some()
+    }
+
     fn until(&self) -> Moment {
         self.standing.borrow().until
     }
@@ -378,11 +390,23 @@ impl Session {
     /// Gives a sign of life, and moves if that is not answered. Returns when to do so again; none if the
     /// session is over.
     async fn round(&self) -> Option<Duration> {
-        let moving = self.standing.borrow().moving.is_some();
         // Where it was is asked also while it moves: if that node answers, the session stays.
-        let (given, moved) = tokio::join!(self.give_sign(), async {
-            if moving { self.try_again_to_move().await } else { false }
-        });
+        let mut sign = pin!(self.give_sign());
+        let (given, moved) = if self.is_moving() {
+            let mut again = pin!(self.try_again_to_move());
+            tokio::select! {
+                given = &mut sign => (given, again.await),
+                moved = &mut again => {
+                    if moved && !self.is_moving() {
+                        // It has arrived: the word of where it was is void.
+                        return Some(self.pace());
+                    }
+                    (sign.await, moved)
+                }
+            }
+        } else {
+            (sign.await, false)
+        };
         match given {
             Ok(goes_on) if goes_on || !self.can_move() => {
                 self.stay();
@@ -391,7 +415,7 @@ impl Session {
             // It answers, but its lease is not renewed: elsewhere the session outlives that.
             Ok(_) => {
                 let _ = moved || self.move_on().await;
-                Some(self.pace())
+                Some(self.pause())
             }
             Err(Trouble::Refused(StatusCode::GONE, _)) => {
                 self.standing
@@ -400,12 +424,12 @@ impl Session {
             }
             Err(trouble) if moved => {
                 self.note(&trouble);
-                Some(self.pace())
+                Some(self.pause())
             }
             Err(trouble) => {
                 self.note(&trouble);
                 let moved = self.can_move() && self.move_on().await;
-                Some(if moved { self.pace() } else { self.pace() / 10 })
+                Some(if moved { self.pause() } else { self.pace() / 10 })
             }
         }
     }
@@ -416,7 +440,8 @@ impl Standing {
     /// another node is the only one that counts, since the former one may go.
     fn believe(&mut self, sent: Moment, valid: Duration, most: Moment, is_other: bool) {
         self.valid = valid;
-        self.most_valid = self.most_valid.max(valid);
+        // A cluster whose leases were shortened promises less everywhere: there is nowhere better to go.
+        self.most_valid = if is_other { valid } else { self.most_valid.max(valid) };
         if env::now() < self.until {
             let until = sent.after(self.drift.believed(valid)).min(most);
             self.until = if is_other { until } else { until.max(self.until) };
@@ -497,8 +522,10 @@ async fn keep_alive(session: Weak<Session>) {
         if present.standing.borrow().over {
             return;
         }
+        // Counted from the sending of the sign: what a silent node has cost is not slept once more.
+        let began = env::now();
         pause = match env::timeout(env::until(present.until()), present.round()).await {
-            Some(Some(pause)) => pause,
+            Some(Some(pause)) => pause.saturating_sub(env::now().since(began)),
             Some(None) => return,
             None => Duration::ZERO,
         };

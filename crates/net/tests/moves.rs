@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use skeptron_client::{Client, ClientConfig, Endpoint};
+use skeptron_client::{Client, ClientConfig, ClientError, Endpoint};
 use skeptron_net::api::{Api, ApiConfig, Listeners};
 use skeptron_net::report::Drain;
 use skeptron_net::{
@@ -274,6 +274,34 @@ async fn a_node_that_cannot_grant_is_passed_over() {
     let client = site.client(&[2, 0]).await;
     within(client.lock("a")).await.unwrap().release().await.unwrap();
     site.cluster.heal();
+}
+
+/// It waits for whatever is held there, and grants nothing more.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_leaves_opens_no_session_and_names_those_that_do() {
+    let site = Site::start().await;
+    let node = &site.cluster.nodes[0];
+    node.leave();
+    let only = ClientConfig { discovery: false, ..site.reach(&[0]) };
+    let refused = within(Client::connect(only)).await.unwrap_err();
+    assert!(matches!(refused, ClientError::Unavailable { .. }), "{refused}");
+    let client = site.client(&[0]).await;
+    within(client.lock("a")).await.unwrap().release().await.unwrap();
+}
+
+/// One that does not answer does not keep a client from the next one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_hangs_is_passed_over() {
+    let site = Site::start().await;
+    let hangs = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = format!("http://{}", hangs.local_addr().unwrap()).parse().unwrap();
+    let mut config = site.reach(&[1]);
+    config.endpoints.insert(0, silent);
+    let opened = Instant::now();
+    let client = within(Client::connect(config)).await.unwrap();
+    within(client.lock("a")).await.unwrap().release().await.unwrap();
+    // The one that hangs would have been waited for until then.
+    assert!(opened.elapsed() < Duration::from_secs(5), "{:?}", opened.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -166,6 +166,8 @@ impl World {
         let behind = own.moved;
         own.moving = None;
         (own.life, own.moved, own.home_leaves) = (life, number, false);
+        // A cluster whose leases were shortened promises less everywhere: there is nowhere better to go.
+        own.most_valid = alive.valid;
         own.via = None;
         own.is_answered = true;
         // Late, it may have lost what it brought: what ended stays ended.

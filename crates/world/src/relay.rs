@@ -177,7 +177,7 @@ impl World {
         let Some(own) = it.session.as_mut().filter(|own| own.id == session) else { return };
         let is_it = own.moves == number && !own.home_leaves;
         let Some(moving) = own.moving.take_if(|moving| is_it && moving.to == via) else { return };
-        (own.via, own.is_answered) = (Some(via), true);
+        (own.via, own.is_answered, own.most_valid) = (Some(via), true, alive.valid);
         own.lives_until = own.lives_until.max(sent.after(drift.believed(ttl)));
         self.survived.sessions_relayed += 1;
         let until = self.promised(client, sent, alive.valid);

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use skeptron_member::NotServed;
 use skeptron_member::report::{NotGranted, milliseconds};
-use skeptron_member::session::{Alive, Claim, Held, SessionId, SessionReport};
+use skeptron_member::session::{Alive, Claim, Held, SessionError, SessionId, SessionReport};
+use skeptron_member::{LockError, NotServed};
 use tokio::sync::watch;
 
 use super::listen::Stage;
@@ -71,6 +71,9 @@ impl Desk {
         let id = super::unguessable().map(SessionId).ok_or(Refusal::NoRandomness)?;
         if self.node.drained().is_some() {
             return Err(Refusal::Drained(self.node.id()));
+        }
+        if self.node.is_leaving() {
+            return Err(SessionError::Lock(LockError::Leaving(self.node.id())).into());
         }
         let shell = self.node.shell()?;
         self.can_grant(&shell)?;

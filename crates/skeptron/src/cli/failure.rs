@@ -20,6 +20,12 @@ pub(crate) enum Failure {
     /// A node answers, but cannot grant now.
     #[error("no lock can be granted now: {0}; see `skeptron status`")]
     Unavailable(String),
+    /// The session ended before the lock was granted.
+    #[error(
+        "the session ended while `{0}` was waited for: no sign of life reached a node in time; see \
+         `skeptron status`"
+    )]
+    SessionEnded(String),
     /// The lock was not granted in that time.
     #[error("{}", not_granted(.name, *.wait, .why))]
     NotGranted {
@@ -72,13 +78,18 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Whether it may succeed later with the same input, whoever holds what.
+    pub(crate) fn is_outage(&self) -> bool {
+        matches!(self.code(), 69 | 71)
+    }
+
     /// The exit code. Those of the lock itself are from `sysexits.h`, so that they are unlikely to be
     /// the command's own; the last two are the shell's.
     pub(crate) fn code(&self) -> u8 {
         match self {
             Failure::Unreachable(_) => 69,
             Failure::Panicked(_) => 70,
-            Failure::Unavailable(_) => 71,
+            Failure::Unavailable(_) | Failure::SessionEnded(_) => 71,
             Failure::NotGranted { why, .. } if why.is_outage() => 71,
             Failure::Disk(_) => 74,
             Failure::NotGranted { .. } | Failure::Undecided { .. } => 75,

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 use nix::sys::signal::Signal;
 use serde_json::json;
-use skeptron_client::{Client, ClientConfig, Guard};
+use skeptron_client::{Client, ClientConfig, ClientError, Guard};
 use skeptron_client::{Fence, ReleaseError};
 
 use super::Verdict;
@@ -46,7 +46,8 @@ TERM, and KILL after --kill-after, before the lock can go to anybody else.
 Exit codes: that of CMD, 128+S if signal S ended it, or
    2  bad input, or the node refuses
   69  no node can be reached
-  71  the cluster cannot grant now: members that must agree are unreachable, or the node is not one
+  71  the cluster cannot grant now: members that must agree are unreachable, or the node is not one;
+      once a node has taken it, it waits through that unless --wait or --no-wait limits it
   75  not acquired, not in time or not at once with --no-wait: others hold it or wait for it
   76  the lock was lost while CMD ran
  126  CMD cannot be run
@@ -105,7 +106,7 @@ pub(super) struct Leads {
     pub(super) again: bool,
 }
 
-/// The wait before it is tried again to campaign.
+/// The wait before it is tried again.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// How long a node is told that nothing is wanted any more, before its session's end has to do.
@@ -130,25 +131,32 @@ impl LockArgs {
     async fn lock_and_run(self) -> Result<Verdict> {
         // From the first moment on: whoever gives up must leave the queue, not only die.
         let mut signals = Signals::listen(&child::forwarded())?;
-        let mut has_led = false;
+        let mut has_queued = false;
         loop {
-            let ended = self.once(&mut signals).await;
-            let again = self.leads.as_ref().is_some_and(|leads| leads.again);
+            let ended = self.once(&mut signals, &mut has_queued).await;
             let Err(error) = ended else { return ended };
-            let failure = error.downcast_ref::<Failure>().filter(|_| again);
-            has_led |= matches!(failure, Some(Failure::Lost { .. }));
-            let is_over = !matches!(failure, Some(Failure::Lost { .. } | Failure::Unreachable(_)));
-            if is_over || !has_led {
+            let failure = error.downcast_ref::<Failure>();
+            if !failure.is_some_and(|failure| self.tries_again(failure, has_queued)) {
                 return Err(error);
             }
-            self.warn(&format!("{error}; campaigning again"));
+            let again = if self.leads.is_some() { "campaigning" } else { "waiting" };
+            self.warn(&format!("{error}; {again} again"));
             if let Err(signal) = signals.unless(tokio::time::sleep(AGAIN_AFTER)).await {
                 return Ok(self.gives_up(signal));
             }
         }
     }
 
-    async fn once(&self, signals: &mut Signals) -> Result<Verdict> {
+    /// Whether it goes on after this: `elect --again` when the lead is lost, and whoever waits for as long
+    /// as it takes through an outage, but not before a node has taken it.
+    fn tries_again(&self, failure: &Failure, has_queued: bool) -> bool {
+        let again = self.leads.as_ref().is_some_and(|leads| leads.again);
+        let is_patient = again || self.wait.is_none() && !self.no_wait;
+        let is_lost = matches!(failure, Failure::Lost { .. });
+        again && is_lost || is_patient && has_queued && failure.is_outage()
+    }
+
+    async fn once(&self, signals: &mut Signals, has_queued: &mut bool) -> Result<Verdict> {
         let grace = Grace::new(self.ttl, self.kill_after)?;
         let owner = self.owner.clone().unwrap_or_else(inherited::owner);
         let config =
@@ -157,6 +165,7 @@ impl LockArgs {
             Ok(client) => client?,
             Err(signal) => return Ok(self.gives_up(signal)),
         };
+        *has_queued = true;
         let ended = match signals.unless(self.acquire(&client, &config)).await {
             Ok(Ok(guard)) if self.command.is_empty() => self.hold(guard, signals).await,
             Ok(Ok(guard)) => self.run_holding(guard, grace, signals).await,
@@ -194,7 +203,11 @@ impl LockArgs {
             wait: wait.unwrap_or_default(),
             why: Box::new(why),
         };
-        Ok(got.map_err(failure::of_client)?.map_err(refusal)?)
+        let got = got.map_err(|error| match error {
+            ClientError::SessionOver => Failure::SessionEnded(name.clone()).into(),
+            error => failure::of_client(error),
+        })?;
+        Ok(got.map_err(refusal)?)
     }
 
     /// Holds the lock until a signal asks for its release.

@@ -64,6 +64,48 @@ fn a_dead_member_is_not_taken_for_a_holder() {
     holder.end();
 }
 
+/// Whoever waits for as long as it takes goes on through an outage in which its session ends.
+#[test]
+fn a_waiter_outlasts_an_outage() {
+    let site = Site::new();
+    let start = |number, words: &[&str]| {
+        let mut command = site.command(number, words);
+        command.env("SKEPTRON_LEASE_LENGTH", "1s");
+        ready(Process::spawn(command))
+    };
+    let (first, url) = start(1, &["--init"]);
+    let (second, second_url) = start(2, &[]);
+    let (third, _) = start(3, &[]);
+    eventually("three vote", || present(&url) == (vec![1, 2, 3], vec![1, 2, 3]));
+    let mut command = skeptron();
+    command.args(["lock", "held", "--ttl", "2s", "--endpoint", &second_url]);
+    let mut holder = Process::spawn(command);
+    holder.line();
+    let mut command = skeptron();
+    command.args(["lock", "held", "--ttl", "2s", "--endpoint", &url, "--", "echo", "served"]);
+    let mut waiter = Process::spawn(command);
+    eventually("it waits", || {
+        let listed = run(&["locks", "--json", "--endpoint", &url]);
+        let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+        listed["locks"][0]["waiters"] == 1
+    });
+    for node in [second, third] {
+        node.signal(Signal::SIGKILL);
+        node.end();
+    }
+    eventually("no lease is left", || no_wait(&url, "another").code == 71);
+    let (second, _) = start(2, &[]);
+    let (third, _) = start(3, &[]);
+    assert_eq!(waiter.line(), "served");
+    assert_eq!(waiter.end().code, 0);
+    for node in [first, second, third] {
+        node.signal(Signal::SIGKILL);
+        node.end();
+    }
+    holder.signal(Signal::SIGKILL);
+    holder.end();
+}
+
 #[test]
 fn sessions_are_listed_without_their_keys_and_within_80_columns() {
     let up = Up::start(&["--nodes", "2"]);

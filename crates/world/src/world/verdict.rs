@@ -1,5 +1,7 @@
 //! What is judged of a whole world: each entry, that everybody gets on, and that nothing is left behind.
 
+use skeptron_member::report::Holder;
+
 use super::*;
 
 impl World {
@@ -122,10 +124,34 @@ impl World {
         let waiting = self.clients.iter().filter(|client| !client.is_done());
         let waiting: Vec<String> = waiting.map(|client| format!("{client}")).collect();
         let seconds = PATIENCE / SECOND;
-        let detail =
+        let mut detail =
             format!("nobody got on for {seconds} s without faults; {}", waiting.join("; "));
         let lock = self.clients.iter().find(|client| !client.is_done()).and_then(Client::lock);
+        if let Some(lock) = lock {
+            detail += &self.who_has(lock);
+        }
         self.violate(Property::Progress, lock, None, detail);
+    }
+
+    /// What the members say of a lock.
+    fn who_has(&self, lock: usize) -> String {
+        let (mut told, name) = (String::new(), &self.names[lock]);
+        for (place, site) in self.sites.iter().enumerate() {
+            let Some(life) = &site.life else { continue };
+            let listed = life.core.listing(self.clock(place), name);
+            for it in listed.into_iter().filter(|it| it.name == *name) {
+                let (node, waiters) = (it.node, it.waiters);
+                told += &match it.holder {
+                    Some(Holder { owner, fence, held_ms, .. }) => {
+                        format!(
+                            "; {owner} holds it at {node}, fence {fence:?}, for {held_ms} ms, {waiters} wait"
+                        )
+                    }
+                    None => format!("; {waiters} wait at {node}"),
+                };
+            }
+        }
+        told
     }
 
     /// Everybody is done: what is left behind, and where?
