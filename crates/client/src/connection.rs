@@ -135,6 +135,15 @@ impl Caller {
         connection.observe(question).map(Some).map_err(|_| self.unreachable("it takes no requests"))
     }
 
+    /// Something was not answered in time: what is asked next goes over a new connection, in case the
+    /// present one leads nowhere. Whoever waits for answers on it goes on waiting.
+    pub(crate) fn doubt(&self) {
+        let mut native = self.native_state();
+        if matches!(*native, Native::Up(_)) {
+            *native = Native::Untried;
+        }
+    }
+
     fn unreachable(&self, why: &str) -> Trouble {
         Trouble::Unreachable(format!("{}: {why}", self.endpoint))
     }
@@ -245,7 +254,7 @@ impl Caller {
     }
 
     /// Asks for something that has no body.
-    pub(crate) async fn get<A: DeserializeOwned>(
+    pub(crate) async fn ask_plainly<A: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,

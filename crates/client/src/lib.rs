@@ -326,7 +326,7 @@ impl Client {
     /// If no endpoint answers, or it refuses.
     pub async fn leave(config: &ClientConfig) -> Result<MemberId, ClientError> {
         let ask = |caller: Arc<Caller>| async move {
-            within(ANSWER_WITHIN, caller.get(Method::POST, "/v1/leave")).await
+            within(ANSWER_WITHIN, caller.ask_plainly(Method::POST, "/v1/leave")).await
         };
         let Leaving { node, .. } = first(config, ask).await?;
         Ok(node)
@@ -370,7 +370,7 @@ fn granted_or_held(
 
 async fn look<A: DeserializeOwned>(config: &ClientConfig, path: &str) -> Result<A, ClientError> {
     let ask = |caller: Arc<Caller>| async move {
-        within(ANSWER_WITHIN, caller.get(Method::GET, path)).await
+        within(ANSWER_WITHIN, caller.ask_plainly(Method::GET, path)).await
     };
     first(config, ask).await
 }

@@ -81,6 +81,7 @@ impl Observer {
                     self.has_missed &= !is_same;
                 }
                 None => {
+                    self.callers[self.at].doubt();
                     self.stream = None;
                     self.has_missed = true;
                     self.at = (self.at + 1) % self.callers.len();

@@ -339,6 +339,9 @@ impl Session {
             // The session has arrived elsewhere meanwhile: the word of where it was is void.
             return Ok(true);
         }
+        if let Err(Trouble::Unreachable(_)) = answer {
+            route.caller.doubt();
+        }
         let kept = match answer? {
             Reply::KeptAlive(Json(kept)) => kept,
             other => return Err(unexpected(&other)),

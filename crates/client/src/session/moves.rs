@@ -87,7 +87,7 @@ impl Session {
         };
         let (to, question) = question;
         let (sent, time) = (env::now(), self.pace().clamp(TAKEN_WITHIN / 4, TAKEN_WITHIN));
-        let number = question.number;
+        let (number, doubted) = (question.number, Arc::clone(&to));
         match within(time, to.ask(Ask::Move(self.id, question), None)).await {
             Ok(Reply::Moved(Json(answer))) if self.is_enough(&answer) => {
                 self.arrived(to, number, sent, answer);
@@ -98,6 +98,9 @@ impl Session {
                 false
             }
             Err(trouble) => {
+                if let Trouble::Unreachable(_) = trouble {
+                    doubted.doubt();
+                }
                 self.refused(&trouble);
                 false
             }

@@ -202,9 +202,12 @@ struct Line<'a> {
     is_leaving: bool,
 }
 
+/// The method and the path that a request has in HTTP, for roles and the audit log.
+type Kind = (Method, &'static str);
+
 /// What comes of a request that could not be answered at once.
 enum Outcome {
-    Done(u64, Result<Reply, Refusal>),
+    Done(u64, Kind, Result<Reply, Refusal>),
     /// To be told after a delay.
     HeldBack(u64, Refused),
     Leads(u64, Observer, Option<Option<Leadership>>),
@@ -324,13 +327,14 @@ impl Line<'_> {
 
     async fn ask(&mut self, number: u64, relay: Option<SessionPlace>, ask: Ask) {
         let kind = ask.kind();
-        if let Err(refusal) = self.admit(&kind) {
-            return self.refuse(number, Some(&kind), &refusal);
+        let is_new = matches!(ask, Ask::Open(_) | Ask::Move(..));
+        if let Err(refusal) = self.admit(&kind, is_new) {
+            return self.refuse(number, &kind, &refusal);
         }
         if let Some(place) = relay.filter(|place| !relay::is_here(self.desk, place)) {
             let (desk, client) = (Arc::clone(self.desk), self.client.clone());
             let passing = async move { relay::pass_question_on(&desk, &client, &place, ask).await };
-            return self.begin(number, passing.boxed()).await;
+            return self.begin(number, kind, passing.boxed()).await;
         }
         let (desk, client) = (self.desk, &self.client);
         let answered = match ask {
@@ -352,16 +356,18 @@ impl Line<'_> {
                     let moved = moves::take_in(&desk, &client, session, asked).await;
                     moved.map(|moved| Reply::Moved(Json(moved)))
                 };
-                return self.begin(number, moving.boxed()).await;
+                return self.begin(number, kind, moving.boxed()).await;
             }
             Ask::LeftBehind(session, asked) => {
                 self.sessions.remove(&session);
                 moves::let_go(desk, client, session, asked).map(|()| Reply::LeftBehind)
             }
-            Ask::Acquire(asked) => return self.begin(number, self.acquire(asked, None)).await,
+            Ask::Acquire(asked) => {
+                return self.begin(number, kind, self.acquire(asked, None)).await;
+            }
             Ask::Campaign(Campaign { session, name, value, wait_ms, request }) => {
                 let asked = Acquire { session, lock: name, wait_ms, request };
-                return self.begin(number, self.acquire(asked, Some(value))).await;
+                return self.begin(number, kind, self.acquire(asked, Some(value))).await;
             }
             Ask::Release(asked) => desk.release(client, &asked).map(Reply::Released),
             Ask::Proclaim(asked) => desk.proclaim(client, &asked).map(Reply::Proclaimed),
@@ -376,12 +382,12 @@ impl Line<'_> {
         };
         match answered {
             Ok(reply) => self.answer(number, reply),
-            Err(refusal) => self.refuse(number, Some(&kind), &refusal),
+            Err(refusal) => self.refuse(number, &kind, &refusal),
         }
     }
 
-    /// Whether the client may ask for that now.
-    fn admit(&mut self, (method, path): &(Method, &'static str)) -> Result<(), Refusal> {
+    /// Whether the client may ask for that now, which may bring a session to this connection.
+    fn admit(&mut self, (method, path): &Kind, is_new: bool) -> Result<(), Refusal> {
         let door = self.reception.door.load();
         if !Arc::ptr_eq(&door, &self.door) {
             self.client = door.admit(&self.caller, &self.shown)?;
@@ -391,8 +397,6 @@ impl Line<'_> {
         if self.under_way.len() >= MOST_IN_FLIGHT {
             return Err(Refusal::FullConnection("requests in flight"));
         }
-        let is_new = *method == Method::POST && matches!(*path, "/v1/sessions");
-        let is_new = is_new || path.ends_with("/move");
         if is_new {
             if self.sessions.len() >= MOST_SESSIONS {
                 self.sessions.retain(|id| self.desk.look(*id).is_some());
@@ -417,13 +421,19 @@ impl Line<'_> {
     }
 
     /// Answers at once if that is possible, later otherwise.
-    async fn begin(&mut self, number: u64, mut asked: BoxFuture<'static, Result<Reply, Refusal>>) {
+    async fn begin(
+        &mut self,
+        number: u64,
+        kind: Kind,
+        mut asked: BoxFuture<'static, Result<Reply, Refusal>>,
+    ) {
         let first = std::future::poll_fn(|context| Poll::Ready(asked.as_mut().poll(context)));
         match first.await {
             Poll::Ready(Ok(reply)) => self.answer(number, reply),
-            Poll::Ready(Err(refusal)) => self.refuse(number, None, &refusal),
+            Poll::Ready(Err(refusal)) => self.refuse(number, &kind, &refusal),
             Poll::Pending => {
-                self.later(number, async move { Outcome::Done(number, asked.await) }.boxed());
+                let done = async move { Outcome::Done(number, kind, asked.await) };
+                self.later(number, done.boxed());
             }
         }
     }
@@ -449,13 +459,13 @@ impl Line<'_> {
     fn finish(&mut self, outcome: Option<Outcome>) {
         match outcome {
             None => {}
-            Some(Outcome::Done(number, Ok(reply))) => {
+            Some(Outcome::Done(number, _, Ok(reply))) => {
                 self.cancels.remove(&number);
                 self.answer(number, reply);
             }
-            Some(Outcome::Done(number, Err(refusal))) => {
+            Some(Outcome::Done(number, kind, Err(refusal))) => {
                 self.cancels.remove(&number);
-                self.refuse(number, None, &refusal);
+                self.refuse(number, &kind, &refusal);
             }
             Some(Outcome::HeldBack(number, refused)) => {
                 self.cancels.remove(&number);
@@ -477,15 +487,13 @@ impl Line<'_> {
     }
 
     /// Whoever may not, or asks too much, is written down and answered later and later.
-    fn refuse(&mut self, number: u64, kind: Option<&(Method, &'static str)>, refusal: &Refusal) {
+    fn refuse(&mut self, number: u64, (method, path): &Kind, refusal: &Refusal) {
         let (status, code) = refusal.kind();
         let refused = refused(self.desk, refusal);
         if !refusal::is_slowed(code) {
             return self.answer(number, Reply::Refused(refused));
         }
         if status != StatusCode::SERVICE_UNAVAILABLE {
-            let (method, path) =
-                kind.map_or((&Method::POST, "native"), |(method, path)| (method, path));
             let (client, address) = (&**self.client.name(), self.place.address);
             self.reception.audit.refused(&Act { client, address, method, path }, code, status);
         }
