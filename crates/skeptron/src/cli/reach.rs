@@ -31,8 +31,8 @@ pub(crate) struct ReachArgs {
     /// Which client of that folder this is [default: the only one in it]
     #[arg(long, value_name = "NAME", help_heading = "Node", requires = "tls")]
     client: Option<String>,
-    /// How to speak to the node, for debugging
-    #[arg(long, value_name = "HOW", help_heading = "Node", default_value = "auto")]
+    /// How to speak to the node. Only for debugging, so that no help lists it
+    #[arg(long, value_name = "HOW", help_heading = "Node", default_value = "auto", hide = true)]
     #[arg(env = "SKEPTRON_PROTOCOL", hide_env_values = true)]
     protocol: Speaks,
 }

@@ -99,8 +99,14 @@ pub(super) type Given = (&'static str, &'static str, Raw);
 const MEMBERS: &str = "SKEPTRON_MEMBERS";
 
 /// Variables that other commands read, or that `skeptron lock` sets.
-const OTHER_VARIABLES: [&str; 5] =
-    ["SKEPTRON_ENDPOINT", "SKEPTRON_TOKEN", "SKEPTRON_TLS", "SKEPTRON_LOCK", "SKEPTRON_FENCE"];
+const OTHER_VARIABLES: [&str; 6] = [
+    "SKEPTRON_ENDPOINT",
+    "SKEPTRON_TOKEN",
+    "SKEPTRON_TLS",
+    "SKEPTRON_PROTOCOL",
+    "SKEPTRON_LOCK",
+    "SKEPTRON_FENCE",
+];
 
 /// What is to be said of variables that look like settings and are none.
 pub(super) fn misspelt(variables: impl Iterator<Item = String>) -> Vec<String> {
