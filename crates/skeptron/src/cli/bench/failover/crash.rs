@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use super::pauses::{Pauses, watch};
 use crate::cli::bench::locks::etcd::Etcd;
-use crate::cli::bench::locks::ours::{OverHttp, Way};
+use crate::cli::bench::locks::ours::{Apart, Way};
 use crate::cli::bench::locks::workload::Locker as _;
 
 const NODES: usize = 3;
@@ -36,17 +36,17 @@ impl Victim {
 /// Starts our nodes, kills one, and says what that cost locks of its peers, and in milliseconds how
 /// long a lock that a client of it held was not to be had by another.
 pub(super) async fn ours(plan: &Plan, locks: usize, victim: Victim) -> Result<(Pauses, f64)> {
-    let mut nodes = OverHttp::start(plan, NODES).await?;
+    let mut nodes = Apart::start(plan, NODES).await?;
     let victim = victim.place(leader(&nodes).await?);
     let survivors = [(victim + 1) % NODES, (victim + 2) % NODES];
     let mut pairs = Vec::new();
     for _ in 0..locks {
-        let [first, second] = survivors.map(|place| nodes.client(Way::Tcp, place));
+        let [first, second] = survivors.map(|place| nodes.client(Way::Http, place));
         pairs.push([first.await?, second.await?]);
     }
-    let mut holder = nodes.client(Way::Tcp, victim).await?;
+    let mut holder = nodes.client(Way::Http, victim).await?;
     holder.acquire(HELD).await?;
-    let mut waiter = nodes.client(Way::Tcp, survivors[0]).await?;
+    let mut waiter = nodes.client(Way::Http, survivors[0]).await?;
     let waiting = tokio::spawn(async move {
         waiter.acquire(HELD).await?;
         let entered = Instant::now();
@@ -60,7 +60,7 @@ pub(super) async fn ours(plan: &Plan, locks: usize, victim: Victim) -> Result<(P
 }
 
 /// The place of the node that leads the voters, once all vote.
-async fn leader(nodes: &OverHttp) -> Result<usize> {
+async fn leader(nodes: &Apart) -> Result<usize> {
     let start = Instant::now();
     loop {
         let views = nodes.status(0).await?.views;

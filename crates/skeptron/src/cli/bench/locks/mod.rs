@@ -66,24 +66,36 @@ enum Service {
     Api,
     /// Our nodes over HTTP on a Unix socket
     ApiUnix,
+    /// Our nodes over the native protocol on TCP
+    Native,
+    /// The same with TLS
+    NativeTls,
+    /// The same without TLS, all clients at one node
+    NativeOne,
     /// etcd on three nodes
     Etcd,
     /// Redis on one node
     Redis,
 }
 
-use Service::{Api, ApiUnix, Bare, Coordinator, Embedded, Etcd, Redis};
+use Service::{
+    Api, ApiUnix, Bare, Coordinator, Embedded, Etcd, Native, NativeOne, NativeTls, Redis,
+};
 
 /// What is measured, in the order of the table.
 const ROWS: [(Workload, &[Service]); 7] = [
     (Workload::RoundTrip, &[Bare]),
     (Workload::Again, &[Embedded]),
-    (Workload::Alone, &[Coordinator, Embedded, Api, ApiUnix, Etcd, Redis]),
+    (Workload::Alone, &[Coordinator, Embedded, Native, NativeTls, Api, ApiUnix, Etcd, Redis]),
     (Workload::Fetch, &[Embedded]),
-    (Workload::Pair, &[Coordinator, Embedded, Api, ApiUnix, Etcd, Redis]),
-    (Workload::Eight, &[Coordinator, Embedded, Api, ApiUnix, Etcd, Redis]),
-    (Workload::Many, &[Coordinator, Embedded, Api, ApiUnix, Etcd, Redis]),
+    (Workload::Pair, SHARED),
+    (Workload::Eight, SHARED),
+    (Workload::Many, SHARED),
 ];
+
+/// Who is measured where several clients take locks.
+const SHARED: &[Service] =
+    &[Coordinator, Embedded, Native, NativeTls, NativeOne, Api, ApiUnix, Etcd, Redis];
 
 impl Service {
     /// How it is called in the table.
@@ -92,8 +104,11 @@ impl Service {
             Bare => "bare TCP",
             Coordinator => "coordinator",
             Embedded => "embedded",
-            Api => "API on TCP",
-            ApiUnix => "API on Unix",
+            Api => "HTTP on TCP",
+            ApiUnix => "HTTP on Unix",
+            Native => "native",
+            NativeTls => "native, TLS",
+            NativeOne => "native, 1 node",
             Etcd => "etcd × 3",
             Redis => "Redis × 1",
         }
@@ -136,13 +151,26 @@ impl Row {
         times
     }
 
-    /// How many cycles the least served client made for each one of the most served.
-    fn fairness(&self) -> Option<f64> {
+    /// The cycles of each client in all rounds, if there are several.
+    fn of_clients(&self) -> Option<Vec<u64>> {
         let clients = self.workload.clients();
         let of_client = |k: usize| self.samples.iter().map(|s| s.of_clients[k]).sum::<u64>();
-        let (least, most) =
-            ((0..clients).map(of_client).min()?, (0..clients).map(of_client).max()?);
-        (clients > 1 && most > 0).then(|| least as f64 / most as f64)
+        let all: Vec<u64> = (0..clients).map(of_client).collect();
+        (clients > 1 && all.iter().any(|&cycles| cycles > 0)).then_some(all)
+    }
+
+    /// How many cycles the least served client made for each one of the most served.
+    fn fairness(&self) -> Option<f64> {
+        let all = self.of_clients()?;
+        Some(*all.iter().min()? as f64 / *all.iter().max()? as f64)
+    }
+
+    /// Jain's index of the clients' cycles: 1 if all have made the same, 1/n if one has made all.
+    fn jain(&self) -> Option<f64> {
+        let all = self.of_clients()?;
+        let sum: f64 = all.iter().map(|&cycles| cycles as f64).sum();
+        let squares: f64 = all.iter().map(|&cycles| (cycles as f64).powi(2)).sum();
+        Some(sum * sum / (all.len() as f64 * squares))
     }
 }
 

@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
+use skeptron_client::tls::Identity;
 use skeptron_client::{Client, ClientConfig, Endpoint, Protocol};
 use skeptron_net::report::{LinkState, Status};
-use skeptron_net::{Cluster, Guard, Node, Plan, Plans};
+use skeptron_net::tls::Authority;
+use skeptron_net::{Cluster, Guard, MemberId, Node, Plan, Plans};
+use tempfile::TempDir;
 
 use super::server::{Server, free_ports};
 use super::workload::{Locker, Workload};
@@ -72,24 +75,43 @@ impl Locker for EmbeddedClient {
     }
 }
 
-/// Nodes in processes of their own, which clients reach over HTTP.
-pub(in crate::cli::bench) struct OverHttp {
+/// Nodes in processes of their own.
+pub(in crate::cli::bench) struct Apart {
     servers: Vec<Server>,
     ports: Vec<u16>,
+    /// The folder of the certificates, and that of the clients.
+    tls: Option<(TempDir, Identity)>,
 }
 
 /// Which way a client goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli::bench) enum Way {
-    Tcp,
-    Unix,
+    Http,
+    HttpUnix,
+    Native,
 }
 
 /// The name of the Unix socket in a server's folder.
 const SOCKET: &str = "api.sock";
 
-impl OverHttp {
+impl Apart {
     pub(in crate::cli::bench) async fn start(plan: &Plan, nodes: usize) -> Result<Self> {
+        Apart::launch(plan, nodes, None).await
+    }
+
+    /// The same, with certificates between nodes and for clients.
+    pub(super) async fn start_with_tls(plan: &Plan, nodes: usize) -> Result<Self> {
+        let folder = TempDir::with_prefix("skeptron-tls-")?;
+        let authority = Authority::init(folder.path(), "bench", false)?;
+        for place in 0..nodes {
+            authority.issue_node(MemberId::at(place), &[], false)?;
+        }
+        authority.issue_client("bench", false)?;
+        let identity = Identity::read(folder.path(), "client-bench")?;
+        Apart::launch(plan, nodes, Some((folder, identity))).await
+    }
+
+    async fn launch(plan: &Plan, nodes: usize, tls: Option<(TempDir, Identity)>) -> Result<Self> {
         let ports = free_ports(2 * nodes)?;
         let (peers, clients) = ports.split_at(nodes);
         let members: Vec<String> = peers.iter().map(|port| format!("127.0.0.1:{port}")).collect();
@@ -98,7 +120,11 @@ impl OverHttp {
         let mut servers = Vec::new();
         for (place, port) in clients.iter().enumerate() {
             servers.push(Server::start("node", &program, |command, folder| {
-                command.args(["node", "--insecure"]).args((place == 0).then_some("--init"));
+                command.arg("node").args((place == 0).then_some("--init"));
+                match &tls {
+                    Some((folder, _)) => command.env("SKEPTRON_TLS_FOLDER", folder.path()),
+                    None => command.arg("--insecure"),
+                };
                 command.env("SKEPTRON_NODE", (place + 1).to_string());
                 command.env("SKEPTRON_VOTERS", members[..voters].join(","));
                 command.env("SKEPTRON_ADDRESS", &members[place]);
@@ -110,9 +136,9 @@ impl OverHttp {
                 Ok(())
             })?);
         }
-        let mut nodes = OverHttp { servers, ports: clients.to_vec() };
+        let mut nodes = Apart { servers, ports: clients.to_vec(), tls };
         for place in 0..nodes.servers.len() {
-            let config = nodes.config(Way::Tcp, place);
+            let config = nodes.config(Way::Http, place);
             nodes.servers[place]
                 .until_ready(async || all_met(&config, members.len()).await)
                 .await?;
@@ -120,18 +146,14 @@ impl OverHttp {
         Ok(nodes)
     }
 
-    pub(in crate::cli::bench) async fn client(
-        &self,
-        way: Way,
-        number: usize,
-    ) -> Result<HttpClient> {
+    pub(in crate::cli::bench) async fn client(&self, way: Way, number: usize) -> Result<ApiClient> {
         let client = Client::connect(self.config(way, number)).await?;
-        Ok(HttpClient { client, held: None })
+        Ok(ApiClient { client, held: None })
     }
 
     /// What the node at that place says of itself and its cluster.
     pub(in crate::cli::bench) async fn status(&self, place: usize) -> Result<Status> {
-        Ok(Client::status(&self.config(Way::Tcp, place)).await?)
+        Ok(Client::status(&self.config(Way::Http, place)).await?)
     }
 
     /// Kills the node at that place, as `kill -9` does.
@@ -141,19 +163,20 @@ impl OverHttp {
 
     fn config(&self, way: Way, number: usize) -> ClientConfig {
         let place = number % self.servers.len();
-        let endpoint = match way {
-            Way::Tcp => Endpoint::Http(format!("127.0.0.1:{}", self.ports[place])),
-            Way::Unix => Endpoint::Unix(self.servers[place].folder().join(SOCKET)),
+        let address = format!("127.0.0.1:{}", self.ports[place]);
+        let endpoint = match (way, &self.tls) {
+            (Way::HttpUnix, _) => Endpoint::Unix(self.servers[place].folder().join(SOCKET)),
+            (_, Some(_)) => Endpoint::Https(address),
+            (_, None) => Endpoint::Http(address),
         };
         ClientConfig {
-            endpoints: vec![endpoint],
-            token: None,
-            identity: None,
+            identity: self.tls.as_ref().map(|(_, identity)| identity.clone()),
             ttl: Duration::from_secs(30),
             owner: format!("bench {number}"),
             // Each node is measured by itself.
             discovery: false,
-            protocol: Protocol::Http,
+            protocol: if way == Way::Native { Protocol::Native } else { Protocol::Http },
+            ..ClientConfig::new(endpoint)
         }
     }
 }
@@ -170,12 +193,12 @@ async fn all_met(config: &ClientConfig, members: usize) -> Result<()> {
 }
 
 /// A client of a node's API.
-pub(in crate::cli::bench) struct HttpClient {
+pub(in crate::cli::bench) struct ApiClient {
     client: Client,
     held: Option<skeptron_client::Guard>,
 }
 
-impl Locker for HttpClient {
+impl Locker for ApiClient {
     async fn acquire(&mut self, lock: &str) -> Result<Option<u64>> {
         let guard = self.client.lock(lock).await?;
         let fence = guard.fence().number();

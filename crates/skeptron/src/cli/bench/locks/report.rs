@@ -8,6 +8,7 @@ use anyhow::Result;
 use comfy_table::ColumnConstraint;
 use serde::Serialize;
 
+use super::Service::{Native, NativeOne};
 use super::workload::Workload;
 use super::{LocksBench, Row, Service};
 use crate::cli::table::table;
@@ -46,6 +47,10 @@ struct Figures {
     times_etcd: Option<f64>,
     /// Cycles of the least served client over those of the most served.
     fairness: Option<f64>,
+    /// Jain's index of the cycles of all clients.
+    jain: Option<f64>,
+    /// Cycles per second over those of Redis.
+    times_redis: Option<f64>,
     /// Messages between our nodes for each cycle.
     messages: Option<f64>,
 }
@@ -98,9 +103,11 @@ pub(super) fn write_table(out: &mut impl Write, rows: &[Row], bench: &LocksBench
         "p99",
         "round trips",
         "× bare",
+        "× Redis",
         "× etcd",
         "moved",
         "fair",
+        "Jain",
         "sent",
     ]);
     for line in &lines {
@@ -115,15 +122,15 @@ pub(super) fn write_table(out: &mut impl Write, rows: &[Row], bench: &LocksBench
         out,
         "{} on {} nodes; {} round(s) of {} s, all rows in turn; medians. A cycle is a lock taken and given back.\n\
          ±: half of what lies between the slowest and the fastest round. p50, p99: of a cycle, over all rounds.\n\
-         Round trips: p50 / p50 of a bare round trip. × bare, × etcd: cycles/s over those of the coordinator, of etcd.\n\
-         Moved: entries by another client than the one before. Fair: cycles of the least / of the most served client.\n\
+         Round trips: p50 / p50 of a bare round trip. × bare, × Redis, × etcd: cycles/s over those of the coordinator, of Redis, of etcd.\n\
+         Moved: entries by another client than the one before. Fair: cycles of the least / of the most served client. Jain: his index.\n\
          Sent: messages between our nodes per cycle.\n\
          Redis: those who wait try again every 1 to 4 ms; it queues nobody.",
         bench.algorithm, bench.nodes, bench.rounds, bench.seconds,
     )?;
     for aim in aims(&lines) {
         let verdict = if aim.is_met { "reached" } else { "missed" };
-        let (what, goal, reached) = (aim.what, grouped(aim.aim), grouped(aim.reached));
+        let (what, goal, reached) = (aim.what, figure(aim.aim), figure(aim.reached));
         writeln!(out, "{what}: {reached} (aim: {goal}, {verdict})")?;
     }
     let why_absent =
@@ -158,9 +165,11 @@ fn cells(line: &Line) -> Vec<String> {
         duration(figures.p99_ns),
         maybe(figures.round_trips),
         maybe(figures.times_coordinator),
+        maybe(figures.times_redis),
         maybe(figures.times_etcd),
         if is_shared { format!("{moved:.0}%") } else { String::new() },
         maybe(figures.fairness),
+        figures.jain.map_or_else(String::new, |jain| format!("{jain:.3}")),
         maybe(figures.messages),
     ]);
     cells
@@ -201,6 +210,8 @@ fn figures(row: &Row, rows: &[Row]) -> Option<Figures> {
         times_coordinator: times_of(Service::Coordinator),
         times_etcd: times_of(Service::Etcd),
         fairness: row.fairness(),
+        jain: row.jain(),
+        times_redis: times_of(Service::Redis),
         messages: median(row.messages.iter().copied()),
     })
 }
@@ -217,6 +228,9 @@ fn aims(lines: &[Line]) -> Vec<Aim> {
         reached.map(|reached| Aim { what, aim, reached, is_met: reached <= aim })
     };
     let again = of(Workload::Again, Service::Embedded);
+    let bare =
+        |workload, service| of(workload, service).and_then(|figures| figures.times_coordinator);
+    let redis = |workload, service| of(workload, service).and_then(|figures| figures.times_redis);
     let times_etcd = |workload| of(workload, Service::Api).and_then(|figures| figures.times_etcd);
     [
         at_least(
@@ -234,6 +248,29 @@ fn aims(lines: &[Line]) -> Vec<Aim> {
             2.0,
             of(Workload::Fetch, Service::Embedded).and_then(|figures| figures.round_trips),
         ),
+        at_least("Native over bare coordinator, 1 client", 0.8, bare(Workload::Alone, Native)),
+        at_least("Native over Redis, 1 client", 1.0, redis(Workload::Alone, Native)),
+        at_least(
+            "Native over bare coordinator, 8 clients 1 lock",
+            0.6,
+            bare(Workload::Eight, Native),
+        ),
+        at_least(
+            "Native over bare coordinator, 8 clients 1 lock, all at one node",
+            0.6,
+            bare(Workload::Eight, NativeOne),
+        ),
+        at_least(
+            "Jain's index of it",
+            0.99,
+            of(Workload::Eight, NativeOne).and_then(|figures| figures.jain),
+        ),
+        at_least(
+            "Native over bare coordinator, 16 clients 64 locks",
+            0.6,
+            bare(Workload::Many, Native),
+        ),
+        at_least("Native over Redis, 16 clients 64 locks", 1.0, redis(Workload::Many, Native)),
         at_least("Client API over etcd, 1 client, times", 10.0, times_etcd(Workload::Alone)),
         at_least(
             "Client API over etcd, 8 clients 1 lock, times",
@@ -268,6 +305,11 @@ pub(in crate::cli::bench) fn grouped(value: f64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A ratio with its digits, or a number with its thousands apart.
+fn figure(value: f64) -> String {
+    if value < 10.0 { ratio(value) } else { grouped(value) }
 }
 
 /// A ratio with no more digits than mean something.

@@ -7,7 +7,7 @@ use skeptron_net::Plan;
 
 use super::bare::{Coordinator, Echo};
 use super::etcd::Etcd;
-use super::ours::{Embedded, OverHttp, Way};
+use super::ours::{Apart, Embedded, Way};
 use super::redis::Redis;
 use super::workload::{Locker, Sample, run};
 use super::{Row, Service, server};
@@ -17,7 +17,8 @@ pub(super) struct Services {
     echo: Echo,
     coordinator: Coordinator,
     embedded: Option<Embedded>,
-    over_http: Option<OverHttp>,
+    apart: Option<Apart>,
+    over_tls: Option<Apart>,
     etcd: Option<Etcd>,
     redis: Option<Redis>,
 }
@@ -30,8 +31,13 @@ impl Services {
             true => Some(Embedded::start(plan, nodes).await?),
             false => None,
         };
-        let over_http = match wants(&[Service::Api, Service::ApiUnix]) {
-            true => Some(OverHttp::start(plan, nodes).await?),
+        let plain = [Service::Api, Service::ApiUnix, Service::Native, Service::NativeOne];
+        let apart = match wants(&plain) {
+            true => Some(Apart::start(plan, nodes).await?),
+            false => None,
+        };
+        let over_tls = match wants(&[Service::NativeTls]) {
+            true => Some(Apart::start_with_tls(plan, nodes).await?),
             false => None,
         };
         let etcd = match wants(&[Service::Etcd]) {
@@ -50,7 +56,8 @@ impl Services {
             };
         }
         let (echo, coordinator) = (Echo::start().await?, Coordinator::start().await?);
-        Ok(Services { echo, coordinator, embedded, over_http, etcd: etcd.ok(), redis: redis.ok() })
+        let (etcd, redis) = (etcd.ok(), redis.ok());
+        Ok(Services { echo, coordinator, embedded, apart, over_tls, etcd, redis })
     }
 
     /// Measures one row once.
@@ -65,13 +72,19 @@ impl Services {
                 let embedded = self.embedded.as_ref().context(never)?;
                 measure(row, span, async |k| Ok(embedded.client(row.workload, k))).await
             }
-            Service::Api => {
-                let nodes = self.over_http.as_ref().context(never)?;
-                measure(row, span, async |k| nodes.client(Way::Tcp, k).await).await
+            Service::Api | Service::ApiUnix | Service::Native | Service::NativeOne => {
+                let nodes = self.apart.as_ref().context(never)?;
+                let way = match row.service {
+                    Service::ApiUnix => Way::HttpUnix,
+                    Service::Api => Way::Http,
+                    _ => Way::Native,
+                };
+                let place = |k| if row.service == Service::NativeOne { 0 } else { k };
+                measure(row, span, async |k| nodes.client(way, place(k)).await).await
             }
-            Service::ApiUnix => {
-                let nodes = self.over_http.as_ref().context(never)?;
-                measure(row, span, async |k| nodes.client(Way::Unix, k).await).await
+            Service::NativeTls => {
+                let nodes = self.over_tls.as_ref().context(never)?;
+                measure(row, span, async |k| nodes.client(Way::Native, k).await).await
             }
             Service::Etcd => {
                 let etcd = self.etcd.as_ref().context(never)?;
