@@ -6,27 +6,37 @@ import os
 import ssl
 import time
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Union
 from urllib.parse import quote
 
 from . import background
 from .background import Call, clock
 from .endpoints import Endpoint, is_admitted, parse, parse_all
 from .errors import Refused, Unreachable
-from .http import Caller, within
+from .http import Caller, give_up, within
 from .listing import Listing
 from .observation import Observation
 from .rules import Ask, Leader, Leadership, Standing
-from .session import Grant, Session
+from .session import ENDED_WITHIN, Grant, Session
 
 #: How long a node may take to answer what has no time limit of its own.
 ANSWER_WITHIN = 10.0
+#: After how long without an answer the next node is asked as well.
+NEXT_AFTER = 0.5
 #: For how long a node that did not answer is asked after the others.
 SHUNNED_FOR = 30.0
 #: Addresses that nodes have told, at most.
 MOST_TOLD = 32
 #: How long the end of the interpreter waits for nodes to take note.
 EXIT_WITHIN = 2.0
+
+
+class Answered(NamedTuple):
+    """What a node has answered, and when it was asked."""
+
+    at: Endpoint
+    sent: float
+    answer: Dict[str, Any]
 
 
 class Config:
@@ -82,6 +92,8 @@ class Client:
         self._failed: Dict[Endpoint, float] = {}
         self._sessions: Dict[int, Session] = {}
         self._opening: Dict[int, asyncio.Lock] = {}
+        #: Sessions that were opened in vain.
+        self._ending: Set["asyncio.Task[Any]"] = set()
         self._observations: "weakref.WeakSet[Observation]" = weakref.WeakSet()
         self.is_closed = False
 
@@ -131,30 +143,61 @@ class Client:
         recent = time.monotonic() - SHUNNED_FOR
         return sorted(self.endpoints(), key=lambda at: self._failed.get(at, recent) > recent)
 
-    async def first(self, method: str, path: str, body: Optional[Dict[str, Any]] = None) -> Any:
-        """What the first endpoint says that answers and can: the place, when it was asked, and the answer."""
-        troubles, tried = [], set()
-        while True:
-            # One that cannot may have named others.
-            at = next((at for at in self._order() if at not in tried), None)
-            if at is None:
-                raise Unreachable("no node can be used: " + "; ".join(troubles))
-            tried.add(at)
-            sent = clock()
-            try:
-                answer = await self.ask(Ask(at, method, path, body, ANSWER_WITHIN))
-                if answer.get("valid_ms") == 0:
-                    raise Unreachable(f"{at}: the node has lost its lease")
-            except Unreachable as trouble:
-                self._failed[at] = time.monotonic()
-                troubles.append(str(trouble))
-            except Refused as refused:
-                if refused.status != 503:
-                    raise
-                troubles.append(f"{at}: {refused}")
-            else:
-                self._failed.pop(at, None)
-                return at, sent, answer
+    async def first(
+        self,
+        method: str,
+        path: str,
+        body: Optional[Dict[str, Any]] = None,
+        discard: Callable[[Answered], Any] = lambda _: None,
+    ) -> Answered:
+        """What the first endpoint says that answers and can. They are asked in turn, the next one also when
+        there is no answer for a while; answers that come too late are discarded."""
+        troubles: List[str] = []
+        tried: Set[Endpoint] = set()
+        asked: Dict["asyncio.Task[Answered]", Endpoint] = {}
+        try:
+            while True:
+                # One that cannot may have named others.
+                at, *others = [*(at for at in self._order() if at not in tried), None]
+                if at is not None:
+                    tried.add(at)
+                    ask = Ask(at, method, path, body, ANSWER_WITHIN)
+                    asked[asyncio.ensure_future(self._answered(ask))] = at
+                elif not asked:
+                    raise Unreachable("no node can be used: " + "; ".join(troubles))
+                patience = NEXT_AFTER if len(others) > 1 else None
+                done, _ = await asyncio.wait(
+                    asked, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+                )
+                for task in [task for task in asked if task in done]:
+                    at = asked[task]
+                    try:
+                        answered = task.result()
+                    except Unreachable as trouble:
+                        self._failed[at] = time.monotonic()
+                        troubles.append(str(trouble))
+                    except Refused as refused:
+                        if refused.status != 503:
+                            raise
+                        troubles.append(f"{at}: {refused}")
+                    else:
+                        del asked[task]
+                        self._failed.pop(at, None)
+                        # The others are slower.
+                        self._failed.update((late, time.monotonic()) for late in asked.values())
+                        return answered
+                    del asked[task]
+        finally:
+            for task in asked:
+                give_up(task, discard)
+
+    async def _answered(self, ask: Ask) -> Answered:
+        sent, at = clock(), ask.at
+        assert isinstance(at, Endpoint)
+        answer = await self.ask(ask)
+        if answer.get("valid_ms") == 0:
+            raise Unreachable(f"{at}: the node has lost its lease")
+        return Answered(at, sent, answer)
 
     # Sessions.
 
@@ -168,7 +211,7 @@ class Client:
             session = self._sessions.get(ttl_ms)
             if session is None or not session.is_valid():
                 body = {"ttl_ms": ttl_ms, "owner": self._config.owner}
-                at, sent, opened = await self.first("POST", "/v1/sessions", body)
+                at, sent, opened = await self.first("POST", "/v1/sessions", body, self._end_unused)
                 session = Session(self, Standing(opened, sent, at, self._config.owner))
                 if self.is_closed:
                     await session.close()
@@ -176,6 +219,20 @@ class Client:
                 self._sessions[ttl_ms] = session
                 background.last_words.add(self._last_words)
             return session
+
+    def _end_unused(self, answered: Answered) -> None:
+        """Another node was faster to open a session."""
+        path = f"/v1/sessions/{answered.answer['session']}"
+        ending = asyncio.ensure_future(self.ask(Ask(answered.at, "DELETE", path, None, ENDED_WITHIN)))
+        self._ending.add(ending)
+
+        def ended(task: "asyncio.Task[Any]") -> None:
+            self._ending.discard(task)
+            if not task.cancelled():
+                # If it did not get through, the session ends by itself.
+                task.exception()
+
+        ending.add_done_callback(ended)
 
     async def acquire(
         self,

@@ -87,6 +87,9 @@ class Standing:
         self.place: Optional[Mapping[str, Any]] = opened.get("place")
         #: That node has said that it leaves: whatever else it says is void.
         self.home_leaves = False
+        #: It is about to, and grants nothing any more; its signs of life count until another node has taken
+        #: the session.
+        self.home_closes = False
         #: The number of the move that brought it there (0 if it was opened there), and of the last try.
         self.moved = 0
         self.moves = 0
@@ -190,6 +193,11 @@ class Standing:
         elif status == 410:
             self.over = "the node says that the session has ended"
 
+    def not_granted(self, moved: int, code: str) -> None:
+        """The node where that move had brought the session refuses a request."""
+        if moved == self.moved and self.over is None and code == "leaving":
+            self.home_closes = True
+
     def _believe(
         self, now: float, sent: float, valid: float, most: float, is_other: bool
     ) -> None:
@@ -265,6 +273,7 @@ class Standing:
             self._note_lost(answer["lost"])
             self._believe(now, sent, valid, FOREVER, is_other=True)
             return self._leave_tries(but=moving.to)
+        self.home_leaves |= self.home_closes
         if answer["pending"]:
             self._believe(now, sent, valid, self.lives_until, is_first)
             # Only a node that leaves, so that the session cannot go on there, may be told.
@@ -272,7 +281,8 @@ class Standing:
             return home + self._leave_tries(but=moving.to)
         home = [self._left_behind(self.at, self.moved)]
         self.moving = None
-        self.at, self.moved, self.home_leaves = moving.to, number, False
+        self.at, self.moved = moving.to, number
+        self.home_leaves = self.home_closes = False
         self.place = answer["place"]
         self.lives_until = sent + self._believed(self.ttl)
         self._note_lost(answer["lost"])

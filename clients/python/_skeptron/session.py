@@ -117,7 +117,8 @@ class Session:
         standing = self.standing
         # Where it was is asked also while it moves: if that node answers, the session stays.
         is_kept, is_taken = await asyncio.gather(self._sign(), self._move_again())
-        if not is_kept and not is_taken and standing.over is None:
+        is_to_stay = is_kept and not standing.home_closes
+        if not is_to_stay and not is_taken and standing.over is None:
             is_taken = standing.can_move(self._client.endpoints()) and await self._move_on()
         return standing.pace() if is_kept or is_taken else standing.pace() / 10
 
@@ -222,7 +223,7 @@ class Session:
         self, path: str, body: Mapping[str, Any], pause: float
     ) -> Optional[Dict[str, Any]]:
         """Asks the node where the session is. None if it moves meanwhile, or the same may be asked again."""
-        standing = self.standing
+        standing, moved = self.standing, self.standing.moved
         coroutine = self._client.caller(standing.at).ask("POST", path, dict(body, session=standing.id))
         task = asyncio.ensure_future(coroutine)
         self._asking.add(task)
@@ -246,6 +247,7 @@ class Session:
             raise error
         if isinstance(error, Refused):
             self._client.learn(error.answer, is_all=False)
+            standing.not_granted(moved, error.code)
         if not is_over_there(standing.can_move(self._client.endpoints()), status, code):
             raise error
         self._doubted.set()

@@ -5,8 +5,12 @@ import json
 import logging
 import socket
 import threading
+import time
 import unittest
 
+from _skeptron.background import Call
+from _skeptron.client import Answered
+from _skeptron.endpoints import parse
 from skeptron import AsyncSkeptron, NotAcquired, Refused, Skeptron, Unavailable, Unreachable
 from tests.cluster import PATIENCE, until
 
@@ -160,6 +164,36 @@ class Answers(unittest.TestCase):
             pass
         with self.assertRaisesRegex(Unreachable, "it is so"):
             self.client(away).lock("a").acquire()
+
+    def test_a_node_that_grants_nothing_more_is_left_at_once(self):
+        life = lambda number: {"node": number, "life": f"{number:016x}", "epoch": 3}
+        opened = {**OPENED, "ttl_ms": 60_000, "valid_ms": 50_000, "place": life(1)}
+        leaving = self.node(sessions=http(200, opened), acquire=refused(503, "leaving"), moved=http(200, {}))
+        other = self.node(move=http(200, {**ALIVE, "valid_ms": 50_000, "place": life(2)}))
+        began = time.monotonic()
+        with self.client(leaving, other, ttl=60).lock("a"):
+            self.assertLess(time.monotonic() - began, 10, "the next sign of life was not waited for")
+        self.assertIn("/v1/sessions/5e5510/move", [path for _, path, _, _ in other.asked])
+
+    def test_a_node_that_does_not_answer_is_not_waited_for(self):
+        hung, well = self.node(sessions=b""), self.node()
+        began = time.monotonic()
+        client = self.client(hung, well)
+        with client.lock("a"):
+            self.assertLess(time.monotonic() - began, 5)
+        self.assertEqual([str(at) for at in client._inner._order()], [well.endpoint, hung.endpoint])
+
+    def test_of_two_sessions_that_are_opened_one_is_ended(self):
+        slow, well = self.node(), self.node()
+        answered = Answered(parse(slow.endpoint), 0.0, OPENED)
+        client = self.client(well)
+        client.lock("a").acquire().release()
+
+        async def discard():
+            client._inner._end_unused(answered)
+
+        Call(discard).result()
+        until(lambda: ("DELETE", "/v1/sessions/5e5510") in [it[:2] for it in slow.asked], "it is ended")
 
     def test_a_session_that_promises_nothing_is_not_used(self):
         with self.assertRaisesRegex(Unreachable, "lease"):

@@ -225,6 +225,25 @@ class Moves(unittest.TestCase):
         standing.taken(102.0, 102.0, 1, moved())
         self.assertIsNotNone(standing.sign())
 
+    def test_a_node_that_grants_nothing_more_is_left_when_another_has_taken_the_session(self):
+        standing = opened()
+        holding(standing)
+        standing.not_granted(1, "leaving")
+        self.assertFalse(standing.home_closes, "a late answer of another node")
+        standing.not_granted(0, "leaving")
+        standing.start_move(1)
+        standing.not_taken(None)
+        # Nobody took it: where it is it lives on.
+        self.assertIsNotNone(standing.sign())
+        self.assertIsNotNone(standing.kept(101.0, 101.0, 0, alive()))
+        standing.start_move(1)
+        behind = standing.taken(102.0, 102.0, 2, moved(pending=True))
+        self.assertEqual([(ask.at, ask.body) for ask in behind], [(0, {"number": 0})])
+        self.assertIsNone(standing.sign())
+        standing.taken(103.0, 103.0, 2, moved())
+        self.assertIsNotNone(standing.sign())
+        self.assertFalse(standing.home_closes)
+
     def test_while_pending_a_node_that_does_not_leave_is_not_told(self):
         standing = opened()
         holding(standing)
