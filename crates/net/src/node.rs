@@ -16,7 +16,8 @@ use arc_swap::ArcSwapOption;
 use futures_util::FutureExt as _;
 use skeptron_member::clock::Moment;
 use skeptron_member::report::{
-    LockListing, LockStatus, MemberStatus, MessageCount, SessionListing, Status, milliseconds,
+    Drain, LockListing, LockStatus, MemberStatus, MessageCount, SessionListing, Status,
+    milliseconds,
 };
 use skeptron_member::session::SessionHandle;
 use skeptron_member::{Halt, LockError, MemberCore, MemberId};
@@ -295,25 +296,36 @@ impl Node {
     /// The locks held or waited for at this node whose names begin like that, by name.
     #[must_use]
     pub fn local_locks(&self, prefix: &str) -> Vec<LockStatus> {
-        let life = self.parts.present.load();
-        life.as_ref().map(|life| life.shell.core().listing(env::now(), prefix)).unwrap_or_default()
+        let life = self.living();
+        life.map(|life| life.shell.core().listing(env::now(), prefix)).unwrap_or_default()
     }
 
     /// The first locks held or waited for at any member whose names begin like that and come after
     /// another name; `most` at most.
     pub async fn locks(&self, prefix: &str, after: &str, most: usize) -> LockListing {
-        match self.parts.present.load_full() {
-            Some(life) => life.shell.all_locks(prefix, after, most).await,
-            None => LockListing::new(Vec::new(), vec![self.id()], false, most),
+        match self.living() {
+            Ok(life) => life.shell.all_locks(prefix, after, most).await,
+            Err(silent) => LockListing::new(Vec::new(), silent, false, most),
         }
     }
 
     /// The first sessions at any member whose handles come after another; `most` at most.
     pub async fn sessions(&self, after: SessionHandle, most: usize) -> SessionListing {
-        match self.parts.present.load_full() {
-            Some(life) => life.shell.all_sessions(after, most).await,
-            None => SessionListing::new(Vec::new(), vec![self.id()], false, most),
+        match self.living() {
+            Ok(life) => life.shell.all_sessions(after, most).await,
+            Err(silent) => SessionListing::new(Vec::new(), silent, false, most),
         }
+    }
+
+    /// The present life if the node is a member. Otherwise what it knew of locks and sessions is not true
+    /// any more, and the others are not asked: all members that it knew of.
+    fn living(&self) -> Result<Arc<Life>, Vec<MemberId>> {
+        let Some(life) = self.parts.present.load_full() else { return Err(vec![self.id()]) };
+        let core = life.shell.core();
+        if core.halted().is_none() && self.drained() != Some(Drain::Drained) {
+            return Ok(life);
+        }
+        Err(core.view().ids().collect())
     }
 
     /// How many messages of each kind it has sent and taken.

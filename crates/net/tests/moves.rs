@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use skeptron_client::{Client, ClientConfig, ClientError, Endpoint};
+use skeptron_member::session::SessionHandle;
 use skeptron_net::api::{Api, ApiConfig, Listeners};
 use skeptron_net::report::Drain;
 use skeptron_net::{
@@ -480,6 +481,12 @@ async fn a_drained_node_hands_its_clients_on_and_votes_and_serves_again() {
     let status = node.status();
     assert!(status.members.is_empty() && status.held_locks == 0 && status.sessions == 0);
     assert!(node.metrics().contains("skeptron_drained 1"));
+    // What it knew of the locks when it left is told to nobody.
+    assert!(node.local_locks("").is_empty());
+    let listing = node.locks("", "", 10).await;
+    assert!(listing.locks.is_empty() && !listing.complete, "{listing:?}");
+    let sessions = node.sessions(SessionHandle(0), 10).await;
+    assert!(sessions.sessions.is_empty() && !sessions.complete, "{sessions:?}");
 
     within(guard.release()).await.unwrap();
     assert!(within(waiting).await.unwrap().0 > fence);

@@ -100,11 +100,15 @@ pub(super) enum Presence {
     Away,
     /// It does not.
     Gone,
+    /// The node that was asked is no member itself, and has no view.
+    Unknown,
 }
 
 impl Presence {
     pub(super) fn of(node: MemberId, status: &Status) -> Self {
-        if status.members.iter().any(|member| member.node == node) {
+        if status.members.is_empty() {
+            Presence::Unknown
+        } else if status.members.iter().any(|member| member.node == node) {
             Presence::Member
         } else if status.away.contains(&node) {
             Presence::Away
@@ -118,6 +122,7 @@ impl Presence {
             Presence::Member => "yes",
             Presence::Away => "AWAY",
             Presence::Gone => "GONE",
+            Presence::Unknown => "?",
         }
     }
 }
@@ -184,7 +189,7 @@ impl Listing {
         let mut absent: Vec<(MemberId, Presence)> = absent
             .chain(status.away.iter().copied())
             .map(|id| (id, Presence::of(id, status)))
-            .filter(|(_, state)| *state != Presence::Member)
+            .filter(|(_, state)| matches!(state, Presence::Away | Presence::Gone))
             .collect();
         absent.sort_by_key(|(id, _)| *id);
         absent.dedup();
@@ -222,10 +227,6 @@ impl Listing {
                 link: None,
                 trouble: None,
             });
-        }
-        if status.drain.is_some() && members.is_empty() {
-            // It does not know who is a member now.
-            rows.clear();
         }
         rows.sort_by_key(|row| row.node);
         let cluster = status.cluster.clone();
@@ -274,6 +275,7 @@ impl Listing {
                 Presence::Member => row.trouble.clone().unwrap_or_default(),
                 Presence::Away => "not heard of; its lease may still run".to_string(),
                 Presence::Gone => "no member: drained, down or cut off; it has a vote".to_string(),
+                Presence::Unknown => String::new(),
             };
             rows.add_row([
                 row.node.to_string(),

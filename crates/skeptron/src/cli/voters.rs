@@ -170,6 +170,10 @@ fn print_table(status: &Status, out: &mut impl Write) -> Result<()> {
                  lost, `skeptron voters replace {number} {number}` lets it begin anew",
                 voter.node
             ),
+            Presence::Unknown => format!(
+                "the voter of {0} does not answer: `skeptron status` at {0} says why, if it runs",
+                voter.node
+            ),
             Presence::Away | Presence::Gone => format!(
                 "{} is down or cut off: bring it back, or give its vote to another member by `skeptron voters \
                  replace {number} K`",

@@ -52,6 +52,8 @@ fn holder_and_waiter_go_on_elsewhere_when_their_node_is_drained() {
     assert_eq!(present(&url), (vec![1, 2], vec![1, 2, 3]), "it votes, and is no member");
     let status = run(&["status", "--endpoint", &drained]);
     assert!(status.stdout.contains("DRAINED") && status.code == 1, "{}", status.stdout);
+    let voters = run(&["voters", "--endpoint", &drained]);
+    assert!(!voters.stdout.contains("GONE"), "it does not know who is a member: {}", voters.stdout);
     let refused = run(&["lock", "b", "--no-discovery", "--endpoint", &drained, "--", "true"]);
     assert!(refused.stderr.contains("P3 was drained"), "{}", refused.stderr);
     assert_ne!(refused.code, 0);
