@@ -37,6 +37,20 @@ impl Caller {
     }
 }
 
+/// Why a request is not answered, and who sent it.
+#[derive(Debug)]
+pub(super) struct NotAdmitted {
+    /// The name under which it would have been let in, if it is known who it is.
+    pub(super) client: Arc<str>,
+    pub(super) refusal: Box<Refusal>,
+}
+
+impl From<NotAdmitted> for Refusal {
+    fn from(it: NotAdmitted) -> Self {
+        *it.refusal
+    }
+}
+
 /// Lets those in who may come.
 #[derive(Debug)]
 pub(super) struct Door {
@@ -55,19 +69,25 @@ impl Door {
         &self,
         caller: &Caller,
         request: &Request<B>,
-    ) -> Result<Client, Refusal> {
+    ) -> Result<Client, NotAdmitted> {
         let path = request.uri().path();
         if is_open(path) {
             return Ok(Client::nobody());
         }
         let headers = request.headers();
-        refuse_foreign_pages(headers)?;
-        if self.roles.is_empty() {
-            return self.admit_all(caller, headers);
-        }
-        let client = self.find(caller, headers)?;
-        client.check(request.method(), path)?;
-        Ok(client)
+        let found = match self.roles.is_empty() {
+            true => self.admit_all(caller, headers),
+            false => self.find(caller, headers),
+        };
+        let name = match &found {
+            Ok(client) => Arc::clone(client.name()),
+            Err(_) => caller.name().into(),
+        };
+        let admitted = refuse_foreign_pages(headers).and(found).and_then(|client| {
+            client.check(request.method(), path)?;
+            Ok(client)
+        });
+        admitted.map_err(|refusal| NotAdmitted { client: name, refusal: Box::new(refusal) })
     }
 
     /// Who asks, as another node says that let it in. Where there are roles, whoever has none is somebody who
@@ -253,7 +273,7 @@ mod tests {
             let request = asked("/v1/status", &[("authorization", shown.as_str())]);
             match door.admit(&caller, &request) {
                 Ok(client) => client.name().to_string(),
-                Err(refusal) => refusal.kind().1.to_string(),
+                Err(denied) => denied.refusal.kind().1.to_string(),
             }
         };
         assert_eq!(come(certified(), ""), "ops");
@@ -267,5 +287,30 @@ mod tests {
         assert!(door.admit(&Caller::Owner, &asked("/v1/leave", &[])).is_ok());
         assert!(door.admit(&Caller::Neighbour, &asked("/v1/status", &[])).is_err());
         assert!(door.admit(&certified(), &asked("/v1/voters", &[])).is_err());
+    }
+
+    #[test]
+    fn who_is_refused_is_named_as_who_is_let_in() {
+        let role = Role {
+            name: "ops".into(),
+            token: Some("o".into()),
+            certificate: Some("alice".into()),
+            lock: vec![],
+            list: vec![],
+            admin: false,
+        };
+        let door = Door::new(None, &[role]);
+        let token = ("authorization", "Bearer o");
+        let foreign = [("origin", "http://evil.example"), token];
+        for (caller, headers, name) in [
+            (certified(), &[][..], "ops"),
+            (Caller::Stranger, &[token], "ops"),
+            (Caller::Stranger, &foreign, "ops"),
+            (Caller::Certified("bob".into()), &[], "bob"),
+            (Caller::Stranger, &[], "unknown"),
+        ] {
+            let denied = door.admit(&caller, &asked("/v1/unlock", headers)).unwrap_err();
+            assert_eq!(&*denied.client, name, "{caller:?} {headers:?}: {}", denied.refusal);
+        }
     }
 }

@@ -342,14 +342,14 @@ impl Reception {
         let path = request.uri().path();
         let (method, path) = (request.method().clone(), path.to_string());
         let admitted = self.door.load().admit(caller, &request);
-        let name = match (&admitted, caller) {
-            (Ok(client), _) => Arc::clone(client.name()),
-            (Err(_), caller) => caller.name().into(),
+        let name = match &admitted {
+            Ok(client) => Arc::clone(client.name()),
+            Err(denied) => Arc::clone(&denied.client),
         };
         let act = Act { client: &name, address: place.address, method: &method, path: &path };
         let mut response = match admitted {
             Ok(client) => self.answer_client(client, place, &act, request).await,
-            Err(refusal) => refusal.into_response(),
+            Err(denied) => Refusal::from(denied).into_response(),
         };
         let refused = response.extensions_mut().remove::<Refused>();
         if let Some(Refused { code, problem }) = refused.filter(Refused::is_slowed) {

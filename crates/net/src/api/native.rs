@@ -25,7 +25,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use super::audit::Act;
 use super::crowd::Place;
 use super::desk::Desk;
-use super::door::{Caller, Door};
+use super::door::{Caller, Door, NotAdmitted};
 use super::elections::Observer;
 use super::listen::{Reception, Stage, Watched};
 use super::refusal::{self, Refusal};
@@ -105,14 +105,18 @@ impl Reception {
         }
         let door = self.door.load_full();
         let admitted = door.admit(&caller, &shown).and_then(|client| {
-            place.begin(client.name(), false, self.quota)?;
+            let begun = place.begin(client.name(), false, self.quota);
+            begun.map_err(|refusal| NotAdmitted {
+                client: Arc::clone(client.name()),
+                refusal: Box::new(refusal),
+            })?;
             place.end(false);
             Ok(client)
         });
-        let client = admitted.map_err(|refusal| {
+        let client = admitted.map_err(|NotAdmitted { client, refusal }| {
             let (status, code) = refusal.kind();
             let act = Act {
-                client: caller.name(),
+                client: &client,
                 address: place.address,
                 method: &Method::GET,
                 path: "native",
@@ -121,7 +125,7 @@ impl Reception {
                 self.audit.refused(&act, code, status);
             }
             place.refused(code, &refusal.to_string());
-            refused(refusal)
+            refused(*refusal)
         })?;
         Ok(Line {
             reception: self,
