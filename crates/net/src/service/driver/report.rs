@@ -93,9 +93,16 @@ impl Driver {
         }
     }
 
-    /// This node's voter, unless it has not been sent the log yet and knows nobody.
+    /// This node's voter, unless it has not been sent the log yet and knows nobody, or its seat was taken
+    /// away while it was down: nobody sends it what was decided since.
     fn informed_seat(&self) -> Option<&Seat> {
-        self.seat.as_ref().filter(|seat| !seat.voter.views().seats().is_empty())
+        let is_present = |raft: u64| {
+            let told = self.voters.as_ref();
+            told.is_none_or(|voters| voters.seats.iter().any(|seat| seat.raft == raft))
+        };
+        self.seat.as_ref().filter(|seat| {
+            !seat.voter.views().seats().is_empty() && is_present(seat.voter.identity().raft)
+        })
     }
 
     fn standings(&self, now: Moment, leader: Option<MemberId>) -> BTreeMap<u64, Standing> {
