@@ -8,7 +8,7 @@ mod authority;
 use rustls::pki_types::ServerName;
 use skeptron_member::MemberId;
 
-pub use authority::{Authority, VALID_DAYS};
+pub use authority::{Authority, Issued, VALID_DAYS};
 pub(crate) use skeptron_client::tls::client_config;
 // What the configuration of a node takes, so that a program with a node needs no second crate.
 pub use skeptron_client::tls::{Callers, Certificate, Identity, Part, TlsError};

@@ -26,12 +26,73 @@ pub const VALID_DAYS: u32 = 365;
 const AUTHORITY_DAYS: u32 = 3652;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
+/// What an authority has issued and revoked, in its folder or in that of a node, where its key is not.
+#[derive(Debug)]
+pub struct Issued {
+    folder: PathBuf,
+}
+
 /// A cluster's own authority, in a folder: `ca.pem` and `ca.key`, and what it has issued.
 #[derive(Debug)]
 pub struct Authority {
-    folder: PathBuf,
+    issued: Issued,
     issuer: Issuer<'static, KeyPair>,
     days: u32,
+}
+
+impl Issued {
+    /// The folder of an authority, or one with its `ca.pem` and some of its certificates.
+    ///
+    /// # Errors
+    /// If there is no `ca.pem`.
+    pub fn open(folder: &Path) -> Result<Self, TlsError> {
+        if !folder.join(Files(AUTHORITY).certificate()).exists() {
+            return Err(TlsError::NoAuthority { folder: folder.display().to_string() });
+        }
+        Ok(Issued { folder: folder.to_path_buf() })
+    }
+
+    /// The names of the certificates in the folder, as in `node-1` and `client-alice`.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn names(&self) -> Result<Vec<String>, TlsError> {
+        let files = fs::read_dir(&self.folder).map_err(|why| file_error(&self.folder, why))?;
+        let names = files.filter_map(|file| {
+            let name = file.ok()?.file_name().into_string().ok()?;
+            let name = name.strip_suffix(".pem")?;
+            (name.starts_with("node-") || name.starts_with("client-")).then(|| name.to_string())
+        });
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// The certificate `NAME.pem`.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn read(&self, name: &str) -> Result<Certificate, TlsError> {
+        let pem = read_file(&self.folder.join(Files(name).certificate()))?;
+        let der = CertificateDer::from_pem_slice(pem.as_bytes());
+        let der = der.map_err(|why| unusable(Part::Certificate, why))?;
+        Certificate::read(&der).ok_or_else(|| unusable(Part::Certificate, "it cannot be read"))
+    }
+
+    /// The numbers of revoked certificates, as `crl.pem` in the folder has them.
+    ///
+    /// # Errors
+    /// If that file cannot be read.
+    pub fn revoked(&self) -> Result<Vec<Vec<u8>>, TlsError> {
+        let path = self.folder.join(REVOKED);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let pem = read_file(&path)?;
+        let list = CertificateRevocationListDer::from_pem_slice(pem.as_bytes());
+        let list = list.map_err(|why| unusable(Part::Revoked, why))?;
+        revoked_serials(&list).ok_or_else(|| unusable(Part::Revoked, "it cannot be read"))
+    }
 }
 
 impl Authority {
@@ -49,7 +110,7 @@ impl Authority {
         let pem = (&*certificate.pem(), &*key.serialize_pem());
         write(Files(AUTHORITY), folder, pem, force)?;
         let issuer = Issuer::new(params, key);
-        Ok(Authority { folder: folder.to_path_buf(), issuer, days: VALID_DAYS })
+        Ok(Authority { issued: Issued { folder: folder.to_path_buf() }, issuer, days: VALID_DAYS })
     }
 
     /// The authority that was made in this folder before.
@@ -57,15 +118,13 @@ impl Authority {
     /// # Errors
     /// If there is none, or its files hold something else.
     pub fn open(folder: &Path) -> Result<Self, TlsError> {
+        let issued = Issued::open(folder)?;
         let path = folder.join(Files(AUTHORITY).certificate());
-        if !path.exists() {
-            return Err(TlsError::NoAuthority { folder: folder.display().to_string() });
-        }
         let key = KeyPair::from_pem(&read_file(&folder.join(Files(AUTHORITY).key()))?);
         let key = key.map_err(|why| unusable(Part::Key, why))?;
         let issuer = Issuer::from_ca_cert_pem(&read_file(&path)?, key);
         let issuer = issuer.map_err(|why| unusable(Part::Authority, why))?;
-        Ok(Authority { folder: folder.to_path_buf(), issuer, days: VALID_DAYS })
+        Ok(Authority { issued, issuer, days: VALID_DAYS })
     }
 
     /// Certificates that it makes from now on are valid for so many days.
@@ -85,12 +144,7 @@ impl Authority {
         hosts: &[String],
         force: bool,
     ) -> Result<(), TlsError> {
-        let own = [node_host(node), "localhost".into(), "127.0.0.1".into(), "::1".into()];
-        let mut names = own.to_vec();
-        names.extend(hosts.iter().filter(|host| !own.contains(host)).cloned());
-        let mut params = params(&format!("{NODE}{node}"), &names, self.days)?;
-        params.extended_key_usages =
-            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        let params = node_params(node, hosts, self.days)?;
         self.issue(params, &format!("node-{}", node.number()), force)
     }
 
@@ -99,30 +153,30 @@ impl Authority {
     /// # Errors
     /// If they exist already, unless `force`, or cannot be written.
     pub fn issue_client(&self, name: &str, force: bool) -> Result<(), TlsError> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
-            let why = "a client's name has 1 to 64 letters, digits, - or _".to_string();
-            return Err(TlsError::Name { name: name.to_string(), why });
-        }
-        let mut params = params(&format!("{CLIENT}{name}"), &[], self.days)?;
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let params = client_params(name, self.days)?;
         self.issue(params, &format!("client-{name}"), force)
     }
 
-    /// The names of what it has issued, as in `node-1` and `client-alice`, and is in its folder.
+    /// What it has issued.
+    #[must_use]
+    pub fn issued(&self) -> &Issued {
+        &self.issued
+    }
+
+    /// Whether [`Authority::issue_node`] can make such a certificate.
     ///
     /// # Errors
-    /// If the folder cannot be read.
-    pub fn issued(&self) -> Result<Vec<String>, TlsError> {
-        let files = fs::read_dir(&self.folder).map_err(|why| file_error(&self.folder, why))?;
-        let names = files.filter_map(|file| {
-            let name = file.ok()?.file_name().into_string().ok()?;
-            let name = name.strip_suffix(".pem")?;
-            (name.starts_with("node-") || name.starts_with("client-")).then(|| name.to_string())
-        });
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        Ok(names)
+    /// If a name is no name.
+    pub fn check_node(node: MemberId, hosts: &[String]) -> Result<(), TlsError> {
+        node_params(node, hosts, VALID_DAYS).map(drop)
+    }
+
+    /// Whether [`Authority::issue_client`] can make such a certificate.
+    ///
+    /// # Errors
+    /// If it is no name for a client.
+    pub fn check_client(name: &str) -> Result<(), TlsError> {
+        client_params(name, VALID_DAYS).map(drop)
     }
 
     /// Makes `NAME.pem` and `NAME.key` anew, for the names and addresses of the former certificate,
@@ -131,7 +185,7 @@ impl Authority {
     /// # Errors
     /// If there is none of that name, or they cannot be written.
     pub fn renew(&self, name: &str) -> Result<(), TlsError> {
-        let hosts = self.read(name)?.hosts;
+        let hosts = self.issued.read(name)?.hosts;
         let node = name.strip_prefix("node-").and_then(|number| number.parse().ok());
         match (node.and_then(MemberId::new), name.strip_prefix("client-")) {
             (Some(node), _) => self.issue_node(node, &hosts, true),
@@ -143,32 +197,14 @@ impl Authority {
         }
     }
 
-    /// The certificate `NAME.pem`.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn read(&self, name: &str) -> Result<Certificate, TlsError> {
-        let pem = read_file(&self.folder.join(Files(name).certificate()))?;
-        let der = CertificateDer::from_pem_slice(pem.as_bytes());
-        let der = der.map_err(|why| unusable(Part::Certificate, why))?;
-        Certificate::read(&der).ok_or_else(|| unusable(Part::Certificate, "it cannot be read"))
-    }
-
     /// Adds certificates, by their numbers, to the list of revoked ones, `crl.pem`. Nodes that have the
     /// new list refuse them.
     ///
     /// # Errors
     /// If the list cannot be read or written.
     pub fn revoke(&self, serials: &[Vec<u8>]) -> Result<(), TlsError> {
-        let path = self.folder.join(REVOKED);
-        let mut all = Vec::new();
-        if path.exists() {
-            let pem = read_file(&path)?;
-            let list = CertificateRevocationListDer::from_pem_slice(pem.as_bytes());
-            let list = list.map_err(|why| unusable(Part::Revoked, why))?;
-            let known = revoked_serials(&list);
-            all = known.ok_or_else(|| unusable(Part::Revoked, "it cannot be read"))?;
-        }
+        let path = self.issued.folder.join(REVOKED);
+        let mut all = self.issued.revoked()?;
         all.extend(serials.iter().cloned());
         all.sort();
         all.dedup();
@@ -204,7 +240,7 @@ impl Authority {
         let certificate = params.signed_by(&key, &self.issuer);
         let certificate = certificate.map_err(|why| name_error(name, &why))?;
         let pem = (&*certificate.pem(), &*key.serialize_pem());
-        write(Files(name), &self.folder, pem, force)
+        write(Files(name), &self.issued.folder, pem, force)
     }
 }
 
@@ -249,6 +285,27 @@ fn write_anew(path: &Path, text: &str, rights: u32) -> Result<(), TlsError> {
 #[expect(clippy::disallowed_methods, reason = "a certificate has the dates of the calendar")]
 fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn node_params(node: MemberId, hosts: &[String], days: u32) -> Result<CertificateParams, TlsError> {
+    let own = [node_host(node), "localhost".into(), "127.0.0.1".into(), "::1".into()];
+    let mut names = own.to_vec();
+    names.extend(hosts.iter().filter(|host| !own.contains(host)).cloned());
+    let mut params = params(&format!("{NODE}{node}"), &names, days)?;
+    params.extended_key_usages =
+        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    Ok(params)
+}
+
+fn client_params(name: &str, days: u32) -> Result<CertificateParams, TlsError> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+        let why = "a client's name has 1 to 64 letters, digits, - or _".to_string();
+        return Err(TlsError::Name { name: name.to_string(), why });
+    }
+    let mut params = params(&format!("{CLIENT}{name}"), &[], days)?;
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    Ok(params)
 }
 
 /// What all certificates have in common. They are valid since yesterday, since clocks differ.

@@ -115,7 +115,7 @@ async fn a_revoked_certificate_is_refused_without_a_restart() {
     let site = Site::start_with(|config| config.identity = Some(node.clone())).await;
     let [alice, bob] = clients.map(|identity| client_config(&site, Some(identity)));
     assert!(Client::status(&alice).await.is_ok() && Client::status(&bob).await.is_ok());
-    authority.revoke(&[authority.read("client-alice").unwrap().serial]).unwrap();
+    authority.revoke(&[authority.issued().read("client-alice").unwrap().serial]).unwrap();
     let renewed = Identity::read(folder.path(), "node-1").unwrap();
     renewed.check().unwrap();
     let config =

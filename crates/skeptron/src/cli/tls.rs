@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use skeptron_net::MemberId;
-use skeptron_net::tls::{Authority, VALID_DAYS};
+use skeptron_net::tls::{Authority, Issued, VALID_DAYS};
 
 use super::Verdict;
 use super::names;
@@ -30,6 +30,8 @@ struct Listed {
     /// In seconds since 1970.
     not_after: u64,
     serial: String,
+    /// Whether crl.pem in the folder has it.
+    revoked: bool,
 }
 
 /// Files that were written: each told at once, or all as JSON at the end.
@@ -86,13 +88,13 @@ on. The old ones stay valid until they expire; `skeptron tls revoke` ends that."
 
 Copy crl.pem to each node's tls.folder (or name it as tls.crl) and send the nodes a HUP.")]
     Revoke(RevokeArgs),
-    /// List the certificates in a folder: whose, until when, number
+    /// List the certificates in a folder: whose, until when, number, whether revoked
     List(FolderArgs),
 }
 
 #[derive(Debug, Args)]
 struct FolderArgs {
-    /// The folder with ca.pem and ca.key
+    /// The folder with ca.pem and certificates, as on a node; ca.key is not needed
     folder: PathBuf,
 }
 
@@ -142,7 +144,7 @@ impl RenewArgs {
         let authority = Authority::open(&self.which.folder)?.valid_for(self.days);
         let mut names = self.which.names()?;
         if names.is_empty() {
-            names = authority.issued()?;
+            names = authority.issued().names()?;
         }
         ensure!(!names.is_empty(), "{} holds no certificates", self.which.folder.display());
         for name in names {
@@ -158,7 +160,7 @@ impl RevokeArgs {
         let authority = Authority::open(&self.which.folder)?;
         let mut serials = Vec::new();
         for name in self.which.names()? {
-            serials.push(authority.read(&name)?.serial);
+            serials.push(authority.issued().read(&name)?.serial);
         }
         for text in &self.serial {
             serials.push(bytes(text).with_context(|| format!("--serial {text}"))?);
@@ -191,22 +193,24 @@ fn days(text: &str) -> Result<u32> {
 
 impl FolderArgs {
     fn run(self, json: bool, out: &mut impl Write) -> Result<Verdict> {
-        let authority = Authority::open(&self.folder)?;
-        let mut listed = Vec::new();
-        for name in authority.issued()? {
-            let own = authority.read(&name)?;
+        let issued = Issued::open(&self.folder)?;
+        let (mut listed, all_revoked) = (Vec::new(), issued.revoked()?);
+        for name in issued.names()? {
+            let own = issued.read(&name)?;
             let (not_after, serial) = (own.not_after, own.serial_text());
             let days_left = not_after.saturating_sub(now()) / (24 * 3600);
-            listed.push(Listed { name, days_left, not_after, serial });
+            let revoked = all_revoked.contains(&own.serial);
+            listed.push(Listed { name, days_left, not_after, serial, revoked });
         }
         if json {
             let said = serde_json::json!({ "certificates": listed });
             writeln!(out, "{}", serde_json::to_string_pretty(&said)?)?;
             return Ok(Verdict::Fine);
         }
-        let mut rows = table(["certificate", "days left", "serial"]);
-        for Listed { name, days_left, serial, .. } in listed {
-            rows.add_row([name, days_left.to_string(), serial]);
+        let mut rows = table(["certificate", "days left", "revoked", "serial"]);
+        for Listed { name, days_left, serial, revoked, .. } in listed {
+            let revoked = if revoked { "REVOKED" } else { "" };
+            rows.add_row([name, days_left.to_string(), revoked.to_string(), serial]);
         }
         writeln!(out, "{rows}")?;
         Ok(Verdict::Fine)
@@ -277,7 +281,7 @@ impl TlsArgs {
                 );
                 ensure!(nodes <= MOST_NODES, "{nodes} nodes are too many; at most {MOST_NODES}");
                 let nodes: Vec<MemberId> = (0..nodes).map(MemberId::at).collect();
-                more.hosts_of(&nodes)?;
+                more.check(&nodes)?;
                 let authority = Authority::init(&folder, &cluster, more.force)?;
                 (folder, authority, nodes, more)
             }
@@ -288,7 +292,7 @@ impl TlsArgs {
                     !nodes.is_empty() || !more.client.is_empty(),
                     "for whom? name a --node or a --client"
                 );
-                more.hosts_of(&nodes)?;
+                more.check(&nodes)?;
                 (folder.clone(), Authority::open(&folder)?, nodes, more)
             }
         };
@@ -309,6 +313,14 @@ impl TlsArgs {
 const MOST_NODES: usize = 1_000;
 
 impl CertificateArgs {
+    /// Whether all certificates can be made, before the first one is.
+    fn check(&self, nodes: &[MemberId]) -> Result<()> {
+        for (node, hosts) in self.hosts_of(nodes)? {
+            Authority::check_node(node, &hosts)?;
+        }
+        Ok(self.client.iter().try_for_each(|client| Authority::check_client(client))?)
+    }
+
     /// By what each of these nodes is reached.
     fn hosts_of(&self, nodes: &[MemberId]) -> Result<Vec<(MemberId, Vec<String>)>> {
         let mut all: Vec<(MemberId, Vec<String>)> =

@@ -118,6 +118,27 @@ fn certificates_are_made_for_a_year_and_renewed_with_their_names() {
     let serial = |text: &str| text.split_whitespace().last().unwrap().to_string();
     assert_ne!(serial(&before), serial(&after));
     assert_eq!(run(&["tls", "revoke", certs, "--serial", &serial(&before)]).code, 0);
+    assert!(!listed().contains("REVOKED"), "that one is not there any more");
+    assert_eq!(run(&["tls", "revoke", certs, "--client", "bob"]).code, 0);
+    // As on a node, where the key of the authority must not be.
+    let key = folder.path().join("certs/ca.key");
+    fs::rename(&key, folder.path().join("elsewhere")).unwrap();
+    let revoked = listed();
+    let is_bob = |line: &&str| line.contains("client-bob") && line.contains("REVOKED");
+    assert_eq!(revoked.lines().filter(is_bob).count(), 1, "{revoked}");
+    assert_eq!(revoked.matches("REVOKED").count(), 1, "{revoked}");
+    fs::rename(folder.path().join("elsewhere"), key).unwrap();
     assert_eq!(run(&["tls", "revoke", certs]).code, 2);
     assert_eq!(run(&["tls", "renew", certs, "--client", "nobody"]).code, 2);
+}
+
+#[test]
+fn names_are_checked_before_the_first_certificate_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let certs = folder.path().join("certs");
+    for wrong in [["--client", "../x"], ["--host", "1=ä"]] {
+        let refused = run(&[&["tls", "init", certs.to_str().unwrap()][..], &wrong].concat());
+        assert_eq!(refused.code, 2, "{}", refused.stderr);
+        assert!(!certs.exists(), "{wrong:?}");
+    }
 }

@@ -108,19 +108,19 @@ async fn a_revoked_node_is_let_in_nowhere_and_calls_nobody() {
     let authority = made(folder.path(), "here");
     let read = |name: &str| Identity::read(folder.path(), name).unwrap();
     let (first, second) = (read("node-1"), read("node-2"));
-    authority.revoke(&[authority.read("node-2").unwrap().serial]).unwrap();
+    authority.revoke(&[authority.issued().read("node-2").unwrap().serial]).unwrap();
     read("node-1").check().unwrap();
     assert!(read("node-2").check().is_err(), "it would refuse itself");
     let trouble_of_second = trouble(read("node-1"), second.clone()).await.unwrap();
     assert!(trouble_of_second.contains("evoked"), "{trouble_of_second}");
     authority.renew("node-2").unwrap();
     assert_eq!(
-        authority.read("node-2").unwrap().hosts[1..],
-        authority.read("node-1").unwrap().hosts[1..]
+        authority.issued().read("node-2").unwrap().hosts[1..],
+        authority.issued().read("node-1").unwrap().hosts[1..]
     );
     assert_eq!(trouble(read("node-1"), read("node-2")).await, None);
     // The list grows, and whoever calls looks at it, too.
-    authority.revoke(&[authority.read("node-1").unwrap().serial]).unwrap();
+    authority.revoke(&[authority.issued().read("node-1").unwrap().serial]).unwrap();
     let trouble_of_caller = trouble(first, read("node-2")).await.unwrap();
     assert!(trouble_of_caller.contains("evoked"), "{trouble_of_caller}");
     assert!(trouble(read("node-2"), second).await.is_some(), "the first is still on it");
