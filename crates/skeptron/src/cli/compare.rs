@@ -81,6 +81,14 @@ impl CompareArgs {
         if self.elections { election::run(&self, out) } else { self.run_mutexes(out) }
     }
 
+    /// What is said of a comparison that was not finished.
+    fn so_far(&self) -> &'static str {
+        match self.html {
+            Some(_) => "figures that were not measured are missing, and no page was written",
+            None => "figures that were not measured are missing",
+        }
+    }
+
     fn run_mutexes(&self, out: &mut impl Write) -> Result<Verdict> {
         let algorithms = self.algorithms()?;
         let nodes = self.node_counts();
@@ -111,7 +119,7 @@ impl CompareArgs {
         }
         let missed = rows.iter().any(|row| row.judged.holds == Some(false));
         let verdict = if missed { Verdict::Violated } else { Verdict::Fine };
-        Ok(interrupt::verdict(INTERRUPTED, verdict))
+        Ok(interrupt::verdict(self.so_far(), verdict))
     }
 
     /// Whether the numbers make sense.
@@ -240,9 +248,6 @@ impl CompareArgs {
 fn create(path: &Path) -> Result<OutputFile> {
     OutputFile::create("--html", path)
 }
-
-/// What is said of a comparison that was not finished.
-const INTERRUPTED: &str = "figures that were not measured are missing, and no page was written";
 
 /// The algorithm, if it has figures that hold.
 fn sound<C>(info: &'static Entry<C>) -> Result<&'static Entry<C>> {

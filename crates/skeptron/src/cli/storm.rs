@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -13,7 +14,7 @@ use skeptron_world::{Faults, Figures, Mutant, Options, Outcome, Survived, Violat
 
 use super::sim::{parse_seeds, progress_bar, quoted};
 use super::table::{counted_in_thousands, folded, table};
-use super::{Verdict, names, traces};
+use super::{Verdict, interrupt, names, traces};
 
 /// More of anything than a run gets through in reasonable time.
 const MOST_MEMBERS: usize = 100;
@@ -155,13 +156,16 @@ impl StormArgs {
             .flat_map(|place| seeds.clone().map(move |seed| (place, seed)))
             .collect();
         let progress = progress_bar(runs.len() as u64);
+        let stop = interrupt::listen();
         let begin = Instant::now();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         let total = pool.install(|| {
+            // A run that has begun is finished.
             let total = |&(place, seed): &(usize, u64)| {
-                Total::of(place, skeptron_world::run(&questions[place], seed))
+                let is_wanted = !stop.load(Ordering::Relaxed);
+                is_wanted.then(|| Total::of(place, skeptron_world::run(&questions[place], seed)))
             };
-            let runs = runs.par_iter().progress_with(progress.clone()).map(total);
+            let runs = runs.par_iter().progress_with(progress.clone()).filter_map(total);
             runs.reduce(Total::default, Total::and)
         });
         progress.finish_and_clear();
@@ -174,7 +178,9 @@ impl StormArgs {
         let command = self.command(&questions[place].algorithm, seed);
         let print = if self.json { Self::write_json } else { Self::write_table };
         print(self, &total, (threads, took), &command, out)?;
-        if !files.is_empty() {
+        if total.first.is_none() && interrupt::came() {
+            drop(files);
+        } else if !files.is_empty() {
             let recorded = Some(command.clone());
             match skeptron_world::run_recorded(&questions[place], seed, recorded).1 {
                 Some(trace) => traces::write(&trace, files)?,
@@ -184,7 +190,9 @@ impl StormArgs {
                 }
             }
         }
-        Ok(if total.failed == 0 { Verdict::Fine } else { Verdict::Violated })
+        let verdict = if total.failed == 0 { Verdict::Fine } else { Verdict::Violated };
+        let so_far = format!("{} of {} runs were made", total.runs, runs.len());
+        Ok(interrupt::verdict(&so_far, verdict))
     }
 
     /// What is run, once for each algorithm.

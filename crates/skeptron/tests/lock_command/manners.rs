@@ -103,9 +103,10 @@ fn long_work_that_is_interrupted_says_so_and_leaves_files_alone() {
     let file = folder.path().join("page.html");
     fs::write(&file, "old").unwrap();
     let page = file.to_str().unwrap();
-    let long: [&[&str]; 3] = [
+    let long: [&[&str]; 4] = [
         &["sim", "lamport", "-n", "30", "--seeds", "1..1000000"],
         &["check", "lamport", "-n", "4", "--requests", "3"],
+        &["storm", "--seeds", "1..1000000"],
         &["compare", "-n", "200,250", "--seeds", "1000", "--html", page],
     ];
     for words in long {
@@ -117,6 +118,11 @@ fn long_work_that_is_interrupted_says_so_and_leaves_files_alone() {
         let ended = process.end();
         assert_eq!(ended.code, 130, "{words:?}: {}", ended.stderr);
         assert!(ended.stderr.contains("interrupted: "), "{words:?}: {}", ended.stderr);
+        assert!(
+            !ended.stdout.is_empty() && !ended.stdout.contains("violation"),
+            "{}",
+            ended.stdout
+        );
     }
     assert_eq!(fs::read_to_string(&file).unwrap(), "old");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -305,9 +305,10 @@ pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
     let agrees = rows.iter().flat_map(|(_, cells)| cells).flatten().all(Cell::agrees);
     let verdict = if agrees { Verdict::Fine } else { Verdict::Violated };
     let so_far = format!(
-        "{} of {} lines were finished, and no page was written",
+        "{} of {} lines were finished{}",
         rows.len(),
-        table.lines.len()
+        table.lines.len(),
+        if args.html.is_some() { ", and no page was written" } else { "" }
     );
     Ok(interrupt::verdict(&so_far, verdict))
 }

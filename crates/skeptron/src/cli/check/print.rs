@@ -9,6 +9,7 @@ use skeptron_check::{
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Order;
 
+use super::super::interrupt;
 use super::super::table::{counted_in_thousands, folded, table};
 use super::memory::readable;
 use super::question::Question;
@@ -152,7 +153,7 @@ pub(super) fn report(
         rows.add_row([verdict.property.name(), verdict.property.meaning(), &said]);
     }
     writeln!(out, "{rows}")?;
-    writeln!(out, "{}", folded(&figures(report)))?;
+    writeln!(out, "{}", folded(&figures(report, interrupt::came())))?;
     let overlooked = overlooked(report);
     if overlooked > WORTH_A_WORD {
         writeln!(
@@ -164,23 +165,30 @@ pub(super) fn report(
     if !unjudged.is_empty() {
         writeln!(out, "{}", folded(&format!("not judged: {}", unjudged.join("; "))))?;
     }
-    writeln!(out, "{}", folded(&ending(question, report, max_memory)))
+    writeln!(out, "{}", folded(&ending(question, report, max_memory, interrupt::came())))
 }
 
-fn figures(report: &Report) -> String {
+fn figures(report: &Report, interrupted: bool) -> String {
     let Report { states, transitions, depth, seconds, .. } = *report;
     let per_state = report.peak_bytes as f64 / states.max(1) as f64;
-    format!(
-        "{}, {}, depth {depth}, {}: {} states/s, {} per state",
+    let counted = format!(
+        "{}, {}, depth {depth}, {}",
         counted_in_thousands(states, "state"),
         counted_in_thousands(transitions, "transition"),
         duration(seconds),
+    );
+    if interrupted {
+        // What the level under way had found is not counted, but its time is.
+        return counted;
+    }
+    format!(
+        "{counted}: {} states/s, {} per state",
         short(states as f64 / seconds.max(1e-9)),
         counted_in_thousands(per_state.round() as u64, "byte"),
     )
 }
 
-fn ending(question: &Question, report: &Report, max_memory: usize) -> String {
+fn ending(question: &Question, report: &Report, max_memory: usize, interrupted: bool) -> String {
     let limit = readable(max_memory);
     let undecided = report.verdicts.iter().any(|verdict| verdict.holds.is_none());
     if report.out_of_memory {
@@ -202,6 +210,8 @@ fn ending(question: &Question, report: &Report, max_memory: usize) -> String {
                 "complete: nothing else can happen unless more than {most} new rounds begin within one bound"
             ),
         }
+    } else if undecided && interrupted {
+        format!("incomplete: it was interrupted at depth {}", report.depth)
     } else if undecided {
         "ended at the first violation; --keep-going decides the rest".into()
     } else {

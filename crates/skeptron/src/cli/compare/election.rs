@@ -8,7 +8,7 @@ use skeptron_core::catalogue::{self, Algorithm, ElectionInfo};
 use super::super::{Verdict, interrupt, names, textbook};
 use super::audience::{Audience, at_terminal};
 use super::curve::{Curve, sizes};
-use super::{CompareArgs, INTERRUPTED, create, drawn, sound};
+use super::{CompareArgs, create, drawn, sound};
 pub(crate) use measure::{Job, Row};
 
 mod html;
@@ -45,7 +45,7 @@ pub(super) fn run(args: &CompareArgs, out: &mut impl Write) -> Result<Verdict> {
     }
     let missed = rows.iter().any(|row| row.judged.holds == Some(false));
     let verdict = if missed { Verdict::Violated } else { Verdict::Fine };
-    Ok(interrupt::verdict(INTERRUPTED, verdict))
+    Ok(interrupt::verdict(args.so_far(), verdict))
 }
 
 /// The situations to run.
