@@ -62,7 +62,7 @@ impl LocksArgs {
 
 fn print_table(listing: &LockListing, out: &mut impl Write) -> Result<()> {
     if listing.locks.is_empty() {
-        writeln!(out, "No lock is held or waited for.")?;
+        writeln!(out, "No lock that you may see is held or waited for.")?;
     } else {
         let mut rows = narrow_table(["lock", "node", "owner", "fence", "held for", "waiting"]);
         for lock in &listing.locks {

@@ -50,7 +50,7 @@ impl SessionsArgs {
 
 fn print(listing: &SessionListing, out: &mut impl Write) -> Result<()> {
     if listing.sessions.is_empty() {
-        writeln!(out, "No session is open.")?;
+        writeln!(out, "No session that you may see is open.")?;
     } else {
         let mut rows = narrow_table(["session", "node", "owner", "heard", "TTL", "holds", "waits"]);
         for session in &listing.sessions {

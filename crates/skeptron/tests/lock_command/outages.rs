@@ -134,5 +134,5 @@ fn sessions_are_listed_without_their_keys_and_within_80_columns() {
     holder.signal(Signal::SIGTERM);
     assert_eq!((holder.end().code, waiter.end().code), (0, 0));
     let none = run(&["sessions", "--endpoint", up.url()]);
-    assert_eq!(none.stdout, "No session is open.\n");
+    assert_eq!(none.stdout, "No session that you may see is open.\n");
 }
