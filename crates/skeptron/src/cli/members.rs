@@ -16,7 +16,7 @@ use super::names;
 use super::order::OrderArgs;
 use super::reach::ReachArgs;
 use super::runtime;
-use super::table::{fitted, folded, show, table};
+use super::table::{fitted, folded, keep_whole, show, table};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -287,6 +287,7 @@ impl Listing {
             ]);
         }
         let without = fitted(&mut rows, &["clients"]);
+        keep_whole(&mut rows, &["address", "link"]);
         writeln!(out, "{rows}")?;
         if let Some(without) = without {
             writeln!(out, "{}", folded(&without))?;

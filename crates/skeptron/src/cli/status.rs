@@ -12,7 +12,7 @@ use super::duration::lasted;
 use super::failure;
 use super::reach::ReachArgs;
 use super::runtime;
-use super::table::{folded, table};
+use super::table::{folded, keep_whole, table};
 use super::voters;
 
 #[derive(Debug, Args)]
@@ -131,6 +131,7 @@ fn print(status: &Status, out: &mut impl Write) -> Result<()> {
             member.trouble.clone().unwrap_or_default(),
         ]);
     }
+    keep_whole(&mut rows, &["address", "link"]);
     writeln!(out, "{rows}")?;
     Ok(())
 }

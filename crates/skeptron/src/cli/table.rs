@@ -41,30 +41,53 @@ pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
     if let Some(names) = table.column_mut(0) {
         names.set_constraint(ColumnConstraint::ContentWidth);
     }
-    if table.width().is_none() {
-        table.set_width(u16::try_from(page_width()).unwrap_or(u16::MAX));
-    }
+    table.set_width(u16::try_from(page_width()).unwrap_or(u16::MAX));
     table
 }
 
 /// The same for names and owners of any length, which go on in the next line.
 pub(crate) fn narrow_table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = table(header);
-    table.set_width(u16::try_from(page_width()).unwrap_or(u16::MAX));
     if let Some(names) = table.column_mut(0) {
         names.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(30)));
     }
     table
 }
 
+/// Does not break the cells of these columns, whose contents people copy, if that leaves room for others.
+pub(crate) fn keep_whole(table: &mut Table, columns: &[&str]) {
+    let widest = table.column_max_content_widths();
+    let mut room = page_width() / 2;
+    for name in columns {
+        let Some(place) = place(table, name) else { continue };
+        let width = usize::from(widest[place]);
+        if let (Some(left), Some(column)) = (room.checked_sub(width), table.column_mut(place)) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+            room = left;
+        }
+    }
+}
+
+fn place(table: &Table, name: &str) -> Option<usize> {
+    let is_it = |cell: &comfy_table::Cell| cell.content() == name;
+    table.header().and_then(|header| header.cell_iter().position(is_it))
+}
+
 /// How wide a page is that goes to no terminal.
 const PAGE: usize = 80;
+/// No page is narrower: tables of one character's width help nobody.
+const LEAST: usize = 40;
 
 /// How long a line may be: as wide as the terminal, or as COLUMNS says where there is none.
 pub(crate) fn page_width() -> usize {
-    let said = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|&columns| columns >= PAGE);
-    let terminal = Table::new().width().map(usize::from);
-    terminal.or_else(said).unwrap_or(PAGE)
+    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+    width_of(Table::new().width().map(usize::from), said)
+}
+
+/// A terminal of 0 columns is one that was not told how wide it is.
+fn width_of(terminal: Option<usize>, said: impl FnOnce() -> Option<usize>) -> usize {
+    let told = terminal.filter(|&width| width > 0).map(|width| width.max(LEAST));
+    told.or_else(|| said().filter(|&columns| columns >= PAGE)).unwrap_or(PAGE)
 }
 
 /// Hides columns, the first named first, until the others fit without breaking their cells; says what is
@@ -75,14 +98,14 @@ pub(crate) fn fitted(table: &mut Table, expendable: &[&str]) -> Option<String> {
         if fits(table) {
             break;
         }
-        let is_it = |cell: &comfy_table::Cell| cell.content() == *name;
-        let place = table.header().and_then(|header| header.cell_iter().position(is_it));
-        let Some(column) = place.and_then(|place| table.column_mut(place)) else { continue };
+        let Some(place) = place(table, name) else { continue };
+        let Some(column) = table.column_mut(place) else { continue };
         column.set_constraint(ColumnConstraint::Hidden);
         hidden.push(*name);
     }
     (!hidden.is_empty()).then(|| {
-        format!("For want of room without {}: --json, or a wider terminal.", hidden.join(", "))
+        let hidden = hidden.join(", ");
+        format!("Not shown for lack of room: {hidden}. See --json, or use a wider terminal.")
     })
 }
 
@@ -166,11 +189,33 @@ mod tests {
     }
 
     #[test]
+    fn a_terminal_without_a_size_is_as_wide_as_a_page() {
+        let said = |width: usize| move || Some(width);
+        assert_eq!(width_of(Some(0), || None), PAGE);
+        assert_eq!(width_of(Some(0), said(120)), 120);
+        assert_eq!(width_of(Some(1), said(120)), LEAST);
+        assert_eq!(width_of(Some(60), said(120)), 60);
+        assert_eq!(width_of(None, said(20)), PAGE);
+    }
+
+    #[test]
+    fn long_cells_are_broken_before_those_that_people_copy() {
+        let mut rows = table(["member", "address", "link", "connected", "on the way", "trouble"]);
+        let trouble = "the connection was refused, and is tried again ".repeat(4);
+        rows.set_width(80);
+        rows.add_row(["P2", "127.0.0.1:28571", "DOWN for 3.4 s", "12×", "0", &trouble]);
+        keep_whole(&mut rows, &["address", "link"]);
+        let text = rows.to_string();
+        assert!(text.contains("127.0.0.1:28571") && text.contains("DOWN for 3.4 s"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
     fn columns_that_do_not_fit_are_left_out() {
         let mut rows = table(["name", "paper", "year"]);
         rows.add_row(["a", &"x".repeat(page_width()), "1981"]);
         let said = fitted(&mut rows, &["year", "paper"]).unwrap();
-        assert!(said.contains("without year, paper"), "{said}");
+        assert!(said.contains("Not shown for lack of room: year, paper."), "{said}");
         assert!(!rows.to_string().contains("xx") && rows.to_string().contains("name"));
     }
 
