@@ -261,6 +261,29 @@ fn the_leader_knows_which_voters_answer() {
 }
 
 #[test]
+fn a_voter_just_added_is_not_called_silent_before_it_could_answer() {
+    let mut cluster = Cluster::of(3);
+    cluster.run(60);
+    let raft = match cluster.order(Admin::AddVoter { id: id(4) }) {
+        Ok(AdminAccepted::Seat { raft }) => raft,
+        other => panic!("{other:?}"),
+    };
+    let standing = |cluster: &Cluster| {
+        let standings = cluster.voters[&cluster.leader()].standings(cluster.now);
+        standings.iter().find(|(it, _)| *it == raft).map(|(_, standing)| *standing)
+    };
+    cluster.run(2);
+    assert_eq!(standing(&cluster), Some(Standing::Unknown));
+    // It is never started.
+    cluster.run(30);
+    assert!(
+        matches!(standing(&cluster), Some(Standing::Silent { .. })),
+        "{:?}",
+        standing(&cluster)
+    );
+}
+
+#[test]
 fn a_voter_that_answers_but_lacks_decisions_is_behind() {
     let mut cluster = Cluster::of(3);
     let slow = cluster.follower();

@@ -88,8 +88,12 @@ pub enum AdminRefused {
     /// The voter leads; leadership is being handed over.
     #[error("{0} leads the view service; leadership is being handed over, try again")]
     Leads(MemberId),
-    /// Leases of a former length may still run.
-    #[error("the lease length changed recently; try again in {} ms", .0.as_millis())]
+    /// Leases of a former length may still run, or a leader that has just begun cannot know.
+    #[error(
+        "the lease length or the leader of the voters changed recently, and leases of another length may \
+         still run; try again in {} ms",
+        .0.as_millis()
+    )]
     TooSoon(Duration),
     /// The lease would be useless.
     #[error("the lease must be from 100 ms to 10 minutes, and the drift below 100000 ppm")]

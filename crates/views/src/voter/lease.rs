@@ -108,10 +108,6 @@ impl Leading {
         }
     }
 
-    pub(super) fn since(&self) -> Moment {
-        self.since
-    }
-
     pub(super) fn is_doomed(&self, incarnation: u64) -> bool {
         self.doomed.contains(&incarnation)
     }

@@ -358,7 +358,7 @@ impl Voter {
         }
         self.give_up_lost_snapshots();
         self.count_silence();
-        self.count_behind();
+        self.count_behind(now);
         self.apply_slowly(now, out);
         self.read_again(now);
         self.settle(now, out);

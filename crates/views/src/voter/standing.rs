@@ -15,7 +15,7 @@ const SILENT_AFTER: Duration =
 /// How one voter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Standing {
-    /// The leader has just begun, and has not heard it yet.
+    /// The leader has just begun or the voter was just added, and has not been heard yet.
     Unknown,
     /// It answers, and has what was decided.
     Up,
@@ -31,6 +31,8 @@ pub enum Standing {
 /// What a leader has noticed of the voters, by raft id.
 #[derive(Debug, Default)]
 pub(super) struct Attendance {
+    /// From when on each could have been heard.
+    expected: BTreeMap<u64, Moment>,
     heard: BTreeMap<u64, Moment>,
     /// For how many ticks each has lacked something.
     behind: BTreeMap<u64, usize>,
@@ -44,11 +46,12 @@ impl Attendance {
 
 impl Voter {
     /// A tick has passed.
-    pub(super) fn count_behind(&mut self) {
+    pub(super) fn count_behind(&mut self, now: Moment) {
         let Some(leading) = &mut self.leading else { return };
         let committed = self.node.raft.raft_log.committed;
-        let behind = &mut leading.attendance.behind;
+        let Attendance { expected, behind, .. } = &mut leading.attendance;
         for (&raft, progress) in self.node.raft.prs().iter() {
+            expected.entry(raft).or_insert(now);
             let ticks = behind.entry(raft).or_default();
             *ticks = if progress.matched < committed { *ticks + 1 } else { 0 };
         }
@@ -62,9 +65,11 @@ impl Voter {
             if raft == self.identity.raft {
                 return Standing::Up;
             }
-            let heard = leading.attendance.heard.get(&raft).copied();
-            let since = now.since(heard.unwrap_or(leading.since()));
-            let lacks = leading.attendance.behind.get(&raft).copied().unwrap_or(0);
+            let Attendance { expected, heard, behind } = &leading.attendance;
+            let heard = heard.get(&raft).copied();
+            let since =
+                heard.or(expected.get(&raft).copied()).map_or(Duration::ZERO, |it| now.since(it));
+            let lacks = behind.get(&raft).copied().unwrap_or(0);
             match heard {
                 _ if since >= SILENT_AFTER => Standing::Silent { since },
                 None => Standing::Unknown,
