@@ -27,7 +27,7 @@ pub(super) enum Refusal {
     TooLarge(usize),
     #[error("{0}")]
     Invalid(String),
-    #[error("this API asks who you are")]
+    #[error("authentication required: no valid token or client certificate was shown")]
     Stranger,
     #[error("the certificate of `{0}` has no role here")]
     NoRole(String),
@@ -287,6 +287,9 @@ impl Refusal {
             Refusal::Order(OrderError::Refused(_)) if self.kind().1 == "busy" => "try again soon",
             Refusal::Order(OrderError::Refused(AdminRefused::NoFolder(_))) => {
                 "or choose another member"
+            }
+            Refusal::Order(OrderError::Refused(AdminRefused::Settings)) => {
+                "change it and try again"
             }
             Refusal::Order(_) => {
                 "`skeptron voters` shows who votes, `skeptron members` who is a member"
