@@ -1,6 +1,6 @@
 //! `skeptron voters`.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -110,8 +110,18 @@ impl VotersArgs {
                 (Order::Lease { lease_ms, drift_ppm }, order)
             }
         };
+        let is_count = matches!(order, Order::AddVoter { .. } | Order::RemoveVoter { .. });
         let status = runtime::on_one_thread(args.carry_out(order))?;
+        let (count, _) = status.views.voting();
         print(status, args.json, out)?;
+        if is_count && count > 0 && count % 2 == 0 {
+            // If nobody listens, no harm is done.
+            let _ = writeln!(
+                io::stderr(),
+                "warning: of {count} voters no more may fail than of {}; 1, 3 or 5 are sensible",
+                count - 1
+            );
+        }
         Ok(Verdict::Fine)
     }
 }
