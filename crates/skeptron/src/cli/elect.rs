@@ -23,6 +23,7 @@ gets signals, TERM and KILL as with `skeptron lock`: no two leaders' commands ru
 Exit codes: that of CMD, 128+S if signal S ended it, or
    2  bad input, or the node refuses
   69  no node can be reached
+  71  the cluster cannot grant now: members that must agree are unreachable, or the node is not one
   75  not elected: not in time, or not at once with --no-wait
   76  the lead was lost while CMD ran, without --again
  126  CMD cannot be run

@@ -22,7 +22,7 @@ With --watch no leader is left out as long as the node is there; if leaders may 
 unseen, because another node had to be asked, it is said so.
 
 Exit codes: 0 somebody leads, 1 nobody does, 2 bad input, or it was refused, 69 no node can be
-reached.")]
+reached, 71 the node cannot tell: it is no member, or does not reach those that know.")]
 pub(crate) struct LeaderArgs {
     /// The election
     name: String,

@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 mod bench;
 pub mod check;
@@ -83,6 +83,7 @@ enum Command {
     Lock(Box<lock::LockArgs>),
     /// Run a command while leading an election
     #[command(after_help = elect::EXAMPLES)]
+    #[command(mut_arg("name", |name| name.help("The election: 1 to 255 bytes without control characters")))]
     Elect(Box<elect::ElectArgs>),
     /// Show who leads an election
     Leader(leader::LeaderArgs),
@@ -155,7 +156,8 @@ pub fn main() -> ExitCode {
         Ok(true) => return ExitCode::SUCCESS,
         Err(error) => return say_usage(&error),
     }
-    let cli = match Cli::try_parse() {
+    let parsed = reflowed(Cli::command()).try_get_matches();
+    let cli = match parsed.and_then(|found| Cli::from_arg_matches(&found)) {
         Ok(cli) => cli,
         Err(error) => return say_usage(&error),
     };
@@ -174,6 +176,32 @@ pub fn main() -> ExitCode {
             ExitCode::from(code)
         }
     }
+}
+
+/// Paragraphs of help are written in lines here, but broken where the terminal ends.
+fn reflowed(command: clap::Command) -> clap::Command {
+    let text = command.get_after_help().map(|text| unbroken(&text.to_string()));
+    let command = match text {
+        Some(text) => command.after_help(text),
+        None => command,
+    };
+    command.mut_subcommands(reflowed)
+}
+
+/// Each paragraph in one line. Lines that are indented stand for themselves.
+fn unbroken(text: &str) -> String {
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match lines.last_mut() {
+            Some(last) if is_prose(last) && is_prose(line) => {
+                last.push(' ');
+                last.push_str(line);
+            }
+            _ => lines.push(line.to_string()),
+        }
+    }
+    lines.join("\n")
 }
 
 /// Says on standard error why nothing came of it: as one line of JSON to those who asked for JSON.
@@ -262,5 +290,17 @@ impl Cli {
             Command::Watchdog(args) => args.run(),
             Command::Completions(args) => args.run(&mut out),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unbroken;
+
+    #[test]
+    fn paragraphs_of_help_are_broken_by_the_terminal_only() {
+        let text = "Examples:\n  skeptron up\n  skeptron lab\n\nOne paragraph\nof two lines.\n\nExit codes:\n  2  bad";
+        let whole = "Examples:\n  skeptron up\n  skeptron lab\n\nOne paragraph of two lines.\n\nExit codes:\n  2  bad";
+        assert_eq!(unbroken(text), whole);
     }
 }

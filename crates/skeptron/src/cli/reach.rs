@@ -13,7 +13,7 @@ use skeptron_client::{ClientConfig, ClientError, Endpoint, Protocol};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReachArgs {
     /// Where a node answers: HOST:PORT, http://HOST:PORT, https://HOST:PORT or unix:PATH; of several,
-    /// given again or separated by commas, the first that answers is taken; HOST:PORT alone is https
+    /// given again or separated by commas, the first that can grant is taken; HOST:PORT alone is https
     /// with --tls
     #[arg(long, value_name = "URL", help_heading = "Node", value_delimiter = ',')]
     #[arg(env = "SKEPTRON_ENDPOINT", hide_env_values = true)]
