@@ -4,11 +4,13 @@
 mod exclusion;
 mod fence;
 mod leadership;
+mod occupancy;
 mod order;
 mod progress;
 
 pub use exclusion::Exclusion;
 pub use fence::{Fence, FenceMonitor};
 pub use leadership::{Discord, Leadership};
+pub use occupancy::{Crowd, Occupancy};
 pub use order::{Knowledge, OrderMonitor};
 pub use progress::{Progress, Stall};

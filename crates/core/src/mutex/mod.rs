@@ -2,16 +2,20 @@
 
 mod arbiter;
 mod candidate;
+mod mode;
 mod permission;
 mod queue;
 #[cfg(test)]
 mod stage;
+mod usage;
 
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Info;
 pub(crate) use crate::protocol::known_peer;
 use crate::{Never, Protocol, Refused, Setup, SetupError};
+pub use mode::{Mode, UnknownMode};
+pub use usage::{Usage, UsageError};
 
 /// What an application asks of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
