@@ -5,6 +5,8 @@ mod candidate;
 mod mode;
 mod permission;
 mod queue;
+pub mod shared;
+pub mod sharing;
 #[cfg(test)]
 mod stage;
 mod usage;

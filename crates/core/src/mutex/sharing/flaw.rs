@@ -1,0 +1,130 @@
+//! Broken variants of the rules of kinds: each leaves out one of them, in order to be refuted.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::catalogue::{Breaks, Broken};
+
+/// What a broken variant gets wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SharingFlaw {
+    /// The register does not travel.
+    RegisterStays,
+    /// An exclusive entry does not wait for others to leave.
+    AsksNobody,
+    /// Whoever is asked says at once that it has left.
+    LeavesEarly,
+    /// Whoever waits at the door releases it.
+    DoorAjar,
+    /// An upgrader says nothing to whoever waits for it.
+    UpgradersWait,
+    /// An answer to an earlier question counts.
+    LateLeft,
+    /// An upgrader goes first while others are inside.
+    LendsEarly,
+}
+
+impl SharingFlaw {
+    /// All of them.
+    pub const ALL: [SharingFlaw; 7] = [
+        SharingFlaw::RegisterStays,
+        SharingFlaw::AsksNobody,
+        SharingFlaw::LeavesEarly,
+        SharingFlaw::DoorAjar,
+        SharingFlaw::UpgradersWait,
+        SharingFlaw::LateLeft,
+        SharingFlaw::LendsEarly,
+    ];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            SharingFlaw::RegisterStays => "register-stays",
+            SharingFlaw::AsksNobody => "asks-nobody",
+            SharingFlaw::LeavesEarly => "leaves-early",
+            SharingFlaw::DoorAjar => "door-ajar",
+            SharingFlaw::UpgradersWait => "upgraders-wait",
+            SharingFlaw::LateLeft => "late-left",
+            SharingFlaw::LendsEarly => "lends-early",
+        }
+    }
+
+    /// What is wrong with it, and how that is shown with each of the doors.
+    #[must_use]
+    pub fn broken(self) -> Broken {
+        let (flaw, breaks, shown_by, refuted_by) = match self {
+            SharingFlaw::RegisterStays => (
+                "the register does not travel with the algorithm's messages",
+                Breaks::Safety,
+                "-n 3 --modes shared,exclusive",
+                "-n 2 --requests 1 --modes shared,exclusive",
+            ),
+            SharingFlaw::AsksNobody => (
+                "an exclusive entry does not wait until those inside have left",
+                Breaks::Safety,
+                "-n 3 --modes shared,exclusive",
+                "-n 2 --requests 1 --modes shared,exclusive",
+            ),
+            SharingFlaw::LeavesEarly => (
+                "whoever is asked says that it has left while it is still inside",
+                Breaks::Safety,
+                "-n 3 --modes shared,exclusive",
+                "-n 2 --requests 1 --modes shared,exclusive",
+            ),
+            SharingFlaw::DoorAjar => (
+                "whoever waits at the door for others to leave lets newcomers pass",
+                Breaks::Safety,
+                "-n 3 --modes shared,exclusive",
+                "-n 3 --requests 1 --modes shared,shared,exclusive",
+            ),
+            SharingFlaw::UpgradersWait => (
+                "an upgrader says nothing to whoever waits for it at the door",
+                Breaks::Liveness,
+                "-n 3 --modes upgrade",
+                "-n 2 --requests 1 --modes upgrade",
+            ),
+            SharingFlaw::LateLeft => (
+                "a LEFT of an earlier round counts",
+                Breaks::Safety,
+                "-n 4 --modes permits:2+exclusive --order any --latency uniform:0.1..4",
+                "-n 3 --requests 2 --order any --modes permits:2,permits:2,permits:2+exclusive",
+            ),
+            SharingFlaw::LendsEarly => (
+                "an upgrader goes first while others are still inside",
+                Breaks::Safety,
+                "-n 3 --modes upgrade,shared,exclusive",
+                "-n 3 --requests 1 --modes upgrade,shared,exclusive",
+            ),
+        };
+        Broken { flaw, breaks, shown_by, refuted_by }
+    }
+}
+
+impl fmt::Display for SharingFlaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no flaw has.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no flaw of kinds named `{0}`; there are {names}", names = names())]
+pub struct UnknownFlaw(String);
+
+fn names() -> String {
+    SharingFlaw::ALL.map(SharingFlaw::name).join(", ")
+}
+
+impl FromStr for SharingFlaw {
+    type Err = UnknownFlaw;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFlaw> {
+        let found = SharingFlaw::ALL.into_iter().find(|flaw| flaw.name() == text);
+        found.ok_or_else(|| UnknownFlaw(text.into()))
+    }
+}
