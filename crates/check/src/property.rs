@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
+use skeptron_core::mutex::sharing::Access;
 
 /// What is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -136,6 +137,13 @@ pub enum Step {
     Request(NodeId),
     /// The user of a node leaves.
     Release(NodeId),
+    /// The user of a node of a lock with kinds wants something.
+    Access {
+        /// Of which node.
+        node: NodeId,
+        /// What it wants.
+        access: Access,
+    },
     /// A message arrives.
     Deliver(Which),
     /// A message is lost.

@@ -1,0 +1,50 @@
+//! From a question to its answer.
+
+use std::time::Instant;
+
+use skeptron_core::catalogue::Info;
+use skeptron_core::mutex::Mutex;
+use skeptron_core::mutex::shared::{DoorVisitor, dispatch_door};
+
+use super::scenario::{KindsError, KindsScenario};
+use super::story;
+use super::world::World;
+use crate::check::{Options, Report, verdicts};
+use crate::explorer::{Limits, explore};
+use crate::game::Game as _;
+
+/// Explores every interleaving of `scenario` with `info` as the door, and judges each. Fences are watched in
+/// every state: those of kinds do not follow from exclusion alone.
+///
+/// # Errors
+/// If the scenario cannot be explored.
+pub fn check_kinds(
+    info: &Info,
+    scenario: &KindsScenario,
+    options: &Options<'_>,
+) -> Result<Report, KindsError> {
+    let answer = dispatch_door(info, Check { info, scenario, options });
+    answer.unwrap_or(Err(KindsError::NoDoor(info.name)))
+}
+
+struct Check<'a> {
+    info: &'a Info,
+    scenario: &'a KindsScenario,
+    options: &'a Options<'a>,
+}
+
+impl DoorVisitor for Check<'_> {
+    type Output = Result<Report, KindsError>;
+
+    fn visit<P: Mutex>(self) -> Self::Output {
+        let began = Instant::now();
+        let world = World::<P>::new(self.info, self.scenario)?;
+        let Options { threads, max_memory, keep_going, progress, stop, .. } = *self.options;
+        let limits = Limits { threads, reduction: false, max_memory, keep_going, progress, stop };
+        let mut found = explore(&world, &limits);
+        found.memories.clear();
+        let tell = |property, moves: &[_]| story::tell(&world, property, moves);
+        let verdicts = verdicts(world.judged(), &found, tell);
+        Ok(Report::of(&found, verdicts, began))
+    }
+}

@@ -1,0 +1,112 @@
+//! A counterexample: the moves that the search found, told as steps that anybody can follow.
+
+use skeptron_core::NodeId;
+use skeptron_core::mutex::Mutex;
+use skeptron_core::mutex::shared::Shared;
+
+use super::state::{Move, Phase, State};
+use super::world::World;
+use crate::flight;
+use crate::game::Game as _;
+use crate::local::Memory;
+use crate::property::{Property, Step};
+use crate::state::Packet;
+use crate::story::Counterexample;
+
+/// Follows the moves and says what is wrong at their end.
+pub(super) fn tell<P: Mutex>(
+    world: &World<P>,
+    property: Property,
+    moves: &[Move],
+) -> Counterexample {
+    let mut teller = Teller {
+        world,
+        memory: world.memory(false),
+        state: world.start.clone(),
+        in_flight: world.start.flight.clone(),
+        actor: 0,
+    };
+    let steps = moves.iter().map(|&step| teller.take(step)).collect();
+    let (node, detail) = teller.verdict(property);
+    Counterexample { steps, node: NodeId::new(node), detail, cycle: None, shortest: true }
+}
+
+struct Teller<'a, P: Mutex> {
+    world: &'a World<P>,
+    memory: Memory<'a, Shared<P>>,
+    state: State,
+    /// In the order of sending.
+    in_flight: Vec<Packet>,
+    /// Who acted last.
+    actor: usize,
+}
+
+impl<P: Mutex> Teller<'_, P> {
+    fn take(&mut self, step: Move) -> Step {
+        let told = match (step, self.world.access(&self.state, step)) {
+            (_, Some((node, access))) => {
+                self.actor = node;
+                Step::Access { node: NodeId::new(node), access }
+            }
+            (Move::Deliver(place), None) => {
+                let (which, index) = flight::which(&self.state.flight, place, &self.in_flight);
+                self.in_flight.remove(index);
+                self.actor = which.to.index();
+                Step::Deliver(which)
+            }
+            (_, None) => unreachable!("a user asks for something"),
+        };
+        self.world.take(&mut self.memory, &mut self.state, step);
+        self.note_changes();
+        told
+    }
+
+    /// What a step sends comes last.
+    fn note_changes(&mut self) {
+        let mut new = self.state.flight.clone();
+        for old in &self.in_flight {
+            let place = new.iter().position(|packet| packet == old);
+            new.remove(place.expect("what is in flight stays in flight"));
+        }
+        self.in_flight.append(&mut new);
+    }
+
+    /// Where the violation shows, and what it is.
+    fn verdict(&self, property: Property) -> (usize, String) {
+        let name = NodeId::new(self.actor);
+        let detail = match property {
+            Property::Exclusion => match self.world.inside(&self.state).crowded() {
+                Some(crowd) => {
+                    format!("{} is inside as {} among {}", crowd.node, crowd.mode, crowd.inside)
+                }
+                None => format!("{name} enters without having asked"),
+            },
+            Property::Fence => {
+                format!("{name} enters with a fence that is not higher than those given out before")
+            }
+            Property::Progress => return self.endless(),
+            Property::Messages => {
+                let most = self.world.most_messages;
+                format!("{} messages were sent, there may be {most}", self.state.sent)
+            }
+            Property::Rest => "nothing more happens, but not every node is idle".into(),
+            Property::Refused => format!("{name} refuses what a correct peer or its user says"),
+            _ => unreachable!("it is not judged here"),
+        };
+        (self.actor, detail)
+    }
+
+    /// Who is never served.
+    fn endless(&self) -> (usize, String) {
+        let sites = self.state.sites[..self.world.nodes].iter().enumerate();
+        let upgrading = |site: &super::state::Site| site.find(Phase::Upgrading).is_some();
+        let waiting: Vec<usize> = sites
+            .filter(|(_, site)| site.is_waiting() || upgrading(site))
+            .map(|(i, _)| i)
+            .collect();
+        let names: Vec<String> = waiting.iter().map(|&i| NodeId::new(i).to_string()).collect();
+        let wait = if names.len() == 1 { "waits" } else { "wait" };
+        let detail = format!("{} {wait} for ever", names.join(", "));
+        (waiting.first().copied().unwrap_or_default(), detail)
+    }
+}
