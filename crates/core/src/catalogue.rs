@@ -44,6 +44,14 @@ pub struct Entry<C: 'static> {
     pub broken: Option<Broken>,
 }
 
+impl Info {
+    /// Whether `sim` and `check` offer kinds of locks over it: shared entries, semaphores, upgrades.
+    #[must_use]
+    pub fn offers_kinds(&self) -> bool {
+        mutex::shared::is_door(self)
+    }
+}
+
 /// A variable of the paper, as a field of a node's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {

@@ -189,6 +189,11 @@ impl<'a> Applications<'a> {
         self.backlog[node.index()].push_back(now);
     }
 
+    /// Puts back what [`Applications::next_request`] took.
+    pub(crate) fn queue_first(&mut self, node: NodeId, asked_at: Ticks) {
+        self.backlog[node.index()].push_front(asked_at);
+    }
+
     /// Takes the oldest request that waits at `node`: when it was made.
     pub(crate) fn next_request(&mut self, node: NodeId) -> Option<Ticks> {
         self.backlog[node.index()].pop_front()

@@ -22,6 +22,7 @@ pub(crate) enum Purpose {
     Section,
     Shuffle,
     Suspicion,
+    Usage,
 }
 
 /// A stream of chance: PCG with 128 bits of state (`Mcg128Xsl64`).

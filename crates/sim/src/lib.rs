@@ -10,6 +10,7 @@ mod distribution;
 pub mod election;
 mod faults;
 mod hand;
+pub mod kinds;
 mod metrics;
 mod network;
 mod queue;

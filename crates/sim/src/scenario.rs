@@ -90,6 +90,12 @@ pub enum ScenarioError {
         /// Why not.
         why: Impossible,
     },
+    /// Kinds are not offered over this algorithm.
+    #[error("kinds are offered over central, ricart-agrawala and naimi-trehel, not over {0}")]
+    NoKinds(&'static str),
+    /// Kinds are simulated on sound networks only.
+    #[error("runs with modes are without faults; leave the faults out, or the modes")]
+    KindsWithFaults,
     /// Acts by hand have no place in it.
     #[error("acts by hand say after how many records they happen, so the run must be recorded")]
     Unrecorded,

@@ -175,13 +175,18 @@ fn the_second_of_two_upgraders_is_denied() {
     scene.play(1, Access::Enter(READ));
     scene.news();
     scene.play(0, Access::Upgrade(READ));
+    assert_eq!(scene.sent, ["REQUEST", "TOKEN", "ASK"]);
+    scene.news();
     scene.play(1, Access::Upgrade(READ));
+    assert_eq!(scene.sent, ["WANT", "REQUEST", "DENY"]);
     assert_eq!(scene.news().0, [(1, AccessEvent::Denied)]);
     scene.play(1, Access::Leave(READ));
+    assert_eq!(scene.sent, ["LEFT"]);
     assert_eq!(scene.news().0, [(0, AccessEvent::Upgraded)]);
     scene.play(0, Access::Downgrade(READ));
+    assert_eq!(scene.sent, ["TOKEN"], "the door that was asked for comes, and is not needed");
     scene.play(1, Access::Enter(READ));
-    assert_eq!(scene.news().0, [(1, AccessEvent::Entered)]);
+    assert_eq!(scene.news(), (vec![(1, AccessEvent::Entered)], 1));
 }
 
 /// The writer was first at the door, but the upgrader will not leave before it was exclusive.
