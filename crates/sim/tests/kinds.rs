@@ -147,7 +147,8 @@ fn without_any_rule_something_breaks() {
                 let latency = Distribution::parse(value("--latency").unwrap_or("1")).unwrap();
                 let order = value("--order").map_or(Order::Fifo, |_| Order::Any);
                 let latency = Latency::same(latency);
-                let run = Scenario { seed, latency, order, ..scenario(nodes) };
+                let section = Distribution::parse(value("--section").unwrap_or("1")).unwrap();
+                let run = Scenario { seed, latency, section, order, ..scenario(nodes) };
                 let report = report(info, &run, &kinds);
                 let expected = match broken.breaks {
                     Breaks::Liveness => "progress",
