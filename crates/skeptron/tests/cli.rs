@@ -6,7 +6,7 @@ fn sessions_are_as_written() {
     let cases = trycmd::TestCases::new();
     cases.env("COLUMNS", "100").env("NO_COLOR", "1");
     cases.case("tests/cmd/*.trycmd");
-    cases.case("../../docs/quorums.md").case("../../docs/elections.md");
+    cases.case("../../docs/quorums.md").case("../../docs/elections.md").case("../../docs/kinds.md");
 }
 
 /// Whoever types something wrong reads one line, not a page.

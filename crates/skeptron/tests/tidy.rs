@@ -133,7 +133,9 @@ fn names_are_unique_and_telling() {
 /// Each file beside the shared ones is an algorithm of the catalogue, and the other way round.
 #[test]
 fn every_algorithm_has_its_file() {
-    let shared = ["arbiter", "candidate", "mod", "permission", "queue", "stage"];
+    let rules = ["arbiter", "candidate", "mod", "permission", "queue", "stage"];
+    let kinds = ["mode", "shared", "usage"];
+    let shared = [&rules[..], &kinds].concat();
     let mutexes = catalogue::all().map(|info| info.name).collect();
     assert_eq!(names_in_files("crates/core/src/mutex", &shared, &mutexes), mutexes);
     let shared = ["circle", "claims", "mod", "stage", "storm"];

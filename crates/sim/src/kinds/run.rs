@@ -8,7 +8,7 @@ use skeptron_core::mutex::{Mode, Mutex, Usage};
 use skeptron_core::{Effect, Input, Message, NodeId, Outbox, Protocol as _, Refused};
 
 use super::Kinds;
-use super::report::{Concurrency, KindsReport, Upgrades, UsageReport};
+use super::report::KindsReport;
 use crate::applications::{Applications, Plan};
 use crate::chance::{Chance, Purpose};
 use crate::metrics::{Samples, Violation, units};
@@ -19,6 +19,8 @@ use crate::scenario::{Scenario, ScenarioError};
 use crate::trace::Ticks;
 use crate::trace_hash::TraceHash;
 use crate::workload::Workload;
+
+mod finish;
 
 /// What came of a run.
 #[derive(Clone, Debug)]
@@ -555,59 +557,5 @@ impl<'a, P: Mutex> Simulation<'a, P> {
         if let Some(timeline) = &mut self.timeline {
             timeline.push(format!("{:>10.3}  {}", units(self.now), what()));
         }
-    }
-
-    fn finish(mut self) -> KindsOutcome {
-        if let Some(Stall::Deadlock(who) | Stall::Livelock(who) | Stall::Barren(who)) = &self.stall
-        {
-            let names: Vec<String> = who.iter().map(ToString::to_string).collect();
-            self.violate("progress", format!("{} wait for ever", names.join(", ")));
-        }
-        self.pass_time();
-        let Measured { messages, bytes, by_kind, upgraded, denied, downgraded, .. } = self.measured;
-        let entries: u64 = self.accounts.iter().map(|account| account.entries).sum();
-        let ticks = self.ended.unwrap_or(self.now) - self.started_at;
-        let per_entry = |count: u64, entries: u64| count as f64 / entries.max(1) as f64;
-        let names = SharedMsg::<P::Message>::KINDS.iter().copied();
-        let usages = self.usages.iter().zip(self.accounts).map(|(usage, account)| UsageReport {
-            usage: usage.to_string(),
-            entries: account.entries,
-            messages_per_entry: per_entry(account.messages, account.entries),
-            client_delay: account.client.summary(),
-            longest_bypass: account.longest_bypass,
-        });
-        let usages: Vec<UsageReport> = usages.collect();
-        let report = KindsReport {
-            algorithm: self.info.name,
-            nodes: self.nodes.len(),
-            requesters: self.scenario.requesters.len(),
-            seed: self.scenario.seed,
-            warmup: self.scenario.warmup,
-            entries,
-            duration: units(ticks),
-            messages,
-            messages_per_entry: per_entry(messages, entries),
-            by_type: names.zip(by_kind).collect(),
-            bytes,
-            upgrades: Upgrades {
-                upgraded,
-                denied,
-                downgraded,
-                delay: self.measured.upgrade_delay.summary(),
-            },
-            concurrency: Concurrency {
-                mean: self.measured.occupied as f64 / ticks.max(1) as f64,
-                most: self.measured.most,
-            },
-            throughput: if ticks == 0 { 0.0 } else { entries as f64 / units(ticks) },
-            longest_bypass: usages.iter().map(|usage| usage.longest_bypass).max().unwrap_or(0),
-            usages,
-            violations: self.violations,
-            stalled: self.stall.is_some(),
-            refused: self.refused,
-            events: self.events,
-            trace_hash: self.hash.to_string(),
-        };
-        KindsOutcome { report, timeline: self.timeline.unwrap_or_default() }
     }
 }

@@ -14,6 +14,7 @@ use skeptron_sim::trace::Trace;
 
 pub use self::question::Question;
 
+use super::kinds::KindsArgs;
 use super::sim::{ChannelOrder, quoted, requesters};
 use super::system::SystemArgs;
 use super::{Verdict, interrupt, names, traces};
@@ -22,6 +23,7 @@ pub(crate) mod assumptions;
 mod campaign;
 mod diagram;
 mod election;
+mod kinds;
 pub(crate) mod memory;
 mod post;
 mod print;
@@ -47,6 +49,7 @@ const MOST_THREADS: usize = 1024;
   skeptron sim --replay lost.jsonl                          the counterexample, step by step
   skeptron check bully -n 3 --crashes 1                     elections, with alarms that keep time
   skeptron check bully -n 3 --premature 1 --keep-going      what if one rings too early?
+  skeptron check naimi-trehel --modes shared,shared,exclusive --requests 2   readers and a writer
   skeptron check --all --html assumptions.html              which assumption each one needs
   skeptron check --all --elections                          and each election
 
@@ -65,7 +68,7 @@ pub struct CheckArgs {
     #[arg(long, conflicts_with_all = ["algorithm", "coordinator", "quorum", "structure", "tree",
         "arbitration", "ring", "graph", "requesters", "initiators", "calls", "detector", "order", "loss",
         "duplicate", "crashes", "crash_when", "victims", "restarts", "premature", "suspicions",
-        "no_reduction", "keep_going", "trace"])]
+        "no_reduction", "keep_going", "trace", "modes"])]
     pub all: bool,
     /// With --all: every correct election, once with all assumptions and a crash, and once for each
     /// that is dropped: FIFO channels, patient alarms, right detectors, no loss, no duplicates
@@ -86,6 +89,10 @@ pub struct CheckArgs {
     /// [default: all]
     #[arg(long, value_name = "K|LIST", help_heading = "Workload")]
     pub requesters: Option<String>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub kinds: KindsArgs,
 
     /// Who calls elections, once at any time or never, and whenever it suspects its leader: a list like
     /// P1,P3, or all [default: all]
@@ -178,6 +185,9 @@ impl CheckArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         if self.all {
             return assumptions::run(&self, out);
+        }
+        if self.kinds.modes.is_some() {
+            return self.run_kinds(out);
         }
         let question = self.question()?;
         let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
@@ -381,6 +391,12 @@ impl CheckArgs {
         };
         option("--requests", self.requests.clone().unwrap_or_default(), "");
         option("--requesters", self.requesters.clone().unwrap_or_default(), "");
+        words.extend(self.kinds.words());
+        let mut option = |name: &str, value: String, default: &str| {
+            if value != default {
+                words.extend([name.to_string(), value]);
+            }
+        };
         option("--initiators", self.initiators.clone().unwrap_or_default(), "");
         option("--calls", self.calls.map(|calls| calls.to_string()).unwrap_or_default(), "");
         option("--detector", self.detector.clone().unwrap_or_default(), "");

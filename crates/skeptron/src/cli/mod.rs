@@ -17,6 +17,7 @@ mod estimate;
 pub mod explain;
 mod failure;
 mod interrupt;
+mod kinds;
 mod lab;
 mod leader;
 mod leave;

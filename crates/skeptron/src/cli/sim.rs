@@ -14,12 +14,14 @@ use skeptron_sim::trace::{Format, Ticks, Trace};
 use skeptron_sim::{Hand, Options, Outcome, QueueKind, Report, Scenario, Violation, Workload, run};
 
 use super::estimate::Estimate;
+use super::kinds::KindsArgs;
 use super::system::{Elected, Network, SystemArgs};
 use super::traces::{self, TraceFile};
 use super::{Verdict, interrupt, names};
 
 pub(crate) mod election;
 mod faults;
+mod kinds;
 pub(crate) mod print;
 mod seeds;
 mod workload;
@@ -37,6 +39,7 @@ const DEFAULT_NODES: usize = 5;
   skeptron sim singhal-1989 -n 3 --latency pareto:0.1,1 --think exp:5 --section 0.1 --seeds 1..500
   skeptron sim bully -n 13 --crash 13@0 --initiators 1      the leader is down, the lowest notices
   skeptron sim ring -n 5 --crash 5@0..20 --initiators all --timeline
+  skeptron sim naimi-trehel --modes 9*shared+exclusive      readers and writers
   skeptron sim --replay run.jsonl
 
 Distributions: 1 (constant), uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, file:PATH.
@@ -76,6 +79,10 @@ pub struct SimArgs {
     #[arg(long, value_name = "M", help_heading = "Workload")]
     #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
     pub warmup: Option<u64>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub kinds: KindsArgs,
 
     /// Who calls elections: all, none, or a list like 1,3@2.5; with a time a node calls then, and
     /// anyway when it suspects its leader
@@ -193,6 +200,9 @@ impl SimArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         if let Some(path) = &self.replay {
             return self.run_replay(path, out);
+        }
+        if self.kinds.modes.is_some() {
+            return self.run_with_kinds(out);
         }
         if let Algorithm::Election(info) = self.named()? {
             return self.run_election(info, out);
@@ -320,6 +330,7 @@ impl SimArgs {
             }
         }
         option("--seed", self.seed.to_string(), "");
+        words.extend(self.kinds.words());
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 
@@ -537,6 +548,7 @@ impl SimArgs {
     }
 
     fn run_replay(&self, path: &Path, out: &mut impl Write) -> Result<Verdict> {
+        ensure!(self.kinds.modes.is_none(), "--replay plays a recorded run; leave out --modes");
         let name = || path.display().to_string();
         let file = BufReader::new(File::open(path).with_context(name)?);
         let trace = Trace::read(file).with_context(name)?;

@@ -58,11 +58,21 @@ enum AnyFaults<'a> {
 }
 
 #[derive(Serialize)]
-struct Judged<'a> {
+pub(super) struct Judged<'a> {
     name: &'a str,
     holds: Option<bool>,
     trace_length: Option<usize>,
     counterexample: Option<&'a Counterexample>,
+}
+
+/// What is known of one property.
+pub(super) fn judged(verdict: &Verdict) -> Judged<'_> {
+    Judged {
+        name: verdict.property.name(),
+        holds: verdict.holds,
+        trace_length: verdict.counterexample.as_ref().map(|c| c.steps.len()),
+        counterexample: verdict.counterexample.as_ref(),
+    }
 }
 
 impl<'a> Json<'a> {
@@ -77,12 +87,6 @@ impl<'a> Json<'a> {
                 let election = Calls { initiators, calls, detector: scenario.detector };
                 (None, Some(election), AnyFaults::Election(&scenario.faults))
             }
-        };
-        let judged = |verdict: &'a Verdict| Judged {
-            name: verdict.property.name(),
-            holds: verdict.holds,
-            trace_length: verdict.counterexample.as_ref().map(|c| c.steps.len()),
-            counterexample: verdict.counterexample.as_ref(),
         };
         Json {
             algorithm: question.name(),
@@ -143,14 +147,7 @@ pub(super) fn report(
     }
     let mut rows = table(["property", "meaning", "verdict"]);
     for verdict in &report.verdicts {
-        let said = match (verdict.holds, &verdict.counterexample) {
-            (_, Some(c)) => {
-                format!("VIOLATED in {}", counted_in_thousands(c.steps.len() as u64, "step"))
-            }
-            (Some(true), None) => "holds".into(),
-            _ => "undecided".into(),
-        };
-        rows.add_row([verdict.property.name(), verdict.property.meaning(), &said]);
+        rows.add_row([verdict.property.name(), verdict.property.meaning(), &in_words(verdict)]);
     }
     writeln!(out, "{rows}")?;
     writeln!(out, "{}", folded(&figures(report, interrupt::came())))?;
@@ -168,7 +165,26 @@ pub(super) fn report(
     writeln!(out, "{}", folded(&ending(question, report, max_memory, interrupt::came())))
 }
 
-fn figures(report: &Report, interrupted: bool) -> String {
+pub(super) fn in_words(verdict: &Verdict) -> String {
+    match (verdict.holds, &verdict.counterexample) {
+        (_, Some(c)) => {
+            format!("VIOLATED in {}", counted_in_thousands(c.steps.len() as u64, "step"))
+        }
+        (Some(true), None) => "holds".into(),
+        _ => "undecided".into(),
+    }
+}
+
+/// What a property says of a lock with kinds.
+pub(super) fn meaning_of_kinds(property: Property) -> &'static str {
+    match property {
+        Property::Exclusion => "nobody is among more than it tolerates",
+        Property::Messages => "no more messages per entry than docs/kinds.md says",
+        other => other.meaning(),
+    }
+}
+
+pub(super) fn figures(report: &Report, interrupted: bool) -> String {
     let Report { states, transitions, depth, seconds, .. } = *report;
     let per_state = report.peak_bytes as f64 / states.max(1) as f64;
     let counted = format!(
@@ -188,15 +204,33 @@ fn figures(report: &Report, interrupted: bool) -> String {
     )
 }
 
+/// How a search of a lock with kinds ended.
+pub(super) fn ending_of_kinds(report: &Report, max_memory: usize, interrupted: bool) -> String {
+    if report.out_of_memory {
+        out_of_memory(report, max_memory)
+    } else if report.complete {
+        "complete: nothing else can happen".into()
+    } else if interrupted {
+        format!("incomplete: it was interrupted at depth {}", report.depth)
+    } else {
+        "ended at the first violation; --keep-going decides the rest".into()
+    }
+}
+
+fn out_of_memory(report: &Report, max_memory: usize) -> String {
+    format!(
+        "incomplete: the memory limit of {} ended the search; everything up to depth {} was explored; \
+         raise --max-memory or ask for less",
+        readable(max_memory),
+        report.depth
+    )
+}
+
 fn ending(question: &Question, report: &Report, max_memory: usize, interrupted: bool) -> String {
     let limit = readable(max_memory);
     let undecided = report.verdicts.iter().any(|verdict| verdict.holds.is_none());
     if report.out_of_memory {
-        format!(
-            "incomplete: the memory limit of {limit} ended the search; everything up to depth {} was \
-             explored; raise --max-memory or ask for less",
-            report.depth
-        )
+        out_of_memory(report, max_memory)
     } else if report.complete && undecided && report.holds() {
         format!(
             "incomplete: every state was seen, but the memory limit of {limit} is too low to look for \
@@ -247,7 +281,7 @@ fn overlooked(report: &Report) -> f64 {
     states * states / 65f64.exp2()
 }
 
-fn requests(requests: &[u8]) -> String {
+pub(super) fn requests(requests: &[u8]) -> String {
     match requests {
         [first, rest @ ..] if rest.iter().all(|other| other == first) => {
             let each = if rest.is_empty() { "" } else { " each" };

@@ -47,6 +47,14 @@ fn mutex(info: &Info) -> String {
     } else {
         "- It does not promise to serve requests in the order of happened-before."
     });
+    if info.broken.is_none() {
+        page.line(if info.offers_kinds() {
+            "- Kinds of locks (`--modes`): shared entries, semaphores, upgrades and downgrades are offered \
+             over it."
+        } else {
+            "- Kinds of locks (`--modes`) are not offered over it in `sim` and `check`."
+        });
+    }
     page.notes(info);
     page.text
 }

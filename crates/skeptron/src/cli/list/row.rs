@@ -31,6 +31,7 @@ enum Claims {
         client_delay_again: String,
         sync_delay: String,
         ordered: bool,
+        kinds: bool,
     },
     Election {
         highest: bool,
@@ -69,6 +70,7 @@ pub(super) fn mutex(info: &Info) -> Row {
         client_delay_again: claims.client_again.to_string(),
         sync_delay: claims.sync_delay.to_string(),
         ordered: claims.ordered,
+        kinds: info.offers_kinds(),
     };
     row("mutex", info, claims)
 }

@@ -43,6 +43,7 @@ pub(super) fn args(options: SimOptions) -> Result<SimArgs> {
         section: options.section,
         entries: options.entries,
         warmup: None,
+        kinds: Default::default(),
         initiators: options.initiators,
         detector: options.detector,
         bound: options.bound,

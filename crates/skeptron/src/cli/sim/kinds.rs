@@ -1,0 +1,165 @@
+//! `skeptron sim --modes`: locks with kinds.
+
+use std::io::Write;
+
+use anyhow::{Result, ensure};
+use skeptron_core::catalogue::{Info, Order};
+use skeptron_sim::kinds::{Kinds, KindsReport, run_kinds};
+use skeptron_sim::{Scenario, Summary};
+
+use super::super::estimate::Estimate;
+use super::super::table::{counted, folded, number, table};
+use super::super::{Verdict, names};
+use super::{SimArgs, parse_seeds, seeds};
+
+impl SimArgs {
+    /// The run of a lock with kinds that these options describe.
+    ///
+    /// # Errors
+    /// If something is unknown, malformed, impossible, or for other runs.
+    pub fn kinds_scenario(&self) -> Result<(&'static Info, Scenario, Kinds)> {
+        let info = names::mutex(self.algorithm.as_deref().unwrap_or_default())?;
+        ensure!(
+            self.trace.is_empty(),
+            "--trace does not know modes; --timeline prints what happened"
+        );
+        let (_, scenario) = self.scenario()?;
+        let kinds = Kinds {
+            usages: self.kinds.usages(info, scenario.setup.nodes())?,
+            at_once: self.kinds.at_once().into(),
+            flaw: self.kinds.flaw()?,
+        };
+        Ok((info, scenario, kinds))
+    }
+
+    pub(super) fn run_with_kinds(&self, out: &mut impl Write) -> Result<Verdict> {
+        let (info, scenario, kinds) = self.kinds_scenario()?;
+        if let Some(range) = &self.seeds {
+            return self.run_kinds_seeds(info, &scenario, &kinds, parse_seeds(range)?, out);
+        }
+        let outcome = run_kinds(info, &scenario, &kinds, self.timeline)?;
+        for line in &outcome.timeline {
+            writeln!(out, "{line}")?;
+        }
+        let report = outcome.report;
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        } else {
+            self.print_kinds(&scenario, &report, out)?;
+        }
+        self.verdict(report.is_fine(), &report.violations, out)
+    }
+
+    fn run_kinds_seeds(
+        &self,
+        info: &'static Info,
+        scenario: &Scenario,
+        kinds: &Kinds,
+        range: std::ops::RangeInclusive<u64>,
+        out: &mut impl Write,
+    ) -> Result<Verdict> {
+        let planned = seeds::count(&range);
+        let reports = seeds::reports(range, |seed| {
+            let scenario = Scenario { seed, ..scenario.clone() };
+            Ok(run_kinds(info, &scenario, kinds, false)?.report)
+        })?;
+        let estimate = |figure: fn(&KindsReport) -> f64| {
+            Estimate::of(&reports.iter().map(figure).collect::<Vec<_>>())
+        };
+        let figures = [
+            ("messages per entry", estimate(|r| r.messages_per_entry)),
+            ("inside together", estimate(|r| r.concurrency.mean)),
+            ("throughput", estimate(|r| r.throughput)),
+            ("longest bypass", estimate(|r| r.longest_bypass as f64)),
+        ];
+        let failed = reports.iter().filter(|report| !report.is_fine());
+        let failures: Vec<seeds::Failure> = failed
+            .map(|report| seeds::Failure {
+                seed: report.seed,
+                violations: &report.violations,
+                stalled: Some(report.stalled),
+                command: self.command_of(report.seed),
+            })
+            .collect();
+        let summary = seeds::Summary {
+            algorithm: info.name,
+            nodes: scenario.setup.nodes(),
+            runs: reports.len(),
+            planned,
+            figures: &figures,
+            failures: &failures,
+        };
+        summary.write(self.json, out)
+    }
+
+    fn print_kinds(
+        &self,
+        scenario: &Scenario,
+        report: &KindsReport,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        let order = match scenario.order {
+            Order::Fifo => "FIFO channels",
+            Order::Any => "channels in any order",
+        };
+        let flaw = self.kinds.flaw.as_ref().map_or(String::new(), |flaw| format!(" · flaw {flaw}"));
+        let said = format!(
+            "{} as the door · {}, {} asking · modes {} · {} at once · latency {} · {order} · seed {}{flaw}",
+            report.algorithm,
+            counted(report.nodes as u64, "node"),
+            report.requesters,
+            self.kinds.modes.as_deref().unwrap_or_default(),
+            self.kinds.at_once(),
+            scenario.latency,
+            report.seed
+        );
+        writeln!(out, "{}", folded(&said))?;
+        let mut rows =
+            table(["entries as", "count", "messages", "delay mean", "p99", "max", "bypass"]);
+        for usage in &report.usages {
+            let Summary { mean, p99, max, .. } = usage.client_delay;
+            let [messages, mean, p99, max] = [usage.messages_per_entry, mean, p99, max].map(number);
+            let bypass = usage.longest_bypass.to_string();
+            let entries = usage.entries.to_string();
+            rows.add_row([usage.usage.clone(), entries, messages, mean, p99, max, bypass]);
+        }
+        writeln!(out, "{rows}")?;
+        writeln!(
+            out,
+            "entries      {} in {} units: {} per unit",
+            report.entries,
+            number(report.duration),
+            number(report.throughput)
+        )?;
+        let concurrency = report.concurrency;
+        writeln!(
+            out,
+            "inside       {} together on average, {} at most",
+            number(concurrency.mean),
+            concurrency.most
+        )?;
+        let kinds = report.by_type.iter().filter(|(_, count)| *count > 0);
+        let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{kind} {count}")).collect();
+        let said = format!(
+            "messages     {} per entry; {} in all ({}), {}",
+            number(report.messages_per_entry),
+            report.messages,
+            if kinds.is_empty() { "none".into() } else { kinds.join(", ") },
+            counted(report.bytes, "byte")
+        );
+        writeln!(out, "{}", folded(&said))?;
+        let upgrades = &report.upgrades;
+        if upgrades.upgraded + upgrades.denied + upgrades.downgraded > 0 {
+            writeln!(
+                out,
+                "upgrades     {} granted after {} units on average, {} denied; {} downgraded",
+                upgrades.upgraded,
+                number(upgrades.delay.mean),
+                upgrades.denied,
+                upgrades.downgraded
+            )?;
+        }
+        writeln!(out, "run          {} events, trace hash {}", report.events, report.trace_hash)?;
+        Ok(())
+    }
+}
