@@ -75,7 +75,7 @@ fn semaphores() {
     prove_where_few_messages_fly("permits:2", &[1, 1, 1, 1], 1);
 }
 
-/// All three at once over Ricart and Agrawala's door hold, too, but that takes minutes and gigabytes.
+/// Over Ricart and Agrawala's door with fewer requests: docs/kinds.md has what more of them took.
 #[test]
 fn upgrades() {
     prove("upgrade", &[1, 1, 1], 1);
