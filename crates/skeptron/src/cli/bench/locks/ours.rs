@@ -122,7 +122,9 @@ impl Apart {
             servers.push(Server::start("node", &program, |command, folder| {
                 command.arg("node").args((place == 0).then_some("--init"));
                 match &tls {
-                    Some((folder, _)) => command.env("SKEPTRON_TLS_FOLDER", folder.path()),
+                    Some((folder, _)) => command
+                        .env("SKEPTRON_TLS_FOLDER", folder.path())
+                        .env("SKEPTRON_API_TLS", "true"),
                     None => command.arg("--insecure"),
                 };
                 command.env("SKEPTRON_NODE", (place + 1).to_string());

@@ -103,11 +103,9 @@ pub(super) fn write_table(out: &mut impl Write, rows: &[Row], bench: &LocksBench
         "p99",
         "round trips",
         "× bare",
-        "× Redis",
         "× etcd",
         "moved",
         "fair",
-        "Jain",
         "sent",
     ]);
     for line in &lines {
@@ -122,8 +120,8 @@ pub(super) fn write_table(out: &mut impl Write, rows: &[Row], bench: &LocksBench
         out,
         "{} on {} nodes; {} round(s) of {} s, all rows in turn; medians. A cycle is a lock taken and given back.\n\
          ±: half of what lies between the slowest and the fastest round. p50, p99: of a cycle, over all rounds.\n\
-         Round trips: p50 / p50 of a bare round trip. × bare, × Redis, × etcd: cycles/s over those of the coordinator, of Redis, of etcd.\n\
-         Moved: entries by another client than the one before. Fair: cycles of the least / of the most served client. Jain: his index.\n\
+         Round trips: p50 / p50 of a bare round trip. × bare, × etcd: cycles/s over those of the coordinator, of etcd.\n\
+         Moved: entries by another client than the one before. Fair: cycles of the least / of the most served client.\n\
          Sent: messages between our nodes per cycle.\n\
          Redis: those who wait try again every 1 to 4 ms; it queues nobody.",
         bench.algorithm, bench.nodes, bench.rounds, bench.seconds,
@@ -165,11 +163,9 @@ fn cells(line: &Line) -> Vec<String> {
         duration(figures.p99_ns),
         maybe(figures.round_trips),
         maybe(figures.times_coordinator),
-        maybe(figures.times_redis),
         maybe(figures.times_etcd),
         if is_shared { format!("{moved:.0}%") } else { String::new() },
         maybe(figures.fairness),
-        figures.jain.map_or_else(String::new, |jain| format!("{jain:.3}")),
         maybe(figures.messages),
     ]);
     cells
