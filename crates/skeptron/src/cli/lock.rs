@@ -53,7 +53,7 @@ Exit codes: that of CMD, 128+S if signal S ended it, or
  126  CMD cannot be run
  127  there is no CMD of that name")]
 pub(crate) struct LockArgs {
-    /// The lock: 1 to 255 bytes without control characters
+    /// Its name: 1 to 255 bytes without control characters
     name: String,
     /// Wait so long at most, as in 500ms, 5s or 2m [default: as long as it takes]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]

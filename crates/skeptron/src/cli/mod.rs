@@ -84,7 +84,6 @@ enum Command {
     Lock(Box<lock::LockArgs>),
     /// Run a command while leading an election
     #[command(after_help = elect::EXAMPLES)]
-    #[command(mut_arg("name", |name| name.help("The election: 1 to 255 bytes without control characters")))]
     Elect(Box<elect::ElectArgs>),
     /// Show who leads an election
     Leader(leader::LeaderArgs),
