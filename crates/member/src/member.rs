@@ -246,6 +246,13 @@ impl<W> MemberCore<W> {
         self.sessions.peek(id)
     }
 
+    /// How long a session goes on if nothing is heard of it, without taking this for a sign of life; none if
+    /// it is over.
+    #[must_use]
+    pub fn session_left(&self, now: Moment, id: SessionId) -> Option<Duration> {
+        self.sessions.left(now, id)
+    }
+
     /// This life, as a session that moves away names it; none where views do not name lives, so that
     /// sessions cannot move.
     #[must_use]

@@ -289,6 +289,13 @@ impl Sessions {
         Some(session.report(&state))
     }
 
+    /// How long a session goes on without a sign of life; none if it is over.
+    pub(crate) fn left(&self, now: Moment, id: SessionId) -> Option<Duration> {
+        let session = self.read().by_id.get(&id).cloned()?;
+        let end = session.living().ok()?.heard.after(session.ttl);
+        (now < end).then(|| end.since(now))
+    }
+
     /// Gives back the entry with that fence.
     pub(crate) fn release<W>(
         &self,

@@ -74,13 +74,20 @@ pub(super) async fn leader(
     Extension(client): Extension<Client>,
     Filter(Election { name }): Filter<Election>,
 ) -> Result<Json<Leadership>, Refusal> {
-    let mut observer = Observer::begin(&desk, &client, &name, None)?;
-    match env::timeout(ANSWER_WITHIN, observer.observation.next()).await {
-        Some(Some(leadership)) => Ok(Json(leadership)),
-        _ => Err(Refusal::Unwell(format!(
-            "not every member has said within {} s whether `{name}` has a leader there",
-            ANSWER_WITHIN.as_secs()
-        ))),
+    desk.leader(&client, &name).await.map(Json)
+}
+
+impl Desk {
+    /// Who leads, as soon as all members have said so.
+    pub(super) async fn leader(&self, client: &Client, name: &str) -> Result<Leadership, Refusal> {
+        let mut observer = Observer::begin(self, client, name, None)?;
+        match env::timeout(ANSWER_WITHIN, observer.observation.next()).await {
+            Some(Some(leadership)) => Ok(leadership),
+            _ => Err(Refusal::Unwell(format!(
+                "not every member has said within {} s whether `{name}` has a leader there",
+                ANSWER_WITHIN.as_secs()
+            ))),
+        }
     }
 }
 
@@ -107,8 +114,9 @@ pub(super) async fn observe(
     Ok(Sse::new(told).keep_alive(KeepAlive::new().interval(HEARD_EVERY)))
 }
 
-/// Somebody who observes.
-pub(super) struct Observer {
+/// Somebody who observes an election.
+#[derive(Debug)]
+pub struct Observer {
     observation: Observation,
     stage: watch::Receiver<Stage>,
     _counted: Observing,
@@ -130,8 +138,8 @@ impl Observer {
         Ok(Observer { observation, stage: desk.stage.clone(), _counted: counted })
     }
 
-    /// The next change; none when the node closes.
-    pub(super) async fn next(&mut self) -> Option<Leadership> {
+    /// The leader at first, then the next change; none when the node closes.
+    pub async fn next(&mut self) -> Option<Leadership> {
         tokio::select! {
             told = self.observation.next() => told,
             _ = self.stage.wait_for(|stage| *stage > Stage::Open) => None,

@@ -32,6 +32,7 @@ use super::audit::{Act, Audit};
 use super::crowd::{Crowd, Place};
 use super::desk::Desk;
 use super::door::{Caller, Door, is_open};
+use super::front::Front;
 use super::native;
 use super::prefixed::Prefixed;
 use super::refusal::{Refusal, Refused};
@@ -44,13 +45,13 @@ use crate::supervise::supervised;
 use crate::tls::Certificate;
 
 /// The longest head of a request: its first line and its headers.
-const MOST_HEAD_BYTES: usize = 16 << 10;
+pub(super) const MOST_HEAD_BYTES: usize = 16 << 10;
 /// The most headers.
-const MOST_HEADERS: usize = 64;
+pub(super) const MOST_HEADERS: usize = 64;
 /// What is buffered of one connection.
-const BUFFER_BYTES: usize = 64 << 10;
+pub(super) const BUFFER_BYTES: usize = 64 << 10;
 /// How long a connection may stay without a whole head, also between two requests.
-const HEAD_WITHIN: Duration = Duration::from_secs(60);
+pub(super) const HEAD_WITHIN: Duration = Duration::from_secs(60);
 /// What is read of a connection to see which protocol it speaks, at most.
 const FIRST_BYTES: usize = 4 << 10;
 /// How long a new connection may take until its first request has a whole head.
@@ -58,7 +59,7 @@ const FIRST_WITHIN: Duration = Duration::from_secs(5);
 /// How long a TLS handshake may take.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
 /// How long a connection that has to go may take to be told, or to finish its answer.
-const GONE_WITHIN: Duration = Duration::from_secs(1);
+pub(super) const GONE_WITHIN: Duration = Duration::from_secs(1);
 /// The longest order that is read.
 const MOST_ORDER_BYTES: usize = 64 << 10;
 /// How long to wait between two strangers when they come too fast.
@@ -82,6 +83,10 @@ pub(super) enum Stage {
 pub struct Closing(watch::Receiver<Stage>);
 
 impl Closing {
+    pub(super) fn new(stage: watch::Receiver<Stage>) -> Self {
+        Closing(stage)
+    }
+
     /// Waits until the site takes no new requests.
     pub async fn begun(mut self) {
         // Without a sender it is gone.
@@ -89,11 +94,20 @@ impl Closing {
     }
 }
 
+/// What is spoken at the addresses of a reception.
+pub(super) enum Speaks {
+    /// HTTP/1.1.
+    Http,
+    /// The same, and the native protocol, whose clients are served at this desk.
+    Native(Arc<Desk>),
+    /// Another protocol, over HTTP/1.1 or HTTP/2.
+    Other(Arc<dyn Front>),
+}
+
 /// Answers connections.
 pub(super) struct Reception {
     router: TowerToHyperService<Router>,
-    /// Whoever speaks the native protocol is served here; nobody without it.
-    desk: Option<Arc<Desk>>,
+    speaks: Speaks,
     pub(super) door: Arc<ArcSwap<Door>>,
     crowd: Arc<Crowd>,
     /// Connections that one client may have.
@@ -127,7 +141,7 @@ enum End {
 
 impl Reception {
     pub(super) fn new(
-        (router, desk): (Router, Option<Arc<Desk>>),
+        (router, speaks): (Router, Speaks),
         door: Arc<ArcSwap<Door>>,
         (crowd, quota): (Arc<Crowd>, Option<usize>),
         watched: Watched,
@@ -139,7 +153,15 @@ impl Reception {
             .max_headers(MOST_HEADERS)
             .max_buf_size(BUFFER_BYTES);
         let router = TowerToHyperService::new(router);
-        Reception { router, desk, door, crowd, quota, audit: Audit::new(), watched, http }
+        Reception { router, speaks, door, crowd, quota, audit: Audit::new(), watched, http }
+    }
+
+    /// Which other protocol it speaks, if not the API's own.
+    pub(super) fn front(&self) -> Option<&dyn Front> {
+        match &self.speaks {
+            Speaks::Other(front) => Some(front.as_ref()),
+            Speaks::Http | Speaks::Native(_) => None,
+        }
     }
 
     /// Listens in the background.
@@ -172,7 +194,7 @@ impl Reception {
                 Err(refusal) => {
                     self.crowd.refused(Some(from.ip()), refusal.kind().1, &refusal.to_string());
                     // Whoever speaks TLS could not read it yet; the others may as well know why.
-                    if tls.is_none() {
+                    if tls.is_none() && self.front().is_none() {
                         let _ = stream.try_write(unasked(&refusal).as_bytes());
                     }
                     continue;
@@ -187,7 +209,7 @@ impl Reception {
             match &tls {
                 None => self.spawn(reception.serve(stream, caller, place)),
                 Some(tls) => {
-                    let tls = TlsAcceptor::from(tls.load_full());
+                    let tls = TlsAcceptor::from(self.offered(tls.load_full()));
                     self.spawn(reception.serve_tls(stream, tls, place));
                 }
             }
@@ -256,6 +278,9 @@ impl Reception {
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        if self.front().is_some() {
+            return self.serve_front(io, caller, place).await;
+        }
         let mut first = pin!(env::sleep(FIRST_WITHIN));
         let mut stage = self.watched.stage.clone();
         // The first byte tells one protocol from the other.
@@ -273,8 +298,8 @@ impl Reception {
         if let Some(refusal) = refusal {
             return refuse(io, &place, &refusal).await;
         }
-        match &self.desk {
-            Some(desk) if native::begins_with(received[0]) => {
+        match &self.speaks {
+            Speaks::Native(desk) if native::begins_with(received[0]) => {
                 self.serve_native(desk, (io, received), (caller, &place), first).await;
             }
             _ => self.serve_http(Prefixed::new(received, io), caller, place, first).await,
@@ -332,7 +357,7 @@ impl Reception {
         }
     }
 
-    async fn answer(
+    pub(super) async fn answer(
         &self,
         caller: &Caller,
         place: &Place,
@@ -341,20 +366,32 @@ impl Reception {
         request.extensions_mut().insert(Closing(self.watched.stage.clone()));
         let path = request.uri().path();
         let (method, path) = (request.method().clone(), path.to_string());
-        let admitted = self.door.load().admit(caller, &request);
+        let mut counts_as = path.as_str();
+        if let Some(front) = self.front() {
+            front.tell_who(request.headers_mut());
+            counts_as = front.counts_as(&path);
+        }
+        let admitted = self.door.load().admit(caller, &request, counts_as);
         let name = match &admitted {
             Ok(client) => Arc::clone(client.name()),
             Err(denied) => Arc::clone(&denied.client),
         };
         let act = Act { client: &name, address: place.address, method: &method, path: &path };
         let mut response = match admitted {
-            Ok(client) => self.answer_client(client, place, &act, request).await,
-            Err(denied) => Refusal::from(denied).into_response(),
+            Ok(client) => {
+                let asked = (&act, counts_as);
+                let mut response = self.answer_client(client.clone(), place, asked, request).await;
+                if let Some(refused) = client.noted() {
+                    response.extensions_mut().insert(refused.clone());
+                }
+                response
+            }
+            Err(denied) => self.refusal(&request, Refusal::from(denied)),
         };
         let refused = response.extensions_mut().remove::<Refused>();
-        if let Some(Refused { code, problem }) = refused.filter(Refused::is_slowed) {
-            if response.status() != StatusCode::SERVICE_UNAVAILABLE {
-                self.audit.refused(&act, code, response.status());
+        if let Some(Refused { status, code, problem }) = refused.filter(Refused::is_slowed) {
+            if status != StatusCode::SERVICE_UNAVAILABLE {
+                self.audit.refused(&act, code, status);
             }
             env::sleep(place.refused(code, &problem.error)).await;
         }
@@ -366,24 +403,39 @@ impl Reception {
         &self,
         client: Client,
         place: &Place,
-        act: &Act<'_>,
+        (act, counts_as): (&Act<'_>, &str),
         mut request: Request<Incoming>,
     ) -> Response<Body> {
-        if is_open(act.path) {
+        let is_open = is_open(counts_as);
+        if is_open && self.front().is_none() {
             return self.call(request.map(Body::new)).await;
         }
-        let for_session = is_for_session(act.path);
-        let stays = match place.begin(client.name(), for_session, self.quota) {
+        let for_session = is_for_session(counts_as);
+        let begun =
+            if is_open { Ok(true) } else { place.begin(client.name(), for_session, self.quota) };
+        let stays = match begun {
             Ok(stays) => stays,
-            Err(refusal) => return closing(refusal.into_response()),
+            Err(refusal) => return closing(self.refusal(&request, refusal)),
         };
         request.extensions_mut().insert(client);
-        let response = match is_order(act.method, act.path) {
+        let response = match is_order(act.method, counts_as) {
             true => self.order(act, request).await,
             false => self.call(request.map(Body::new)).await,
         };
-        place.end(response.status().is_success() && (for_session || act.path == "/v1/sessions"));
+        place.end(response.status().is_success() && (for_session || counts_as == "/v1/sessions"));
         if stays { response } else { closing(response) }
+    }
+
+    /// The answer to somebody who is refused, as its protocol has it.
+    fn refusal(&self, request: &Request<Incoming>, refusal: Refusal) -> Response<Body> {
+        let Some(front) = self.front() else { return refusal.into_response() };
+        let mut asked = Request::new(());
+        asked.uri_mut().clone_from(request.uri());
+        asked.headers_mut().clone_from(request.headers());
+        let refused = Refused::from(refusal);
+        let mut response = front.refusal(&asked, &refused);
+        response.extensions_mut().insert(refused);
+        response
     }
 
     /// Answers an order, and writes down what it was.

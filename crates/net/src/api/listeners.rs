@@ -22,8 +22,16 @@ impl Listeners {
     /// # Errors
     /// If it cannot.
     pub async fn bind(config: &ApiConfig) -> Result<Self, ApiError> {
+        Self::bind_at(&config.listen).await
+    }
+
+    /// Listens at these addresses, `HOST:PORT`.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub async fn bind_at(addresses: &[String]) -> Result<Self, ApiError> {
         let mut tcp = Vec::new();
-        for address in &config.listen {
+        for address in addresses {
             let bound = bind_tcp(address).await;
             let (listener, at) =
                 bound.map_err(|source| ApiError::Listen { address: address.clone(), source })?;

@@ -7,6 +7,8 @@ mod crowd;
 mod desk;
 mod door;
 mod elections;
+mod front;
+mod front_listen;
 mod listen;
 mod listeners;
 mod listings;
@@ -40,10 +42,13 @@ use desk::Desk;
 use listen::Stage;
 use quota::Ledger;
 
+pub use elections::Observer;
+pub use front::{Front, FrontDesk, Fronted};
 pub use listen::Closing;
 pub use listeners::Listeners;
 pub use quota::Quota;
-pub use roles::Role;
+pub use refusal::Refused;
+pub use roles::{Client, Role};
 pub use site::Site;
 
 /// 128 bits that nobody can guess; none if the system gives no randomness.
@@ -151,6 +156,23 @@ impl Api {
         listeners: Listeners,
         extra: Router,
     ) -> Result<Self, ApiError> {
+        Self::start_fronted(node, config, listeners, extra, None).await
+    }
+
+    /// The same, and answers in another protocol, too, if there is one.
+    ///
+    /// # Errors
+    /// If anybody on the network could use it.
+    ///
+    /// # Panics
+    /// If `extra` has a path that the API has, too.
+    pub async fn start_fronted(
+        node: Node,
+        config: ApiConfig,
+        listeners: Listeners,
+        extra: Router,
+        fronted: Option<Fronted>,
+    ) -> Result<Self, ApiError> {
         node.observer().set_sessions_limit(config.sessions);
         let stage = watch::Sender::new(Stage::Open);
         let leave = Arc::new(watch::Sender::new(false));
@@ -165,9 +187,15 @@ impl Api {
         let desk = Arc::new(desk);
         let router = routes::router(Arc::clone(&desk), extra);
         let observer = Arc::clone(node.observer());
-        let answering = (router.clone(), Some(desk));
-        let site = Site::open((&config, listeners), answering, stage, observer).await?;
-        node.relays().perform_by(Some(relay::performer(router, site.door())));
+        let mut relayed = router.clone();
+        if let Some(Fronted { front, .. }) = &fronted {
+            relayed = relayed.merge(front.relayed(FrontDesk(Arc::clone(&desk))));
+        }
+        let fronted =
+            fronted.map(|fronted| (fronted.front.router(FrontDesk(Arc::clone(&desk))), fronted));
+        let (own, watched) = ((router, Some(desk)), (stage, observer));
+        let site = Site::open((&config, listeners), own, fronted, watched).await?;
+        node.relays().perform_by(Some(relay::performer(relayed, site.door())));
         Ok(Api { node, site, leave })
     }
 

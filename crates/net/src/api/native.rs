@@ -104,7 +104,7 @@ impl Reception {
             return Err(refused(Refusal::Invalid(told)));
         }
         let door = self.door.load_full();
-        let admitted = door.admit(&caller, &shown).and_then(|client| {
+        let admitted = door.admit(&caller, &shown, ANY_PATH).and_then(|client| {
             let begun = place.begin(client.name(), false, self.quota);
             begun.map_err(|refusal| NotAdmitted {
                 client: Arc::clone(client.name()),
@@ -394,7 +394,7 @@ impl Line<'_> {
     fn admit(&mut self, (method, path): &Kind, is_new: bool) -> Result<(), Refusal> {
         let door = self.reception.door.load();
         if !Arc::ptr_eq(&door, &self.door) {
-            self.client = door.admit(&self.caller, &self.shown)?;
+            self.client = door.admit(&self.caller, &self.shown, ANY_PATH)?;
             self.door = Arc::clone(&door);
         }
         self.client.check(method, path)?;

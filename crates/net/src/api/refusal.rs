@@ -322,14 +322,34 @@ fn joined(causes: &[Cause]) -> String {
     causes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Goes with the answer, for those who count.
+/// Why a client gets nothing. Goes with the answer, too, for those who count.
 #[derive(Clone, Debug)]
-pub(super) struct Refused {
+pub struct Refused {
+    pub(super) status: StatusCode,
     pub(super) code: &'static str,
     pub(super) problem: Problem,
 }
 
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        let (status, code) = refusal.kind();
+        Refused { status, code, problem: refusal.problem() }
+    }
+}
+
 impl Refused {
+    /// For programs: one of the codes of `docs/api.md`.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn sentence(&self) -> &str {
+        &self.problem.error
+    }
+
     /// Whether it is about who asks, or how much: whoever asks on is slowed.
     pub(super) fn is_slowed(&self) -> bool {
         is_slowed(self.code)
@@ -343,10 +363,10 @@ pub(super) fn is_slowed(code: &str) -> bool {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let (status, code) = self.kind();
-        let problem = self.problem();
-        let mut response = (status, Json(&problem)).into_response();
-        response.extensions_mut().insert(Refused { code, problem });
+        let refused = Refused::from(self);
+        let status = refused.status;
+        let mut response = (status, Json(&refused.problem)).into_response();
+        response.extensions_mut().insert(refused);
         if status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);

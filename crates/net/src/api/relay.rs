@@ -23,13 +23,13 @@ use skeptron_member::session::SessionId;
 use super::desk::Desk;
 use super::door::Door;
 use super::refusal::Refusal;
-use super::roles::Client;
+use super::roles::{Client, RELAYED};
 use crate::env;
 use crate::messages::{KeptAlive, RELAY, SessionPlace};
 use crate::shell::relay::{MOST_ANSWER_BYTES, MOST_REQUEST_BYTES, Perform};
 
 /// How long the other node has to answer whatever does not wait.
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// How long it has to say that it still has a session that wants to move.
 const HOME_WITHIN: Duration = Duration::from_millis(300);
 
@@ -48,9 +48,9 @@ struct Passed {
 
 /// The answer to it.
 #[derive(Serialize, Deserialize)]
-struct Answered {
-    status: u16,
-    body: Vec<u8>,
+pub(super) struct Answered {
+    pub(super) status: u16,
+    pub(super) body: Vec<u8>,
 }
 
 /// Passes a request on that names another node's life as the session's place.
@@ -157,7 +157,8 @@ fn is_of_session(method: &Method, path: &str) -> bool {
     }
 }
 
-async fn ask(
+/// Asks the API of a life of another node in the name of a client.
+pub(super) async fn ask(
     desk: &Desk,
     life: (MemberId, u64),
     client: &Client,
@@ -228,7 +229,7 @@ fn request(bytes: &[u8], door: &Door) -> Result<Request, Refusal> {
     let request = Request::builder().method(method).uri(passed.path).extension(client.clone());
     let request = request.body(Body::from(passed.body)).map_err(|_| malformed("a path"))?;
     let path = request.uri().path();
-    if !is_of_session(request.method(), path) {
+    if !is_of_session(request.method(), path) && !path.starts_with(RELAYED) {
         return Err(malformed("a session"));
     }
     client.check(request.method(), path)?;

@@ -1,11 +1,11 @@
 //! What a client may do: which locks it may take, which it may see, and whether it may give orders.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::http::Method;
 
-use super::refusal::Refusal;
+use super::refusal::{Refusal, Refused};
 
 /// A kind of client, known by its certificate or its token, and what it may do.
 #[derive(Clone, PartialEq, Eq)]
@@ -59,6 +59,9 @@ enum Needs {
     Admin,
 }
 
+/// How paths begin at which a front end of another node performs what was passed on to it; no client gets there.
+pub(super) const RELAYED: &str = "/relayed/";
+
 fn needs(method: &Method, path: &str) -> Needs {
     match path {
         "/v1/status" | "/metrics" | "/openapi.json" => Needs::Nothing,
@@ -66,7 +69,7 @@ fn needs(method: &Method, path: &str) -> Needs {
         "/v1/acquire" | "/v1/release" | "/v1/sessions" => Needs::Lock,
         "/v1/campaign" | "/v1/proclaim" | "/v1/resign" => Needs::Lock,
         "/v1/locks" | "/v1/events" | "/v1/leader" | "/v1/observe" => Needs::List,
-        path if path.starts_with("/v1/sessions/") => Needs::Lock,
+        path if path.starts_with("/v1/sessions/") || path.starts_with(RELAYED) => Needs::Lock,
         path if path.starts_with("/lab/") && method == Method::GET => Needs::ListAll,
         _ => Needs::Admin,
     }
@@ -81,10 +84,12 @@ pub(super) fn is_order(method: &Method, path: &str) -> bool {
 
 /// Who sent a request. It goes with every request that was let in.
 #[derive(Clone, Debug)]
-pub(super) struct Client {
+pub struct Client {
     name: Arc<str>,
     /// None for somebody who may do everything.
     role: Option<Arc<Role>>,
+    /// Why the request got nothing, if its answer cannot say so to those who count.
+    refused: Arc<OnceLock<Refused>>,
 }
 
 impl Client {
@@ -95,11 +100,22 @@ impl Client {
 
     /// Somebody of this name who may do everything.
     pub(super) fn free(name: &str) -> Self {
-        Client { name: name.into(), role: None }
+        Client { name: name.into(), role: None, refused: Arc::default() }
     }
 
     pub(super) fn with(role: &Arc<Role>) -> Self {
-        Client { name: role.name.as_str().into(), role: Some(Arc::clone(role)) }
+        let (name, role) = (role.name.as_str().into(), Some(Arc::clone(role)));
+        Client { name, role, refused: Arc::default() }
+    }
+
+    /// Its request gets nothing, for this reason.
+    pub(super) fn note(&self, refused: &Refused) {
+        let _ = self.refused.set(refused.clone());
+    }
+
+    /// Why its request got nothing, if that was noted.
+    pub(super) fn noted(&self) -> Option<&Refused> {
+        self.refused.get()
     }
 
     /// Under which name it is counted and shown.

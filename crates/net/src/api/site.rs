@@ -15,7 +15,8 @@ use tokio::sync::watch;
 use super::crowd::Crowd;
 use super::desk::Desk;
 use super::door::{Caller, Door};
-use super::listen::{self, Reception, Stage, Watched};
+use super::front::Fronted;
+use super::listen::{self, Reception, Speaks, Stage, Watched};
 use super::listeners::Listeners;
 use super::{ApiConfig, ApiError};
 use crate::env;
@@ -52,15 +53,16 @@ impl Site {
         let observer = Arc::new(Observer::new(MemberId::at(0)));
         let listeners = Listeners::bind(config).await?;
         let stage = watch::Sender::new(Stage::Open);
-        Self::open((config, listeners), (router, None), stage, observer).await
+        Self::open((config, listeners), (router, None), None, (stage, observer)).await
     }
 
-    /// The same, with a stage that others know already, and a desk for those who speak the native protocol.
+    /// The same, with a stage that others know already, a desk for those who speak the native protocol, and
+    /// a front end for those who speak another one.
     pub(super) async fn open(
         (config, listeners): (&ApiConfig, Listeners),
-        answering: (Router, Option<Arc<Desk>>),
-        stage: watch::Sender<Stage>,
-        observer: Arc<Observer>,
+        (router, desk): (Router, Option<Arc<Desk>>),
+        fronted: Option<(Router, Fronted)>,
+        (stage, observer): (watch::Sender<Stage>, Arc<Observer>),
     ) -> Result<Self, ApiError> {
         check_tokens(config)?;
         let tls = config.identity.as_ref().map(|it| it.server_config(Callers::Anybody));
@@ -72,10 +74,16 @@ impl Site {
         let renewed = watch::Sender::new(0);
         let watched = Watched { stage: stage.subscribe(), renewed: renewed.subscribe(), observer };
         let places = (Arc::clone(&crowd), limits.connections);
-        let reception = Arc::new(Reception::new(answering, Arc::clone(&door), places, watched));
+        let reception = |router, speaks| {
+            let (door, places, watched) = (Arc::clone(&door), places.clone(), watched.clone());
+            Arc::new(Reception::new((router, speaks), door, places, watched))
+        };
+        let own = (listeners, reception(router, desk.map_or(Speaks::Http, Speaks::Native)));
+        let other =
+            fronted.map(|(router, it)| (it.listeners, reception(router, Speaks::Other(it.front))));
         let (addresses, unix, exposed) = (Vec::new(), None, None);
         let mut site = Site { addresses, unix, crowd, stage, door, tls, renewed, exposed };
-        site.listen((config, listeners), &reception).await?;
+        site.listen(config, own, other).await?;
         Ok(site)
     }
 
@@ -109,21 +117,25 @@ impl Site {
     /// Listens everywhere before anybody is answered anywhere.
     async fn listen(
         &mut self,
-        (config, bound): (&ApiConfig, Listeners),
-        reception: &Arc<Reception>,
+        config: &ApiConfig,
+        (own, reception): (Listeners, Arc<Reception>),
+        other: Option<(Listeners, Arc<Reception>)>,
     ) -> Result<(), ApiError> {
+        self.addresses.extend(own.addresses());
         let mut listeners = Vec::new();
-        for (listener, at, address) in bound.into_parts() {
-            let near = at.ip().is_loopback();
-            if !near && self.tls.is_none() {
-                if is_open(config) {
-                    return Err(ApiError::Open(address));
+        for (bound, reception) in [(own, Arc::clone(&reception))].into_iter().chain(other) {
+            for (listener, at, address) in bound.into_parts() {
+                let near = at.ip().is_loopback();
+                if !near && self.tls.is_none() {
+                    if is_open(config) {
+                        return Err(ApiError::Open(address));
+                    }
+                    self.exposed = Some(address);
+                    tracing::warn!(%at, "the API's token crosses the network unencrypted; use TLS");
                 }
-                self.exposed = Some(address);
-                tracing::warn!(%at, "the API's token crosses the network unencrypted; use TLS");
+                let caller = if near { Caller::Neighbour } else { Caller::Stranger };
+                listeners.push((listener, caller, Arc::clone(&reception)));
             }
-            listeners.push((listener, if near { Caller::Neighbour } else { Caller::Stranger }));
-            self.addresses.push(at);
         }
         if let Some(path) = &config.unix {
             let bound = listen::bind_unix(path).await;
@@ -132,10 +144,10 @@ impl Site {
                 source,
             })?;
             self.unix = Some(path.clone());
-            reception.supervise(Arc::clone(reception).receive_unix(listener, owner));
+            reception.supervise(Arc::clone(&reception).receive_unix(listener, owner));
         }
-        for (listener, caller) in listeners {
-            let receiving = Arc::clone(reception).receive_tcp(listener, caller, self.tls.clone());
+        for (listener, caller, reception) in listeners {
+            let receiving = Arc::clone(&reception).receive_tcp(listener, caller, self.tls.clone());
             reception.supervise(receiving);
         }
         Ok(())
