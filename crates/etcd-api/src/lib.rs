@@ -54,11 +54,10 @@ struct Etcd {
     urls: Arc<Vec<String>>,
 }
 
-/// Answers clients of etcd at these listeners, in the cluster of this name.
+/// Answers clients of etcd at these listeners, in the cluster of this name. Clients that ask for the members
+/// are told to reach this one at `urls`.
 #[must_use]
-pub fn front(cluster: &str, listeners: Listeners, over_tls: bool) -> Fronted {
-    let scheme = if over_tls { "https" } else { "http" };
-    let urls = listeners.addresses().map(|at| format!("{scheme}://{at}")).collect();
+pub fn front(cluster: &str, listeners: Listeners, urls: Vec<String>) -> Fronted {
     let etcd = Etcd { cluster_id: digest(cluster), leases: Arc::default(), urls: Arc::new(urls) };
     Fronted { listeners, front: Arc::new(etcd) }
 }

@@ -53,7 +53,8 @@ impl Site {
             change(&mut config);
             let listeners = Listeners::bind_at(&["127.0.0.1:0".to_string()]).await.unwrap();
             at.extend(listeners.addresses());
-            let fronted = front("test", listeners, config.identity.is_some());
+            let urls = listeners.addresses().map(|at| format!("http://{at}")).collect();
+            let fronted = front("test", listeners, urls);
             let own = Listeners::bind(&config).await.unwrap();
             let starting =
                 Api::start_fronted(node.clone(), config, own, Router::new(), Some(fronted));

@@ -327,13 +327,13 @@ fn joined(causes: &[Cause]) -> String {
 pub struct Refused {
     pub(super) status: StatusCode,
     pub(super) code: &'static str,
-    pub(super) problem: Problem,
+    pub(super) problem: Box<Problem>,
 }
 
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
         let (status, code) = refusal.kind();
-        Refused { status, code, problem: refusal.problem() }
+        Refused { status, code, problem: Box::new(refusal.problem()) }
     }
 }
 

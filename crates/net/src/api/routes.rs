@@ -83,7 +83,7 @@ async fn with_nodes(State(node): State<Node>, mut response: Response) -> Respons
     if response.status() == StatusCode::SERVICE_UNAVAILABLE
         && let Some(Refused { problem, .. }) = response.extensions().get::<Refused>()
     {
-        let problem = naming_others(&node, problem.clone());
+        let problem = naming_others(&node, Problem::clone(problem));
         let body = Json(problem).into_response();
         *response.body_mut() = body.into_body();
         response.headers_mut().remove(header::CONTENT_LENGTH);

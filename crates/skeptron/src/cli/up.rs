@@ -20,7 +20,7 @@ use super::logs;
 use super::plans;
 use super::runtime::{self, Signals};
 use super::system::SystemArgs;
-use crate::lab::{self, Lab, Live, Page};
+use crate::lab::{self, Answering, Lab, Live, Page};
 use chaos::Chaos;
 
 #[derive(Debug, Args)]
@@ -51,6 +51,10 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "PORT", default_value_t = 7470)]
     #[arg(value_parser = port)]
     port: u16,
+    /// The port at which P1 answers clients of etcd; P2 has the next one, and so on; 0 lets the system
+    /// choose [default: 2379, or 0 with --port 0]
+    #[arg(long, value_name = "PORT", value_parser = port)]
+    etcd_port: Option<u16>,
     /// Which logs to write: error, warn, info, debug, trace, or by module as in
     /// info,skeptron_net::link=debug [default: error, or off with --chaos]
     #[arg(long, value_name = "FILTER")]
@@ -87,7 +91,13 @@ struct Ready<'a> {
 struct Endpoint {
     node: MemberId,
     api: String,
+    /// Where clients of etcd are answered; nowhere if the port was taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    etcd: Option<String>,
 }
+
+/// Where etcd answers clients.
+const ETCD_PORT: u16 = 2379;
 
 /// Every two nodes have a connection, both ends of which are in this process.
 const MOST_NODES: usize = 64;
@@ -118,6 +128,11 @@ impl UpArgs {
             "--port {}: there are not enough ports from there on for {nodes} nodes and the lab",
             self.port
         );
+        let last = self.etcd_port.map_or(0, usize::from) + nodes - 1;
+        ensure!(
+            last <= usize::from(u16::MAX),
+            "--etcd-port: there are not enough ports from there on for {nodes} nodes"
+        );
         let plans = plans::with_prefixes(Plans::new(plan), &self.prefix, nodes)?;
         let log = self.log.as_deref().unwrap_or(if self.chaos { "off" } else { "error" });
         logs::start(logs::filter(log)?, logs::Format::Text)?;
@@ -137,6 +152,8 @@ impl UpArgs {
         );
         ensure!(!self.chaos || nodes > 1, "--chaos needs 2 nodes, so that one may be killed");
         let apis = self.listen(nodes).await?;
+        let url = |listeners: &Listeners| Some(format!("http://{}", listeners.addresses().next()?));
+        let etcd: Vec<_> = apis.iter().map(|api| api.etcd.as_ref().and_then(url)).collect();
         let lease = is_voting.then(|| self.lease());
         let starting = start(plans, lease, folder.path(), &apis);
         let cluster = match signals.unless(starting).await {
@@ -148,7 +165,7 @@ impl UpArgs {
         let site = self.site(lab.clone(), nodes).await?;
         let urls = live.serve(cluster, apis, lab::router(lab), is_voting).await;
         let urls = urls.map_err(not_served)?;
-        self.announce(&urls, &site, is_voting, out)?;
+        self.announce((&urls, &etcd), &site, is_voting, out)?;
         let verdict = if self.chaos {
             let seed = self.seed.or_else(|| unguessable().map(|bits| bits as u64));
             let (seed, lasts, json) = (seed.unwrap_or_default(), self.lasts, self.json);
@@ -182,15 +199,37 @@ impl UpArgs {
     }
 
     /// Where each node answers clients: they tell each other when they enter.
-    async fn listen(&self, nodes: usize) -> Result<Vec<(ApiConfig, Listeners)>> {
+    async fn listen(&self, nodes: usize) -> Result<Vec<Answering>> {
         let mut apis = Vec::new();
         for place in 0..nodes {
             let config = config(self.port_of(place));
             let listeners = Listeners::bind(&config).await;
             let listeners = listeners.map_err(|error| not_served((MemberId::at(place), error)))?;
-            apis.push((config, listeners));
+            apis.push(Answering { config, listeners, etcd: None });
+        }
+        match (self.listen_for_etcd(nodes).await, self.etcd_port) {
+            (Ok(etcd), _) => {
+                for (api, listeners) in apis.iter_mut().zip(etcd) {
+                    api.etcd = Some(listeners);
+                }
+            }
+            (Err(error), Some(_)) => return Err(error).context("--etcd-port"),
+            // Perhaps by etcd: nobody asked to take its place.
+            (Err(_), None) => {}
         }
         Ok(apis)
+    }
+
+    /// The same for clients of etcd; all nodes or none.
+    async fn listen_for_etcd(&self, nodes: usize) -> Result<Vec<Listeners>, ApiError> {
+        let usual = if self.port == 0 { 0 } else { ETCD_PORT };
+        let first = usize::from(self.etcd_port.unwrap_or(usual));
+        let mut all = Vec::new();
+        for place in 0..nodes {
+            let port = if first == 0 { 0 } else { first + place };
+            all.push(Listeners::bind_at(&[format!("127.0.0.1:{port}")]).await?);
+        }
+        Ok(all)
     }
 
     /// The lab at an address of its own, which answers whoever is killed.
@@ -204,7 +243,7 @@ impl UpArgs {
 
     fn announce(
         &self,
-        urls: &[String],
+        (urls, etcd): (&[String], &[Option<String>]),
         site: &Site,
         is_voting: bool,
         out: &mut impl Write,
@@ -215,6 +254,7 @@ impl UpArgs {
             let endpoint = |(place, api): (usize, &String)| Endpoint {
                 node: MemberId::at(place),
                 api: api.clone(),
+                etcd: etcd[place].clone(),
             };
             let nodes = urls.iter().enumerate().map(endpoint).collect();
             let voters = (0..count).map(MemberId::at).collect();
@@ -222,19 +262,32 @@ impl UpArgs {
             let ready = Ready { ready: true, algorithm, nodes, voters, lab: &lab };
             writeln!(out, "{}", serde_json::to_string(&ready)?)?;
         } else {
-            self.print(urls, &lab, count, out)?;
+            self.print((urls, etcd), &lab, count, out)?;
         }
         out.flush()?;
         Ok(())
     }
 
     /// Commands that work as they stand, whatever the ports are.
-    fn print(&self, urls: &[String], lab: &str, voters: usize, out: &mut impl Write) -> Result<()> {
+    fn print(
+        &self,
+        (urls, etcd): (&[String], &[Option<String>]),
+        lab: &str,
+        voters: usize,
+        out: &mut impl Write,
+    ) -> Result<()> {
         let count = urls.len();
         let nodes = if count == 1 { "1 node is" } else { &format!("{count} nodes are") };
         writeln!(out, "{nodes} up, locks by {}. Clients are answered at", self.algorithm)?;
-        for (place, url) in urls.iter().enumerate() {
-            writeln!(out, "  {}  {url}", MemberId::at(place))?;
+        for ((place, url), etcd) in urls.iter().enumerate().zip(etcd) {
+            let etcd = etcd.as_ref().map(|etcd| format!(", of etcd at {etcd}")).unwrap_or_default();
+            writeln!(out, "  {}  {url}{etcd}", MemberId::at(place))?;
+        }
+        if etcd.iter().any(Option::is_none) {
+            writeln!(
+                out,
+                "  Clients of etcd are not answered: port {ETCD_PORT} or one of the next is taken. See --etcd-port."
+            )?;
         }
         let at = |place: usize| match urls.get(place).or(urls.first()) {
             Some(url) if !url.ends_with(":7470") => format!(" --endpoint {url}"),
@@ -265,12 +318,12 @@ async fn start(
     plans: Plans,
     voting: Option<LeaseSettings>,
     folder: &Path,
-    apis: &[(ApiConfig, Listeners)],
+    apis: &[Answering],
 ) -> Result<Cluster> {
     let nodes = apis.len();
     let url = |at| format!("http://{at}");
     let tell = |config: &mut Config| {
-        config.api = apis[config.node.place()].1.addresses().map(url).collect();
+        config.api = apis[config.node.place()].listeners.addresses().map(url).collect();
     };
     let storage = |lease| (folder, lease);
     Ok(match voting.map(storage) {

@@ -24,8 +24,8 @@ use super::refusal::Refusal;
 use super::wire::{
     ClusterAct, ClusterActKind, ClusterChange, ClusterTry, ClusterView, TryAcquire, TryRelease,
 };
-pub use control::ActError;
 use control::Control;
+pub use control::{ActError, Answering};
 use look::Look;
 use tries::Tries;
 

@@ -30,7 +30,7 @@ use futures_util::StreamExt as _;
 use skeptron_net::api::Closing;
 
 pub use assets::Page;
-pub use cluster::{ActError, Live};
+pub use cluster::{ActError, Answering, Live};
 use refusal::Refusal;
 use wire::{About, AlgorithmInfo, GalleryItem, Limits};
 

@@ -25,7 +25,9 @@ pub(super) struct Configured {
     pub(super) node: Config,
     /// Its API.
     pub(super) api: ApiConfig,
-    /// Whether that serves the page, too.
+    /// Where it answers clients of etcd.
+    pub(super) etcd: Vec<String>,
+    /// Whether the API serves the page, too.
     pub(super) lab: bool,
     /// How long it waits for holders when it is told to end.
     pub(super) grace: Duration,
@@ -51,6 +53,7 @@ impl Configured {
         let level = settings.text("log.level").unwrap_or_default();
         let configured = Configured {
             api: api(settings, identity.as_ref())?,
+            etcd: settings.addresses("api.etcd", skeptron_etcd_api::DEFAULT_ADDRESS),
             lab: settings.switch("api.lab")?,
             node: Config {
                 cluster: settings.text("cluster").unwrap_or_default().to_string(),

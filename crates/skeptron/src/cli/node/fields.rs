@@ -34,6 +34,8 @@ pub(super) enum Kind {
     Time,
     /// True or false.
     Switch,
+    /// Addresses, or true for the usual one, or false for none.
+    Addresses,
 }
 
 /// A value as it was written.
@@ -216,7 +218,7 @@ fn behaviour() -> Vec<Field> {
 }
 
 fn api() -> Vec<Field> {
-    use Kind::{List, Number, Secret, Switch, Text, Time};
+    use Kind::{Addresses, List, Number, Secret, Switch, Text, Time};
     let api = ApiConfig::default();
     let (shortest, longest) = api.ttl;
     vec![
@@ -232,6 +234,13 @@ fn api() -> Vec<Field> {
             "",
             "Where clients reach this node, `HOST:PORT` or `https://HOST:PORT`, as clients of the others are \
              told; without it, where it listens",
+        ),
+        field(
+            "api.etcd",
+            Addresses,
+            false,
+            "Where clients of etcd are answered in its protocol (leases, locks, elections), `[\"HOST:PORT\"]`; \
+             `true` is `127.0.0.1:2379`",
         ),
         field("api.unix", Text, "", "A Unix socket at which clients are answered, too"),
         field("api.token", Secret, "", "Whoever shows this token is let in"),

@@ -177,11 +177,13 @@ impl Reader<'_> {
 fn raw(field: &Field, value: &DeValue<'_>) -> Result<Raw> {
     let wanted = match (field.kind, value) {
         (Kind::Number, DeValue::Integer(number)) => return Ok(Raw::One(number.to_string())),
-        (Kind::Switch, DeValue::Boolean(switch)) => return Ok(Raw::One(switch.to_string())),
+        (Kind::Switch | Kind::Addresses, DeValue::Boolean(switch)) => {
+            return Ok(Raw::One(switch.to_string()));
+        }
         (Kind::Text | Kind::Secret | Kind::Time, DeValue::String(text)) => {
             return Ok(Raw::One(text.to_string()));
         }
-        (Kind::List, DeValue::Array(values)) => {
+        (Kind::List | Kind::Addresses, DeValue::Array(values)) => {
             let texts = values.iter().map(|value| match value.get_ref() {
                 DeValue::String(text) => Ok(text.to_string()),
                 other => bail!("it must be a list of texts in quotes, not of {}", kind(other)),
@@ -190,6 +192,7 @@ fn raw(field: &Field, value: &DeValue<'_>) -> Result<Raw> {
         }
         (Kind::Number, _) => "a whole number",
         (Kind::Switch, _) => "true or false",
+        (Kind::Addresses, _) => "true, false, or a list as in [\"127.0.0.1:2379\"]",
         (Kind::Text | Kind::Secret, _) => "a text in quotes",
         (Kind::Time, _) => "a duration in quotes, as in \"500ms\" or \"5s\"",
         (Kind::List, _) => "a list, as in [\"10.0.0.1:7570\", \"10.0.0.2:7570\"]",

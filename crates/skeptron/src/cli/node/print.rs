@@ -52,7 +52,7 @@ fn line(settings: &Settings, field: &Field, name: &str) -> (String, String) {
 
 fn value(raw: &Raw, kind: Kind) -> String {
     match (raw, kind) {
-        (Raw::One(text), Kind::Number | Kind::Switch) => text.clone(),
+        (Raw::One(text), Kind::Number | Kind::Switch | Kind::Addresses) => text.clone(),
         (Raw::One(text), _) => quoted(text),
         (Raw::Many(texts), _) => {
             format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))

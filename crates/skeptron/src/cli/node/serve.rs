@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use axum::Router;
 use nix::sys::signal::Signal;
 use serde::Serialize;
-use skeptron_net::api::{Api, Listeners};
+use skeptron_net::api::{Api, ApiConfig, Listeners};
 use skeptron_net::{Config, MemberId, Membership, Node, Security, VoterConfig};
 
 use super::super::Verdict;
@@ -27,6 +27,9 @@ struct Ready<'a> {
     node: MemberId,
     listen: &'a str,
     api: Vec<String>,
+    /// Where clients of etcd are answered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    etcd: Vec<String>,
 }
 
 /// After so long a node that has not entered says what it waits for.
@@ -51,7 +54,7 @@ pub(super) async fn serve(
     json: bool,
     out: &mut impl Write,
 ) -> Result<Verdict> {
-    let Configured { node: mut config, api, lab, grace, filter, format, audit } = configured;
+    let Configured { node: mut config, api, etcd, lab, grace, filter, format, audit } = configured;
     logs::start_with_audit(filter, format, audit.as_deref())?;
     warn_of_expiry(&config);
     if let Some(warning) = even_voters(&config) {
@@ -68,6 +71,18 @@ pub(super) async fn serve(
     let membership = config.membership.clone();
     let listeners = Listeners::bind(&api).await?;
     config.api = listeners.advertised(&api, config.address())?;
+    let etcd = match etcd.is_empty() {
+        true => None,
+        false => Some(Listeners::bind_at(&etcd).await?),
+    };
+    let usual = ApiConfig { advertise: None, ..api.clone() };
+    let url = |address| format!("{scheme}://{address}");
+    let etcd_urls: Vec<String> = etcd.iter().flat_map(Listeners::addresses).map(url).collect();
+    let etcd = etcd.map(|listeners| {
+        let told = listeners.advertised(&usual, config.address())?;
+        anyhow::Ok(skeptron_etcd_api::front(&cluster, listeners, told))
+    });
+    let etcd = etcd.transpose()?;
     let node = Node::start(config).await?;
     let live = Live::alone(node.clone());
     let page = match lab {
@@ -77,7 +92,7 @@ pub(super) async fn serve(
         }
         false => Router::new(),
     };
-    let api = Api::start_at(node.clone(), api, listeners, page).await?;
+    let api = Api::start_fronted(node.clone(), api, listeners, page, etcd).await?;
     let urls = api.addresses().iter().map(|address| format!("{scheme}://{address}"));
     let sockets = unix.iter().map(|path| format!("unix:{}", path.display()));
     let urls: Vec<String> = urls.chain(sockets).collect();
@@ -89,12 +104,18 @@ pub(super) async fn serve(
             entered?;
             let said = if json {
                 let node = node.id();
-                let ready = Ready { ready: true, cluster: &cluster, node, listen: &listen, api: urls };
+                let (cluster, listen) = (&cluster, &listen);
+                let ready =
+                    Ready { ready: true, cluster, node, listen, api: urls, etcd: etcd_urls };
                 serde_json::to_string(&ready)?
             } else {
                 let clients = if urls.is_empty() { "nobody".into() } else { urls.join(", ") };
                 let what = described(&named, &part(&node));
-                format!("Ready: {what}; nodes at {listen}, clients at {clients}.")
+                let etcd = match etcd_urls.is_empty() {
+                    true => String::new(),
+                    false => format!(", of etcd at {}", etcd_urls.join(", ")),
+                };
+                format!("Ready: {what}; nodes at {listen}, clients at {clients}{etcd}.")
             };
             // Locks do not depend on who reads this.
             if let Err(error) = writeln!(out, "{said}").and_then(|()| out.flush()) {

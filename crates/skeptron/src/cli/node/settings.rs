@@ -173,8 +173,10 @@ impl Settings {
         for field in fields {
             let name = field.variable();
             if let Some(value) = variable(&name) {
+                let is_switch = matches!(value.as_str(), "true" | "false");
                 let raw = match field.kind {
-                    Kind::List => {
+                    Kind::Addresses if is_switch => Raw::One(value),
+                    Kind::List | Kind::Addresses => {
                         Raw::Many(value.split(',').map(|part| part.trim().to_string()).collect())
                     }
                     _ => Raw::One(value),
@@ -195,7 +197,7 @@ impl Settings {
             Kind::Number => self.number::<u64>(field.key).map(drop),
             Kind::Time => self.time(field.key).map(drop),
             Kind::Switch => self.switch(field.key).map(drop),
-            Kind::Text | Kind::Secret | Kind::List => Ok(()),
+            Kind::Text | Kind::Secret | Kind::List | Kind::Addresses => Ok(()),
         }
     }
 
@@ -262,6 +264,15 @@ impl Settings {
                 self.place(key),
                 other.unwrap_or_default()
             ),
+        }
+    }
+
+    /// Addresses, where true stands for the usual one.
+    pub(super) fn addresses(&self, key: &str, usual: &str) -> Vec<String> {
+        match self.text(key) {
+            None => self.list(key),
+            Some("true") => vec![usual.to_string()],
+            Some(_) => Vec::new(),
         }
     }
 

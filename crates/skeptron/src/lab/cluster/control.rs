@@ -5,7 +5,7 @@ use std::sync::{Mutex as StdMutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use skeptron_net::api::{Api, ApiConfig, ApiError, Listeners};
+use skeptron_net::api::{Api, ApiConfig, ApiError, Fronted, Listeners};
 use skeptron_net::{Cluster, MemberId, Node, StartError};
 use thiserror::Error;
 use tokio::sync::Mutex;
@@ -56,9 +56,20 @@ struct Running {
     cluster: Cluster,
     /// None while the member is killed.
     apis: Vec<Option<Api>>,
-    /// Where each answers, also after a restart.
-    configs: Vec<ApiConfig>,
+    /// Where each answers, also after a restart; and clients of etcd.
+    configs: Vec<(ApiConfig, Vec<String>)>,
     page: Router,
+}
+
+/// Where a member answers clients.
+#[derive(Debug)]
+pub struct Answering {
+    /// Whom.
+    pub config: ApiConfig,
+    /// Where.
+    pub listeners: Listeners,
+    /// Where those of etcd, if anywhere.
+    pub etcd: Option<Listeners>,
 }
 
 /// Who is how, for those who only look.
@@ -90,22 +101,25 @@ impl Live {
     pub async fn serve(
         &self,
         cluster: Cluster,
-        apis: Vec<(ApiConfig, Listeners)>,
+        apis: Vec<Answering>,
         page: Router,
         is_voting: bool,
     ) -> Result<Vec<String>, (MemberId, ApiError)> {
         let mut running = Running { cluster, apis: Vec::new(), configs: Vec::new(), page };
-        for (node, (mut config, listeners)) in running.cluster.nodes.iter().zip(apis) {
-            let page = running.page.clone();
-            let served = Api::start_at(node.clone(), config.clone(), listeners, page).await;
-            let api = served.map_err(|error| (node.id(), error))?;
+        for (node, answering) in running.cluster.nodes.iter().zip(apis) {
+            let Answering { mut config, listeners, etcd } = answering;
             // The same port after a restart, also one that the system chose.
-            config.listen = api.addresses().iter().map(ToString::to_string).collect();
-            running.configs.push(config);
+            config.listen = listeners.addresses().map(|at| at.to_string()).collect();
+            let at = etcd.iter().flat_map(Listeners::addresses).map(|at| at.to_string()).collect();
+            let (page, etcd) = (running.page.clone(), etcd.map(fronted));
+            let served =
+                Api::start_fronted(node.clone(), config.clone(), listeners, page, etcd).await;
+            let api = served.map_err(|error| (node.id(), error))?;
+            running.configs.push((config, at));
             running.apis.push(Some(api));
         }
         let url = |address: &String| format!("http://{address}");
-        let urls = |config: &ApiConfig| config.listen.iter().map(url).collect();
+        let urls = |(config, _): &(ApiConfig, _)| config.listen.iter().map(url).collect();
         let urls: Vec<Vec<String>> = running.configs.iter().map(urls).collect();
         self.answers_at(urls.clone());
         let running = Mutex::new(Some(running));
@@ -238,14 +252,32 @@ impl Live {
     }
 }
 
-async fn serve_again(node: &Node, config: &ApiConfig, page: &Router) -> Result<Api, ApiError> {
+async fn serve_again(
+    node: &Node,
+    (config, etcd): &(ApiConfig, Vec<String>),
+    page: &Router,
+) -> Result<Api, ApiError> {
     let began = Instant::now();
     loop {
-        match Api::start_with(node.clone(), config.clone(), page.clone()).await {
+        let served = async {
+            let listeners = Listeners::bind(config).await?;
+            let etcd = match etcd.is_empty() {
+                true => None,
+                false => Some(fronted(Listeners::bind_at(etcd).await?)),
+            };
+            Api::start_fronted(node.clone(), config.clone(), listeners, page.clone(), etcd).await
+        };
+        match served.await {
             Err(ApiError::Listen { .. }) if began.elapsed() < PORT_WITHIN => {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             served => return served,
         }
     }
+}
+
+/// Answers clients of etcd.
+fn fronted(listeners: Listeners) -> Fronted {
+    let urls = listeners.addresses().map(|at| format!("http://{at}")).collect();
+    skeptron_etcd_api::front("skeptron", listeners, urls)
 }

@@ -13,7 +13,7 @@ use skeptron_net::{Cluster, Config, LeaseSettings, MemberId, Node, Plan, Plans};
 use tokio::time::timeout;
 use tower_service::Service as _;
 
-use super::{Live, router};
+use super::{Answering, Live, router};
 
 /// Whatever takes longer than this is stuck.
 const STUCK: Duration = Duration::from_secs(60);
@@ -321,7 +321,8 @@ async fn who_watches_is_told_of_kills_and_of_the_views_that_follow() {
     let config = ApiConfig { listen: vec!["127.0.0.1:0".to_string()], ..ApiConfig::default() };
     let mut apis = Vec::new();
     for _ in 0..3 {
-        apis.push((config.clone(), Listeners::bind(&config).await.unwrap()));
+        let listeners = Listeners::bind(&config).await.unwrap();
+        apis.push(Answering { config: config.clone(), listeners, etcd: None });
     }
     live.serve(cluster, apis, Router::new(), true).await.unwrap();
     let router = router(std::sync::Arc::clone(&live));
