@@ -319,9 +319,11 @@ impl Call for ResignRequest {
             && here.held(&lease, &name) == Some(term)
         {
             let _turn = lease.turn(&name).await;
-            here.release(client, &lease, (&name, term))?;
+            if here.held(&lease, &name) == Some(term) {
+                here.release(client, &lease, (&name, term))?;
+            }
         }
-        Ok(ResignResponse { header: here.header(Some(term)) })
+        Ok(ResignResponse { header: here.header(None) })
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use futures_util::stream::{self, Stream, StreamExt as _};
 use skeptron_net::api::Client;
-use tokio::sync::{Semaphore, mpsc};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::call::Call;
@@ -63,33 +62,23 @@ impl Services {
 pub(crate) fn kept_alive(
     here: Arc<Here>,
     client: Client,
-    mut signs: impl Stream<Item = Result<LeaseKeepAliveRequest, Status>> + Send + Unpin + 'static,
+    signs: impl Stream<Item = Result<LeaseKeepAliveRequest, Status>> + Send + 'static,
 ) -> Answers<LeaseKeepAliveResponse> {
-    let (answers, mut told) = mpsc::channel(MOST_SIGNS);
-    tokio::spawn(async move {
-        let places = Arc::new(Semaphore::new(MOST_SIGNS));
-        let mut closing = std::pin::pin!(here.desk.closing().begun());
-        loop {
-            let sign = tokio::select! {
-                sign = signs.next() => sign,
-                () = &mut closing => Some(Err(Status::unavailable("this member is shutting down"))),
-                () = answers.closed() => None,
-            };
-            let sign = match sign {
-                Some(Ok(sign)) => sign,
-                Some(Err(status)) => return drop(answers.send(Err(status)).await),
-                None => return,
-            };
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let (here, client, answers) = (Arc::clone(&here), client.clone(), answers.clone());
-            tokio::spawn(async move {
-                // Whoever is gone does not read it.
-                let _ = answers.send(here.answer(&client, sign).await).await;
-                drop(place);
-            });
-        }
+    let closing = Box::pin(here.desk.closing().begun());
+    let answers = signs.map(move |sign| {
+        let (here, client) = (Arc::clone(&here), client.clone());
+        async move { here.answer(&client, sign?).await }
     });
-    Box::pin(stream::poll_fn(move |context| told.poll_recv(context)))
+    let answers = Box::pin(answers.buffer_unordered(MOST_SIGNS));
+    Box::pin(stream::unfold(Some((answers, closing)), async |state| {
+        let (mut answers, mut closing) = state?;
+        tokio::select! {
+            answer = answers.next() => Some((answer?, Some((answers, closing)))),
+            () = &mut closing => {
+                Some((Err(Status::unavailable("this member is shutting down")), None))
+            }
+        }
+    }))
 }
 
 /// The present leader first if there is one, then every change.

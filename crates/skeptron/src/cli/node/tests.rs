@@ -345,6 +345,24 @@ fn views_may_be_kept_in_etcd() {
 }
 
 #[test]
+fn clients_of_etcd_are_answered_where_it_is_said() {
+    let folder = TempDir::new().unwrap();
+    let voter = "voters = ['127.0.0.1:7570']\ndata = 'd'\ninsecure = true\n";
+    let etcd = |text: &str, variables: &[(&str, &str)]| {
+        let settings = load(&folder, &format!("{voter}{text}"), variables).unwrap();
+        Configured::new(&settings, None).unwrap().etcd
+    };
+    assert_eq!(etcd("", &[]), [""; 0]);
+    assert_eq!(etcd("api.etcd = true", &[]), ["127.0.0.1:2379"]);
+    assert_eq!(etcd("api.etcd = ['127.0.0.1:1', '[::1]:2']", &[]), ["127.0.0.1:1", "[::1]:2"]);
+    assert_eq!(etcd("api.etcd = true", &[("SKEPTRON_API_ETCD", "false")]), [""; 0]);
+    assert_eq!(etcd("", &[("SKEPTRON_API_ETCD", "true")]), ["127.0.0.1:2379"]);
+    assert_eq!(etcd("", &[("SKEPTRON_API_ETCD", "127.0.0.1:1")]), ["127.0.0.1:1"]);
+    let said = format!("{:#}", load(&folder, "api.etcd = 2379", &[]).unwrap_err());
+    assert!(said.contains("true, false, or a list"), "{said}");
+}
+
+#[test]
 fn roles_are_read_and_their_mistakes_named() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("boss.token"), "geheim\n").unwrap();
