@@ -2,7 +2,7 @@
 //! one entry of one lease, and whoever waits is told at once that its lease is over.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use skeptron_member::session::{Held, SessionId};
@@ -12,7 +12,7 @@ use tonic::Status;
 
 use crate::call::{Call, passed_on};
 use crate::error;
-use crate::here::{Here, Life, fence, revision};
+use crate::here::{Here, Life, fence, is_asked_again, revision};
 use crate::leases::{self, Lease};
 use crate::names::{self, Entry};
 use crate::proto::etcdserverpb::{
@@ -165,14 +165,26 @@ impl Call for LeaseLeasesRequest {
     }
 
     async fn perform(self, here: &Here, client: &Client) -> Result<LeaseLeasesResponse, Status> {
-        let places = std::iter::once(None).chain(here.others().into_iter().map(Some));
-        let mut leases = Vec::new();
-        for listed in join_all(places.map(|place| listed(here, client, place))).await {
-            leases.extend(listed?);
-        }
+        let began = Instant::now();
+        let mut leases = loop {
+            let listed = all_listed(here, client).await;
+            if !is_asked_again(began, &listed).await {
+                break listed?;
+            }
+        };
         leases.sort_unstable_by_key(|lease| lease.id);
         Ok(LeaseLeasesResponse { header: here.header(None), leases })
     }
+}
+
+/// The leases of all members.
+async fn all_listed(here: &Here, client: &Client) -> Result<Vec<LeaseStatus>, Status> {
+    let places = std::iter::once(None).chain(here.others().into_iter().map(Some));
+    let mut leases = Vec::new();
+    for listed in join_all(places.map(|place| listed(here, client, place))).await {
+        leases.extend(listed?);
+    }
+    Ok(leases)
 }
 
 /// All leases of another member, or of this one; each tells so many at once.

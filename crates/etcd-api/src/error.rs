@@ -1,5 +1,6 @@
 //! Why a request gets nothing, in etcd's codes and words where clients match them.
 
+use skeptron_net::MemberId;
 use skeptron_net::api::Refused;
 use tonic::{Code, Status};
 
@@ -42,6 +43,11 @@ pub(crate) fn no_leader_given() -> Status {
 /// What a node that cannot grant anything tells clients that ask only nodes which can.
 pub(crate) fn member_without_leader() -> Status {
     Status::unavailable("etcdserver: no leader")
+}
+
+/// The lease's member may be alive, so nobody knows what becomes of the lease.
+pub(crate) fn not_reached(member: MemberId) -> Status {
+    Status::unavailable(format!("{member}, where the lease lives, does not answer this member"))
 }
 
 /// What the API's rules refuse.

@@ -1,13 +1,14 @@
 //! What this member answers, and how it finds the member where a lease lives.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use skeptron_member::election::Leadership;
 use skeptron_member::session::SessionReport;
 use skeptron_net::api::{Client, FrontDesk};
 use skeptron_net::{Fence, MemberId};
-use tonic::Status;
+use tonic::{Code, Status};
 
 use crate::call::{Call, passed_on};
 use crate::error;
@@ -16,6 +17,10 @@ use crate::names;
 use crate::proto::etcdserverpb::{LeaseTimeToLiveRequest, ResponseHeader};
 use crate::proto::mvccpb::KeyValue;
 use crate::proto::v3electionpb::LeaderResponse;
+
+/// How long a member that is not reached is waited for: longer than the usual leases.
+const CERTAIN_WITHIN: Duration = Duration::from_secs(7);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// One life of a member.
 pub(crate) type Life = (MemberId, u64);
@@ -69,9 +74,21 @@ impl Here {
         }
     }
 
+    /// Where a lease lives, as soon as that is certain: a member that is not reached is waited for until it
+    /// answers or is known to be gone.
+    async fn place(&self, client: &Client, lease: i64, is_new: bool) -> Result<Place, Status> {
+        let began = Instant::now();
+        loop {
+            let found = self.look_for(client, lease, is_new).await;
+            if !is_asked_again(began, &found).await {
+                return found;
+            }
+        }
+    }
+
     /// Where a lease lives; here if it lives nowhere. One that does not exist yet goes to the same member
     /// whoever is asked for it, so that no two of them have one number.
-    async fn place(&self, client: &Client, lease: i64, is_new: bool) -> Result<Place, Status> {
+    async fn look_for(&self, client: &Client, lease: i64, is_new: bool) -> Result<Place, Status> {
         if self.lease(lease).is_some() {
             return Ok(Place::Here);
         }
@@ -80,7 +97,11 @@ impl Here {
         let lives = view.members.iter().chain(&view.away);
         let lives: Vec<Life> = lives.filter_map(|it| Some((it.id, it.incarnation?))).collect();
         if let Some(&life) = lives.iter().find(|life| is_made_by(lease, **life)) {
-            return if Some(life) == own { Ok(Place::Here) } else { Ok(Place::There(life)) };
+            return match Some(life) == own {
+                true => Ok(Place::Here),
+                false if self.desk.reaches(life) => Ok(Place::There(life)),
+                false => Err(error::not_reached(life.0)),
+            };
         }
         let others = lives.iter().filter(|life| Some(**life) != own);
         let looks = others.map(async |&life| (life, self.is_there(client, lease, life).await));
@@ -157,6 +178,17 @@ impl Here {
         };
         Ok(LeaderResponse { header: self.header(Some(leader.term)), kv: Some(kv) })
     }
+}
+
+/// Whether to ask again, after a moment, since a member did not answer: until it does or is not a member any
+/// more, but not for longer than etcd's clients wait while etcd elects a leader.
+pub(crate) async fn is_asked_again<T>(began: Instant, answer: &Result<T, Status>) -> bool {
+    let is_open = answer.as_ref().is_err_and(|status| status.code() == Code::Unavailable);
+    let is_asked_again = is_open && began.elapsed() < CERTAIN_WITHIN;
+    if is_asked_again {
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+    }
+    is_asked_again
 }
 
 /// A fence as a revision; the largest after eight million views.

@@ -2,7 +2,7 @@
 //! of its gateway, so that clients of etcd work unchanged. A lease is a session of the node's API; whatever
 //! is said of leases, locks and leaders is decided there, by the same rules as for everybody else.
 //!
-//! A lease lives at one member. Its number says at which ([`leases::number`]), or all are asked if its client
+//! A lease lives at one member. Its number says at which (`leases::number`), or all are asked if its client
 //! has chosen the number; other members pass requests on to that one.
 //!
 //! From below: `names` are keys and values, `leases` those of this member, `call` and `here` find the member
