@@ -12,17 +12,15 @@ it to another endpoint when its node dies, leaves or does not answer. Standard l
 
 import asyncio
 import concurrent.futures
-import logging
 import os
 import socket
 import sys
 import threading
 import weakref
-from types import TracebackType
-from typing import Any, Callable, Dict, Iterable, NamedTuple, Optional, Set, Type, Union
+from typing import Any, Callable, Generic, Iterable, Optional, Set, Type, TypeVar, Union
 
 from _skeptron.background import Call
-from _skeptron.client import Client, Config, checked_ttl
+from _skeptron.client import Client, Config, Terms, checked_ttl
 from _skeptron.errors import (
     Lost,
     NotAcquired,
@@ -31,10 +29,13 @@ from _skeptron.errors import (
     SkeptronError,
     Unavailable,
     Unreachable,
+    UpgradeDenied,
 )
+from _skeptron.holds import AsyncHold, AsyncHolds, Error, Hold, Holds, Kind, Trace, checked_wait
 from _skeptron.listing import Holder, Listing, LockInfo
+from _skeptron.locks import AsyncLock, Lock, Tasks, Threads
 from _skeptron.observation import Observation
-from _skeptron.rules import Leader, Leadership
+from _skeptron.rules import EXCLUSIVE, Leader, Leadership, Wish, checked_mode
 from _skeptron.session import Grant
 
 __all__ = [
@@ -44,6 +45,8 @@ __all__ = [
     "AsyncLock",
     "Hold",
     "AsyncHold",
+    "Holds",
+    "AsyncHolds",
     "LockInfo",
     "Holder",
     "Listing",
@@ -55,6 +58,7 @@ __all__ = [
     "Unreachable",
     "Refused",
     "NotAcquired",
+    "UpgradeDenied",
     "Unavailable",
     "SessionOver",
     "Lost",
@@ -62,218 +66,19 @@ __all__ = [
 __version__ = "0.1.0"
 
 # So that a traceback says `skeptron.Lost`.
-for _thing in (SkeptronError, Unreachable, Refused, NotAcquired, Unavailable, SessionOver, Lost):
+for _thing in (
+    SkeptronError, Unreachable, Refused, NotAcquired, UpgradeDenied, Unavailable, SessionOver, Lost
+):
     _thing.__module__ = __name__
 
-_log = logging.getLogger("skeptron")
-
-# What a context manager is told at its end.
-_Kind = Optional[Type[BaseException]]
-_Error = Optional[BaseException]
-_Trace = Optional[TracebackType]
-
-
-class _BaseHold:
-    """A lock that was acquired. Its methods may be called from any thread."""
-
-    def __init__(self, client: Optional["_BaseSkeptron"], grant: Grant) -> None:
-        # A hold keeps the client's session open.
-        self._client = client
-        self._grant = grant
-
-    @property
-    def name(self) -> str:
-        """The lock's name."""
-        return self._grant.entry[0]
-
-    @property
-    def fence(self) -> int:
-        """The fencing token: larger than that of every earlier holder of this lock.
-
-        Send it along to whatever the lock protects, and let that refuse anything with a smaller one.
-        """
-        return self._grant.entry[1]
-
-    def is_valid(self) -> bool:
-        """Whether the lock is certainly held now, by this machine's clock."""
-        return self._grant.loss() is None
-
-    def valid_for(self) -> float:
-        """For how many seconds it stays valid even if no further sign of life gets through. 0 if it is lost."""
-        return self._grant.valid_for()
-
-    def check(self) -> None:
-        """Raises `Lost` if the lock is not certainly held any more. Call it before each step that counts."""
-        loss = self._grant.loss()
-        if loss is not None:
-            raise loss
-
-    def _proclaiming(self, value: str) -> "Call[None]":
-        grant = self._grant
-        self.check()
-        return Call(lambda: grant.session.proclaim(grant, value))
-
-    def _releasing(self) -> "Optional[Call[None]]":
-        grant = self._grant
-        if grant.is_released:
-            return None
-        if grant.pid != os.getpid():
-            self.check()
-        releasing = Call(lambda: grant.session.release(grant))
-        releasing.future.add_done_callback(lambda _: setattr(self, "_client", None))
-        return releasing
-
-    @staticmethod
-    def _unless(error: _Error, trouble: SkeptronError) -> None:
-        """Raises the trouble at the end of a body, unless the body raised something itself."""
-        if error is None:
-            raise trouble
-        _log.warning("%s", trouble)
-
-    def __repr__(self) -> str:
-        state = "valid" if self.is_valid() else "not valid"
-        return f"<{type(self).__name__} {self.name!r} fence={self.fence} {state}>"
-
-
-class Hold(_BaseHold):
-    """A lock that is held. As a context manager it is released at the end.
-
-    It is held until it is released, its client is closed or the process ends; not only as long as somebody
-    has this object.
-    """
-
-    def release(self) -> None:
-        """Releases the lock, and waits until the node has taken note. Does nothing the second time.
-
-        Raises `Lost` if it was lost before.
-        """
-        releasing = self._releasing()
-        if releasing is not None:
-            # Whoever is interrupted here does not wait for the node's word, but the lock is released.
-            releasing.future.result()
-
-    def proclaim(self, value: str) -> None:
-        """Shows observers another value, of a hold of `campaign`; returns when the node has taken note.
-
-        Raises `Lost` if the lock is lost.
-        """
-        self._proclaiming(value).result()
-
-    def resign(self) -> None:
-        """Leads no longer. The same as `release`."""
-        self.release()
-
-    def __enter__(self) -> "Hold":
-        return self
-
-    def __exit__(self, kind: _Kind, error: _Error, trace: _Trace) -> None:
-        try:
-            self.release()
-        except SkeptronError as trouble:
-            self._unless(error, trouble)
-
-
-class AsyncHold(_BaseHold):
-    """A lock that is held. As an asynchronous context manager it is released at the end.
-
-    It is held until it is released, its client is closed or the process ends; not only as long as somebody
-    has this object.
-    """
-
-    async def release(self) -> None:
-        """Releases the lock, and waits until the node has taken note. Does nothing the second time.
-
-        Raises `Lost` if it was lost before.
-        """
-        releasing = self._releasing()
-        if releasing is not None:
-            # Whoever is cancelled here does not wait for the node's word, but the lock is released.
-            await asyncio.shield(asyncio.wrap_future(releasing.future))
-
-    async def proclaim(self, value: str) -> None:
-        """Shows observers another value, of a hold of `campaign`; returns when the node has taken note.
-
-        Raises `Lost` if the lock is lost.
-        """
-        await self._proclaiming(value).wait()
-
-    async def resign(self) -> None:
-        """Leads no longer. The same as `release`."""
-        await self.release()
-
-    async def __aenter__(self) -> "AsyncHold":
-        return self
-
-    async def __aexit__(self, kind: _Kind, error: _Error, trace: _Trace) -> None:
-        try:
-            await self.release()
-        except SkeptronError as trouble:
-            self._unless(error, trouble)
-
-
-class _BaseLock:
-    """A lock as it is to be acquired, and who has acquired it by `with`."""
-
-    def __init__(self, client: "_BaseSkeptron", name: str, terms: "_Terms") -> None:
-        self._client = client
-        self._terms = terms
-        self._holds: Dict[Any, Any] = {}
-        self.name = name
-
-    def _enter(self, who: Any) -> None:
-        if who in self._holds:
-            raise RuntimeError(f"`{self.name}` is held here already, and locks are not re-entrant")
-
-
-class Lock(_BaseLock):
-    """A lock that can be acquired, any number of times: by `with`, or by `acquire`. Made by `Skeptron.lock`."""
-
-    def acquire(self) -> Hold:
-        """Waits for the lock. Raises `NotAcquired` if it is not granted in the time given."""
-        return Hold(self._client, self._client._acquire(self.name, self._terms).result())
-
-    def __enter__(self) -> Hold:
-        who = threading.get_ident()
-        self._enter(who)
-        self._holds[who] = self.acquire()
-        hold: Hold = self._holds[who]
-        return hold
-
-    def __exit__(self, kind: _Kind, error: _Error, trace: _Trace) -> None:
-        self._holds.pop(threading.get_ident()).__exit__(kind, error, trace)
-
-
-class AsyncLock(_BaseLock):
-    """A lock that can be acquired, any number of times: by `async with`, or by `acquire`. Made by
-    `AsyncSkeptron.lock`."""
-
-    async def acquire(self) -> AsyncHold:
-        """Waits for the lock. Raises `NotAcquired` if it is not granted in the time given."""
-        return AsyncHold(self._client, await self._client._acquire(self.name, self._terms).wait())
-
-    async def __aenter__(self) -> AsyncHold:
-        who = asyncio.current_task()
-        self._enter(who)
-        self._holds[who] = await self.acquire()
-        hold: AsyncHold = self._holds[who]
-        return hold
-
-    async def __aexit__(self, kind: _Kind, error: _Error, trace: _Trace) -> None:
-        await self._holds.pop(asyncio.current_task()).__aexit__(kind, error, trace)
-
-
-class _Terms(NamedTuple):
-    """How a lock is acquired."""
-
-    wait: Optional[float]
-    ttl: Optional[float]
-    on_lost: Optional[Callable[[Grant], Any]]
-    #: With which to lead, if so.
-    value: Optional[str]
+#: A hold; and what is acquired, by name or all together.
+H = TypeVar("H")
+One = TypeVar("One")
+All = TypeVar("All")
 
 
 class _BaseObserver:
-    def __init__(self, client: "_BaseSkeptron", name: str) -> None:
+    def __init__(self, client: "_BaseSkeptron[Any, Any, Any]", name: str) -> None:
         inner = client._current()
         self._client = client
         # Begun before anybody waits, so that nothing is missed.
@@ -320,7 +125,13 @@ class AsyncObserver(_BaseObserver):
         return await self._next().wait()
 
 
-class _BaseSkeptron:
+class _BaseSkeptron(Generic[H, One, All]):
+    #: What a front has of its own: locks, holds of one and of several, and who owns what is re-entrant.
+    _lock: Type[Any]
+    _hold: Type[Any]
+    _holds: Type[Any]
+    _owners: Type[Any]
+
     def __init__(
         self,
         endpoints: Union[str, Iterable[str], None] = None,
@@ -336,6 +147,7 @@ class _BaseSkeptron:
         owner = _usual_owner() if owner is None else owner
         self._config = Config(endpoints, token, ca, cert, key, owner, ttl, discovery)
         self._inner = self._new()
+        self._here = self._owners()
 
     def _new(self) -> Client:
         inner = Client(self._config)
@@ -349,17 +161,84 @@ class _BaseSkeptron:
             self._inner = self._new()
         return self._inner
 
-    def _acquire(self, name: str, terms: _Terms) -> "Call[Grant]":
-        inner = self._current()
-        return Call(lambda: inner.acquire(name, *terms), inner.discard)
+    def lock(
+        self,
+        name: str,
+        wait: Optional[float] = None,
+        ttl: Optional[float] = None,
+        on_lost: Optional[Callable[[H], Any]] = None,
+        mode: str = EXCLUSIVE,
+        reentrant: bool = False,
+    ) -> One:
+        """A lock for `with` (of an `AsyncSkeptron`: `async with`), or for `acquire`; nothing happens before.
 
-    @staticmethod
+        wait -- how many seconds to wait before `NotAcquired` is raised; None is for ever.
+        ttl -- another TTL than the client's.
+        on_lost -- called with the hold as soon as the lock is known to be lost, in a thread of its own. Of an
+            `AsyncSkeptron` a function or coroutine function, called in the event loop that called this method.
+        mode -- how many may hold the lock together while this one does: `exclusive` (only this one), `shared`
+            (any number) or `permits:K` (K, with this one: a semaphore).
+        reentrant -- whether a thread (of an `AsyncSkeptron`: a task) that holds the lock by this client object
+            and acquires it again, with `reentrant` both times, gets the same lock with the same fence at once.
+            It is released with the last of these holds.
+        """
+        wish, terms = Wish(name, checked_mode(mode)), self._terms(wait, ttl, on_lost)
+        return self._one(wish, terms, self._here if reentrant else None)
+
+    def lock_all(
+        self,
+        names: Iterable[str],
+        wait: Optional[float] = None,
+        ttl: Optional[float] = None,
+        on_lost: Optional[Callable[[H], Any]] = None,
+        mode: str = EXCLUSIVE,
+    ) -> All:
+        """Several locks for `with`, or for `acquire`: all or none. They are acquired in the order of their
+        names, so that two who do so never wait for each other.
+
+        wait -- for all of them together.
+        ttl, on_lost, mode -- as of `lock`, for each.
+        """
+        # The order of code points is that of bytes, in which other clients acquire.
+        names = [] if isinstance(names, str) else sorted(set(names))
+        if not names:
+            raise ValueError("`names` is a list of the names of locks, with at least one")
+        wishes = tuple(Wish(name, checked_mode(mode)) for name in names)
+        made = lambda grants: self._holds(self._hold(self, grant) for grant in grants)
+        several: All = self._lock(self._current, wishes, self._terms(wait, ttl, on_lost), made)
+        return several
+
+    def campaign(
+        self,
+        name: str,
+        value: str = "",
+        wait: Optional[float] = None,
+        ttl: Optional[float] = None,
+        on_lost: Optional[Callable[[H], Any]] = None,
+    ) -> One:
+        """An election to win, for `with`, or for `acquire`: a leader is whoever holds the lock of that name.
+
+        value -- what observers are shown, as the leader's address; `hold.proclaim` changes it.
+        wait, ttl, on_lost -- as of `lock`.
+
+        The fence of the hold is the leader's term.
+        """
+        return self._one(Wish(name, value=value), self._terms(wait, ttl, on_lost))
+
+    def _one(self, wish: Wish, terms: Terms, here: Any = None) -> One:
+        made = lambda grants: self._hold(self, grants[0])
+        one: One = self._lock(self._current, (wish,), terms, made, here)
+        return one
+
     def _terms(
-        wait: Optional[float], ttl: Optional[float], on_lost: Any, value: Optional[str] = None
-    ) -> _Terms:
-        if wait is not None and not wait >= 0:
-            raise ValueError(f"`wait` is None or a number of seconds, not {wait!r}")
-        return _Terms(wait, None if ttl is None else checked_ttl(ttl), on_lost, value)
+        self, wait: Optional[float], ttl: Optional[float], on_lost: Optional[Callable[[H], Any]]
+    ) -> Terms:
+        telling = None if on_lost is None else self._telling(on_lost)
+        return Terms(checked_wait(wait), None if ttl is None else checked_ttl(ttl), telling)
+
+    def _telling(self, on_lost: Callable[[H], Any]) -> Callable[[Grant], None]:
+        """Calls it where the program wants to be called."""
+        raise NotImplementedError
 
     def _locks(self, prefix: str) -> "Call[Listing]":
         inner = self._current()
@@ -374,7 +253,7 @@ class _BaseSkeptron:
         return f"<{type(self).__name__} {endpoints}>"
 
 
-class Skeptron(_BaseSkeptron):
+class Skeptron(_BaseSkeptron[Hold, Lock[Hold], Lock[Holds]]):
     """A client for programs with threads. All its methods may be called from any thread.
 
     endpoints -- `http://HOST:PORT`, `https://HOST:PORT` or `unix:PATH`, of one node or, better, of several:
@@ -393,43 +272,9 @@ class Skeptron(_BaseSkeptron):
     when the client is closed, when nobody has the client or a hold any more, and when the process ends.
     """
 
-    def lock(
-        self,
-        name: str,
-        wait: Optional[float] = None,
-        ttl: Optional[float] = None,
-        on_lost: Optional[Callable[[Hold], Any]] = None,
-    ) -> Lock:
-        """A lock for `with`, or for `acquire`; nothing happens before.
+    _lock, _hold, _holds, _owners = Lock, Hold, Holds, Threads
 
-        wait -- how many seconds to wait before `NotAcquired` is raised; None is for ever.
-        ttl -- another TTL than the client's.
-        on_lost -- called with the hold, in a thread of its own, as soon as the lock is known to be lost.
-        """
-        return Lock(self, name, self._terms(wait, ttl, self._telling(on_lost)))
-
-    def campaign(
-        self,
-        name: str,
-        value: str = "",
-        wait: Optional[float] = None,
-        ttl: Optional[float] = None,
-        on_lost: Optional[Callable[[Hold], Any]] = None,
-    ) -> Lock:
-        """An election to win, for `with`, or for `acquire`: a leader is whoever holds the lock of that name.
-
-        value -- what observers are shown, as the leader's address; `hold.proclaim` changes it.
-        wait, ttl, on_lost -- as of `lock`.
-
-        The fence of the hold is the leader's term.
-        """
-        return Lock(self, name, self._terms(wait, ttl, self._telling(on_lost), value))
-
-    @staticmethod
-    def _telling(on_lost: Optional[Callable[[Hold], Any]]) -> Optional[Callable[[Grant], None]]:
-        if on_lost is None:
-            return None
-
+    def _telling(self, on_lost: Callable[[Hold], Any]) -> Callable[[Grant], None]:
         def lost(grant: Grant) -> None:
             hold = Hold(None, grant)
             threading.Thread(target=on_lost, args=(hold,), name="skeptron-lost", daemon=True).start()
@@ -444,12 +289,10 @@ class Skeptron(_BaseSkeptron):
         """Iterates over the leaders, without end: the present one (or that there is none), then every change."""
         return Observer(self, name)
 
-    def try_lock(
-        self, name: str, ttl: Optional[float] = None, on_lost: Optional[Callable[[Hold], Any]] = None
-    ) -> Optional[Hold]:
-        """Acquires the lock if nobody holds it; otherwise None."""
+    def try_lock(self, name: str, **terms: Any) -> Optional[Hold]:
+        """Acquires the lock if that is possible at once; otherwise None. Takes what `lock` takes but `wait`."""
         try:
-            return self.lock(name, 0, ttl, on_lost).acquire()
+            return self.lock(name, wait=0, **terms).acquire()
         except NotAcquired:
             return None
 
@@ -465,60 +308,25 @@ class Skeptron(_BaseSkeptron):
     def __enter__(self) -> "Skeptron":
         return self
 
-    def __exit__(self, kind: _Kind, error: _Error, trace: _Trace) -> None:
+    def __exit__(self, kind: Kind, error: Error, trace: Trace) -> None:
         self.close()
 
 
-class AsyncSkeptron(_BaseSkeptron):
+class AsyncSkeptron(_BaseSkeptron[AsyncHold, AsyncLock[AsyncHold], AsyncLock[AsyncHolds]]):
     """A client for asyncio; the arguments are those of `Skeptron`.
 
     The work is done by a thread in the background, so that sessions are kept alive while the event loop
     is busy. Every call may be cancelled; a lock that was on its way is then released.
     """
 
-    def lock(
-        self,
-        name: str,
-        wait: Optional[float] = None,
-        ttl: Optional[float] = None,
-        on_lost: Optional[Callable[[AsyncHold], Any]] = None,
-    ) -> AsyncLock:
-        """A lock for `async with`, or for `acquire`; nothing happens before.
+    _lock, _hold, _holds, _owners = AsyncLock, AsyncHold, AsyncHolds, Tasks
 
-        wait -- how many seconds to wait before `NotAcquired` is raised; None is for ever.
-        ttl -- another TTL than the client's.
-        on_lost -- a function or coroutine function, called with the hold in the event loop that called
-            this method, as soon as the lock is known to be lost.
-        """
-        return AsyncLock(self, name, self._terms(wait, ttl, self._telling(on_lost)))
-
-    def campaign(
-        self,
-        name: str,
-        value: str = "",
-        wait: Optional[float] = None,
-        ttl: Optional[float] = None,
-        on_lost: Optional[Callable[[AsyncHold], Any]] = None,
-    ) -> AsyncLock:
-        """An election to win, for `async with`, or for `acquire`: a leader is whoever holds the lock of that
-        name.
-
-        value -- what observers are shown, as the leader's address; `hold.proclaim` changes it.
-        wait, ttl, on_lost -- as of `lock`.
-
-        The fence of the hold is the leader's term.
-        """
-        return AsyncLock(self, name, self._terms(wait, ttl, self._telling(on_lost), value))
-
-    @staticmethod
-    def _telling(on_lost: Optional[Callable[[AsyncHold], Any]]) -> Optional[Callable[[Grant], None]]:
-        if on_lost is None:
-            return None
-        callback, loop = on_lost, asyncio.get_running_loop()
+    def _telling(self, on_lost: Callable[[AsyncHold], Any]) -> Callable[[Grant], None]:
+        loop = asyncio.get_running_loop()
 
         def lost(grant: Grant) -> None:
             try:
-                loop.call_soon_threadsafe(_tell, callback, AsyncHold(None, grant))
+                loop.call_soon_threadsafe(_tell, on_lost, AsyncHold(None, grant))
             except RuntimeError:
                 pass  # The event loop is closed: nobody is left.
 
@@ -532,12 +340,10 @@ class AsyncSkeptron(_BaseSkeptron):
         """Iterates over the leaders, without end: the present one (or that there is none), then every change."""
         return AsyncObserver(self, name)
 
-    async def try_lock(
-        self, name: str, ttl: Optional[float] = None, on_lost: Optional[Callable[[AsyncHold], Any]] = None
-    ) -> Optional[AsyncHold]:
-        """Acquires the lock if nobody holds it; otherwise None."""
+    async def try_lock(self, name: str, **terms: Any) -> Optional[AsyncHold]:
+        """Acquires the lock if that is possible at once; otherwise None. Takes what `lock` takes but `wait`."""
         try:
-            return await self.lock(name, 0, ttl, on_lost).acquire()
+            return await self.lock(name, wait=0, **terms).acquire()
         except NotAcquired:
             return None
 
@@ -553,7 +359,7 @@ class AsyncSkeptron(_BaseSkeptron):
     async def __aenter__(self) -> "AsyncSkeptron":
         return self
 
-    async def __aexit__(self, kind: _Kind, error: _Error, trace: _Trace) -> None:
+    async def __aexit__(self, kind: Kind, error: Error, trace: Trace) -> None:
         await self.close()
 
 

@@ -44,7 +44,7 @@ class Call(Generic[T]):
         self._work = work
         self._discard = discard
         self._task: Optional["asyncio.Task[None]"] = None
-        _run(self._begin)
+        run(self._begin)
 
     def result(self) -> T:
         """Waits in this thread. Whoever is interrupted meanwhile leaves nothing behind."""
@@ -65,10 +65,10 @@ class Call(Generic[T]):
     def abandon(self) -> None:
         """Nobody wants the result any more: it is undone if it comes nevertheless."""
         if self.future.cancel():
-            _run(self._cancel)
+            run(self._cancel)
         elif self.future.exception() is None:
             result = self.future.result()
-            _run(lambda: self._discard(result))
+            run(lambda: self._discard(result))
 
     def _begin(self) -> None:
         if not self.future.cancelled():
@@ -140,7 +140,7 @@ _background = _Thread()
 last_words: Set[Callable[[], Any]] = set()
 
 
-def _run(callback: Callable[[], Any]) -> None:
+def run(callback: Callable[[], Any]) -> None:
     _background.start().call_soon_threadsafe(callback)
 
 

@@ -6,7 +6,7 @@ import os
 import ssl
 import time
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Union
 from urllib.parse import quote
 
 from . import background
@@ -16,7 +16,7 @@ from .errors import Refused, Unreachable
 from .http import Caller, give_up, within
 from .listing import Listing
 from .observation import Observation
-from .rules import Ask, Leader, Leadership, Standing
+from .rules import Ask, Leader, Leadership, Standing, Wish
 from .session import ENDED_WITHIN, Grant, Session
 
 #: How long a node may take to answer what has no time limit of its own.
@@ -37,6 +37,15 @@ class Answered(NamedTuple):
     at: Endpoint
     sent: float
     answer: Dict[str, Any]
+
+
+class Terms(NamedTuple):
+    """How to acquire."""
+
+    wait: Optional[float]
+    #: Of the session; none is the client's.
+    ttl: Optional[float]
+    on_lost: Optional[Callable[[Grant], Any]]
 
 
 class Config:
@@ -234,21 +243,27 @@ class Client:
 
         ending.add_done_callback(ended)
 
-    async def acquire(
-        self,
-        lock: str,
-        wait: Optional[float],
-        ttl: Optional[float],
-        on_lost: Optional[Callable[[Grant], Any]],
-        value: Optional[str],
-    ) -> Grant:
-        session = await self.session(ttl)
-        return await session.acquire(lock, wait, on_lost, value)
+    async def acquire(self, wishes: Sequence[Wish], terms: Terms) -> List[Grant]:
+        """Acquires all of them in this order, or none."""
+        session = await self.session(terms.ttl)
+        deadline = None if terms.wait is None else clock() + terms.wait
+        grants: List[Grant] = []
+        try:
+            for wish in wishes:
+                left = None if deadline is None else max(0.0, deadline - clock())
+                grants.append(await session.acquire(wish, left, terms.on_lost))
+            for loss in filter(None, (grant.loss() for grant in grants[:-1])):
+                raise loss
+        except BaseException:
+            self.discard(grants)
+            raise
+        return grants
 
     @staticmethod
-    def discard(grant: Grant) -> None:
+    def discard(grants: Iterable[Grant]) -> None:
         """Releases what nobody waits for any more."""
-        grant.session.discard(grant)
+        for grant in grants:
+            grant.session.discard(grant)
 
     # What needs no session.
 

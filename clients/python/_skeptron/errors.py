@@ -28,14 +28,28 @@ class Refused(SkeptronError):
 
 
 class NotAcquired(SkeptronError):
-    """The lock was not granted in time. `holder` is what the node says about its holder, or None."""
+    """The lock was not granted, or not upgraded, in time. `holder` is what the node says about its holder
+    (of several, the last that acquired it), or None."""
 
-    def __init__(self, lock: str, holder: Optional[Mapping[str, Any]] = None) -> None:
+    def __init__(
+        self, lock: str, holder: Optional[Mapping[str, Any]] = None, done: str = "acquired"
+    ) -> None:
         owner = holder.get("owner") if holder else None
         by = f"; held by {owner}" if owner else ""
-        super().__init__(f"`{lock}` was not acquired in time{by}")
+        super().__init__(f"`{lock}` was not {done} in time{by}")
         self.lock = lock
         self.holder = holder
+
+
+class UpgradeDenied(SkeptronError):
+    """Another holder upgrades the lock and waits for this one, which holds it as before: release it, and
+    acquire it again as exclusive."""
+
+    def __init__(self, lock: str) -> None:
+        super().__init__(
+            f"`{lock}` was not upgraded: another holder upgrades it, and waits for this one to be released"
+        )
+        self.lock = lock
 
 
 class Unavailable(SkeptronError):

@@ -155,6 +155,9 @@ class Caller:
             code, error, remedy = (str(answer[name]) for name in ("code", "error", "remedy"))
         except (ValueError, KeyError) as why:
             raise Unreachable(f"{self.endpoint} answers {status}, which is not a node: {why}") from why
+        if code == "tls-only":
+            # Another endpoint may be right: to this client the node is not there.
+            raise Unreachable(f"{self.endpoint}: {error}; {remedy}")
         raise Refused(status, code, error, remedy, answer)
 
     def _unreachable(self, error: BaseException) -> SkeptronError:

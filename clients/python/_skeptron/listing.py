@@ -12,15 +12,20 @@ class Holder(NamedTuple):
     fence: int
     #: For how long, in seconds.
     held_for: float
+    #: How many others it tolerates: `exclusive`, `shared` or `permits:K`.
+    mode: str = "exclusive"
 
 
 class LockInfo(NamedTuple):
     """A lock that is held or waited for."""
 
     name: str
+    #: Of several that hold it together, the last that acquired it.
     holder: Optional[Holder]
     waiters: int
     algorithm: str
+    #: How many hold it.
+    inside: int = 0
 
 
 class Listing(List[LockInfo]):
@@ -41,5 +46,8 @@ class Listing(List[LockInfo]):
 
 def _lock_info(lock: Mapping[str, Any]) -> LockInfo:
     held = lock["holder"]
-    holder = held and Holder(held["node"], held["owner"], int(held["fence"]), held["held_ms"] / 1000)
-    return LockInfo(lock["name"], holder, lock["waiters"], lock["algorithm"])
+    holder = held and Holder(
+        held["node"], held["owner"], int(held["fence"]), held["held_ms"] / 1000, held.get("mode", "exclusive")
+    )
+    inside = lock.get("inside", 1 if holder else 0)
+    return LockInfo(lock["name"], holder, lock["waiters"], lock["algorithm"], inside)

@@ -4,8 +4,9 @@ Nothing here reads a clock, sends or waits. Time is an argument (seconds on one 
 back), and requests and answers are plain data, so the tests need neither nodes nor patience.
 """
 
+import re
 from dataclasses import dataclass
-from typing import Any, Dict, Hashable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Hashable, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 #: How far a clock's rate may be off, in parts per million, unless the node says otherwise.
 DRIFT_PPM = 1000
@@ -20,6 +21,30 @@ FOREVER = float("inf")
 Entry = Tuple[str, int]
 #: Where a node is; what it looks like is of no concern here.
 Where = Hashable
+
+#: How many may be inside together, as one entry sees it: `exclusive`, `shared` or `permits:K`.
+Mode = str
+EXCLUSIVE: Mode = "exclusive"
+
+
+def checked_mode(mode: Mode) -> Mode:
+    """A mode as nodes write it."""
+    _most(mode)
+    return EXCLUSIVE if mode == "permits:1" else mode
+
+
+def is_within(mode: Mode, other: Mode) -> bool:
+    """Whether whoever holds a lock in this mode may do what the other one allows."""
+    return _most(mode) <= _most(other)
+
+
+def _most(mode: Mode) -> float:
+    permits = re.fullmatch("permits:([1-9][0-9]{0,8})", mode) if isinstance(mode, str) else None
+    if permits is not None:
+        return int(permits.group(1))
+    if mode not in (EXCLUSIVE, "shared"):
+        raise ValueError(f"`mode` is 'exclusive', 'shared' or 'permits:K' with K from 1 on, not {mode!r}")
+    return 1 if mode == EXCLUSIVE else FOREVER
 
 
 def believed(seconds: float, drift_ppm: float) -> float:
@@ -38,12 +63,40 @@ class Ask(NamedTuple):
     within: float
 
 
+class Wish(NamedTuple):
+    """What an acquire is to come to."""
+
+    lock: str
+    mode: Mode = EXCLUSIVE
+    #: With which to lead, if so.
+    value: Optional[str] = None
+    #: The fence of an entry that is to be exclusive, if so.
+    upgrade: Optional[int] = None
+
+    def question(self) -> Tuple[str, Dict[str, Any]]:
+        """The path, and what the body says of it."""
+        if self.value is not None:
+            return "/v1/campaign", {"name": self.lock, "value": self.value}
+        body: Dict[str, Any] = {"lock": self.lock}
+        if self.mode != EXCLUSIVE:
+            body["mode"] = self.mode
+        if self.upgrade is not None:
+            body["upgrade"] = str(self.upgrade)
+        return "/v1/acquire", body
+
+    def entry(self, answer: Mapping[str, Any]) -> Entry:
+        """What was granted."""
+        return self.lock, int(answer["fence" if self.value is None else "term"])
+
+
 @dataclass
 class Holding:
     """What is known of an entry that a session holds."""
 
     #: The number of the acquire.
     request: int
+    #: What the client believes: less as soon as it asks for less, more when it is told so.
+    mode: Mode = EXCLUSIVE
     #: The last value that the client gave it, if it leads, whether or not that was answered.
     value: Optional[str] = None
     version: int = 1
@@ -129,32 +182,43 @@ class Standing:
         self._requests += 1
         return self._requests
 
-    def granted(
-        self, now: float, entry: Entry, request: int, moved: int, value: Optional[str] = None
-    ) -> bool:
+    def granted(self, now: float, entry: Entry, request: int, moved: int, wish: Wish) -> bool:
         """A lock was granted where that move had brought the session. Whether it is the session's:
         not if it moves without it, or may have ended meanwhile."""
         stays = self.is_valid(now) and self.moving is None and self.moved == moved
         if stays:
-            self.held[entry] = Holding(request, value)
+            if wish.upgrade is not None:
+                self.let_go((wish.lock, wish.upgrade))
+            self.held[entry] = Holding(request, wish.mode, wish.value)
         return stays
+
+    def shares(self, entry: Entry, mode: Mode) -> None:
+        """The session believes no more than that it holds this beside others, whatever its node knows."""
+        holding = self.held.get(entry)
+        if holding is not None:
+            holding.mode = mode
 
     def proclaims(self, entry: Entry, value: str) -> Optional[int]:
         """The session is to lead with this value. The version of the value; none if it does not lead."""
-        holding = self.held.get(entry)
-        if holding is None or holding.value is None:
+        if not self.leads(entry):
             return None
+        holding = self.held[entry]
         holding.value, holding.version = value, holding.version + 1
         return holding.version
+
+    def leads(self, entry: Entry) -> bool:
+        """Whether the session leads by this entry."""
+        holding = self.held.get(entry)
+        return holding is not None and holding.value is not None
 
     def let_go(self, entry: Entry) -> None:
         """The session does not hold this any more."""
         self.held.pop(entry, None)
         self.lost.discard(entry)
 
-    def _note_lost(self, lost: List[Mapping[str, Any]]) -> None:
+    def note_lost(self, entries: Iterable[Entry]) -> None:
+        """A node says that the session has lost these."""
         # What is lost stays lost, even if a later answer does not mention it.
-        entries = ((it["lock"], int(it["fence"])) for it in lost)
         self.lost.update(entry for entry in entries if entry in self.held)
 
     # Signs of life where the session is.
@@ -180,7 +244,7 @@ class Standing:
         self._learn(answer)
         self._believe(now, sent, valid, FOREVER, is_other=self.moving is not None)
         self.lives_until = max(self.lives_until, sent + self._believed(self.ttl))
-        self._note_lost(answer["lost"])
+        self.note_lost(_entries(answer["lost"]))
         self.moving = None
         return self._leave_tries(but=None)
 
@@ -231,6 +295,8 @@ class Standing:
         for (lock, fence), holding in self.held.items():
             if (lock, fence) not in self.lost:
                 held.append({"lock": lock, "fence": str(fence), "request": holding.request})
+                if holding.mode != EXCLUSIVE:
+                    held[-1]["mode"] = holding.mode
                 if holding.value is not None:
                     held[-1]["leads"] = {"value": holding.value, "version": holding.version}
         self.moving = Moving(to, self.moves, held, self._requests)
@@ -270,7 +336,7 @@ class Standing:
             # The same life under another address: nothing has moved.
             self.at, self.moving = moving.to, None
             self.lives_until = max(self.lives_until, sent + self._believed(self.ttl))
-            self._note_lost(answer["lost"])
+            self.note_lost(_entries(answer["lost"]))
             self._believe(now, sent, valid, FOREVER, is_other=True)
             return self._leave_tries(but=moving.to)
         self.home_leaves |= self.home_closes
@@ -285,7 +351,7 @@ class Standing:
         self.home_leaves = self.home_closes = False
         self.place = answer["place"]
         self.lives_until = sent + self._believed(self.ttl)
-        self._note_lost(answer["lost"])
+        self.note_lost(_entries(answer["lost"]))
         self._believe(now, sent, valid, FOREVER, is_other=True)
         return home + self._leave_tries(but=moving.to)
 
@@ -304,6 +370,10 @@ class Standing:
         """Tells a node that what came of this move is not needed there any more. If it does not get
         through, it ends with the TTL."""
         return Ask(at, "POST", f"/v1/sessions/{self.id}/moved", {"number": number}, TAKEN_WITHIN)
+
+
+def _entries(lost: List[Mapping[str, Any]]) -> List[Entry]:
+    return [(it["lock"], int(it["fence"])) for it in lost]
 
 
 def is_over_there(can_move: bool, status: Optional[int], code: str) -> bool:

@@ -4,12 +4,22 @@ import asyncio
 import logging
 import math
 import os
+import threading
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Dict, List, Mapping, Optional, Set
 
 from .background import clock
-from .errors import Lost, NotAcquired, Refused, SessionOver, SkeptronError, Unavailable, Unreachable
+from .errors import (
+    Lost,
+    NotAcquired,
+    Refused,
+    SessionOver,
+    SkeptronError,
+    Unavailable,
+    Unreachable,
+    UpgradeDenied,
+)
 from .http import give_up, within
-from .rules import Ask, Entry, Standing, is_over_there
+from .rules import EXCLUSIVE, Ask, Entry, Mode, Standing, Wish, is_over_there
 
 if TYPE_CHECKING:
     from .client import Client
@@ -20,20 +30,36 @@ log = logging.getLogger("skeptron")
 ENDED_WITHIN = 3.0
 #: The first wait before a node that cannot be reached is asked again, then twice as long, up to the last.
 FIRST_PAUSE, LONGEST_PAUSE = 0.01, 1.0
+#: How long after the end of a wait a node may take to say why nothing was granted, at least.
+TOLD_WITHIN = 3.0
+
+#: With these codes a node says that a session does not hold a lock.
+_LOST = ("not-held", "other-fence", "lost", "session-over")
 
 #: An answer that lacks something is as good as none.
 _NO_ANSWER = (Unreachable, KeyError, TypeError, ValueError)
 
 
 class Grant:
-    """A lock that a session holds. Everything but `release` may be called from any thread."""
+    """A lock that a session holds. Its methods may be called from any thread."""
 
     def __init__(
-        self, session: "Session", entry: Entry, on_lost: Optional[Callable[["Grant"], Any]]
+        self,
+        session: "Session",
+        entry: Entry,
+        mode: Mode,
+        on_lost: Optional[Callable[["Grant"], Any]],
     ) -> None:
         self.session = session
         self.entry = entry
+        self.mode = mode
         self.is_released = False
+        #: Taken by whoever changes its mode.
+        self.turn = threading.Lock()
+        #: Those who must release it, each once: several if it was acquired again by its owner.
+        self.levels: Set[object] = set()
+        #: An upgrade that is not answered yet.
+        self.upgrading: Optional["_Asking"] = None
         self._on_lost = on_lost
         self.pid = os.getpid()
 
@@ -255,54 +281,92 @@ class Session:
         return None
 
     async def acquire(
-        self,
-        lock: str,
-        wait: Optional[float],
-        on_lost: Optional[Callable[[Grant], Any]] = None,
-        value: Optional[str] = None,
+        self, wish: Wish, wait: Optional[float], on_lost: Optional[Callable[[Grant], Any]] = None
     ) -> Grant:
-        """Acquires the lock; with a value, to lead the election of that name. Whoever cancels does not learn
-        the answer, so the node is told to undo it."""
-        asking = _Asking(self, lock, value)
+        """Acquires the lock. Whoever cancels does not learn the answer, so the node is told to undo it."""
+        asking = _Asking(self, wish)
         try:
-            if wait is None:
-                entry = await asking.until(None)
-            else:
-                late = wait + self.standing.ttl / 3
-                entry = await within(late, asking.until(clock() + wait), f"acquiring `{lock}`")
-        except asyncio.CancelledError:
-            asking.withdraw()
+            entry = await asking.answer(wait)
+        except (asyncio.CancelledError, Unreachable) as error:
+            self._in_background(self._give_back(*asking.withdrawn()))
+            if isinstance(error, Unreachable):
+                # It was not heard in time.
+                raise NotAcquired(wish.lock) from None
             raise
-        except Unreachable:
-            # It was not heard in time.
-            asking.withdraw()
-            raise NotAcquired(lock) from None
         except Refused as refused:
             if refused.code == "not-acquired":
-                raise NotAcquired(lock, refused.answer.get("holder")) from None
-            if refused.code == "unavailable":
-                raise Unavailable(f"{refused.error}; {refused.remedy}") from None
+                raise NotAcquired(wish.lock, _holder(refused)) from None
             if refused.status == 410:
                 self.standing.over = self.standing.over or refused.error
                 self._doubted.set()
                 self._note()
                 raise SessionOver(str(refused)) from None
             raise
-        grant = Grant(self, entry, on_lost)
+        grant = Grant(self, entry, wish.mode, on_lost)
         self._grants[entry] = grant
         return grant
+
+    async def upgrade(self, grant: Grant, wait: Optional[float]) -> Grant:
+        """Makes it exclusive, with another fence. It is held as before if that is refused; whoever cancels,
+        or gets no answer, does not know how it is held, so it is released."""
+        self._check(grant)
+        if grant.mode == EXCLUSIVE:
+            return grant
+        lock, fence = grant.entry
+        grant.upgrading = asking = _Asking(self, Wish(lock, upgrade=fence))
+        try:
+            entry = await asking.answer(wait)
+        except (asyncio.CancelledError, Unreachable) as error:
+            # Somebody else may have released it meanwhile.
+            self._check(grant)
+            self.discard(grant)
+            if isinstance(error, Unreachable):
+                raise Lost(lock, fence, "its upgrade was not answered, so it was released") from None
+            raise
+        except SessionOver as over:
+            raise Lost(lock, fence, str(over)) from None
+        except Refused as refused:
+            if refused.code == "not-acquired":
+                raise NotAcquired(lock, _holder(refused), "upgraded") from None
+            if refused.code == "upgrade-denied":
+                raise UpgradeDenied(lock) from None
+            if refused.code in _LOST:
+                raise self._lost(grant, refused) from None
+            raise
+        finally:
+            grant.upgrading = None
+        self._check(grant)
+        self._grants.pop(grant.entry, None)
+        grant.entry, grant.mode = entry, EXCLUSIVE
+        self._grants[entry] = grant
+        return grant
+
+    async def downgrade(self, grant: Grant, mode: Mode) -> None:
+        """Holds it beside others from now on, with the same fence. Raises `Lost` if the lock is lost."""
+        self._check(grant)
+        lock, fence = grant.entry
+        if mode == grant.mode:
+            return
+        if mode == EXCLUSIVE or grant.mode != EXCLUSIVE:
+            raise ValueError(f"`{lock}` is held as {grant.mode}, and cannot be downgraded to {mode}")
+        if self.standing.leads(grant.entry):
+            raise ValueError(f"`{lock}` was campaigned for, and a leader is alone")
+        # First: if the session moves before the node's answer, others may have come in already.
+        grant.mode = mode
+        self.standing.shares(grant.entry, mode)
+        await self._tell_of(grant, "/v1/downgrade", {"lock": lock, "fence": str(fence), "mode": mode})
 
     async def release(self, grant: Grant) -> None:
         """Releases, and waits until the node has taken note. Raises `Lost` if it was lost before."""
         if grant.is_released:
             return
         loss = grant.loss()
-        self._forget(grant)
+        lock, fence = grant.entry
+        bodies = self._forget(grant)
         if loss is not None:
             raise loss
-        lock, fence = grant.entry
         try:
-            await self._give_back({"lock": lock, "fence": str(fence)})
+            await self._give_back(*bodies)
         except SessionOver as over:
             # It was valid when it was given up; and it is free when the session is over.
             log.warning("the release of `%s` was not confirmed: %s", lock, over)
@@ -313,43 +377,61 @@ class Session:
 
     def discard(self, grant: Grant) -> None:
         """Nobody wants the lock that was granted."""
-        self._forget(grant)
-        lock, fence = grant.entry
-        self._in_background(self._give_back({"lock": lock, "fence": str(fence)}))
+        if not grant.is_released:
+            self._in_background(self._give_back(*self._forget(grant)))
 
-    def _forget(self, grant: Grant) -> None:
+    def _forget(self, grant: Grant) -> List[Dict[str, Any]]:
+        """The session does not hold it any more. Returns what the node is to give back."""
         grant.is_released = True
         self._grants.pop(grant.entry, None)
         self.standing.let_go(grant.entry)
+        lock, fence = grant.entry
+        # First what comes of its upgrade, which may have replaced the entry.
+        undone = grant.upgrading.withdrawn() if grant.upgrading is not None else []
+        return [*undone, {"lock": lock, "fence": str(fence)}]
 
-    async def proclaim(self, grant: Grant, value: str) -> None:
-        """Leads with another value from now on. Raises `Lost` if the lock is lost."""
+    @staticmethod
+    def _check(grant: Grant) -> None:
         loss = grant.loss()
         if loss is not None:
             raise loss
+
+    async def proclaim(self, grant: Grant, value: str) -> None:
+        """Leads with another value from now on. Raises `Lost` if the lock is lost."""
+        self._check(grant)
         version = self.standing.proclaims(grant.entry, value)
         lock, fence = grant.entry
         if version is None:
             raise ValueError(f"`{lock}` was locked, and not campaigned for")
+        body = {"name": lock, "term": str(fence), "value": value, "version": version}
+        await self._tell_of(grant, "/v1/proclaim", body)
+
+    async def _tell_of(self, grant: Grant, path: str, body: Mapping[str, Any]) -> None:
+        """Tells the node something about what is held. Raises `Lost` if it is not."""
         try:
-            await self._tell(
-                "/v1/proclaim", {"name": lock, "term": str(fence), "value": value, "version": version}
-            )
+            await self._tell(path, body)
         except SessionOver as over:
-            raise Lost(lock, fence, str(over)) from None
+            raise Lost(*grant.entry, str(over)) from None
         except Refused as refused:
-            if refused.code in ("not-held", "other-fence", "lost", "session-over"):
-                raise Lost(lock, fence, refused.error) from None
+            if refused.code in _LOST:
+                raise self._lost(grant, refused) from None
             raise
 
-    async def _give_back(self, body: Mapping[str, Any]) -> None:
+    def _lost(self, grant: Grant, refused: Refused) -> Lost:
+        """The node says that it is not held."""
+        self.standing.note_lost([grant.entry])
+        self._note()
+        return Lost(*grant.entry, refused.error)
+
+    async def _give_back(self, *bodies: Mapping[str, Any]) -> None:
         """Tells the node to release. That nothing is held is no trouble: an earlier try came through, and
-        only its answer did not."""
-        try:
-            await self._tell("/v1/release", body)
-        except Refused as refused:
-            if refused.code != "not-held":
-                raise
+        only its answer did not; or an upgrade had replaced the entry."""
+        for body in bodies:
+            try:
+                await self._tell("/v1/release", body)
+            except Refused as refused:
+                if refused.code != "not-held" and (refused.code != "other-fence" or len(bodies) == 1):
+                    raise
 
     async def _tell(self, path: str, body: Mapping[str, Any]) -> Dict[str, Any]:
         """Tells the node something, again and again until it answers."""
@@ -383,56 +465,72 @@ class Session:
                 log.debug("the end of a session was not confirmed: %s", told)
 
 
+def _holder(refused: Refused) -> Optional[Mapping[str, Any]]:
+    """Who is in the way, if the node says so."""
+    holder: Optional[Mapping[str, Any]] = (refused.answer.get("why") or {}).get("holder")
+    return holder
+
+
 class _Asking:
     """An acquire that is not answered yet."""
 
-    def __init__(self, session: Session, lock: str, value: Optional[str]) -> None:
+    def __init__(self, session: Session, wish: Wish) -> None:
         self._session = session
-        self._lock = lock
-        #: With which it wants to lead, if so.
-        self._value = value
+        self._wish = wish
         #: The number of the acquire, once it has been sent: another one at each node.
         self._request = 0
         self._moved: Optional[int] = None
         self._entry: Optional[Entry] = None
+        self._task: Optional["asyncio.Task[Entry]"] = None
 
-    async def until(self, deadline: Optional[float]) -> Entry:
+    async def answer(self, wait: Optional[float]) -> Entry:
+        """What was granted. Raises `Unreachable` if an answer is long overdue."""
+        self._task = asyncio.ensure_future(self._until(None if wait is None else clock() + wait))
+        try:
+            if wait is None:
+                return await self._task
+            late = wait + max(self._session.standing.ttl / 3, TOLD_WITHIN)
+            entry: Entry = await within(late, self._task, f"acquiring `{self._wish.lock}`")
+        except Refused as refused:
+            if refused.code == "unavailable":
+                raise Unavailable(f"{refused.error}; {refused.remedy}") from None
+            raise
+        return entry
+
+    async def _until(self, deadline: Optional[float]) -> Entry:
         """Asks until there is an answer. A connection may break at any time, and the session may move; the
         number of the request makes it the same acquire."""
         session, standing, pause = self._session, self._session.standing, FIRST_PAUSE
+        path, body = self._wish.question()
         while True:
             moved = await session._settled()
             if moved != self._moved:
                 self._request, self._moved = standing.next_request(), moved
             # Rounded up, so that a short wait is not none at all.
             left = None if deadline is None else math.ceil(max(0.0, deadline - clock()) * 1000)
-            body: Dict[str, Any] = {"wait_ms": left, "request": self._request}
-            if self._value is None:
-                path, told = "/v1/acquire", "fence"
-                body.update(lock=self._lock)
-            else:
-                path, told = "/v1/campaign", "term"
-                body.update(name=self._lock, value=self._value)
             try:
-                answer = await session._ask_here(path, body, pause)
+                answer = await session._ask_here(
+                    path, {**body, "wait_ms": left, "request": self._request}, pause
+                )
             except Refused as refused:
                 # Without a time limit the node made one up.
                 if deadline is None and refused.code == "not-acquired":
                     continue
                 raise
             if answer is not None:
-                entry = (self._lock, int(answer[told]))
-                if standing.granted(clock(), entry, self._request, moved, self._value):
+                entry = self._wish.entry(answer)
+                if standing.granted(clock(), entry, self._request, moved, self._wish):
                     self._entry = entry
                     return entry
                 continue
             pause = min(pause * 2, LONGEST_PAUSE)
 
-    def withdraw(self) -> None:
-        """Has the node undo it, however far it got."""
-        session = self._session
+    def withdrawn(self) -> List[Dict[str, Any]]:
+        """Asks no longer. What the node is to undo, however far it got."""
+        if self._task is not None:
+            self._task.cancel()
         if self._entry is not None:
-            session.standing.let_go(self._entry)
-        if self._moved is not None and session.is_valid():
-            body = {"lock": self._lock, "request": self._request}
-            session._in_background(session._give_back(body))
+            self._session.standing.let_go(self._entry)
+        if self._moved is None or not self._session.is_valid():
+            return []
+        return [{"lock": self._wish.lock, "request": self._request}]

@@ -11,7 +11,8 @@ import unittest
 from _skeptron.background import Call
 from _skeptron.client import Answered
 from _skeptron.endpoints import parse
-from skeptron import AsyncSkeptron, NotAcquired, Refused, Skeptron, Unavailable, Unreachable
+from skeptron import (
+    AsyncSkeptron, Lost, NotAcquired, Refused, Skeptron, Unavailable, Unreachable, UpgradeDenied)
 from tests.cluster import PATIENCE, until
 
 OPENED = {"session": "5e5510", "ttl_ms": 10_000, "valid_ms": 8000}
@@ -149,7 +150,7 @@ class Answers(unittest.TestCase):
 
     def test_refusals_have_their_types(self):
         cases = [
-            (refused(409, "not-acquired", holder={"owner": "bob", "fence": "3"}), NotAcquired, "held by bob"),
+            (refused(409, "not-acquired", why={"holder": {"owner": "bob", "fence": "3"}}), NotAcquired, "held by bob"),
             (refused(503, "unavailable"), Unavailable, "it is so; do that"),
             (refused(503, "full"), Refused, "it is so .full.; do that"),
             (refused(429, "quota"), Refused, "quota"),
@@ -157,6 +158,127 @@ class Answers(unittest.TestCase):
         for answer, kind, text in cases:
             with self.assertRaisesRegex(kind, text):
                 self.client(self.node(acquire=answer)).lock("a", wait=1).acquire()
+
+    def bodies(self, node, path):
+        return [{**body, "session": None} for _, asked, _, body in node.asked if asked == path]
+
+    def test_an_upgrade_and_a_downgrade_are_what_the_manual_says(self):
+        node = self.node(downgrade=http(200, {**HELD, "mode": "shared"}))
+        with self.client(node).lock("a", mode="permits:3") as hold:
+            node.answers["acquire"] = http(200, {"lock": "a", "fence": "9"})
+            hold.upgrade(wait=2.5)
+            self.assertEqual((hold.fence, hold.mode), (9, "exclusive"))
+            hold.downgrade("shared")
+            self.assertEqual((hold.fence, hold.mode), (9, "shared"))
+        acquire, upgrade = self.bodies(node, "/v1/acquire")
+        self.assertEqual(acquire, {"session": None, "lock": "a", "wait_ms": None, "request": 1, "mode": "permits:3"})
+        self.assertEqual({**upgrade, "wait_ms": 2500},
+                         {"session": None, "lock": "a", "wait_ms": 2500, "request": 2, "upgrade": "7"})
+        self.assertEqual(self.bodies(node, "/v1/downgrade"),
+                         [{"session": None, "lock": "a", "fence": "9", "mode": "shared"}])
+        self.assertEqual(self.bodies(node, "/v1/release"), [{"session": None, "lock": "a", "fence": "9"}])
+
+    def test_an_upgrade_that_is_refused_leaves_the_hold_unless_it_is_lost(self):
+        cases = [
+            (refused(409, "not-acquired", why={"holder": {"owner": "bob"}}), NotAcquired, "not upgraded.*bob", True),
+            (refused(409, "upgrade-denied"), UpgradeDenied, "another holder upgrades", True),
+            (refused(503, "unavailable"), Unavailable, "it is so", True),
+            (refused(503, "full"), Refused, "full", True),
+            (refused(409, "lost"), Lost, "it is so", False),
+            (refused(409, "other-fence"), Lost, "it is so", False),
+        ]
+        for answer, kind, text, is_held in cases:
+            node = self.node()
+            hold = self.client(node).lock("a", mode="shared").acquire()
+            node.answers["acquire"] = answer
+            with self.assertRaisesRegex(kind, text):
+                hold.upgrade(wait=1)
+            self.assertEqual((hold.fence, hold.mode), (7, "shared"))
+            self.assertEqual(hold.is_valid(), is_held)
+            if is_held:
+                hold.release()
+                self.assertEqual(self.bodies(node, "/v1/release"), [{"session": None, "lock": "a", "fence": "7"}])
+
+    def test_an_upgrade_that_nobody_waits_for_is_undone_first_and_then_the_lock_released(self):
+        undone = [{"session": None, "lock": "a", "request": 2}, {"session": None, "lock": "a", "fence": "7"}]
+
+        async def cancelled(hold):
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(hold.upgrade(), 0.3)
+
+        async def overdue(hold):
+            with self.assertRaisesRegex(Lost, "not answered"):
+                await hold.upgrade(wait=0.1)
+
+        async def work(end):
+            node = self.node(sessions=http(200, {**OPENED, "ttl_ms": 300}))
+            async with AsyncSkeptron(node.endpoint) as client:
+                hold = await client.lock("a", mode="shared").acquire()
+                node.answers["acquire"] = b""
+                await end(hold)
+                while len(self.bodies(node, "/v1/release")) < 2:
+                    await asyncio.sleep(0.01)
+                self.assertFalse(hold.is_valid())
+                await hold.release()
+                self.assertEqual(self.bodies(node, "/v1/release"), undone)
+
+        for end in (cancelled, overdue):
+            asyncio.run(asyncio.wait_for(work(end), PATIENCE))
+
+    def test_an_upgrade_that_is_cancelled_before_it_begins_has_released_the_lock(self):
+        node = self.node()
+
+        async def work():
+            async with AsyncSkeptron(node.endpoint) as client:
+                hold = await client.lock("a", mode="shared").acquire()
+                upgrading = hold.upgrade()
+                asyncio.current_task().cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await upgrading
+                while hold.is_valid():
+                    await asyncio.sleep(0.01)
+
+        asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+    def test_a_downgrade_is_believed_first_and_told_until_it_is_answered(self):
+        node = self.node(downgrade=None)
+        hold = self.client(node).lock("a").acquire()
+        telling = threading.Thread(target=hold.downgrade)
+        telling.start()
+        until(lambda: len(self.bodies(node, "/v1/downgrade")) > 1, "it is told again")
+        [session] = hold._client._inner._sessions.values()
+        self.assertEqual((hold.mode, session.standing.held[("a", 7)].mode), ("shared", "shared"))
+        self.assertTrue(telling.is_alive())
+        node.answers["downgrade"] = http(200, {**HELD, "mode": "shared"})
+        telling.join(PATIENCE)
+        hold.release()
+
+    def test_a_cancelled_downgrade_is_told_nevertheless(self):
+        node = self.node(downgrade=None)
+
+        async def work():
+            async with AsyncSkeptron(node.endpoint) as client:
+                hold = await client.lock("a").acquire()
+                with self.assertRaises(asyncio.TimeoutError):
+                    await asyncio.wait_for(hold.downgrade(), 0.2)
+                self.assertEqual((hold.mode, hold.is_valid()), ("shared", True))
+                node.answers["downgrade"] = http(200, {**HELD, "mode": "shared"})
+                told = len(self.bodies(node, "/v1/downgrade"))
+                while len(self.bodies(node, "/v1/downgrade")) == told:
+                    await asyncio.sleep(0.01)
+
+        asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+    def test_a_lock_that_its_owner_acquires_again_is_asked_for_and_released_once(self):
+        node = self.node()
+        lock = self.client(node).lock("a", reentrant=True)
+        with lock as outer:
+            with lock as inner:
+                self.assertEqual((inner.fence, inner.is_valid()), (7, True))
+            inner.release()
+            outer.check()
+            self.assertEqual(self.bodies(node, "/v1/release"), [])
+        self.assertEqual((len(self.bodies(node, "/v1/acquire")), len(self.bodies(node, "/v1/release"))), (1, 1))
 
     def test_a_node_that_leaves_or_is_full_is_passed_over(self):
         away, well = self.node(sessions=refused(503, "leaving")), self.node()
@@ -227,6 +349,13 @@ class Answers(unittest.TestCase):
             pass
         with self.assertRaises(Unreachable):
             self.client(away, discovery=False).lock("a").acquire()
+
+    def test_an_endpoint_that_speaks_only_tls_is_passed_over(self):
+        wrong, well = self.node(sessions=refused(400, "tls-only")), self.node()
+        with self.client(wrong, well).lock("a"):
+            pass
+        with self.assertRaisesRegex(Unreachable, "it is so; do that"):
+            self.client(wrong).lock("a").acquire()
 
     def test_an_acquire_is_sent_again_until_there_is_an_answer(self):
         node = self.node(acquire=None)

@@ -6,7 +6,7 @@ import logging
 import threading
 import unittest
 
-from _skeptron.rules import Leader, Leadership, Seen
+from _skeptron.rules import Leader, Leadership, Seen, Wish
 from skeptron import AsyncSkeptron, Lost, Refused, Skeptron, Unreachable
 from tests.cluster import PATIENCE, Cluster, until
 from tests.test_answers import FakeNode, http
@@ -47,7 +47,7 @@ class Rules(unittest.TestCase):
 
     def test_a_leader_brings_its_last_value_along(self):
         standing = opened()
-        self.assertTrue(standing.granted(101.0, ("e", 9), 1, 0, value="one"))
+        self.assertTrue(standing.granted(101.0, ("e", 9), 1, 0, Wish("e", value="one")))
         holding(standing)
         self.assertEqual(standing.proclaims(("e", 9), "two"), 2)
         self.assertIsNone(standing.proclaims(("a", 7), "two"), "it was locked, and does not lead")

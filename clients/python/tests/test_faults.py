@@ -68,6 +68,25 @@ class Faults(unittest.TestCase):
         with self.client(3).lock(lock, wait=PATIENCE) as later:
             self.assertGreater(later.fence, fence)
 
+    def test_a_shared_hold_survives_the_death_of_its_node(self):
+        lock, lost = "shared through kill", []
+        reader = self.client(1)
+        hold = reader.lock(lock, mode="shared", on_lost=lost.append).acquire()
+        fence = hold.fence
+        beside = self.client(2).lock(lock, mode="shared").acquire()
+        self.cluster.nodes[0].kill()
+        self.until_moved(reader, hold)
+        self.assertEqual((hold.fence, hold.mode, hold.is_valid(), lost), (fence, "shared", True, []))
+        self.assertRaises(NotAcquired, self.client(3).lock(lock, wait=1).acquire)
+        with self.client(3).lock(lock, wait=PATIENCE, mode="shared") as newcomer:
+            self.assertGreater(newcomer.fence, beside.fence)
+        beside.release()
+        hold.upgrade(wait=PATIENCE)
+        self.assertGreater(hold.fence, newcomer.fence)
+        hold.release()
+        with self.client(3).lock(lock, wait=PATIENCE) as later:
+            self.assertGreater(later.fence, hold.fence)
+
     def waits_through(self, harm):
         """Does harm to the node of a waiter, which is granted the lock in the end."""
         lock = f"waited for through {harm}"

@@ -3,7 +3,7 @@
 import unittest
 
 from _skeptron.endpoints import Endpoint, is_admitted, parse, parse_all
-from _skeptron.rules import Standing, believed, is_over_there
+from _skeptron.rules import Standing, Wish, believed, checked_mode, is_over_there, is_within
 
 PLACE = {"node": 1, "life": "00000000000000aa", "epoch": 3}
 THERE = {"node": 2, "life": "00000000000000bb", "epoch": 4}
@@ -23,9 +23,9 @@ def moved(valid_ms=4000, pending=False, lost=()):
     return {"valid_ms": valid_ms, "pending": pending, "lost": list(lost), "place": THERE}
 
 
-def holding(standing, now=101.0, lock="a", fence=7):
+def holding(standing, now=101.0, lock="a", fence=7, wish=None):
     """Lets the session hold a lock."""
-    assert standing.granted(now, (lock, fence), standing.next_request(), standing.moved)
+    assert standing.granted(now, (lock, fence), standing.next_request(), standing.moved, wish or Wish(lock))
     return (lock, fence)
 
 
@@ -99,12 +99,12 @@ class Locks(unittest.TestCase):
 
     def test_a_grant_that_comes_too_late_is_none(self):
         standing = opened()
-        self.assertFalse(standing.granted(104.1, ("a", 7), 1, 0))
+        self.assertFalse(standing.granted(104.1, ("a", 7), 1, 0, Wish("a")))
         standing.start_move(1)
-        self.assertFalse(standing.granted(101.0, ("a", 7), 1, 0))
+        self.assertFalse(standing.granted(101.0, ("a", 7), 1, 0, Wish("a")))
         standing.taken(101.0, 101.0, 1, moved())
-        self.assertFalse(standing.granted(101.0, ("a", 7), 1, 0))
-        self.assertTrue(standing.granted(101.0, ("a", 7), 1, 1))
+        self.assertFalse(standing.granted(101.0, ("a", 7), 1, 0, Wish("a")))
+        self.assertTrue(standing.granted(101.0, ("a", 7), 1, 1, Wish("a")))
 
     def test_every_acquire_has_its_own_number(self):
         standing = opened()
@@ -117,6 +117,54 @@ class Locks(unittest.TestCase):
             self.assertFalse(is_over_there(False, status, code), code)
         for status, code in [(503, "full"), (503, "unavailable"), (409, "not-acquired"), (401, "stranger")]:
             self.assertFalse(is_over_there(True, status, code), code)
+
+
+class Kinds(unittest.TestCase):
+    def test_modes_are_read(self):
+        for mode in ("exclusive", "shared", "permits:2", "permits:100"):
+            self.assertEqual(checked_mode(mode), mode)
+        self.assertEqual(checked_mode("permits:1"), "exclusive")
+        for mode in ("permits:0", "permits:01", "permits:9999999999", "permits:3 ", "Shared", "", None, 1):
+            with self.assertRaisesRegex(ValueError, "'exclusive', 'shared' or 'permits:K'"):
+                checked_mode(mode)
+
+    def test_who_holds_a_lock_alone_may_do_what_others_may(self):
+        modes = ["exclusive", "permits:2", "permits:10", "shared"]
+        for place, mode in enumerate(modes):
+            self.assertEqual([is_within(mode, other) for other in modes], [other >= place for other in range(4)])
+
+    def brought(self, standing):
+        return [(it["fence"], it.get("mode", "exclusive"), it["request"]) for it in standing.start_move(1).body["held"]]
+
+    def test_a_move_says_what_is_believed_as_soon_as_that_is_less(self):
+        standing = opened()
+        entry = holding(standing)
+        self.assertEqual(self.brought(standing), [("7", "exclusive", 1)])
+        standing.shares(entry, "shared")
+        self.assertEqual(self.brought(standing), [("7", "shared", 1)])
+        standing.shares(("b", 1), "shared")  # Not held: nothing to be believed.
+
+    def test_a_move_says_more_only_after_an_upgrade_was_answered(self):
+        standing = opened()
+        holding(standing, wish=Wish("a", "permits:3"))
+        request = standing.next_request()
+        self.assertEqual(self.brought(standing), [("7", "permits:3", 1)])
+        upgrade = Wish("a", upgrade=7)
+        self.assertFalse(standing.granted(101.0, ("a", 9), request, 0, upgrade), "it moves without it")
+        self.assertEqual(list(standing.held), [("a", 7)])
+        standing.not_taken(None)
+        self.assertTrue(standing.granted(101.0, ("a", 9), request, 0, upgrade))
+        self.assertEqual(self.brought(standing), [("9", "exclusive", 2)])
+
+    def test_questions_are_what_the_manual_says(self):
+        cases = [
+            (Wish("a"), "/v1/acquire", {"lock": "a"}),
+            (Wish("a", "shared"), "/v1/acquire", {"lock": "a", "mode": "shared"}),
+            (Wish("a", upgrade=2**60), "/v1/acquire", {"lock": "a", "upgrade": str(2**60)}),
+            (Wish("a", value=""), "/v1/campaign", {"name": "a", "value": ""}),
+        ]
+        for wish, path, body in cases:
+            self.assertEqual(wish.question(), (path, body))
 
 
 class Moves(unittest.TestCase):

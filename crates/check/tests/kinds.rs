@@ -96,6 +96,19 @@ fn downgrades() {
     prove_where_few_messages_fly("downgrade,shared,upgrade", &[2, 2, 2], 1);
 }
 
+/// Whoever waits may stop, at the door or on its way there, and nobody else waits for that.
+#[test]
+fn whoever_waits_may_stop() {
+    prove("shared,shared,try:exclusive", &[2, 2, 2], 1);
+    prove("try:upgrade", &[2, 2], 1);
+    prove("try:upgrade,try:upgrade,exclusive", &[1, 1, 1], 1);
+    prove("try:permits:2", &[1, 1, 1], 1);
+    prove("try:upgrade+try:exclusive,try:shared", &[2, 2], 2);
+    prove_where_few_messages_fly("permits:2,permits:2,try:exclusive+permits:2", &[2, 2, 2], 1);
+    prove_where_few_messages_fly("try:upgrade:2,try:upgrade,exclusive", &[1, 1, 1], 1);
+    prove_where_few_messages_fly("try:upgrade:2,shared,try:exclusive", &[1, 1, 1], 1);
+}
+
 /// Many local clients share one node.
 #[test]
 fn several_entries_of_a_node_at_once() {
@@ -128,6 +141,7 @@ fn without_any_rule_something_breaks() {
             let violated = report.violation().map(|(property, _)| property);
             let expected = match broken.breaks {
                 Breaks::Liveness => Property::Progress,
+                Breaks::Refused => Property::Refused,
                 _ => Property::Exclusion,
             };
             assert_eq!(violated, Some(expected), "{flaw} over {}", info.name);
@@ -146,7 +160,7 @@ fn what_cannot_be_explored_is_named() {
     let many = scenario("shared", &[5, 1], Order::Fifo);
     assert!(ask("central", &many).contains("at most 4 are possible"));
     let large = scenario("permits:61", &[1, 1], Order::Fifo);
-    assert!(ask("central", &large).contains("at most permits:60"));
+    assert!(ask("central", &large).contains("at most permits:30"));
     let none = KindsScenario { at_once: 0, ..fine };
     assert!(ask("central", &none).contains("one entry at once"));
 }

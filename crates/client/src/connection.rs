@@ -1,6 +1,7 @@
 //! Requests and answers of one node: natively on one connection for all, or by HTTP/1.1 where that is not
 //! spoken; over TCP, TLS or a Unix socket.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -17,8 +18,8 @@ use tokio_rustls::TlsConnector;
 
 use crate::UNPOISONED;
 use crate::env;
-use crate::http::{Connection, Stream, Tls, told};
-use crate::messages::{Problem, RELAY, SessionPlace};
+use crate::http::{Connection, Stream, Tls, Useless};
+use crate::messages::{Problem, RELAY, SessionPlace, TLS_ONLY};
 use crate::native::connection::{Broken, NoConnection};
 use crate::native::{self, Ask, Reply};
 use crate::socket::tune;
@@ -32,6 +33,7 @@ const NOT_SPOKEN_FOR: Duration = Duration::from_secs(60);
 /// For how long where that could not be found out.
 const UNCLEAR_FOR: Duration = Duration::from_secs(5);
 const NOT_NATIVE: &str = "the native protocol is not spoken there; `--protocol http` may help";
+const NO_REQUESTS: &str = "it takes no requests";
 /// How long a connection may take to come about.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// How many connections are kept for later.
@@ -43,9 +45,53 @@ const IDLE_FOR: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// None came: the request may or may not have been carried out.
-    Unreachable(String),
+    Unreachable(Unanswered),
     /// The node says no.
     Refused(StatusCode, Problem),
+}
+
+impl Trouble {
+    pub(crate) fn silent(why: impl Into<String>) -> Self {
+        Trouble::Unreachable(Unanswered::now(why))
+    }
+}
+
+/// Why no answer came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unanswered {
+    /// Who was asked, if whoever noticed knows that.
+    at: Option<Endpoint>,
+    why: Useless,
+}
+
+impl Unanswered {
+    pub(crate) fn now(why: impl Into<String>) -> Self {
+        Unanswered { at: None, why: Useless::now(why) }
+    }
+
+    /// Whoever knows says who was asked.
+    pub(crate) fn at(self, endpoint: &Endpoint) -> Self {
+        Unanswered { at: self.at.or_else(|| Some(endpoint.clone())), ..self }
+    }
+
+    /// Whether it will not be answered later either.
+    pub(crate) fn lasts(&self) -> bool {
+        self.why.lasts
+    }
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.at {
+            Some(endpoint) => write!(f, "{endpoint}: {}", self.why.why),
+            None => f.write_str(&self.why.why),
+        }
+    }
+}
+
+/// What all of them say.
+pub(crate) fn joined(all: &[Unanswered]) -> String {
+    all.iter().map(Unanswered::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Asks one node.
@@ -119,11 +165,13 @@ impl Caller {
                 Ok(Reply::Refused(refused)) => return Err(refused.into()),
                 Ok(reply) => return Ok(reply),
                 Err(Broken::Again) => {}
-                Err(Broken::Ended(why)) if is_new => return Err(self.unreachable(&why)),
+                Err(Broken::Ended(why)) if is_new => {
+                    return Err(self.unreachable(Useless::now(why)));
+                }
                 Err(Broken::Ended(_)) => {}
             }
         }
-        Err(self.unreachable("it takes no requests"))
+        Err(self.unreachable(Useless::now(NO_REQUESTS)))
     }
 
     /// Observes an election natively; none if the node does not speak that.
@@ -132,7 +180,8 @@ impl Caller {
         question: Ask,
     ) -> Result<Option<native::Observation>, Trouble> {
         let Some((connection, _)) = self.native().await? else { return Ok(None) };
-        connection.observe(question).map(Some).map_err(|_| self.unreachable("it takes no requests"))
+        let refused = |_| self.unreachable(Useless::now(NO_REQUESTS));
+        connection.observe(question).map(Some).map_err(refused)
     }
 
     /// Something was not answered in time: what is asked next goes over a new connection, in case the
@@ -144,8 +193,12 @@ impl Caller {
         }
     }
 
-    fn unreachable(&self, why: &str) -> Trouble {
-        Trouble::Unreachable(format!("{}: {why}", self.endpoint))
+    fn unreachable(&self, why: Useless) -> Trouble {
+        Trouble::Unreachable(Unanswered { at: Some(self.endpoint.clone()), why })
+    }
+
+    fn not_native(&self) -> Trouble {
+        self.unreachable(Useless::now(NOT_NATIVE))
     }
 
     fn native_state(&self) -> MutexGuard<'_, Native> {
@@ -177,14 +230,14 @@ impl Caller {
             present => present,
         };
         match present.flatten() {
-            None if self.protocol == Protocol::Native => Err(self.unreachable(NOT_NATIVE)),
+            None if self.protocol == Protocol::Native => Err(self.not_native()),
             present => Ok(present.map(|present| (present, false))),
         }
     }
 
     async fn greet(&self) -> Result<Option<Arc<native::Connection>>, Trouble> {
         let io = within_time(CONNECT_WITHIN, self.dial_native()).await;
-        let io = io.map_err(|why| self.unreachable(&why))?;
+        let io = io.map_err(|why| self.unreachable(why))?;
         // Before it is known: whoever waits may have no time for an answer that does not come.
         *self.native_state() = Native::NotBefore(env::now().after(UNCLEAR_FOR));
         let greeting =
@@ -197,7 +250,7 @@ impl Caller {
             }
             Err(why) if self.protocol == Protocol::Native => Err(match why {
                 NoConnection::Refused(refused) => refused.into(),
-                _ => self.unreachable(NOT_NATIVE),
+                _ => self.not_native(),
             }),
             Err(NoConnection::NotSpoken) => {
                 *self.native_state() = Native::NotBefore(env::now().after(NOT_SPOKEN_FOR));
@@ -208,21 +261,19 @@ impl Caller {
         }
     }
 
-    async fn dial_native(&self) -> Result<Box<dyn native::Io>, String> {
+    async fn dial_native(&self) -> Result<Box<dyn native::Io>, Useless> {
         let stream = match &self.endpoint {
             Endpoint::Unix(path) => {
-                return Ok(Box::new(UnixStream::connect(path).await.map_err(told)?));
+                return Ok(Box::new(UnixStream::connect(path).await?));
             }
             Endpoint::Http(address) | Endpoint::Https(address) => {
-                TcpStream::connect(address.as_str()).await.map_err(told)?
+                TcpStream::connect(address.as_str()).await?
             }
         };
-        tune(&stream).map_err(told)?;
+        tune(&stream)?;
         match &self.tls {
             None => Ok(Box::new(stream)),
-            Some((tls, name)) => {
-                Ok(Box::new(tls.connect(name.clone(), stream).await.map_err(told)?))
-            }
+            Some((tls, name)) => Ok(Box::new(tls.connect(name.clone(), stream).await?)),
         }
     }
 
@@ -240,13 +291,24 @@ impl Caller {
         if status.is_success() {
             return question.read(&bytes).map_err(|error| self.strange(status, &error));
         }
-        let problem = serde_json::from_slice(&bytes);
-        Err(Trouble::Refused(status, problem.map_err(|error| self.strange(status, &error))?))
+        Err(self.refused(status, &bytes))
+    }
+
+    /// What it means that a node, or whoever is there, does not do it.
+    fn refused(&self, status: StatusCode, said: &[u8]) -> Trouble {
+        match serde_json::from_slice::<Problem>(said) {
+            // Nobody else would be asked otherwise: to this client the node is not there.
+            Ok(problem) if problem.code == TLS_ONLY => {
+                let Problem { error, remedy, .. } = problem;
+                self.unreachable(Useless::for_good(format!("{error}; {remedy}")))
+            }
+            Ok(problem) => Trouble::Refused(status, problem),
+            Err(error) => self.strange(status, &error),
+        }
     }
 
     fn strange(&self, status: StatusCode, error: &serde_json::Error) -> Trouble {
-        let endpoint = &self.endpoint;
-        Trouble::Unreachable(format!("{endpoint} answers {status}, which is no node: {error}"))
+        self.unreachable(Useless::now(format!("answers {status}, which is no node: {error}")))
     }
 
     pub(crate) fn endpoint(&self) -> &Endpoint {
@@ -279,12 +341,10 @@ impl Caller {
         body: Bytes,
     ) -> Result<A, Trouble> {
         let (status, bytes) = self.exchange(method, path, body, None).await?;
-        let strange = |error: serde_json::Error| self.strange(status, &error);
         if status.is_success() {
-            return serde_json::from_slice(&bytes).map_err(strange);
+            return serde_json::from_slice(&bytes).map_err(|error| self.strange(status, &error));
         }
-        let problem = serde_json::from_slice(&bytes).map_err(strange)?;
-        Err(Trouble::Refused(status, problem))
+        Err(self.refused(status, &bytes))
     }
 
     /// One request and its answer. A kept connection may have been closed meanwhile, so a new one is
@@ -303,8 +363,7 @@ impl Caller {
                 return Ok(answer);
             }
         }
-        let endpoint = &self.endpoint;
-        let unreachable = |why: String| Trouble::Unreachable(format!("{endpoint}: {why}"));
+        let unreachable = |why| self.unreachable(why);
         let mut connection = self.connect().await.map_err(unreachable)?;
         let request = self.request(&method, path, body, relay)?;
         let answer = connection.exchange(request).await.map_err(unreachable)?;
@@ -314,8 +373,7 @@ impl Caller {
 
     /// Asks for an answer that does not end.
     pub(crate) async fn stream(&self, path: &str) -> Result<Stream, Trouble> {
-        let endpoint = &self.endpoint;
-        let unreachable = |why: String| Trouble::Unreachable(format!("{endpoint}: {why}"));
+        let unreachable = |why| self.unreachable(why);
         let connection = self.connect().await.map_err(unreachable)?;
         let request = self.request(&Method::GET, path, Bytes::new(), None)?;
         let (status, mut stream) = connection.stream(request).await.map_err(unreachable)?;
@@ -326,10 +384,7 @@ impl Caller {
         while let Some(piece) = stream.next().await.map_err(unreachable)? {
             said.extend_from_slice(&piece);
         }
-        match serde_json::from_slice(&said) {
-            Ok(problem) => Err(Trouble::Refused(status, problem)),
-            Err(_) => Err(unreachable(format!("answers {status}, which is no node"))),
-        }
+        Err(self.refused(status, &said))
     }
 
     fn request(
@@ -343,7 +398,7 @@ impl Caller {
         *request.method_mut() = method.clone();
         *request.uri_mut() = path
             .parse()
-            .map_err(|_| Trouble::Unreachable(format!("{}: `{path}` is no path", self.endpoint)))?;
+            .map_err(|_| self.unreachable(Useless::now(format!("`{path}` is no path"))))?;
         let headers = request.headers_mut();
         headers.insert(HOST, self.host.clone());
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -375,15 +430,13 @@ impl Caller {
         }
     }
 
-    async fn connect(&self) -> Result<Connection, String> {
+    async fn connect(&self) -> Result<Connection, Useless> {
         within_time(CONNECT_WITHIN, self.dial()).await
     }
 
-    async fn dial(&self) -> Result<Connection, String> {
+    async fn dial(&self) -> Result<Connection, Useless> {
         match &self.endpoint {
-            Endpoint::Unix(path) => {
-                Connection::over(UnixStream::connect(path).await.map_err(told)?).await
-            }
+            Endpoint::Unix(path) => Connection::over(UnixStream::connect(path).await?).await,
             Endpoint::Http(address) | Endpoint::Https(address) => {
                 Connection::dial(address, self.tls.as_ref()).await
             }
@@ -431,20 +484,20 @@ impl From<native::Refused> for Trouble {
 
 /// A node that answers something else than what it was asked is none.
 pub(crate) fn unexpected(reply: &Reply) -> Trouble {
-    Trouble::Unreachable(format!("the node answers something else: {reply:?}"))
+    Trouble::silent(format!("the node answers something else: {reply:?}"))
 }
 
 async fn within_time<T>(
     time: Duration,
-    made: impl Future<Output = Result<T, String>>,
-) -> Result<T, String> {
+    made: impl Future<Output = Result<T, Useless>>,
+) -> Result<T, Useless> {
     let made = env::timeout(time, made).await;
-    made.unwrap_or_else(|| Err(format!("no answer in {} s", time.as_secs())))
+    made.unwrap_or_else(|| Err(Useless::now(format!("no answer in {} s", time.as_secs()))))
 }
 
-impl std::fmt::Debug for Caller {
+impl fmt::Debug for Caller {
     /// Where to, without the token.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Caller").field("endpoint", &self.endpoint).finish_non_exhaustive()
     }
 }
@@ -468,4 +521,29 @@ fn tls(
     let name =
         name.map_err(|_| ClientError::Endpoint(InvalidEndpoint(format!("https://{address}"))))?;
     Ok((TlsConnector::from(Arc::clone(&tls)), name))
+}
+
+impl From<Trouble> for ClientError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Unreachable(why) => ClientError::unanswered(&[why]),
+            Trouble::Refused(StatusCode::GONE, _) => ClientError::SessionOver,
+            Trouble::Refused(_, problem) if problem.code == "upgrade-denied" => {
+                ClientError::UpgradeDenied(problem.error)
+            }
+            Trouble::Refused(_, problem) if problem.code == "deadlock" => {
+                ClientError::Deadlock(problem.error)
+            }
+            Trouble::Refused(_, problem) if problem.code == "busy" => {
+                ClientError::Busy(problem.error)
+            }
+            Trouble::Refused(_, problem) if problem.is_outage() => {
+                let causes = problem.why.map_or_else(Vec::new, |why| why.causes);
+                ClientError::Unavailable { error: problem.error, causes }
+            }
+            Trouble::Refused(_, problem) => {
+                ClientError::Refused(format!("{}; {}", problem.error, problem.remedy))
+            }
+        }
+    }
 }

@@ -9,13 +9,13 @@ use thiserror::Error;
 use crate::ClientError;
 use crate::connection::{Route, Trouble, unexpected};
 use crate::env;
-use crate::messages::{Acquire, Campaign, Problem, Proclaim, Release};
+use crate::messages::{Acquire, Campaign, Downgrade, Problem, Proclaim, Release};
 use crate::native::{Ask, Reply};
 use crate::session::Session;
-use skeptron_types::Fence;
 use skeptron_types::clock::Moment;
 use skeptron_types::report::NotGranted;
 use skeptron_types::session::Held;
+use skeptron_types::{Fence, Mode};
 
 /// The first wait before a node that cannot be reached is asked again; then twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -48,8 +48,39 @@ pub struct Guard {
     session: Arc<Session>,
     name: String,
     fence: Fence,
+    mode: Mode,
     /// The node knows, or has forgotten by itself.
     settled: bool,
+}
+
+/// Why an entry is not exclusive. Unless it is lost, it is held as before.
+#[derive(Debug, Error)]
+pub enum UpgradeError {
+    /// Another one upgrades first, and waits for this one: it must be released.
+    #[error("`{name}` was not upgraded: another one upgrades, and waits for this one to be released", name = .0.name)]
+    Denied(Guard),
+    /// Others held it until the time was over, or the cluster cannot grant it.
+    #[error("`{name}` was not upgraded: {why}", name = guard.name)]
+    NotGranted {
+        /// Held as before.
+        guard: Guard,
+        /// Why.
+        why: NotGranted,
+    },
+    /// It was lost or released.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}
+
+/// What an acquire is to come to.
+#[derive(Clone, Debug)]
+pub(crate) enum Wish {
+    /// An entry of this mode.
+    Enter(Mode),
+    /// An exclusive entry whose holder leads, and says this of itself.
+    Lead(String),
+    /// The entry with this fence is to be exclusive.
+    Upgrade(Fence),
 }
 
 impl Guard {
@@ -63,6 +94,61 @@ impl Guard {
     #[must_use]
     pub fn fence(&self) -> Fence {
         self.fence
+    }
+
+    /// How many others it tolerates.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Waits until it is exclusive, without leaving: all others have left, and it has a new fence. No longer
+    /// than `wait`, if that is given. Dropped, the future releases the lock.
+    ///
+    /// # Errors
+    /// See [`UpgradeError`].
+    pub async fn upgrade(self, wait: Option<Duration>) -> Result<Guard, UpgradeError> {
+        if self.mode.is_exclusive() {
+            return Ok(self);
+        }
+        let session = Arc::clone(&self.session);
+        match acquire(&session, (&self.name, Wish::Upgrade(self.fence)), wait).await {
+            Ok(Ok(guard)) => {
+                // The node knows no entry with the former fence any more.
+                let mut former = self;
+                former.settled = true;
+                Ok(guard)
+            }
+            Ok(Err(why)) => Err(UpgradeError::NotGranted { guard: self, why }),
+            Err(ClientError::UpgradeDenied(_)) => Err(UpgradeError::Denied(self)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Goes on with others, with the same fence: from now on it counts as held like that, and when this
+    /// returns the node has taken note.
+    ///
+    /// # Errors
+    /// If the lock was lost, or is led, or the node refuses.
+    pub async fn downgrade(&mut self, mode: Mode) -> Result<(), ClientError> {
+        if mode == self.mode {
+            return Ok(());
+        }
+        if !self.mode.is_exclusive() {
+            // Another number of permits may be fewer: that would be believed before it is granted.
+            let told = format!("`{}` is held with others already, as {}", self.name, self.mode);
+            return Err(ClientError::Refused(told));
+        }
+        // First: if it moves before the node's answer, others may have come in already.
+        self.session.shares(&self.name, self.fence, mode);
+        self.mode = mode;
+        let (session, lock) = (self.session.id(), self.name.clone());
+        let question = Downgrade { session, lock, fence: self.fence, mode };
+        tokio::select! {
+            biased;
+            told = tell(&self.session, Ask::Downgrade(question)) => Ok(told?),
+            () = self.lost() => Err(ClientError::SessionOver),
+        }
     }
 
     /// Changes the value that observers are shown, of a guard of [`crate::Client::campaign`]; waits until
@@ -135,7 +221,9 @@ impl Guard {
             Trouble::Refused(_, problem) => {
                 ReleaseError::Unreachable { name: self.name.clone(), why: problem.error }
             }
-            Trouble::Unreachable(why) => ReleaseError::Unreachable { name: self.name.clone(), why },
+            Trouble::Unreachable(why) => {
+                ReleaseError::Unreachable { name: self.name.clone(), why: why.to_string() }
+            }
         });
         self.settled = true;
         told
@@ -159,7 +247,7 @@ impl Drop for Guard {
 /// Acquires the lock, or says why it was not granted in time.
 pub(crate) async fn acquire(
     session: &Arc<Session>,
-    (name, value): (&str, Option<&str>),
+    (name, wish): (&str, Wish),
     wait: Option<Duration>,
 ) -> Result<Result<Guard, NotGranted>, ClientError> {
     if !session.is_valid() {
@@ -168,7 +256,7 @@ pub(crate) async fn acquire(
     let mut asking = Asking {
         session: Arc::clone(session),
         name: name.to_string(),
-        value: value.map(str::to_string),
+        wish,
         request: None,
         refused: None,
         settled: false,
@@ -185,6 +273,7 @@ pub(crate) async fn acquire(
                 session: Arc::clone(session),
                 name: held.lock,
                 fence: held.fence,
+                mode: if let Wish::Enter(mode) = asking.wish { mode } else { Mode::EXCLUSIVE },
                 settled: false,
             };
             Ok(Ok(grant))
@@ -199,9 +288,9 @@ pub(crate) async fn acquire(
             Err(ClientError::SessionOver)
         }
         // It was not heard in time; the node is told to forget it.
-        Err(Trouble::Unreachable(why)) => {
+        Err(trouble @ Trouble::Unreachable(_)) => {
             asking.settled = false;
-            Err(ClientError::Unreachable(why))
+            Err(trouble.into())
         }
         Err(refused) => Err(refused.into()),
     }
@@ -212,8 +301,7 @@ pub(crate) async fn acquire(
 struct Asking {
     session: Arc<Session>,
     name: String,
-    /// With which it wants to lead, if so.
-    value: Option<String>,
+    wish: Wish,
     /// The number of the acquire, once it has been sent: another one at each node.
     request: Option<(u64, u64)>,
     /// Why it was refused last, if the node answered.
@@ -228,7 +316,7 @@ impl Asking {
         let overdue = wait.saturating_add((self.session.ttl() / 3).max(TOLD_WITHIN));
         let deadline = env::now().after(wait);
         let answer = env::timeout(overdue, self.ask_until(Some(deadline))).await;
-        let silent = || Trouble::Unreachable("no answer in time".to_string());
+        let silent = || Trouble::silent("no answer in time");
         answer.unwrap_or_else(|| Err(self.refused.take().unwrap_or_else(silent)))
     }
 
@@ -247,9 +335,10 @@ impl Asking {
                 answer = self.ask(&route, request, deadline) => answer,
                 () = self.session.leaves(moved, &route) => continue,
             };
-            let value = self.value.as_deref();
             match answer {
-                Ok(held) if self.session.hold(&held, (request, value), moved) => return Ok(held),
+                Ok(held) if self.session.hold(&held, (request, &self.wish), moved) => {
+                    return Ok(held);
+                }
                 Ok(_) => continue,
                 Err(trouble) => {
                     self.session.refused(&trouble);
@@ -273,12 +362,17 @@ impl Asking {
     ) -> Result<Held, Trouble> {
         let (session, name) = (self.session.id(), self.name.clone());
         let (wait_ms, request) = (deadline.map(milliseconds_until), Some(request));
-        let Some(value) = self.value.clone() else {
-            let question = Acquire { session, lock: name, wait_ms, request };
-            return held(route.ask(Ask::Acquire(question)).await?);
+        let (mode, upgrade) = match self.wish {
+            Wish::Lead(ref value) => {
+                let value = value.clone();
+                let question = Campaign { session, name, value, wait_ms, request };
+                return held(route.ask(Ask::Campaign(question)).await?);
+            }
+            Wish::Enter(mode) => (mode, None),
+            Wish::Upgrade(fence) => (Mode::EXCLUSIVE, Some(fence)),
         };
-        let question = Campaign { session, name, value, wait_ms, request };
-        held(route.ask(Ask::Campaign(question)).await?)
+        let question = Acquire { session, lock: name, wait_ms, request, mode, upgrade };
+        held(route.ask(Ask::Acquire(question)).await?)
     }
 }
 

@@ -1,5 +1,7 @@
 //! One HTTP/1.1 connection of a client.
 
+use std::error::Error;
+use std::io;
 use std::pin::pin;
 
 use bytes::Bytes;
@@ -10,6 +12,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
+use rustls::{AlertDescription, CertificateError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -31,32 +34,66 @@ pub struct Connection {
 /// How a server proves who it is, and by which name.
 pub type Tls = (TlsConnector, ServerName<'static>);
 
+/// Why a connection is of no use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Useless {
+    pub why: String,
+    /// Whether the next one will not be either: one end does not accept the other's certificate, or only
+    /// one of them speaks TLS.
+    pub lasts: bool,
+}
+
+impl Useless {
+    pub fn now(why: impl Into<String>) -> Self {
+        Useless { why: why.into(), lasts: false }
+    }
+
+    pub fn for_good(why: impl Into<String>) -> Self {
+        Useless { why: why.into(), lasts: true }
+    }
+}
+
+impl<E: Error + 'static> From<E> for Useless {
+    fn from(error: E) -> Self {
+        match tls_error(&error).and_then(mismatch) {
+            Some(why) => Useless::for_good(why),
+            None => Useless::now(told(error)),
+        }
+    }
+}
+
+impl From<Useless> for String {
+    fn from(useless: Useless) -> Self {
+        useless.why
+    }
+}
+
 impl Connection {
     /// A new one over TCP, protected if `tls` says how.
-    pub async fn dial(address: &str, tls: Option<&Tls>) -> Result<Self, String> {
-        let stream = TcpStream::connect(address).await.map_err(told)?;
-        tune(&stream).map_err(told)?;
+    pub async fn dial(address: &str, tls: Option<&Tls>) -> Result<Self, Useless> {
+        let stream = TcpStream::connect(address).await?;
+        tune(&stream)?;
         match tls {
             None => Connection::over(stream).await,
             Some((tls, name)) => {
-                let stream = tls.connect(name.clone(), stream).await.map_err(told)?;
+                let stream = tls.connect(name.clone(), stream).await?;
                 Connection::over(stream).await
             }
         }
     }
 
-    pub async fn over<I>(stream: I) -> Result<Self, String>
+    pub async fn over<I>(stream: I) -> Result<Self, Useless>
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (sender, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(told)?;
+        let (sender, driver) = http1::handshake(TokioIo::new(stream)).await?;
         Ok(Connection { sender, driver: Some(Box::pin(driver)) })
     }
 
     pub async fn exchange(
         &mut self,
         request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Bytes), String> {
+    ) -> Result<(StatusCode, Bytes), Useless> {
         Prompt::new(self.converse(request)).await
     }
 
@@ -65,19 +102,19 @@ impl Connection {
         &mut self,
         request: Request<Full<Bytes>>,
         mut heard: impl FnMut(),
-    ) -> Result<(), String> {
+    ) -> Result<(), Useless> {
         let sender = &mut self.sender;
         let mut listening = pin!(async move {
-            let mut body = sender.send_request(request).await.map_err(told)?.into_body();
+            let mut body = sender.send_request(request).await?.into_body();
             while let Some(piece) = body.frame().await {
-                piece.map_err(told)?;
+                piece?;
                 heard();
             }
-            Ok(())
+            Ok::<_, Useless>(())
         });
         tokio::select! {
             biased;
-            ended = drive(&mut self.driver) => ended.map_err(told),
+            ended = drive(&mut self.driver) => Ok(ended?),
             ended = listening.as_mut() => ended,
         }
     }
@@ -86,13 +123,13 @@ impl Connection {
     pub async fn stream(
         mut self,
         request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Stream), String> {
+    ) -> Result<(StatusCode, Stream), Useless> {
+        let mut answer = pin!(self.sender.send_request(request));
         let answer = tokio::select! {
             biased;
-            ended = drive(&mut self.driver) => {
-                return Err(ended.err().map_or("closed".to_string(), told));
-            }
-            answer = self.sender.send_request(request) => answer.map_err(told)?,
+            // All that came before the end is still to be had.
+            _ = drive(&mut self.driver) => answer.await?,
+            answer = answer.as_mut() => answer?,
         };
         let (status, body) = (answer.status(), answer.into_body());
         Ok((status, Stream { connection: self, body }))
@@ -106,14 +143,14 @@ impl Connection {
     async fn converse(
         &mut self,
         request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Bytes), String> {
+    ) -> Result<(StatusCode, Bytes), Useless> {
         let sender = &mut self.sender;
         let mut answer = pin!(async move {
-            sender.ready().await.map_err(told)?;
-            let answer = sender.send_request(request).await.map_err(told)?;
+            sender.ready().await?;
+            let answer = sender.send_request(request).await?;
             let status = answer.status();
             let body = Limited::new(answer.into_body(), MOST_ANSWER_BYTES).collect().await;
-            Ok((status, body.map_err(|error| error.to_string())?.to_bytes()))
+            Ok((status, body.map_err(|error| Useless::now(error.to_string()))?.to_bytes()))
         });
         tokio::select! {
             biased;
@@ -140,7 +177,7 @@ pub struct Stream {
 
 impl Stream {
     /// The next piece; none at the end.
-    pub async fn next(&mut self) -> Result<Option<Bytes>, String> {
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Useless> {
         loop {
             let frame = tokio::select! {
                 biased;
@@ -149,7 +186,7 @@ impl Stream {
                 _ = drive(&mut self.connection.driver) => continue,
             };
             let Some(frame) = frame else { return Ok(None) };
-            if let Ok(piece) = frame.map_err(told)?.into_data() {
+            if let Ok(piece) = frame?.into_data() {
                 return Ok(Some(piece));
             }
         }
@@ -162,6 +199,47 @@ pub fn told(error: impl std::error::Error) -> String {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     }
+}
+
+/// The error of TLS behind this one, if that is the cause.
+fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    inner.and_then(|inner| inner.downcast_ref()).or_else(|| error.source().and_then(tls_error))
+}
+
+/// What client and server cannot agree on, and what helps; none if the next try may end otherwise.
+fn mismatch(error: &rustls::Error) -> Option<String> {
+    use AlertDescription as Alert;
+    let refused = |how: &str| format!("the node refuses this client's certificate: {how}");
+    Some(match error {
+        rustls::Error::AlertReceived(alert) => match alert {
+            Alert::CertificateRevoked => refused(
+                "it was revoked; the cluster's administrator makes another with `skeptron tls add`",
+            ),
+            Alert::CertificateExpired => {
+                refused("it has expired; `skeptron tls renew` makes a new one")
+            }
+            Alert::UnknownCA | Alert::BadCertificate | Alert::DecryptError => {
+                refused("it is of another cluster; --tls names the folder of this one")
+            }
+            Alert::CertificateRequired => refused("it shows none; --tls names a folder with one"),
+            Alert::CertificateUnknown | Alert::UnsupportedCertificate | Alert::AccessDenied => {
+                refused(&format!("{alert:?}; `skeptron tls list` shows what it is"))
+            }
+            _ => return None,
+        },
+        rustls::Error::InvalidCertificate(CertificateError::Revoked) => {
+            "the node's certificate was revoked; it needs a new one".to_string()
+        }
+        rustls::Error::InvalidCertificate(why) => format!(
+            "the node's certificate is not accepted: {why}; is --tls the folder of this cluster, and \
+             is the node's certificate valid for this name?"
+        ),
+        rustls::Error::InvalidMessage(_) => {
+            "it does not speak TLS there; say http:// instead of https://".to_string()
+        }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@
 mod connection;
 mod endpoint;
 mod grant;
+mod guards;
 mod nodes;
 mod observe;
+mod reentrant;
 mod session;
 pub mod tls;
 
@@ -26,6 +28,7 @@ pub mod prompt;
 #[doc(hidden)]
 pub mod socket;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,19 +36,22 @@ use hyper::Method;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use connection::{Caller, Trouble};
+use connection::{Caller, Trouble, Unanswered, joined};
 pub use endpoint::{Endpoint, InvalidEndpoint, is_loopback};
-pub use grant::{Guard, ReleaseError};
+use grant::Wish;
+pub use grant::{Guard, ReleaseError, UpgradeError};
+pub use guards::Guards;
 use messages::{DrainOrder, Leaving};
 pub use messages::{Drained, Order, Ordered, Unlock, Unlocked};
 use native::escaped;
 use nodes::Nodes;
 pub use observe::Observer;
+pub use reentrant::Reentrant;
 use session::{ANSWER_WITHIN, Session, within};
 use skeptron_types::election::Leadership;
 use skeptron_types::report::{Cause, LockListing, NotGranted, SessionListing, Status};
 // What the functions here return, so that a program needs no second crate.
-pub use skeptron_types::{Fence, MemberId, election, report};
+pub use skeptron_types::{Fence, MemberId, Mode, UnknownMode, election, report};
 use tls::Identity;
 
 /// A mutex is poisoned by a panic under it; where this is said nothing under it can panic.
@@ -110,6 +116,10 @@ pub enum ClientError {
     /// No endpoint answers.
     #[error("cannot reach a node: {0}")]
     Unreachable(String),
+    /// Whoever answers does not accept this client's certificate, or the client not theirs, or only one
+    /// side speaks TLS: asking again does not help.
+    #[error("cannot use a node: {0}")]
+    Mismatched(String),
     /// The node says no.
     #[error("the node refused: {0}")]
     Refused(String),
@@ -124,9 +134,27 @@ pub enum ClientError {
         /// The same as data, as far as it says.
         causes: Vec<Cause>,
     },
+    /// Another entry upgrades, and waits for this one.
+    #[error("{0}")]
+    UpgradeDenied(String),
+    /// Whoever holds the lock waits for what this session holds.
+    #[error("{0}; release what it holds, and take locks in the order of their names")]
+    Deadlock(String),
     /// The session has ended.
     #[error("the session has ended; its locks are lost")]
     SessionOver,
+}
+
+impl ClientError {
+    /// None of these answered.
+    fn unanswered(all: &[Unanswered]) -> Self {
+        match all {
+            [] => ClientError::Unreachable("no endpoint was given".to_string()),
+            // Only if all say so: one that is down may be right, and come back.
+            all if all.iter().all(Unanswered::lasts) => ClientError::Mismatched(joined(all)),
+            _ => ClientError::Unreachable(joined(all)),
+        }
+    }
 }
 
 impl ClientConfig {
@@ -171,10 +199,63 @@ impl Client {
     pub async fn lock(&self, name: &str) -> Result<Guard, ClientError> {
         loop {
             // Without a time limit it is refused only if the node made one up.
-            if let Ok(guard) = grant::acquire(&self.session, (name, None), None).await? {
+            if let Ok(guard) = self.acquire(name, Mode::EXCLUSIVE, None).await? {
                 return Ok(guard);
             }
         }
+    }
+
+    async fn acquire(
+        &self,
+        name: &str,
+        mode: Mode,
+        wait: Option<Duration>,
+    ) -> Result<Result<Guard, NotGranted>, ClientError> {
+        grant::acquire(&self.session, (name, Wish::Enter(mode)), wait).await
+    }
+
+    /// Waits for an entry of this mode, beside others that tolerate it; no longer than `wait`, if that is
+    /// given. If it was not granted in that time, says who holds it, or why the cluster cannot grant it.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn enter(
+        &self,
+        name: &str,
+        mode: Mode,
+        wait: Option<Duration>,
+    ) -> Result<Result<Guard, NotGranted>, ClientError> {
+        loop {
+            // Without a time limit it is refused only if the node made one up.
+            let entered = self.acquire(name, mode, wait).await?;
+            if entered.is_ok() || wait.is_some() {
+                return Ok(entered);
+            }
+        }
+    }
+
+    /// Waits for all of these locks, in the order of their names, so that nobody who does the same waits for
+    /// another one for ever. Either all are held in the end or none; `wait` is for all of them together.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn enter_all(
+        &self,
+        names: &[&str],
+        mode: Mode,
+        wait: Option<Duration>,
+    ) -> Result<Result<Guards, NotGranted>, ClientError> {
+        let deadline = wait.map(|wait| env::now().after(wait));
+        let names: BTreeSet<&str> = names.iter().copied().collect();
+        let mut guards = Guards::default();
+        for name in names {
+            let left = deadline.map(env::until);
+            match self.enter(name, mode, left).await? {
+                Ok(guard) => guards.push(guard),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        Ok(Ok(guards))
     }
 
     /// Waits to lead an election, with a value that observers are shown; no longer than `wait`, if that is
@@ -203,7 +284,8 @@ impl Client {
     ) -> Result<Result<Guard, NotGranted>, ClientError> {
         loop {
             // Without a time limit it is refused only if the node made one up.
-            let campaign = grant::acquire(&self.session, (name, Some(value)), wait).await?;
+            let wish = Wish::Lead(value.to_string());
+            let campaign = grant::acquire(&self.session, (name, wish), wait).await?;
             if campaign.is_ok() || wait.is_some() {
                 return Ok(campaign);
             }
@@ -260,7 +342,7 @@ impl Client {
         name: &str,
         timeout: Duration,
     ) -> Result<Result<Guard, NotGranted>, ClientError> {
-        grant::acquire(&self.session, (name, None), Some(timeout)).await
+        self.acquire(name, Mode::EXCLUSIVE, Some(timeout)).await
     }
 
     /// The node, its view and its links. Needs no session.

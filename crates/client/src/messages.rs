@@ -6,13 +6,16 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use skeptron_types::report::{Cause, Drain, NotGranted};
 use skeptron_types::session::{Held, MovedHold, SessionId};
-use skeptron_types::{Fence, MemberId};
+use skeptron_types::{Fence, MemberId, Mode};
 
 /// An observer of an election hears something at least as often.
 pub const HEARD_EVERY: Duration = Duration::from_secs(2);
 
 /// The header of a request that is to be passed on to a life of another node: `NODE-LIFE`.
 pub const RELAY: &str = "skeptron-relay";
+
+/// The code of the refusal where only TLS is spoken.
+pub const TLS_ONLY: &str = "tls-only";
 
 /// The longest name that an owner may give itself, in bytes.
 pub const MOST_OWNER_BYTES: usize = 200;
@@ -172,6 +175,46 @@ pub struct Acquire {
     /// acquire tried again, with another one it waits until the first is released.
     #[serde(default)]
     pub request: Option<u64>,
+    /// How many others it tolerates: `exclusive`, `shared` or `permits:K`.
+    #[serde(default)]
+    pub mode: Mode,
+    /// The fence of an entry that the session holds with others and that is to be exclusive: the same entry
+    /// with a new fence. While that waits, and if it is refused, the session holds it as before.
+    #[serde(default)]
+    pub upgrade: Option<Fence>,
+}
+
+impl Acquire {
+    /// Of an exclusive entry.
+    #[must_use]
+    pub fn exclusive(
+        session: SessionId,
+        lock: String,
+        wait_ms: Option<u64>,
+        request: Option<u64>,
+    ) -> Self {
+        Acquire { session, lock, wait_ms, request, mode: Mode::EXCLUSIVE, upgrade: None }
+    }
+}
+
+/// `POST /v1/downgrade`: an exclusive entry tolerates others from now on. The answer is [`Downgraded`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Downgrade {
+    pub session: SessionId,
+    pub lock: String,
+    pub fence: Fence,
+    /// How many others: `shared` or `permits:K`.
+    pub mode: Mode,
+}
+
+/// The answer to [`Downgrade`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Downgraded {
+    pub lock: String,
+    /// As before.
+    pub fence: Fence,
+    pub mode: Mode,
 }
 
 /// `POST /v1/release`: of the entry with that fence, or of whatever came of that acquire.

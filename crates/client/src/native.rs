@@ -14,14 +14,15 @@ use skeptron_types::election::Leadership;
 use skeptron_types::session::{Held, SessionId};
 
 use crate::messages::{
-    Acquire, Campaign, Elected, Incarnation, KeptAlive, LeftBehind, MoveSession, Moved, NewValue,
-    OpenSession, Problem, Proclaim, Release, Released, SessionOpened, SessionPlace, SessionStatus,
+    Acquire, Campaign, Downgrade, Downgraded, Elected, Incarnation, KeptAlive, LeftBehind,
+    MoveSession, Moved, NewValue, OpenSession, Problem, Proclaim, Release, Released, SessionOpened,
+    SessionPlace, SessionStatus,
 };
 
 /// What a connection begins with, in both directions. No HTTP method and no TLS record begins like that.
 pub const MAGIC: [u8; 8] = *b"\0skptrn\n";
 /// The version of what is said; a node that speaks another says so.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// The longest frame of a client.
 pub const MOST_QUESTION_BYTES: usize = 64 << 10;
@@ -79,6 +80,7 @@ pub enum Ask {
     Release(Release),
     Campaign(Campaign),
     Proclaim(Proclaim),
+    Downgrade(Downgrade),
     /// The present leader, then every change, until it is cancelled: each as [`Word::Leads`].
     Observe {
         name: String,
@@ -117,6 +119,8 @@ pub enum Reply {
     Released(bool),
     /// The version of the value.
     Proclaimed(u64),
+    /// The entry tolerates others.
+    Downgraded,
     /// The election is observed no more.
     Observed,
     Refused(Refused),
@@ -161,6 +165,7 @@ impl Ask {
             Ask::Release(_) => (Method::POST, "/v1/release"),
             Ask::Campaign(_) => (Method::POST, "/v1/campaign"),
             Ask::Proclaim(_) => (Method::POST, "/v1/proclaim"),
+            Ask::Downgrade(_) => (Method::POST, "/v1/downgrade"),
             Ask::Observe { .. } => (Method::GET, "/v1/observe"),
         }
     }
@@ -193,6 +198,7 @@ impl Ask {
             Ask::Release(body) => serde_json::to_vec(body),
             Ask::Campaign(body) => serde_json::to_vec(body),
             Ask::Proclaim(body) => serde_json::to_vec(body),
+            Ask::Downgrade(body) => serde_json::to_vec(body),
             Ask::KeepAlive { .. } | Ask::End(_) | Ask::Observe { .. } => Ok(Vec::new()),
         };
         (method, path, body.expect("a question has only names and numbers"))
@@ -220,6 +226,9 @@ impl Ask {
             }
             Ask::Proclaim(_) => {
                 Reply::Proclaimed(serde_json::from_slice::<NewValue>(body)?.version)
+            }
+            Ask::Downgrade(_) => {
+                serde_json::from_slice::<Downgraded>(body).map(|_| Reply::Downgraded)?
             }
             Ask::Observe { .. } => Reply::Observed,
         })

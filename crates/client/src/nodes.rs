@@ -7,7 +7,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use hyper::StatusCode;
 
 use crate::UNPOISONED;
-use crate::connection::{Caller, Trouble};
+use crate::connection::{Caller, Trouble, Unanswered, joined};
 use crate::endpoint::is_loopback;
 use crate::env;
 use crate::{ClientConfig, ClientError, Endpoint};
@@ -84,7 +84,7 @@ impl Nodes {
     where
         F: Future<Output = Result<A, Trouble>>,
     {
-        let (mut unreachable, mut unavailable) = (Vec::new(), None);
+        let (mut unanswered, mut unavailable) = (Vec::new(), None);
         let (mut place, mut asked) = (0, FuturesUnordered::new());
         loop {
             let next = self.all().get(place).cloned();
@@ -102,34 +102,24 @@ impl Nodes {
             match answer {
                 None => break,
                 Some((caller, Err(Trouble::Unreachable(why)))) => {
-                    unreachable.push(named(caller.endpoint(), why));
+                    unanswered.push(why.at(caller.endpoint()));
                 }
                 Some((caller, Err(Trouble::Refused(status, problem))))
                     if status == StatusCode::SERVICE_UNAVAILABLE =>
                 {
                     self.add(&problem.nodes);
-                    unreachable.push(named(caller.endpoint(), problem.error));
+                    unanswered.push(Unanswered::now(problem.error).at(caller.endpoint()));
                     let causes = problem.why.map_or_else(Vec::new, |why| why.causes);
                     unavailable = unavailable.filter(|_| causes.is_empty()).or(Some(causes));
                 }
                 Some((caller, answer)) => return Ok((caller, answer?)),
             }
         }
-        if unreachable.is_empty() {
-            unreachable.push("no endpoint was given".to_string());
-        }
-        let error = unreachable.join("; ");
         Err(match unavailable {
-            Some(causes) => ClientError::Unavailable { error, causes },
-            None => ClientError::Unreachable(error),
+            Some(causes) => ClientError::Unavailable { error: joined(&unanswered), causes },
+            None => ClientError::unanswered(&unanswered),
         })
     }
-}
-
-/// What was said there, if it does not say where by itself.
-fn named(endpoint: &Endpoint, why: String) -> String {
-    let endpoint = endpoint.to_string();
-    if why.contains(&endpoint) { why } else { format!("{endpoint}: {why}") }
 }
 
 /// Whether a client that was configured like this may follow such an address. What was protected stays so,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::StatusCode;
 use skeptron_types::election::{Leadership, Seen};
 
-use crate::connection::{Caller, Trouble};
+use crate::connection::{Caller, Trouble, Unanswered};
 use crate::env;
 use crate::http::Stream;
 use crate::messages::HEARD_EVERY;
@@ -94,7 +94,7 @@ impl Observer {
     async fn connect(&mut self) -> Result<(), ClientError> {
         let question = Ask::Observe { name: self.name.clone(), after: self.seen.term() };
         loop {
-            let mut unreachable = Vec::new();
+            let mut unanswered = Vec::new();
             for _ in 0..self.callers.len() {
                 let caller = &self.callers[self.at];
                 match within(ANSWER_WITHIN, begin(caller, &question)).await {
@@ -103,19 +103,16 @@ impl Observer {
                         self.has_begun = true;
                         return Ok(());
                     }
-                    Err(Trouble::Unreachable(why)) => unreachable.push(why),
+                    Err(Trouble::Unreachable(why)) => unanswered.push(why.at(caller.endpoint())),
                     Err(Trouble::Refused(StatusCode::SERVICE_UNAVAILABLE, problem)) => {
-                        unreachable.push(format!("{}: {}", caller.endpoint(), problem.error));
+                        unanswered.push(Unanswered::now(problem.error).at(caller.endpoint()));
                     }
                     Err(refused) => return Err(refused.into()),
                 }
                 self.at = (self.at + 1) % self.callers.len();
             }
             if !self.has_begun {
-                if unreachable.is_empty() {
-                    unreachable.push("no endpoint was given".to_string());
-                }
-                return Err(ClientError::Unreachable(unreachable.join("; ")));
+                return Err(ClientError::unanswered(&unanswered));
             }
             env::sleep(PAUSE).await;
         }
@@ -143,7 +140,7 @@ async fn begin(caller: &Caller, question: &Ask) -> Result<Told, Trouble> {
         return match observation.next().await {
             Ok(_) => Ok(Told::Native(observation)),
             Err(Ok(Reply::Refused(refused))) => Err(refused.into()),
-            Err(_) => Err(Trouble::Unreachable("the observation ended at once".to_string())),
+            Err(_) => Err(Trouble::silent("the observation ended at once")),
         };
     }
     let (_, path, _) = question.to_http();

@@ -16,15 +16,16 @@ use tokio::sync::{Notify, watch};
 use crate::ClientError;
 use crate::connection::{Caller, Route, Trouble, unexpected};
 use crate::env;
+use crate::grant::Wish;
 use crate::messages::{ClusterInfo, OpenSession, SessionOpened, SessionPlace};
 use crate::native::{Ask, Json, Reply};
 use crate::nodes::Nodes;
 use moves::Moving;
-use skeptron_types::Fence;
 use skeptron_types::clock::{Drift, Moment};
 use skeptron_types::election::Proclaimed;
 use skeptron_types::report::milliseconds;
 use skeptron_types::session::{Held, SessionId};
+use skeptron_types::{Fence, Mode};
 
 /// How long a node may take to open or end a session.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -93,6 +94,8 @@ struct Standing {
 /// A lock in the hands of the session.
 #[derive(Clone, Debug)]
 struct Holding {
+    /// How many others it tolerates, at most: what it has asked for, if that is more.
+    mode: Mode,
     /// The number of its acquire.
     request: u64,
     /// The last value that it was to have, if it leads.
@@ -177,17 +180,19 @@ impl Session {
 
     /// A lock was granted where that move had brought the session. Whether it is the session's: not if
     /// it moves without it.
-    pub(crate) fn hold(
-        &self,
-        held: &Held,
-        (request, value): (u64, Option<&str>),
-        moved: u64,
-    ) -> bool {
-        let leads = value.map(|value| Proclaimed { value: value.to_string(), version: 1 });
+    pub(crate) fn hold(&self, held: &Held, (request, wish): (u64, &Wish), moved: u64) -> bool {
+        let leads = match wish {
+            Wish::Lead(value) => Some(Proclaimed { value: value.clone(), version: 1 }),
+            _ => None,
+        };
+        let mode = if let Wish::Enter(mode) = wish { *mode } else { Mode::EXCLUSIVE };
         self.standing.send_if_modified(|standing| {
             let stays = standing.moving.is_none() && standing.moved == moved && !standing.over;
             if stays {
-                let holding = Holding { request, leads };
+                if let Wish::Upgrade(before) = wish {
+                    standing.held.remove(&(held.lock.clone(), *before));
+                }
+                let holding = Holding { mode, request, leads };
                 standing.held.insert((held.lock.clone(), held.fence), holding);
             }
             stays
@@ -206,6 +211,16 @@ impl Session {
             false
         });
         version
+    }
+
+    /// The session believes no more than that it holds this with others, whatever its node knows.
+    pub(crate) fn shares(&self, lock: &str, fence: Fence, mode: Mode) {
+        self.standing.send_if_modified(|standing| {
+            if let Some(holding) = standing.held.get_mut(&(lock.to_string(), fence)) {
+                holding.mode = mode;
+            }
+            false
+        });
     }
 
     /// The session does not hold this any more.
@@ -495,7 +510,7 @@ async fn open_at(
         other => return Err(unexpected(&other)),
     };
     if opened.valid_ms == 0 {
-        return Err(Trouble::Unreachable("the node has lost its lease".to_string()));
+        return Err(Trouble::silent("the node has lost its lease"));
     }
     Ok((sent, opened))
 }
@@ -569,24 +584,5 @@ pub(crate) async fn within<T>(
     asked: impl Future<Output = Result<T, Trouble>>,
 ) -> Result<T, Trouble> {
     let answer = env::timeout(time, asked).await;
-    answer.unwrap_or_else(|| Err(Trouble::Unreachable(format!("no answer in {time:?}"))))
-}
-
-impl From<Trouble> for ClientError {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Unreachable(why) => ClientError::Unreachable(why),
-            Trouble::Refused(StatusCode::GONE, _) => ClientError::SessionOver,
-            Trouble::Refused(_, problem) if problem.code == "busy" => {
-                ClientError::Busy(problem.error)
-            }
-            Trouble::Refused(_, problem) if problem.is_outage() => {
-                let causes = problem.why.map_or_else(Vec::new, |why| why.causes);
-                ClientError::Unavailable { error: problem.error, causes }
-            }
-            Trouble::Refused(_, problem) => {
-                ClientError::Refused(format!("{}; {}", problem.error, problem.remedy))
-            }
-        }
-    }
+    answer.unwrap_or_else(|| Err(Trouble::silent(format!("no answer in {time:?}"))))
 }

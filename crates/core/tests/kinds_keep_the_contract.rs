@@ -95,6 +95,8 @@ impl<P: Mutex> System<P> {
             Access::Leave(mode),
             Access::Upgrade(mode),
             Access::Downgrade(mode),
+            Access::CancelEnter,
+            Access::CancelUpgrade,
         ]);
         let node = chance.below(self.nodes.len());
         // An application that is refused has called too early.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skeptron_core::NodeId;
+use skeptron_core::mutex::Mode;
 use thiserror::Error;
 
 use crate::election::Leadership;
@@ -66,6 +67,10 @@ pub enum NotServed {
     Withdrawn,
     /// The same acquire waits elsewhere now.
     Replaced,
+    /// Another one upgrades, and waits for this entry to be released.
+    UpgradeDenied,
+    /// Whoever holds the lock waits for what the waiter's session holds.
+    Deadlock,
 }
 
 /// What a member core wants to be woken for.
@@ -146,6 +151,8 @@ pub enum Event<'a> {
         lock: &'a str,
         /// The fence of the entry.
         fence: Fence,
+        /// What it tolerates.
+        mode: Mode,
         /// Since the request.
         waited: Duration,
     },
@@ -155,6 +162,26 @@ pub enum Event<'a> {
         lock: &'a str,
         /// The fence of the entry.
         fence: Fence,
+    },
+    /// An entry that tolerated others is exclusive now.
+    Upgraded {
+        /// Of which lock.
+        lock: &'a str,
+        /// Its fence before.
+        before: Fence,
+        /// Its fence from now on.
+        fence: Fence,
+        /// Since the request.
+        waited: Duration,
+    },
+    /// An exclusive entry tolerates others from now on.
+    Downgraded {
+        /// Of which lock.
+        lock: &'a str,
+        /// Its fence.
+        fence: Fence,
+        /// What it tolerates.
+        mode: Mode,
     },
     /// The entry went from waiter to waiter of this member, without the algorithm.
     HandedOver,

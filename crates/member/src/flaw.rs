@@ -105,11 +105,23 @@ pub enum Flaw {
     AdoptedEnds,
     /// A member that halted says that its leaders' terms have ended.
     HaltedEnds,
+    /// Entries that tolerate others are not announced in a new view.
+    SharersNotAnnounced,
+    /// A message does not carry the register of those inside.
+    RegisterNotSent,
+    /// A home lets a lock begin without those that were announced to be inside.
+    RegisterNotInherited,
+    /// A home counts a lock as its own although others are inside.
+    OwnedThoughShared,
+    /// A home takes the word of one that is inside for that of all, although somebody is away.
+    AwaySharersIgnored,
+    /// An entry that becomes exclusive keeps its fence.
+    UpgradedWithoutFence,
 }
 
 impl Flaw {
     /// All of them.
-    pub const ALL: [Flaw; 49] = [
+    pub const ALL: [Flaw; 55] = [
         Flaw::EarlyDropped,
         Flaw::EarlyTaken,
         Flaw::OldViewTaken,
@@ -159,6 +171,12 @@ impl Flaw {
         Flaw::BegunUnheard,
         Flaw::AdoptedEnds,
         Flaw::HaltedEnds,
+        Flaw::SharersNotAnnounced,
+        Flaw::RegisterNotSent,
+        Flaw::RegisterNotInherited,
+        Flaw::OwnedThoughShared,
+        Flaw::AwaySharersIgnored,
+        Flaw::UpgradedWithoutFence,
     ];
 
     /// Its name on the command line.
@@ -214,6 +232,12 @@ impl Flaw {
             Flaw::BegunUnheard => "begun-unheard",
             Flaw::AdoptedEnds => "adopted-ends",
             Flaw::HaltedEnds => "halted-ends",
+            Flaw::SharersNotAnnounced => "sharers-not-announced",
+            Flaw::RegisterNotSent => "register-not-sent",
+            Flaw::RegisterNotInherited => "register-not-inherited",
+            Flaw::OwnedThoughShared => "owned-though-shared",
+            Flaw::AwaySharersIgnored => "away-sharers-ignored",
+            Flaw::UpgradedWithoutFence => "upgraded-without-fence",
         }
     }
 }

@@ -4,18 +4,22 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+use skeptron_core::mutex::Mode;
+
 use crate::clock::Moment;
 use crate::effects::{Effects, Halt, NotServed, Timer};
 use crate::election::Observed;
 use crate::locks::{Acquired, Broken, Lock, LockError, Locks, Settings, Withheld};
 use crate::report::LockStatus;
 use crate::session::{
-    Alive, Begun, Claim, Life, Move, Place, SessionError, SessionId, SessionReport, Sessions,
+    Alive, Begun, Claim, Life, Move, Place, SessionError, SessionHandle, SessionId, SessionReport,
+    Sessions, Wish,
 };
 use crate::view::{Lease, View};
 use crate::wire::{Envelope, Payload, Relay};
 use crate::{Fence, MemberId};
 
+mod kinds;
 mod query;
 
 /// One life of a member: locks, views, lease, local waiters and sessions. It reads no clock, draws no
@@ -172,11 +176,11 @@ impl<W> MemberCore<W> {
         &self,
         now: Moment,
         lock: &Arc<Lock<W>>,
-        owner: &str,
+        (owner, mode): (&str, Mode),
         who: impl FnOnce() -> W,
         effects: &mut dyn Effects<W>,
     ) -> Result<Acquired, LockError> {
-        self.locks.acquire(now, lock, owner, None, who, effects)
+        self.locks.acquire(now, lock, (owner, mode), None, who, effects)
     }
 
     /// The waiter with this ticket waits no longer; returned if it still did. If not, it has been
@@ -300,11 +304,11 @@ impl<W> MemberCore<W> {
         &self,
         now: Moment,
         id: SessionId,
-        claim: Claim,
+        (claim, mode): (Claim, Mode),
         who: W,
         effects: &mut dyn Effects<W>,
     ) -> Result<Begun, SessionError> {
-        self.sessions.acquire(now, &self.locks, id, (claim, None), who, effects)
+        self.sessions.acquire(now, &self.locks, id, (claim, Wish::Enter(mode)), who, effects)
     }
 
     /// A session wants to lead an election: as [`MemberCore::session_acquire`], with a value that observers
@@ -370,6 +374,17 @@ impl<W> MemberCore<W> {
         effects: &mut dyn Effects<W>,
     ) {
         self.sessions.leave_place(now, &self.locks, id, place, effects);
+    }
+
+    /// Calls the waits of a session for these locks off, because they would never end. Whoever waits is told.
+    pub fn refuse_waits(
+        &self,
+        now: Moment,
+        session: SessionHandle,
+        locks: &[String],
+        effects: &mut dyn Effects<W>,
+    ) {
+        self.sessions.refuse_waits(now, &self.locks, (session, locks), effects);
     }
 
     /// A session gives back the entry with that fence.

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use skeptron_core::mutex::sharing::{Presence, Register, Word};
+
 use crate::query::{Question, Told};
 use crate::{Broken, Fence};
 
@@ -25,6 +27,8 @@ pub enum Payload<'a> {
         lock: &'a str,
         /// The sender's fence counter for it.
         fence: u64,
+        /// Who is inside, as far as the sender knows.
+        register: Register,
         /// The algorithm's message, as postcard.
         message: &'a [u8],
     },
@@ -38,11 +42,12 @@ pub enum Payload<'a> {
         /// Which lock.
         lock: &'a str,
     },
-    /// I have entered this view and keep rights from before to these locks, whose home you are.
+    /// I have entered this view and keep rights from before to these locks, whose home you are, or have
+    /// entries inside that tolerate others.
     Announce {
-        /// Some of them, each with the counter of its last fence.
+        /// Some of them, each with the counter of its last fence; and what is inside, if that is all.
         #[serde(borrow)]
-        kept: Vec<(&'a str, u64)>,
+        kept: Vec<(&'a str, u64, Option<Presence>)>,
         /// Whether these are the last ones.
         last: bool,
     },
@@ -57,6 +62,17 @@ pub enum Payload<'a> {
         lock: &'a str,
         /// The counter of its last fence.
         counter: u64,
+        /// What stays inside here and tolerates others.
+        here: Presence,
+    },
+    /// About those inside, besides the algorithm's messages.
+    Sharing {
+        /// Of which lock.
+        lock: &'a str,
+        /// The sender's fence counter for it.
+        fence: u64,
+        /// What it says.
+        word: Word,
     },
     /// May this lock be entered in this view? For algorithms whose quorums may leave its home out.
     Ask {
@@ -69,6 +85,8 @@ pub enum Payload<'a> {
         lock: &'a str,
         /// The counter of the last fence that its home knows of.
         counter: u64,
+        /// Who is inside from before.
+        register: Register,
     },
     /// What do you know of this?
     Query {

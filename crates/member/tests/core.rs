@@ -1,5 +1,6 @@
 //! The member core by its surface: several members, and a network that a test holds in its hand.
 
+use skeptron_core::mutex::Mode;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,7 +104,7 @@ impl Cluster {
     fn acquire(&mut self, place: usize, who: &'static str) -> Acquired {
         self.at(place, |core, now, desk| {
             let lock = core.lock("a").unwrap();
-            core.acquire(now, &lock, who, || who, desk).unwrap()
+            core.acquire(now, &lock, (who, Mode::EXCLUSIVE), || who, desk).unwrap()
         })
     }
 
@@ -172,14 +173,15 @@ fn a_late_second_try_of_a_released_acquire_comes_to_nothing() {
     let claim = || Claim { lock: "a".to_string(), request: Some(1) };
     let held = cluster.at(0, |core, now, desk| {
         core.open_session(now, id, ttl, "client".to_string(), 10, desk).unwrap();
-        match core.session_acquire(now, id, claim(), "first try", desk).unwrap() {
+        match core.session_acquire(now, id, (claim(), Mode::EXCLUSIVE), "first try", desk).unwrap()
+        {
             Begun::Held(held) => held,
             Begun::Waiting(_) => panic!("nobody else wants it"),
         }
     });
     let late = cluster.at(0, |core, now, desk| {
         core.session_release(now, id, "a", held.fence, desk).unwrap();
-        core.session_acquire(now, id, claim(), "second try", desk)
+        core.session_acquire(now, id, (claim(), Mode::EXCLUSIVE), "second try", desk)
     });
     assert_eq!(late, Err(SessionError::Withdrawn("a".to_string())));
     let next = cluster.acquire(0, "somebody else");

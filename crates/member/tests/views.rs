@@ -1,5 +1,7 @@
 //! What a view change must not forget; found by exploring every interleaving of small clusters.
 
+use skeptron_core::mutex::Mode;
+use skeptron_core::mutex::sharing::Register;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,7 +63,7 @@ fn member(algorithm: &str, members: usize) -> MemberCore<()> {
 }
 
 fn acquire(core: &MemberCore<()>, lock: &Arc<Lock<()>>, notes: &mut Notes) -> Fence {
-    match core.acquire(NOW, lock, "", || (), notes).unwrap() {
+    match core.acquire(NOW, lock, ("", Mode::EXCLUSIVE), || (), notes).unwrap() {
         Acquired::Granted(fence) => fence,
         Acquired::Waiting(_) => panic!("a member that is alone does not wait"),
     }
@@ -95,7 +97,12 @@ fn counter_of_fences_begins_anew_in_a_new_view() {
     let (core, mut notes) = (member("ricart-agrawala", 2), Notes::default());
     let lock = core.lock("lock").unwrap();
     // Whatever it says: its counter is what counts.
-    let message = Payload::Message { lock: "lock", fence: Fence::RENEWED_AT, message: &[] };
+    let message = Payload::Message {
+        lock: "lock",
+        fence: Fence::RENEWED_AT,
+        register: Register::default(),
+        message: &[],
+    };
     let last = Payload::Announce { kept: Vec::new(), last: true };
     for payload in [last, message] {
         let envelope = Envelope { epoch: 1, payload };

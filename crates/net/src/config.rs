@@ -32,12 +32,24 @@ pub struct Config {
     /// How often in a row a lock may be handed over between waiters of this node without asking the
     /// algorithm. 0 is as fair as the algorithm; more is faster where an entry costs messages.
     pub handovers: u32,
+    /// What becomes of sessions that wait for each other for ever.
+    pub deadlocks: Deadlocks,
     /// How fast an idle token goes round.
     pub pace: Pace,
     /// What may take how much.
     pub limits: Limits,
     /// Where clients reach this node, as `https://HOST:PORT`: clients of the other nodes are told.
     pub api: Vec<String>,
+}
+
+/// What becomes of sessions that wait for each other for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deadlocks {
+    /// They are told of in the log, the metrics and the events.
+    #[default]
+    Report,
+    /// The wait that began last is refused, too.
+    RefuseYoungest,
 }
 
 /// Who decides who belongs to the cluster.
@@ -247,6 +259,7 @@ impl Config {
             security: Security::Insecure,
             plans,
             handovers: 0,
+            deadlocks: Deadlocks::Report,
             pace: Pace::default(),
             limits: Limits::default(),
             api: Vec::new(),

@@ -25,8 +25,8 @@ pub mod view;
 
 pub use cluster::Cluster;
 pub use config::{
-    Config, ConfigError, EtcdConfig, EtcdTls, Init, LeaseSettings, Limits, Membership, Pace,
-    Security, VoterConfig,
+    Config, ConfigError, Deadlocks, EtcdConfig, EtcdTls, Init, LeaseSettings, Limits, Membership,
+    Pace, Security, VoterConfig,
 };
 pub use error::{NotEntered, StartError};
 pub use link::LinksError;

@@ -67,6 +67,11 @@ pub enum What {
         /// The fence of the entry.
         fence: Fence,
     },
+    /// Sessions wait for each other for ever.
+    Deadlock {
+        /// What their clients are called.
+        owners: Vec<String>,
+    },
     /// A message of its algorithm was sent.
     Sent {
         /// Of which lock.
@@ -134,6 +139,7 @@ impl What {
             | What::Received { lock, .. } => Some(lock),
             What::LinkUp { .. }
             | What::LinkDown { .. }
+            | What::Deadlock { .. }
             | What::View { .. }
             | What::Met { .. }
             | What::Halted { .. } => None,
@@ -268,6 +274,8 @@ pub struct Observer {
     pub forgotten: Counter,
     /// Locks that an administrator broke.
     pub broken: Counter,
+    /// Deadlocks met.
+    pub deadlocks: Counter,
     /// Requests of clients that were refused for who they are, or for how much they want.
     pub api_refused: Family<CodeLabels, Counter>,
     /// Connections of clients that were cut for others.
@@ -340,6 +348,7 @@ impl Observer {
             expired_sessions: Counter::default(),
             forgotten: Counter::default(),
             broken: Counter::default(),
+            deadlocks: Counter::default(),
             api_refused: Family::default(),
             api_cut: Counter::default(),
             api_connections: Family::default(),
@@ -379,6 +388,7 @@ impl Observer {
         registry.register("locks_known", "Lock names known", o.locks.clone());
         registry.register("locks_forgotten", "Idle lock names forgotten", o.forgotten.clone());
         registry.register("locks_broken", "Locks broken by administrators", o.broken.clone());
+        registry.register("deadlocks", "Deadlocks seen among sessions", o.deadlocks.clone());
         registry.register("locks_held", "Locks held", o.held.clone());
         registry.register("waiters", "Requests waiting", o.waiting.clone());
         registry.register("link_connects", "Connections made", o.connects.clone());

@@ -285,6 +285,45 @@ async fn voters_are_added_replaced_and_removed() {
     drop(within(nodes[0].lock("a")).await.unwrap());
 }
 
+/// All voters that it knows vote no more, so that nobody tells it what was decided since.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_voter_that_was_removed_while_it_was_down_reports_the_present_ones() {
+    let site = Site::new(5, 3);
+    let nodes = site.all().await;
+    nodes[2].kill();
+    site.free(3).await;
+    let voters = |node: &Node| -> Vec<u32> {
+        let present = node.status().views.voters.into_iter();
+        let mut present: Vec<u32> = present.map(|voter| voter.node.number()).collect();
+        present.sort_unstable();
+        present
+    };
+    for (order, left) in [
+        (Admin::ReplaceVoter { old: id(1), new: id(4) }, &[2, 3, 4][..]),
+        (Admin::ReplaceVoter { old: id(2), new: id(5) }, &[3, 4, 5]),
+        (Admin::RemoveVoter { id: id(3) }, &[4, 5]),
+    ] {
+        // It is refused while its leader hands over.
+        until_ordered(&nodes[3], order).await;
+        until("that is done", || nodes[3..].iter().all(|node| voters(node) == left)).await;
+    }
+    let again = site.start(3).await;
+    until("it is a member", || members(&again) == [1, 2, 3, 4, 5]).await;
+    until("it names who leads and votes", || {
+        let views = again.status().views;
+        views.leader.is_some() && views.trouble.is_none() && voters(&again) == [4, 5]
+    })
+    .await;
+}
+
+async fn until_ordered(node: &Node, order: Admin) {
+    let began = Instant::now();
+    while let Err(why) = within(node.voters().unwrap().order(order)).await {
+        assert!(began.elapsed() < PATIENCE, "{why}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_node_knows_which_voters_answer_and_how_many_more_may_fail() {
     let site = Site::new(4, 3);

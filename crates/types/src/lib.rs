@@ -5,11 +5,13 @@ pub mod clock;
 pub mod election;
 mod fence;
 mod id;
+mod mode;
 pub mod report;
 pub mod session;
 
 pub use fence::Fence;
 pub use id::MemberId;
+pub use mode::{Mode, UnknownMode};
 
 /// The finaliser of splitmix64: all members must agree on it, so no library decides it.
 #[must_use]

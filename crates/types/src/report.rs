@@ -2,14 +2,16 @@
 //! command line.
 
 mod cause;
+mod deadlock;
 mod listing;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Fence, MemberId};
+use crate::{Fence, MemberId, Mode};
 pub use cause::{Cause, NotGranted, Reason, why_not_granted};
+pub use deadlock::{Deadlock, Stuck, deadlocks};
 pub use listing::{ListedLock, LockListing, LockQueue, SessionListing, SessionSummary};
 
 /// One lock as one node sees it: who holds it and who waits for it *there*.
@@ -21,8 +23,10 @@ pub struct LockStatus {
     pub algorithm: String,
     /// Where this is known.
     pub node: MemberId,
-    /// Whoever holds it there.
+    /// Whoever holds it there; of several that tolerate each other, the last to enter.
     pub holder: Option<Holder>,
+    /// How many hold it there.
+    pub inside: u32,
     /// How many wait for it there.
     pub waiters: u32,
 }
@@ -36,7 +40,10 @@ pub struct Holder {
     pub owner: String,
     /// The fence of the entry.
     pub fence: Fence,
-    /// For how long, in milliseconds.
+    /// How many others it tolerates.
+    #[serde(default)]
+    pub mode: Mode,
+    /// For how long at that node, in milliseconds: it begins anew when the session moves.
     pub held_ms: u64,
 }
 

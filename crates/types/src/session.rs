@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 pub use id::{SessionHandle, SessionId};
 
-use crate::Fence;
 use crate::election::Proclaimed;
+use crate::{Fence, Mode};
 
 /// A lock in the hands of a session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -26,6 +26,9 @@ pub struct MovedHold {
     pub lock: String,
     /// The fence of the entry.
     pub fence: Fence,
+    /// How many others it tolerates.
+    #[serde(default)]
+    pub mode: Mode,
     /// The number of the acquire, if it had one.
     #[serde(default)]
     pub request: Option<u64>,

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use skeptron_core::NodeId;
+use skeptron_core::mutex::Mode;
 use skeptron_member::clock::Moment;
 use skeptron_member::session::{Life, SessionId};
 use skeptron_member::{Acquired, Fence, NotServed};
@@ -45,6 +47,8 @@ pub(crate) struct Client {
     pub(crate) requests: u64,
     /// Whether it wants to lead with the lock that it is about.
     pub(crate) campaigns: bool,
+    /// How many others it tolerates there.
+    pub(crate) mode: Mode,
 }
 
 /// What a client is about.
@@ -64,8 +68,22 @@ pub(crate) enum Goal {
     Withdrawing {
         lock: usize,
         request: u64,
+        /// To be released afterwards.
+        holds: Option<Fence>,
     },
     Holding {
+        lock: usize,
+        fence: Fence,
+    },
+    /// It holds it, and waits to be exclusive.
+    Upgrading {
+        lock: usize,
+        fence: Fence,
+        /// The number of the request of a session, or the ticket inside a member.
+        request: u64,
+    },
+    /// It holds it, and tolerates others from now on.
+    Downgrading {
         lock: usize,
         fence: Fence,
     },
@@ -142,6 +160,7 @@ impl Client {
             sessions: 0,
             requests: 0,
             campaigns: false,
+            mode: Mode::EXCLUSIVE,
             chance,
         }
     }
@@ -162,8 +181,20 @@ impl Client {
             | Goal::Acquiring { lock, .. }
             | Goal::Withdrawing { lock, .. }
             | Goal::Holding { lock, .. }
+            | Goal::Upgrading { lock, .. }
+            | Goal::Downgrading { lock, .. }
             | Goal::Releasing { lock, .. } => Some(lock),
             Goal::Idle | Goal::Opening | Goal::Closing | Goal::Done => None,
+        }
+    }
+
+    /// What it holds.
+    pub(crate) fn holds(&self) -> Option<(usize, Fence)> {
+        match self.goal {
+            Goal::Holding { lock, fence }
+            | Goal::Upgrading { lock, fence, .. }
+            | Goal::Downgrading { lock, fence } => Some((lock, fence)),
+            _ => None,
         }
     }
 
@@ -235,10 +266,15 @@ impl World {
         match (what, self.clients[client].goal) {
             (Wake::Next, Goal::Idle) if is_embedded => self.acquire(client),
             (Wake::Next, Goal::Holding { lock, fence }) if is_embedded => {
+                self.change_or_release(client, lock, fence);
+            }
+            (Wake::GiveUp, Goal::Upgrading { lock, fence, request }) if is_embedded => {
+                self.cancel(client, lock, request);
                 self.release(client, lock, fence);
             }
             (Wake::GiveUp, Goal::Waiting { lock, ticket: Some(ticket) }) => {
                 self.cancel(client, lock, ticket);
+                self.think(client);
             }
             _ if !is_embedded => self.wake_session_client(client, what),
             _ => {}
@@ -252,8 +288,9 @@ impl World {
             return self.progress();
         }
         let lock = self.choose_lock(client);
+        self.choose_mode(client);
         let it = &mut self.clients[client];
-        let at = it.at;
+        let (at, mode) = (it.at, it.mode);
         let gives_up = (it.chance.below(20) == 0).then(|| it.chance.below(20 * MILLISECOND));
         self.set_goal(client, Goal::Waiting { lock, ticket: None });
         let it = &self.clients[client];
@@ -262,7 +299,8 @@ impl World {
         let acquired = self.with_core(at, |core, now, desk| {
             let known = core.lock(&names[lock]);
             let handle = known.inspect_err(|_| core.make_room(now, desk))?;
-            core.acquire(now, &handle, "client", || Waiter { client, goal, sent, via: None }, desk)
+            let who = || Waiter { client, goal, sent, via: None };
+            core.acquire(now, &handle, ("client", mode), who, desk)
         });
         match acquired {
             Some(Ok(Acquired::Granted(fence))) => self.enter(client, lock, fence),
@@ -303,17 +341,28 @@ impl World {
 
     /// A client believes to hold a lock from now on.
     pub(crate) fn believe(&mut self, client: usize, lock: usize, fence: Fence, until: Time) {
-        let other = self.judges[lock].clients.enter(judged(client), self.now, until);
+        let entry = (fence, self.clients[client].mode);
+        let other = self.judges[lock].clients.enter(judged(client), entry, self.now, until);
         self.entries += 1;
         self.clients[client].refused_since = None;
         self.clients[client].entries_left = self.clients[client].entries_left.saturating_sub(1);
         self.progress();
         self.hash.mix(8 + client as u64, fence.number());
         self.judge_leader(client, lock, fence);
+        self.judge_believer(client, lock, entry, other);
+    }
+
+    pub(crate) fn judge_believer(
+        &mut self,
+        client: usize,
+        lock: usize,
+        (fence, mode): (Fence, Mode),
+        other: Option<NodeId>,
+    ) {
         if let Some(other) = other {
             let at = self.clients[client].at;
             let detail = format!(
-                "client {} believes to hold it with fence {fence:?} while client {} does",
+                "client {} believes to hold it as {mode} with fence {fence:?} while client {} does",
                 client + 1,
                 other.index() + 1
             );
@@ -321,7 +370,7 @@ impl World {
         }
     }
 
-    fn release(&mut self, client: usize, lock: usize, fence: Fence) {
+    pub(crate) fn release(&mut self, client: usize, lock: usize, fence: Fence) {
         self.judges[lock].clients.leave(judged(client));
         let it = &mut self.clients[client];
         let at = it.at;
@@ -361,7 +410,6 @@ impl World {
             let detail = format!("client {} was neither granted nor refused", client + 1);
             self.violate(Property::Progress, Some(lock), Some(at), detail);
         }
-        self.think(client);
     }
 
     /// A core grants a lock to a waiter.
@@ -370,8 +418,12 @@ impl World {
         if !client.is_embedded {
             return self.reply_granted(place, waiter, lock, fence);
         }
-        if client.goal_number == waiter.goal {
-            self.enter(waiter.client, lock, fence);
+        match client.goal {
+            _ if client.goal_number != waiter.goal => {}
+            Goal::Upgrading { fence: before, .. } => {
+                self.upgraded(waiter.client, lock, before, fence);
+            }
+            _ => self.enter(waiter.client, lock, fence),
         }
     }
 
@@ -379,8 +431,8 @@ impl World {
     pub(crate) fn broken(&mut self, place: usize, lock: usize, fence: Fence) {
         self.survived.locks_broken += 1;
         let inside = |it: &Client| it.is_embedded && it.at == place;
-        let holds = Goal::Holding { lock, fence };
-        let holder = self.clients.iter().position(|it| inside(it) && it.goal == holds);
+        let holds = Some((lock, fence));
+        let holder = self.clients.iter().position(|it| inside(it) && it.holds() == holds);
         if let Some(client) = holder {
             self.judges[lock].clients.leave(judged(client));
             self.think(client);
@@ -393,8 +445,10 @@ impl World {
         if !client.is_embedded {
             return self.reply_not_served(place, waiter, why);
         }
-        if client.goal_number == waiter.goal {
-            self.try_later(waiter.client);
+        match client.goal {
+            _ if client.goal_number != waiter.goal => {}
+            Goal::Upgrading { lock, fence, .. } => self.release(waiter.client, lock, fence),
+            _ => self.try_later(waiter.client),
         }
     }
 

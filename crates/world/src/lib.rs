@@ -11,6 +11,7 @@ mod clock;
 mod faults;
 mod history;
 mod judge;
+mod kinds;
 mod links;
 mod membership;
 mod moves;

@@ -7,7 +7,6 @@ use skeptron_member::view::{Lease, View};
 use skeptron_views::member::{Effect, End, Input, Membership};
 use skeptron_views::views::{Join, JoinRefused, Outcome};
 
-use crate::clients::Goal;
 use crate::clock::{MICROSECOND, MILLISECOND, NEVER, Time};
 use crate::history::Wrong;
 use crate::outcome::Property;
@@ -171,7 +170,7 @@ impl World {
             let it = &self.clients[client];
             if it.is_embedded
                 && it.at == place
-                && let Goal::Holding { lock, .. } = it.goal
+                && let Some((lock, _)) = it.holds()
             {
                 self.judges[lock].clients.extend(judged(client), now, end);
             }

@@ -55,15 +55,12 @@ impl World {
     fn holds(&self, client: usize) -> Option<(usize, skeptron_member::Fence)> {
         let it = &self.clients[client];
         let until = it.session.map_or(Moment::default(), |own| own.believes_until);
-        match it.goal {
-            Goal::Holding { lock, fence } if it.clock.read(self.now) < until => Some((lock, fence)),
-            _ => None,
-        }
+        it.holds().filter(|_| it.clock.read(self.now) < until)
     }
 
     fn try_to_move(&mut self, client: usize) {
         let it = &mut self.clients[client];
-        let (ttl, requests) = (it.ttl, it.requests);
+        let (ttl, requests, mode) = (it.ttl, it.requests, it.mode);
         let leads = it.campaigns.then(|| Proclaimed { value: "client".into(), version: 1 });
         let Some(own) = &mut it.session else { return };
         let (Some(from), Some(moving)) = (own.life, &mut own.moving) else { return };
@@ -71,6 +68,7 @@ impl World {
         let held = moving.holds.map(|(lock, fence)| MovedHold {
             lock: self.names[lock].clone(),
             fence,
+            mode,
             request: None,
             leads,
         });
@@ -145,6 +143,10 @@ impl World {
         let is_first = !std::mem::replace(&mut moving.is_taken, true);
         let before_that = moving.before.take();
         if alive.pending {
+            // As when it has arrived: if nobody promises more, there is nowhere better to go.
+            if is_first {
+                own.most_valid = alive.valid;
+            }
             let (lives_until, before) = (own.lives_until, own.believes_until);
             let (id, moved, home_leaves) = (own.id, own.moved, own.home_leaves);
             let mut until = self.promised(client, sent, alive.valid);
@@ -183,7 +185,10 @@ impl World {
             let request = it.requests;
             self.pursue(client, Goal::Acquiring { lock, request });
         }
-        if let (Goal::Holding { lock, fence }, Some(_)) = (self.clients[client].goal, holds)
+        if let Goal::Upgrading { lock, fence, .. } = self.clients[client].goal {
+            self.upgrade_session(client, lock, fence);
+        }
+        if let (Some((lock, fence)), Some(_)) = (self.clients[client].holds(), holds)
             && alive.lost.iter().any(|held| held.fence == fence)
         {
             self.judges[lock].clients.leave(crate::site::judged(client));

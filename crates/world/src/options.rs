@@ -25,6 +25,8 @@ pub struct Options {
     pub faults: Faults,
     /// Whether sessions campaign, and every member has observers.
     pub elections: bool,
+    /// Whether clients tolerate others, each as many as it likes, and upgrade and downgrade.
+    pub kinds: bool,
     /// Whether a member that is asked to take a session first asks the life where it is, if it can reach
     /// that. Without it sessions move more often.
     pub relays: bool,
@@ -42,6 +44,7 @@ impl Default for Options {
             algorithm: Plan::DEFAULT.to_string(),
             faults: Faults::default(),
             elections: false,
+            kinds: false,
             relays: true,
             mutant: None,
         }

@@ -73,6 +73,10 @@ pub struct Survived {
     pub locks_broken: u64,
     /// Leaders that observers saw, at each member.
     pub leaders_seen: u64,
+    /// Entries that became exclusive while they were in.
+    pub upgrades: u64,
+    /// Entries that did not, because another one did.
+    pub upgrades_denied: u64,
     /// Deliveries between a step and the leaving of what it sent.
     pub interleavings: u64,
     /// Entries while somebody else believed to be inside, with clocks beyond the bound.
@@ -82,7 +86,7 @@ pub struct Survived {
 impl Survived {
     /// All of them with their names.
     #[must_use]
-    pub fn listed(&self) -> [(&'static str, u64); 24] {
+    pub fn listed(&self) -> [(&'static str, u64); 26] {
         [
             ("packets lost", self.lost),
             ("frames duplicated", self.duplicated),
@@ -106,6 +110,8 @@ impl Survived {
             ("names forgotten", self.names_forgotten),
             ("locks broken", self.locks_broken),
             ("leaders seen", self.leaders_seen),
+            ("upgrades", self.upgrades),
+            ("upgrades denied", self.upgrades_denied),
             ("interleavings", self.interleavings),
             ("exclusions broken by clocks", self.exclusions_broken),
         ]
@@ -135,6 +141,8 @@ impl Survived {
         self.names_forgotten += other.names_forgotten;
         self.locks_broken += other.locks_broken;
         self.leaders_seen += other.leaders_seen;
+        self.upgrades += other.upgrades;
+        self.upgrades_denied += other.upgrades_denied;
         self.interleavings += other.interleavings;
         self.exclusions_broken += other.exclusions_broken;
     }

@@ -7,7 +7,6 @@ use skeptron_member::session::{Alive, Life, SessionId};
 use skeptron_member::wire::Relay;
 use skeptron_member::{Flaw, MemberId};
 
-use crate::clients::Goal;
 use crate::clock::{MILLISECOND, Time};
 use crate::sessions::{Answer, Op, Reply, Request};
 use crate::site::judged;
@@ -186,7 +185,7 @@ impl World {
         if let Some((at, number)) = moving.before {
             self.ask_at(client, at, Op::LeaveBehind { session, number });
         }
-        if let Goal::Holding { lock, fence } = self.clients[client].goal
+        if let Some((lock, fence)) = self.clients[client].holds()
             && alive.lost.iter().any(|held| held.fence == fence)
         {
             self.judges[lock].clients.leave(judged(client));

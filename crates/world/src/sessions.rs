@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use skeptron_core::mutex::Mode;
 use skeptron_member::clock::Moment;
 use skeptron_member::session::{Alive, Begun, Claim, Held, Life, Move, SessionError, SessionId};
-use skeptron_member::{Fence, Flaw, NotServed};
+use skeptron_member::{Fence, Flaw, LockError, NotServed};
 
 use crate::clients::{Goal, OwnSession};
 use crate::clock::{MICROSECOND, MILLISECOND, Time};
@@ -40,6 +41,8 @@ pub(crate) enum Op {
     LeaveBehind { session: SessionId, number: u64 },
     Acquire { session: SessionId, lock: usize, request: u64 },
     Withdraw { session: SessionId, lock: usize, request: u64 },
+    Upgrade { session: SessionId, lock: usize, fence: Fence, request: u64 },
+    Downgrade { session: SessionId, lock: usize, fence: Fence },
     Release { session: SessionId, lock: usize, fence: Fence },
     Close(SessionId),
 }
@@ -83,6 +86,8 @@ pub(crate) enum Answer {
     Leaving,
     Held { lock: usize, fence: Fence, valid: Duration },
     Withdrawn,
+    Denied,
+    Downgraded,
     Released,
     Closed,
     Over,
@@ -146,11 +151,14 @@ impl World {
         match (what, goal) {
             (Wake::Next, Goal::Idle) => self.choose(client),
             (Wake::Next, Goal::Holding { lock, fence }) => {
-                self.judges[lock].clients.leave(judged(client));
-                self.pursue(client, Goal::Releasing { lock, fence });
+                self.change_or_give_back(client, lock, fence);
             }
             (Wake::GiveUp, Goal::Acquiring { lock, request }) => {
-                self.pursue(client, Goal::Withdrawing { lock, request });
+                self.pursue(client, Goal::Withdrawing { lock, request, holds: None });
+            }
+            (Wake::GiveUp, Goal::Upgrading { lock, fence, request }) => {
+                self.judges[lock].clients.leave(judged(client));
+                self.pursue(client, Goal::Withdrawing { lock, request, holds: Some(fence) });
             }
             (Wake::Retry, _) => self.try_goal(client),
             _ => {}
@@ -173,6 +181,8 @@ impl World {
                 it.requests += 1;
                 let request = it.requests;
                 it.campaigns = self.options.elections && it.chance.below(4) > 0;
+                self.choose_mode(client);
+                let it = &mut self.clients[client];
                 let gives_up = it.chance.below(20) == 0;
                 self.pursue(client, Goal::Acquiring { lock, request });
                 if gives_up {
@@ -201,8 +211,14 @@ impl World {
             (Goal::Acquiring { lock, request }, Some(session)) => {
                 Op::Acquire { session, lock, request }
             }
-            (Goal::Withdrawing { lock, request }, Some(session)) => {
+            (Goal::Withdrawing { lock, request, .. }, Some(session)) => {
                 Op::Withdraw { session, lock, request }
+            }
+            (Goal::Upgrading { lock, fence, request }, Some(session)) => {
+                Op::Upgrade { session, lock, fence, request }
+            }
+            (Goal::Downgrading { lock, fence }, Some(session)) => {
+                Op::Downgrade { session, lock, fence }
             }
             (Goal::Releasing { lock, fence }, Some(session)) => {
                 Op::Release { session, lock, fence }
@@ -296,7 +312,16 @@ impl World {
                 None
             }
             Op::Acquire { session, lock, request } => {
-                self.serve_acquire(place, asker, (session, lock, request))
+                self.serve_acquire(place, asker, (session, lock, request), None)
+            }
+            Op::Upgrade { session, lock, fence, request } => {
+                self.serve_acquire(place, asker, (session, lock, request), Some(fence))
+            }
+            Op::Downgrade { session, lock, fence } => {
+                let downgraded = self.with_core(place, |core, now, desk| {
+                    core.session_downgrade(now, session, (&names[lock], fence, Mode::SHARED), desk)
+                });
+                answered(downgraded, Answer::Downgraded)
             }
             Op::Withdraw { session, lock, request } => {
                 let withdrawn = self.with_core(place, |core, now, desk| {
@@ -326,15 +351,18 @@ impl World {
         place: usize,
         waiter: Waiter,
         (session, lock, request): (SessionId, usize, u64),
+        upgrades: Option<Fence>,
     ) -> Option<Answer> {
         let claim = Claim { lock: self.names[lock].clone(), request: Some(request) };
         let client = waiter.client;
-        let campaigns = self.clients[client].campaigns;
+        let (campaigns, mode) = (self.clients[client].campaigns, self.clients[client].mode);
         let begun = self.with_core(place, |core, now, desk| {
-            if campaigns {
+            if let Some(fence) = upgrades {
+                core.session_upgrade(now, session, (claim, fence), waiter, desk)
+            } else if campaigns {
                 core.campaign(now, session, (claim, "client"), waiter, desk)
             } else {
-                core.session_acquire(now, session, claim, waiter, desk)
+                core.session_acquire(now, session, (claim, mode), waiter, desk)
             }
         });
         match begun? {
@@ -351,6 +379,11 @@ impl World {
             Err(SessionError::Withdrawn(_)) => Some(Answer::Withdrawn),
             Err(SessionError::Over) => Some(Answer::Over),
             Err(SessionError::Closing(_)) => Some(Answer::Leaving),
+            Err(SessionError::Moving(_)) => None,
+            Err(SessionError::Lock(LockError::UpgradeDenied(_))) => Some(Answer::Denied),
+            Err(
+                SessionError::NotHeld(_) | SessionError::OtherFence { .. } | SessionError::Lost(_),
+            ) => Some(Answer::Denied),
             Err(SessionError::Lock(error)) => {
                 self.judge_refusal(client, place, &error);
                 None
@@ -392,7 +425,8 @@ impl World {
             NotServed::SessionOver => self.reply(place, waiter, Answer::Over),
             NotServed::Withdrawn => self.reply(place, waiter, Answer::Withdrawn),
             NotServed::Leaving => self.reply(place, waiter, Answer::Leaving),
-            NotServed::Halted | NotServed::Replaced => {}
+            NotServed::UpgradeDenied => self.reply(place, waiter, Answer::Denied),
+            NotServed::Halted | NotServed::Replaced | NotServed::Deadlock => {}
         }
     }
 
@@ -440,7 +474,7 @@ impl World {
                     true => self.faded_at_home(client, sent, alive.valid),
                     false => self.answered_at_home(client, sent, alive.valid),
                 }
-                if let Goal::Holding { lock, fence } = present
+                if let Some((lock, fence)) = self.clients[client].holds()
                     && alive.lost.contains(&Held { lock: self.names[lock].clone(), fence })
                 {
                     self.judges[lock].clients.leave(judged(client));
@@ -456,13 +490,31 @@ impl World {
             }
             (Answer::Leaving, _) if is_home => self.home_leaves(client),
             // What is granted where it was while it moves is not brought along.
-            (Answer::Held { .. }, Goal::Acquiring { .. })
+            (Answer::Held { .. }, Goal::Acquiring { .. } | Goal::Upgrading { .. })
                 if self.clients[client].session.is_some_and(|own| own.moving.is_some()) => {}
             (Answer::Held { lock, fence, valid }, Goal::Acquiring { .. })
                 if is_meant && is_home =>
             {
                 self.believe_longer(client, sent, valid);
                 self.hold_or_release(client, lock, fence);
+            }
+            (Answer::Held { lock, fence, valid }, Goal::Upgrading { fence: before, .. })
+                if is_meant && is_home =>
+            {
+                self.believe_longer(client, sent, valid);
+                self.upgraded(client, lock, before, fence);
+            }
+            (Answer::Denied | Answer::Withdrawn, Goal::Upgrading { lock, fence, .. })
+                if is_meant && is_home =>
+            {
+                self.survived.upgrades_denied += 1;
+                self.give_back(client, lock, fence);
+            }
+            (Answer::Downgraded, Goal::Downgrading { lock, fence }) if is_meant && is_home => {
+                self.go_on_holding(client, lock, fence);
+            }
+            (Answer::Withdrawn, Goal::Withdrawing { lock, holds: Some(fence), .. }) if is_meant => {
+                self.pursue(client, Goal::Releasing { lock, fence });
             }
             (Answer::Withdrawn, Goal::Withdrawing { .. })
             | (Answer::Released, Goal::Releasing { .. })
@@ -476,20 +528,6 @@ impl World {
             (Answer::Over, _) if !is_home => self.cannot_move(client, from),
             _ => {}
         }
-    }
-
-    /// A lock was granted: the client is in if it believes so, and gives it back at once if not.
-    fn hold_or_release(&mut self, client: usize, lock: usize, fence: Fence) {
-        let it = &self.clients[client];
-        let Some(session) = it.session else { return };
-        if session.believes_until <= it.clock.read(self.now) {
-            return self.pursue(client, Goal::Releasing { lock, fence });
-        }
-        let until = it.clock.when(session.believes_until);
-        self.believe(client, lock, fence, until);
-        self.set_goal(client, Goal::Holding { lock, fence });
-        let after = self.clients[client].hold();
-        self.plan_client(client, after, Wake::Next);
     }
 
     /// The member has heard of the client since it sent this.
@@ -514,10 +552,9 @@ impl World {
         let now = it.clock.read(self.now);
         let Some(session) = &mut it.session else { return };
         let before = std::mem::replace(&mut session.believes_until, until);
-        let Goal::Holding { lock, fence } = it.goal else { return };
+        let Some((lock, fence)) = it.holds() else { return };
         if now >= before {
-            self.judges[lock].clients.leave(judged(client));
-            return self.pursue(client, Goal::Releasing { lock, fence });
+            return self.give_up_holding(client, lock, fence);
         }
         let until = it.clock.when(until);
         self.judges[lock].clients.set(judged(client), self.now, until);
@@ -527,10 +564,11 @@ impl World {
     pub(crate) fn lose_session(&mut self, client: usize) {
         let it = &mut self.clients[client];
         it.session = None;
-        match it.goal {
-            Goal::Closing => return self.finish(client),
-            Goal::Holding { lock, .. } => self.judges[lock].clients.leave(judged(client)),
-            _ => {}
+        if it.goal == Goal::Closing {
+            return self.finish(client);
+        }
+        if let Some((lock, _)) = it.holds() {
+            self.judges[lock].clients.leave(judged(client));
         }
         self.think(client);
     }

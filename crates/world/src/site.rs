@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skeptron_core::NodeId;
+use skeptron_core::mutex::Mode;
 use skeptron_member::clock::Moment;
 use skeptron_member::election::Leadership;
 use skeptron_member::link::Link;
@@ -116,8 +117,9 @@ pub(crate) enum Deed {
     Granted { waiter: Waiter, lock: usize, fence: Fence },
     NotServed { waiter: Waiter, why: NotServed },
     Arm { timer: Timer, after: Duration },
-    Entered { lock: usize, fence: Fence },
-    Left { lock: usize },
+    Entered { lock: usize, fence: Fence, mode: Mode },
+    Changed { lock: usize, before: Fence, fence: Fence, mode: Mode },
+    Left { lock: usize, fence: Fence },
     Refused { lock: Option<usize>, why: String },
     SessionExpired,
     Broken { lock: usize, fence: Fence },
@@ -148,6 +150,13 @@ pub(crate) struct Desk {
 impl Desk {
     fn lock(&self, name: &str) -> Option<usize> {
         names::place(&self.names, name)
+    }
+
+    fn change(&mut self, lock: &str, before: Fence, (fence, mode): (Fence, Mode)) {
+        self.note(206, fence.number());
+        if let Some(lock) = self.lock(lock) {
+            self.deeds.push(Deed::Changed { lock, before, fence, mode });
+        }
     }
 
     fn note(&mut self, what: u64, detail: u64) {
@@ -192,16 +201,20 @@ impl Effects<Waiter> for Desk {
 
     fn tell(&mut self, event: Event<'_>) {
         match event {
-            Event::Entered { lock, fence, .. } => {
+            Event::Entered { lock, fence, mode, .. } => {
                 self.note(1, fence.number());
                 if let Some(lock) = self.lock(lock) {
-                    self.deeds.push(Deed::Entered { lock, fence });
+                    self.deeds.push(Deed::Entered { lock, fence, mode });
                 }
             }
+            Event::Upgraded { lock, before, fence, .. } => {
+                self.change(lock, before, (fence, Mode::EXCLUSIVE));
+            }
+            Event::Downgraded { lock, fence, mode } => self.change(lock, fence, (fence, mode)),
             Event::Released { lock, fence, .. } | Event::Lost { lock, fence } => {
                 self.note(2, fence.number());
                 if let Some(lock) = self.lock(lock) {
-                    self.deeds.push(Deed::Left { lock });
+                    self.deeds.push(Deed::Left { lock, fence });
                 }
             }
             Event::Sent { kind, sequence, .. } => {

@@ -7,7 +7,6 @@ use skeptron_views::member::Membership;
 use skeptron_views::views::LeaseSettings;
 use skeptron_views::voter::Admin;
 
-use crate::clients::Goal;
 use crate::clock::{MILLISECOND, Time};
 use crate::faults::FaultKind;
 use crate::network::{Packet, Word};
@@ -138,8 +137,7 @@ impl World {
             // Whoever stands still while it holds something is the one to watch.
             let first = self.storm_chance.index(self.clients.len());
             let order = (first..self.clients.len()).chain(0..first);
-            let holding =
-                order.clone().find(|&it| matches!(self.clients[it].goal, Goal::Holding { .. }));
+            let holding = order.clone().find(|&it| self.clients[it].holds().is_some());
             let client = &mut self.clients[holding.unwrap_or(first)];
             client.paused_until = client.paused_until.max(until);
             self.survived.client_pauses += 1;
@@ -250,10 +248,7 @@ impl World {
     fn break_something(&mut self) {
         let first = self.storm_chance.index(self.clients.len().max(1));
         let order = (first..self.clients.len()).chain(0..first);
-        let mut holds = order.filter_map(|client| match self.clients[client].goal {
-            Goal::Holding { lock, fence } => Some((lock, fence)),
-            _ => None,
-        });
+        let mut holds = order.filter_map(|client| self.clients[client].holds());
         let Some((lock, fence)) = holds.next() else { return };
         let place = self.storm_chance.index(self.sites.len());
         if self.sites[place].paused_until > self.now {

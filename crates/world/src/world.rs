@@ -553,8 +553,11 @@ impl World {
                 let incarnation = life.incarnation;
                 self.queue.plan(at, Event::Ring { at: place, incarnation, timer });
             }
-            Deed::Entered { lock, fence } => self.judge_entry(place, lock, fence),
-            Deed::Left { lock } => self.judges[lock].members.leave(judged(place)),
+            Deed::Entered { lock, fence, mode } => self.judge_entry(place, lock, (fence, mode)),
+            Deed::Changed { lock, before, fence, mode } => {
+                self.judge_change(place, lock, before, (fence, mode));
+            }
+            Deed::Left { lock, fence } => self.judges[lock].members.end(fence),
             Deed::Refused { lock, why } => self.violate(Property::Refused, lock, Some(place), why),
             Deed::Leadership { lock, round, leadership } => {
                 self.tell_observers(place, lock, round, &leadership);

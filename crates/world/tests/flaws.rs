@@ -78,6 +78,10 @@ fn hunt(mutant: Mutant) -> Option<(&'static str, Faults, RangeInclusive<u64>)> {
             Flaw::BegunUnheard => return Some(("naimi-trehel", moving, 1290..=1310)),
             Flaw::AdoptedEnds => return Some(("naimi-trehel", moving, 750..=760)),
             Flaw::HaltedEnds => ("naimi-trehel", cut_off, 200),
+            Flaw::SharersNotAnnounced | Flaw::RegisterNotInherited => ("naimi-trehel", views, 50),
+            Flaw::RegisterNotSent | Flaw::UpgradedWithoutFence => ("naimi-trehel", fixed, 50),
+            Flaw::OwnedThoughShared => return Some(("central", cut_off, 1880..=1890)),
+            Flaw::AwaySharersIgnored => ("naimi-trehel", cut_off, 600),
             flaw if elects(flaw) => ("naimi-trehel", moving, 50),
             Flaw::AwayAdopted => return Some(("naimi-trehel", cut_off, 1500..=1520)),
             Flaw::RelayPromises => ("naimi-trehel", restless, 60),
@@ -106,6 +110,19 @@ fn moves(flaw: Flaw) -> bool {
     )
 }
 
+/// Whether it concerns entries that tolerate others.
+fn shares(flaw: Flaw) -> bool {
+    matches!(
+        flaw,
+        Flaw::SharersNotAnnounced
+            | Flaw::RegisterNotSent
+            | Flaw::RegisterNotInherited
+            | Flaw::OwnedThoughShared
+            | Flaw::AwaySharersIgnored
+            | Flaw::UpgradedWithoutFence
+    )
+}
+
 /// Whether it concerns elections.
 fn elects(flaw: Flaw) -> bool {
     matches!(
@@ -123,10 +140,11 @@ fn elects(flaw: Flaw) -> bool {
 fn options(mutant: Mutant, algorithm: &str, faults: Faults) -> Options {
     let flaw = if let Mutant::Member(flaw) = mutant { Some(flaw) } else { None };
     let elections = flaw.is_some_and(elects);
-    let short = elections || flaw.is_some_and(moves);
+    let kinds = flaw.is_some_and(shares);
+    let short = elections || kinds || flaw.is_some_and(moves);
     let entries = if short { 60 } else { Options::default().entries };
     let (algorithm, mutant) = (algorithm.to_string(), Some(mutant));
-    Options { algorithm, faults, mutant, entries, elections, ..Options::default() }
+    Options { algorithm, faults, mutant, entries, elections, kinds, ..Options::default() }
 }
 
 #[test]

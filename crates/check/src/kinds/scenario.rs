@@ -65,7 +65,7 @@ impl KindsScenario {
     /// The most requests of one node: each is a byte in a state.
     pub const MOST_REQUESTS: usize = 4;
     /// The largest semaphore: a command is a byte.
-    pub const MOST_PERMITS: u32 = 60;
+    pub const MOST_PERMITS: u32 = 30;
 
     /// Checks the bounds.
     ///

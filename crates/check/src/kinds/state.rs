@@ -143,6 +143,8 @@ pub(super) enum Move {
     Leave(u8, u8),
     Upgrade(u8, u8),
     Downgrade(u8, u8),
+    /// It stops waiting, to enter or to upgrade.
+    Cancel(u8, u8),
     Deliver(u16),
 }
 
@@ -155,9 +157,10 @@ impl Move {
             Move::Leave(node, slot) => of_user(1, node, slot),
             Move::Upgrade(node, slot) => of_user(2, node, slot),
             Move::Downgrade(node, slot) => of_user(3, node, slot),
+            Move::Cancel(node, slot) => of_user(4, node, slot),
             Move::Deliver(place) => {
                 debug_assert!(place < 1 << 12);
-                4 << 12 | place
+                5 << 12 | place
             }
         }
     }
@@ -169,6 +172,7 @@ impl Move {
             1 => Move::Leave(node, slot),
             2 => Move::Upgrade(node, slot),
             3 => Move::Downgrade(node, slot),
+            4 => Move::Cancel(node, slot),
             _ => Move::Deliver(code & 0xFFF),
         }
     }

@@ -18,12 +18,14 @@ use crate::state::Packet;
 /// What it does, and in which mode: 0 for shared.
 impl Numbers for Access {
     fn of_number(number: u8) -> Self {
-        let mode = Mode::permits(u32::from(number >> 2)).unwrap_or(Mode::SHARED);
-        match number & 3 {
+        let mode = Mode::permits(u32::from(number >> 3)).unwrap_or(Mode::SHARED);
+        match number & 7 {
             0 => Access::Enter(mode),
             1 => Access::Leave(mode),
             2 => Access::Upgrade(mode),
-            _ => Access::Downgrade(mode),
+            3 => Access::Downgrade(mode),
+            4 => Access::CancelEnter,
+            _ => Access::CancelUpgrade,
         }
     }
 }
@@ -34,9 +36,11 @@ fn command(access: Access) -> Event {
         Access::Leave(mode) => (1, mode),
         Access::Upgrade(mode) => (2, mode),
         Access::Downgrade(mode) => (3, mode),
+        Access::CancelEnter => (4, Mode::SHARED),
+        Access::CancelUpgrade => (5, Mode::SHARED),
     };
     let mode = if mode == Mode::SHARED { 0 } else { mode.most() as u8 };
-    Event::Command(number | mode << 2)
+    Event::Command(number | mode << 3)
 }
 
 /// The rules of the game.
@@ -197,6 +201,11 @@ impl<P: Mutex> World<P> {
                 let mode = if usage.downgrades { Mode::SHARED } else { usage.mode };
                 (node.into(), Access::Downgrade(mode))
             }
+            Move::Cancel(node, slot) => {
+                let phase = state.sites[node as usize].slots[slot as usize].phase;
+                let enters = phase == Phase::Waiting;
+                (node.into(), if enters { Access::CancelEnter } else { Access::CancelUpgrade })
+            }
             Move::Deliver(_) => return None,
         })
     }
@@ -219,6 +228,10 @@ impl<P: Mutex> World<P> {
                 state.sites[node as usize].slots[slot as usize].phase =
                     if downgrades { Phase::Lowered } else { Phase::Inside };
             }
+            Move::Cancel(node, slot) => {
+                let phase = &mut state.sites[node as usize].slots[slot as usize].phase;
+                *phase = if *phase == Phase::Waiting { Phase::Done } else { Phase::Inside };
+            }
             Move::Deliver(_) => {}
         }
     }
@@ -232,8 +245,11 @@ fn most_messages(most: Option<Formula>, scenario: &KindsScenario) -> f64 {
     let all = || scenario.usages.iter().flatten();
     let upgrades = scenario.upgrades();
     let told = all().any(|u| !u.mode.is_exclusive() && u.mode != Mode::SHARED);
-    let each =
-        2.0 * others + if told { 1.0 } else { 0.0 } + if upgrades { others + 2.0 } else { 0.0 };
+    let given_up = upgrades && all().any(|usage| usage.cancels);
+    let each = 2.0 * others
+        + if told { 1.0 } else { 0.0 }
+        + if upgrades { others + 2.0 } else { 0.0 }
+        + if given_up { 2.0 } else { 0.0 };
     let of_node = |(node, usages): (NodeId, &Vec<Usage>)| {
         let figures = scenario.setup.figures(&[node]);
         let door = most.map_or(f64::INFINITY, |most| most.value(&figures));
@@ -258,7 +274,7 @@ impl<P: Mutex> Game for World<P> {
 
     /// What users did is in the slots and what was sent is counted; but a downgrade leaves no mark.
     fn knows_depth(&self) -> bool {
-        let plain = |usage: &Usage| usage.upgrades == 0 && !usage.downgrades;
+        let plain = |usage: &Usage| usage.upgrades == 0 && !usage.downgrades && !usage.cancels;
         self.usages.iter().flatten().all(plain)
     }
 
@@ -284,6 +300,13 @@ impl<P: Mutex> Game for World<P> {
         for (i, site) in state.sites[..self.nodes].iter().enumerate() {
             if let Some(slot) = self.next_request(site, i) {
                 moves.push(Move::Enter(i as u8, slot as u8));
+            }
+            // Nobody must stop waiting for others to be served.
+            for (j, usage) in self.usages[i].iter().enumerate() {
+                let waits = matches!(site.slots[j].phase, Phase::Waiting | Phase::Upgrading);
+                if usage.cancels && waits {
+                    moves.push(Move::Cancel(i as u8, j as u8));
+                }
             }
         }
         let asking = moves.len();

@@ -9,6 +9,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
+use skeptron_core::mutex::Mode;
 use skeptron_member::clock::Moment;
 use skeptron_member::query::Told;
 use skeptron_member::view::{Lease, Member, View};
@@ -298,15 +299,17 @@ impl<'a> Memory<'a> {
     fn happen(&self, cell: &mut Cell, input: Input, done: &mut Done) {
         let Cell { core, lock, waiting, inside } = cell;
         match input {
-            Input::Ask(number) => match core.acquire(NOW, lock, "", || number, done) {
-                Ok(Acquired::Granted(fence)) => {
-                    done.trouble_if(inside.is_some(), "grants what is held already");
-                    *inside = Some(fence);
-                    done.deeds.push(Decided::Enter(fence));
+            Input::Ask(number) => {
+                match core.acquire(NOW, lock, ("", Mode::EXCLUSIVE), || number, done) {
+                    Ok(Acquired::Granted(fence)) => {
+                        done.trouble_if(inside.is_some(), "grants what is held already");
+                        *inside = Some(fence);
+                        done.deeds.push(Decided::Enter(fence));
+                    }
+                    Ok(Acquired::Waiting(ticket)) => waiting.push((number, ticket)),
+                    Err(error) => done.trouble = Some(error.to_string()),
                 }
-                Ok(Acquired::Waiting(ticket)) => waiting.push((number, ticket)),
-                Err(error) => done.trouble = Some(error.to_string()),
-            },
+            }
             Input::Release => {
                 if let Some(fence) = inside.take() {
                     let held = core.release(NOW, lock, fence, done);
@@ -456,6 +459,7 @@ fn label(envelope: &Envelope<'_>) -> String {
         Payload::Announce { kept, .. } => format!("Announce: keeps it (counter {})", kept[0].1),
         Payload::Freed { counter, .. } => format!("Freed (counter {counter})"),
         Payload::Pass { counter, .. } => format!("Pass (counter {counter})"),
+        Payload::Sharing { word, .. } => format!("{word:?}"),
         Payload::Wanted { .. } => "Wanted".to_string(),
         Payload::Ask { .. } => "Ask".to_string(),
         Payload::Wake { .. } => "Wake".to_string(),

@@ -208,6 +208,7 @@ impl Standing {
         held.map(|((lock, fence), holding)| MovedHold {
             lock: lock.clone(),
             fence: *fence,
+            mode: holding.mode,
             request: Some(holding.request),
             leads: holding.leads.clone(),
         })

@@ -2,7 +2,6 @@
 
 mod arbiter;
 mod candidate;
-mod mode;
 mod permission;
 mod queue;
 pub mod shared;
@@ -16,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::Info;
 pub(crate) use crate::protocol::known_peer;
 use crate::{Never, Protocol, Refused, Setup, SetupError};
-pub use mode::{Mode, UnknownMode};
+pub use skeptron_types::{Mode, UnknownMode};
 pub use usage::{Usage, UsageError};
 
 /// What an application asks of a node.

@@ -107,7 +107,10 @@ impl<P: Mutex> Shared<P> {
         for duty in duties {
             match duty {
                 Duty::Acquire => self.turn(Lock::Request, &mut inner, out),
-                Duty::Release => self.turn(Lock::Release, &mut inner, out),
+                Duty::Release if self.sharing.release() => {
+                    self.turn(Lock::Release, &mut inner, out);
+                }
+                Duty::Release => {}
                 Duty::Tell(to, word) => out.send(to, SharedMsg::Word(word)),
                 Duty::Emit(event) => out.emit(event),
             }

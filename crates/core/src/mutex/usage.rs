@@ -17,6 +17,8 @@ pub struct Usage {
     pub upgrades: u8,
     /// An exclusive entry that may go on as a shared one.
     pub downgrades: bool,
+    /// Whether it may stop waiting, for the entry or for an upgrade.
+    pub cancels: bool,
 }
 
 impl Usage {
@@ -26,7 +28,7 @@ impl Usage {
     /// An entry that leaves as what it entered.
     #[must_use]
     pub const fn plain(mode: Mode) -> Self {
-        Usage { mode, upgrades: 0, downgrades: false }
+        Usage { mode, upgrades: 0, downgrades: false, cancels: false }
     }
 
     /// What each node's requests are for: `shared,9*shared+exclusive` gives the first node shared requests
@@ -66,6 +68,9 @@ fn list_of_one_node(text: &str) -> Result<Vec<Usage>, UsageError> {
 
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.cancels {
+            f.write_str("try:")?;
+        }
         match (self.upgrades, self.downgrades) {
             (0, true) => f.write_str("downgrade"),
             (0, false) => self.mode.fmt(f),
@@ -82,7 +87,7 @@ pub enum UsageError {
     #[error(
         "`{0}` is no mode; use exclusive, shared, permits:K with K from 1 on, upgrade (shared, then \
          perhaps exclusive), upgrade:K (up to K times, at most {most}) or downgrade (exclusive, then \
-         perhaps shared)",
+         perhaps shared); with try: before it, a request may stop waiting",
         most = Usage::MOST_UPGRADES
     )]
     Unknown(String),
@@ -103,6 +108,11 @@ impl FromStr for Usage {
     type Err = UsageError;
 
     fn from_str(text: &str) -> Result<Self, UsageError> {
+        if let Some(rest) = text.strip_prefix("try:") {
+            let usage: Usage = rest.parse()?;
+            let again = || UsageError::Unknown(text.into());
+            return if usage.cancels { Err(again()) } else { Ok(Usage { cancels: true, ..usage }) };
+        }
         let unknown = || UsageError::Unknown(text.into());
         let shared = |upgrades| Usage { upgrades, ..Usage::plain(Mode::SHARED) };
         Ok(match (text, text.strip_prefix("upgrade:")) {
@@ -123,11 +133,11 @@ mod tests {
 
     #[test]
     fn lists_begin_again_with_more_nodes() {
-        let lists = Usage::lists("2*shared+exclusive, upgrade", 3).unwrap();
+        let lists = Usage::lists("2*shared+try:exclusive, try:upgrade:2", 3).unwrap();
         let words: Vec<Vec<String>> =
             lists.iter().map(|list| list.iter().map(ToString::to_string).collect()).collect();
-        let readers = ["shared", "shared", "exclusive"];
-        assert_eq!(words, [&readers[..], &["upgrade"], &readers]);
+        let readers = ["shared", "shared", "try:exclusive"];
+        assert_eq!(words, [&readers[..], &["try:upgrade:2"], &readers]);
     }
 
     #[test]
@@ -136,6 +146,7 @@ mod tests {
             ("shared,writers", "`writers` is no mode; use exclusive, shared"),
             ("permits:0", "`permits:0` is no mode"),
             ("upgrade:9", "`upgrade:9` is no mode"),
+            ("try:try:shared", "`try:try:shared` is no mode"),
             ("0*shared", "`0*` is no number of times"),
             ("", "`` is no mode"),
             ("shared,shared,shared", "there are modes for 3 nodes, but the system has 2"),

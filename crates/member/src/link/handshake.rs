@@ -15,7 +15,7 @@ use crate::view::View;
 /// The version of everything that travels between nodes: the major one in the high byte, the minor one
 /// in the low byte. Members of one major version whose minor versions differ by one understand each
 /// other, so that a cluster can be upgraded one member after another.
-pub const VERSION: u16 = 0x0500;
+pub const VERSION: u16 = 0x0600;
 
 /// What both sides say first, in every version: a name and the version.
 pub const PREAMBLE_BYTES: usize = MAGIC.len() + 2;

@@ -63,10 +63,10 @@ impl<W> Locks<W> {
 
 impl<W> Act<'_, W> {
     fn break_entry(&mut self, fence: Fence, at_once: bool) -> Broken {
-        let Some(hold) = &mut self.state.holder else { return Broken::NotHeld };
-        if hold.fence != fence {
-            return Broken::OtherFence(hold.fence);
-        }
+        let other = self.state.entries().map(|hold| hold.fence).max();
+        let Some(hold) = self.state.entry(fence) else {
+            return other.map_or(Broken::NotHeld, Broken::OtherFence);
+        };
         // A member that leaves, or that halted, hands nothing on.
         if hold.moved || self.locks.halted().is_some() {
             return Broken::Moving;
@@ -81,11 +81,12 @@ impl<W> Act<'_, W> {
         });
         if is_new {
             self.effects.tell(Event::Broken { lock: &self.lock.name, fence });
+            self.refuse_upgrade_of(fence);
         }
         let left = until.since(self.now);
         let handed_on = at_once || left.is_zero() || self.locks.has(Flaw::BrokenAtOnce);
         if handed_on {
-            self.end_entry();
+            self.end_entry(fence);
         } else if is_new {
             self.arm_broken(fence);
         }
@@ -94,7 +95,7 @@ impl<W> Act<'_, W> {
 
     /// To look again when the former holder must know.
     fn arm_broken(&mut self, fence: Fence) {
-        let until = self.state.holder.as_ref().and_then(|hold| hold.broken);
+        let until = self.state.entry(fence).and_then(|hold| hold.broken);
         if let Some(until) = until {
             let lock = Arc::clone(&self.lock.name);
             self.effects.arm(Timer::Broken { lock, fence }, until.since(self.now));

@@ -143,7 +143,7 @@ impl<W> Act<'_, W> {
         self.state.unseen().filter(|waiter| waiter.ticket == ticket)?;
         let waiter = self.take_unseen()?;
         self.effects.tell(Event::Withdrawn { lock: &self.lock.name });
-        self.end_entry();
+        self.end_holder();
         Some(waiter.who)
     }
 
@@ -174,7 +174,7 @@ impl<W> Act<'_, W> {
             Ok(()) => self.effects.grant(who, self.lock, fence),
             Err(why) => {
                 self.effects.refuse(who, why);
-                self.end_entry();
+                self.end_holder();
             }
         }
     }
@@ -184,7 +184,7 @@ impl<W> Act<'_, W> {
         if let Some(waiter) = self.take_unseen() {
             self.effects.tell(Event::Withdrawn { lock: &self.lock.name });
             self.effects.refuse(waiter.who, why);
-            self.end_entry();
+            self.end_holder();
         }
     }
 

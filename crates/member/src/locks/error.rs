@@ -59,6 +59,15 @@ pub enum LockError {
         /// How many may be.
         most: usize,
     },
+    /// It is not held any more.
+    #[error("`{0}` is not held any more")]
+    NotHeld(String),
+    /// Another entry upgrades.
+    #[error("`{0}` was not upgraded: another one upgrades, and waits for this one to be released")]
+    UpgradeDenied(String),
+    /// Those that hold it wait for what the waiter holds.
+    #[error("`{0}` would never be granted: whoever holds it waits for what this session holds")]
+    Deadlock(String),
     /// The observer knows of a view that has not begun here.
     #[error(
         "{0} does not know the view yet that the observer has seen; try again, or another node"

@@ -206,7 +206,8 @@ impl<W> State<W> {
     fn is_as_new(&self, epoch: u64) -> bool {
         // A right of an earlier view that was not taken into this one is none any more, and watches belong
         // to a view.
-        let began = self.has_begun() || self.kept.is_some() || self.election.is_some();
+        let knows = self.sharing.is_some() || self.election.is_some();
+        let began = self.has_begun() || self.kept.is_some() || knows;
         // For whoever begins to watch now, a term of an earlier view is as if its member were new.
         let led_in_view = self.last_led.is_some_and(|term| term.epoch() >= epoch);
         !self.in_use() && (self.epoch != epoch || !began) && !led_in_view

@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use skeptron_core::NodeId;
+use skeptron_core::mutex::sharing::{Presence, Row};
 use skeptron_types::{MemberId, scatter};
 
 use crate::view::View;
@@ -40,8 +41,10 @@ pub(super) struct Home {
 pub(super) struct Shut {
     /// Who keeps a right from before.
     keepers: BTreeSet<NodeId>,
-    /// Whether a keeper announced itself: then nobody who is away has a right.
+    /// Whether a keeper announced itself: then nobody who is away has a right, or is inside.
     announced: bool,
+    /// Who is inside with entries that tolerate others.
+    inside: BTreeMap<NodeId, Presence>,
     /// The highest counter that a keeper told.
     pub(super) counter: u64,
     /// Whether the keepers have been told that somebody wants it.
@@ -59,6 +62,13 @@ pub(super) struct HeldBack {
     pub(super) payload: Vec<u8>,
 }
 
+impl Shut {
+    /// Who is inside with entries that tolerate others.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        self.inside.iter().map(|(&node, &here)| Row { node, here }).collect()
+    }
+}
+
 impl HeldBack {
     /// What it takes in memory.
     fn bytes(&self) -> usize {
@@ -68,18 +78,18 @@ impl HeldBack {
 
 impl Home {
     /// At the beginning of a view with these `others`; `kept` are the locks at home here to which this
-    /// member, `me`, has a right from before.
+    /// member, `me`, has a right from before, or that it is inside with others.
     pub(super) fn new(
         me: NodeId,
         others: impl Iterator<Item = NodeId>,
-        kept: impl Iterator<Item = (Arc<str>, u64)>,
+        kept: impl Iterator<Item = (Arc<str>, u64, Option<Presence>)>,
         away: bool,
     ) -> Self {
-        let keepers = || BTreeSet::from([me]);
-        let shut = |(name, counter)| {
-            (name, Shut { keepers: keepers(), announced: true, counter, ..Shut::default() })
-        };
-        Home { missing: others.collect(), shut: kept.map(shut).collect(), away, ..Home::default() }
+        let mut home = Home { missing: others.collect(), away, ..Home::default() };
+        for (name, counter, here) in kept {
+            home.keeps(me, name, counter, here);
+        }
+        home
     }
 
     /// Does not wait for the announcements if it is flawed so.
@@ -123,7 +133,10 @@ impl Home {
 
     /// The locks that have not begun and that members other than `me` kept.
     pub(super) fn kept_elsewhere(&self, me: NodeId) -> BTreeSet<Arc<str>> {
-        let elsewhere = |shut: &Shut| shut.announced && !shut.keepers.iter().eq([&me]);
+        let elsewhere = |shut: &Shut| {
+            let is_kept = shut.announced && !shut.keepers.iter().eq([&me]);
+            is_kept || shut.inside.keys().any(|&node| node != me)
+        };
         let shut = self.shut.iter().filter(|(_, shut)| elsewhere(shut));
         shut.map(|(name, _)| Arc::clone(name)).collect()
     }
@@ -179,13 +192,31 @@ impl Home {
         Some(dropped)
     }
 
-    /// `from` keeps a lock; whether it is to be told that somebody wants it.
-    pub(super) fn keeps(&mut self, from: NodeId, name: Arc<str>, counter: u64) -> bool {
+    /// `from` keeps a lock, or is inside with others. Whether it is to be told that somebody wants it.
+    pub(super) fn keeps(
+        &mut self,
+        from: NodeId,
+        name: Arc<str>,
+        counter: u64,
+        here: Option<Presence>,
+    ) -> bool {
         let shut = self.shut.entry(name).or_default();
+        shut.counter = shut.counter.max(counter);
+        if let Some(here) = here {
+            // Others may be inside, too, and one of them may be away.
+            shut.inside.insert(from, here);
+            return false;
+        }
         shut.keepers.insert(from);
         shut.announced = true;
-        shut.counter = shut.counter.max(counter);
         shut.wanted
+    }
+
+    /// Takes the word of those inside for that of all ([`crate::Flaw::AwaySharersIgnored`]).
+    pub(super) fn ignore_away(&mut self, name: &str) {
+        if let Some(shut) = self.shut.get_mut(name) {
+            shut.announced = true;
+        }
     }
 
     /// `from` has announced everything; whether it was the last one.
@@ -193,11 +224,15 @@ impl Home {
         self.missing.remove(&from) && self.missing.is_empty()
     }
 
-    /// `by` has given up its right; false if it had announced none.
-    pub(super) fn freed(&mut self, by: NodeId, name: &str, counter: u64) -> bool {
+    /// `by` has given up its right, and still has this inside; false if it had announced none.
+    pub(super) fn freed(&mut self, by: NodeId, name: &str, counter: u64, here: Presence) -> bool {
         let Some(shut) = self.shut.get_mut(name) else { return false };
         shut.counter = shut.counter.max(counter);
-        shut.keepers.remove(&by)
+        let freed = shut.keepers.remove(&by);
+        if freed && here.count > 0 {
+            shut.inside.insert(by, here);
+        }
+        freed
     }
 
     /// The locks without a keeper.

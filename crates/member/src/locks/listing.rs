@@ -38,18 +38,21 @@ impl<W> Locks<W> {
         let algorithm = self.current().layouts[lock.plan].algorithm;
         let state = lock.state();
         // Who does not know yet that it leads still waits.
-        let known = state.holder.as_ref().filter(|_| !state.is_unseen());
-        let holder = known.map(|hold| Holder {
+        let known = state.entries().filter(|_| !state.is_unseen());
+        let holder = known.clone().max_by_key(|hold| hold.fence).map(|hold| Holder {
             node: self.id,
             owner: shortened(&hold.owner),
             fence: hold.fence,
+            mode: hold.mode,
             held_ms: milliseconds(now.since(hold.since)),
         });
+        let inside = u32::try_from(known.count()).unwrap_or(u32::MAX);
         state.in_use().then(|| LockStatus {
             name: lock.name.to_string(),
             algorithm: algorithm.to_string(),
             node: self.id,
             holder,
+            inside,
             waiters: u32::try_from(state.waiters.len()).unwrap_or(u32::MAX),
         })
     }

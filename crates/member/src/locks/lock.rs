@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use skeptron_core::NodeId;
 use skeptron_core::monitor;
-use skeptron_core::mutex::Phase;
+use skeptron_core::mutex::sharing::{Presence, Sharing};
+use skeptron_core::mutex::{Mode, Phase};
 
 use super::elections::Election;
 use super::instance::Instance;
@@ -29,7 +30,7 @@ pub struct Lock<W> {
 /// What changes of a lock.
 #[derive(Clone)]
 pub(super) struct State<W> {
-    /// The view that everything up to `hurry` belongs to.
+    /// The view that everything up to `sharing` belongs to.
     pub(super) epoch: u64,
     /// Who lets it begin in this view.
     pub(super) home: NodeId,
@@ -53,8 +54,15 @@ pub(super) struct State<W> {
     pub(super) hurry: bool,
     /// The counter of its fences.
     pub(super) counter: monitor::Fence,
-    /// Whoever holds it here.
+    /// Who is inside elsewhere, and who waits for whom; none while all that is known of in this view is
+    /// exclusive.
+    pub(super) sharing: Option<Box<Sharing>>,
+    /// Whoever holds it here and tolerates nobody.
     pub(super) holder: Option<Hold>,
+    /// Whoever holds it here and tolerates others.
+    pub(super) sharers: Vec<Hold>,
+    /// The one of these that waits to be exclusive.
+    pub(super) upgrade: Option<Box<Upgrade<W>>>,
     /// Who waits here, the first first.
     pub(super) waiters: VecDeque<Waiter<W>>,
     /// The last ticket given to a waiter.
@@ -90,6 +98,7 @@ pub(super) enum Pass {
 #[derive(Clone, Debug)]
 pub(super) struct Hold {
     pub(super) fence: Fence,
+    pub(super) mode: Mode,
     pub(super) since: Moment,
     pub(super) owner: Box<str>,
     /// The session that has it; none if a program in this process does.
@@ -106,11 +115,20 @@ pub(super) struct Hold {
 #[derive(Clone, Debug)]
 pub(super) struct Waiter<W> {
     pub(super) ticket: u64,
+    pub(super) mode: Mode,
     pub(super) since: Moment,
     pub(super) owner: Box<str>,
     /// The place in its session, if it has one.
     pub(super) seat: Option<Seat>,
     pub(super) who: W,
+}
+
+/// An entry that waits to be exclusive.
+#[derive(Clone, Debug)]
+pub(super) struct Upgrade<W> {
+    /// Of the entry.
+    pub(super) fence: Fence,
+    pub(super) waiter: Waiter<W>,
 }
 
 /// A message that is not handed to the algorithm yet.
@@ -136,7 +154,10 @@ impl<W> Lock<W> {
             idle_visits: 0,
             hurry: false,
             counter: monitor::Fence::default(),
+            sharing: None,
             holder: None,
+            sharers: Vec::new(),
+            upgrade: None,
             waiters: VecDeque::new(),
             tickets: 0,
             last_led: None,
@@ -184,12 +205,39 @@ impl<W> Lock<W> {
 impl<W> State<W> {
     /// Whether anybody here has to do with it.
     pub(super) fn in_use(&self) -> bool {
-        self.holder.is_some() || !self.waiters.is_empty()
+        self.entries().next().is_some() || !self.waiters.is_empty()
+    }
+
+    /// Whatever is inside here.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Hold> + Clone {
+        self.holder.iter().chain(&self.sharers)
+    }
+
+    /// The entry with this fence.
+    pub(super) fn entry(&mut self, fence: Fence) -> Option<&mut Hold> {
+        self.holder.iter_mut().chain(&mut self.sharers).find(|hold| hold.fence == fence)
     }
 
     /// Whether the entry with this fence still is one.
     pub(super) fn holds(&self, fence: Fence) -> bool {
-        self.holder.as_ref().is_some_and(|hold| hold.fence == fence && hold.broken.is_none())
+        self.entries().any(|hold| hold.fence == fence && hold.broken.is_none())
+    }
+
+    /// What is inside here and tolerates others.
+    pub(super) fn presence(&self) -> Presence {
+        let modes: Vec<Mode> = self.sharers.iter().map(|hold| hold.mode).collect();
+        Presence::of(&modes)
+    }
+
+    /// Whether nobody is inside at another member, as far as this one knows.
+    pub(super) fn is_alone(&self) -> bool {
+        self.sharing.as_ref().is_none_or(|sharing| sharing.is_alone())
+    }
+
+    /// Whether only exclusive entries are known of, so that the algorithm alone decides.
+    pub(super) fn is_exclusive(&self) -> bool {
+        let next = self.waiters.front().is_none_or(|waiter| waiter.mode.is_exclusive());
+        next && self.sharing.is_none() && self.sharers.is_empty()
     }
 
     /// Whether this member has taken part in it in this view, or has let somebody else.
@@ -218,6 +266,7 @@ impl<W> State<W> {
         self.idle_visits = 0;
         self.hurry = false;
         self.counter = monitor::Fence::default();
+        self.sharing = None;
         self.forget_watchers();
     }
 
@@ -230,11 +279,14 @@ impl<W> State<W> {
         (&self.parked, self.hurry, self.counter, self.own).hash(&mut hasher);
         // A view change forgets what is not listed.
         self.listed.is_some().hash(&mut hasher);
-        self.holder.as_ref().map(|hold| (hold.fence, hold.broken.is_some())).hash(&mut hasher);
+        for hold in self.entries() {
+            (hold.fence, hold.mode, hold.broken.is_some()).hash(&mut hasher);
+        }
+        (self.sharers.len(), &self.sharing, self.upgrade.is_some()).hash(&mut hasher);
         // Which tickets they have makes no difference.
         self.waiters.len().hash(&mut hasher);
         for waiter in &self.waiters {
-            waiter.who.hash(&mut hasher);
+            (&waiter.who, waiter.mode).hash(&mut hasher);
         }
         if let Some(node) = &self.node {
             node.digest(hasher);

@@ -16,9 +16,11 @@ mod instance;
 mod listing;
 mod lock;
 mod moves;
+mod outcome;
 mod past;
 mod recent;
 mod rules;
+mod sharers;
 mod term;
 mod views;
 
@@ -31,6 +33,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use rustc_hash::FxBuildHasher;
+use skeptron_core::mutex::Mode;
 
 pub use broken::Broken;
 pub use error::LockError;
@@ -343,7 +346,7 @@ impl<W> Locks<W> {
         &self,
         now: Moment,
         lock: &Arc<Lock<W>>,
-        owner: &str,
+        (owner, mode): (&str, Mode),
         seat: Option<Seat>,
         who: impl FnOnce() -> W,
         effects: &mut dyn Effects<W>,
@@ -362,8 +365,40 @@ impl<W> Locks<W> {
                 let (member, name) = (self.id, lock.name.to_string());
                 return Err(LockError::TooManyWaiters { member, name, most });
             }
-            Ok(act.ask(owner, seat, who))
+            Ok(act.ask(owner, mode, seat, who))
         })
+    }
+
+    /// An entry of this member wants to be exclusive.
+    pub(crate) fn upgrade(
+        &self,
+        now: Moment,
+        lock: &Arc<Lock<W>>,
+        fence: Fence,
+        seat: Option<Seat>,
+        who: impl FnOnce() -> W,
+        effects: &mut dyn Effects<W>,
+    ) -> Result<Acquired, LockError> {
+        self.act(now, lock, effects, |act| {
+            if self.is_leaving() {
+                return Err(LockError::Leaving(self.id));
+            }
+            if let Some(why) = self.halted() {
+                return Err(LockError::Halted { member: self.id, why: why.clone() });
+            }
+            act.upgrade(fence, seat, who)
+        })
+    }
+
+    /// An exclusive entry goes on as one of this mode. Whether it was one.
+    pub(crate) fn downgrade(
+        &self,
+        now: Moment,
+        lock: &Arc<Lock<W>>,
+        (fence, mode): (Fence, Mode),
+        effects: &mut dyn Effects<W>,
+    ) -> bool {
+        self.act(now, lock, effects, |act| act.downgrade(fence, mode))
     }
 
     /// The waiter with this ticket went away; returns it if it still waited.

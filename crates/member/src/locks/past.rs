@@ -56,7 +56,9 @@ impl Pasts {
             let heard_all = past.heard_all || flaw == Some(Flaw::OwnedUnheard);
             if state.epoch == past.view.epoch {
                 let let_go = state.has_begun() && flaw != Some(Flaw::OwnedThoughLetGo);
-                return if let_go { state.rests_here() } else { state.own || heard_all };
+                let shared = !state.is_alone() && flaw != Some(Flaw::OwnedThoughShared);
+                let owns = if let_go { state.rests_here() } else { state.own || heard_all };
+                return owns && !shared;
             }
             if heard_all {
                 return true;

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use skeptron_core::mutex::Phase;
+use skeptron_core::mutex::sharing::{Presence, Register};
+use skeptron_core::mutex::{Mode, Phase};
 use skeptron_core::{NodeId, Refused};
 
 use super::current::Current;
 use super::home::{HeldBack, Shut};
-use super::instance::{Layout, Outcome, Turn};
-use super::lock::{Hold, Lock, Parked, Pass, State, Waiter};
+use super::instance::{Layout, Turn};
+use super::lock::{Hold, Lock, Pass, State, Waiter};
 use super::{Acquired, Locks};
 use crate::clock::Moment;
-use crate::effects::{Effects, Event, NeedView, NotServed, Timer};
+use crate::effects::{Effects, Event, NeedView, NotServed};
 use crate::election::Proclaimed;
 use crate::session::{Seat, Session};
 use crate::wire::{Envelope, Payload};
@@ -28,7 +29,7 @@ pub(super) struct Act<'a, W> {
 }
 
 impl<W> Act<'_, W> {
-    fn layout(&self) -> &Layout {
+    pub(super) fn layout(&self) -> &Layout {
         &self.current.layouts[self.lock.plan]
     }
 
@@ -37,14 +38,14 @@ impl<W> Act<'_, W> {
     }
 
     /// Who plays this part of the algorithm: the home plays the first one, the others follow by rank.
-    fn rank(&self, part: NodeId) -> NodeId {
+    pub(super) fn rank(&self, part: NodeId) -> NodeId {
         let members = self.current.view.members.len();
         let turned = part.index() + self.state.home.index() + members - self.layout().first.index();
         NodeId::new(turned % members)
     }
 
     /// Which part of the algorithm a member plays.
-    fn part(&self, rank: NodeId) -> NodeId {
+    pub(super) fn part(&self, rank: NodeId) -> NodeId {
         let members = self.current.view.members.len();
         let turned = rank.index() + self.layout().first.index() + members - self.state.home.index();
         NodeId::new(turned % members)
@@ -54,7 +55,7 @@ impl<W> Act<'_, W> {
         self.current.view.members[rank.index()].id
     }
 
-    fn send(&mut self, to: NodeId, payload: Payload<'_>) {
+    pub(super) fn send(&mut self, to: NodeId, payload: Payload<'_>) {
         let envelope = Envelope { epoch: self.current.view.epoch, payload };
         self.effects.send(self.member(to), &envelope);
     }
@@ -63,13 +64,15 @@ impl<W> Act<'_, W> {
     pub(super) fn ask(
         &mut self,
         owner: &str,
+        mode: Mode,
         seat: Option<Seat>,
         who: impl FnOnce() -> W,
     ) -> Acquired {
         self.effects.tell(Event::Requested { lock: &self.lock.name });
         let mut entered = None;
-        if self.state.waiters.is_empty() && self.request() {
-            entered = self.take(owner.into(), seat.as_ref(), self.now);
+        let is_first = self.state.waiters.is_empty() && mode.is_exclusive();
+        if is_first && self.state.is_exclusive() && self.request() {
+            entered = self.take((owner.into(), mode), seat.as_ref(), self.now);
         }
         if let Some(fence) = entered
             && self.may_know(fence)
@@ -78,15 +81,22 @@ impl<W> Act<'_, W> {
         }
         self.state.tickets += 1;
         let (ticket, since, owner) = (self.state.tickets, self.now, owner.into());
-        let waiter = Waiter { ticket, since, owner, seat, who: who() };
+        let waiter = Waiter { ticket, mode, since, owner, seat, who: who() };
         if entered.is_some() {
             self.put_aside(waiter);
             return Acquired::Waiting(ticket);
+        }
+        if !mode.is_exclusive() && self.state.kept.is_none() {
+            // Before it stands in the queue: what is on its way is for those before it.
+            self.sharing();
         }
         self.state.waiters.push_back(waiter);
         self.locks.counts.waiting.add();
         self.locks.list(self.lock, self.state, self.now);
         self.lock.set_busy(true);
+        if !self.state.is_exclusive() {
+            self.serve();
+        }
         Acquired::Waiting(ticket)
     }
 
@@ -94,11 +104,16 @@ impl<W> Act<'_, W> {
     pub(super) fn withdraw(&mut self, ticket: u64) -> Option<W> {
         // Tickets ascend.
         let place = self.state.waiters.binary_search_by_key(&ticket, |w| w.ticket);
-        let Ok(place) = place else { return self.withdraw_unseen(ticket) };
+        let Ok(place) = place else {
+            return self.withdraw_unseen(ticket).or_else(|| self.withdraw_upgrade(ticket));
+        };
         let waiter = self.state.waiters.remove(place)?;
         self.locks.counts.waiting.remove(1);
         self.lock.set_busy(self.state.in_use());
         self.effects.tell(Event::Withdrawn { lock: &self.lock.name });
+        if place == 0 {
+            self.first_is_gone();
+        }
         Some(waiter.who)
     }
 
@@ -106,7 +121,9 @@ impl<W> Act<'_, W> {
     pub(super) fn replace(&mut self, ticket: u64, who: W) -> Result<W, W> {
         match self.state.waiters.binary_search_by_key(&ticket, |w| w.ticket) {
             Ok(place) => Ok(std::mem::replace(&mut self.state.waiters[place].who, who)),
-            Err(_) => self.replace_unseen(ticket, who),
+            Err(_) => {
+                self.replace_unseen(ticket, who).or_else(|who| self.replace_upgrade(ticket, who))
+            }
         }
     }
 
@@ -119,7 +136,9 @@ impl<W> Act<'_, W> {
             self.effects.tell(Event::Withdrawn { lock: &self.lock.name });
             self.effects.refuse(waiter.who, why);
         }
+        self.first_is_gone();
         self.refuse_unseen(why);
+        self.refuse_upgrade(why);
     }
 
     /// Asks for a right, if nobody here is in and nothing has been asked. Whether it is in at once.
@@ -143,9 +162,12 @@ impl<W> Act<'_, W> {
         if self.state.holder.is_some() {
             return false;
         }
-        if !self.opens() {
-            return false;
-        }
+        // Those inside from before may have been told just now.
+        self.opens() && self.state.is_exclusive() && self.request_door()
+    }
+
+    /// The algorithm's node requests. Whether it is in at once.
+    pub(super) fn request_door(&mut self) -> bool {
         self.begin();
         self.state.phase = Phase::Waiting;
         if self.layout().passes_first_by && self.state.pass == Pass::NotAsked {
@@ -164,15 +186,8 @@ impl<W> Act<'_, W> {
         self.is_inside()
     }
 
-    fn wake_others(&mut self) {
-        let lock = Arc::clone(&self.lock.name);
-        for to in self.current.others() {
-            self.send(to, Payload::Wake { lock: &lock });
-        }
-    }
-
     /// Whether the algorithm is in, and may be in this view.
-    fn is_inside(&self) -> bool {
+    pub(super) fn is_inside(&self) -> bool {
         let may = !self.layout().passes_first_by
             || self.state.pass == Pass::Given
             || self.locks.has(Flaw::PassNotAwaited);
@@ -204,7 +219,7 @@ impl<W> Act<'_, W> {
     }
 
     /// Begins the algorithm's node, if it has not begun in this view.
-    fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         if self.state.node.is_none() {
             let part = self.part(self.current.me);
             self.state.node = Some(self.layout().instance(part));
@@ -234,9 +249,14 @@ impl<W> Act<'_, W> {
     }
 
     /// Gives a kept right up if somebody wants it and nobody here is in. Whether it did.
-    fn free_if_wanted(&mut self) -> bool {
+    pub(super) fn free_if_wanted(&mut self) -> bool {
         let for_others = self.locks.has(Flaw::AdoptedHandedOn);
-        let wanted = self.state.kept.is_some_and(|kept| kept.wanted || kept.adopted && !for_others);
+        // Only exclusive entries are let in by a right from before.
+        let shares = !self.state.is_exclusive() || self.state.upgrade.is_some();
+        let wanted = self
+            .state
+            .kept
+            .is_some_and(|kept| kept.wanted || shares || kept.adopted && !for_others);
         // The session may have gone to several members, and one of them may be away: its word is needed.
         let is_adopted = self.state.kept.is_some_and(|kept| kept.adopted);
         if is_adopted && !self.current.view.away.is_empty() {
@@ -247,20 +267,20 @@ impl<W> Act<'_, W> {
             return false;
         }
         self.state.kept = self.state.kept.filter(|_| self.locks.has(Flaw::FreedButKept));
-        let counter = self.state.counter.attach();
+        let (counter, here) = (self.state.counter.attach(), self.state.presence());
         if self.is_home() {
-            self.freed(self.current.me, counter);
+            self.freed(self.current.me, counter, here);
         } else {
             let (home, lock) = (self.state.home, Arc::clone(&self.lock.name));
-            self.send(home, Payload::Freed { lock: &lock, counter });
+            self.send(home, Payload::Freed { lock: &lock, counter, here });
         }
         self.serve();
         true
     }
 
     /// At the home: a member has given up its right.
-    fn freed(&mut self, by: NodeId, counter: u64) {
-        let freed = self.current.home().freed(by, &self.lock.name, counter);
+    fn freed(&mut self, by: NodeId, counter: u64, here: Presence) {
+        let freed = self.current.home().freed(by, &self.lock.name, counter, here);
         if !freed {
             let why = "it frees a lock that it had not announced";
             self.refuse(by, why);
@@ -272,7 +292,12 @@ impl<W> Act<'_, W> {
     /// At the home: lets the lock begin if it may. What was held back comes before anything else.
     pub(super) fn open_if_free(&mut self) {
         let opened = self.current.home().open(&self.lock.name, self.state.own);
-        let Some(Shut { counter, held_back, .. }) = opened else { return };
+        let Some(shut) = opened else { return };
+        let rows = shut.rows();
+        if !rows.is_empty() && !self.locks.has(Flaw::RegisterNotInherited) {
+            self.sharing().begin(rows);
+        }
+        let Shut { counter, held_back, .. } = shut;
         self.state.own = !self.current.view.away.is_empty();
         if !self.locks.has(Flaw::FenceNotInherited) {
             self.state.counter.receive(counter);
@@ -288,30 +313,39 @@ impl<W> Act<'_, W> {
     }
 
     /// The lock is entered, and the entry is the caller's; none if the fences of this view are used up.
-    fn take(&mut self, owner: Box<str>, seat: Option<&Seat>, asked: Moment) -> Option<Fence> {
+    pub(super) fn take(
+        &mut self,
+        (owner, mode): (Box<str>, Mode),
+        seat: Option<&Seat>,
+        asked: Moment,
+    ) -> Option<Fence> {
         let counter = self.state.counter.attach();
         if counter >= Fence::RENEWED_AT && self.current.asks_for_view() {
             self.effects.need_view(NeedView::Counter { lock: Arc::clone(&self.lock.name) });
         }
         let fence = Fence::new(self.current.view.epoch, counter)?;
         let waited = self.now.since(asked);
-        self.effects.tell(Event::Entered { lock: &self.lock.name, fence, waited });
-        self.hold(fence, owner, seat.map(Seat::session), seat.and_then(Seat::leads));
+        self.effects.tell(Event::Entered { lock: &self.lock.name, fence, mode, waited });
+        self.hold((fence, mode), owner, seat.map(Seat::session), seat.and_then(Seat::leads));
         Some(fence)
     }
 
     /// Somebody here has it from now on.
     pub(super) fn hold(
         &mut self,
-        fence: Fence,
+        (fence, mode): (Fence, Mode),
         owner: Box<str>,
         session: Option<Arc<Session>>,
         leads: Option<Proclaimed>,
     ) {
         self.locks.counts.held.add();
         let since = self.now;
-        let hold = Hold { fence, since, owner, session, leads, moved: false, broken: None };
-        self.state.holder = Some(hold);
+        let hold = Hold { fence, mode, since, owner, session, leads, moved: false, broken: None };
+        if mode.is_exclusive() {
+            self.state.holder = Some(hold);
+        } else {
+            self.state.sharers.push(hold);
+        }
         self.locks.list(self.lock, self.state, self.now);
         self.lock.set_busy(true);
     }
@@ -319,9 +353,11 @@ impl<W> Act<'_, W> {
     /// The lock is entered: the entry goes to the first waiter that still wants it, or back.
     fn grant(&mut self) {
         while self.locks.may_enter(self.now)
+            && self.state.waiters.front().is_some_and(|waiter| waiter.mode.is_exclusive())
             && let Some(waiter) = self.state.waiters.pop_front()
         {
-            let taken = self.take(waiter.owner.clone(), waiter.seat.as_ref(), waiter.since);
+            let owner = (waiter.owner.clone(), waiter.mode);
+            let taken = self.take(owner, waiter.seat.as_ref(), waiter.since);
             let Some(fence) = taken else {
                 // The next view has fences again.
                 return self.state.waiters.push_front(waiter);
@@ -335,7 +371,7 @@ impl<W> Act<'_, W> {
                 Ok(()) => return self.effects.grant(who, self.lock, fence),
                 Err(why) => {
                     self.effects.refuse(who, why);
-                    self.vacate();
+                    self.vacate(fence);
                     // Its fence was seen by nobody, but is never given out twice.
                     self.state.counter.enter();
                 }
@@ -344,9 +380,11 @@ impl<W> Act<'_, W> {
         self.hand_back();
     }
 
-    /// Nobody here is in any more.
-    fn vacate(&mut self) -> Option<Hold> {
-        let hold = self.state.holder.take()?;
+    /// The entry with this fence is over.
+    pub(super) fn vacate(&mut self, fence: Fence) -> Option<Hold> {
+        let holder = self.state.holder.take_if(|hold| hold.fence == fence);
+        let place = self.state.sharers.iter().position(|hold| hold.fence == fence);
+        let hold = holder.or_else(|| place.map(|place| self.state.sharers.swap_remove(place)))?;
         self.locks.counts.held.remove(1);
         self.lock.set_busy(self.state.in_use());
         let held = self.now.since(hold.since);
@@ -371,24 +409,41 @@ impl<W> Act<'_, W> {
 
     /// Asks for whoever waits here.
     pub(super) fn serve(&mut self) {
-        if !self.state.waiters.is_empty() && self.request() {
-            self.grant();
+        if self.state.is_exclusive() && self.state.upgrade.is_none() {
+            if self.state.waiters.is_empty() {
+                return;
+            }
+            if self.request() {
+                return self.grant();
+            }
+        }
+        if !self.state.is_exclusive() || self.state.upgrade.is_some() {
+            self.serve_sharing();
         }
     }
 
     /// The holder lets go. Whether it held it still.
     pub(super) fn release(&mut self, fence: Fence) -> bool {
-        let any = self.locks.has(Flaw::AnyFenceReleases);
-        if self.state.holder.as_ref().is_none_or(|hold| hold.fence != fence && !any) {
-            return false;
-        }
-        self.end_entry();
-        true
+        let any = self.state.holder.as_ref().filter(|_| self.locks.has(Flaw::AnyFenceReleases));
+        let fence = any.map_or(fence, |hold| hold.fence);
+        let was_held = self.state.entry(fence).is_some();
+        self.end_entry(fence);
+        was_held
     }
 
-    /// Ends the entry, whoever had it.
-    pub(super) fn end_entry(&mut self) {
-        if self.vacate().is_none() || self.free_if_wanted() {
+    /// Ends the exclusive entry, whoever had it.
+    pub(super) fn end_holder(&mut self) {
+        if let Some(hold) = &self.state.holder {
+            self.end_entry(hold.fence);
+        }
+    }
+
+    /// Ends the entry with this fence, whoever had it.
+    pub(super) fn end_entry(&mut self, fence: Fence) {
+        if !self.state.is_exclusive() && self.state.kept.is_none() {
+            return self.end_sharing_entry(fence);
+        }
+        if self.vacate(fence).is_none() || self.free_if_wanted() {
             return;
         }
         let by_right = self.state.kept.is_some();
@@ -414,44 +469,51 @@ impl<W> Act<'_, W> {
     /// Whoever holds it here has lost it; nobody here enters again. A member that halted hands nothing
     /// on: clients of it may believe in what they hold for a while.
     pub(super) fn lose(&mut self) {
-        if let Some(hold) = &self.state.holder
-            && !hold.moved
-        {
-            let fence = hold.fence;
+        let lost = self.state.entries().filter(|hold| !hold.moved).map(|hold| hold.fence);
+        for fence in lost.collect::<Vec<_>>() {
             self.effects.tell(Event::Lost { lock: &self.lock.name, fence });
             if self.locks.halted().is_some() {
-                self.vacate();
+                self.vacate(fence);
             } else {
-                self.end_entry();
+                self.end_entry(fence);
             }
         }
     }
 
     pub(super) fn deliver(&mut self, from: NodeId, sequence: u64, payload: &Payload<'_>) {
         match *payload {
-            Payload::Message { fence, message, .. } => {
+            Payload::Message { fence, ref register, message, .. } => {
                 let counter = self.believed(from, fence);
-                self.message(from, sequence, counter, message);
+                self.message((from, sequence), counter, register, message);
+            }
+            Payload::Sharing { fence, word, .. } => {
+                let counter = self.believed(from, fence);
+                self.hear(from, counter, word);
             }
             Payload::Wake { .. } => self.wake(),
             Payload::Take { .. } if !self.locks.is_leaving() => {
-                if self.request() {
+                if !self.state.is_exclusive() {
+                    self.fetch_door();
+                } else if self.request() {
                     self.grant();
                 }
             }
             Payload::Wanted { .. } if from == self.state.home => self.wanted(),
-            Payload::Freed { counter, .. } if self.is_home() => {
+            Payload::Freed { counter, here, .. } if self.is_home() => {
                 let counter = self.believed(from, counter);
-                self.freed(from, counter);
+                self.freed(from, counter, here);
             }
             Payload::Ask { .. } if self.is_home() => {
                 self.state.pass = Pass::Given;
                 let (lock, counter) = (Arc::clone(&self.lock.name), self.state.counter.attach());
-                self.send(from, Payload::Pass { lock: &lock, counter });
+                let register = self.register();
+                self.send(from, Payload::Pass { lock: &lock, counter, register });
             }
-            Payload::Pass { counter, .. } if from == self.state.home => {
+            Payload::Pass { counter, ref register, .. } if from == self.state.home => {
                 let counter = self.believed(from, counter);
-                self.pass(counter);
+                if self.learns(from, register) {
+                    self.pass(counter);
+                }
             }
             Payload::Unwatch { .. } | Payload::Seen { .. } => self.watcher_says(from, payload),
             Payload::Take { .. } => {}
@@ -460,11 +522,20 @@ impl<W> Act<'_, W> {
     }
 
     /// A message of the algorithm arrived.
-    fn message(&mut self, from: NodeId, sequence: u64, counter: u64, message: &[u8]) {
+    fn message(
+        &mut self,
+        (from, sequence): (NodeId, u64),
+        counter: u64,
+        register: &Register,
+        message: &[u8],
+    ) {
         // Also while a right from before is kept here: nobody enters before the home has let the lock
         // begin, and it waits for this member to give its right up.
         self.begin();
         self.state.counter.receive(counter);
+        if !self.learns(from, register) {
+            return;
+        }
         if self.should_park() {
             self.park(from, sequence, message);
             return;
@@ -474,7 +545,7 @@ impl<W> Act<'_, W> {
         if let Err(refused) = self.step(Turn::Deliver { from: part, sequence, message }) {
             self.refuse(from, &refused.to_string());
         } else if !was_inside && self.is_inside() {
-            self.grant();
+            self.admitted();
         }
         self.serve();
     }
@@ -488,52 +559,26 @@ impl<W> Act<'_, W> {
         self.state.counter.receive(counter);
         if self.state.phase == Phase::Inside && self.state.holder.is_none() {
             self.state.counter.enter();
+            self.admitted();
+        }
+    }
+
+    /// The algorithm lets this member in.
+    fn admitted(&mut self) {
+        if self.state.sharing.is_some() {
+            self.admitted_to_share();
+        } else {
             self.grant();
         }
     }
 
-    /// Somebody elsewhere waits for a token that never rests: begin, and do not keep it.
-    fn wake(&mut self) {
-        self.begin();
-        self.state.idle_visits = 0;
-        if self.state.parked.is_some() {
-            self.fetch_parked();
-        } else {
-            self.state.hurry = true;
-        }
-    }
-
-    fn should_park(&mut self) -> bool {
-        if !self.layout().restless || self.state.phase != Phase::Idle {
-            return false;
-        }
-        self.state.parked.is_none() && !std::mem::take(&mut self.state.hurry)
-    }
-
-    /// Keeps an idle token for a while, twice as long at each idle visit.
-    fn park(&mut self, from: NodeId, sequence: u64, message: &[u8]) {
-        self.state.parked = Some(Parked { from, sequence, message: message.to_vec() });
-        let wait = self.locks.settings.pace.after(self.state.idle_visits);
-        self.state.idle_visits = self.state.idle_visits.saturating_add(1);
-        self.effects.arm(Timer::Unpark(Arc::clone(&self.lock.name)), wait);
-    }
-
-    /// The algorithm gets what was kept from it.
-    pub(super) fn fetch_parked(&mut self) {
-        let Some(Parked { from, sequence, message }) = self.state.parked.take() else { return };
-        let part = self.part(from);
-        if let Err(refused) = self.step(Turn::Deliver { from: part, sequence, message: &message }) {
-            self.refuse(from, &refused.to_string());
-        }
-    }
-
-    fn refuse(&mut self, from: NodeId, why: &str) {
+    pub(super) fn refuse(&mut self, from: NodeId, why: &str) {
         let from = self.member(from);
         self.effects.tell(Event::Refused { lock: &self.lock.name, from, why });
     }
 
     /// One turn of the algorithm's node. It is in afterwards if `phase` says so.
-    fn step(&mut self, turn: Turn<'_>) -> Result<(), Refused> {
+    pub(super) fn step(&mut self, turn: Turn<'_>) -> Result<(), Refused> {
         // It must have begun: whoever comes here has seen to that.
         let Some(mut node) = self.state.node.take() else { return Ok(()) };
         let taken = node.step(turn, self);
@@ -544,32 +589,5 @@ impl<W> Act<'_, W> {
             self.effects.tell(Event::Stepped { lock, epoch, part, turn });
         }
         taken
-    }
-}
-
-impl<W> Outcome for Act<'_, W> {
-    fn received(&mut self, from: NodeId, sequence: u64, kind: usize) {
-        let (plan, message) = (self.lock.plan, self.layout().kinds[kind]);
-        let from = self.member(self.rank(from));
-        let lock = &self.lock.name;
-        self.effects.tell(Event::Received { lock, plan, kind, message, from, sequence });
-    }
-
-    fn send(&mut self, to: NodeId, kind: usize, message: &[u8]) {
-        let to = self.member(self.rank(to));
-        let (lock, mut fence) = (&*self.lock.name, self.state.counter.attach());
-        if self.locks.has(Flaw::FenceNotSent) {
-            fence = 0;
-        }
-        let payload = Payload::Message { lock, fence, message };
-        let envelope = Envelope { epoch: self.current.view.epoch, payload };
-        let sequence = self.effects.send(to, &envelope);
-        let (plan, message) = (self.lock.plan, self.layout().kinds[kind]);
-        self.effects.tell(Event::Sent { lock, plan, kind, message, to, sequence });
-    }
-
-    fn entered(&mut self) {
-        self.state.phase = Phase::Inside;
-        self.state.counter.enter();
     }
 }

@@ -2,10 +2,11 @@
 //! goes on entering it. Everything else is forgotten, and a lock's home lets it begin anew when every
 //! member has said that it keeps no right to it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, PoisonError};
 
 use skeptron_core::NodeId;
+use skeptron_core::mutex::sharing::Presence;
 
 use super::current::{Current, Early};
 use super::home::Home;
@@ -17,6 +18,10 @@ use crate::wire::{Envelope, Payload};
 
 /// Locks in one announcement at most: with the longest names they fit into the shortest frame.
 const MOST_ANNOUNCED: usize = 200;
+
+/// A lock to which a right is kept in a view, or in which this member has entries inside that tolerate
+/// others: its home, its name, the counter of its last fence, and those entries.
+type KeptLock = (NodeId, Arc<str>, u64, Option<Presence>);
 
 /// Idle rights kept across a view change at most; the others are given up. Fewer where few names may be
 /// known: what is kept cannot be forgotten.
@@ -129,6 +134,7 @@ impl<W> Locks<W> {
             | Payload::Take { lock }
             | Payload::Wanted { lock }
             | Payload::Freed { lock, .. }
+            | Payload::Sharing { lock, .. }
             | Payload::Ask { lock }
             | Payload::Pass { lock, .. }
             | Payload::Unwatch { lock }
@@ -160,7 +166,7 @@ impl<W> Locks<W> {
         current: &Current,
         now: Moment,
         from: NodeId,
-        kept: &[(&str, u64)],
+        kept: &[(&str, u64, Option<Presence>)],
         last: bool,
         effects: &mut dyn Effects<W>,
     ) {
@@ -169,7 +175,7 @@ impl<W> Locks<W> {
             let why = "it announces itself twice";
             return effects.tell(Event::Refused { lock: "", from: member, why });
         }
-        for &(name, counter) in kept {
+        for &(name, counter, here) in kept {
             if current.home_of(name) != current.me {
                 let why = "it announces a lock whose home this member is not";
                 effects.tell(Event::Refused { lock: name, from: member, why });
@@ -186,8 +192,11 @@ impl<W> Locks<W> {
                 if self.has(Flaw::KeepersIgnored) {
                     return;
                 }
-                if current.home().keeps(from, Arc::clone(&lock.name), counter) {
+                if current.home().keeps(from, Arc::clone(&lock.name), counter, here) {
                     act.tell_wanted(from);
+                }
+                if here.is_some() && self.has(Flaw::AwaySharersIgnored) {
+                    current.home().ignore_away(&lock.name);
                 }
             });
         }
@@ -259,8 +268,11 @@ impl<W> Locks<W> {
         effects.tell(Event::View { epoch, kept: kept.len() });
         let kept_for = |home: NodeId| {
             let announced = !self.has(Flaw::KeptNotAnnounced);
-            let at_home = kept.iter().filter(move |(at, _, _)| announced && *at == home);
-            at_home.map(|(_, name, counter)| (Arc::clone(name), *counter))
+            let shared = !self.has(Flaw::SharersNotAnnounced);
+            let at_home = kept.iter().filter(move |(at, _, _, here)| {
+                announced && *at == home && (here.is_none() || shared)
+            });
+            at_home.map(|(_, name, counter, here)| (Arc::clone(name), *counter, *here))
         };
         let away = !current.view.away.is_empty() && !self.has(Flaw::AwayIgnored);
         let home = Home::new(current.me, current.others(), kept_for(current.me), away);
@@ -288,30 +300,38 @@ impl<W> Locks<W> {
         current: &Current,
         now: Moment,
         sessions: &Sessions,
-        kept: &mut Vec<(NodeId, Arc<str>, u64)>,
+        kept: &mut Vec<KeptLock>,
         effects: &mut dyn Effects<W>,
     ) {
-        for Settled { lock, fence, session, leads } in
+        // Those that are inside with others already.
+        let inside = kept.iter().enumerate().filter(|(_, (_, _, _, here))| here.is_some());
+        let mut inside: BTreeMap<_, _> =
+            inside.map(|(place, (_, name, _, _))| (Arc::clone(name), place)).collect();
+        for Settled { lock, fence, mode, session, leads } in
             sessions.settle(&current.view, self.settings.flaw)
         {
             // One more name than allowed does less harm than a lock that two hold.
             let Ok(lock) = self.lock_within(&lock, usize::MAX) else { continue };
-            let adopt = |act: &mut super::Act<'_, W>| act.adopt(fence, session, leads);
+            let adopt = |act: &mut super::Act<'_, W>| act.adopt((fence, mode), session, leads);
             let adopted = self.act_in(current, now, &lock, effects, adopt);
-            if adopted && !self.has(Flaw::AdoptedNotAnnounced) {
-                kept.push((current.home_of(&lock.name), Arc::clone(&lock.name), 0));
+            if !adopted || self.has(Flaw::AdoptedNotAnnounced) {
+                continue;
             }
+            let here = Some(lock.state().presence()).filter(|_| !mode.is_exclusive());
+            if let Some(&place) = inside.get(&lock.name) {
+                kept[place].3 = here;
+                continue;
+            }
+            if here.is_some() {
+                inside.insert(Arc::clone(&lock.name), kept.len());
+            }
+            kept.push((current.home_of(&lock.name), Arc::clone(&lock.name), 0, here));
         }
     }
 
-    /// Takes the locks in recent use into the present view. Returns those to which a right is kept,
-    /// each with its home and counter, and those that somebody here waits for.
-    #[expect(clippy::type_complexity, reason = "two lists that are used once, by the one caller")]
-    fn convert(
-        &self,
-        current: &Current,
-        now: Moment,
-    ) -> (Vec<(NodeId, Arc<str>, u64)>, Vec<Arc<Lock<W>>>) {
+    /// Takes the locks in recent use into the present view. Returns those to which a right is kept, or
+    /// that are held here with others, and those that somebody here waits for.
+    fn convert(&self, current: &Current, now: Moment) -> (Vec<KeptLock>, Vec<Arc<Lock<W>>>) {
         let (mut kept, mut waiting, mut idle) = (Vec::new(), Vec::new(), 0);
         let most_idle = MOST_IDLE_KEPT.min(self.settings.limits.locks / 8);
         let period = recent::period(now);
@@ -326,16 +346,18 @@ impl<W> Locks<W> {
                 let is_recent = state.listed.is_some_and(|listed| listed + 1 >= period);
                 let rests = is_recent
                     && idle < most_idle
-                    && state.holder.is_none()
+                    && state.entries().next().is_none()
+                    && state.is_alone()
                     && (state.kept.is_some()
                         || current.layouts[lock.plan].has_token && state.rests_here());
                 idle += usize::from(rests);
                 let keeps = rests || state.holder.is_some();
                 self.enter_view(current, &lock, &mut state, keeps);
-                if keeps {
-                    kept.push((state.home, Arc::clone(&lock.name), state.counter.attach()));
+                let here = Some(state.presence()).filter(|here| here.count > 0);
+                if keeps || here.is_some() {
+                    kept.push((state.home, Arc::clone(&lock.name), state.counter.attach(), here));
                 }
-                if !state.waiters.is_empty() {
+                if !state.waiters.is_empty() || state.upgrade.is_some() {
                     waiting.push(Arc::clone(&lock));
                 }
                 // What leaves the list must be listed anew at its next use, also in this period.
@@ -383,14 +405,14 @@ impl<W> Locks<W> {
 fn announce<W>(
     current: &Current,
     to: NodeId,
-    kept: &[(Arc<str>, u64)],
+    kept: &[(Arc<str>, u64, Option<Presence>)],
     effects: &mut dyn Effects<W>,
 ) {
     let (epoch, to) = (current.view.epoch, current.view.members[to.index()].id);
     let mut chunks = kept.chunks(MOST_ANNOUNCED).peekable();
     loop {
         let chunk = chunks.next().unwrap_or_default();
-        let kept = chunk.iter().map(|(name, counter)| (&**name, *counter)).collect();
+        let kept = chunk.iter().map(|(name, counter, here)| (&**name, *counter, *here)).collect();
         let last = chunks.peek().is_none();
         effects.send(to, &Envelope { epoch, payload: Payload::Announce { kept, last } });
         if last {

@@ -5,10 +5,29 @@ use std::sync::{Arc, PoisonError};
 use super::{
     Begun, Claim, Held, Holding, NO_TICKET, Place, Seat, SessionError, SessionId, Sessions, Wait,
 };
-use crate::Flaw;
+use skeptron_core::mutex::Mode;
+
 use crate::clock::Moment;
 use crate::effects::{Effects, NotServed};
-use crate::locks::{Acquired, Locks};
+use crate::locks::{Acquired, LockError, Locks};
+use crate::{Fence, Flaw};
+
+/// What an acquire is to come to.
+#[derive(Clone, Debug)]
+pub(crate) enum Wish {
+    /// An entry of this mode.
+    Enter(Mode),
+    /// An exclusive entry whose holder leads, and says this of itself.
+    Lead(Arc<str>),
+    /// The entry with this fence is to be exclusive.
+    Upgrade(Fence),
+}
+
+impl Wish {
+    fn mode(&self) -> Mode {
+        if let Wish::Enter(mode) = self { *mode } else { Mode::EXCLUSIVE }
+    }
+}
 
 impl Sessions {
     /// Begins an acquire, or finds that it has been granted already. If the same acquire waits on
@@ -18,7 +37,7 @@ impl Sessions {
         now: Moment,
         locks: &Locks<W>,
         id: SessionId,
-        (claim, value): (Claim, Option<Arc<str>>),
+        (claim, wish): (Claim, Wish),
         who: W,
         effects: &mut dyn Effects<W>,
     ) -> Result<Begun, SessionError> {
@@ -29,17 +48,15 @@ impl Sessions {
         // either held or in the queue.
         let _turn = session.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = loop {
-            let held = session.living()?.held.get(&claim.lock).copied();
+            let held = session.living()?.held.claimed(&claim);
             // A lock's mutex is taken before a session's, so this is asked between two looks.
-            if let Some(Holding { fence, request }) = held
-                && request == claim.request
+            if let Some(Holding { fence, .. }) = held
                 && locks.is_held(now, &lock, fence)
             {
                 return Ok(Begun::Held(Held { lock: claim.lock, fence }));
             }
             let state = session.living()?;
-            let holds = state.held.get(&claim.lock).map(|holding| holding.fence);
-            if holds == held.map(|holding| holding.fence) {
+            if state.held.claimed(&claim) == held {
                 break state;
             }
         };
@@ -50,11 +67,15 @@ impl Sessions {
         if claim.request.is_some_and(is_over) {
             return Err(SessionError::Withdrawn(claim.lock));
         }
+        if let Wish::Upgrade(fence) = wish {
+            state.holding(&claim.lock, fence)?;
+        }
         state.serial += 1;
         let serial = state.serial;
         let waits = state.waits.get(&claim).copied();
         let ticket = waits.and_then(|wait| wait.ticket);
-        state.waits.insert(claim.clone(), Wait { serial, ticket });
+        let since = waits.map_or(now, |wait| wait.since);
+        state.waits.insert(claim.clone(), Wait { serial, since, ticket });
         drop(state);
         let place = Place { claim: claim.clone(), serial };
         let mut who = who;
@@ -67,19 +88,26 @@ impl Sessions {
                 // It was granted a moment ago, to the connection that waited before.
                 Err(back) => {
                     let mut state = session.living()?;
-                    if let Some(&Holding { fence, request }) = state.held.get(&claim.lock)
-                        && request == claim.request
-                    {
+                    if let Some(Holding { fence, .. }) = state.held.claimed(&claim) {
                         return Ok(Begun::Held(Held { lock: claim.lock, fence }));
                     }
-                    state.waits.insert(claim.clone(), Wait { serial, ticket: None });
+                    state.waits.insert(claim.clone(), Wait { serial, since, ticket: None });
                     who = back;
                 }
             }
         }
-        let seat = Seat { session: Arc::clone(&session), claim: claim.clone(), value };
-        let acquired =
-            locks.acquire(now, &lock, &session.owner, Some(seat.clone()), || who, effects);
+        let mode = wish.mode();
+        let value = if let Wish::Lead(value) = &wish { Some(Arc::clone(value)) } else { None };
+        let seat = Seat { session: Arc::clone(&session), claim: claim.clone(), mode, value };
+        let acquired = match wish {
+            Wish::Upgrade(fence) => {
+                locks.upgrade(now, &lock, fence, Some(seat.clone()), || who, effects)
+            }
+            _ => {
+                let owner = (session.owner.as_str(), mode);
+                locks.acquire(now, &lock, owner, Some(seat.clone()), || who, effects)
+            }
+        };
         match acquired {
             Ok(Acquired::Granted(fence)) => match seat.keep(fence) {
                 Ok(()) => Ok(Begun::Held(Held { lock: claim.lock, fence })),
@@ -100,14 +128,12 @@ impl Sessions {
                 }
                 // Ended, withdrawn, or tried again on another connection while it was being queued.
                 let (over, replaced) = (state.over, state.waits.contains_key(&claim));
-                let held = state.held.get(&claim.lock).copied();
+                let held = state.held.claimed(&claim);
                 drop(state);
                 let Some(who) = locks.cancel(now, &lock, ticket, effects) else {
                     return Ok(Begun::Waiting(place));
                 };
-                if let Some(Holding { fence, request }) = held
-                    && request == claim.request
-                {
+                if let Some(Holding { fence, .. }) = held {
                     return Ok(Begun::Held(Held { lock: claim.lock, fence }));
                 }
                 let why = match (over, replaced) {
@@ -120,9 +146,43 @@ impl Sessions {
             }
             Err(error) => {
                 session.state().forget(&claim, serial);
-                Err(error.into())
+                Err(match error {
+                    LockError::NotHeld(name) => SessionError::Lost(name),
+                    error => error.into(),
+                })
             }
         }
+    }
+
+    /// The exclusive entry with this fence goes on as one of this mode.
+    pub(crate) fn downgrade<W>(
+        &self,
+        now: Moment,
+        locks: &Locks<W>,
+        id: SessionId,
+        (name, fence, mode): (&str, Fence, Mode),
+        effects: &mut dyn Effects<W>,
+    ) -> Result<(), SessionError> {
+        let session = self.find(now, locks.id, id)?;
+        let state = session.living()?;
+        state.settled()?;
+        let holding = state.holding(name, fence)?;
+        drop(state);
+        let lock = locks.lock(name)?;
+        if holding.mode == mode {
+            return Ok(());
+        }
+        if !locks.is_held(now, &lock, fence) {
+            return Err(SessionError::Lost(name.to_string()));
+        }
+        if !locks.downgrade(now, &lock, (fence, mode), effects) {
+            return Err(SessionError::NotExclusive(name.to_string()));
+        }
+        let mut state = session.living()?;
+        if state.held.remove(name, fence).is_some() {
+            state.held.insert(name, Holding { mode, ..holding });
+        }
+        Ok(())
     }
 
     /// Whoever waited there went away: with its connection, an acquire ends.

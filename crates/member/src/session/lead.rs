@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Begun, Claim, Holding, SessionError, SessionId, Sessions};
+use super::{Begun, Claim, SessionError, SessionId, Sessions, Wish};
 use crate::Fence;
 use crate::clock::Moment;
 use crate::effects::Effects;
@@ -20,8 +20,8 @@ impl Sessions {
         who: W,
         effects: &mut dyn Effects<W>,
     ) -> Result<Begun, SessionError> {
-        let value = Some(Arc::from(allowed(value)?));
-        self.acquire(now, locks, id, (claim, value), who, effects)
+        let value = Arc::from(allowed(value)?);
+        self.acquire(now, locks, id, (claim, Wish::Lead(value)), who, effects)
     }
 
     /// Changes the value of a leader. Returns the version of the value.
@@ -38,13 +38,7 @@ impl Sessions {
         let session = self.find(now, locks.id, id)?;
         let state = session.living()?;
         state.settled()?;
-        let Some(&Holding { fence: held, .. }) = state.held.get(name) else {
-            return Err(SessionError::NotHeld(name.to_string()));
-        };
-        if held != fence {
-            let lock = name.to_string();
-            return Err(SessionError::OtherFence { lock, held, given: fence });
-        }
+        state.holding(name, fence)?;
         drop(state);
         let lock = locks.lock(name)?;
         if !locks.is_held(now, &lock, fence) {

@@ -53,6 +53,12 @@ impl Session {
             holds: holds as u64,
             waiting: waiting.take(MOST_NAMES).collect(),
             waits: state.waits.len() as u64,
+            waited_ms: state
+                .waits
+                .values()
+                .map(|wait| milliseconds(now.since(wait.since)))
+                .min()
+                .unwrap_or(0),
         }
     }
 }

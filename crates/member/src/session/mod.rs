@@ -2,6 +2,7 @@
 //! is heard of the client any more.
 
 mod acquire;
+mod holdings;
 mod lead;
 mod listing;
 mod moves;
@@ -11,12 +12,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use skeptron_core::mutex::Mode;
+
 use crate::clock::Moment;
 use crate::effects::{Effects, Event, NotServed, Timer};
 use crate::election::Proclaimed;
 use crate::locks::Locks;
 use crate::{Fence, Flaw, MemberId};
 
+pub(crate) use acquire::Wish;
+use holdings::{Holding, Holdings};
 use moves::Arriving;
 pub(crate) use moves::Settled;
 pub use skeptron_types::session::{Held, MovedHold, SessionHandle, SessionId};
@@ -72,7 +77,7 @@ struct State {
     /// The last sign of life.
     heard: Moment,
     over: bool,
-    held: BTreeMap<String, Holding>,
+    held: Holdings,
     waits: BTreeMap<Claim, Wait>,
     /// Acquires that were withdrawn or released, the latest last: they must come to nothing even if
     /// they, or a second try of them, arrive only now.
@@ -88,14 +93,9 @@ struct State {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Holding {
-    fence: Fence,
-    request: Option<u64>,
-}
-
-#[derive(Clone, Copy, Debug)]
 struct Wait {
     serial: u64,
+    since: Moment,
     /// Where it stands in the lock's queue, once it does.
     ticket: Option<u64>,
 }
@@ -105,6 +105,7 @@ struct Wait {
 pub(crate) struct Seat {
     session: Arc<Session>,
     claim: Claim,
+    mode: Mode,
     /// What the session says of itself, if it wants to lead.
     value: Option<Arc<str>>,
 }
@@ -125,8 +126,19 @@ impl Seat {
         if state.waits.remove(&self.claim).is_none() {
             return Err(NotServed::Withdrawn);
         }
-        let holding = Holding { fence, request: self.claim.request };
-        state.held.insert(self.claim.lock.clone(), holding);
+        let holding = Holding { fence, mode: self.mode, request: self.claim.request };
+        state.held.insert(&self.claim.lock, holding);
+        Ok(())
+    }
+
+    /// The entry with the fence `before` is exclusive now, with this fence.
+    pub(crate) fn keep_upgraded(&self, before: Fence, fence: Fence) -> Result<(), NotServed> {
+        let former = self.session.state().held.find(&self.claim.lock, before);
+        self.keep(fence)?;
+        // A second try of the acquire that it came of must not bring another one.
+        if let Ok(Holding { request: Some(request), .. }) = former {
+            self.session.state().remember(request);
+        }
         Ok(())
     }
 
@@ -146,7 +158,7 @@ impl Session {
         let state = State {
             heard: now,
             over: false,
-            held: BTreeMap::new(),
+            held: Holdings::default(),
             waits: BTreeMap::new(),
             acquires_over: VecDeque::new(),
             serial: 0,
@@ -311,14 +323,8 @@ impl Sessions {
         if state.arriving.is_some() {
             return state.release_moving(name, fence);
         }
-        let Some(&Holding { fence: held, request }) = state.held.get(name) else {
-            return Err(SessionError::NotHeld(name.to_string()));
-        };
-        if held != fence {
-            let lock = name.to_string();
-            return Err(SessionError::OtherFence { lock, held, given: fence });
-        }
-        state.held.remove(name);
+        let Holding { request, .. } = state.holding(name, fence)?;
+        state.held.remove(name, fence);
         if let Some(request) = request
             && !locks.has(Flaw::ReleasedForgotten)
         {
@@ -350,9 +356,9 @@ impl Sessions {
         }
         let claim = Claim { lock: name.to_string(), request: Some(request) };
         let wait = state.waits.remove(&claim);
-        let held = state.held.get(name).copied().filter(|held| held.request == Some(request));
-        if held.is_some() {
-            state.held.remove(name);
+        let held = state.held.claimed(&claim);
+        if let Some(holding) = held {
+            state.held.remove(name, holding.fence);
         }
         drop(state);
         if let Some(Wait { ticket: Some(ticket), .. }) = wait
@@ -365,6 +371,34 @@ impl Sessions {
             None => Ok(false),
             Some(Holding { fence, .. }) if give_back(now, locks, name, fence, effects) => Ok(true),
             Some(_) => Err(SessionError::Lost(name.to_string())),
+        }
+    }
+
+    /// Calls the waits of a session for these locks off: they would never end.
+    pub(crate) fn refuse_waits<W>(
+        &self,
+        now: Moment,
+        locks: &Locks<W>,
+        (handle, names): (SessionHandle, &[String]),
+        effects: &mut dyn Effects<W>,
+    ) {
+        let session =
+            self.read().by_id.iter().find(|(id, _)| id.handle() == handle).map(|it| it.1.clone());
+        let Some(session) = session else { return };
+        let mut refused = Vec::new();
+        session.state().waits.retain(|claim, wait| {
+            let is_meant = wait.ticket.is_some() && names.contains(&claim.lock);
+            if is_meant {
+                refused.push((claim.lock.clone(), wait.ticket.unwrap_or(NO_TICKET)));
+            }
+            !is_meant
+        });
+        for (name, ticket) in refused {
+            if let Some(lock) = locks.find(&name)
+                && let Some(who) = locks.cancel(now, &lock, ticket, effects)
+            {
+                effects.refuse(who, NotServed::Deadlock);
+            }
         }
     }
 
@@ -468,9 +502,18 @@ impl Session {
 
 impl State {
     fn listed(&self) -> Vec<Held> {
-        let moving = self.arriving.iter().flat_map(|arriving| &arriving.held);
+        let moving = self.arriving.iter().flat_map(|arriving| arriving.held.iter());
         let held = self.held.iter().chain(moving);
-        held.map(|(lock, holding)| Held { lock: lock.clone(), fence: holding.fence }).collect()
+        held.map(|(lock, holding)| Held { lock: lock.into(), fence: holding.fence }).collect()
+    }
+
+    /// The entry of a lock with this fence.
+    fn holding(&self, name: &str, fence: Fence) -> Result<Holding, SessionError> {
+        let lock = || name.to_string();
+        self.held.find(name, fence).map_err(|other| match other {
+            Some(held) => SessionError::OtherFence { lock: lock(), held, given: fence },
+            None => SessionError::NotHeld(lock()),
+        })
     }
 
     /// This acquire is over.

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{
-    Alive, Holding, LOOK_AGAIN, Life, Move, MovedHold, Session, SessionError, SessionId, Sessions,
-    State, end,
+    Alive, Holding, Holdings, LOOK_AGAIN, Life, Move, MovedHold, Session, SessionError, SessionId,
+    Sessions, State, end,
 };
+use skeptron_core::mutex::Mode;
+
 use crate::clock::Moment;
 use crate::effects::{Effects, Timer};
 use crate::election::Proclaimed;
@@ -23,7 +25,7 @@ const MOST_HELD: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Arriving {
     from: Life,
-    pub(super) held: BTreeMap<String, Holding>,
+    pub(super) held: Holdings,
     /// What it leads of that.
     leads: BTreeMap<String, Proclaimed>,
 }
@@ -40,10 +42,9 @@ impl State {
     /// The client gives back what it has not brought here yet.
     pub(super) fn release_moving(&mut self, name: &str, fence: Fence) -> Result<(), SessionError> {
         let held = self.arriving.as_mut().map(|arriving| &mut arriving.held);
-        let removed = held.and_then(|held| held.remove(name));
-        match removed {
-            Some(holding) if holding.fence == fence => Ok(()),
-            _ => Err(SessionError::NotHeld(name.to_string())),
+        match held.and_then(|held| held.remove(name, fence)) {
+            Some(_) => Ok(()),
+            None => Err(SessionError::NotHeld(name.to_string())),
         }
     }
 }
@@ -122,10 +123,10 @@ impl Sessions {
         if open.by_id.len() >= most && !open.by_id.contains_key(&id) {
             return Err(SessionError::TooMany(most));
         }
-        let mut arriving = Arriving { from, held: BTreeMap::new(), leads: BTreeMap::new() };
-        for MovedHold { lock, fence, request, leads } in held {
+        let mut arriving = Arriving { from, held: Holdings::default(), leads: BTreeMap::new() };
+        for MovedHold { lock, fence, mode, request, leads } in held {
             arriving.leads.extend(leads.map(|leads| (lock.clone(), leads)));
-            arriving.held.insert(lock, Holding { fence, request });
+            arriving.held.insert(&lock, Holding { fence, mode, request });
         }
         let arriving = (!arriving.held.is_empty()).then_some(arriving);
         Ok(open.by_id.insert(id, Session::new(now, ttl, owner, (number, requests), arriving)))
@@ -168,8 +169,7 @@ impl Sessions {
     pub(crate) fn is_bringing(&self, name: &str, fence: Fence) -> bool {
         self.read().by_id.values().any(|session| {
             let state = session.state();
-            let held = state.arriving.as_ref().and_then(|arriving| arriving.held.get(name));
-            held.is_some_and(|holding| holding.fence == fence)
+            state.arriving.as_ref().is_some_and(|it| it.held.find(name, fence).is_ok())
         })
     }
 
@@ -190,9 +190,10 @@ impl Sessions {
             let Some(Arriving { held, mut leads, .. }) = state.arriving.take() else { continue };
             for (lock, holding) in held {
                 // If it cannot be kept, the session learns that it is lost.
-                state.held.insert(lock.clone(), holding);
+                state.held.insert(&lock, holding);
+                let Holding { fence, mode, .. } = holding;
                 let (session, leads) = (Arc::clone(session), leads.remove(&lock));
-                settled.push(Settled { lock, fence: holding.fence, session, leads });
+                settled.push(Settled { lock, fence, mode, session, leads });
             }
         }
         settled
@@ -204,6 +205,7 @@ impl Sessions {
 pub(crate) struct Settled {
     pub(crate) lock: String,
     pub(crate) fence: Fence,
+    pub(crate) mode: Mode,
     pub(crate) session: Arc<Session>,
     pub(crate) leads: Option<Proclaimed>,
 }

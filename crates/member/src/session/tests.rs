@@ -1,5 +1,6 @@
 //! Sessions of one member, on virtual time.
 
+use skeptron_core::mutex::Mode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,8 +106,8 @@ fn waits(begun: Result<Begun, SessionError>) -> super::Place {
 #[test]
 fn a_silent_session_ends_and_what_it_held_goes_to_the_next() {
     let (core, mut done) = member();
-    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
-    waits(core.session_acquire(at(1), id(2), claim(1), 2, &mut done));
+    let first = held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
+    waits(core.session_acquire(at(1), id(2), (claim(1), Mode::EXCLUSIVE), 2, &mut done));
     core.keep_alive(at(8), id(2)).unwrap();
     // Looked at when it was due at the latest, then when it is due indeed.
     core.expire(at(9), &Timer::Session(id(1)), &mut done);
@@ -123,8 +124,8 @@ fn a_silent_session_ends_and_what_it_held_goes_to_the_next() {
 #[test]
 fn the_ttl_binds_a_session_that_waits() {
     let (core, mut done) = member();
-    held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
-    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
+    waits(core.session_acquire(at(0), id(2), (claim(1), Mode::EXCLUSIVE), 2, &mut done));
     core.keep_alive(at(9), id(1)).unwrap();
     core.expire(at(10), &Timer::Session(id(2)), &mut done);
     assert_eq!(done.refused, [(2, NotServed::SessionOver)]);
@@ -134,7 +135,7 @@ fn the_ttl_binds_a_session_that_waits() {
 #[test]
 fn a_sign_that_comes_too_late_does_not_revive_a_session() {
     let (core, mut done) = member();
-    held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
     // Its timer has not rung yet.
     assert_eq!(core.keep_alive(at(11), id(1)), Err(SessionError::Over));
     core.expire(at(11), &Timer::Session(id(1)), &mut done);
@@ -144,12 +145,13 @@ fn a_sign_that_comes_too_late_does_not_revive_a_session() {
 #[test]
 fn the_same_acquire_again_keeps_its_place() {
     let (core, mut done) = member();
-    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
-    let again = held(core.session_acquire(at(0), id(1), claim(1), 11, &mut done));
+    let first = held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
+    let again =
+        held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 11, &mut done));
     assert_eq!(first, again);
-    let lost = waits(core.session_acquire(at(1), id(2), claim(7), 2, &mut done));
-    waits(core.session_acquire(at(1), id(3), claim(1), 3, &mut done));
-    waits(core.session_acquire(at(2), id(2), claim(7), 22, &mut done));
+    let lost = waits(core.session_acquire(at(1), id(2), (claim(7), Mode::EXCLUSIVE), 2, &mut done));
+    waits(core.session_acquire(at(1), id(3), (claim(1), Mode::EXCLUSIVE), 3, &mut done));
+    waits(core.session_acquire(at(2), id(2), (claim(7), Mode::EXCLUSIVE), 22, &mut done));
     assert_eq!(done.refused, [(2, NotServed::Replaced)]);
     // The connection that was replaced ends only now.
     core.leave_place(at(3), id(2), &lost, &mut done);
@@ -161,16 +163,16 @@ fn the_same_acquire_again_keeps_its_place() {
 fn an_acquire_is_withdrawn_however_far_it_got() {
     let (core, mut done) = member();
     // Granted.
-    held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
     assert_eq!(core.session_withdraw(at(0), id(1), "a", 1, &mut done), Ok(true));
     // Waiting.
-    held(core.session_acquire(at(0), id(1), claim(2), 1, &mut done));
-    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    held(core.session_acquire(at(0), id(1), (claim(2), Mode::EXCLUSIVE), 1, &mut done));
+    waits(core.session_acquire(at(0), id(2), (claim(1), Mode::EXCLUSIVE), 2, &mut done));
     assert_eq!(core.session_withdraw(at(0), id(2), "a", 1, &mut done), Ok(false));
     assert_eq!(done.refused, [(2, NotServed::Withdrawn)]);
     // Yet to arrive.
     assert_eq!(core.session_withdraw(at(0), id(3), "a", 5, &mut done), Ok(false));
-    let late = core.session_acquire(at(0), id(3), claim(5), 3, &mut done);
+    let late = core.session_acquire(at(0), id(3), (claim(5), Mode::EXCLUSIVE), 3, &mut done);
     assert_eq!(late, Err(SessionError::Withdrawn("a".to_string())));
     assert_eq!(core.load().waiters, 0);
 }
@@ -178,8 +180,8 @@ fn an_acquire_is_withdrawn_however_far_it_got() {
 #[test]
 fn another_acquire_of_the_same_session_waits_like_anybody() {
     let (core, mut done) = member();
-    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
-    waits(core.session_acquire(at(0), id(1), claim(2), 2, &mut done));
+    let first = held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
+    waits(core.session_acquire(at(0), id(1), (claim(2), Mode::EXCLUSIVE), 2, &mut done));
     core.session_release(at(1), id(1), "a", first.fence, &mut done).unwrap();
     let (who, fence) = done.granted[0];
     assert!(who == 2 && fence > first.fence);
@@ -192,7 +194,7 @@ fn another_acquire_of_the_same_session_waits_like_anybody() {
 #[test]
 fn a_leaving_member_only_takes_releases_until_clients_must_know() {
     let (core, mut done) = member();
-    let first = held(core.session_acquire(at(2), id(1), claim(1), 1, &mut done));
+    let first = held(core.session_acquire(at(2), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
     assert_eq!(core.end_sessions(at(3)), Some(at(12)));
     assert_eq!(core.keep_alive(at(3), id(1)), Err(SessionError::Over));
     core.session_release(at(4), id(1), "a", first.fence, &mut done).unwrap();
@@ -204,7 +206,7 @@ fn a_leaving_member_only_takes_releases_until_clients_must_know() {
 #[test]
 fn a_leaving_member_waits_for_no_client_longer_than_for_its_lease_of_then() {
     let (core, mut done) = member();
-    held(core.session_acquire(at(2), id(1), claim(1), 1, &mut done));
+    held(core.session_acquire(at(2), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
     core.renew(at(2), Lease::Until(at(6)), &mut done);
     assert_eq!(core.keep_alive(at(3), id(1)).unwrap().valid, Duration::from_secs(3));
     assert_eq!(core.end_sessions(at(3)), Some(at(6)), "not the TTL, until 13");
@@ -217,8 +219,8 @@ fn a_leaving_member_waits_for_no_client_longer_than_for_its_lease_of_then() {
 #[test]
 fn closing_a_session_gives_back_and_calls_off() {
     let (core, mut done) = member();
-    held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
-    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
+    waits(core.session_acquire(at(0), id(2), (claim(1), Mode::EXCLUSIVE), 2, &mut done));
     let report = core.close_session(at(1), id(2), &mut done).unwrap();
     assert_eq!((report.held.len(), report.waiting), (0, vec!["a".to_string()]));
     assert_eq!(done.refused, [(2, NotServed::SessionOver)]);
@@ -232,7 +234,7 @@ fn signs_that_arrive_out_of_order_do_not_set_a_session_back() {
     let (core, mut done) = member();
     core.keep_alive(at(5), id(1)).unwrap();
     // A thread that read the clock earlier comes later.
-    held(core.session_acquire(at(3), id(1), claim(1), 1, &mut done));
+    held(core.session_acquire(at(3), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
     core.expire(at(14), &Timer::Session(id(1)), &mut done);
     assert_eq!((done.expired, core.load().held_locks), (0, 1));
     core.expire(at(15), &Timer::Session(id(1)), &mut done);
@@ -256,7 +258,7 @@ fn a_long_session_is_looked_at_often_enough_for_its_timer_to_end_soon_after_it()
 #[test]
 fn looking_at_a_session_does_not_keep_it_alive() {
     let (core, mut done) = member();
-    held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
     assert_eq!(core.peek_session(id(1)).unwrap().held.len(), 1);
     core.expire(at(10), &Timer::Session(id(1)), &mut done);
     assert_eq!((done.expired, core.peek_session(id(1))), (1, None));
@@ -274,8 +276,8 @@ fn broken_timer(held: &Held) -> Timer {
 #[test]
 fn a_broken_lock_goes_to_the_next_when_its_holder_must_know() {
     let (core, mut done) = member();
-    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
-    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    let first = held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
+    waits(core.session_acquire(at(0), id(2), (claim(1), Mode::EXCLUSIVE), 2, &mut done));
     core.keep_alive(at(4), id(1)).unwrap();
     let wrong = Fence::from_number(first.fence.number() + 1);
     let broken = core.break_lock(at(5), "a", wrong, false, &mut done);
@@ -304,8 +306,8 @@ fn a_broken_lock_goes_to_the_next_when_its_holder_must_know() {
 #[test]
 fn whoever_gives_a_broken_lock_back_is_not_waited_for() {
     let (core, mut done) = member();
-    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
-    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    let first = held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
+    waits(core.session_acquire(at(0), id(2), (claim(1), Mode::EXCLUSIVE), 2, &mut done));
     core.break_lock(at(1), "a", first.fence, false, &mut done);
     let released = core.session_release(at(2), id(1), "a", first.fence, &mut done);
     assert_eq!(released, Err(SessionError::Lost("a".to_string())));
@@ -315,8 +317,8 @@ fn whoever_gives_a_broken_lock_back_is_not_waited_for() {
 #[test]
 fn a_lock_can_be_broken_at_once() {
     let (core, mut done) = member();
-    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
-    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    let first = held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
+    waits(core.session_acquire(at(0), id(2), (claim(1), Mode::EXCLUSIVE), 2, &mut done));
     let broken = core.break_lock(at(1), "a", first.fence, true, &mut done);
     assert_eq!(broken, Broken::Lost { handed_on: true, believed_ms: 9000 });
     assert_eq!(done.granted.len(), 1);
@@ -327,7 +329,7 @@ fn a_lock_can_be_broken_at_once() {
 fn a_client_that_moves_may_believe_beyond_the_members_lease_of_then() {
     let (core, mut done) = member();
     core.renew(at(0), Lease::Until(at(3)), &mut done);
-    let first = held(core.session_acquire(at(0), id(1), claim(1), 1, &mut done));
+    let first = held(core.session_acquire(at(0), id(1), (claim(1), Mode::EXCLUSIVE), 1, &mut done));
     let broken = core.break_lock(at(1), "a", first.fence, false, &mut done);
     assert_eq!(broken, Broken::Lost { handed_on: false, believed_ms: 9000 });
 }
@@ -336,9 +338,9 @@ fn a_client_that_moves_may_believe_beyond_the_members_lease_of_then() {
 fn a_program_in_the_members_process_loses_a_broken_lock_at_once() {
     let (core, mut done) = member();
     let lock = core.lock("a").unwrap();
-    let acquired = core.acquire(at(0), &lock, "", || 7, &mut done).unwrap();
+    let acquired = core.acquire(at(0), &lock, ("", Mode::EXCLUSIVE), || 7, &mut done).unwrap();
     let Acquired::Granted(fence) = acquired else { panic!("{acquired:?}") };
-    waits(core.session_acquire(at(0), id(2), claim(1), 2, &mut done));
+    waits(core.session_acquire(at(0), id(2), (claim(1), Mode::EXCLUSIVE), 2, &mut done));
     let broken = core.break_lock(at(1), "a", fence, false, &mut done);
     assert_eq!(broken, Broken::Lost { handed_on: true, believed_ms: 0 });
     assert!(!core.is_held(at(1), &lock, fence) && done.granted.len() == 1);
@@ -359,7 +361,13 @@ fn a_session_that_moves_claims_only_what_can_be() {
         owner: String::new(),
         requests: 0,
         held: (0..number)
-            .map(|k| MovedHold { lock: format!("{k}"), fence, request: None, leads: None })
+            .map(|k| MovedHold {
+                lock: format!("{k}"),
+                fence,
+                mode: Mode::EXCLUSIVE,
+                request: None,
+                leads: None,
+            })
             .collect(),
     };
     let (done, can_be) = (&mut Done::default(), Fence::new(3, 5).unwrap());

@@ -46,6 +46,11 @@ pub enum SessionError {
     /// It holds the lock without leading.
     #[error("this session holds `{0}` but does not lead it: it was acquired, not campaigned for")]
     NotLeading(String),
+    /// It holds the lock, but not so that it could tolerate others from now on.
+    #[error(
+        "this session cannot hold `{0}` with others: it holds it with others already, or leads it"
+    )]
+    NotExclusive(String),
     /// The value of a leader is too long.
     #[error("a leader's value has at most {MOST_VALUE_BYTES} bytes, not {0}")]
     LongValue(usize),

@@ -92,7 +92,7 @@ proptest::proptest! {
         byte in proptest::num::u8::ANY,
         end in 0usize..1000,
     ) {
-        let kept = vec![("a", 1), ("orders/42", 2), ("", 3)];
+        let kept = vec![("a", 1, None), ("orders/42", 2, None), ("", 3, None)];
         let envelope = Envelope { epoch: 1 << 40, payload: Payload::Announce { kept, last: true } };
         let mut bytes = postcard::to_stdvec(&envelope).unwrap();
         let length = bytes.len();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use skeptron_core::mutex::Mode;
 use skeptron_member::report::{NotGranted, milliseconds};
 use skeptron_member::session::{Alive, Claim, Held, SessionError, SessionId, SessionReport};
 use skeptron_member::{LockError, NotServed};
@@ -15,8 +16,8 @@ use super::refusal::Refusal;
 use super::roles::Client;
 use crate::env;
 use crate::messages::{
-    Acquire, ClusterInfo, Incarnation, KeptAlive, MOST_OWNER_BYTES, OpenSession, Proclaim, Release,
-    SessionOpened, SessionStatus,
+    Acquire, ClusterInfo, Downgrade, Incarnation, KeptAlive, MOST_OWNER_BYTES, OpenSession,
+    Proclaim, Release, SessionOpened, SessionStatus,
 };
 use crate::node::Node;
 use crate::shell::{SessionAcquire, SessionWait, Shell};
@@ -190,6 +191,17 @@ impl Desk {
         held
     }
 
+    /// An exclusive entry of a session tolerates others from now on.
+    pub(super) fn downgrade(&self, client: &Client, asked: &Downgrade) -> Result<(), Refusal> {
+        let &Downgrade { session, ref lock, fence, mode } = asked;
+        self.ledger.check(client, session)?;
+        if mode.is_exclusive() {
+            let told = "`mode` is `shared` or `permits:K` with K from 2 on".to_string();
+            return Err(Refusal::Invalid(told));
+        }
+        Ok(self.node.shell()?.session_downgrade(session, (lock, fence, mode))?)
+    }
+
     /// A session gives a lock back, or whatever came of an acquire. Whether anything was held.
     pub(super) fn release(&self, client: &Client, asked: &Release) -> Result<bool, Refusal> {
         let &Release { session, ref lock, fence, request } = asked;
@@ -211,7 +223,8 @@ async fn wait_for(
     asked: Acquire,
     value: Option<&str>,
 ) -> Result<Held, Refusal> {
-    let Acquire { session, lock, wait_ms, request } = asked;
+    let Acquire { session, lock, wait_ms, request, mode, upgrade } = asked;
+    let mode = if upgrade.is_some() { Mode::EXCLUSIVE } else { mode };
     let shell = desk.node.shell()?;
     let not_granted = |mut why: NotGranted| {
         if !client.may_see(&lock) {
@@ -225,20 +238,21 @@ async fn wait_for(
         Some(wait_ms) => {
             let within = Duration::from_millis(wait_ms).max(LEAST_WAIT);
             if env::timeout(within, relieved).await.is_none() {
-                return Err(not_granted(shell.why_not(&lock).await));
+                return Err(not_granted(shell.why_not((&lock, mode)).await));
             }
         }
     }
     let claim = Claim { lock: lock.clone(), request };
-    let begun = match value {
-        Some(value) => shell.campaign(session, claim, value),
-        None => shell.session_acquire(session, claim),
+    let begun = match (value, upgrade) {
+        (Some(value), _) => shell.campaign(session, claim, value),
+        (None, Some(fence)) => shell.session_upgrade(session, (claim, fence)),
+        (None, None) => shell.session_acquire(session, (claim, mode)),
     };
     let mut wait = match begun? {
         SessionAcquire::Held(held) => return Ok(held),
         SessionAcquire::Waiting(wait) => wait,
     };
-    let granted = match granted(&shell, &mut wait, &lock, wait_ms).await {
+    let granted = match granted(&shell, &mut wait, (&lock, mode), wait_ms).await {
         Ok(granted) => granted,
         Err(why) => wait.give_up().ok_or_else(|| not_granted(why))?,
     };
@@ -249,15 +263,15 @@ async fn wait_for(
 async fn granted(
     shell: &Arc<Shell>,
     wait: &mut SessionWait,
-    lock: &str,
+    wanted: (&str, Mode),
     wait_ms: Option<u64>,
 ) -> Result<Result<Held, NotServed>, NotGranted> {
     match wait_ms {
         None => Ok(wait.granted().await),
-        Some(0) => shell.unless_held(lock, wait.granted()).await,
+        Some(0) => shell.unless_held(wanted, wait.granted()).await,
         Some(wait_ms) => {
             let time = Duration::from_millis(wait_ms);
-            shell.granted_within(lock, time, wait.granted()).await
+            shell.granted_within(wanted, time, wait.granted()).await
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) async fn campaign(
     Asked(asked): Asked<Campaign>,
 ) -> Result<Json<Elected>, Refusal> {
     let Campaign { session, name, value, wait_ms, request } = asked;
-    let asked = Acquire { session, lock: name, wait_ms, request };
+    let asked = Acquire::exclusive(session, name, wait_ms, request);
     let Held { lock, fence } = desk.acquire(&client, asked, Some(&value)).await?;
     Ok(Json(Elected { name: lock, term: fence }))
 }

@@ -160,8 +160,7 @@ impl FrontDesk {
         (session, lock): (SessionId, &str),
         value: Option<&str>,
     ) -> Result<Held, Refused> {
-        let lock = lock.to_string();
-        let asked = Acquire { session, lock, wait_ms: None, request: None };
+        let asked = Acquire::exclusive(session, lock.to_string(), None, None);
         self.noted(client, self.0.acquire(client, asked, value).await)
     }
 

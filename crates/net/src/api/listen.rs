@@ -56,6 +56,8 @@ pub(super) const HEAD_WITHIN: Duration = Duration::from_secs(60);
 const FIRST_BYTES: usize = 4 << 10;
 /// How long a new connection may take until its first request has a whole head.
 const FIRST_WITHIN: Duration = Duration::from_secs(5);
+/// The first byte of a TLS handshake.
+const TLS_HANDSHAKE: u8 = 22;
 /// How long a TLS handshake may take.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
 /// How long a connection that has to go may take to be told, or to finish its answer.
@@ -255,13 +257,31 @@ impl Reception {
     }
 
     async fn serve_tls(self: Arc<Self>, stream: TcpStream, tls: TlsAcceptor, place: Place) {
+        let handshake = async {
+            if self.front().is_none() && is_plain(&stream).await {
+                return Err(Some(stream));
+            }
+            match tls.accept(stream).into_fallible().await {
+                Ok(stream) => Ok(stream),
+                Err((why, stream)) => {
+                    tracing::debug!("a client made no TLS handshake: {why}");
+                    let_read(stream).await;
+                    Err(None)
+                }
+            }
+        };
         let greeted = tokio::select! {
-            greeted = env::timeout(HANDSHAKE_WITHIN, tls.accept(stream)) => greeted,
+            greeted = env::timeout(HANDSHAKE_WITHIN, handshake) => greeted,
             () = place.cut() => None,
         };
-        let Some(Ok(stream)) = greeted else {
-            tracing::debug!("a client made no TLS handshake");
-            return;
+        let stream = match greeted {
+            Some(Ok(stream)) => stream,
+            Some(Err(Some(mut plain))) => {
+                // What is left unread would make the system take the answer back.
+                let _ = plain.try_read(&mut [0; FIRST_BYTES]);
+                return refuse(&mut plain, &place, &Refusal::TlsOnly).await;
+            }
+            Some(Err(None)) | None => return,
         };
         let certificate = stream.get_ref().1.peer_certificates().and_then(|all| all.first());
         let caller = match certificate {
@@ -473,6 +493,21 @@ fn is_for_session(path: &str) -> bool {
 fn closing(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
+}
+
+/// Whether a new connection, once it says something, does not begin with a TLS handshake.
+async fn is_plain(stream: &TcpStream) -> bool {
+    let mut first = [0];
+    matches!(stream.peek(&mut first).await, Ok(1)) && first[0] != TLS_HANDSHAKE
+}
+
+/// Lets the other end read why it is cut off: what it still sends would make the system take that back.
+async fn let_read(mut stream: TcpStream) {
+    let told = async {
+        stream.shutdown().await?;
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+    };
+    let _ = env::timeout(GONE_WITHIN, told).await;
 }
 
 /// Tells somebody who has not asked for anything that it has to go.

@@ -370,11 +370,12 @@ impl Line<'_> {
                 return self.begin(number, kind, self.acquire(asked, None)).await;
             }
             Ask::Campaign(Campaign { session, name, value, wait_ms, request }) => {
-                let asked = Acquire { session, lock: name, wait_ms, request };
+                let asked = Acquire::exclusive(session, name, wait_ms, request);
                 return self.begin(number, kind, self.acquire(asked, Some(value))).await;
             }
             Ask::Release(asked) => desk.release(client, &asked).map(Reply::Released),
             Ask::Proclaim(asked) => desk.proclaim(client, &asked).map(Reply::Proclaimed),
+            Ask::Downgrade(asked) => desk.downgrade(client, &asked).map(|()| Reply::Downgraded),
             Ask::Observe { name, after } => match Observer::begin(desk, client, &name, after) {
                 Ok(observer) => {
                     // That it begins; the leader may take a moment to be known.

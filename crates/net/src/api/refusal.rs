@@ -11,7 +11,7 @@ use skeptron_views::voter::AdminRefused;
 use thiserror::Error;
 
 use crate::error::NotEntered;
-use crate::messages::Problem;
+use crate::messages::{Problem, TLS_ONLY};
 use crate::node::DrainRefused;
 use crate::service::OrderError;
 use crate::shell::relay::NotRelayed;
@@ -39,6 +39,8 @@ pub(super) enum Refusal {
     FullConnection(&'static str),
     #[error("no whole request came within {0} s")]
     Silent(u64),
+    #[error("only TLS is spoken here")]
+    TlsOnly,
     #[error("`{0}` is no name of this machine")]
     ForeignHost(String),
     #[error("a page of `{0}` may not use this API")]
@@ -112,7 +114,9 @@ impl Refusal {
             NotServed::Halted => Refusal::Unwell(format!("{member} cannot grant locks any more")),
             NotServed::SessionOver => SessionError::Over.into(),
             NotServed::Withdrawn => SessionError::Withdrawn(lock).into(),
+            NotServed::UpgradeDenied => SessionError::Lock(LockError::UpgradeDenied(lock)).into(),
             NotServed::Replaced => Refusal::Replaced(lock),
+            NotServed::Deadlock => SessionError::Lock(LockError::Deadlock(lock)).into(),
         }
     }
 
@@ -131,6 +135,7 @@ impl Refusal {
                 (StatusCode::TOO_MANY_REQUESTS, "quota")
             }
             Refusal::Silent(_) => (StatusCode::REQUEST_TIMEOUT, "slow"),
+            Refusal::TlsOnly => (StatusCode::BAD_REQUEST, TLS_ONLY),
             Refusal::ForeignHost(_) => (StatusCode::FORBIDDEN, "foreign-host"),
             Refusal::ForeignOrigin(_) => (StatusCode::FORBIDDEN, "foreign-origin"),
             Refusal::NoSuchPath => (StatusCode::NOT_FOUND, "no-such-path"),
@@ -142,6 +147,12 @@ impl Refusal {
                 SessionError::OtherFence { .. } => (StatusCode::CONFLICT, "other-fence"),
                 SessionError::Lost(_) => (StatusCode::CONFLICT, "lost"),
                 SessionError::NotLeading(_) => (StatusCode::CONFLICT, "not-leading"),
+                SessionError::NotExclusive(_) => (StatusCode::CONFLICT, "not-exclusive"),
+                SessionError::Lock(LockError::UpgradeDenied(_)) => {
+                    (StatusCode::CONFLICT, "upgrade-denied")
+                }
+                SessionError::Lock(LockError::NotHeld(_)) => (StatusCode::CONFLICT, "lost"),
+                SessionError::Lock(LockError::Deadlock(_)) => (StatusCode::CONFLICT, "deadlock"),
                 SessionError::Lock(LockError::Name(_))
                 | SessionError::LongValue(_)
                 | SessionError::BringsTooMany(_)
@@ -218,6 +229,7 @@ impl Refusal {
             Refusal::Quota(_) => "give some back, or raise `api.quota_…` at the node",
             Refusal::FullConnection(_) => "open another connection",
             Refusal::Silent(_) => "send it at once after connecting",
+            Refusal::TlsOnly => "say https:// instead of http://, with the cluster's certificates",
             Refusal::ForeignHost(_) => "say 127.0.0.1 or localhost",
             Refusal::ForeignOrigin(_) => "ask from a program or from a page of this node",
             Refusal::Session(error) => match error {
@@ -229,6 +241,16 @@ impl Refusal {
                 }
                 SessionError::Lost(_) => "check the fence where it counts, and acquire again",
                 SessionError::NotLeading(_) => "take it with POST /v1/campaign to lead",
+                SessionError::NotExclusive(_) => "release it, and acquire it with that `mode`",
+                SessionError::Lock(LockError::UpgradeDenied(_)) => {
+                    "release it, so that the other one goes on, and acquire it as exclusive"
+                }
+                SessionError::Lock(LockError::Deadlock(_)) => {
+                    "release what it holds, and acquire locks in the order of their names"
+                }
+                SessionError::Lock(LockError::NotHeld(_)) => {
+                    "check the fence where it counts, and acquire again"
+                }
                 SessionError::Lock(LockError::Name(_))
                 | SessionError::LongValue(_)
                 | SessionError::BringsTooMany(_)

@@ -149,7 +149,8 @@ async fn forward(
 /// Whether it may be passed on: what concerns one session, but not where it is.
 fn is_of_session(method: &Method, path: &str) -> bool {
     let Some(rest) = path.strip_prefix("/v1/sessions/") else {
-        return *method == Method::POST && matches!(path, "/v1/acquire" | "/v1/release");
+        return *method == Method::POST
+            && matches!(path, "/v1/acquire" | "/v1/release" | "/v1/downgrade");
     };
     match rest.split_once('/') {
         None => matches!(*method, Method::GET | Method::DELETE),

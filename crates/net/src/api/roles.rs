@@ -66,7 +66,7 @@ fn needs(method: &Method, path: &str) -> Needs {
     match path {
         "/v1/status" | "/metrics" | "/openapi.json" => Needs::Nothing,
         "/v1/sessions" if method == Method::GET => Needs::Sessions,
-        "/v1/acquire" | "/v1/release" | "/v1/sessions" => Needs::Lock,
+        "/v1/acquire" | "/v1/release" | "/v1/downgrade" | "/v1/sessions" => Needs::Lock,
         "/v1/campaign" | "/v1/proclaim" | "/v1/resign" => Needs::Lock,
         "/v1/locks" | "/v1/events" | "/v1/leader" | "/v1/observe" => Needs::List,
         path if path.starts_with("/v1/sessions/") || path.starts_with(RELAYED) => Needs::Lock,

@@ -27,8 +27,8 @@ use super::roles::Client;
 use super::unlock;
 use crate::env;
 use crate::messages::{
-    Acquire, Incarnation, KeptAlive, OpenSession, Problem, Release, Released, SessionOpened,
-    SessionStatus,
+    Acquire, Downgrade, Downgraded, Incarnation, KeptAlive, OpenSession, Problem, Release,
+    Released, SessionOpened, SessionStatus,
 };
 use crate::node::Node;
 use skeptron_member::session::{Held, SessionId};
@@ -48,6 +48,7 @@ pub(super) fn router(desk: Arc<Desk>, extra: Router) -> Router {
         .route("/v1/sessions/{session}/move", post(moves::here))
         .route("/v1/sessions/{session}/moved", post(moves::away))
         .route("/v1/acquire", post(acquire))
+        .route("/v1/downgrade", post(downgrade))
         .route("/v1/release", post(release))
         .route("/v1/campaign", post(elections::campaign))
         .route("/v1/proclaim", post(elections::proclaim))
@@ -141,6 +142,16 @@ async fn acquire(
     Asked(asked): Asked<Acquire>,
 ) -> Result<Json<Held>, Refusal> {
     desk.acquire(&client, asked, None).await.map(Json)
+}
+
+async fn downgrade(
+    State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Client>,
+    Asked(asked): Asked<Downgrade>,
+) -> Result<Json<Downgraded>, Refusal> {
+    desk.downgrade(&client, &asked)?;
+    let Downgrade { lock, fence, mode, .. } = asked;
+    Ok(Json(Downgraded { lock, fence, mode }))
 }
 
 async fn release(

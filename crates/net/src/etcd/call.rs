@@ -53,7 +53,8 @@ impl Caller {
     pub(super) async fn watch(&self, endpoint: usize, heard: impl FnMut()) -> Result<(), String> {
         let endpoint = self.endpoint(endpoint);
         let mut connection = Connection::dial(&endpoint.address, endpoint.tls.as_ref()).await?;
-        connection.listen(endpoint.request("/v3/watch", self.keys.watch().into()), heard).await
+        let request = endpoint.request("/v3/watch", self.keys.watch().into());
+        Ok(connection.listen(request, heard).await?)
     }
 
     /// The key of the view.

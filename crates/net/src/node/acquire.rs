@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use skeptron_core::mutex::Mode;
 use skeptron_member::LockError;
 use skeptron_member::report::NotGranted;
 
@@ -26,13 +27,21 @@ impl Node {
     /// # Errors
     /// See [`LockError`].
     pub async fn lock_as(&self, name: &str, owner: &str) -> Result<Guard, LockError> {
+        self.enter(name, Mode::EXCLUSIVE, owner).await
+    }
+
+    /// Waits for an entry of this mode, beside others that tolerate it: as [`Node::lock_as`].
+    ///
+    /// # Errors
+    /// See [`LockError`].
+    pub async fn enter(&self, name: &str, mode: Mode, owner: &str) -> Result<Guard, LockError> {
         // A task that asks again and again gets it at once each time, and must let others run.
         tokio::task::coop::consume_budget().await;
         let mut lives = None;
         loop {
             let life = self.life().await?;
             life.shell.relieved(name).await;
-            let granted = match life.shell.ask(name, owner) {
+            let granted = match life.shell.ask(name, (owner, mode)) {
                 Ok(Asked::Granted(guard)) => Ok(guard),
                 Ok(Asked::Waiting(wait)) => wait.await,
                 Err(error) => Err(error),
@@ -71,11 +80,11 @@ impl Node {
     pub async fn try_lock_as(&self, name: &str, owner: &str) -> Result<Option<Guard>, LockError> {
         tokio::task::coop::consume_budget().await;
         let life = self.life().await?;
-        let mut wait = match life.shell.ask(name, owner)? {
+        let mut wait = match life.shell.ask(name, (owner, Mode::EXCLUSIVE))? {
             Asked::Granted(guard) => return Ok(Some(guard)),
             Asked::Waiting(wait) => wait,
         };
-        match life.shell.unless_held(name, &mut wait).await {
+        match life.shell.unless_held((name, Mode::EXCLUSIVE), &mut wait).await {
             Ok(granted) => granted.map(Some),
             // What is held may be ours, granted while the members were asked.
             Err(why) => match tokio::task::unconstrained(&mut wait).now_or_never() {
@@ -125,7 +134,7 @@ impl Node {
         let mut causes = self.status().causes;
         causes.retain(|cause| cause.reason.ends_service());
         match self.parts.present.load_full() {
-            Some(life) if causes.is_empty() => life.shell.why_not(name).await,
+            Some(life) if causes.is_empty() => life.shell.why_not((name, Mode::EXCLUSIVE)).await,
             _ => NotGranted::because(causes),
         }
     }

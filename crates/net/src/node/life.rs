@@ -53,6 +53,8 @@ impl Parts {
         });
         let reporting = report_broken_links(Arc::downgrade(&links), Arc::clone(service));
         tokio::spawn(supervised(Arc::clone(observer), "the report of broken links", reporting));
+        let looking = Shell::watch_deadlocks(Arc::downgrade(&shell), config.deadlocks);
+        tokio::spawn(supervised(Arc::clone(observer), "the look for deadlocks", looking));
         if self.has_lives() {
             let members: Vec<String> = entered.ids().map(|id| id.to_string()).collect();
             let epoch = entered.epoch;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use skeptron_client::ReleaseError;
-use skeptron_member::{Fence, Lock};
+use skeptron_core::mutex::Mode;
+use skeptron_member::{Fence, Lock, LockError};
 
-use super::{Shell, Waiter};
+use super::{Asked, Shell, Waiter};
 
 /// A held lock. Dropping it releases.
 #[derive(Debug)]
@@ -56,6 +57,36 @@ impl Guard {
     pub async fn lost(&self) {
         let (shell, lock) = self.hold();
         shell.lost(lock, self.fence).await;
+    }
+
+    /// Waits until it is exclusive, without leaving: all others have left, and it has a new fence. Dropped,
+    /// the future releases the lock.
+    ///
+    /// # Errors
+    /// [`LockError::UpgradeDenied`] with the guard if another one upgrades, and waits for this one to be
+    /// released; others without if it is lost.
+    pub async fn upgrade(self) -> Result<Guard, (LockError, Option<Guard>)> {
+        let (shell, lock) = self.hold();
+        let upgraded = match shell.ask_to_upgrade(Arc::clone(lock), self.fence) {
+            Ok(Asked::Granted(guard)) => Ok(guard),
+            Ok(Asked::Waiting(wait)) => wait.await,
+            Err(error) => Err(error),
+        };
+        match upgraded {
+            Ok(guard) => {
+                // It is the same entry.
+                self.forget();
+                Ok(guard)
+            }
+            Err(error @ LockError::UpgradeDenied(_)) => Err((error, Some(self))),
+            Err(error) => Err((error, None)),
+        }
+    }
+
+    /// Goes on with others, with the same fence. Whether it was exclusive, and is not led or lost.
+    pub fn downgrade(&self, mode: Mode) -> bool {
+        let (shell, lock) = self.hold();
+        shell.downgrade(lock, self.fence, mode)
     }
 
     /// Releases the lock.

@@ -2,6 +2,7 @@
 //! and observers. A step runs in the thread that brought its cause.
 
 mod breaking;
+mod deadlocks;
 mod effects;
 mod elections;
 mod guard;
@@ -15,6 +16,7 @@ mod why;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use skeptron_core::mutex::Mode;
 use skeptron_member::clock::Moment;
 use skeptron_member::wire::Envelope;
 use skeptron_member::{Effects, Fence, Halt, Lock, MemberCore, MemberId, NotServed};
@@ -208,6 +210,16 @@ impl Shell {
     /// The holder lets go. Whether it held it still.
     pub(crate) fn release(self: &Arc<Self>, lock: &Arc<Lock<Waiter>>, fence: Fence) -> bool {
         self.perform(|core, now, effects| core.release(now, lock, fence, effects))
+    }
+
+    /// An exclusive entry tolerates others from now on. Whether it was one.
+    pub(crate) fn downgrade(
+        self: &Arc<Self>,
+        lock: &Arc<Lock<Waiter>>,
+        fence: Fence,
+        mode: Mode,
+    ) -> bool {
+        self.perform(|core, now, effects| core.downgrade(now, lock, fence, mode, effects))
     }
 
     /// Whether an entry of this member still is one.

@@ -45,6 +45,9 @@ impl Shell {
                 observer.acquire_seconds.observe(waited.as_secs_f64());
                 observer.entries.inc();
             }
+            Event::Upgraded { waited, .. } => {
+                observer.acquire_seconds.observe(waited.as_secs_f64());
+            }
             Event::HandedOver => {
                 observer.handovers.inc();
             }
@@ -92,6 +95,7 @@ impl Shell {
             }
             Event::Requested { .. }
             | Event::Withdrawn { .. }
+            | Event::Downgraded { .. }
             | Event::Stepped { .. }
             | Event::Leadership { .. } => {}
         }
@@ -111,6 +115,7 @@ fn what(event: Event<'_>) -> Option<What> {
         Event::Entered { lock: name, fence, .. } | Event::Adopted { lock: name, fence } => {
             What::Entered { lock: lock(name), fence }
         }
+        Event::Upgraded { lock: name, fence, .. } => What::Entered { lock: lock(name), fence },
         Event::Released { lock: name, fence, .. } => What::Released { lock: lock(name), fence },
         Event::Withdrawn { lock: name } => What::Withdrawn { lock: lock(name) },
         Event::Lost { lock: name, fence } | Event::Broken { lock: name, fence } => {
@@ -125,6 +130,7 @@ fn what(event: Event<'_>) -> Option<What> {
         Event::View { epoch, kept } => What::View { epoch, kept },
         Event::Met { epoch } => What::Met { epoch },
         Event::HandedOver
+        | Event::Downgraded { .. }
         | Event::Stepped { .. }
         | Event::Forgot { .. }
         | Event::Refused { .. }

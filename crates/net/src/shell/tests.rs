@@ -220,7 +220,10 @@ fn storm(algorithm: &str, seed: u64) {
     for _ in 0..300 {
         let node = system.network.roll(3);
         match system.network.roll(12) {
-            0 | 1 => match system.shells[node].ask("a", "").unwrap() {
+            0 | 1 => match system.shells[node]
+                .ask("a", ("", skeptron_core::mutex::Mode::EXCLUSIVE))
+                .unwrap()
+            {
                 Asked::Granted(guard) => {
                     enter(node, &guard);
                     assert!(inside.is_none(), "{told}: two inside");

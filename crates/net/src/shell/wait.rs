@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use skeptron_core::mutex::Mode;
 use skeptron_member::clock::Moment;
 use skeptron_member::session::{
     Alive, Begun, Claim, Held, Move, Place, SessionError, SessionId, SessionReport,
@@ -18,7 +19,11 @@ use crate::env;
 
 impl Shell {
     /// Somebody in this process wants the lock.
-    pub(crate) fn ask(self: &Arc<Self>, name: &str, owner: &str) -> Result<Asked, LockError> {
+    pub(crate) fn ask(
+        self: &Arc<Self>,
+        name: &str,
+        (owner, mode): (&str, Mode),
+    ) -> Result<Asked, LockError> {
         let make_room = |_: &LockError| {
             self.perform(|core, now, effects| core.make_room(now, effects));
         };
@@ -29,9 +34,35 @@ impl Shell {
             receiver = Some(waits);
             Waiter::Local(sender)
         };
-        let acquired =
-            self.perform(|core, now, effects| core.acquire(now, &lock, owner, who, effects))?;
-        Ok(match (acquired, receiver) {
+        let acquired = self
+            .perform(|core, now, effects| core.acquire(now, &lock, (owner, mode), who, effects))?;
+        Ok(self.asked(lock, acquired, receiver))
+    }
+
+    /// The entry with this fence is to be exclusive.
+    pub(crate) fn ask_to_upgrade(
+        self: &Arc<Self>,
+        lock: Arc<Lock<Waiter>>,
+        fence: Fence,
+    ) -> Result<Asked, LockError> {
+        let mut receiver = None;
+        let who = || {
+            let (sender, waits) = oneshot::channel();
+            receiver = Some(waits);
+            Waiter::Local(sender)
+        };
+        let upgraded =
+            self.perform(|core, now, effects| core.upgrade(now, &lock, fence, who, effects))?;
+        Ok(self.asked(lock, upgraded, receiver))
+    }
+
+    fn asked(
+        self: &Arc<Self>,
+        lock: Arc<Lock<Waiter>>,
+        acquired: Acquired,
+        receiver: Option<oneshot::Receiver<Result<Guard, NotServed>>>,
+    ) -> Asked {
+        match (acquired, receiver) {
             (Acquired::Waiting(ticket), Some(receiver)) => Asked::Waiting(Wait {
                 shell: Arc::clone(self),
                 lock,
@@ -43,7 +74,7 @@ impl Shell {
                 Asked::Granted(Guard::new(Arc::clone(self), lock, fence))
             }
             (Acquired::Waiting(_), None) => unreachable!("whoever waits has been made"),
-        })
+        }
     }
 
     /// Opens a session.
@@ -79,11 +110,31 @@ impl Shell {
     pub(crate) fn session_acquire(
         self: &Arc<Self>,
         id: SessionId,
-        claim: Claim,
+        (claim, mode): (Claim, Mode),
     ) -> Result<SessionAcquire, SessionError> {
         self.session_begin(id, claim.lock.clone(), |core, now, who, effects| {
-            core.session_acquire(now, id, claim, who, effects)
+            core.session_acquire(now, id, (claim, mode), who, effects)
         })
+    }
+
+    /// A session wants the entry with this fence to be exclusive.
+    pub(crate) fn session_upgrade(
+        self: &Arc<Self>,
+        id: SessionId,
+        (claim, fence): (Claim, Fence),
+    ) -> Result<SessionAcquire, SessionError> {
+        self.session_begin(id, claim.lock.clone(), |core, now, who, effects| {
+            core.session_upgrade(now, id, (claim, fence), who, effects)
+        })
+    }
+
+    /// An exclusive entry of a session tolerates others from now on.
+    pub(crate) fn session_downgrade(
+        self: &Arc<Self>,
+        id: SessionId,
+        entry: (&str, Fence, Mode),
+    ) -> Result<(), SessionError> {
+        self.perform(|core, now, effects| core.session_downgrade(now, id, entry, effects))
     }
 
     pub(super) fn session_begin(
@@ -188,6 +239,10 @@ impl Future for Wait {
         let member = self.shell.core.id();
         Poll::Ready(match granted {
             Ok(Ok(guard)) => Ok(guard),
+            Ok(Err(NotServed::UpgradeDenied)) => {
+                Err(LockError::UpgradeDenied(self.lock.name().to_string()))
+            }
+            Ok(Err(NotServed::Withdrawn)) => Err(LockError::NotHeld(self.lock.name().to_string())),
             _ => Err(match self.shell.core.halted() {
                 Some(why) => LockError::Halted { member, why: why.clone() },
                 None => LockError::Leaving(member),

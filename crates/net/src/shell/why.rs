@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use skeptron_core::mutex::Mode;
 use skeptron_member::MemberId;
 use skeptron_member::query::{Question, Told};
 use skeptron_member::report::{Cause, NotGranted, milliseconds, why_not_granted};
@@ -24,18 +25,18 @@ impl Shell {
     /// member may take to answer.
     pub(crate) async fn unless_held<T>(
         self: &Arc<Self>,
-        name: &str,
+        wanted: (&str, Mode),
         granted: impl Future<Output = T>,
     ) -> Result<T, NotGranted> {
         let looking = async {
             let deadline = env::now().after(ANSWER_WITHIN);
-            let first = self.look(name, ANSWER_WITHIN).await;
+            let first = self.look(wanted, ANSWER_WITHIN).await;
             if first.holder.is_some() {
                 return first;
             }
             // Nobody holds it: the grant is on its way.
             env::sleep_until(deadline).await;
-            self.look_again(name, first).await
+            self.look_again(wanted, first).await
         };
         tokio::select! {
             biased;
@@ -47,13 +48,13 @@ impl Shell {
     /// Waits so long for `granted`, and then says why it has not come.
     pub(crate) async fn granted_within<T>(
         self: &Arc<Self>,
-        name: &str,
+        wanted: (&str, Mode),
         time: Duration,
         granted: impl Future<Output = T>,
     ) -> Result<T, NotGranted> {
         let waiting = async {
             env::sleep(time).await;
-            self.why_not(name).await
+            self.why_not(wanted).await
         };
         tokio::select! {
             biased;
@@ -63,19 +64,19 @@ impl Shell {
     }
 
     /// Why somebody who waits here for this lock is not granted it.
-    pub(crate) async fn why_not(self: &Arc<Self>, name: &str) -> NotGranted {
-        let first = self.look(name, ANSWER_WITHIN).await;
-        self.look_again(name, first).await
+    pub(crate) async fn why_not(self: &Arc<Self>, wanted: (&str, Mode)) -> NotGranted {
+        let first = self.look(wanted, ANSWER_WITHIN).await;
+        self.look_again(wanted, first).await
     }
 
     /// The same as of the `first` look, unless that was made while the lock went from one to another.
-    async fn look_again(self: &Arc<Self>, name: &str, first: NotGranted) -> NotGranted {
+    async fn look_again(self: &Arc<Self>, wanted: (&str, Mode), first: NotGranted) -> NotGranted {
         for _ in 0..LOOKS {
             if first.holder.is_some() || first.waiters == 0 {
                 break;
             }
             env::sleep(AGAIN_AFTER).await;
-            let again = self.look(name, AGAIN_WITHIN).await;
+            let again = self.look(wanted, AGAIN_WITHIN).await;
             if again.holder.is_some() {
                 return again;
             }
@@ -83,8 +84,8 @@ impl Shell {
         first
     }
 
-    /// Asks all members, until one says that it holds the lock.
-    async fn look(self: &Arc<Self>, name: &str, within: Duration) -> NotGranted {
+    /// Asks all members, until one says that it holds the lock in a way that excludes this mode.
+    async fn look(self: &Arc<Self>, (name, mode): (&str, Mode), within: Duration) -> NotGranted {
         let view = self.core.view();
         let away = || view.away.iter().map(|life| life.id);
         let asked = view.ids().chain(away()).map(async |member| {
@@ -96,7 +97,8 @@ impl Shell {
             match told {
                 Ok(Told::Lock { lock, causes: obstacles }) => {
                     causes.extend(obstacles);
-                    let is_held = lock.as_ref().is_some_and(|lock| lock.holder.is_some());
+                    let holder = lock.as_ref().and_then(|lock| lock.holder.as_ref());
+                    let is_held = holder.is_some_and(|holder| holder.is_in_the_way(1, mode));
                     seen.extend(lock);
                     if is_held {
                         break;
@@ -112,7 +114,7 @@ impl Shell {
         if let Some(trouble) = self.service.report().trouble.filter(|_| !causes.is_empty()) {
             causes.insert(0, Cause::no_quorum(&trouble));
         }
-        why_not_granted(seen, causes)
+        why_not_granted(seen, causes, mode)
     }
 
     fn cause_of(&self, member: MemberId, silence: Silence, within: Duration) -> Cause {

@@ -1,6 +1,6 @@
 //! Limits: whoever is let in is served, whatever strangers do.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use skeptron_net::api::Quota;
@@ -133,6 +133,9 @@ async fn strangers_who_ask_are_slowed_and_others_are_not() {
     let session = served.expect("it is not slowed");
     http.acquire(&session, "a", None).await.fence();
     assert!(metric(&site, "skeptron_api_refused_total").await > 1_000);
+    let (began, mut http) = (Instant::now(), site.http().await);
+    assert_eq!(http.get("/v1/status").await.status, 401);
+    assert!(began.elapsed() >= Duration::from_millis(500), "{:?}", began.elapsed());
     drop(strangers);
     site.stop().await;
 }

@@ -7,6 +7,7 @@ mod crowd;
 mod events;
 mod hostile;
 mod killed;
+mod kinds;
 mod limits;
 mod listings;
 mod manual;

@@ -112,7 +112,7 @@ fn open(ttl_ms: u64) -> Ask {
 }
 
 fn acquire(session: SessionId, lock: &str, wait_ms: Option<u64>) -> Ask {
-    Ask::Acquire(Acquire { session, lock: lock.to_string(), wait_ms, request: None })
+    Ask::Acquire(Acquire::exclusive(session, lock.to_string(), wait_ms, None))
 }
 
 fn release(session: SessionId, lock: &str, fence: Fence) -> Ask {

@@ -94,6 +94,7 @@ const MOVE: (&str, &str) = ("post", "/v1/sessions/{session}/move");
 const MOVED: (&str, &str) = ("post", "/v1/sessions/{session}/moved");
 const ACQUIRE: (&str, &str) = ("post", "/v1/acquire");
 const RELEASE: (&str, &str) = ("post", "/v1/release");
+const DOWNGRADE: (&str, &str) = ("post", "/v1/downgrade");
 const CAMPAIGN: (&str, &str) = ("post", "/v1/campaign");
 const PROCLAIM: (&str, &str) = ("post", "/v1/proclaim");
 const RESIGN: (&str, &str) = ("post", "/v1/resign");
@@ -230,7 +231,7 @@ async fn what_is_wrong(site: &Site, tour: &mut Tour) {
     let other = http.session(60_000).await;
     let fence = http.acquire(&other, "held", None).await.fence();
     let http = &mut http;
-    for operation in [OPEN, ACQUIRE, RELEASE, CAMPAIGN, PROCLAIM, RESIGN, VOTERS, UNLOCK, DRAIN] {
+    for operation in WITH_BODY {
         tour.ask(http, operation, operation.1, &json!({"no": "such field"})).await;
         let large = json!({"large": "x".repeat(70_000)});
         tour.ask(&mut site.http().await, operation, operation.1, &large).await;
@@ -254,6 +255,17 @@ async fn what_is_wrong(site: &Site, tour: &mut Tour) {
         let asked = json!({"session": session, "lock": "held", "fence": fence.to_string()});
         assert_eq!(tour.ask(http, RELEASE, RELEASE.1, &asked).await.status, status);
     }
+    for (session, fence, mode, status) in [
+        (session.as_str(), fence, "shared", 404),
+        (&other, fence + 1, "shared", 409),
+        (NOBODY, fence, "shared", 410),
+        (&other, fence, "exclusive", 400),
+        (&other, fence, "permits:3", 200),
+    ] {
+        let asked =
+            json!({"session": session, "lock": "held", "fence": fence.to_string(), "mode": mode});
+        assert_eq!(tour.ask(http, DOWNGRADE, DOWNGRADE.1, &asked).await.status, status);
+    }
     for (lock, fence, status) in
         [("nobody's", fence, 404), ("held", fence + 1, 409), ("held", fence, 200)]
     {
@@ -268,7 +280,7 @@ async fn what_is_wrong(site: &Site, tour: &mut Tour) {
 
 async fn what_never_arrives(site: &Site, tour: &mut Tour) {
     let mut slow = Vec::new();
-    for operation in [OPEN, ACQUIRE, RELEASE, CAMPAIGN, PROCLAIM, RESIGN, VOTERS, UNLOCK, DRAIN] {
+    for operation in WITH_BODY {
         let mut http = site.http().await;
         let head = format!("POST {} HTTP/1.1\r\nhost: localhost", operation.1);
         http.raw(format!("{head}\r\ncontent-length: 9\r\n\r\n{{").as_bytes()).await;
@@ -306,10 +318,15 @@ async fn who_has_too_much(tour: &mut Tour) {
     site.stop().await;
 }
 
+/// What takes a body.
+const WITH_BODY: [(&str, &str); 10] =
+    [OPEN, ACQUIRE, RELEASE, DOWNGRADE, CAMPAIGN, PROCLAIM, RESIGN, VOTERS, UNLOCK, DRAIN];
+
 /// What not everybody may ask for.
 fn guarded() -> impl Iterator<Item = (&'static str, &'static str)> {
     let sessions = [OPEN, SHOW, END, KEEP, MOVE, MOVED];
-    let others = [ACQUIRE, RELEASE, LOCKS, SESSIONS, EVENTS, VOTERS, LEAVE, UNLOCK, DRAIN];
+    let others =
+        [ACQUIRE, RELEASE, DOWNGRADE, LOCKS, SESSIONS, EVENTS, VOTERS, LEAVE, UNLOCK, DRAIN];
     let elections = [CAMPAIGN, PROCLAIM, RESIGN, LEADER, OBSERVE];
     sessions.into_iter().chain(others).chain(elections)
 }
@@ -441,6 +458,7 @@ async fn what_is_not_passed_on(site: &Site, tour: &mut Tour) {
     http.headers.push(("skeptron-relay".into(), "9-00c0ffee00c0ffee".into()));
     let path = format!("/v1/sessions/{NOBODY}");
     let asked = json!({"session": NOBODY, "lock": "a", "request": 1});
+    let lowered = json!({"session": NOBODY, "lock": "a", "fence": "1", "mode": "shared"});
     let mut answers = Vec::new();
     for (operation, filled, body) in [
         (SHOW, path.clone(), &Value::Null),
@@ -449,6 +467,7 @@ async fn what_is_not_passed_on(site: &Site, tour: &mut Tour) {
         (MOVED, format!("{path}/moved"), &json!({"number": 1})),
         (ACQUIRE, ACQUIRE.1.to_string(), &asked),
         (RELEASE, RELEASE.1.to_string(), &asked),
+        (DOWNGRADE, DOWNGRADE.1.to_string(), &lowered),
     ] {
         answers.push(tour.ask(&mut http, operation, &filled, body).await.json());
     }

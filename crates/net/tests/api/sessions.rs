@@ -201,6 +201,27 @@ async fn a_waiting_session_lives_only_by_its_own_signs() {
     site.stop().await;
 }
 
+/// Bytes after a question keep the server from seeing that the connection has ended: what counts is the
+/// session's own signs.
+#[tokio::test]
+async fn a_dead_client_that_had_sent_stray_bytes_keeps_nothing_beyond_its_ttl() {
+    let site = Site::start().await;
+    let mut http = site.http().await;
+    let (holder, dead, next) =
+        (http.session(60_000).await, http.session(1_000).await, http.session(60_000).await);
+    http.acquire(&holder, "a", None).await.fence();
+    http.acquire(&dead, "b", None).await.fence();
+    let mut waiting = site.http().await;
+    let asked = json!({"session": dead, "lock": "a"}).to_string();
+    waiting.send("POST", "/v1/acquire", &asked).await;
+    waiting.raw(b"GE").await;
+    site.waiters(1).await;
+    drop(waiting);
+    http.acquire(&next, "b", Some(30_000)).await.fence();
+    site.waiters(0).await;
+    site.stop().await;
+}
+
 #[tokio::test]
 async fn ending_a_session_gives_back_and_calls_off() {
     let site = Site::start().await;

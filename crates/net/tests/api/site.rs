@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use skeptron_client::{Client, ClientConfig, Endpoint};
 use skeptron_net::api::{Api, ApiConfig};
-use skeptron_net::{Cluster, Node, Plan, Plans};
+use skeptron_net::{Cluster, Config, Deadlocks, Node, Plan, Plans};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -30,6 +30,15 @@ impl Site {
         change(&mut config);
         let cluster = cluster(1).await;
         let api = Api::start(cluster.nodes[0].clone(), config).await.unwrap();
+        Site { cluster, api }
+    }
+
+    /// Whose node ends the youngest wait of a deadlock.
+    pub(crate) async fn start_refusing_deadlocks() -> Self {
+        let plans = Plans::new(Plan::named(Plan::DEFAULT).unwrap());
+        let refuse = |config: &mut Config| config.deadlocks = Deadlocks::RefuseYoungest;
+        let cluster = Cluster::start_with(1, plans, refuse).await.unwrap();
+        let api = Api::start(cluster.nodes[0].clone(), config()).await.unwrap();
         Site { cluster, api }
     }
 

@@ -87,19 +87,61 @@ async fn strangers_get_no_connection() {
     let site = Site::start_with(|config| config.identity = Some(node)).await;
     // Another authority's certificate, shown to a server that the client would believe.
     let forged = Identity { authority: alice.authority.clone(), ..eve.clone() };
-    for identity in [eve, forged] {
+    let causes = ["the node's certificate is not accepted: ", "it is of another cluster"];
+    for (identity, cause) in [eve, forged].into_iter().zip(causes) {
         let error = Client::connect(client_config(&site, Some(identity))).await.unwrap_err();
-        assert!(matches!(error, ClientError::Unreachable(_)), "{error}");
+        assert!(matches!(&error, ClientError::Mismatched(why) if why.contains(cause)), "{error}");
     }
-    // Plain HTTP.
-    let mut plain = site.http().await;
-    plain.send("GET", "/health", "").await;
-    assert!(plain.answer().await.is_none());
     let without = Client::connect(client_config(&site, None)).await.unwrap_err();
     assert_eq!(without, ClientError::NoIdentity);
     // The node has not minded.
     Client::connect(client_config(&site, Some(alice))).await.unwrap();
     site.stop().await;
+}
+
+/// Asking again does not help, so it is no outage; but another endpoint may be right.
+#[tokio::test]
+async fn http_against_https_is_told_and_passed_over() {
+    let (node, alice) = identities();
+    let protected = Site::start_with(|config| config.identity = Some(node)).await;
+    let plain = Site::start().await;
+    let [over_tls, over_http] = [protected.address(), plain.address()].map(|it| it.to_string());
+    let config = |endpoints: &[Endpoint]| ClientConfig {
+        endpoints: endpoints.to_vec(),
+        identity: Some(alice.clone()),
+        ..ClientConfig::new(endpoints[0].clone())
+    };
+    let wrong = [Endpoint::Http(over_tls.clone()), Endpoint::Https(over_http.clone())];
+    let remedies = ["say https:// instead of http://", "say http:// instead of https://"];
+    for (wrong, remedy) in wrong.iter().zip(remedies) {
+        let config = config(std::slice::from_ref(wrong));
+        for error in [
+            Client::connect(config.clone()).await.unwrap_err(),
+            Client::status(&config).await.unwrap_err(),
+            Client::observe(&config, "a").unwrap().next().await.unwrap_err(),
+        ] {
+            let ClientError::Mismatched(why) = &error else { panic!("{wrong}: {error}") };
+            assert!(why.contains(remedy) && why.matches(&wrong.to_string()).count() == 1, "{why}");
+        }
+        let down = Endpoint::Http("127.0.0.1:1".to_string());
+        let may_come = Client::connect(ClientConfig {
+            endpoints: vec![wrong.clone(), down],
+            ..config.clone()
+        });
+        let error = may_come.await.unwrap_err();
+        assert!(matches!(error, ClientError::Unreachable(_)), "{error}");
+    }
+    for right in [Endpoint::Https(over_tls), Endpoint::Http(over_http)] {
+        let [first, second] = wrong.clone();
+        Client::connect(config(&[first, second, right])).await.unwrap().close().await.unwrap();
+    }
+    // As whoever speaks HTTP reads it.
+    let mut stranger = protected.http().await;
+    stranger.send("GET", "/health", "").await;
+    let refused = stranger.answer().await.unwrap();
+    assert_eq!((refused.status, refused.json()["code"].as_str()), (400, Some("tls-only")));
+    protected.stop().await;
+    plain.stop().await;
 }
 
 #[tokio::test]
@@ -121,7 +163,14 @@ async fn a_revoked_certificate_is_refused_without_a_restart() {
     let config =
         |identity: Identity| ApiConfig { identity: Some(identity), ..ApiConfig::default() };
     site.api.renew(&config(renewed.clone())).unwrap();
-    assert!(Client::status(&alice).await.is_err());
+    for error in [
+        Client::status(&alice).await.unwrap_err(),
+        Client::connect(alice.clone()).await.unwrap_err(),
+        Client::observe(&alice, "a").unwrap().next().await.unwrap_err(),
+    ] {
+        let cause = "the node refuses this client's certificate: it was revoked";
+        assert!(matches!(&error, ClientError::Mismatched(why) if why.contains(cause)), "{error}");
+    }
     assert!(Client::status(&bob).await.is_ok());
     // What cannot be used changes nothing.
     let broken = Identity { revoked: Some("nothing".into()), ..renewed };

@@ -40,6 +40,8 @@ pub struct KindsReport {
     pub throughput: f64,
     /// The most entries of others during one wait.
     pub longest_bypass: u64,
+    /// Requests and wishes to upgrade that stopped waiting.
+    pub given_up: u64,
     /// What was violated, the first hundred.
     pub violations: Vec<Violation>,
     /// Whether somebody waited for ever.

@@ -20,6 +20,7 @@ use crate::trace::Ticks;
 use crate::trace_hash::TraceHash;
 use crate::workload::Workload;
 
+mod cancel;
 mod finish;
 
 /// What came of a run.
@@ -72,6 +73,8 @@ enum Event<M> {
     Want(NodeId),
     /// An entry has been what it is for long enough.
     Turn(NodeId, u64),
+    /// A request has waited for as long as it wants to.
+    GiveUp(NodeId, u64),
     /// Requests arrive from outside.
     Arrival,
 }
@@ -158,6 +161,7 @@ struct Measured {
     upgraded: u64,
     denied: u64,
     downgraded: u64,
+    given_up: u64,
     upgrade_delay: Samples,
     /// How many were inside, times how long.
     occupied: u128,
@@ -268,6 +272,7 @@ impl<'a, P: Mutex> Simulation<'a, P> {
             Event::Want(node) => (2, node.index(), 0),
             Event::Turn(node, id) => (3, node.index(), *id),
             Event::Arrival => (4, 0, 0),
+            Event::GiveUp(node, id) => (5, node.index(), *id),
         };
         self.hash.mix(self.now.rotate_left(32) ^ (node as u64) << 3 ^ tag, detail);
     }
@@ -277,6 +282,7 @@ impl<'a, P: Mutex> Simulation<'a, P> {
             Event::Deliver(envelope) => self.deliver(envelope),
             Event::Want(node) => self.want(node),
             Event::Turn(node, id) => self.turn(node, id),
+            Event::GiveUp(node, id) => self.give_up(node, id),
             Event::Arrival if self.ended.is_none() => {
                 let mut wanting = Vec::new();
                 let next = self.applications.arrive(self.now, &mut wanting);
@@ -314,6 +320,9 @@ impl<'a, P: Mutex> Simulation<'a, P> {
         self.waiting[node.index()] = Some(visit);
         self.requests.request(node);
         self.say(|| format!("{node} wants in as {mode}"));
+        if usage.cancels {
+            self.wait_for_long(node, id);
+        }
         self.act(node, account, Access::Enter(mode));
     }
 
@@ -453,6 +462,9 @@ impl<'a, P: Mutex> Simulation<'a, P> {
             // A second wish of a node is denied at once, and only one is watched.
             self.upgrades.request(node);
             self.say(|| format!("{node} wants to be exclusive"));
+            if usage.cancels {
+                self.wait_for_long(node, id);
+            }
             return self.act(node, account, Access::Upgrade(mode));
         }
         // After an upgrade every second one goes back, as what it was.

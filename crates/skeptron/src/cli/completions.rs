@@ -73,7 +73,7 @@ fn knowing_names(command: Command) -> Command {
 
 fn with_locks(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
-        "name" | "lock" | "prefix" => arg.add(ArgValueCompleter::new(locks)),
+        "name" | "names" | "lock" | "prefix" => arg.add(ArgValueCompleter::new(locks)),
         _ => arg,
     }
 }

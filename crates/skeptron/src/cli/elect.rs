@@ -21,9 +21,11 @@ rises from leader to leader. CMD is started once every member with observers kno
 gets signals, TERM and KILL as with `skeptron lock`: no two leaders' commands run at once.
 
 Exit codes: that of CMD, 128+S if signal S ended it, or
-   2  bad input, or the node refuses
+   2  bad input, or the node refuses, or one side does not accept the other's certificate
   69  no node can be reached
-  71  the cluster cannot grant now: members that must agree are unreachable, or the node is not one
+  71  the cluster cannot grant now: members that must agree are unreachable, or the node is not one;
+      once a node has taken it, it waits through that with --again, and unless --wait or --no-wait
+      limits it
   75  not elected: not in time, or not at once with --no-wait
   76  the lead was lost while CMD ran, without --again
  126  CMD cannot be run

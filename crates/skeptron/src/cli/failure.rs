@@ -36,6 +36,9 @@ pub(crate) enum Failure {
         /// Who holds it, or why the cluster cannot grant it.
         why: Box<NotGranted>,
     },
+    /// It would never have been granted.
+    #[error("{0}")]
+    Deadlock(String),
     /// The lock was lost while it was used.
     #[error("the lock `{name}` (fence {fence:#}) was lost{during}")]
     Lost {
@@ -80,7 +83,11 @@ pub(crate) enum Failure {
 impl Failure {
     /// Whether it may succeed later with the same input, whoever holds what.
     pub(crate) fn is_outage(&self) -> bool {
-        matches!(self.code(), 69 | 71)
+        match self {
+            Failure::Unreachable(_) | Failure::Unavailable(_) | Failure::SessionEnded(_) => true,
+            Failure::NotGranted { why, .. } => why.is_outage(),
+            _ => false,
+        }
     }
 
     /// The exit code. Those of the lock itself are from `sysexits.h`, so that they are unlikely to be
@@ -92,7 +99,7 @@ impl Failure {
             Failure::Unavailable(_) | Failure::SessionEnded(_) => 71,
             Failure::NotGranted { why, .. } if why.is_outage() => 71,
             Failure::Disk(_) => 74,
-            Failure::NotGranted { .. } | Failure::Undecided { .. } => 75,
+            Failure::NotGranted { .. } | Failure::Deadlock(_) | Failure::Undecided { .. } => 75,
             Failure::Lost { .. } => 76,
             Failure::NotRunnable { .. } => 126,
             Failure::NoCommand(_) => 127,
@@ -122,6 +129,7 @@ pub(crate) fn of_client(error: ClientError) -> anyhow::Error {
             Failure::Unreachable(error.to_string()).into()
         }
         ClientError::Unavailable { error, .. } => Failure::Unavailable(error).into(),
+        ClientError::Deadlock(_) => Failure::Deadlock(error.to_string()).into(),
         other => other.into(),
     }
 }

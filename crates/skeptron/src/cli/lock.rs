@@ -1,15 +1,17 @@
 //! `skeptron lock`.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use nix::sys::signal::Signal;
 use serde_json::json;
-use skeptron_client::{Client, ClientConfig, ClientError, Guard};
-use skeptron_client::{Fence, ReleaseError};
+use skeptron_client::{
+    Client, ClientConfig, ClientError, Fence, Guard, Guards, Mode, ReleaseError,
+};
 
 use super::Verdict;
 use super::duration;
@@ -33,18 +35,24 @@ pub(crate) mod watchdog;
   skeptron lock deploy --wait 5s -- ./deploy.sh       … but wait for 5 seconds at most
   skeptron lock nightly --no-wait -- ./report         … or not at all: one is enough
   skeptron lock orders/42 -- sh -c 'write --fence $SKEPTRON_FENCE'
+  skeptron lock accounts/7 accounts/9 -- ./transfer   hold both, or neither
+  skeptron lock catalogue --shared -- ./read          beside others that read, but nobody who writes
+  skeptron lock gpus --permits 4 -- ./train           beside three others at most
   skeptron lock deploy                                hold it until Ctrl-C, and print the fence
+  skeptron lock deploy --reentrant -- ./step          for scripts that may run under the same lock
 
 CMD finds the lock's name in SKEPTRON_LOCK and the fence of this entry in SKEPTRON_FENCE: a number
 that rises from holder to holder, so that whatever CMD writes to can refuse one who has lost the
-lock unawares. TERM, INT, HUP, QUIT, USR1 and USR2 are passed on to CMD; while the lock is still
+lock unawares. Of several locks, SKEPTRON_FENCES has all names and fences as one object of JSON, and
+the two others those of the first. They are taken in the order of their names, so that two commands
+never wait for each other for ever. TERM, INT, HUP, QUIT, USR1 and USR2 are passed on to CMD; while the lock is still
 waited for they end the wait.
 
 No two commands run at once: if the node is not heard from in time, CMD and all that it has started get
 TERM, and KILL after --kill-after, before the lock can go to anybody else.
 
 Exit codes: that of CMD, 128+S if signal S ended it, or
-   2  bad input, or the node refuses
+   2  bad input, or the node refuses, or one side does not accept the other's certificate
   69  no node can be reached
   71  the cluster cannot grant now: members that must agree are unreachable, or the node is not one;
       once a node has taken it, it waits through that unless --wait or --no-wait limits it
@@ -53,8 +61,20 @@ Exit codes: that of CMD, 128+S if signal S ended it, or
  126  CMD cannot be run
  127  there is no CMD of that name")]
 pub(crate) struct LockArgs {
-    /// Its name: 1 to 255 bytes without control characters
-    name: String,
+    /// Its name: 1 to 255 bytes without control characters; of several, all are held
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
+    /// Hold it beside others that hold it so: whoever wants it for itself waits for all of them, and
+    /// those that come later wait for that one
+    #[arg(long)]
+    shared: bool,
+    /// Hold it beside others, but at most so many with this one
+    #[arg(long, value_name = "K", conflicts_with = "shared",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    permits: Option<u32>,
+    /// Do not take what a `skeptron lock` around this one holds: CMD runs as part of that
+    #[arg(long)]
+    reentrant: bool,
     /// Wait so long at most, as in 500ms, 5s or 2m [default: as long as it takes]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     wait: Option<Duration>,
@@ -113,7 +133,22 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 const FAREWELL: Duration = Duration::from_secs(2);
 
 impl LockArgs {
-    pub(crate) fn run(self) -> Result<Verdict> {
+    pub(crate) fn run(mut self) -> Result<Verdict> {
+        // Whoever forgot the dashes would hold a lock with the name of its command.
+        if let ([first, .., last], []) = (self.names.as_slice(), self.command.as_slice()) {
+            bail!(
+                "there is no command: `--` comes before it, as in skeptron lock {first} -- {last}; \
+                 several locks are held only while one runs"
+            );
+        }
+        if self.reentrant {
+            // The one around ends everything that it has started before its lock goes to another one.
+            let around = inherited::held_around();
+            self.names.retain(|name| !around.contains_key(name));
+            if self.names.is_empty() {
+                return Err(child::replace_this(&self.command));
+            }
+        }
         let quiet = self.quiet;
         let ended = runtime::on_one_thread(self.lock_and_run());
         match ended {
@@ -124,6 +159,11 @@ impl LockArgs {
 
     /// The same, to lead.
     pub(super) fn lead(mut self, leads: Leads) -> Result<Verdict> {
+        if self.names.len() != 1 || self.shared || self.permits.is_some() || self.reentrant {
+            bail!(
+                "one name is led at a time, and by one alone; run `skeptron elect` once for each"
+            );
+        }
         self.leads = Some(leads);
         self.run()
     }
@@ -178,25 +218,43 @@ impl LockArgs {
     }
 
     fn gives_up(&self, signal: Signal) -> Verdict {
-        self.tell(|| format!("{signal}: gave up waiting for `{}`", self.name));
+        self.tell(|| format!("{signal}: gave up waiting for `{}`", self.title()));
         Verdict::Exited(runtime::exit_code(signal))
     }
 
-    async fn acquire(&self, client: &Client, config: &ClientConfig) -> Result<Guard> {
-        let name = &self.name;
+    /// The names, for people.
+    fn title(&self) -> String {
+        self.names.join("`, `")
+    }
+
+    fn mode(&self) -> Mode {
+        match self.permits {
+            Some(permits) => Mode::permits(permits).unwrap_or_default(),
+            None if self.shared => Mode::SHARED,
+            None => Mode::EXCLUSIVE,
+        }
+    }
+
+    async fn acquire(&self, client: &Client, config: &ClientConfig) -> Result<Guards> {
+        let name = &self.title();
         self.tell(|| format!("waiting for `{name}`"));
         let wait = if self.no_wait { Some(Duration::ZERO) } else { self.wait };
         let acquired = async {
-            match (&self.leads, wait) {
-                (Some(leads), wait) => client.campaign_or_why(name, &leads.value, wait).await,
-                (None, Some(wait)) => client.lock_or_why(name, wait).await,
-                (None, None) => client.lock(name).await.map(Ok),
+            match &self.leads {
+                Some(leads) => {
+                    let led = client.campaign_or_why(name, &leads.value, wait).await?;
+                    Ok(led.map(Guards::from))
+                }
+                None => {
+                    let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+                    client.enter_all(&names, self.mode(), wait).await
+                }
             }
         };
         let somebody_reads = self.verbose || (io::stderr().is_terminal() && !self.quiet);
         let got = tokio::select! {
             got = acquired => got,
-            never = waiting::say_for_whom(name, config), if somebody_reads => match never {},
+            never = waiting::say_for_whom(&self.names, config), if somebody_reads => match never {},
         };
         let refusal = |why| Failure::NotGranted {
             name: name.clone(),
@@ -211,69 +269,80 @@ impl LockArgs {
     }
 
     /// Holds the lock until a signal asks for its release.
-    async fn hold(&self, guard: Guard, signals: &mut Signals) -> Result<Verdict> {
-        let fence = guard.fence();
+    async fn hold(&self, guards: Guards, signals: &mut Signals) -> Result<Verdict> {
         let mut out = io::stdout();
-        match self.json {
-            true => writeln!(out, "{}", json!({ "lock": self.name, "fence": fence }))?,
-            false => writeln!(out, "{fence}")?,
+        for guard in guards.iter() {
+            let (name, fence) = (guard.name(), guard.fence());
+            match self.json {
+                true => writeln!(out, "{}", json!({ "lock": name, "fence": fence }))?,
+                false => writeln!(out, "{fence}")?,
+            }
         }
         out.flush()?;
         if io::stderr().is_terminal() && !self.quiet || self.verbose {
-            say(&format!("skeptron: holding `{}`, fence {fence:#}; Ctrl-C releases it", self.name));
+            say(&format!("skeptron: holding {}; Ctrl-C releases it", held(&guards)));
         }
         loop {
             tokio::select! {
-                () = guard.lost() => return Err(self.lost(fence, "").into()),
+                lost = guards.lost() => return Err(self.lost(lost, "").into()),
                 signal = signals.next() => match signal {
                     Signal::SIGUSR1 | Signal::SIGUSR2 => {}
                     _ => break,
                 },
             }
         }
-        self.release(guard).await?;
+        self.release(guards).await?;
         Ok(Verdict::Fine)
     }
 
     async fn run_holding(
         &self,
-        guard: Guard,
+        guards: Guards,
         mut grace: Grace,
         signals: &mut Signals,
     ) -> Result<Verdict> {
-        let (name, fence) = (&self.name, guard.fence());
         let holding = if self.leads.is_some() { "leading" } else { "holding" };
-        self.tell(|| format!("{holding} `{name}`, fence {fence:#}"));
-        let mut deadlines = newest(&guard, &mut grace);
+        self.tell(|| format!("{holding} {}", held(&guards)));
+        let Some(first) = guards.iter().next() else { bail!("no lock was asked for") };
+        let mut deadlines = newest(&guards, &mut grace);
         // This process may have stood still since the grant.
         if now() >= deadlines.term {
-            return Err(self.lost(fence, "it was not started").into());
+            return Err(self.lost(first, "it was not started").into());
         }
         if let Some(asked) = grace.shortened() {
             self.warn(&shortened(asked, &grace));
         }
-        let number = fence.to_string();
-        let mut variables = vec![("SKEPTRON_LOCK", name.as_str()), ("SKEPTRON_FENCE", &number)];
+        let number = first.fence().to_string();
+        let fences: BTreeMap<&str, Fence> =
+            guards.iter().map(|guard| (guard.name(), guard.fence())).collect();
+        let fences = serde_json::to_string(&fences)?;
+        let holder = std::process::id().to_string();
+        let mut variables = vec![
+            ("SKEPTRON_LOCK", first.name()),
+            ("SKEPTRON_FENCE", &number),
+            (inherited::FENCES, &fences),
+            (inherited::HOLDER, &holder),
+        ];
         variables.extend(self.leads.as_ref().map(|_| ("SKEPTRON_TERM", number.as_str())));
         let child = Child::start(&self.command, self.quiet, &variables, deadlines);
         let mut child = match child {
             Ok(child) => child,
             Err(failure) => {
-                self.release(guard).await?;
+                self.release(guards).await?;
                 return Err(failure.into());
             }
         };
         let mut orphans = Signals::listen(&[Signal::SIGCHLD])?;
         let code = loop {
             let given = deadlines;
-            let pause = match deadlines.look(now(), newest(&guard, &mut grace)) {
+            let pause = match deadlines.look(now(), newest(&guards, &mut grace)) {
                 Due::Nothing(pause) => pause,
                 Due::Term => {
                     child.terminate(deadlines.kill).await;
                     child.dismiss_watchdog();
-                    return Err(self.lost(fence, "it was ended in time").into());
+                    return Err(self.lost(first, "it was ended in time").into());
                 }
-                Due::Kill => return Err(self.killed(child, fence).await.into()),
+                Due::Kill => return Err(self.killed(child, first).await.into()),
             };
             if deadlines != given {
                 child.watch_until(deadlines);
@@ -281,31 +350,33 @@ impl LockArgs {
             tokio::select! {
                 code = child.exit_code() => break code?,
                 // The node says so: somebody else may have it already.
-                () = guard.lost() => return Err(self.killed(child, fence).await.into()),
+                lost = guards.lost() => return Err(self.killed(child, lost).await.into()),
                 signal = signals.next() => child.forward(signal),
                 _ = orphans.next() => child.bury_orphans(),
                 () = tokio::time::sleep(pause) => {}
             }
         };
         child.dismiss_watchdog();
-        self.release(guard).await?;
+        self.release(guards).await?;
         Ok(Verdict::Exited(code))
     }
 
-    async fn killed(&self, mut child: Child, fence: Fence) -> Failure {
+    async fn killed(&self, mut child: Child, lost: &Guard) -> Failure {
         child.kill().await;
         child.dismiss_watchdog();
-        self.lost(fence, "it was killed")
+        self.lost(lost, "it was killed")
     }
 
     /// Not being able to tell the node is no failure of the command, which ended in time; having lost
     /// the lock before is.
-    async fn release(&self, guard: Guard) -> Result<()> {
-        let fence = guard.fence();
-        match tokio::time::timeout(FAREWELL, guard.release()).await {
-            Ok(Ok(())) => self.tell(|| format!("released `{}`", self.name)),
-            Ok(Err(ReleaseError::Lost(_))) => {
-                return Err(self.lost(fence, "it ended by itself afterwards").into());
+    async fn release(&self, guards: Guards) -> Result<()> {
+        let fences: BTreeMap<String, Fence> =
+            guards.iter().map(|guard| (guard.name().to_string(), guard.fence())).collect();
+        match tokio::time::timeout(FAREWELL, guards.release()).await {
+            Ok(Ok(())) => self.tell(|| format!("released `{}`", self.title())),
+            Ok(Err(ReleaseError::Lost(name))) => {
+                let entry = (name.as_str(), fences.get(&name).copied().unwrap_or_default());
+                return Err(self.lost_entry(entry, "it ended by itself afterwards").into());
             }
             Ok(Err(error @ ReleaseError::Unreachable { .. })) => self.warn(&error.to_string()),
             Err(_) => {
@@ -315,12 +386,16 @@ impl LockArgs {
         Ok(())
     }
 
-    fn lost(&self, fence: Fence, ended: &'static str) -> Failure {
+    fn lost(&self, guard: &Guard, ended: &'static str) -> Failure {
+        self.lost_entry((guard.name(), guard.fence()), ended)
+    }
+
+    fn lost_entry(&self, (name, fence): (&str, Fence), ended: &'static str) -> Failure {
         let during = match self.command.first() {
             Some(command) => format!(" while `{}` ran; {ended}", command.to_string_lossy()),
             None => String::new(),
         };
-        Failure::Lost { name: self.name.clone(), fence, during }
+        Failure::Lost { name: name.to_string(), fence, during }
     }
 
     fn tell(&self, what: impl FnOnce() -> String) {
@@ -338,10 +413,22 @@ impl LockArgs {
 
 /// What the newest sign of life allows. The clock is read first, so that it allows too little rather
 /// than too much.
-fn newest(guard: &Guard, grace: &mut Grace) -> Deadlines {
+fn newest(guards: &Guards, grace: &mut Grace) -> Deadlines {
     let now = now();
-    grace.learn(guard.promised());
-    grace.deadlines(now, guard.valid_for())
+    grace.learn(guards.promised());
+    grace.deadlines(now, guards.valid_for())
+}
+
+/// What is held, for people.
+fn held(guards: &Guards) -> String {
+    let each = guards.iter().map(|guard| {
+        let mode = match guard.mode() {
+            Mode::EXCLUSIVE => String::new(),
+            mode => format!(" as {mode}"),
+        };
+        format!("`{}`{mode}, fence {:#}", guard.name(), guard.fence())
+    });
+    each.collect::<Vec<_>>().join("; ")
 }
 
 fn shortened(asked: Duration, grace: &Grace) -> String {

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use skeptron_client::Client;
+use serde::Serialize;
+use skeptron_client::{Client, Mode};
 use skeptron_net::MemberId;
-use skeptron_net::report::{ListedLock, LockListing, LockQueue};
+use skeptron_net::report::{
+    Deadlock, ListedLock, LockListing, LockQueue, SessionListing, Stuck, deadlocks,
+};
 
 use super::Verdict;
 use super::duration::lasted;
@@ -21,12 +24,16 @@ use super::table::{narrow_table, show};
   skeptron locks                      what is held or waited for, at all nodes
   skeptron locks orders/              only names that begin like that
   skeptron locks --watch              again every second
+  skeptron locks --deadlocks          who waits for whom for ever
   skeptron locks --json | jq '.locks[] | select(.waiters > 0) | .name'
 
 The JSON is that of GET /v1/locks.
 
-Exit codes: 0 the listing is complete, 1 a member has not answered: what is held there is missing,
-2 bad input, 69 no node can be reached.")]
+A deadlock is a number of sessions of which each waits for a lock that only others of them hold. Break
+one with `skeptron unlock`, or take locks in the order of their names, as `skeptron lock A B` does.
+
+Exit codes: 0 the listing is complete, 1 a member has not answered: what is held there is missing, or
+with --deadlocks there is one, 2 bad input, 69 no node can be reached.")]
 pub(crate) struct LocksArgs {
     /// How the names begin [default: all]
     #[arg(default_value = "", hide_default_value = true)]
@@ -34,6 +41,9 @@ pub(crate) struct LocksArgs {
     /// Again every second, until Ctrl-C; with --json one line each
     #[arg(long)]
     watch: bool,
+    /// Show sessions that wait for each other for ever, instead
+    #[arg(long, conflicts_with = "prefix")]
+    deadlocks: bool,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -48,6 +58,17 @@ impl LocksArgs {
         let config = self.reach.question()?;
         runtime::on_one_thread(async {
             loop {
+                if self.deadlocks {
+                    let listing = Client::sessions(&config).await.map_err(failure::of_client)?;
+                    let found = Found::new(&listing);
+                    show(self.json, self.watch, &found, out, Found::print)?;
+                    if !self.watch {
+                        let is_fine = found.complete && found.deadlocks.is_empty();
+                        return Ok(if is_fine { Verdict::Fine } else { Verdict::Violated });
+                    }
+                    tokio::time::sleep(EVERY).await;
+                    continue;
+                }
                 let listing = Client::locks(&config, &self.prefix).await;
                 let listing = listing.map_err(failure::of_client)?;
                 show(self.json, self.watch, &listing, out, print_table)?;
@@ -60,11 +81,52 @@ impl LocksArgs {
     }
 }
 
+/// What `--deadlocks` shows.
+#[derive(Debug, Serialize)]
+struct Found {
+    deadlocks: Vec<Deadlock>,
+    silent: Vec<MemberId>,
+    complete: bool,
+}
+
+impl Found {
+    fn new(listing: &SessionListing) -> Self {
+        Found {
+            deadlocks: deadlocks(&listing.sessions),
+            silent: listing.silent.clone(),
+            complete: listing.complete,
+        }
+    }
+
+    fn print(&self, out: &mut impl Write) -> Result<()> {
+        let quoted = |names: &[String]| {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            names.join(", ")
+        };
+        if self.deadlocks.is_empty() {
+            writeln!(out, "No sessions wait for each other for ever.")?;
+        }
+        for (number, Deadlock { sessions }) in self.deadlocks.iter().enumerate() {
+            writeln!(out, "deadlock {} of {} sessions", number + 1, sessions.len())?;
+            for Stuck { session, node, owner, holds, waits, .. } in sessions {
+                let owner = if owner.is_empty() { "somebody" } else { owner };
+                let holds = match holds.as_slice() {
+                    [] => "nothing that they wait for".to_string(),
+                    some => quoted(some),
+                };
+                let waits = quoted(waits);
+                writeln!(out, "  {owner} ({session} at {node}) holds {holds}, waits for {waits}")?;
+            }
+        }
+        print_missing(&self.silent, "sessions there are missing", out)
+    }
+}
+
 fn print_table(listing: &LockListing, out: &mut impl Write) -> Result<()> {
     if listing.locks.is_empty() {
         writeln!(out, "No lock that you may see is held or waited for.")?;
     } else {
-        let mut rows = narrow_table(["lock", "node", "owner", "fence", "held for", "waiting"]);
+        let mut rows = narrow_table(["lock", "node", "owner", "fence", "there for", "waiting"]);
         for lock in &listing.locks {
             rows.add_row(row(lock));
         }
@@ -95,7 +157,10 @@ fn row(lock: &ListedLock) -> [String; 6] {
         None => ["–", "", "", ""].map(String::from),
         Some(holder) => [
             holder.node.to_string(),
-            holder.owner.clone(),
+            match holder.mode {
+                Mode::EXCLUSIVE => holder.owner.clone(),
+                mode => format!("{} ({mode}, {} inside)", holder.owner, lock.inside),
+            },
             format!("{:#}", holder.fence),
             lasted(holder.held_ms),
         ],

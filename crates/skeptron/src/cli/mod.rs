@@ -156,7 +156,7 @@ pub fn main() -> ExitCode {
         Ok(true) => return ExitCode::SUCCESS,
         Err(error) => return say_usage(&error),
     }
-    let parsed = reflowed(Cli::command()).try_get_matches();
+    let parsed = reflowed(with_one_leader(Cli::command())).try_get_matches();
     let cli = match parsed.and_then(|found| Cli::from_arg_matches(&found)) {
         Ok(cli) => cli,
         Err(error) => return say_usage(&error),
@@ -176,6 +176,20 @@ pub fn main() -> ExitCode {
             ExitCode::from(code)
         }
     }
+}
+
+/// `elect` takes what `lock` does, but one alone leads, and one name.
+fn with_one_leader(command: clap::Command) -> clap::Command {
+    command.mut_subcommand("elect", |elect| {
+        let name = "Its name: 1 to 255 bytes without control characters";
+        // An argument that is changed comes last unless it says where it stands.
+        let elect = elect
+            .mut_arg("names", |names| names.num_args(1).help(name).index(1))
+            .mut_arg("command", |command| command.index(2));
+        ["shared", "permits", "reentrant"]
+            .into_iter()
+            .fold(elect, |elect, option| elect.mut_arg(option, |it| it.hide(true)))
+    })
 }
 
 /// Paragraphs of help are written in lines here, but broken where the terminal ends.

@@ -32,6 +32,7 @@ const MOST_THREADS: usize = 1024;
   skeptron storm --seeds 1..50 --flaw keepers-ignored --faults fixed,views --trace bad.jsonl
   skeptron sim --replay bad.jsonl                         what that lock's algorithm did
   skeptron storm --seeds 1..1000 --faults all --elections who leads, as observers everywhere see it
+  skeptron storm --seeds 1..1000 --faults all --kinds     readers, writers and semaphores
 
 Whole members with their links, sessions and clients run in a simulated world; a seed determines
 everything. With `views` the first members are voters that decide who belongs to the cluster. At no
@@ -73,6 +74,9 @@ pub(crate) struct StormArgs {
     /// Let clients with sessions campaign, and let observers at every member see who leads
     #[arg(long)]
     pub elections: bool,
+    /// Let clients hold locks beside others, as readers or with permits, and upgrade and downgrade
+    #[arg(long)]
+    pub kinds: bool,
     /// No session stays where it is by going through another member: sessions move more often
     #[arg(long)]
     pub no_relays: bool,
@@ -228,6 +232,7 @@ impl StormArgs {
                 algorithm: algorithm.to_string(),
                 faults,
                 elections: self.elections,
+                kinds: self.kinds,
                 relays: !self.no_relays,
                 mutant,
             };
@@ -267,6 +272,9 @@ impl StormArgs {
         }
         if self.elections {
             command += " --elections";
+        }
+        if self.kinds {
+            command += " --kinds";
         }
         if self.no_relays {
             command += " --no-relays";
@@ -336,7 +344,7 @@ impl StormArgs {
         let report = serde_json::json!({
             "seeds": self.seeds, "algorithm": self.algorithm, "members": self.members,
             "voters": self.voters, "clients": self.clients, "entries_per_client": self.entries, "faults": self.faults,
-            "elections": self.elections, "relays": !self.no_relays, "flaw": self.flaw,
+            "elections": self.elections, "kinds": self.kinds, "relays": !self.no_relays, "flaw": self.flaw,
             "runs": total.runs, "failed": total.failed, "first_failure": first,
             "hash": format!("{:016x}", total.hash),
             "entries": total.entries, "events": total.events, "survived": total.survived,

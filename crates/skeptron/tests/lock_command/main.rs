@@ -6,6 +6,7 @@ mod deploy;
 mod drain;
 mod elect;
 mod json;
+mod kinds;
 mod lock;
 mod logs;
 mod manners;

@@ -333,3 +333,45 @@ fn a_command_that_was_given_one_node_outlives_it() {
     waiter.close_input();
     assert_eq!(waiter.end().code, 0);
 }
+
+/// Whoever holds something at a node that an operator ends, and knows another one, goes on there.
+#[test]
+fn no_command_loses_its_lock_when_its_node_is_told_to_end() {
+    let site = Site::new();
+    let (_first, url) = site.begin_calmly();
+    let (_second, _) = site.start(2, &[]);
+    let mut third = site.command(3, &[]);
+    third.env("SKEPTRON_SHUTDOWN_GRACE", "1s");
+    let (third, third_url) = ready(Process::spawn(third));
+    eventually("three vote", || present(&url) == (vec![1, 2, 3], vec![1, 2, 3]));
+    let lock = |number: usize| {
+        let (name, urls) = (number.to_string(), format!("{third_url},{url}"));
+        let mut command = skeptron();
+        command.args(["lock", &name, "--endpoint", &urls, "--"]);
+        command.args(["sh", "-c", "echo $SKEPTRON_FENCE; read -r _; true"]);
+        Process::spawn(command)
+    };
+    let mut holders: Vec<Process> = (0..8).map(lock).collect();
+    let fences: Vec<String> = holders.iter_mut().map(Process::line).collect();
+    let held = || -> Vec<(u64, String)> {
+        let listed = json(&run(&["locks", "--json", "--endpoint", &url]));
+        let holder = |row: &Value| {
+            let (node, fence) = (&row["holder"]["node"], &row["holder"]["fence"]);
+            Some((node.as_u64()?, fence.as_str()?.to_string()))
+        };
+        listed["locks"].as_array().unwrap().iter().filter_map(holder).collect()
+    };
+    let at = |node: u64| fences.iter().map(|fence| (node, fence.clone())).collect::<Vec<_>>();
+    assert_eq!(held(), at(3));
+    third.signal(Signal::SIGTERM);
+    assert_eq!(third.end().code, 0);
+    eventually("all have moved", || held() == at(1));
+    // By the time there, not since the grant.
+    let table = run(&["locks", "--endpoint", &url]).stdout;
+    assert!(table.lines().next().unwrap().contains("there for"), "{table}");
+    for mut holder in holders {
+        holder.close_input();
+        let ended = holder.end();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+    }
+}

@@ -76,6 +76,14 @@ fn a_hangup_reads_certificates_revocations_and_the_log_level_again() {
     write("error");
     node.signal(Signal::SIGHUP);
     eventually("alice is refused", || site.lock_as("alice").code != 0);
+    // No outage: asking again would not help.
+    let refused = site.lock_as("alice");
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("certificate: it was revoked"), "{}", refused.stderr);
+    let plain = site.url.replace("https", "http");
+    let refused = run(&["lock", "a", "--endpoint", &plain, "--", "true"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("say https:// instead of http://"), "{}", refused.stderr);
     assert_eq!(site.lock_as("bob").code, 0);
     // What an administrator does is kept in a file.
     let own = site.folder.path().join("bob");

@@ -19,7 +19,6 @@ use crate::relay::{Relay, Trouble};
 
 const NODES: usize = 5;
 const VOTERS: usize = 3;
-const CLIENTS: usize = 8;
 /// Of so many clients that have checked that they hold the lock, the last is stopped before it writes.
 const STOPPED_OF: usize = 100;
 /// Longer than a session lives without a sign.
@@ -35,6 +34,12 @@ fn span() -> Duration {
 fn seed() -> u64 {
     let seed = std::env::var("SKEPTRON_CHAOS_SEED").ok();
     seed.map_or(1, |text| text.parse().expect("a number"))
+}
+
+/// How many clients count: `SKEPTRON_CHAOS_CLIENTS`, 8 if not said.
+fn clients() -> usize {
+    let clients = std::env::var("SKEPTRON_CHAOS_CLIENTS").ok();
+    clients.map_or(8, |text| text.parse().expect("a number"))
 }
 
 /// Nodes behind relays, and the sockets of their clients.
@@ -148,7 +153,7 @@ impl Programs {
 
     fn harm(&mut self, relays: &[Relay]) {
         let node = self.chance.below(NODES as u64) as usize;
-        let client = NODES + self.chance.below(CLIENTS as u64) as usize;
+        let client = NODES + self.chance.below(clients() as u64) as usize;
         // One voter of three and one other member at a time: the rest must go on.
         let may_suffer = self.is_well(if node < VOTERS { 0..VOTERS } else { VOTERS..NODES });
         let is_client_well = self.is_well(client..client + 1);
@@ -212,7 +217,7 @@ async fn members_and_clients_die_stop_and_come_back_and_nothing_is_lost() {
     let programs = Arc::new(Mutex::new(Programs {
         nodes,
         clients: Vec::new(),
-        plights: vec![Plight::Well; NODES + CLIENTS],
+        plights: vec![Plight::Well; NODES + clients()],
         chance: Chance::new(seed()),
         done: Done::default(),
         checks: 0,
@@ -222,7 +227,7 @@ async fn members_and_clients_die_stop_and_come_back_and_nothing_is_lost() {
     let all = Arc::clone(&programs);
     let checked = move |client: usize| all.lock().unwrap().checked(client);
     serve(folder.path(), Arc::clone(&register), checked);
-    for number in 0..CLIENTS {
+    for number in 0..clients() {
         let client = start_client(folder.path(), number, NODES);
         programs.lock().unwrap().clients.push(client);
     }

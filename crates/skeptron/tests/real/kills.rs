@@ -65,7 +65,9 @@ impl Believers {
 /// What came of all kills.
 #[derive(Debug, Default)]
 struct Tally {
+    /// Each of a node where one of the clients was, or both.
     kills: usize,
+    hit_both: usize,
     /// Clients that were at the killed node, and went on at another one.
     holders_went_on: usize,
     waiters_went_on: usize,
@@ -190,6 +192,8 @@ impl Site {
         let fence = self.hold(holds).await;
         let waiting = self.wait(waits);
         let began = Instant::now();
+        // Before the look: whoever was seen at a node is still there when that is killed.
+        sleep(Duration::from_millis(self.chance.below(300))).await;
         let places = loop {
             if let Places { holder: Some(holder), waiter: Some(waiter) } = self.places(fence).await
             {
@@ -209,6 +213,7 @@ impl Site {
             let gap = self.kill(killed, hit, fence, &waiting).await;
             let is_lost = self.believers.has_lost(fence);
             tally.kills += 1;
+            tally.hit_both += usize::from(hit == [true; 2]);
             tally.longest_gap = tally.longest_gap.max(gap);
             match hit[0] {
                 true if is_lost => tally.holders_told += 1,
@@ -248,7 +253,6 @@ impl Site {
         fence: Fence,
         waiting: &JoinHandle<Result<Fence, ClientError>>,
     ) -> Duration {
-        sleep(Duration::from_millis(self.chance.below(300))).await;
         let restarts_at_once = self.chance.below(2) == 0;
         self.nodes[killed].program.kill();
         let (killed_at, mut longest) = (Instant::now(), Duration::ZERO);
@@ -313,12 +317,18 @@ async fn clients_go_on_when_their_node_is_killed_or_are_told_in_time() {
     }
     eprintln!("{tally:?} in {:?}", began.elapsed());
     assert_eq!(tally.kills, kills);
+    assert_eq!(tally.hits(), kills + tally.hit_both, "a kill hit nobody's node");
     assert!(tally.holders_went_on + tally.waiters_went_on > 0, "nobody went on");
 }
 
 impl Tally {
+    fn hits(&self) -> usize {
+        self.holders_went_on + self.holders_told + self.waiters_went_on + self.waiters_told
+    }
+
     fn add(&mut self, other: &Tally) {
         self.kills += other.kills;
+        self.hit_both += other.hit_both;
         self.holders_went_on += other.holders_went_on;
         self.waiters_went_on += other.waiters_went_on;
         self.holders_told += other.holders_told;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::listing::gathered;
 use super::{Holder, LinkState, LockStatus, Status, lasted};
-use crate::MemberId;
+use crate::{MemberId, Mode};
 
 /// One reason why locks, or some of them, cannot be granted now although nobody holds them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -195,8 +195,11 @@ impl Status {
 /// Why a lock was not granted in its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotGranted {
-    /// Whoever holds it, if a member says that it does.
+    /// Whoever holds it, if a member says that it does; of several, the last to enter.
     pub holder: Option<Holder>,
+    /// How many hold it.
+    #[serde(default)]
+    pub inside: u64,
     /// How many others wait for it, as far as is known.
     pub waiters: u64,
     /// Why the cluster cannot grant it now; none if it is held or on its way to others.
@@ -224,10 +227,21 @@ impl fmt::Display for NotGranted {
             1 => "; 1 other waits".to_string(),
             many => format!("; {many} others wait"),
         };
-        if let Some(Holder { node, owner, fence, held_ms }) = &self.holder {
+        if let Some(Holder { node, owner, fence, mode, held_ms }) = &self.holder {
             let by = if owner.is_empty() { String::new() } else { format!(" by {owner}") };
             let held = lasted(*held_ms);
-            return write!(f, "held{by} at {node} for {held}, fence {fence:#}{others}");
+            let kind = if mode.is_exclusive() { String::new() } else { format!(" as {mode}") };
+            let beside = match self.inside {
+                many if many > 1 && !mode.is_exclusive() => match many - 1 {
+                    1 => ", beside 1 other".to_string(),
+                    others => format!(", beside {others} others"),
+                },
+                _ => String::new(),
+            };
+            return write!(
+                f,
+                "held{by} at {node}{kind} for {held}, fence {fence:#}{beside}{others}"
+            );
         }
         if self.causes.is_empty() {
             return write!(f, "nobody holds it just now, and it was not passed on in time{others}");
@@ -246,12 +260,21 @@ impl fmt::Display for NotGranted {
 /// If a member says that it holds the lock, that is why. If nobody who answered does, it may be held by
 /// one that did not, or nobody can let it in: that is an outage, not contention.
 #[must_use]
-pub fn why_not_granted(seen: Vec<LockStatus>, causes: Vec<Cause>) -> NotGranted {
+pub fn why_not_granted(seen: Vec<LockStatus>, causes: Vec<Cause>, mode: Mode) -> NotGranted {
     let lock = gathered(seen).pop();
     let waiters = lock.as_ref().map_or(0, |lock| lock.waiters.saturating_sub(1));
-    let holder = lock.and_then(|lock| lock.holder);
+    let inside = lock.as_ref().map_or(0, |lock| lock.inside);
+    let holder = lock.and_then(|lock| lock.holder).filter(|it| it.is_in_the_way(inside, mode));
     let causes = if holder.is_some() { Vec::new() } else { causes };
-    NotGranted { holder, waiters, causes }
+    NotGranted { holder, inside, waiters, causes }
+}
+
+impl Holder {
+    /// Whether it keeps out somebody who tolerates so many, when so many are inside.
+    #[must_use]
+    pub fn is_in_the_way(&self, inside: u64, mode: Mode) -> bool {
+        inside >= u64::from(self.mode.most().min(mode.most()))
+    }
 }
 
 #[cfg(test)]
@@ -269,10 +292,12 @@ mod tests {
             node: id(node),
             owner: "deploy@web1".into(),
             fence: Fence::new(3, counter).unwrap(),
+            mode: Mode::EXCLUSIVE,
             held_ms: 12_000,
         });
         let (name, algorithm) = ("deploy".into(), "raymond".into());
-        LockStatus { name, algorithm, node: id(node), holder, waiters }
+        let inside = u32::from(holder.is_some());
+        LockStatus { name, algorithm, node: id(node), holder, inside, waiters }
     }
 
     /// What is known, and what is said of it.
@@ -330,7 +355,7 @@ mod tests {
             ),
         ];
         for (seen, causes, is_outage, text) in cases {
-            let why = why_not_granted(seen, causes);
+            let why = why_not_granted(seen, causes, Mode::EXCLUSIVE);
             assert_eq!((why.to_string().as_str(), why.is_outage()), (text, is_outage));
         }
     }

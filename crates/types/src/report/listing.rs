@@ -28,8 +28,12 @@ pub struct ListedLock {
     pub name: String,
     /// The algorithm that guards it.
     pub algorithm: String,
-    /// Whoever holds it; none while it is on its way.
+    /// Whoever holds it; of several that tolerate each other, the last to enter. None while it is on its
+    /// way.
     pub holder: Option<Holder>,
+    /// How many hold it.
+    #[serde(default)]
+    pub inside: u64,
     /// How many wait for it in all.
     pub waiters: u64,
     /// Where they wait.
@@ -70,14 +74,16 @@ impl LockListing {
 pub(super) fn gathered(seen: Vec<LockStatus>) -> Vec<ListedLock> {
     let mut locks: BTreeMap<String, ListedLock> = BTreeMap::new();
     for status in seen {
-        let LockStatus { name, algorithm, node, holder, waiters } = status;
+        let LockStatus { name, algorithm, node, holder, inside, waiters } = status;
         let lock = locks.entry(name.clone()).or_insert_with(|| ListedLock {
             name,
             algorithm,
             holder: None,
+            inside: 0,
             waiters: 0,
             waiting: Vec::new(),
         });
+        lock.inside += u64::from(inside);
         if let Some(holder) = holder
             && lock.holder.as_ref().is_none_or(|known| known.fence < holder.fence)
         {
@@ -128,6 +134,8 @@ pub struct SessionSummary {
     pub waiting: Vec<String>,
     /// For how many locks it waits.
     pub waits: u64,
+    /// How long ago the last of these waits began; 0 if there is none.
+    pub waited_ms: u64,
 }
 
 impl SessionListing {
@@ -163,7 +171,7 @@ fn joined(some: &[MemberId], others: &[MemberId]) -> Vec<MemberId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Fence;
+    use crate::{Fence, Mode};
 
     fn seen(name: &str, node: usize, fence: Option<u64>, waiters: u32) -> LockStatus {
         let node = MemberId::at(node);
@@ -171,9 +179,11 @@ mod tests {
             node,
             owner: "somebody".into(),
             fence: Fence::from_number(fence),
+            mode: Mode::EXCLUSIVE,
             held_ms: 5,
         });
-        LockStatus { name: name.into(), algorithm: "raymond".into(), node, holder, waiters }
+        let inside = u32::from(holder.is_some());
+        LockStatus { name: name.into(), algorithm: "raymond".into(), node, holder, inside, waiters }
     }
 
     #[test]

@@ -1,21 +1,52 @@
 //! What is judged of a whole world: each entry, that everybody gets on, and that nothing is left behind.
 
+use skeptron_core::mutex::Mode;
 use skeptron_member::report::Holder;
 
 use super::*;
 
 impl World {
-    pub(super) fn judge_entry(&mut self, place: usize, lock: usize, fence: Fence) {
+    pub(super) fn judge_entry(&mut self, place: usize, lock: usize, entry: (Fence, Mode)) {
         let until = self.lease_end(place);
         let (now, who) = (self.now, judged(place));
-        let other = self.judges[lock].members.enter(who, now, until);
-        let before = self.judges[lock].fence(fence);
-        let name = self.sites[place].id;
+        let other = self.judges[lock].members.enter(who, entry, now, until);
+        self.judge_other(place, lock, entry, other);
+        self.judge_fence(place, lock, entry.0);
+    }
+
+    /// An entry has become another one.
+    pub(super) fn judge_change(
+        &mut self,
+        place: usize,
+        lock: usize,
+        before: Fence,
+        entry: (Fence, Mode),
+    ) {
+        let other = self.judges[lock].members.change(before, entry, self.now);
+        self.judge_other(place, lock, entry, other);
+        if entry.1.is_exclusive() {
+            self.judge_fence(place, lock, entry.0);
+        }
+    }
+
+    fn judge_other(
+        &mut self,
+        place: usize,
+        lock: usize,
+        (fence, mode): (Fence, Mode),
+        other: Option<NodeId>,
+    ) {
         if let Some(other) = other {
-            let other = self.sites[other.index()].id;
-            let detail = format!("{name} enters with fence {fence:?} while {other} is inside");
+            let (name, other) = (self.sites[place].id, self.sites[other.index()].id);
+            let detail =
+                format!("{name} is inside as {mode} with fence {fence:?} while {other} is, too");
             self.violate(Property::Exclusion, Some(lock), Some(place), detail);
         }
+    }
+
+    fn judge_fence(&mut self, place: usize, lock: usize, fence: Fence) {
+        let (now, name) = (self.now, self.sites[place].id);
+        let before = self.judges[lock].fence(fence);
         let repeated = !self.promises_exclusion() && !self.judges[lock].is_unique(fence);
         if let Some(before) = before
             && (repeated || self.is_wrong(place, before))

@@ -26,11 +26,15 @@ pub enum SharingFlaw {
     LateLeft,
     /// An upgrader goes first while others are inside.
     LendsEarly,
+    /// Whoever asked and does not want in any more leaves the register as it was.
+    CancelsUnwritten,
+    /// A LEND for an upgrade that was called off counts for the next one.
+    LateLend,
 }
 
 impl SharingFlaw {
     /// All of them.
-    pub const ALL: [SharingFlaw; 7] = [
+    pub const ALL: [SharingFlaw; 9] = [
         SharingFlaw::RegisterStays,
         SharingFlaw::AsksNobody,
         SharingFlaw::LeavesEarly,
@@ -38,6 +42,8 @@ impl SharingFlaw {
         SharingFlaw::UpgradersWait,
         SharingFlaw::LateLeft,
         SharingFlaw::LendsEarly,
+        SharingFlaw::CancelsUnwritten,
+        SharingFlaw::LateLend,
     ];
 
     /// Its name on the command line.
@@ -51,6 +57,8 @@ impl SharingFlaw {
             SharingFlaw::UpgradersWait => "upgraders-wait",
             SharingFlaw::LateLeft => "late-left",
             SharingFlaw::LendsEarly => "lends-early",
+            SharingFlaw::CancelsUnwritten => "cancels-unwritten",
+            SharingFlaw::LateLend => "late-lend",
         }
     }
 
@@ -99,6 +107,18 @@ impl SharingFlaw {
                 Breaks::Safety,
                 "-n 3 --modes upgrade,shared,exclusive --section exp:5",
                 "-n 3 --requests 1 --modes upgrade,shared,exclusive",
+            ),
+            SharingFlaw::CancelsUnwritten => (
+                "whoever asked and does not want in any more leaves the register as it was",
+                Breaks::Refused,
+                "-n 3 --modes 3*permits:2+try:exclusive --section exp:1 --order any --latency pareto:0.1,1",
+                "-n 3 --requests 2 --order any --modes permits:2,permits:2,try:exclusive+permits:2",
+            ),
+            SharingFlaw::LateLend => (
+                "a LEND for an upgrade that was called off counts for the next one",
+                Breaks::Safety,
+                "-n 3 --modes try:upgrade:3,shared,try:exclusive --section exp:1 --order any --latency pareto:0.1,1",
+                "-n 3 --requests 1 --modes try:upgrade:2,shared,try:exclusive",
             ),
         };
         Broken { flaw, breaks, shown_by, refuted_by }

@@ -11,95 +11,21 @@
 //! door and what to tell whom ([`Duty`]), and is told what happens. [`super::shared::Shared`] joins it with
 //! an algorithm of the catalogue.
 
+mod amid;
 mod flaw;
 mod register;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use serde::{Deserialize, Serialize};
 
 pub use flaw::{SharingFlaw, UnknownFlaw};
 pub use register::{Presence, Register, Row};
+pub use words::{Access, AccessEvent, Duty, Word};
 
 use super::Mode;
 use crate::{NodeId, Refused};
-
-/// What an application asks of a node whose lock has kinds. A node may have several entries inside,
-/// so whatever leaves or changes is named by its mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Access {
-    /// One more entry wants in. One at a time waits at a node.
-    Enter(Mode),
-    /// An entry leaves.
-    Leave(Mode),
-    /// An entry of this mode wants to be exclusive without leaving. Answered by
-    /// [`AccessEvent::Upgraded`] or [`AccessEvent::Denied`]; until then it stays inside as it is.
-    Upgrade(Mode),
-    /// The exclusive entry becomes one of this mode, at once.
-    Downgrade(Mode),
-}
-
-/// What a node tells its application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AccessEvent {
-    /// The waiting entry is inside.
-    Entered,
-    /// The entry that wanted it is exclusive now.
-    Upgraded,
-    /// Another one upgrades first and waits for this entry to leave. It stays as it was.
-    Denied,
-}
-
-/// What the rules want done, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Duty {
-    /// Request the door; then [`Sharing::admitted`], once the algorithm lets the node in.
-    Acquire,
-    /// Release the door.
-    Release,
-    /// Send this to another node, which calls [`Sharing::hear`].
-    Tell(NodeId, Word),
-    /// Tell the application.
-    Emit(AccessEvent),
-}
-
-/// What nodes tell each other besides the algorithm's messages. Each belongs to a round: the version of the
-/// register with which the asker came to the door.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Word {
-    /// The asker waits at the door: tell me when you leave.
-    Ask {
-        /// The asker's round.
-        round: u64,
-        /// Only the last one matters.
-        all: bool,
-        /// What the asker knows of you.
-        knows: Presence,
-    },
-    /// What is inside here now.
-    Left {
-        /// The round of the ASK that it answers.
-        round: u64,
-        /// Of several answers the last one counts, however they arrive.
-        seq: u32,
-        /// What is left.
-        here: Presence,
-        /// The one that is left waits to upgrade.
-        wants: bool,
-    },
-    /// All others have left: upgrade before me, and tell me when you leave.
-    Lend {
-        /// The round of the LEFT that it answers.
-        round: u64,
-    },
-    /// Somebody else upgrades.
-    Deny {
-        /// The round of the LEFT that it answers.
-        round: u64,
-    },
-}
 
 /// Where the door is, as seen from a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -201,6 +127,24 @@ impl Sharing {
         self.exclusive
     }
 
+    /// Whether an entry waits.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.wish.is_some()
+    }
+
+    /// Whether an entry inside waits to be exclusive.
+    #[must_use]
+    pub fn is_upgrading(&self) -> bool {
+        self.upgrade.is_some()
+    }
+
+    /// Whether nobody is inside at another node, as far as this one knows.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.register.rows.iter().all(|row| row.node == self.me)
+    }
+
     /// Whether nothing waits and nothing is inside.
     #[must_use]
     pub fn is_idle(&self) -> bool {
@@ -218,6 +162,8 @@ impl Sharing {
             Access::Leave(mode) => self.leave(mode, duties),
             Access::Upgrade(mode) => self.upgrade(mode, duties),
             Access::Downgrade(mode) => self.downgrade(mode, duties),
+            Access::CancelEnter => self.cancel_enter(duties),
+            Access::CancelUpgrade => self.cancel_upgrade(duties),
         }
     }
 
@@ -286,6 +232,35 @@ impl Sharing {
             self.report(true, duties);
         }
         Ok(())
+    }
+
+    fn cancel_enter(&mut self, duties: &mut Vec<Duty>) -> Result<(), Refused> {
+        if self.wish.take().is_none() {
+            return Err(Refused::NotHeld);
+        }
+        self.serve(duties);
+        Ok(())
+    }
+
+    fn cancel_upgrade(&mut self, duties: &mut Vec<Duty>) -> Result<(), Refused> {
+        if self.upgrade.take().is_none() {
+            return Err(Refused::NotHeld);
+        }
+        if let Some(vigil) = &mut self.vigil {
+            vigil.upgrader = None;
+        }
+        self.serve(duties);
+        // Whoever was told that it wants to upgrade must not wait for that.
+        let told = self.asker.is_some_and(|asker| asker.told.1);
+        self.report(told, duties);
+        Ok(())
+    }
+
+    /// Requests the door for nobody, so that it comes here.
+    pub fn fetch(&mut self, duties: &mut Vec<Duty>) {
+        if self.door == Door::Away && self.vigil.is_none() {
+            self.come(duties);
+        }
     }
 
     /// Something at this node needs the door.
@@ -358,8 +333,11 @@ impl Sharing {
                 return;
             }
             if self.wish.is_none() && self.upgrade.is_none() {
-                self.vigil = None;
-                self.open(duties);
+                // Who asked and does not want in any more leaves a newer version behind, too.
+                if vigil.asked.is_some() && self.flaw != Some(SharingFlaw::CancelsUnwritten) {
+                    self.write();
+                }
+                duties.push(Duty::Release);
                 return;
             }
             if let Some(upgrader) = vigil.upgrader.filter(|&upgrader| upgrader != self.me) {
@@ -415,11 +393,21 @@ impl Sharing {
         }
     }
 
-    fn open(&mut self, duties: &mut Vec<Duty>) {
-        if self.door == Door::Here {
-            self.door = Door::Away;
-            duties.push(Duty::Release);
+    /// Whether the algorithm is to release the door now, as [`Duty::Release`] asks for.
+    #[must_use]
+    pub fn release(&mut self) -> bool {
+        let needed = self.wish.is_some() || self.upgrade.is_some() || self.exclusive;
+        if needed && self.flaw != Some(SharingFlaw::DoorAjar) {
+            return false;
         }
+        if !needed {
+            self.vigil = None;
+        }
+        let was_here = self.door == Door::Here;
+        if was_here {
+            self.door = Door::Away;
+        }
+        was_here
     }
 
     fn ask(&mut self, duties: &mut Vec<Duty>) {
@@ -437,16 +425,17 @@ impl Sharing {
             }
         }
         if self.flaw == Some(SharingFlaw::DoorAjar) {
-            self.open(duties);
+            duties.push(Duty::Release);
         }
     }
 
     fn lend(&mut self, upgrader: NodeId, duties: &mut Vec<Duty>) {
         if let Some(vigil) = &mut self.vigil
             && let Some(round) = vigil.asked
+            && let Some(seq) = vigil.others.iter().find(|o| o.node == upgrader).map(|o| o.seq)
         {
             vigil.lent = true;
-            duties.push(Duty::Tell(upgrader, Word::Lend { round }));
+            duties.push(Duty::Tell(upgrader, Word::Lend { round, seq }));
         }
     }
 
@@ -469,9 +458,12 @@ impl Sharing {
             Word::Left { round, seq, here, wants } => {
                 self.on_left(round, Other { node: from, here, seq }, wants, duties)
             }
-            Word::Lend { round } => self.on_lend(from, round, duties),
-            Word::Deny { round } => {
-                self.on_deny(from, round, duties);
+            Word::Lend { round, seq } => {
+                self.on_lend(from, (round, seq), duties);
+                Ok(())
+            }
+            Word::Deny { round, seq } => {
+                self.on_deny(from, (round, seq), duties);
                 Ok(())
             }
         }
@@ -541,33 +533,41 @@ impl Sharing {
             return Ok(());
         }
         *other = news;
-        // It waits for an answer after LEFT with `wants`: whatever is newer follows that answer.
-        if vigil.lent && vigil.upgrader == Some(news.node) {
+        // After LEFT with `wants` it takes one answer: whatever is newer follows that, or goes back on it.
+        if vigil.upgrader == Some(news.node) {
             vigil.lent = false;
             vigil.upgrader = None;
         }
         if wants && *vigil.upgrader.get_or_insert(news.node) != news.node {
-            duties.push(Duty::Tell(news.node, Word::Deny { round }));
+            let seq = news.seq;
+            duties.push(Duty::Tell(news.node, Word::Deny { round, seq }));
         }
         self.serve(duties);
         Ok(())
     }
 
-    fn on_lend(&mut self, from: NodeId, round: u64, duties: &mut Vec<Duty>) -> Result<(), Refused> {
-        let asked = self.asker.is_some_and(|a| (a.node, a.round, a.told.1) == (from, round, true));
-        if !asked || self.upgrade.is_none() {
-            return Err(Refused::Unexpected("a LEND that was not asked for"));
+    /// Whether a LEND or DENY answers the last word to this asker, which was that an entry wants to upgrade.
+    fn answers(&self, from: NodeId, (round, seq): (u64, u32)) -> bool {
+        let late_counts = self.flaw == Some(SharingFlaw::LateLend);
+        let expected = |asker: &Asker| {
+            (asker.node, asker.round, asker.told.1) == (from, round, true)
+                && (asker.seq == seq || late_counts)
+        };
+        self.asker.as_ref().is_some_and(expected) && self.upgrade.is_some()
+    }
+
+    /// A LEND may come late: the upgrade was called off.
+    fn on_lend(&mut self, from: NodeId, to: (u64, u32), duties: &mut Vec<Duty>) {
+        if self.answers(from, to) {
+            self.rise();
+            duties.push(Duty::Emit(AccessEvent::Upgraded));
         }
-        self.rise();
-        duties.push(Duty::Emit(AccessEvent::Upgraded));
-        Ok(())
     }
 
     /// A DENY may come late: the one at the door has entered after it, and this node's turn is to come.
-    fn on_deny(&mut self, from: NodeId, round: u64, duties: &mut Vec<Duty>) {
-        if let Some(asker) = &mut self.asker
-            && (asker.node, asker.round, asker.told.1) == (from, round, true)
-            && self.upgrade.is_some()
+    fn on_deny(&mut self, from: NodeId, to: (u64, u32), duties: &mut Vec<Duty>) {
+        if self.answers(from, to)
+            && let Some(asker) = &mut self.asker
         {
             asker.told.1 = false;
             self.upgrade = None;

@@ -266,12 +266,11 @@ fn what_no_correct_peer_can_have_said_is_refused() {
     let one = Presence { count: 1, least: READ };
     let left = |seq, here, wants| Word::Left { round: 1, seq, here, wants };
     for (from, to, word) in [
-        (7, 1, Word::Lend { round: 1 }),                       // of nobody
-        (2, 1, Word::Lend { round: 1 }),                       // nobody wants to upgrade
+        (7, 1, Word::Lend { round: 1, seq: 1 }), // of nobody
         (2, 1, Word::Ask { round: 1, all: true, knows: one }), // asked already
         (1, 2, Word::Ask { round: 1, all: true, knows: one }), // is at the door itself
-        (0, 2, left(1, none, false)),                          // was not asked
-        (1, 2, left(1, none, true)),                           // has nothing to upgrade
+        (0, 2, left(1, none, false)),            // was not asked
+        (1, 2, left(1, none, true)),             // has nothing to upgrade
     ] {
         let message = SharedMsg::Word(word);
         let refused = scene.step(to, Input::Deliver { from: NodeId::new(from), message });

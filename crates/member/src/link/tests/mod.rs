@@ -9,6 +9,7 @@ mod weather;
 use crate::MemberId;
 use crate::plan::{Plan, Plans};
 use crate::wire::{Envelope, Payload};
+use skeptron_core::mutex::sharing::Register;
 
 fn plans() -> Plans {
     Plans::new(Plan::named(Plan::DEFAULT).unwrap())
@@ -30,5 +31,13 @@ fn numbered(number: u64) -> Envelope<'static> {
 
 /// A message that carries a number, and more bytes.
 fn padded(number: u64, message: &[u8]) -> Envelope<'_> {
-    Envelope { epoch: 1, payload: Payload::Message { lock: "orders/42", fence: number, message } }
+    Envelope {
+        epoch: 1,
+        payload: Payload::Message {
+            lock: "orders/42",
+            fence: number,
+            register: Register::default(),
+            message,
+        },
+    }
 }

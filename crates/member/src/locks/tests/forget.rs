@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Flaw;
+use skeptron_core::mutex::Mode;
 
 /// A new view with the same members; then all that is idle in it is forgotten.
 fn renumber(system: &mut System) {
@@ -110,8 +111,9 @@ fn a_lock_that_somebody_has_in_hand_is_not_forgotten() {
         let mut system = System::with(1, Settings { flaw, ..settings("central") });
         let in_hand = system.cores[0].lock("a").unwrap();
         renumber(&mut system);
-        let acquired =
-            system.at(0, |core, now, effects| core.acquire(now, &in_hand, "", || 1, effects));
+        let acquired = system.at(0, |core, now, effects| {
+            core.acquire(now, &in_hand, ("", Mode::EXCLUSIVE), || 1, effects)
+        });
         assert!(matches!(acquired, Ok(Acquired::Granted(_))));
         assert_eq!(system.ask(0, "a").is_ok(), flaw.is_some(), "two are in: {flaw:?}");
     }

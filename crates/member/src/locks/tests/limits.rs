@@ -1,6 +1,9 @@
 //! Limits that are reached are answers, and what a view change costs.
 
 use super::*;
+use skeptron_core::mutex::Mode;
+use skeptron_core::mutex::sharing::Presence;
+use skeptron_core::mutex::sharing::Register;
 
 /// Hands a member what another one says.
 fn say(system: &mut System, sequence: u64, epoch: u64, payload: Payload<'_>) {
@@ -34,7 +37,17 @@ fn too_much_of_a_later_view_is_dropped_and_its_sender_not_listened_to_in_it() {
     let held = system.must(0, "held");
     let message = vec![0; 1 << 20];
     for number in 0..40 {
-        say(&mut system, number, 2, Payload::Message { lock: "a", fence: 0, message: &message });
+        say(
+            &mut system,
+            number,
+            2,
+            Payload::Message {
+                lock: "a",
+                fence: 0,
+                register: Register::default(),
+                message: &message,
+            },
+        );
     }
     assert_eq!(system.network.against_the_rules, 1, "it is told once");
     assert!(system.cores[0].load().backlog_bytes < 17 << 20);
@@ -53,7 +66,12 @@ fn whoever_sends_most_of_what_cannot_be_taken_is_not_listened_to() {
         // The honest one says little, and happens to be the last.
         let from = if number == 15 { 2 } else { 1 };
         system.at(0, |core, now, effects| {
-            let payload = Payload::Message { lock: "a", fence: 0, message: &message };
+            let payload = Payload::Message {
+                lock: "a",
+                fence: 0,
+                register: Register::default(),
+                message: &message,
+            };
             core.receive(now, MemberId::at(from), number, &Envelope { epoch: 2, payload }, effects);
         });
     }
@@ -90,7 +108,7 @@ fn an_endless_announcement_fills_no_memory() {
         .filter(|name| system.view.home(name).index() == 0)
         .collect();
     for (number, names) in names.chunks(100).enumerate() {
-        let kept = names.iter().map(|name| (name.as_str(), 1)).collect();
+        let kept = names.iter().map(|name| (name.as_str(), 1, None)).collect();
         say(&mut system, number as u64, 2, Payload::Announce { kept, last: false });
     }
     assert!(system.cores[0].load().known_locks <= 101);
@@ -255,12 +273,12 @@ fn announcements_that_cannot_be_are_refused() {
     let elsewhere =
         (0..).map(|n| format!("a{n}")).find(|n| system.view.home(n).index() == 1).unwrap();
     let here = (0..).map(|n| format!("a{n}")).find(|n| system.view.home(n).index() == 0).unwrap();
-    let kept = vec![(elsewhere.as_str(), 1), (here.as_str(), u64::MAX)];
+    let kept = vec![(elsewhere.as_str(), 1, None), (here.as_str(), u64::MAX, None)];
     say(&mut system, 1, 2, Payload::Announce { kept, last: true });
     assert_eq!(system.network.against_the_rules, 2);
     // It may keep it all the same: only its fence is not believed.
     let waits = system.ask(0, &here).expect_err("somebody keeps it");
-    say(&mut system, 2, 2, Payload::Freed { lock: &here, counter: u64::MAX });
+    say(&mut system, 2, 2, Payload::Freed { lock: &here, counter: u64::MAX, here: Presence::NONE });
     let guard = system.granted(waits).expect("nobody keeps it any more");
     assert!(guard.fence.counter() < Fence::RENEWED_AT / 8, "{:?}", guard.fence);
 }
@@ -272,7 +290,7 @@ fn a_listing_never_outgrows_a_frame() {
     for number in 0..5 {
         let lock = system.cores[0].lock(&format!("{number}{}", "n".repeat(250))).unwrap();
         system.at(0, |core, now, effects| {
-            core.acquire(now, &lock, &owner, || number, effects).unwrap()
+            core.acquire(now, &lock, (&owner, Mode::EXCLUSIVE), || number, effects).unwrap()
         });
     }
     let listed = system.cores[0].listing(system.now, "");

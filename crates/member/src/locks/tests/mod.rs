@@ -6,6 +6,7 @@ mod rules;
 mod told;
 mod views;
 
+use skeptron_core::mutex::Mode;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -229,8 +230,9 @@ impl System {
         self.waiters += 1;
         let who = self.waiters;
         let lock = self.cores[node].lock(name).unwrap();
-        let acquired =
-            self.at(node, |core, now, effects| core.acquire(now, &lock, "", || who, effects));
+        let acquired = self.at(node, |core, now, effects| {
+            core.acquire(now, &lock, ("", Mode::EXCLUSIVE), || who, effects)
+        });
         match acquired.unwrap() {
             Acquired::Granted(fence) => Ok(Guard { node, fence }),
             Acquired::Waiting(ticket) => Err(Wait { node, who, ticket }),

@@ -1,6 +1,7 @@
 //! Locks in one view: queues, hand-overs, tokens, names, and random schedules of everything.
 
 use super::*;
+use skeptron_core::mutex::Mode;
 
 #[test]
 fn random_schedules_with_cancellations_and_views_keep_exclusion_and_fences() {
@@ -175,7 +176,7 @@ fn a_member_that_leaves_passes_its_resting_tokens_on() {
     assert_eq!(system.network.messages, messages);
     let asked = system.at(0, |core, now, effects| {
         let lock = core.lock("a").unwrap();
-        core.acquire(now, &lock, "", || 1, effects)
+        core.acquire(now, &lock, ("", Mode::EXCLUSIVE), || 1, effects)
     });
     assert_eq!(asked, Err(LockError::Leaving(MemberId::at(0))));
 }
@@ -209,7 +210,8 @@ fn names_and_limits_are_checked() {
     assert!(said.contains("limits.locks"));
     let _waiting = system.ask(0, "a").unwrap_err();
     let lock = system.cores[0].lock("a").unwrap();
-    let full = system.at(0, |core, now, effects| core.acquire(now, &lock, "", || 9, effects));
+    let full = system
+        .at(0, |core, now, effects| core.acquire(now, &lock, ("", Mode::EXCLUSIVE), || 9, effects));
     assert!(full.unwrap_err().to_string().contains("limits.waiters"));
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Withheld;
+use skeptron_core::mutex::Mode;
 
 #[test]
 fn a_right_stays_where_it_is_in_a_new_view() {
@@ -89,7 +90,8 @@ fn a_member_that_is_excluded_stops() {
     assert_eq!(system.network.halted, [(0, Halt::Excluded(MemberId::at(0), 2))]);
     assert!(!system.is_held(held, "a"));
     let lock = system.cores[0].lock("b").unwrap();
-    let asked = system.at(0, |core, now, effects| core.acquire(now, &lock, "", || 9, effects));
+    let asked = system
+        .at(0, |core, now, effects| core.acquire(now, &lock, ("", Mode::EXCLUSIVE), || 9, effects));
     assert!(matches!(asked, Err(LockError::Halted { .. })));
 }
 
@@ -133,7 +135,8 @@ fn nothing_is_granted_by_a_home_that_has_not_met_all_members() {
             let mut effects = Performing { network: &mut elsewhere, me: reborn, now };
             core.open(&mut effects);
             let lock = core.lock("a").unwrap();
-            let asked = core.acquire(now, &lock, "", || 1, &mut effects).unwrap();
+            let asked =
+                core.acquire(now, &lock, ("", Mode::EXCLUSIVE), || 1, &mut effects).unwrap();
             assert!(matches!(asked, Acquired::Waiting(_)), "{algorithm}: P{}", reborn + 1);
             assert_eq!(core.missing().len(), 2);
         }
@@ -157,7 +160,7 @@ fn where_lives_are_not_named_nobody_does_anything_before_it_has_met_all_members(
         let asked: Vec<_> = (0..10)
             .map(|n| {
                 let lock = core.lock(&format!("a{n}")).unwrap();
-                core.acquire(now, &lock, "", || n, &mut effects).unwrap()
+                core.acquire(now, &lock, ("", Mode::EXCLUSIVE), || n, &mut effects).unwrap()
             })
             .collect();
         assert!(asked.iter().all(|asked| matches!(asked, Acquired::Waiting(_))), "{algorithm}");

@@ -6,6 +6,7 @@ mod loopback;
 mod speed;
 mod views;
 
+use skeptron_core::mutex::sharing::Register;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -119,7 +120,15 @@ fn numbered(number: u64) -> Envelope<'static> {
 
 /// A message that carries a number, and more bytes.
 fn padded(number: u64, message: &[u8]) -> Envelope<'_> {
-    Envelope { epoch: 1, payload: Payload::Message { lock: "orders/42", fence: number, message } }
+    Envelope {
+        epoch: 1,
+        payload: Payload::Message {
+            lock: "orders/42",
+            fence: number,
+            register: Register::default(),
+            message,
+        },
+    }
 }
 
 /// Waits until that is so.

@@ -102,9 +102,7 @@ async fn held_by_another(it: &mut Speaker) {
 
 async fn same_acquire(it: &mut Speaker) {
     let id = it.session().await;
-    let numbered = |lock: &str| {
-        Ask::Acquire(Acquire { session: id, lock: lock.into(), wait_ms: None, request: Some(7) })
-    };
+    let numbered = |lock: &str| Ask::Acquire(Acquire::exclusive(id, lock.into(), None, Some(7)));
     let first = fence(it.ask(numbered("a")).await);
     assert_eq!(fence(it.ask(numbered("a")).await), first);
     assert!(matches!(it.ask(release(id, "a", first)).await, Reply::Released(true)));
@@ -161,7 +159,13 @@ async fn leads(it: &mut Speaker) {
 async fn moves(it: &mut Speaker) {
     let id = it.session().await;
     let held = fence(it.ask(acquire(id, "a", None)).await);
-    let hold = MovedHold { lock: "a".into(), fence: held, request: None, leads: None };
+    let hold = MovedHold {
+        lock: "a".into(),
+        fence: held,
+        mode: skeptron_client::Mode::EXCLUSIVE,
+        request: None,
+        leads: None,
+    };
     let moved = MoveSession {
         from: SessionPlace { node: MemberId::at(1), life: Incarnation(7), epoch: 1 },
         number: 1,
@@ -182,7 +186,7 @@ async fn withdrawn(it: &mut Speaker) {
     let id = it.session().await;
     let withdraw = Release { session: id, lock: "a".into(), fence: None, request: Some(3) };
     assert!(matches!(it.ask(Ask::Release(withdraw)).await, Reply::Released(false)));
-    let late = Acquire { session: id, lock: "a".into(), wait_ms: None, request: Some(3) };
+    let late = Acquire::exclusive(id, "a".into(), None, Some(3));
     assert_eq!(it.refused(Ask::Acquire(late)).await, (409, "withdrawn".to_string()));
 }
 
@@ -211,7 +215,10 @@ async fn both_protocols_keep_roles_and_quotas() {
             }];
         })
         .await;
-        let hello = skeptron_client::native::Hello { version: 1, token: Some("w".into()) };
+        let hello = skeptron_client::native::Hello {
+            version: skeptron_client::native::VERSION,
+            token: Some("w".into()),
+        };
         let mut it = match is_native {
             false => Speaker::Http(site.http().await.with_header("authorization", "Bearer w")),
             true => Speaker::Native(Line::greet(&site, hello).await.0),

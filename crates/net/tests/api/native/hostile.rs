@@ -55,7 +55,7 @@ async fn what_is_no_greeting_ends_the_connection() {
         Line::greet(&site, Hello { version: VERSION + 1, token: None }).await;
     let Some(Greeting::Refused(refused)) = greeting else { panic!("{greeting:?}") };
     assert_eq!((refused.status, refused.problem.0.code.as_str()), (400, "invalid"));
-    assert!(refused.problem.0.error.contains("version 1"), "{}", refused.problem.0.error);
+    assert!(refused.problem.0.error.contains("version 2"), "{}", refused.problem.0.error);
     assert!(line.word().await.is_none());
     answers(&site).await;
     site.stop().await;
@@ -98,7 +98,7 @@ async fn a_limit_that_is_reached_is_an_answer() {
     let mut bytes = Vec::new();
     for number in 0..MOST_IN_FLIGHT {
         let (session, request) = (sessions[number % sessions.len()], Some(number as u64 + 1));
-        let ask = Ask::Acquire(Acquire { session, lock: "a".into(), wait_ms: None, request });
+        let ask = Ask::Acquire(Acquire::exclusive(session, "a".into(), None, request));
         put(&Question::Ask { number: FIRST + number as u64, relay: None, ask }, &mut bytes);
     }
     line.raw(&bytes).await;

@@ -18,7 +18,8 @@ impl<P: Mutex> Simulation<'_, P> {
             self.violate("progress", format!("{} wait for ever", names.join(", ")));
         }
         self.pass_time();
-        let Measured { messages, bytes, by_kind, upgraded, denied, downgraded, .. } = self.measured;
+        let Measured { messages, bytes, by_kind, upgraded, denied, downgraded, given_up, .. } =
+            self.measured;
         let entries: u64 = self.accounts.iter().map(|account| account.entries).sum();
         let ticks = self.ended.unwrap_or(self.now) - self.started_at;
         let per_entry = |count: u64, entries: u64| count as f64 / entries.max(1) as f64;
@@ -56,6 +57,7 @@ impl<P: Mutex> Simulation<'_, P> {
             throughput: if ticks == 0 { 0.0 } else { entries as f64 / units(ticks) },
             longest_bypass: usages.iter().map(|usage| usage.longest_bypass).max().unwrap_or(0),
             usages,
+            given_up,
             violations: self.violations,
             stalled: self.stall.is_some(),
             refused: self.refused,

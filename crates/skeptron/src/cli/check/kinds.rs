@@ -197,6 +197,8 @@ impl<P: Mutex> System<P> {
                         format!("is inside as {mode} and wants to be exclusive")
                     }
                     Access::Downgrade(mode) => format!("goes on as {mode}"),
+                    Access::CancelEnter => "does not want in any more".into(),
+                    Access::CancelUpgrade => "does not want to be exclusive any more".into(),
                 };
                 self.lines.push(format!("{number:>3}. {node} {said}"));
                 self.give(node, Input::Command(access));

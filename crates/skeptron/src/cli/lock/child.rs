@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -30,6 +30,15 @@ pub(super) fn forwarded() -> Vec<Signal> {
         Signal::SIGUSR1,
         Signal::SIGUSR2,
     ])
+}
+
+/// Runs a command in the place of this process. Returns only why it cannot be run.
+pub(super) fn replace_this(words: &[OsString]) -> anyhow::Error {
+    let Some((program, arguments)) = words.split_first() else {
+        return anyhow::anyhow!("it is held already, and there is no CMD to run");
+    };
+    let error = std::process::Command::new(program).args(arguments).exec();
+    leash::not_started(words, error).into()
 }
 
 /// The running command.

@@ -1,7 +1,36 @@
 //! What this process got from whoever started it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
+
+/// The process that holds the locks under which another one runs.
+pub(super) const HOLDER: &str = "SKEPTRON_HOLDER";
+/// Those locks, with their fences.
+pub(super) const FENCES: &str = "SKEPTRON_FENCES";
+
+/// The locks that a `skeptron lock` around this one holds. Its variables alone say nothing: whoever it started
+/// may have outlived it. But it is there for as long as it is an ancestor.
+pub(super) fn held_around() -> BTreeMap<String, String> {
+    let holder: Option<u32> = std::env::var(HOLDER).ok().and_then(|text| text.parse().ok());
+    if !holder.is_some_and(|holder| ancestors().any(|ancestor| ancestor == holder)) {
+        return BTreeMap::new();
+    }
+    let fences = std::env::var(FENCES).unwrap_or_default();
+    serde_json::from_str(&fences).unwrap_or_default()
+}
+
+/// The parent of this process, its parent, and so on.
+fn ancestors() -> impl Iterator<Item = u32> {
+    std::iter::successors(parent("self"), |process| parent(&process.to_string()))
+}
+
+fn parent(process: &str) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program stands in brackets, and may have brackets and spaces itself.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok().filter(|&parent| parent > 0)
+}
 
 /// Who that is, for those who wonder who holds a lock.
 pub(super) fn owner() -> String {

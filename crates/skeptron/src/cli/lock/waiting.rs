@@ -17,15 +17,17 @@ const FIRST: Duration = Duration::from_millis(500);
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// Says who holds the lock, and says it again when another one does.
-pub(super) async fn say_for_whom(name: &str, config: &ClientConfig) -> Infallible {
+pub(super) async fn say_for_whom(names: &[String], config: &ClientConfig) -> Infallible {
     let mut pause = FIRST;
     let mut said = None;
     loop {
         sleep(pause).await;
         pause = AGAIN;
         // Who cannot be asked has other troubles, which are told elsewhere.
-        let Ok(listing) = Client::locks(config, name).await else { continue };
-        let Some(lock) = listing.locks.iter().find(|lock| lock.name == name) else { continue };
+        let Ok(listing) = Client::locks(config, &common_prefix(names)).await else { continue };
+        // Of several it waits for one at a time, and holds those before.
+        let waited = listing.locks.iter().filter(|lock| names.contains(&lock.name));
+        let Some(lock) = waited.rev().find(|lock| lock.waiters > 0) else { continue };
         let fence = lock.holder.as_ref().map(|holder| holder.fence);
         let state = (fence, listing.silent.clone());
         if said.as_ref() != Some(&state) {
@@ -33,6 +35,15 @@ pub(super) async fn say_for_whom(name: &str, config: &ClientConfig) -> Infallibl
             said = Some(state);
         }
     }
+}
+
+/// How all the names begin.
+fn common_prefix(names: &[String]) -> String {
+    let mut prefix = names.first().cloned().unwrap_or_default();
+    while !names.iter().all(|name| name.starts_with(&prefix)) {
+        prefix.pop();
+    }
+    prefix
 }
 
 fn sentence(lock: &ListedLock, silent: &[MemberId]) -> String {
@@ -62,7 +73,7 @@ fn sentence(lock: &ListedLock, silent: &[MemberId]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use skeptron_net::Fence;
+    use skeptron_client::{Fence, Mode};
     use skeptron_net::report::Holder;
 
     use super::*;
@@ -73,12 +84,14 @@ mod tests {
             node: MemberId::at(1),
             owner: "deploy@web1".into(),
             fence: Fence::from_number((3 << 40) + 17),
+            mode: Mode::EXCLUSIVE,
             held_ms: 62_000,
         };
         let mut lock = ListedLock {
             name: "deploy".into(),
             algorithm: "raymond".into(),
             holder: Some(holder),
+            inside: 1,
             waiters: 3,
             waiting: Vec::new(),
         };

@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use skeptron_net::api::{ApiConfig, Quota};
 use skeptron_net::tls::Identity;
 use skeptron_net::{
-    Config, ConfigError, Drift, EtcdConfig, EtcdTls, Init, LeaseSettings, Limits, MemberId,
-    Membership, Pace, Plan, Plans, Security, VoterConfig,
+    Config, ConfigError, Deadlocks, Drift, EtcdConfig, EtcdTls, Init, LeaseSettings, Limits,
+    MemberId, Membership, Pace, Plan, Plans, Security, VoterConfig,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -63,6 +63,10 @@ impl Configured {
                 plans: all_plans(settings)?,
                 membership,
                 handovers: settings.number("handovers")?,
+                deadlocks: settings.word(
+                    "deadlocks",
+                    [("report", Deadlocks::Report), ("refuse-youngest", Deadlocks::RefuseYoungest)],
+                )?,
                 pace: pace(settings)?,
                 limits: limits(settings)?,
                 // The rest follows when it listens.

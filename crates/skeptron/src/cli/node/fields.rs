@@ -192,6 +192,12 @@ fn behaviour() -> Vec<Field> {
             0,
             "How often in a row a lock may go to another waiter of this node without asking the others",
         ),
+        field(
+            "deadlocks",
+            Text,
+            "report",
+            "What becomes of sessions that wait for each other for ever: report, in log, metrics and events, or refuse-youngest, which ends the wait that began last",
+        ),
         field("pace.first", Time, written(pace.first), "How long an idle token rests at first"),
         field("pace.longest", Time, written(pace.longest), "How long an idle token rests at most"),
         field(

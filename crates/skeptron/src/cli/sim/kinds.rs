@@ -159,6 +159,9 @@ impl SimArgs {
                 upgrades.downgraded
             )?;
         }
+        if report.given_up > 0 {
+            writeln!(out, "given up     {} stopped waiting", report.given_up)?;
+        }
         writeln!(out, "run          {} events, trace hash {}", report.events, report.trace_hash)?;
         Ok(())
     }

@@ -231,7 +231,7 @@ fn said(at: f64, source: &Node, told: observe::Event) -> Option<Event> {
         What::View { epoch, .. } => cluster(ClusterChange::View, Some(epoch), None),
         What::Met { epoch } => cluster(ClusterChange::Met, Some(epoch), None),
         What::Halted { why } => cluster(ClusterChange::Halted, None, Some(why)),
-        What::LinkUp { .. } | What::LinkDown { .. } => None,
+        What::LinkUp { .. } | What::LinkDown { .. } | What::Deadlock { .. } => None,
     }
 }
 

@@ -6,7 +6,6 @@ use std::str::FromStr;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use thiserror::Error;
 
 /// How many may be inside together, as one entry sees it: at most so many, itself included. Exclusive
 /// is one, shared is any number, and a semaphore of k permits is k. Entries of different modes may meet
@@ -42,6 +41,12 @@ impl Mode {
     }
 }
 
+impl Default for Mode {
+    fn default() -> Self {
+        Mode::EXCLUSIVE
+    }
+}
+
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -53,9 +58,17 @@ impl fmt::Display for Mode {
 }
 
 /// What is not a mode.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no mode; use exclusive, shared, or permits:K with K from 1 on")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownMode(String);
+
+impl fmt::Display for UnknownMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UnknownMode(text) = self;
+        write!(f, "`{text}` is no mode; use exclusive, shared, or permits:K with K from 1 on")
+    }
+}
+
+impl std::error::Error for UnknownMode {}
 
 impl FromStr for Mode {
     type Err = UnknownMode;
