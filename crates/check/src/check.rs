@@ -1,11 +1,13 @@
 //! From a question to its answer: which searches are needed, and what they prove.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rustc_hash::FxHashSet;
 use serde::Serialize;
-use skeptron_core::catalogue::Info;
+use skeptron_core::Arbitration;
+use skeptron_core::catalogue::{Info, Layout};
 use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 
 use crate::cycles::unfair_run;
@@ -13,11 +15,13 @@ use crate::explorer::{Found, Limits, Progress, explore};
 use crate::game::Game;
 use crate::graph::Unfinished;
 use crate::local::{CellId, Event, Memory};
+use crate::predicate::{Moment, Predicate};
 use crate::property::{Properties, Property};
 use crate::reduction::certify;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::story::{Counterexample, tell};
-use crate::world::World;
+use crate::starvation::{Searched, starving_run};
+use crate::story::{Counterexample, tell, tell_starving};
+use crate::world::{Endless, Watch, World};
 
 /// How to search.
 #[derive(Clone, Copy)]
@@ -34,6 +38,34 @@ pub struct Options<'a> {
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
     /// Ends the search soon after it becomes true; what is not known by then stays undecided.
     pub stop: Option<&'a AtomicBool>,
+    /// What is judged of mutual exclusion.
+    pub judging: Judging<'a>,
+}
+
+/// What is judged of mutual exclusion, beyond or instead of what the algorithm promises.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Judging<'a> {
+    /// These alone, also where they are not promised.
+    pub only: Option<&'a [Property]>,
+    /// The most entries of others during one wait, for [`Property::Bypass`].
+    pub bypass: Option<u8>,
+    /// How many states there may be with requests without end, for [`Property::Starvation`]. With more
+    /// it stays undecided.
+    pub endless_states: Option<usize>,
+    /// What must hold in every state, for [`Property::Invariant`].
+    pub invariant: Option<&'a Predicate>,
+}
+
+impl Judging<'_> {
+    fn asks(&self, property: Property) -> bool {
+        match (self.only, property) {
+            (_, Property::Invariant) => self.invariant.is_some(),
+            (Some(only), _) => only.contains(&property),
+            (None, Property::Starvation) => self.endless_states.is_some(),
+            (None, Property::Bypass) => self.bypass.is_some(),
+            (None, _) => false,
+        }
+    }
 }
 
 impl Options<'_> {
@@ -56,6 +88,7 @@ impl Default for Options<'_> {
             keep_going: false,
             progress: None,
             stop: None,
+            judging: Judging::default(),
         }
     }
 }
@@ -81,6 +114,8 @@ pub struct Report {
     pub seconds: f64,
     /// The most memory that the search took, in bytes.
     pub peak_bytes: usize,
+    /// How many states there are with requests without end, where that was asked.
+    pub endless_states: usize,
 }
 
 /// What is known of one property.
@@ -134,6 +169,23 @@ impl Report {
             verdicts,
             seconds: began.elapsed().as_secs_f64(),
             peak_bytes: found.peak_bytes,
+            endless_states: 0,
+        }
+    }
+
+    /// Of a question that needs no search with bounded requests.
+    fn nothing(began: Instant) -> Self {
+        Report {
+            states: 0,
+            transitions: 0,
+            depth: 0,
+            complete: true,
+            out_of_memory: false,
+            reduction: false,
+            verdicts: Vec::new(),
+            seconds: began.elapsed().as_secs_f64(),
+            peak_bytes: 0,
+            endless_states: 0,
         }
     }
 }
@@ -180,18 +232,96 @@ impl Visitor for Check<'_> {
 
     fn visit<P: Mutex>(self) -> Self::Output {
         let began = Instant::now();
-        let world = World::<P>::new(self.info, self.scenario, false)?;
-        let found = self.search(&world);
-        let mut answer = Answer { world: &world, found: &found, verdicts: Vec::new() };
-        answer.judge();
-        if !world.counts_messages {
-            answer.judge_cycles(self.options);
+        let mut searches = Searches { report: None, began };
+        let mut world = World::<P>::new(self.info, self.scenario, Watch::default())?;
+        if let Some(only) = self.options.judging.only {
+            let together = only.iter().copied().filter(|property| TOGETHER.contains(property));
+            world.judged = together.collect();
+            if world.judged.contains(Property::Messages) && !world.counts_messages {
+                return Err(ScenarioError::EndlessMessages(self.info.name));
+            }
         }
-        let mut verdicts = answer.verdicts;
-        let fence = self.fence(&found)?;
-        verdicts.push(fence);
-        verdicts.sort_by_key(|verdict| verdict.property);
-        Ok(Report::of(&found, verdicts, began))
+        if !world.judged.is_empty() {
+            let found = self.search(&world);
+            let mut answer = Answer { world: &world, found: &found, verdicts: Vec::new() };
+            answer.judge();
+            if !world.counts_messages {
+                answer.judge_cycles(self.options);
+            }
+            let mut verdicts = answer.verdicts;
+            if self.options.judging.only.is_none_or(|only| only.contains(&Property::Fence)) {
+                verdicts.push(self.fence(&found)?);
+            }
+            searches.add(&found, verdicts);
+        }
+        let asks = |property| self.options.judging.asks(property);
+        // With --judge fence alone nothing was searched that could prove it.
+        if world.judged.is_empty() && asks(Property::Fence) {
+            self.apart::<P>(
+                Watch { fences: true, ..Watch::default() },
+                Property::Fence,
+                &mut searches,
+            )?;
+        }
+        if asks(Property::OrderByTime) {
+            let watch = Watch { by_time: true, ..Watch::default() };
+            self.apart::<P>(watch, Property::OrderByTime, &mut searches)?;
+        }
+        if let Some(predicate) = self.options.judging.invariant {
+            let invariant = Some(Arc::new(predicate.clone()));
+            let watch = Watch { invariant, ..Watch::default() };
+            self.check_invariant::<P>(predicate)?;
+            self.apart::<P>(watch, Property::Invariant, &mut searches)?;
+        }
+        if asks(Property::Bypass) {
+            let bypass = self.options.judging.bypass;
+            let watch = Watch { bypass, ..Watch::default() };
+            self.apart::<P>(watch, Property::Bypass, &mut searches)?;
+        }
+        let mut report = searches.report.unwrap_or_else(|| Report::nothing(began));
+        report.seconds = began.elapsed().as_secs_f64();
+        if asks(Property::Starvation) {
+            self.judge_starvation::<P>(&mut report)?;
+        }
+        report.verdicts.sort_by_key(|verdict| verdict.property);
+        Ok(report)
+    }
+}
+
+/// What one search judges. Each of the others needs states of its own.
+const TOGETHER: [Property; 6] = [
+    Property::Exclusion,
+    Property::Progress,
+    Property::Order,
+    Property::Messages,
+    Property::Rest,
+    Property::Refused,
+];
+
+/// With so many messages in flight on a link nobody asks, where requests have no end.
+pub(crate) const PER_LINK: usize = 2;
+
+/// The searches that a question needs, put together.
+struct Searches {
+    report: Option<Report>,
+    began: Instant,
+}
+
+impl Searches {
+    fn add<G: Game>(&mut self, found: &Found<'_, G>, verdicts: Vec<Verdict>) {
+        let new = Report::of(found, verdicts, self.began);
+        match &mut self.report {
+            None => self.report = Some(new),
+            Some(report) => {
+                report.states = report.states.max(new.states);
+                report.transitions = report.transitions.max(new.transitions);
+                report.depth = report.depth.max(new.depth);
+                report.complete &= new.complete;
+                report.out_of_memory |= new.out_of_memory;
+                report.peak_bytes = report.peak_bytes.max(new.peak_bytes);
+                report.verdicts.extend(new.verdicts);
+            }
+        }
     }
 }
 
@@ -236,12 +366,90 @@ impl Check<'_> {
         if !self.options.keep_going {
             return Ok(unknown);
         }
-        let mut world = World::<P>::new(self.info, self.scenario, true)?;
+        let watch = Watch { fences: true, ..Watch::default() };
+        let mut searches = Searches { report: None, began: Instant::now() };
+        self.apart::<P>(watch, property, &mut searches)?;
+        Ok(searches.report.and_then(|mut report| report.verdicts.pop()).unwrap_or(unknown))
+    }
+
+    /// Whether what must hold in every state can be asked of the first one, and holds there.
+    fn check_invariant<P: Mutex>(&self, predicate: &Predicate) -> Result<(), ScenarioError> {
+        let nodes = P::build(self.info.name, &self.scenario.setup)?;
+        // States are plain data: they always have a JSON form.
+        let values = nodes.iter().map(|node| serde_json::to_value(node).unwrap_or_default());
+        let values: Vec<serde_json::Value> = values.collect();
+        let nodes: Vec<&serde_json::Value> = values.iter().collect();
+        match predicate.holds(Moment { nodes: &nodes, is_silent: true })? {
+            true => Ok(()),
+            false => Err(ScenarioError::FalseFromTheStart),
+        }
+    }
+
+    /// Judges one property in a search of its own. What the reduction leaves out changes nothing about
+    /// who gets in, but about when: so nothing is left out.
+    fn apart<P: Mutex>(
+        &self,
+        watch: Watch,
+        property: Property,
+        searches: &mut Searches,
+    ) -> Result<(), ScenarioError> {
+        let mut world = World::<P>::new(self.info, self.scenario, watch)?;
         world.judged = Properties::from_iter([property]);
         let found = explore(&world, &self.limits(false));
         let mut answer = Answer { world: &world, found: &found, verdicts: Vec::new() };
         answer.judge();
-        Ok(answer.verdicts.pop().unwrap_or(unknown))
+        searches.add(&found, answer.verdicts);
+        Ok(())
+    }
+
+    /// Judges starvation: where that was asked for anyway, else where it can be judged and nothing else
+    /// has been violated.
+    fn judge_starvation<P: Mutex>(&self, report: &mut Report) -> Result<(), ScenarioError> {
+        let (setup, info) = (&self.scenario.setup, self.info);
+        let is_asked = self.options.judging.only.is_some();
+        let rule = setup.arbitration();
+        let compares = info.layout == Layout::Arbitration && rule == Arbitration::SmallestSequence;
+        let obstacle = match () {
+            () if !self.scenario.faults.is_none() => Some(ScenarioError::StarvationWithFaults),
+            () if compares => Some(ScenarioError::StarvationWithRule(rule)),
+            () => None,
+        };
+        match obstacle {
+            Some(obstacle) if is_asked => return Err(obstacle),
+            Some(_) => return Ok(()),
+            None if !is_asked && !report.holds() && !self.options.keep_going => return Ok(()),
+            None => {}
+        }
+        let (verdict, states) = self.starvation::<P>()?;
+        report.endless_states = states;
+        if is_asked || verdict.holds.is_some() {
+            report.verdicts.push(verdict);
+        }
+        Ok(())
+    }
+
+    /// Whether somebody waits for ever while the others ask without end, and in how many states that was
+    /// looked for.
+    fn starvation<P: Mutex>(&self) -> Result<(Verdict, usize), ScenarioError> {
+        let property = Property::Starvation;
+        let world = |normal| {
+            let endless = Some(Endless { per_link: PER_LINK, normal });
+            World::<P>::new(self.info, self.scenario, Watch { endless, ..Watch::default() })
+        };
+        let unknown = Verdict { property, holds: None, counterexample: None };
+        let normal = world(true)?;
+        let most = self.options.judging.endless_states.unwrap_or(usize::MAX);
+        let most = most.min(self.options.max_memory / (16 * normal.nodes + 200));
+        let Ok(Searched { found, states }) = starving_run(&normal, most, self.options.stop) else {
+            return Ok((unknown, most));
+        };
+        let Some(run) = found else {
+            return Ok((Verdict { holds: Some(true), ..unknown }, states));
+        };
+        // What was found for clocks in their normal form must be so for clocks that grow.
+        let counterexample = tell_starving(&world(false)?, &run);
+        let holds = counterexample.is_some().then_some(false);
+        Ok((Verdict { property, holds, counterexample }, states))
     }
 }
 

@@ -88,11 +88,21 @@ impl<'a, G: Game> Graph<'a, G> {
         &self.rows[self.row_starts[v]..self.row_starts[v + 1]]
     }
 
+    /// How many states there are.
+    pub(crate) fn len(&self) -> usize {
+        self.origins.len()
+    }
+
     /// A state.
     pub(crate) fn state(&self, v: usize) -> G::State {
         let mut state = self.game.start().clone();
-        self.game.decode(&mut state, self.row(v));
+        self.read(v, &mut state);
         state
+    }
+
+    /// The same, in its place.
+    pub(crate) fn read(&self, v: usize, state: &mut G::State) {
+        self.game.decode(state, self.row(v));
     }
 
     fn edges(&self, v: usize) -> &[(u16, u32)] {
@@ -107,12 +117,18 @@ impl<'a, G: Game> Graph<'a, G> {
     /// The strongly connected components with more than one state, or one that leads to itself
     /// (Tarjan, without recursion), the nearest first.
     pub(crate) fn components(&self) -> Vec<Vec<usize>> {
+        self.components_within(|_| true)
+    }
+
+    /// The same of the states that are kept.
+    pub(crate) fn components_within(&self, is_kept: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
         const NEW: usize = usize::MAX;
         let n = self.origins.len();
         let (mut index, mut low, mut on_stack) = (vec![NEW; n], vec![0; n], vec![false; n]);
         let (mut stack, mut next, mut found) = (Vec::new(), 0, Vec::new());
         for root in 0..n {
-            let mut calls = if index[root] == NEW { vec![(root, 0)] } else { Vec::new() };
+            let is_new = index[root] == NEW && is_kept(root);
+            let mut calls = if is_new { vec![(root, 0)] } else { Vec::new() };
             while let Some((v, edge)) = calls.pop() {
                 if edge == 0 {
                     (index[v], low[v]) = (next, next);
@@ -123,6 +139,9 @@ impl<'a, G: Game> Graph<'a, G> {
                 if let Some(&(_, to)) = self.edges(v).get(edge) {
                     let to = to as usize;
                     calls.push((v, edge + 1));
+                    if !is_kept(to) {
+                        continue;
+                    }
                     if index[to] == NEW {
                         calls.push((to, 0));
                     } else if on_stack[to] {

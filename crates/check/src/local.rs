@@ -7,12 +7,15 @@
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 use std::ops::Range;
-use std::sync::RwLock;
+use std::sync::{Arc, RwLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
 use skeptron_core::election::Notice;
 use skeptron_core::mutex::Lock;
 use skeptron_core::{Effect, Input, NodeId, Outbox, Protocol};
+
+use crate::normal::Known;
 
 /// An algorithm that can be explored.
 pub(crate) trait Explorable: Protocol<Command: Numbers, Event: Copy + Send + Sync> {}
@@ -145,6 +148,14 @@ impl<P: Explorable> Locals<P> {
         self.read().cells.things[id as usize].clone()
     }
 
+    fn letter(&self, id: LetterId) -> Letter<P> {
+        self.read().letters.things[id as usize].clone()
+    }
+
+    fn letter_number(&self, letter: Letter<P>) -> LetterId {
+        self.write().letters.number(letter)
+    }
+
     /// Says something of each cell from a number on.
     pub(crate) fn describe<T>(&self, from: usize, say: impl Fn(&Cell<P>) -> T, said: &mut Vec<T>) {
         said.extend(self.read().cells.things[from..].iter().map(say));
@@ -209,6 +220,9 @@ pub(crate) struct Memory<'a, P: Protocol> {
     cell_hashes: Vec<u64>,
     letter_hashes: Vec<u64>,
     out: Outbox<P>,
+    pub(crate) normal: Known,
+    /// What nodes know, for predicates.
+    values: FxHashMap<CellId, Arc<Value>>,
 }
 
 impl<'a, P: Explorable> Memory<'a, P> {
@@ -223,6 +237,8 @@ impl<'a, P: Explorable> Memory<'a, P> {
             cell_hashes: Vec::new(),
             letter_hashes: Vec::new(),
             out: Outbox::new(),
+            normal: Known::default(),
+            values: FxHashMap::default(),
         }
     }
 
@@ -242,6 +258,34 @@ impl<'a, P: Explorable> Memory<'a, P> {
             self.taken.insert((cell, event));
         }
         self.step(cell, event)
+    }
+
+    /// A node's state.
+    pub(crate) fn cell(&self, id: CellId) -> Cell<P> {
+        self.locals.cell(id)
+    }
+
+    /// What a node knows, as plain data.
+    pub(crate) fn value(&mut self, id: CellId) -> Arc<Value> {
+        let known = self.values.entry(id);
+        // States are plain data: they always have a JSON form.
+        let read = || serde_json::to_value(&self.locals.cell(id).node).unwrap_or_default();
+        Arc::clone(known.or_insert_with(|| Arc::new(read())))
+    }
+
+    /// The number of a node's state.
+    pub(crate) fn cell_number(&self, cell: Cell<P>) -> CellId {
+        self.locals.cell_number(cell)
+    }
+
+    /// A message.
+    pub(crate) fn letter(&self, id: LetterId) -> Letter<P> {
+        self.locals.letter(id)
+    }
+
+    /// The number of a message.
+    pub(crate) fn letter_number(&self, letter: Letter<P>) -> LetterId {
+        self.locals.letter_number(letter)
     }
 
     /// What really happened to nodes.

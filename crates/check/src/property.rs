@@ -30,11 +30,22 @@ pub enum Property {
     Validity,
     /// Every election ends with a live leader that is known (spec 4).
     Termination,
+    /// Whoever wants in gets in although others ask without end (spec 1, GA2' and EM2).
+    Starvation,
+    /// No wait is passed by more entries of others than was asked.
+    Bypass,
+    /// Requests are served in the order in which they were made.
+    #[serde(rename = "order-by-time")]
+    OrderByTime,
+    /// What was asked of every state holds.
+    Invariant,
+    /// No run is dearer, or cheaper, than this one.
+    Extreme,
 }
 
 impl Property {
     /// All of them.
-    pub const ALL: [Property; 10] = [
+    pub const ALL: [Property; 15] = [
         Property::Exclusion,
         Property::Progress,
         Property::Order,
@@ -45,13 +56,18 @@ impl Property {
         Property::Agreement,
         Property::Validity,
         Property::Termination,
+        Property::Starvation,
+        Property::Bypass,
+        Property::OrderByTime,
+        Property::Invariant,
+        Property::Extreme,
     ];
 
-    /// What is judged of mutual exclusion.
+    /// What is judged of mutual exclusion with bounded requests, where the algorithm promises it.
     pub const MUTEX: &'static [Property] = Self::ALL.split_at(7).0;
 
     /// What is judged of elections.
-    pub const ELECTION: &'static [Property] = Self::ALL.split_at(6).1;
+    pub const ELECTION: &'static [Property] = Self::ALL.split_at(6).1.split_at(4).0;
 
     /// Its name in tables, JSON and traces.
     #[must_use]
@@ -67,6 +83,11 @@ impl Property {
             Property::Agreement => "agreement",
             Property::Validity => "validity",
             Property::Termination => "termination",
+            Property::Starvation => "starvation",
+            Property::Bypass => "bypass",
+            Property::OrderByTime => "order-by-time",
+            Property::Invariant => "invariant",
+            Property::Extreme => "extreme",
         }
     }
 
@@ -75,7 +96,7 @@ impl Property {
     pub fn meaning(self) -> &'static str {
         match self {
             Property::Exclusion => "at most one node is inside",
-            Property::Progress => "no deadlock, and everyone is served",
+            Property::Progress => "no deadlock: these requests are all served",
             Property::Order => "requests are served as they happened before each other",
             Property::Fence => "fences rise from entry to entry",
             Property::Messages => "no more messages per entry than published",
@@ -84,6 +105,11 @@ impl Property {
             Property::Agreement => "one leader in one epoch",
             Property::Validity => "the leader was alive, and the highest where that is claimed",
             Property::Termination => "every election ends with a live leader",
+            Property::Starvation => "nobody waits for ever, though others ask without end",
+            Property::Bypass => "no wait is passed by more entries of others",
+            Property::OrderByTime => "requests are served in the order in which they were made",
+            Property::Invariant => "what was asked of every state holds",
+            Property::Extreme => "no run has a more extreme value",
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use skeptron_core::catalogue::Order;
-use skeptron_core::{NodeId, Setup, SetupError};
+use skeptron_core::{Arbitration, NodeId, Setup, SetupError};
 use thiserror::Error;
+
+use crate::predicate::PredicateError;
 
 /// A small system and all that may happen to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +81,30 @@ pub enum ScenarioError {
     /// Too many requests.
     #[error("{0} requests are too many to explore; at most {most} are possible", most = Scenario::MOST_REQUESTS)]
     TooManyRequests(usize),
+    /// An invariant that speaks of what there is not.
+    #[error("--invariant: {0}")]
+    Invariant(#[from] PredicateError),
+    /// An invariant that does not hold when the system begins.
+    #[error(
+        "--invariant does not hold when the system begins; nothing needs to happen to break it"
+    )]
+    FalseFromTheStart,
+    /// The extreme of a figure where something goes wrong.
+    #[error("the dearest run is looked for where nothing goes wrong; leave the faults out")]
+    ExtremeWithFaults,
+    /// Starvation where something goes wrong.
+    #[error("starvation is judged where nothing goes wrong; leave the faults out")]
+    StarvationWithFaults,
+    /// Starvation where numbers that grow for ever are compared.
+    #[error(
+        "starvation cannot be judged with the rule {0}, which compares how often nodes have asked: no state is ever met again; take another rule"
+    )]
+    StarvationWithRule(Arbitration),
+    /// Messages of an algorithm that never rests.
+    #[error(
+        "messages of {0} have no bound: an idle token never rests; ask for its delay or bypass"
+    )]
+    EndlessMessages(&'static str),
     /// Nobody ever calls.
     #[error("nobody calls: there must be at least one initiator")]
     NoInitiators,

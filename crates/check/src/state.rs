@@ -25,12 +25,20 @@ pub(crate) struct Site {
     /// How often the user will still ask.
     pub(crate) left: u8,
     pub(crate) user: User,
-    /// The highest fence that was heard of, if fences are watched.
+    /// The highest fence that was heard of, if fences are watched; how many messages came one after
+    /// another since the watched request, if delays are.
     pub(crate) fence: u8,
     /// Whose waiting requests happened before now.
     pub(crate) known: u16,
-    /// Whose waiting requests happened before the own one.
+    /// Whose waiting requests happened before the own one, or were made before it if that is watched.
     pub(crate) before: u16,
+    /// How many others entered since the own request, if that is watched.
+    pub(crate) bypassed: u8,
+}
+
+impl Site {
+    /// A user that asks again and again.
+    pub(crate) const ENDLESS: u8 = u8::MAX;
 }
 
 /// A message in flight, and what its sender knew.
@@ -110,7 +118,7 @@ impl State {
         out.push(u32::from(self.sent) | u32::from(self.highest) << 16);
         out.push(self.budget.code());
         for site in &self.sites[..nodes] {
-            let user = u32::from(site.left) | (site.user as u32) << 8 | u32::from(site.fence) << 16;
+            let user = u32::from_le_bytes([site.left, site.user as u8, site.fence, site.bypassed]);
             out.extend([site.cell, user, u32::from(site.known) | u32::from(site.before) << 16]);
         }
         for packet in &self.flight {
@@ -127,16 +135,18 @@ impl State {
         self.budget = Budget::of_code(row[1]);
         let (sites, packets) = row[2..].split_at(3 * nodes);
         for (site, words) in self.sites.iter_mut().zip(sites.chunks_exact(3)) {
+            let [left, user, fence, bypassed] = words[1].to_le_bytes();
             *site = Site {
                 cell: words[0],
-                left: words[1] as u8,
-                user: match (words[1] >> 8) & 3 {
+                left,
+                user: match user {
                     0 => User::Idle,
                     1 => User::Waiting,
                     2 => User::Inside,
                     _ => User::Down,
                 },
-                fence: (words[1] >> 16) as u8,
+                fence,
+                bypassed,
                 known: words[2] as u16,
                 before: (words[2] >> 16) as u16,
             };

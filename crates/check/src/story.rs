@@ -3,12 +3,14 @@
 use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 
+use crate::extreme::Figure;
 use crate::flight;
 use crate::game::Game as _;
 use crate::local::Memory;
 use crate::property::{Property, Step, Which};
-use crate::state::{Move, Packet, State, User};
-use crate::world::{Lockable, World};
+use crate::starvation::Starving;
+use crate::state::{Move, Packet, Site, State, User};
+use crate::world::{Lockable, World, set_of, waiting};
 
 /// How a property is violated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +39,9 @@ pub(crate) fn tell<P: Lockable>(
         memory: world.memory(false),
         state: world.start.clone(),
         in_flight: world.start.flight.clone(),
+        overtaken: 0,
+        last_fence: 0,
+        broken_invariant: None,
     };
     let mut before = world.start.clone();
     let mut steps = Vec::new();
@@ -57,6 +62,12 @@ struct Teller<'a, P: Lockable> {
     state: State,
     /// In the order of sending.
     in_flight: Vec<Packet>,
+    /// Whose requests the last entry overtook, if it did.
+    overtaken: u16,
+    /// What the last message that arrived carried.
+    last_fence: u8,
+    /// How the last step broke the invariant, if it did.
+    broken_invariant: Option<String>,
 }
 
 impl<P: Lockable> Teller<'_, P> {
@@ -85,7 +96,24 @@ impl<P: Lockable> Teller<'_, P> {
                 Step::Crash(id(node))
             }
         };
+        let who: usize = match step {
+            Move::Request(node) | Move::Release(node) | Move::Crash(node) => node.into(),
+            Move::Deliver(place) | Move::Lose(place) | Move::Duplicate(place) => {
+                self.last_fence = self.state.flight[place as usize].fence;
+                self.state.flight[place as usize].to.into()
+            }
+        };
+        let site: Site = self.state.sites[who];
+        let already = waiting(&self.state, self.world.nodes);
         self.world.take(&mut self.memory, &mut self.state, step);
+        // One that enters at once knew, or found waiting, whoever was known or waited before the step.
+        let before = match (step, self.world.watch.by_time) {
+            (Move::Request(_), true) => already,
+            (Move::Request(_), false) => site.known,
+            _ => site.before,
+        };
+        self.broken_invariant = self.world.breaks_invariant(&mut self.memory, &self.state);
+        self.overtaken = before & waiting(&self.state, self.world.nodes);
         self.note_changes();
         told
     }
@@ -95,15 +123,18 @@ impl<P: Lockable> Teller<'_, P> {
     fn note_changes(&mut self) {
         let mut new = self.state.flight.clone();
         for old in &mut self.in_flight {
-            // A step never adds to what an old message carries.
+            // What a message says and whose it is never changes; what the judges tie to it may.
             let same = |packet: &Packet| {
-                (packet.from, packet.to, packet.letter, packet.fence)
-                    == (old.from, old.to, old.letter, old.fence)
-                    && packet.known & !old.known == 0
+                (packet.from, packet.to, packet.letter) == (old.from, old.to, old.letter)
             };
-            // Of several the one that knows most: the others knew less before.
-            let places = (0..new.len()).filter(|&place| same(&new[place]));
-            let place = places.max_by_key(|&place| new[place].known.count_ones());
+            // Of several the likest one, then the one that knows most: the others knew less before.
+            let likeness = |packet: &Packet| {
+                let knows_no_more = packet.known & !old.known == 0;
+                (packet.fence == old.fence, knows_no_more, packet.known.count_ones())
+            };
+            // Of those that are alike the oldest: what a step sends comes last.
+            let places = (0..new.len()).rev().filter(|&place| same(&new[place]));
+            let place = places.max_by_key(|&place| likeness(&new[place]));
             *old = new.remove(place.expect("what is in flight stays in flight"));
         }
         self.in_flight.append(&mut new);
@@ -134,10 +165,27 @@ impl<P: Lockable> Teller<'_, P> {
                 nobody if nobody.is_empty() => format!("{name} enters without having asked"),
                 somebody => format!("{name} enters while {somebody} is inside"),
             },
-            Property::Order => {
-                let overtaken = others(User::Waiting, before);
-                format!("{name} enters before {overtaken}, whose request happened before its own")
+            Property::Order | Property::OrderByTime => {
+                let overtaken = set_of(self.overtaken).map(|i| NodeId::new(i).to_string());
+                let overtaken = overtaken.collect::<Vec<_>>().join(", ");
+                let how = if property == Property::Order { "happened" } else { "was made" };
+                format!("{name} enters before {overtaken}, whose request {how} before its own")
             }
+            Property::Bypass => {
+                let most = self.world.watch.bypass.unwrap_or_default();
+                let sites = self.state.sites[..self.world.nodes].iter().enumerate();
+                let passed = sites.filter(|(_, site)| site.bypassed > most);
+                let passed: Vec<usize> = passed.map(|(i, _)| i).collect();
+                let names: Vec<String> =
+                    passed.iter().map(|&i| NodeId::new(i).to_string()).collect();
+                let detail = format!(
+                    "{name} enters, and {} others have by now passed {}",
+                    most + 1,
+                    names.join(", ")
+                );
+                return (passed.first().copied().unwrap_or(actor), detail);
+            }
+            Property::Extreme => self.extreme(name, before),
             Property::Fence => {
                 format!("{name} enters with a fence that is not higher than those given out before")
             }
@@ -151,8 +199,28 @@ impl<P: Lockable> Teller<'_, P> {
             Property::Agreement | Property::Validity | Property::Termination => {
                 unreachable!("nobody is elected here")
             }
+            Property::Invariant => self.broken_invariant.clone().unwrap_or_default(),
+            Property::Starvation => unreachable!("that is told elsewhere"),
         };
         (actor, detail)
+    }
+
+    /// The value of the figure that is extreme here.
+    fn extreme(&self, name: NodeId, before: &State) -> String {
+        let site = before.sites[name.index()];
+        match self.world.watch.figure.as_ref().map(|sought| sought.figure) {
+            Some(Figure::Delay(_)) => {
+                // The message that lets it in counts, too.
+                let last = self.last_fence.max(site.fence);
+                let messages = if last == 1 { "message" } else { "messages" };
+                format!("{name} enters {last} {messages}, one after another, after its request")
+            }
+            Some(Figure::Bypass) => {
+                let entries = if site.bypassed == 1 { "entry" } else { "entries" };
+                format!("{name} enters after {} {entries} of others", site.bypassed)
+            }
+            _ => format!("everybody is served with {} messages", self.state.sent),
+        }
     }
 
     /// Who is never served.
@@ -165,6 +233,64 @@ impl<P: Lockable> Teller<'_, P> {
         let detail = format!("{} {wait} for ever", names.join(", "));
         (waiting.first().copied().unwrap_or_default(), detail)
     }
+}
+
+/// Follows a run in which somebody starves, with clocks that grow, twice through its round. `None` if
+/// it does not go like that.
+pub(crate) fn tell_starving<P: Lockable>(
+    world: &World<P>,
+    run: &Starving,
+) -> Option<Counterexample> {
+    let begins = run.begins.unwrap_or(run.moves.len());
+    let round = &run.moves[begins..];
+    let mut memory = world.memory(false);
+    let mut state = world.start.clone();
+    let mut steps = Vec::new();
+    let mut served = 0;
+    let mut possible = Vec::new();
+    for (place, &step) in run.moves.iter().chain(round).enumerate() {
+        world.moves(&mut memory, &state, &mut possible);
+        if !possible.contains(&step) {
+            return None;
+        }
+        steps.push(match step {
+            Move::Request(node) => Step::Request(id(node)),
+            Move::Release(node) => Step::Release(id(node)),
+            // Kept by link and in the order of sending.
+            Move::Deliver(place) => {
+                let packet = state.flight[place as usize];
+                let link = |other: &&Packet| (other.from, other.to) == (packet.from, packet.to);
+                let nth = state.flight[..place as usize].iter().filter(link).count();
+                Step::Deliver(Which { from: id(packet.from), to: id(packet.to), nth })
+            }
+            _ => return None,
+        });
+        let inside = |state: &State| {
+            let sites = state.sites[..world.nodes].iter().enumerate();
+            let inside = sites.filter(|(_, site)| site.user == User::Inside);
+            inside.fold(0u16, |set, (i, _)| set | 1 << i)
+        };
+        let before = inside(&state);
+        world.take(&mut memory, &mut state, step);
+        if place >= begins {
+            served |= inside(&state) & !before;
+            if state.sites[run.who].user != User::Waiting {
+                return None;
+            }
+        }
+    }
+    steps.truncate(run.moves.len());
+    let who = NodeId::new(run.who);
+    let others: Vec<String> = set_of(served).map(|i| NodeId::new(i).to_string()).collect();
+    let detail = match (run.begins, &others[..]) {
+        (None, _) => format!("{who} waits, and nothing happens unless somebody asks"),
+        (Some(_), []) => format!("{who} waits for ever"),
+        (Some(_), others) => {
+            let verb = if others.len() == 1 { "enters" } else { "enter" };
+            format!("{who} waits for ever, while {} {verb} again and again", others.join(" and "))
+        }
+    };
+    Some(Counterexample { steps, node: who, detail, cycle: run.begins, shortest: false })
 }
 
 fn id(node: u8) -> NodeId {

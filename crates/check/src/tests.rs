@@ -9,7 +9,7 @@ use crate::cycles::unfair_run;
 use crate::explorer::{Found, Limits, explore};
 use crate::property::{Properties, Property};
 use crate::scenario::{Faults, Scenario};
-use crate::world::{Lockable, World};
+use crate::world::{Lockable, Watch, World};
 
 fn scenario(requests: &[u8], faults: Faults) -> Scenario {
     let setup = Setup::new(requests.len()).unwrap();
@@ -18,7 +18,7 @@ fn scenario(requests: &[u8], faults: Faults) -> Scenario {
 
 fn world<P: Lockable>(nodes: Vec<P>, scenario: &Scenario, most_messages: Option<f64>) -> World<P> {
     let judged = Properties::from_iter([Property::Exclusion, Property::Progress]);
-    World::of_nodes(nodes, scenario, judged, false, most_messages)
+    World::of_nodes(nodes, scenario, judged, Watch::default(), most_messages)
 }
 
 fn search<P: Lockable>(world: &World<P>) -> Found<'_, World<P>> {
@@ -133,4 +133,58 @@ fn a_search_that_runs_out_of_memory_says_how_far_it_came() {
     assert!(report.out_of_memory && !report.complete && report.holds());
     assert!((5..36).contains(&report.depth), "{}", report.depth);
     assert!(report.verdicts.iter().all(|verdict| verdict.holds.is_none()));
+}
+
+/// A system whose counters are brought into their normal form does what the one with counters that grow
+/// does, step by step: the same messages on the same links, the same users inside.
+#[test]
+fn normal_counters_do_the_same_as_growing_ones() {
+    use skeptron_core::catalogue;
+    for info in catalogue::sound() {
+        skeptron_core::mutex::dispatch(info, SideBySide { info });
+    }
+}
+
+struct SideBySide {
+    info: &'static skeptron_core::catalogue::Info,
+}
+
+impl skeptron_core::mutex::Visitor for SideBySide {
+    type Output = ();
+
+    fn visit<P: skeptron_core::mutex::Mutex>(self) {
+        use crate::game::Game as _;
+        use skeptron_core::topology::{Structure, Tree};
+        let quorums = skeptron_quorum::quorums(&skeptron_quorum::default_for(3), 3).unwrap();
+        let setup = Setup::new(3)
+            .unwrap()
+            .with_structure(Structure::maekawa(&quorums))
+            .and_then(|setup| setup.with_quorums(quorums))
+            .and_then(|setup| setup.with_tree(Tree::balanced(3, 2)))
+            .unwrap();
+        for order in [Order::Fifo, self.info.channel] {
+            let scenario = Scenario::new(setup.clone(), 1, order);
+            let world = |normal| {
+                let endless = Some(crate::world::Endless { per_link: 2, normal });
+                World::<P>::new(self.info, &scenario, Watch { endless, ..Watch::default() })
+                    .unwrap()
+            };
+            let (normal, growing) = (world(true), world(false));
+            let (mut memory, mut other) = (normal.memory(false), growing.memory(false));
+            let (mut a, mut b) = (normal.start().clone(), growing.start().clone());
+            let (mut moves, mut others) = (Vec::new(), Vec::new());
+            let mut chance = 1u64;
+            for step in 0..20_000 {
+                normal.moves(&mut memory, &a, &mut moves);
+                growing.moves(&mut other, &b, &mut others);
+                assert_eq!(moves, others, "{} {order}, step {step}", self.info.name);
+                chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let chosen = moves[(chance >> 33) as usize % moves.len()];
+                normal.take(&mut memory, &mut a, chosen);
+                growing.take(&mut other, &mut b, chosen);
+                let users = |state: &crate::state::State| state.sites.map(|site| site.user);
+                assert_eq!(users(&a), users(&b), "{} {order}, step {step}", self.info.name);
+            }
+        }
+    }
 }

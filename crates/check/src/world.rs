@@ -1,14 +1,20 @@
 //! A system in all its detail: nodes, users, messages in flight, budgets for faults, and what the
 //! judges must remember. What can happen next, and what comes of it.
 
+use std::sync::Arc;
+
+use serde_json::Value;
 use skeptron_core::NodeId;
 use skeptron_core::Protocol;
 use skeptron_core::catalogue::{Info, Order};
 use skeptron_core::mutex::{Entered, Lock, Mutex};
 
+use crate::extreme::{Figure, Sought};
 use crate::flight;
 use crate::game::{Game, Outlook, mix};
 use crate::local::{Cell, Deed, Event, LetterId, Locals, Memory, RELEASE, REQUEST};
+use crate::normal::normalise;
+use crate::predicate::{Moment, Predicate};
 use crate::property::{Properties, Property};
 use crate::reduction::reduce;
 use crate::scenario::{CrashWhen, Scenario, ScenarioError};
@@ -18,6 +24,33 @@ use crate::state::{Budget, Move, Packet, Site, State, User};
 pub(crate) trait Lockable: Protocol<Command = Lock, Event = Entered> {}
 impl<P: Protocol<Command = Lock, Event = Entered>> Lockable for P {}
 
+/// What a search keeps in its states besides what the nodes know. Each of them multiplies the states,
+/// so it is kept only where something depends on it.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// The highest fence that was heard of.
+    pub(crate) fences: bool,
+    /// Who waited already when a request was made, instead of what happened before it.
+    pub(crate) by_time: bool,
+    /// How many others entered during each wait, up to one more than this.
+    pub(crate) bypass: Option<u8>,
+    /// Users ask again and again.
+    pub(crate) endless: Option<Endless>,
+    /// What must hold in every state.
+    pub(crate) invariant: Option<Arc<Predicate>>,
+    /// A figure whose extreme is looked for.
+    pub(crate) figure: Option<Sought>,
+}
+
+/// Requests without end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Endless {
+    /// Nobody asks while a link has so many messages in flight.
+    pub(crate) per_link: usize,
+    /// Whether counters are brought into a form that recurs.
+    pub(crate) normal: bool,
+}
+
 /// The rules of the game.
 pub(crate) struct World<P: Lockable> {
     pub(crate) nodes: usize,
@@ -25,7 +58,7 @@ pub(crate) struct World<P: Lockable> {
     pub(crate) locals: Locals<P>,
     pub(crate) start: State,
     pub(crate) judged: Properties,
-    watches_fences: bool,
+    pub(crate) watch: Watch,
     /// Whether the number of messages is part of the state.
     pub(crate) counts_messages: bool,
     /// How many messages may have been sent when everybody is served.
@@ -36,11 +69,7 @@ pub(crate) struct World<P: Lockable> {
 
 impl<P: Lockable> World<P> {
     /// The world of a catalogued algorithm.
-    pub(crate) fn new(
-        info: &Info,
-        scenario: &Scenario,
-        watches_fences: bool,
-    ) -> Result<Self, ScenarioError>
+    pub(crate) fn new(info: &Info, scenario: &Scenario, watch: Watch) -> Result<Self, ScenarioError>
     where
         P: Mutex,
     {
@@ -56,14 +85,16 @@ impl<P: Lockable> World<P> {
             && (info.channel == Order::Any || scenario.order == Order::Fifo);
         let judged = Property::ALL.into_iter().filter(|property| match property {
             Property::Exclusion | Property::Progress => true,
-            Property::Fence => watches_fences,
+            Property::Fence => watch.fences,
             Property::Order => info.claims.ordered && keeps_assumptions,
             Property::Messages => most.is_some() && keeps_assumptions,
             Property::Rest => most.is_some() && keeps_assumptions,
             Property::Refused => keeps_assumptions,
-            Property::Agreement | Property::Validity | Property::Termination => false,
+            _ => false,
         });
-        Ok(Self::of_nodes(nodes, scenario, judged.collect(), watches_fences, most.map(|_| bound)))
+        // Where requests never end the number of messages tells nothing.
+        let bound = most.filter(|_| watch.endless.is_none()).map(|_| bound);
+        Ok(Self::of_nodes(nodes, scenario, judged.collect(), watch, bound))
     }
 
     /// The world of any nodes. Without a bound on messages there may be infinitely many.
@@ -71,7 +102,7 @@ impl<P: Lockable> World<P> {
         nodes: Vec<P>,
         scenario: &Scenario,
         judged: Properties,
-        watches_fences: bool,
+        watch: Watch,
         most_messages: Option<f64>,
     ) -> Self {
         let n = nodes.len();
@@ -89,6 +120,7 @@ impl<P: Lockable> World<P> {
         let locals = Locals::new(n);
         for (i, (node, &left)) in nodes.into_iter().zip(&scenario.requests).enumerate() {
             let cell = locals.cell_number(Cell { me: NodeId::new(i), node, armed: Vec::new() });
+            let left = if watch.endless.is_some() && left > 0 { Site::ENDLESS } else { left };
             start.sites[i] = Site { cell, left, ..Site::default() };
         }
         let mut world = World {
@@ -97,7 +129,7 @@ impl<P: Lockable> World<P> {
             locals,
             start: State::empty(),
             judged,
-            watches_fences,
+            watch,
             counts_messages: most_messages.is_some(),
             most_messages: most_messages.unwrap_or(f64::INFINITY),
             crash_when: faults.crash_when,
@@ -132,6 +164,36 @@ impl<P: Lockable> World<P> {
         }
     }
 
+    /// How a state breaks the invariant, if it does.
+    pub(crate) fn breaks_invariant(
+        &self,
+        memory: &mut Memory<'_, P>,
+        state: &State,
+    ) -> Option<String> {
+        let predicate = self.watch.invariant.as_ref()?;
+        let up = state.sites[..self.nodes].iter();
+        let values: Vec<Arc<Value>> = up.map(|site| memory.value(site.cell)).collect();
+        let nodes: Vec<&Value> = values.iter().map(AsRef::as_ref).collect();
+        match predicate.holds(Moment { nodes: &nodes, is_silent: state.flight.is_empty() }) {
+            Ok(true) => None,
+            Ok(false) => Some("what was asked of every state does not hold".into()),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// How messages in flight are kept: with requests without end in the order of sending, whatever the
+    /// channel does, so that a message that is never delivered can be told from one that is sent again.
+    fn kept(&self) -> Order {
+        if self.watch.endless.is_some() { Order::Fifo } else { self.order }
+    }
+
+    /// Whether users may ask just now.
+    fn may_ask(&self, state: &State) -> bool {
+        let Some(endless) = &self.watch.endless else { return true };
+        let mut links = state.flight.chunk_by(|a, b| (a.from, a.to) == (b.from, b.to));
+        links.all(|link| link.len() < endless.per_link)
+    }
+
     fn nobody_asks_again(&self, state: &State) -> bool {
         state.sites[..self.nodes].iter().all(|site| site.left == 0)
     }
@@ -140,7 +202,7 @@ impl<P: Lockable> World<P> {
     fn forget_all(&self, state: &mut State) {
         state.sites[..self.nodes].iter_mut().for_each(|site| site.known = 0);
         state.flight.iter_mut().for_each(|packet| packet.known = 0);
-        flight::sort(&mut state.flight, self.order);
+        flight::sort(&mut state.flight, self.kept());
     }
 
     fn give(
@@ -172,8 +234,31 @@ impl<P: Lockable> World<P> {
             return;
         }
         let Site { fence, known, .. } = state.sites[from];
+        let fence = if self.watched_waits(state) { fence.saturating_add(1) } else { fence };
         let packet = Packet { from: from as u8, to, letter, fence, known };
-        flight::launch(&mut state.flight, self.order, packet);
+        flight::launch(&mut state.flight, self.kept(), packet);
+    }
+
+    /// Whether the node whose delay is watched waits.
+    fn watched_waits(&self, state: &State) -> bool {
+        let whose = self.watch.figure.as_ref().and_then(|sought| sought.figure.delay_of());
+        whose.is_some_and(|node| state.sites[node as usize].user == User::Waiting)
+    }
+
+    /// From now on messages are counted that come one after another: those in flight are the first.
+    fn watch_delay(&self, state: &mut State, fresh: u8) {
+        state.sites[..self.nodes].iter_mut().for_each(|site| site.fence = 0);
+        state.flight.iter_mut().for_each(|packet| packet.fence = fresh);
+        flight::sort(&mut state.flight, self.kept());
+    }
+
+    /// A value of the figure whose extreme is looked for.
+    fn note(&self, value: u32, found: &mut Properties) {
+        if let Some(sought) = &self.watch.figure
+            && sought.note(value)
+        {
+            found.insert(Property::Extreme);
+        }
     }
 
     fn enter(&self, state: &mut State, node: usize, found: &mut Properties) {
@@ -183,26 +268,49 @@ impl<P: Lockable> World<P> {
         if site.user != User::Waiting {
             found.insert(Property::Exclusion);
         }
+        let watched = self.watch.figure.as_ref().map(|sought| sought.figure);
+        let value = match watched {
+            Some(Figure::Delay(whose)) if usize::from(whose) == node => Some(site.fence),
+            Some(Figure::Bypass) => Some(site.bypassed),
+            _ => None,
+        };
         site.user = User::Inside;
         if site.before & others_wait != 0 {
-            found.insert(Property::Order);
+            let by_time = self.watch.by_time;
+            found.insert(if by_time { Property::OrderByTime } else { Property::Order });
         }
         if !is_free {
             found.insert(Property::Exclusion);
         }
-        if self.watches_fences {
+        if self.watch.fences {
             site.fence = site.fence.saturating_add(1);
             if site.fence <= state.highest {
                 found.insert(Property::Fence);
             }
             state.highest = state.highest.max(site.fence);
         }
+        if let Some(most) = self.watch.bypass {
+            state.sites[node].bypassed = 0;
+            for waiting in set_of(others_wait) {
+                let site = &mut state.sites[waiting];
+                site.bypassed = (site.bypassed + 1).min(most.saturating_add(1));
+                if site.bypassed > most {
+                    found.insert(Property::Bypass);
+                }
+            }
+        }
+        if let Some(value) = value {
+            self.note(value.into(), found);
+            if matches!(watched, Some(Figure::Delay(_))) {
+                self.watch_delay(state, 0);
+            }
+        }
         self.forget(state, node as u8);
     }
 
     /// The request of `node` is no more: nobody needs to know of it any longer.
     fn forget(&self, state: &mut State, node: u8) {
-        if !self.judged.contains(Property::Order) {
+        if !self.judged.contains(Property::Order) && !self.watch.by_time {
             return;
         }
         let others = !(1 << node);
@@ -214,7 +322,7 @@ impl<P: Lockable> World<P> {
         for packet in &mut state.flight {
             packet.known &= others;
         }
-        flight::sort(&mut state.flight, self.order);
+        flight::sort(&mut state.flight, self.kept());
     }
 }
 
@@ -255,7 +363,8 @@ impl<P: Lockable> Game for World<P> {
     fn moves(&self, memory: &mut Memory<'_, P>, state: &State, moves: &mut Vec<Move>) -> Outlook {
         moves.clear();
         let users = || state.sites[..self.nodes].iter().enumerate();
-        let asks = users().filter(|(_, site)| site.user == User::Idle && site.left > 0);
+        let may_ask = self.may_ask(state);
+        let asks = users().filter(|(_, site)| may_ask && site.user == User::Idle && site.left > 0);
         moves.extend(asks.map(|(i, _)| Move::Request(i as u8)));
         let asking = moves.len();
         let inside = users().filter(|(_, site)| site.user == User::Inside);
@@ -295,12 +404,19 @@ impl<P: Lockable> Game for World<P> {
         let mut found = Properties::default();
         match step {
             Move::Request(node) => {
+                let already = waiting(state, self.nodes);
                 let site = &mut state.sites[node as usize];
-                site.left -= 1;
+                site.left -= u8::from(site.left != Site::ENDLESS);
                 site.user = User::Waiting;
-                if self.judged.contains(Property::Order) {
+                if self.watch.by_time {
+                    site.before = already;
+                } else if self.judged.contains(Property::Order) {
                     site.before = site.known;
                     site.known |= 1 << node;
+                }
+                let figure = self.watch.figure.as_ref().map(|sought| sought.figure);
+                if figure == Some(Figure::Delay(node)) {
+                    self.watch_delay(state, 1);
                 }
                 self.give(memory, state, node as usize, REQUEST, &mut found);
             }
@@ -337,6 +453,12 @@ impl<P: Lockable> Game for World<P> {
         if self.judged.contains(Property::Order) && self.nobody_asks_again(state) {
             self.forget_all(state);
         }
+        if self.breaks_invariant(memory, state).is_some() {
+            found.insert(Property::Invariant);
+        }
+        if self.watch.endless.is_some_and(|endless| endless.normal) {
+            normalise(memory, state, self.nodes);
+        }
         found.and(self.judged)
     }
 
@@ -353,6 +475,12 @@ impl<P: Lockable> Game for World<P> {
             found.insert(Property::Progress);
         }
         if outlook != Outlook::Nothing {
+            return found.and(self.judged);
+        }
+        if found.is_empty()
+            && self.watch.figure.as_ref().is_some_and(|sought| sought.figure == Figure::Messages)
+        {
+            self.note(state.sent.into(), &mut found);
             return found.and(self.judged);
         }
         if found.is_empty() && f64::from(state.sent) > self.most_messages + 1e-9 {
@@ -380,6 +508,7 @@ impl<P: Lockable> Game for World<P> {
             let cell = if site.user == User::Down { 0 } else { memory.cell_hash(site.cell) };
             let rest = u64::from(site.left)
                 | (site.user as u64) << 8
+                | u64::from(site.bypassed) << 10
                 | u64::from(site.fence) << 16
                 | u64::from(site.known) << 24
                 | u64::from(site.before) << 40
@@ -387,7 +516,7 @@ impl<P: Lockable> Game for World<P> {
             sum = sum.wrapping_add(mix(cell, rest));
         }
         // A sum does not depend on the order, which is as it should be on an unordered channel.
-        for (rank, packet) in flight::ranked(&state.flight, self.order) {
+        for (rank, packet) in flight::ranked(&state.flight, self.kept()) {
             let rest = u64::from(packet.from)
                 | u64::from(packet.to) << 8
                 | u64::from(packet.fence) << 16
@@ -422,6 +551,11 @@ impl<P: Lockable> Game for World<P> {
     fn of_code(code: u16) -> Move {
         Move::of_code(code)
     }
+}
+
+/// The members of a set of nodes.
+pub(crate) fn set_of(set: u16) -> impl Iterator<Item = usize> {
+    (0..16).filter(move |i| set & 1 << i != 0)
 }
 
 /// Who waits.

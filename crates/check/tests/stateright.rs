@@ -43,8 +43,7 @@ fn agree(info: &Info, scenario: &Scenario) -> bool {
         max_memory: 8 << 20,
         reduction: false,
         keep_going: true,
-        progress: None,
-        stop: None,
+        ..Options::default()
     };
     let report = check(info, scenario, &options).unwrap();
     if !report.complete || report.states > MOST_STATES {

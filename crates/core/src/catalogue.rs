@@ -90,8 +90,10 @@ pub struct Broken {
 pub enum Breaks {
     /// Two nodes inside at once.
     Safety,
-    /// Somebody waits for ever.
+    /// Somebody waits for ever, and nothing happens any more.
     Liveness,
+    /// Somebody waits for ever while others are served.
+    Starvation,
     /// A request is served before one that happened before it.
     Order,
     /// A node refuses what a peer that follows the same rules has sent.
@@ -202,6 +204,9 @@ pub struct Claims {
     pub sync_delay: Claim,
     /// Whether requests ordered by happened-before are served in that order.
     pub ordered: bool,
+    /// Entries of others during one wait, at most, in any run; none where a request that is slow to
+    /// arrive can be passed any number of times, though not for ever.
+    pub bypass_most: Option<Formula>,
 }
 
 /// An algorithm of either kind.

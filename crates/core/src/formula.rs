@@ -19,6 +19,8 @@ pub struct Figures {
     pub diameter: f64,
     /// `d`, how far the lone requester is from the first holder in the tree.
     pub distance: f64,
+    /// `i`, the id of the lone requester, counted from 1.
+    pub id: f64,
     /// `L`, Sanders' mean lower bound on messages per entry.
     pub low: f64,
     /// `U`, Sanders' mean upper bound on messages per entry.
@@ -167,6 +169,7 @@ impl Parser<'_> {
             ('K', self.figures.k),
             ('D', self.figures.diameter),
             ('d', self.figures.distance),
+            ('i', self.figures.id),
             ('L', self.figures.low),
             ('U', self.figures.high),
         ];

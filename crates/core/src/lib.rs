@@ -20,5 +20,5 @@ pub use election::{Elected, Epoch, Notice};
 pub use formula::{Claim, Figures, Formula};
 pub use mutex::{Entered, Lock, Mode};
 pub use node_set::NodeSet;
-pub use protocol::{Effect, Input, Message, Never, NodeId, Outbox, Protocol, Refused};
+pub use protocol::{Counter, Effect, Input, Message, Never, NodeId, Outbox, Protocol, Refused};
 pub use setup::{Arbitration, Setup, SetupError};

@@ -65,6 +65,19 @@ pub trait Protocol:
     fn absorbs(&self, _from: NodeId, _message: &Self::Message) -> bool {
         false
     }
+
+    /// Shows every [`Counter`] of the node, in a fixed order, so that a checker can tell states apart by
+    /// what follows from them and not by how long ago the run began. Whatever is shown may be changed.
+    fn counters(&mut self, _each: &mut dyn FnMut(Counter, &mut u64)) {}
+}
+
+/// A number that grows for as long as a system runs, and means something only beside others like it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Counter {
+    /// Logical time: compared by everybody, and counted on from the highest that was heard of.
+    Clock,
+    /// How often a node has asked: that node counts on, others compare.
+    Requests(NodeId),
 }
 
 /// What travels between nodes: a small closed set of kinds, counted and drawn by name.
@@ -79,6 +92,9 @@ pub trait Message: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Se
     fn label(&self) -> &'static str {
         Self::KINDS[self.kind()]
     }
+
+    /// Shows every [`Counter`] of a message from `from`, as [`Protocol::counters`] does.
+    fn counters(&mut self, _from: NodeId, _each: &mut dyn FnMut(Counter, &mut u64)) {}
 }
 
 /// Everything that can happen to a node.

@@ -326,7 +326,8 @@ impl Setup {
         let mean = |values: &mut dyn Iterator<Item = usize>| {
             values.sum::<usize>() as f64 / requesters.len().max(1) as f64
         };
-        let mut figures = Figures { n: self.nodes as f64, ..Figures::default() };
+        let id = mean(&mut requesters.iter().map(|i| i.index() + 1));
+        let mut figures = Figures { n: self.nodes as f64, id, ..Figures::default() };
         if let Some(quorums) = &self.quorums {
             // Formulas count K−1 others to ask; a node outside its own quorum has one more of them.
             let others = |i: NodeId| quorums.of(i).iter().filter(|&&j| j != i).count();

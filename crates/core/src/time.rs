@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{NodeId, Refused};
+use crate::{Counter, NodeId, Refused};
 
 /// The clock value beyond which a message is refused: far above anything a run can reach, and far
 /// enough below the type's limit that counting on never overflows.
@@ -38,6 +38,11 @@ impl LamportClock {
     /// for the checker.
     pub fn witness(&mut self, t: u64) {
         self.0 = self.0.max(t);
+    }
+
+    /// Shows the value, for [`crate::Protocol::counters`].
+    pub(crate) fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        each(Counter::Clock, &mut self.0);
     }
 
     /// The present value.

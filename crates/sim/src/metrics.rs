@@ -34,6 +34,9 @@ pub struct Report {
     pub throughput: f64,
     /// How even-handed it was.
     pub fairness: Fairness,
+    /// Waits that had not ended when measuring did, and by then were longer, or were passed by more
+    /// entries of others, than any that had: they count in the figures above.
+    pub unended: Vec<Unended>,
     /// How evenly the work was spread.
     pub load: Load,
     /// What was violated, the first hundred.
@@ -95,8 +98,25 @@ pub struct Fairness {
     pub order_claimed: bool,
     /// Jain's index over the entries of each requester: 1 is even.
     pub jain: f64,
+    /// Entries that overtook a request that was made before.
+    pub overtakings: u64,
     /// The most entries of others during one wait.
     pub longest_bypass: u64,
+    /// Whose wait that was.
+    pub longest_bypass_of: Option<NodeId>,
+    /// How many the algorithm claims at most, if it claims a bound.
+    pub bypass_claimed: Option<f64>,
+}
+
+/// A wait that has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Unended {
+    /// Whose.
+    pub node: NodeId,
+    /// How long it has lasted.
+    pub delay: f64,
+    /// How many others have entered meanwhile.
+    pub bypass: u64,
 }
 
 /// How evenly messages were spread over the nodes.
@@ -109,7 +129,7 @@ pub struct Load {
 /// A property that did not hold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violation {
-    /// Which one: `exclusion`, `progress`, `order`, `fence`, `refused`; of an election `agreement`,
+    /// Which one: `exclusion`, `progress`, `starvation`, `order`, `fence`, `refused`; of an election `agreement`,
     /// `validity`, `termination`, `refused`.
     pub property: &'static str,
     /// When, in units.
@@ -149,6 +169,12 @@ impl Samples {
         if self.fresh.len() == FRESH_LIMIT {
             self.settle();
         }
+    }
+
+    /// The largest; 0 if there is none.
+    pub(crate) fn max(&self) -> Ticks {
+        let settled = self.sorted.last().map_or(0, |&(value, _)| value);
+        self.fresh.iter().copied().max().unwrap_or(0).max(settled)
     }
 
     fn settle(&mut self) {
@@ -207,7 +233,10 @@ pub(crate) struct Tally {
     handled: Vec<u64>,
     entries_of: Vec<u64>,
     pub(crate) inversions: u64,
+    pub(crate) overtakings: u64,
     pub(crate) longest_bypass: u64,
+    pub(crate) longest_bypass_of: Option<NodeId>,
+    pub(crate) unended: Vec<Unended>,
     pub(crate) client: Samples,
     pub(crate) response: Samples,
     pub(crate) sync: Samples,
@@ -223,7 +252,10 @@ impl Tally {
             handled: vec![0; nodes],
             entries_of: vec![0; nodes],
             inversions: 0,
+            overtakings: 0,
             longest_bypass: 0,
+            longest_bypass_of: None,
+            unended: Vec::new(),
             client: Samples::default(),
             response: Samples::default(),
             sync: Samples::default(),
@@ -236,6 +268,30 @@ impl Tally {
 
     pub(crate) fn entered(&mut self, node: NodeId) {
         self.entries_of[node.index()] += 1;
+    }
+
+    /// A wait was passed by so many entries of others.
+    pub(crate) fn bypassed(&mut self, node: NodeId, bypass: u64) {
+        if bypass > self.longest_bypass || self.longest_bypass_of.is_none() {
+            (self.longest_bypass, self.longest_bypass_of) = (bypass, Some(node));
+        }
+    }
+
+    /// Waits that have not ended count if they are longer already than any that has: others would only
+    /// make the mean look better than it is.
+    pub(crate) fn count_unended(&mut self, waits: impl Iterator<Item = (NodeId, Ticks, u64)>) {
+        let (longest, bypass) = (self.client.max(), self.longest_bypass);
+        for (node, delay, passed) in waits {
+            if delay <= longest && passed <= bypass {
+                continue;
+            }
+            if delay > longest {
+                self.client.add(delay);
+                self.response.add(delay);
+            }
+            self.bypassed(node, passed);
+            self.unended.push(Unended { node, delay: units(delay), bypass: passed });
+        }
     }
 
     pub(crate) fn max_over_mean(&self) -> f64 {

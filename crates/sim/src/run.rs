@@ -1,5 +1,6 @@
 //! The event loop.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -152,6 +153,8 @@ struct Request {
     open: bool,
     /// When the application asked.
     at: Ticks,
+    /// When it reached the algorithm.
+    made: Ticks,
     /// How many exits there had been when it reached the algorithm.
     exits: u64,
     /// A hand asked: nothing follows from it of its own accord.
@@ -186,6 +189,8 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     network: Network,
     applications: Applications<'a>,
     requests: Vec<Request>,
+    /// Requests in the order in which they were made, and when; those that are over are skipped.
+    by_age: VecDeque<(Ticks, NodeId)>,
     fences: Vec<Fence>,
 
     troubles: Troubles<Event<P::Message, W>>,
@@ -197,6 +202,8 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     order: OrderMonitor<W>,
     fence_monitor: FenceMonitor,
     violations: Vec<Violation>,
+    /// The most entries of others during one wait that the algorithm claims.
+    most_bypasses: f64,
     stall: Option<Stall>,
     /// Who waited for ever when that was last said.
     stalled: Option<Vec<NodeId>>,
@@ -239,6 +246,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             network: scenario.hand.network(&scenario.latency, scenario.order, n, seed),
             applications: Applications::new(scenario),
             requests: vec![Request::default(); n],
+            by_age: VecDeque::new(),
             fences: vec![Fence::default(); n],
             troubles: Troubles::new(&scenario.faults, n, seed),
             played: Played::new(&scenario.hand),
@@ -247,6 +255,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             order: OrderMonitor::new(n),
             fence_monitor: FenceMonitor::default(),
             violations: Vec::new(),
+            most_bypasses: claimed_bypasses(info, scenario).unwrap_or(f64::INFINITY),
             stall: None,
             stalled: None,
             barren: 0,
@@ -422,7 +431,9 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         }
         let Some(at) = self.applications.next_request(node) else { return };
         let exits = self.exits;
-        self.requests[node.index()] = Request { open: true, at, exits, by_hand: false };
+        let made = self.now;
+        self.requests[node.index()] = Request { open: true, at, made, exits, by_hand: false };
+        self.by_age.push_back((made, node));
         self.progress.request(node);
         self.order.request(node);
         self.record(node, || What::Request);
@@ -549,6 +560,12 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
             recorder.now(now, node, what());
         }
     }
+}
+
+/// The most entries of others during one wait that the algorithm claims.
+fn claimed_bypasses(info: &Info, scenario: &Scenario) -> Option<f64> {
+    let figures = scenario.setup.figures(&scenario.requesters);
+    info.claims.bypass_most.map(|most| most.value(&figures))
 }
 
 /// How many bytes a message takes in the wire encoding.

@@ -22,8 +22,8 @@ fn follow(words: &str, property: Property, trace: &Trace) {
         }
         Property::Progress => assert!(!replayed.waiting.is_empty(), "{words}"),
         Property::Refused => assert!(replayed.refused > 0, "{words}"),
-        Property::Order | Property::Messages | Property::Rest => {}
-        Property::Agreement | Property::Validity | Property::Termination => {}
+        Property::Starvation => assert!(!replayed.waiting.is_empty(), "{words}"),
+        _ => {}
     }
     let found = trace.records.last().map(|record| &record.what);
     assert!(
@@ -52,6 +52,7 @@ fn every_broken_variant_is_refuted_and_replayed() {
         let expected = match broken.breaks {
             Breaks::Safety => Property::Exclusion,
             Breaks::Liveness => Property::Progress,
+            Breaks::Starvation => Property::Starvation,
             Breaks::Order => Property::Order,
             Breaks::Refused => Property::Refused,
             Breaks::Agreement => Property::Agreement,
@@ -70,6 +71,51 @@ fn every_broken_variant_is_refuted_and_replayed() {
             follow(&words, *property, trace);
         }
     }
+}
+
+/// Whatever is found in any variant, in several small systems and with everything decided, is a run that
+/// can be drawn, written in every format and replayed.
+#[test]
+fn whatever_is_found_can_be_shown() {
+    let mut found = 0;
+    for info in catalogue::all() {
+        let layouts: &[&str] = match info.layout {
+            Layout::Tree => &["--tree line", "--tree star"],
+            Layout::Quorums => &["--quorum all", "--quorum majority"],
+            Layout::Structure => &["--structure lamport", "--structure ricart-agrawala"],
+            Layout::Arbitration => &["--arbitration nearest", "--arbitration smallest-sequence"],
+            _ => &[""],
+        };
+        for layout in layouts {
+            for system in
+                ["-n 2 --requests 2", "-n 3 --requests 1,2,1", "-n 2 --requests 2 --order any"]
+            {
+                // One layout of three nodes is enough: their states are many.
+                if system.starts_with("-n 3") && *layout != layouts[0] {
+                    continue;
+                }
+                let words = format!("{} {layout} {system} --keep-going --bypass 1", info.name);
+                found += show_all(&words);
+            }
+        }
+        if info.layout == Layout::Tree {
+            found += show_all(&format!("{} -n 3 --tree line --requests 2 --keep-going", info.name));
+        }
+    }
+    assert!(found > 200, "{found}");
+}
+
+/// Draws, writes and replays whatever is found; returns how many that are.
+fn show_all(words: &str) -> usize {
+    let args = CheckArgs::parse(words).unwrap();
+    let found = args.counterexamples().unwrap();
+    for (property, trace) in &found {
+        follow(words, *property, trace);
+    }
+    if !found.is_empty() {
+        assert_eq!(args.diagrams().unwrap().len(), found.len(), "{words}");
+    }
+    found.len()
 }
 
 /// What faults do to sound algorithms is a run, too.
@@ -149,8 +195,10 @@ fn json_has_its_fields() {
         assert!(sound[number].as_f64().unwrap() > 0.0, "{number}");
     }
     let properties = sound["properties"].as_array().unwrap();
-    assert_eq!(properties.len(), Property::MUTEX.len());
-    for (judged, property) in properties.iter().zip(Property::MUTEX) {
+    assert_eq!(properties.len(), Property::MUTEX.len() + 1);
+    assert!(sound["endless_states"].as_u64().unwrap() > 0);
+    let judged = Property::MUTEX.iter().chain(&[Property::Starvation]);
+    for (judged, property) in properties.iter().zip(judged) {
         assert_eq!(judged["name"], property.name());
         assert_eq!(judged["holds"], true);
         assert!(judged["trace_length"].is_null());
@@ -165,6 +213,33 @@ fn json_has_its_fields() {
     assert!(broken["properties"][1]["holds"].is_null(), "the search ended at the first violation");
 }
 
+/// Questions beyond what is promised: a round that repeats, an overtaking, the dearest run.
+#[test]
+fn questions_have_answers_in_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |words: &str| -> (Option<i32>, serde_json::Value) {
+        let output = skeptron(folder.path(), words);
+        (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
+    };
+    let nearest = "check singhal -n 4 --arbitration nearest --requests 1,1,0,1";
+    let (code, starving) = read(&format!("{nearest} --judge starvation --json"));
+    let judged = &starving["properties"][0];
+    assert_eq!((code, &judged["name"]), (Some(1), &"starvation".into()));
+    let run = &judged["counterexample"];
+    assert_eq!(run["node"], 4, "{run}");
+    assert!(run["cycle"].as_u64().unwrap() < run["steps"].as_array().unwrap().len() as u64);
+
+    let (code, order) = read("check token-ring --judge order,order-by-time --json");
+    assert_eq!(code, Some(1));
+    let holds: Vec<_> =
+        order["properties"].as_array().unwrap().iter().map(|p| &p["holds"]).collect();
+    assert_eq!(holds, [&serde_json::json!(true), &serde_json::json!(false)]);
+
+    let (code, dear) = read("check singhal --requests 2 --maximise messages --json");
+    assert_eq!((code, &dear["value"], &dear["bound"]), (Some(0), &20.into(), &30.0.into()));
+    assert_eq!((&dear["entries"], &dear["complete"]), (&6.into(), &true.into()));
+}
+
 /// A command that is printed searches the same again.
 #[test]
 fn commands_are_understood() {
@@ -174,6 +249,10 @@ fn commands_are_understood() {
         "central --coordinator P2 --requests 2 --requesters 2 --loss 1 --duplicate 2",
         "raymond --tree line --crashes 1 --crash-when holding --victims P1,P3 --no-reduction",
         "singhal --arbitration nearest",
+        "token-ring --judge order,order-by-time,starvation",
+        "token-ring --judge exclusion --bypass 2",
+        "singhal --requests 2 --maximise messages",
+        "central --minimise delay",
         "bully -n 3 --initiators P1,P2 --calls 1 --detector perfect:2 --order any --crashes 1 --victims P3 \
          --restarts 1 --premature 1 --suspicions 1",
     ] {

@@ -29,6 +29,7 @@ fn every_broken_variant_has_its_counterexample() {
         let expected = match broken.breaks {
             Breaks::Safety => "exclusion",
             Breaks::Liveness => "progress",
+            Breaks::Starvation => "starvation",
             Breaks::Order => "order",
             Breaks::Refused => "refused",
             Breaks::Agreement => "agreement",

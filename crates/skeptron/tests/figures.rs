@@ -331,3 +331,45 @@ fn throughput_follows_its_law() {
         assert!((measured - law).abs() < 0.01 * law, "{}: {measured}, {law}", info.name);
     }
 }
+
+/// A wait that has not ended counts in every figure, and whose it is is told.
+#[test]
+fn waits_that_do_not_end_are_counted() {
+    let report = sim("singhal -n 6 --arbitration nearest --requesters P1,P2,P4 --entries 3000");
+    let [wait] = report.unended[..] else { panic!("{:?}", report.unended) };
+    assert_eq!(wait.node, NodeId::new(3));
+    assert!(wait.bypass >= 3000 && wait.delay >= 6000.0, "{wait:?}");
+    assert_eq!(report.client_delay.max, wait.delay);
+    assert_eq!(report.response_time.max, wait.delay);
+    let fairness = report.fairness;
+    assert_eq!(
+        (fairness.longest_bypass, fairness.longest_bypass_of, fairness.bypass_claimed),
+        (wait.bypass, Some(wait.node), None)
+    );
+    let fair = sim("singhal -n 6 --requesters P1,P2,P4 --entries 3000");
+    assert!(fair.unended.is_empty(), "{:?}", fair.unended);
+}
+
+/// On the ring position decides and not age; a coordinator serves as requests arrive, which at a constant
+/// latency is as they were made.
+#[test]
+fn overtakings_by_time_are_told_from_those_by_order() {
+    let ring = sim("token-ring -n 5 --think exp:5 --entries 2000");
+    assert_eq!(ring.fairness.inversions, Some(0));
+    assert!(ring.fairness.overtakings > 100, "{:?}", ring.fairness);
+    assert_eq!((ring.fairness.bypass_claimed, ring.fairness.longest_bypass), (Some(4.0), 4));
+    let central = sim("central -n 5 --think exp:5 --entries 2000");
+    assert_eq!((central.fairness.inversions, central.fairness.overtakings), (Some(0), 0));
+}
+
+/// The lectures' example: stamps 41 and 34, two entries, eight messages. Nothing of a file is warm-up.
+#[test]
+fn a_file_of_requests_is_measured_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("41-34.txt");
+    std::fs::write(&path, "0 P1\n0 P3\n").unwrap();
+    let file = format!("--clocks 40,0,33 --workload file:{}", path.display());
+    let report = sim(&format!("ricart-agrawala -n 3 {file}"));
+    assert_eq!((report.entries, report.warmup, report.requesters), (2, 0, 2));
+    assert_eq!((report.messages.total, report.messages.per_entry), (8, 4.0));
+}

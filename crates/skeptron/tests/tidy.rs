@@ -72,7 +72,8 @@ fn every_claim_is_a_number() {
             let n = f64::from(n);
             let k = n.sqrt().ceil();
             // Consistent figures: a quorum, a tree and bounds that a system of N could have.
-            let figures = Figures { n, k, diameter: n - 1.0, distance: 1.0, low: k, high: 7.0 * k };
+            let figures =
+                Figures { n, k, diameter: n - 1.0, distance: 1.0, id: n, low: k, high: 7.0 * k };
             for (what, claim) in claims(info) {
                 is_number(&format!("{}, {what}", info.name), &claim, &figures);
             }

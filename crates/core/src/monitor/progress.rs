@@ -85,6 +85,12 @@ impl Progress {
         self.since[node.index()].is_some()
     }
 
+    /// How many others have entered since `node` asked; 0 if it does not wait.
+    #[must_use]
+    pub fn bypass(&self, node: NodeId) -> u64 {
+        self.since[node.index()].map_or(0, |since| self.entries - since)
+    }
+
     /// How many nodes wait.
     #[must_use]
     pub fn waiting(&self) -> usize {
@@ -117,6 +123,7 @@ mod tests {
             monitor.request(b);
             monitor.enter(b);
         }
+        assert_eq!((monitor.bypass(a), monitor.bypass(b)), (3, 0));
         assert_eq!(monitor.enter(a), 3);
         assert_eq!(monitor.waiting(), 0);
     }

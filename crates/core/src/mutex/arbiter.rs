@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::permission::{Flaw, Word};
 use super::queue::RequestQueue;
 use crate::time::Timestamp;
-use crate::{NodeSet, Refused};
+use crate::{Counter, NodeSet, Refused};
 
 /// The arbiter of a node. Free means that its queue is empty: whoever frees it goes on with
 /// [`Self::grant_next`] until nothing comes.
@@ -30,6 +30,29 @@ impl Arbiter {
         Arbiter { flaw, askers, status, grant: None, queue: RequestQueue::default() }
     }
 
+    /// Whether one request is older than another one.
+    fn is_older(&self, a: Timestamp, b: Timestamp) -> bool {
+        match self.flaw {
+            Flaw::IdFirst => (a.node, a.clock) < (b.node, b.clock),
+            _ => a < b,
+        }
+    }
+
+    fn queue(&mut self, request: Timestamp) {
+        match self.flaw {
+            Flaw::IdFirst => self.queue.insert_by_id(request),
+            _ => self.queue.insert(request),
+        }
+    }
+
+    /// Shows the stamps, for [`crate::Protocol::counters`].
+    pub(super) fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        if let Some(grant) = &mut self.grant {
+            each(Counter::Clock, &mut grant.clock);
+        }
+        self.queue.counters(each);
+    }
+
     /// Whether a correct peer can have asked this. It asks again only once it was granted, so it
     /// queues one request, which a REQUEST that overtakes its sender's RELEASE adds to the grant.
     pub(super) fn may_ask(&self, request: Timestamp) -> Result<(), Refused> {
@@ -49,7 +72,9 @@ impl Arbiter {
     pub(super) fn may_return(&self, word: Word, request: Timestamp) -> Result<(), Refused> {
         if self.grant != Some(request) {
             Err(Refused::Unexpected("a request comes back that is not the one granted"))
-        } else if word == Word::Relinquish && self.queue.oldest().is_none_or(|o| o > request) {
+        } else if word == Word::Relinquish
+            && self.queue.oldest().is_none_or(|o| self.is_older(request, o))
+        {
             Err(Refused::Unexpected("a RELINQUISH that was not asked for"))
         } else {
             Ok(())
@@ -61,12 +86,12 @@ impl Arbiter {
     /// now; else FAILED to r's node. Returns what to say about which request.
     pub(super) fn request(&mut self, r: Timestamp) -> Option<(Word, Timestamp)> {
         let oldest = self.queue.oldest();
-        self.queue.insert(r);
+        self.queue(r);
         let c = self.grant?;
         if self.flaw == Flaw::Naive {
             return None;
         }
-        if c < r || oldest.is_some_and(|o| o < r) {
+        if self.is_older(c, r) || oldest.is_some_and(|o| self.is_older(o, r)) {
             return Some((Word::Failed, r));
         }
         match oldest {
@@ -74,7 +99,9 @@ impl Arbiter {
             // for the INQUIRE and was told nothing itself. One younger than c needs no word: it was
             // told when it came or has relinquished, since of those who wait only the oldest may not
             // know, and that one is granted at the next change.
-            Some(o) if o < c => (self.flaw != Flaw::Published).then_some((Word::Failed, o)),
+            Some(o) if self.is_older(o, c) => {
+                (self.flaw != Flaw::Published).then_some((Word::Failed, o))
+            }
             _ => Some((Word::Inquire, c)),
         }
     }
@@ -82,7 +109,7 @@ impl Arbiter {
     /// RELINQUISH: c goes back into the queue.
     pub(super) fn relinquished(&mut self) {
         if let Some(c) = self.grant.take() {
-            self.queue.insert(c);
+            self.queue(c);
         }
     }
 

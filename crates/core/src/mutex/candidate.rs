@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Phase;
 use super::permission::{Flaw, Word};
 use crate::time::{LamportClock, Timestamp};
-use crate::{NodeId, NodeSet, Refused};
+use crate::{Counter, NodeId, NodeSet, Refused};
 
 /// The requester of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -39,6 +39,11 @@ impl Candidate {
             failed: NodeSet::new(),
             inquired: NodeSet::new(),
         }
+    }
+
+    /// Shows the stamp, for [`crate::Protocol::counters`].
+    pub(super) fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        each(Counter::Clock, &mut self.stamp);
     }
 
     pub(super) fn asks(&self) -> &NodeSet {

@@ -6,8 +6,8 @@ use super::{Entered, Lock, Mutex, Phase, known_peer};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
-    Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
-    SetupError,
+    Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
+    Setup, SetupError,
 };
 
 const SOUND: Info = Info {
@@ -28,6 +28,7 @@ const SOUND: Info = Info {
         client_again: Claim::exactly("0"),
         sync_delay: Claim::exactly("1"),
         ordered: false,
+        bypass_most: None,
     },
     idea: "Ricart–Agrawala, in which an answer is a permission that lasts: a node that has the \
            permission of another one need not ask it again until it has answered that one itself. \
@@ -118,6 +119,12 @@ impl Message for Msg {
             Msg::Reply => 1,
         }
     }
+
+    fn counters(&mut self, _from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
+        if let Msg::Request { t } = self {
+            each(Counter::Clock, t);
+        }
+    }
 }
 
 impl Protocol for CarvalhoRoucairol {
@@ -145,6 +152,11 @@ impl Protocol for CarvalhoRoucairol {
     /// A REPLY is noted; no answer of ours depends on it.
     fn absorbs(&self, _: NodeId, message: &Msg) -> bool {
         *message == Msg::Reply
+    }
+
+    fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        self.clock.counters(each);
+        each(Counter::Clock, &mut self.stamp);
     }
 }
 

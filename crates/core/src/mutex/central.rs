@@ -28,6 +28,7 @@ const SOUND: Info = Info {
         client_again: Claim::exactly("2"),
         sync_delay: Claim::exactly("2"),
         ordered: true,
+        bypass_most: None,
     },
     idea: "One of the nodes keeps the section. A node that wants in asks it and waits for its \
            answer; a node that leaves tells it, and it lets in whoever has asked first.",

@@ -7,8 +7,8 @@ use super::{Entered, Lock, Mutex, Phase, known_peer};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
-    Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
-    SetupError,
+    Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
+    Setup, SetupError,
 };
 
 const SOUND: Info = Info {
@@ -29,6 +29,7 @@ const SOUND: Info = Info {
         client_again: Claim::exactly("2"),
         sync_delay: Claim::exactly("1"),
         ordered: true,
+        bypass_most: Some(Formula("2(N-1)")),
     },
     idea: "Every node keeps a queue of all requests, ordered by their stamps. On a FIFO channel a \
            message stamped later than a request proves that no older request of its sender is \
@@ -54,9 +55,11 @@ const SOUND: Info = Info {
         "Needs FIFO channels: an ACK that overtakes its sender's REQUEST hides it.",
         "With a network multicast REQUEST and RELEASE are one message each: N+1 per entry.",
         "Survives no crash: a later message of everybody is needed.",
-        "A request has one stamp, in all its REQUESTs and in the queue. The clock advances on \
-         every receipt, or an idle node's ACK never exceeds the request. Every message stamped \
-         later counts, not only an ACK.",
+        "A request has one stamp, in all its REQUESTs and in the queue. Every message stamped later \
+         counts, not only an ACK.",
+        "Its clock is the lectures' abridged: a request counts on by two, a REQUEST sets it beyond its \
+         own stamp, any other message no further than its stamp; receipts that teach nothing are not \
+         counted. Without the step beyond a REQUEST an idle node's ACK never exceeds it.",
     ],
     broken: None,
 };
@@ -84,6 +87,7 @@ const LAZY: Info = Info {
         "The fewer idle nodes, the fewer ACKs: none when everybody always wants in.",
         SOUND.notes[2],
         SOUND.notes[3],
+        SOUND.notes[4],
     ],
     ..SOUND
 };
@@ -151,6 +155,11 @@ impl Message for Msg {
             Msg::Release { .. } => 2,
         }
     }
+
+    fn counters(&mut self, _from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
+        let (Msg::Request { t } | Msg::Ack { t } | Msg::Release { t }) = self;
+        each(Counter::Clock, t);
+    }
 }
 
 impl Protocol for Lamport {
@@ -181,6 +190,12 @@ impl Protocol for Lamport {
     fn absorbs(&self, from: NodeId, message: &Msg) -> bool {
         let awaited = self.phase == Phase::Waiting && !self.heard.contains(from);
         matches!(message, Msg::Ack { t } if awaited && *t <= self.clock.now())
+    }
+
+    fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        self.clock.counters(each);
+        each(Counter::Clock, &mut self.stamp);
+        self.queue.counters(each);
     }
 }
 

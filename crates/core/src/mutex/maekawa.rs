@@ -6,7 +6,9 @@ use super::permission::{Flaw, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
-use crate::{Claim, Formula, Input, Never, NodeSet, Outbox, Protocol, Refused, Setup, SetupError};
+use crate::{
+    Claim, Counter, Formula, Input, Never, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
+};
 
 const SOUND: Info = Info {
     name: "maekawa",
@@ -26,6 +28,7 @@ const SOUND: Info = Info {
         client_again: Claim::exactly("2"),
         sync_delay: Claim::between("1", "2"),
         ordered: false,
+        bypass_most: None,
     },
     idea: "A node that wants in asks only the members of its quorum, and each member grants one request \
            at a time. As any two quorums have a member in common, two nodes never have all their grants \
@@ -65,7 +68,8 @@ const SOUND: Info = Info {
         "K counts the node itself; where it is not in its own quorum the cost is 3K. 5(K−1), often \
          quoted as the worst case, is no bound.",
         "The delay between two entries is 2T, but T where the common arbiter is one of the two.",
-        "Survives crashes of nodes in nobody's quorum; the crash of an arbiter stops all who ask it.",
+        "Survives crashes of idle nodes in nobody's quorum; the crash of an arbiter stops all who ask it, \
+         and a node that crashes inside or waiting keeps the grants that it has.",
         "Clocks travel in every message, or nodes that are nobody's arbiter get more than their share.",
     ],
     broken: None,
@@ -83,6 +87,10 @@ impl Protocol for Maekawa {
 
     fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.0.step(input, out)
+    }
+
+    fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        self.0.counters(each);
     }
 }
 
@@ -140,6 +148,16 @@ impl Mutex for Maekawa {
             ..SOUND
         },
         Info {
+            name: "maekawa-id-first",
+            broken: Some(Broken {
+                flaw: "requests are ordered by (id, sequence number) instead of (clock, id)",
+                breaks: Breaks::Starvation,
+                shown_by: "-n 3 --quorum all",
+                refuted_by: "-n 3 --quorum all --judge starvation",
+            }),
+            ..SOUND
+        },
+        Info {
             name: "maekawa-never-free",
             broken: Some(Broken {
                 flaw: "a RELEASE with nobody in the queue does not free the arbiter",
@@ -160,6 +178,7 @@ impl Mutex for Maekawa {
             "maekawa-sticky-failed" => Flaw::StickyFailed,
             "maekawa-stale-inquire" => Flaw::StaleInquire,
             "maekawa-one-inquiry" => Flaw::OneInquiry,
+            "maekawa-id-first" => Flaw::IdFirst,
             "maekawa-never-free" => Flaw::NeverFree,
             _ => return Err(SetupError::UnknownName(name.into())),
         };

@@ -26,6 +26,7 @@ const SOUND: Info = Info {
         client_again: Claim::exactly("0"),
         sync_delay: Claim::exactly("1"),
         ordered: false,
+        bypass_most: None,
     },
     idea: "Every node has a father: the last requester it has heard of. A request runs from father \
            to father up to the root, who is the last one in line, and each node on the way takes \

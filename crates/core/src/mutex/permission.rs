@@ -7,7 +7,7 @@ use super::arbiter::Arbiter;
 use super::candidate::Candidate;
 use super::{Entered, Lock, Mutex, known_peer};
 use crate::time::{LamportClock, Timestamp, plausible};
-use crate::{Input, Message, Never, NodeId, NodeSet, Outbox, Refused, Setup};
+use crate::{Counter, Input, Message, Never, NodeId, NodeSet, Outbox, Refused, Setup};
 
 /// What the broken variants get wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -27,6 +27,8 @@ pub(super) enum Flaw {
     NeverFree,
     /// An arbiter is busy also for those who will not tell it on exit.
     AlwaysBusy,
+    /// Requests are ordered by id, and by clock only within one node.
+    IdFirst,
 }
 
 /// What the nodes say. It is always about one request, the sender's or the receiver's, and is matched
@@ -67,6 +69,11 @@ impl Message for Msg {
 
     fn kind(&self) -> usize {
         self.word as usize
+    }
+
+    fn counters(&mut self, _from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
+        each(Counter::Clock, &mut self.stamp);
+        each(Counter::Clock, &mut self.clock);
     }
 }
 
@@ -142,6 +149,12 @@ impl Node {
             }
             Input::Expire(never) => match never {},
         }
+    }
+
+    pub(super) fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        self.clock.counters(each);
+        self.candidate.counters(each);
+        self.arbiter.counters(each);
     }
 
     /// Takes a word from another node or from this one. `about` has the sender as its node: for an

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::NodeId;
 use crate::time::Timestamp;
+use crate::{Counter, NodeId};
 
 /// Requests ordered by `(clock, id)`. A sorted ring buffer: new requests are nearly always the
 /// latest and served ones the oldest, so both ends are cheap, and a warm queue does not allocate.
@@ -24,6 +24,13 @@ impl RequestQueue {
         self.0.insert(place, request);
     }
 
+    /// Adds a request to a queue that is ordered by id, and by clock only within one node: a mistake.
+    pub(crate) fn insert_by_id(&mut self, request: Timestamp) {
+        let key = |request: &Timestamp| (request.node, request.clock);
+        let place = self.0.partition_point(|other| key(other) < key(&request));
+        self.0.insert(place, request);
+    }
+
     /// Takes the oldest request out.
     pub(crate) fn pop(&mut self) -> Option<Timestamp> {
         self.0.pop_front()
@@ -33,6 +40,11 @@ impl RequestQueue {
     pub(crate) fn remove_of(&mut self, node: NodeId) -> bool {
         let place = self.0.iter().position(|request| request.node == node);
         place.is_some_and(|place| self.0.remove(place).is_some())
+    }
+
+    /// Shows the stamps, for [`crate::Protocol::counters`].
+    pub(crate) fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        self.0.iter_mut().for_each(|request| each(Counter::Clock, &mut request.clock));
     }
 
     /// Whether `node` has a request here.

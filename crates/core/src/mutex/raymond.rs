@@ -28,6 +28,7 @@ const SOUND: Info = Info {
         client_again: Claim::exactly("0"),
         sync_delay: Claim::between("1", "D"),
         ordered: false,
+        bypass_most: None,
     },
     idea: "Each node of a tree knows the neighbour in whose direction the token is. It asks that \
            neighbour once, on behalf of itself and of all neighbours who asked it, and serves them \
@@ -52,8 +53,10 @@ const SOUND: Info = Info {
     notes: &[
         "Needs no FIFO channels: of one node's messages to one neighbour only a PRIVILEGE and the \
          REQUEST right after it can be under way together, and the REQUEST may arrive first.",
-        "Exactly 4(N−1)/N messages per entry under saturation, on any tree: in each round the \
-         token crosses each edge twice, after two REQUESTs.",
+        "Exactly 4(N−1)/N messages per entry under saturation, on any tree, if no message takes longer \
+         than anybody stays inside: in each round the token crosses each edge twice, after two \
+         REQUESTs. With shorter sections a node enters again before the REQUEST that follows the \
+         token has come, and it is fewer.",
         "A line with uniform requesters other than the holder costs 2(N+1)/3 messages per entry.",
         "A node knows only its neighbours: its state does not grow with N.",
         "Requests are not served in the order of happened-before: whoever got the PRIVILEGE may \

@@ -6,8 +6,8 @@ use super::{Entered, Lock, Mutex, Phase, known_peer};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
-    Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
-    SetupError,
+    Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
+    Setup, SetupError,
 };
 
 const SOUND: Info = Info {
@@ -28,6 +28,7 @@ const SOUND: Info = Info {
         client_again: Claim::exactly("2"),
         sync_delay: Claim::exactly("1"),
         ordered: true,
+        bypass_most: Some(Formula("2(N-1)")),
     },
     idea: "A node that wants in asks all others and enters when all have answered. Whoever is inside, \
            or has an older request of its own, answers only when it leaves. The answer thus doubles as \
@@ -120,6 +121,11 @@ impl Message for Msg {
             Msg::Reply { .. } => 1,
         }
     }
+
+    fn counters(&mut self, _from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
+        let (Msg::Request { t } | Msg::Reply { t }) = self;
+        each(Counter::Clock, t);
+    }
 }
 
 impl Protocol for RicartAgrawala {
@@ -147,6 +153,11 @@ impl Protocol for RicartAgrawala {
     /// A REPLY is noted; with nothing new about the time no answer of ours depends on it.
     fn absorbs(&self, _: NodeId, message: &Msg) -> bool {
         matches!(message, Msg::Reply { t } if *t <= self.clock.now())
+    }
+
+    fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        self.clock.counters(each);
+        each(Counter::Clock, &mut self.stamp);
     }
 }
 

@@ -7,7 +7,8 @@ pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::{
-    Claim, Formula, Input, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
+    Claim, Counter, Formula, Input, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
+    SetupError,
 };
 
 const SOUND: Info = Info {
@@ -28,6 +29,7 @@ const SOUND: Info = Info {
         client_again: Claim::exactly("2"),
         sync_delay: Claim::between("1", "2"),
         ordered: false,
+        bypass_most: None,
     },
     idea: "Permission-based algorithms differ in whom a node asks (R_i) and whom it tells on exit (I_i); \
            with both as parameters they are one algorithm. An arbiter that will be told of the exit \
@@ -85,11 +87,25 @@ impl Protocol for Sanders {
     fn step(&mut self, input: Input<Self>, out: &mut Outbox<Self>) -> Result<(), Refused> {
         self.0.step(input, out)
     }
+
+    fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        self.0.counters(each);
+    }
 }
 
 impl Mutex for Sanders {
     const VARIANTS: &'static [Info] = &[
         SOUND,
+        Info {
+            name: "sanders-naive",
+            broken: Some(Broken {
+                flaw: "as the lecture prints it: no FAILED, INQUIRE and RELINQUISH, grants are never given back",
+                breaks: Breaks::Liveness,
+                shown_by: "-n 3 --structure maekawa --latency uniform:0.1..2",
+                refuted_by: "-n 3 --structure maekawa --requests 1",
+            }),
+            ..SOUND
+        },
         Info {
             name: "sanders-always-busy",
             broken: Some(Broken {
@@ -105,6 +121,7 @@ impl Mutex for Sanders {
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError> {
         let flaw = match name {
             "sanders" => Flaw::None,
+            "sanders-naive" => Flaw::Naive,
             "sanders-always-busy" => Flaw::AlwaysBusy,
             _ => return Err(SetupError::UnknownName(name.into())),
         };

@@ -6,8 +6,8 @@ use super::{Entered, Lock, Mutex, Phase, known_peer};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::time::plausible;
 use crate::{
-    Arbitration, Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
-    Setup, SetupError,
+    Arbitration, Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol,
+    Refused, Setup, SetupError,
 };
 
 const SOUND: Info = Info {
@@ -19,7 +19,7 @@ const SOUND: Info = Info {
     layout: Layout::Arbitration,
     memory: Formula("8NN + 64N"),
     claims: Claims {
-        messages_first: Claim::exactly("N"),
+        messages_first: Claim::exactly("i"),
         messages_again: Claim::exactly("0"),
         messages_saturated: Claim::between("0", "N").typically("N"),
         messages_uniform: Some(Claim::between("0", "N").typically("(N-1)(N+2)/(2N)")),
@@ -28,6 +28,7 @@ const SOUND: Info = Info {
         client_again: Claim::exactly("0"),
         sync_delay: Claim::exactly("1"),
         ordered: false,
+        bypass_most: None,
     },
     idea: "Each node keeps a list of those who may have the token or soon want it, and asks only them. \
            Whoever is asked puts the asker on its own list, so of two nodes one always asks the other, \
@@ -62,7 +63,8 @@ const SOUND: Info = Info {
     notes: &[
         "The published rules deadlock even on FIFO channels (`singhal-1989`): a node drops those it asked, \
          since they will ask it, but they do so only if they heed its REQUEST, however late it comes. The \
-         lectures' theorem that idle nodes are totally ordered by whom they ask fails in the same run.",
+         lectures' theorem that idle nodes are totally ordered by whom they ask is false, for \
+         them and for the repair (`--invariant S4.3`).",
         "The repair needs no FIFO channels. With a constant latency no INFORM is ever sent and it costs \
          nothing; in general an entry costs at most N−1 REQUESTs, N−1 INFORMs and one TOKEN.",
         "One request at a time from uniformly chosen nodes makes the lists a move-to-front list: \
@@ -117,6 +119,13 @@ pub struct Token {
     pub requesting: NodeSet,
 }
 
+impl Token {
+    fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        let numbers = self.sn.iter_mut().enumerate();
+        numbers.for_each(|(j, number)| each(Counter::Requests(NodeId::new(j)), number));
+    }
+}
+
 /// What the nodes say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Msg {
@@ -141,6 +150,14 @@ impl Message for Msg {
             Msg::Inform => 2,
         }
     }
+
+    fn counters(&mut self, from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
+        match self {
+            Msg::Request { sn } => each(Counter::Requests(from), sn),
+            Msg::Token(token) => token.counters(each),
+            Msg::Inform => {}
+        }
+    }
 }
 
 impl Protocol for Singhal {
@@ -163,6 +180,14 @@ impl Protocol for Singhal {
                 }
             }
             Input::Expire(never) => match never {},
+        }
+    }
+
+    fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        let numbers = self.sn.iter_mut().enumerate();
+        numbers.for_each(|(j, number)| each(Counter::Requests(NodeId::new(j)), number));
+        if let Some(token) = &mut self.token {
+            token.counters(each);
         }
     }
 }

@@ -8,8 +8,8 @@ use super::{Entered, Lock, Mutex, Phase, known_peer};
 use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
 use crate::time::plausible;
 use crate::{
-    Claim, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
-    SetupError,
+    Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
+    Setup, SetupError,
 };
 
 const SOUND: Info = Info {
@@ -30,6 +30,7 @@ const SOUND: Info = Info {
         client_again: Claim::exactly("0"),
         sync_delay: Claim::exactly("1"),
         ordered: false,
+        bypass_most: None,
     },
     idea: "Whoever has the token may enter. A node without it numbers its request and sends it to \
            all others, since anybody may have the token. The token carries the number of the last \
@@ -109,6 +110,11 @@ impl Token {
     fn queued(&self) -> NodeSet {
         self.queue.iter().copied().collect()
     }
+
+    fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        let numbers = self.ln.iter_mut().enumerate();
+        numbers.for_each(|(j, number)| each(Counter::Requests(NodeId::new(j)), number));
+    }
 }
 
 /// What the nodes say.
@@ -135,6 +141,13 @@ impl Message for Msg {
             Msg::Privilege { .. } => 1,
         }
     }
+
+    fn counters(&mut self, from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
+        match self {
+            Msg::Request { number } => each(Counter::Requests(from), number),
+            Msg::Privilege { token } => token.counters(each),
+        }
+    }
 }
 
 impl Protocol for SuzukiKasami {
@@ -156,6 +169,14 @@ impl Protocol for SuzukiKasami {
                 }
             }
             Input::Expire(never) => match never {},
+        }
+    }
+
+    fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
+        let numbers = self.rn.iter_mut().enumerate();
+        numbers.for_each(|(j, number)| each(Counter::Requests(NodeId::new(j)), number));
+        if let Some(token) = &mut self.token {
+            token.counters(each);
         }
     }
 }

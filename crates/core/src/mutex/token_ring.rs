@@ -27,6 +27,7 @@ const SOUND: Info = Info {
         client_again: Claim::between("0", "N"),
         sync_delay: Claim::exactly("1"),
         ordered: false,
+        bypass_most: Some(Formula("N-1")),
     },
     idea: "The nodes form a ring, in the order of their ids, on which a single token circulates \
            for ever. A node that wants in waits until the token comes by, keeps it while inside, \
@@ -43,8 +44,9 @@ const SOUND: Info = Info {
         Variable::new("token", "token", "whether the token is here"),
     ],
     notes: &[
-        "One message per entry when everybody wants in; without bound when nobody does. The bounds \
-         of the lone requester are from request to entry: at once again costs N messages and N·T.",
+        "One message per entry when everybody wants in; without bound when nobody does: the figures of \
+         the lone requester are for one that asks again at once, at N messages and N·T; while it \
+         thinks the token goes round and costs as well.",
         "The wait is N/2·T on average. Position on the ring decides, not the age of a request.",
         "Needs no FIFO channels: there is one message.",
         "Survives no crash: the ring is broken, and the token may be lost.",

@@ -4,7 +4,7 @@ use skeptron_core::monitor::Stall;
 use skeptron_core::mutex::Mutex;
 use skeptron_core::{Message as _, NodeId};
 
-use super::{Outcome, Simulation, most_barren, most_idle};
+use super::{Outcome, Simulation, claimed_bypasses, most_barren, most_idle};
 use crate::hand::Playable as _;
 use crate::metrics::{Fairness, Load, Messages, Multicast, Report, Tally, units};
 use crate::recorder::Recorder;
@@ -14,6 +14,9 @@ use crate::workload::Workload;
 
 impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
     pub(super) fn finish(mut self) -> Result<Outcome, ScenarioError> {
+        if self.ended_at.is_none() && !self.cut_short {
+            self.count_unended();
+        }
         let end = self.ended_at.unwrap_or(self.now);
         let tally = match self.finished.take() {
             Some(finished) => finished,
@@ -59,9 +62,13 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
                 inversions: self.order.is_watching().then_some(tally.inversions),
                 order_claimed: self.info.claims.ordered,
                 jain: tally.jain(&self.scenario.requesters),
+                overtakings: tally.overtakings,
                 longest_bypass: tally.longest_bypass,
+                longest_bypass_of: tally.longest_bypass_of,
+                bypass_claimed: claimed_bypasses(self.info, self.scenario),
             },
             load: Load { max_over_mean: tally.max_over_mean() },
+            unended: tally.unended,
             client_delay: tally.client.summary(),
             response_time: tally.response.summary(),
             sync_delay: tally.sync.summary(),

@@ -29,14 +29,17 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             let detail = format!("{node} overtakes {overtaken} older request(s) that it knew of");
             self.violate(node, "order", detail);
         }
+        let overtakes = self.oldest_before(node);
         let bypass = self.progress.enter(node);
+        self.judge_bypass(node, bypass);
         self.barren = 0;
         let last_exit = self.last_exit.take();
         let request = self.requests[node.index()];
         if self.is_measuring() {
             self.tally.entered(node);
             self.tally.inversions += u64::from(overtaken > 0);
-            self.tally.longest_bypass = self.tally.longest_bypass.max(bypass);
+            self.tally.overtakings += u64::from(overtakes);
+            self.tally.bypassed(node, bypass);
             self.tally.client.add(self.now - request.at);
             // Only where the node already waited at the last exit.
             if let Some(exit) = last_exit
@@ -48,6 +51,29 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
         if !self.scenario.hand.holds {
             let at = self.now + self.applications.section(node);
             self.queue.push(at, Event::Leave { node, life: self.troubles.life(node) });
+        }
+    }
+
+    /// Whether a request waits that was made before that of `node`.
+    fn oldest_before(&mut self, node: NodeId) -> bool {
+        while let Some(&(made, other)) = self.by_age.front() {
+            let waits =
+                self.progress.is_waiting(other) && self.requests[other.index()].made == made;
+            if waits && other != node {
+                return made < self.requests[node.index()].made;
+            }
+            self.by_age.pop_front();
+        }
+        false
+    }
+
+    /// More entries of others than the algorithm claims: somebody starves.
+    pub(super) fn judge_bypass(&mut self, node: NodeId, bypass: u64) {
+        if bypass as f64 > self.most_bypasses && self.keeps_assumptions() {
+            let most = self.most_bypasses;
+            let detail =
+                format!("{bypass} others enter while {node} waits, claimed are at most {most}");
+            self.violate(node, "starvation", detail);
         }
     }
 
@@ -92,8 +118,22 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
         }
     }
 
+    /// Waits that have not ended are no less real.
+    pub(super) fn count_unended(&mut self) {
+        let wait = |node: NodeId| {
+            let waited = self.now - self.requests[node.index()].at;
+            (node, waited, self.progress.bypass(node))
+        };
+        let waits: Vec<_> = self.progress.who_waits().into_iter().map(wait).collect();
+        for &(node, _, bypass) in &waits {
+            self.judge_bypass(node, bypass);
+        }
+        self.tally.count_unended(waits.into_iter());
+    }
+
     /// Enough was measured: nobody asks any more, and whoever waits is still served.
     fn end_measuring(&mut self) {
+        self.count_unended();
         self.ended_at = Some(self.now);
         self.finished = Some(self.tally.clone());
         for node in NodeId::all(self.nodes.len()) {

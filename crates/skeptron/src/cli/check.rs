@@ -12,6 +12,8 @@ use skeptron_core::Setup;
 use skeptron_core::catalogue::{Algorithm, Info, Layout, Order};
 use skeptron_sim::trace::Trace;
 
+pub use self::asked::Dearness;
+use self::asked::property;
 pub use self::question::Question;
 
 use super::kinds::KindsArgs;
@@ -19,6 +21,7 @@ use super::sim::{ChannelOrder, quoted, requesters};
 use super::system::SystemArgs;
 use super::{Verdict, interrupt, names, traces};
 
+mod asked;
 pub(crate) mod assumptions;
 mod campaign;
 mod diagram;
@@ -50,11 +53,15 @@ const MOST_THREADS: usize = 1024;
   skeptron check bully -n 3 --crashes 1                     elections, with alarms that keep time
   skeptron check bully -n 3 --premature 1 --keep-going      what if one rings too early?
   skeptron check naimi-trehel --modes shared,shared,exclusive --requests 2   readers and a writer
+  skeptron check token-ring --judge order-by-time           who is overtaken, though not claimed?
+  skeptron check singhal -n 4 --arbitration nearest --requests 1,1,0,1   who starves, round after round?
+  skeptron check singhal --requests 2 --maximise messages   the dearest run
   skeptron check --all --html assumptions.html              which assumption each one needs
   skeptron check --all --elections                          and each election
 
 Every interleaving of requests, deliveries, exits and faults is explored. What holds, holds for this
-system: so many nodes, requests and faults. What is violated is shown by a shortest run.
+system: so many nodes, requests and faults. What is violated is shown by a shortest run. Starvation is
+judged with requests without end: whoever asks at all asks again and again.
 
 Exit codes: 0 everything holds, 1 a property was violated, 2 bad input, 3 nothing was violated but
 the memory ended the search before everything was explored.")]
@@ -68,7 +75,8 @@ pub struct CheckArgs {
     #[arg(long, conflicts_with_all = ["algorithm", "coordinator", "quorum", "structure", "tree",
         "arbitration", "ring", "graph", "requesters", "initiators", "calls", "detector", "order", "loss",
         "duplicate", "crashes", "crash_when", "victims", "restarts", "premature", "suspicions",
-        "no_reduction", "keep_going", "trace", "modes"])]
+        "no_reduction", "keep_going", "trace", "modes", "judge", "bypass", "invariant", "maximise",
+        "minimise"])]
     pub all: bool,
     /// With --all: every correct election, once with all assumptions and a crash, and once for each
     /// that is dropped: FIFO channels, patient alarms, right detectors, no loss, no duplicates
@@ -142,6 +150,30 @@ pub struct CheckArgs {
     #[arg(allow_negative_numbers = true, value_parser = names::few)]
     pub suspicions: u8,
 
+    /// Judge these properties alone, also where they are not claimed: exclusion (GA1), progress (GA2),
+    /// starvation (GA2'), order (EM3, by happened-before), order-by-time (by the moment of the request),
+    /// bypass, fence, messages, rest, refused
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = property)]
+    #[arg(help_heading = "Questions")]
+    pub judge: Vec<Property>,
+    /// Also judge that no wait is passed by more than B entries of others
+    #[arg(long, value_name = "B", help_heading = "Questions")]
+    #[arg(allow_negative_numbers = true, value_parser = names::few)]
+    pub bypass: Option<u8>,
+    /// Judge this alone in every state: a name (singhal: no-false-R, S4.3), or a predicate over the
+    /// variables that `explain` lists, as in 'forall i, j: i.phase == inside && j.phase == inside => i == j'
+    #[arg(long, value_name = "PREDICATE", help_heading = "Questions")]
+    pub invariant: Option<String>,
+    /// Instead of judging, find the run with most of: messages (in all), delay (request to entry in
+    /// messages one after another), bypass (entries of others during one wait)
+    #[arg(long, value_name = "FIGURE", value_enum, help_heading = "Questions")]
+    #[arg(conflicts_with_all = ["judge", "bypass", "invariant", "minimise"])]
+    pub maximise: Option<Dearness>,
+    /// The same with least of it
+    #[arg(long, value_name = "FIGURE", value_enum, help_heading = "Questions")]
+    #[arg(conflicts_with_all = ["judge", "bypass", "invariant"])]
+    pub minimise: Option<Dearness>,
+
     /// Also explore interleavings that provably make no difference
     #[arg(long, help_heading = "Search")]
     pub no_reduction: bool,
@@ -193,6 +225,9 @@ impl CheckArgs {
         let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
         let threads = self.threads()?;
         let files = traces::create(&self.trace)?;
+        if let Some((goal, measure)) = self.dearest() {
+            return self.run_extreme(&question, goal, measure, files, out);
+        }
         let report = self.search(&question, threads, max_memory)?;
         match report.violation() {
             Some((property, counterexample)) => {
@@ -206,7 +241,8 @@ impl CheckArgs {
             let json = print::Json::new(&question, &report, self.command());
             writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
         } else {
-            print::report(&question, &report, max_memory, out)?;
+            let alone = !self.judge.is_empty() || self.invariant.is_some();
+            print::report(&question, &report, max_memory, alone, out)?;
             self.show_counterexamples(&question, &report, out)?;
         }
         Ok(interrupt::verdict("what was not explored is unknown", verdict(&report)))
@@ -335,6 +371,7 @@ impl CheckArgs {
     }
 
     fn search(&self, question: &Question, threads: usize, max_memory: usize) -> Result<Report> {
+        let (only, invariant) = (self.judged()?, self.predicate()?);
         let bar = progress::Bar::new();
         let show = |progress| bar.show(progress);
         let options = Options {
@@ -344,6 +381,7 @@ impl CheckArgs {
             keep_going: self.keep_going,
             progress: bar.is_seen().then_some(&show),
             stop: Some(interrupt::listen()),
+            judging: self.judging(only.as_deref(), invariant.as_ref()),
         };
         let report = question.answer(&options);
         bar.clear();
@@ -409,6 +447,15 @@ impl CheckArgs {
         option("--restarts", self.restarts.to_string(), "0");
         option("--premature", self.premature.to_string(), "0");
         option("--suspicions", self.suspicions.to_string(), "0");
+        let judged: Vec<&str> = self.judge.iter().map(|property| property.name()).collect();
+        option("--judge", judged.join(","), "");
+        option("--bypass", self.bypass.map(|most| most.to_string()).unwrap_or_default(), "");
+        option("--invariant", self.invariant.clone().unwrap_or_default(), "");
+        for (name, figure) in [("--maximise", self.maximise), ("--minimise", self.minimise)] {
+            if let Some(figure) = figure {
+                option(name, name_of(&|| figure.to_possible_value()), "");
+            }
+        }
         if self.no_reduction {
             words.push("--no-reduction".into());
         }

@@ -33,6 +33,7 @@ pub(crate) fn breaks(breaks: Breaks) -> &'static str {
     match breaks {
         Breaks::Safety => "safety",
         Breaks::Liveness => "liveness",
+        Breaks::Starvation => "starvation freedom",
         Breaks::Order => "order",
         Breaks::Refused => "the contract",
         Breaks::Agreement => "agreement",

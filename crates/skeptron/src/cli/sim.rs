@@ -13,6 +13,7 @@ use skeptron_sim::replay::replay;
 use skeptron_sim::trace::{Format, Ticks, Trace};
 use skeptron_sim::{Hand, Options, Outcome, QueueKind, Report, Scenario, Violation, Workload, run};
 
+use super::check::Dearness;
 use super::estimate::Estimate;
 use super::kinds::KindsArgs;
 use super::system::{Elected, Network, SystemArgs};
@@ -25,6 +26,7 @@ mod kinds;
 pub(crate) mod print;
 mod seeds;
 mod workload;
+mod worst;
 
 /// How many nodes if nothing says otherwise.
 const DEFAULT_NODES: usize = 5;
@@ -70,12 +72,13 @@ pub struct SimArgs {
     /// How long a node stays inside [default: 1]
     #[arg(long, value_name = "DIST", help_heading = "Workload", allow_negative_numbers = true)]
     pub section: Option<String>,
-    /// How many entries to measure [default: 1000]
+    /// How many entries to measure [default: 1000; of a file all]
     #[arg(long, value_name = "M", help_heading = "Workload")]
     #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
     pub entries: Option<u64>,
     /// How many entries to make before measuring
-    /// [default: 0 for a lone requester, else twice the requesters, at most a tenth of the entries]
+    /// [default: 0 for a lone requester and for a file, else twice the requesters, at most a tenth of the
+    /// entries]
     #[arg(long, value_name = "M", help_heading = "Workload")]
     #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
     pub warmup: Option<u64>,
@@ -144,6 +147,12 @@ pub struct SimArgs {
     /// Run all these seeds instead and summarise, as in 1..500 (both ends count)
     #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["seed", "trace", "timeline", "replay"])]
     pub seeds: Option<String>,
+    /// Run all these seeds and report the dearest run alone, as in 1..500; --trace and --timeline show it
+    #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["seed", "seeds", "replay"])]
+    pub worst_of: Option<String>,
+    /// With --worst-of: what the dearest run has most of [default: messages]
+    #[arg(long, value_name = "FIGURE", value_enum, requires = "worst_of")]
+    pub worst_by: Option<Dearness>,
     /// Write what happened; the extension decides: .jsonl (replayable), .txt, .svg, .mmd (Mermaid),
     /// .shiviz, .json (Perfetto); may be given several times
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -202,10 +211,15 @@ impl SimArgs {
             return self.run_replay(path, out);
         }
         if self.kinds.modes.is_some() {
+            ensure!(self.worst_of.is_none(), "--worst-of does not know modes; leave it out");
             return self.run_with_kinds(out);
         }
         if let Algorithm::Election(info) = self.named()? {
+            ensure!(self.worst_of.is_none(), "--worst-of is for mutual exclusion; leave it out");
             return self.run_election(info, out);
+        }
+        if self.worst_of.is_some() {
+            return self.run_worst(out);
         }
         let (info, scenario, elected) = self.scenario_and_tree()?;
         match &self.seeds {
@@ -250,11 +264,22 @@ impl SimArgs {
         let coordinator =
             (info.layout == Layout::Coordinator && nodes > 1).then(|| setup.coordinator());
         let requesters = requesters(self.requesters.as_deref(), nodes, coordinator)?;
-        let asking = requesters.len() as u64;
-        let entries = self.entries.unwrap_or(ENTRIES);
         let (kind, think) = (self.workload.as_deref(), self.think.as_deref());
         let workload = workload::parse(kind.unwrap_or(WORKLOAD), think.unwrap_or(THINK), nodes)?;
-        let alone = asking == 1 || workload == Workload::None;
+        // Whoever writes requests down wants to know what each of them came to.
+        let (requesters, default_entries) = match &workload {
+            Workload::List(list) => {
+                let mut asking: Vec<NodeId> = list.iter().map(|&(_, node)| node).collect();
+                asking.sort_unstable();
+                asking.dedup();
+                (asking, list.len() as u64)
+            }
+            _ => (requesters, ENTRIES),
+        };
+        let asking = requesters.len() as u64;
+        let entries = self.entries.unwrap_or(default_entries);
+        let is_list = matches!(workload, Workload::List(_));
+        let alone = asking == 1 || is_list || workload == Workload::None;
         let few = if alone { 0 } else { (2 * asking).min(entries / 10) };
         let scenario = Scenario {
             seed: self.seed,

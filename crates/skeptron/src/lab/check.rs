@@ -143,12 +143,14 @@ pub(super) fn search(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Report> {
     let max_memory = memory::most_of_what_is_free().min(LIMITS.check_memory);
+    let only = args.judged()?;
     let options = Options {
         max_memory,
         reduction: !args.no_reduction,
         keep_going: args.keep_going,
         progress: Some(progress),
         stop: Some(stop),
+        judging: args.judging(only.as_deref(), None),
         ..Options::default()
     };
     Ok(question.answer(&options)?)

@@ -87,9 +87,11 @@ impl Counterexample<'_> {
         move |stop| {
             let args = CheckArgs::parse(&format!("{name} {refuted_by}"))?;
             let question = args.question()?;
+            let only = args.judged()?;
             let options = Options {
                 max_memory: LIMITS.check_memory,
                 stop: Some(stop.as_ref()),
+                judging: args.judging(only.as_deref(), None),
                 ..Options::default()
             };
             let report = question.answer(&options)?;

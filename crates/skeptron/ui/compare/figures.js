@@ -47,6 +47,10 @@ export const FIGURES = [
     text: "Of the entries of each node: 1 is even, 1/N is one node taking everything." },
   { name: "longest_bypass", title: "Fairness: longest bypass, saturated", unit: "entries of others", load: "saturated", kind: "fairness",
     text: "The most entries of others while one node waited." },
+  { name: "inversions", title: "Fairness: overtakings by happened-before, saturated", unit: "of the entries", load: "saturated", kind: "fairness",
+    text: "Entries that came before a request that had happened before: 0 where the order is kept." },
+  { name: "overtakings", title: "Fairness: overtakings by request time, saturated", unit: "of the entries", load: "saturated", kind: "fairness",
+    text: "Entries that came before a request that was made earlier, known or not: without a common clock nobody can keep that order." },
   { name: "load_balance", title: "Load balance, saturated", unit: "busiest over mean", load: "saturated", kind: "balance",
     text: "Messages that the busiest node sends and receives over the mean of all: 1 is even, a coordinator carries N/2 times the mean." },
 ];

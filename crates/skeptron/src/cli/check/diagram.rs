@@ -56,7 +56,10 @@ pub(super) fn draw(
         (None, false) => ", perhaps in fewer",
     };
     let steps = counted(counterexample.steps.len() as u64, "step");
-    writeln!(out, "{property} is violated in {steps}{shortest}")?;
+    match property {
+        Property::Extreme => writeln!(out, "such a run, in {steps}{shortest}")?,
+        _ => writeln!(out, "{property} is violated in {steps}{shortest}")?,
+    }
     let [waiting, inside] = match question {
         Question::Mutex(..) => ["waiting", "inside"],
         Question::Election(..) => ["calling", "leading"],
@@ -167,7 +170,10 @@ impl Diagram<'_> {
             }
         }
         let lifelines = self.lifelines(Mark::At(counterexample.node, '!'));
-        let text = format!("{property} is violated: {}", counterexample.detail);
+        let text = match property {
+            Property::Extreme => counterexample.detail.clone(),
+            _ => format!("{property} is violated: {}", counterexample.detail),
+        };
         self.row("", &lifelines, &text, out)
     }
 

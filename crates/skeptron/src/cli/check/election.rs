@@ -11,6 +11,7 @@ use super::{CheckArgs, DEFAULT_NODES, Moment};
 impl CheckArgs {
     pub(super) fn election(&self, info: &ElectionInfo) -> Result<ElectionScenario> {
         self.refuse_options_of_mutual_exclusion(info)?;
+        self.refuse_questions("an election")?;
         ensure!(
             self.crashes > 0 || self.victims.is_none(),
             "--victims says who may crash; say how many with --crashes K"

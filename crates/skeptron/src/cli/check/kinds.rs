@@ -23,6 +23,7 @@ impl CheckArgs {
     pub fn kinds_scenario(&self) -> Result<(&'static Info, KindsScenario)> {
         let info = names::mutex(self.algorithm.as_deref().unwrap_or_default())?;
         self.refuse_options_of_elections(info)?;
+        self.refuse_questions("a lock with --modes")?;
         let faults = self.loss > 0 || self.duplicate > 0 || self.crashes > 0;
         let faults = faults || self.victims.is_some() || self.crash_when != Moment::Any;
         ensure!(!faults, "--modes is explored without faults; leave the faults out");
@@ -62,6 +63,7 @@ impl CheckArgs {
             keep_going: self.keep_going,
             progress: bar.is_seen().then_some(&show),
             stop: Some(interrupt::listen()),
+            ..Options::default()
         };
         let report = check_kinds(info, &scenario, &options);
         bar.clear();

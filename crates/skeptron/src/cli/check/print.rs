@@ -4,13 +4,14 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use skeptron_check::{
-    Counterexample, CrashWhen, ElectionFaults, ElectionScenario, Faults, Property, Report, Verdict,
+    Counterexample, CrashWhen, ElectionFaults, ElectionScenario, Extreme, Faults, Goal, Measure,
+    Property, Report, Verdict,
 };
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Order;
 
 use super::super::interrupt;
-use super::super::table::{counted_in_thousands, folded, table};
+use super::super::table::{counted_in_thousands, folded, number, table};
 use super::memory::readable;
 use super::question::Question;
 
@@ -35,6 +36,9 @@ pub(super) struct Json<'a> {
     out_of_memory: bool,
     reduction: bool,
     properties: Vec<Judged<'a>>,
+    /// With requests without end.
+    #[serde(skip_serializing_if = "is_zero")]
+    endless_states: usize,
     overlooked_states_expected: f64,
     peak_bytes: usize,
     seconds: f64,
@@ -102,6 +106,7 @@ impl<'a> Json<'a> {
             out_of_memory: report.out_of_memory,
             reduction: report.reduction,
             properties: report.verdicts.iter().map(judged).collect(),
+            endless_states: report.endless_states,
             overlooked_states_expected: overlooked(report),
             peak_bytes: report.peak_bytes,
             seconds: report.seconds,
@@ -110,11 +115,97 @@ impl<'a> Json<'a> {
     }
 }
 
+fn is_zero(states: &usize) -> bool {
+    *states == 0
+}
+
+/// The extreme of a figure as JSON.
+pub(super) fn extreme_json(
+    question: &Question,
+    found: &Extreme,
+    command: String,
+) -> serde_json::Value {
+    let Question::Mutex(_, scenario) = question else { return serde_json::Value::Null };
+    let mut json = serde_json::json!({
+        "algorithm": question.name(), "nodes": question.setup().nodes(), "requests": scenario.requests,
+        "order": question.order(), "bound": bound(question, found), "command": command,
+    });
+    if let (Some(json), Ok(serde_json::Value::Object(found))) =
+        (json.as_object_mut(), serde_json::to_value(found))
+    {
+        json.extend(found);
+    }
+    json
+}
+
+/// What is published of the messages of these entries, at most.
+fn bound(question: &Question, found: &Extreme) -> Option<f64> {
+    let Question::Mutex(info, scenario) = question else { return None };
+    let most = info.claims.messages_most.filter(|_| found.measure == Measure::Messages)?;
+    let of_node = |(node, &requests): (NodeId, &u8)| {
+        most.value(&scenario.setup.figures(&[node])) * f64::from(requests)
+    };
+    let nodes = NodeId::all(scenario.setup.nodes());
+    Some(nodes.zip(&scenario.requests).map(of_node).sum())
+}
+
+/// The extreme of a figure as text.
+pub(super) fn extreme(
+    question: &Question,
+    found: &Extreme,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let Question::Mutex(_, scenario) = question else { return Ok(()) };
+    let channels = match question.order() {
+        Order::Fifo => "FIFO channels",
+        Order::Any => "channels in any order",
+    };
+    let said = format!(
+        "{} · {} · {} · {channels} · every interleaving",
+        question.name(),
+        counted_in_thousands(question.setup().nodes() as u64, "node"),
+        requests(&scenario.requests),
+    );
+    writeln!(out, "{}", folded(&said))?;
+    let which = match found.goal {
+        Goal::Maximise => "most",
+        Goal::Minimise => "fewest",
+    };
+    let what = match found.measure {
+        Measure::Messages => "messages of a run in which everybody is served",
+        Measure::Delay => "messages one after another from a request to its entry",
+        Measure::Bypass => "entries of others during one wait",
+    };
+    let value = found.value.map_or_else(|| "none".to_string(), |value| value.to_string());
+    let entries = found.entries as u64;
+    let each = match (found.measure, found.value) {
+        (Measure::Messages, Some(value)) => format!(
+            " for {}: {} per entry",
+            counted_in_thousands(entries, "request"),
+            number(f64::from(value) / entries as f64)
+        ),
+        _ => String::new(),
+    };
+    let published = match bound(question, found).filter(|_| found.goal == Goal::Maximise) {
+        Some(most) => format!("; published are at most {}", number(most)),
+        None => String::new(),
+    };
+    writeln!(out, "{}", folded(&format!("{which} {what}: {value}{each}{published}")))?;
+    let complete = if found.complete {
+        "complete: no interleaving has another extreme"
+    } else {
+        "incomplete: the search ended early, so others may be more extreme"
+    };
+    let states = counted_in_thousands(found.states, "state");
+    writeln!(out, "{states}, {}; {complete}", duration(found.seconds))
+}
+
 /// The report as text.
 pub(super) fn report(
     question: &Question,
     report: &Report,
     max_memory: usize,
+    asked_alone: bool,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let order = match question.order() {
@@ -150,7 +241,14 @@ pub(super) fn report(
         rows.add_row([verdict.property.name(), verdict.property.meaning(), &in_words(verdict)]);
     }
     writeln!(out, "{rows}")?;
-    writeln!(out, "{}", folded(&figures(report, interrupt::came())))?;
+    // Starvation alone needs no search with bounded requests.
+    if report.states > 0 {
+        writeln!(out, "{}", folded(&figures(report, interrupt::came())))?;
+    }
+    if report.verdict(Property::Starvation).is_some() {
+        let states = counted_in_thousands(report.endless_states as u64, "state");
+        writeln!(out, "requests without end: {states}")?;
+    }
     let overlooked = overlooked(report);
     if overlooked > WORTH_A_WORD {
         writeln!(
@@ -158,7 +256,7 @@ pub(super) fn report(
             "states that equal fingerprints of 64 bits may have hidden: {overlooked:.0e} in expectation"
         )?;
     }
-    let unjudged = unjudged(question, report);
+    let unjudged = if asked_alone { Vec::new() } else { unjudged(question, report) };
     if !unjudged.is_empty() {
         writeln!(out, "{}", folded(&format!("not judged: {}", unjudged.join("; "))))?;
     }
@@ -179,6 +277,7 @@ pub(super) fn in_words(verdict: &Verdict) -> String {
 pub(super) fn meaning_of_kinds(property: Property) -> &'static str {
     match property {
         Property::Exclusion => "nobody is among more than it tolerates",
+        Property::Progress => "no deadlock, and everyone is served",
         Property::Messages => "no more messages per entry than docs/kinds.md says",
         other => other.meaning(),
     }
@@ -255,13 +354,25 @@ fn ending(question: &Question, report: &Report, max_memory: usize, interrupted: 
 
 /// What was not judged, and why not.
 fn unjudged(question: &Question, report: &Report) -> Vec<String> {
-    let missing = question.properties().iter().copied().filter(|&p| report.verdict(p).is_none());
+    let starvation = match question {
+        Question::Mutex(..) => Some(Property::Starvation),
+        Question::Election(..) => None,
+    };
+    let properties = question.properties().iter().copied().chain(starvation);
+    let missing = properties.filter(|&property| report.verdict(property).is_none());
     let why = |property| match (question, property) {
         (Question::Mutex(info, _), Property::Order) if !info.claims.ordered => "not claimed",
         (Question::Mutex(info, _), Property::Messages | Property::Rest)
             if info.claims.messages_most.is_none() =>
         {
             "an idle token never rests"
+        }
+        (Question::Mutex(_, scenario), Property::Starvation) if scenario.faults.is_none() => {
+            match (report.holds(), report.endless_states) {
+                (false, 0) => "something else is violated",
+                (true, 0) => "its rule compares numbers that grow for ever",
+                _ => "too many states with requests without end; --judge starvation tries longer",
+            }
         }
         _ => "promised only where the assumptions hold",
     };

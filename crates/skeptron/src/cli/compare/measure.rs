@@ -41,6 +41,8 @@ impl Load {
                 Figure::Throughput,
                 Figure::Jain,
                 Figure::LongestBypass,
+                Figure::Inversions,
+                Figure::Overtakings,
                 Figure::LoadBalance,
             ],
         }
@@ -79,12 +81,16 @@ pub(crate) enum Figure {
     Jain,
     /// The most entries of others during one wait, saturated.
     LongestBypass,
+    /// Share of the entries that overtook a request that happened before, saturated.
+    Inversions,
+    /// Share of the entries that overtook a request that was made before, saturated.
+    Overtakings,
     /// Messages of the busiest node over the mean of all nodes, saturated.
     LoadBalance,
 }
 
 impl Figure {
-    pub(super) const ALL: [Figure; 11] = [
+    pub(super) const ALL: [Figure; 13] = [
         Figure::MessagesFirst,
         Figure::MessagesAgain,
         Figure::MessagesUniform,
@@ -95,6 +101,8 @@ impl Figure {
         Figure::Throughput,
         Figure::Jain,
         Figure::LongestBypass,
+        Figure::Inversions,
+        Figure::Overtakings,
         Figure::LoadBalance,
     ];
 
@@ -117,6 +125,8 @@ impl Figure {
             Figure::Throughput => "throughput",
             Figure::Jain => "jain",
             Figure::LongestBypass => "longest_bypass",
+            Figure::Inversions => "inversions",
+            Figure::Overtakings => "overtakings",
             Figure::LoadBalance => "load_balance",
         }
     }
@@ -132,7 +142,7 @@ impl Figure {
             Figure::ClientDelayFirst => Some(claims.client_first),
             Figure::ClientDelayAgain => Some(claims.client_again),
             Figure::SyncDelay => Some(claims.sync_delay),
-            Figure::Throughput | Figure::Jain | Figure::LongestBypass | Figure::LoadBalance => None,
+            _ => None,
         }
     }
 
@@ -157,6 +167,8 @@ impl Figure {
             Figure::Throughput => handed_over.then_some(report.throughput),
             Figure::Jain => Some(report.fairness.jain),
             Figure::LongestBypass => Some(report.fairness.longest_bypass as f64),
+            Figure::Inversions => report.fairness.inversions.map(|count| share(count, report)),
+            Figure::Overtakings => Some(share(report.fairness.overtakings, report)),
             Figure::LoadBalance => Some(report.load.max_over_mean),
         }
     }
@@ -174,9 +186,16 @@ impl Figure {
             Figure::Throughput => "Throughput, saturated",
             Figure::Jain => "Fairness (Jain’s index), saturated",
             Figure::LongestBypass => "Longest bypass, saturated",
+            Figure::Inversions => "Overtakings by happened-before, saturated",
+            Figure::Overtakings => "Overtakings by request time, saturated",
             Figure::LoadBalance => "Load balance, saturated",
         }
     }
+}
+
+/// A part of the entries.
+fn share(count: u64, report: &Report) -> f64 {
+    count as f64 / report.entries.max(1) as f64
 }
 
 /// One figure of one algorithm at one N.

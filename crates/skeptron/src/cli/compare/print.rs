@@ -94,7 +94,8 @@ fn shares(
     rows: &[Row],
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mut table = new_table(["saturated", "N", "fairness", "bypass", "load"]);
+    let mut table =
+        new_table(["saturated", "N", "fairness", "bypass", "by order", "by time", "load"]);
     for info in algorithms {
         for (place, &n) in nodes.iter().enumerate() {
             let name = if place == 0 { info.name } else { "" };
@@ -109,7 +110,8 @@ fn shares(
         "{}",
         folded(
             "Fairness is Jain's index over the entries of each node (1 is even), bypass the most entries of \
-             others during one wait, load the messages of the busiest node over the mean of all."
+             others during one wait, by order and by time the share of entries that overtook a request that \
+             happened before or was made before, load the messages of the busiest node over the mean of all."
         )
     )
 }

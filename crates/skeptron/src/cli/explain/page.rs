@@ -34,8 +34,15 @@ fn mutex(info: &Info) -> String {
     row("client delay, first entry", format!("{} T", claims.client_first));
     row("client delay, each further entry", format!("{} T", claims.client_again));
     row("synchronisation delay, saturated", format!("{} T", claims.sync_delay));
+    let bypass = claims.bypass_most.map_or_else(|| "no bound".to_string(), |most| most.to_string());
+    row("entries of others during one wait, at most", bypass);
     page.end_of_table();
-    page.line(&format!("For two nodes or more: {}.\n", symbols(&mutex_claims(claims))));
+    page.line(&format!("For two nodes or more: {}.", symbols(&mutex_claims(claims))));
+    page.line(
+        "First entries are those of a node that begins neither as coordinator nor with the token; a lone \
+         requester asks again at once. The figures hold with a constant latency and sections no shorter \
+         than it.\n",
+    );
     page.line("## Assumptions\n");
     page.line(match info.channel {
         Order::Fifo => "- Channels are reliable, deliver once, and keep the order (FIFO).",
@@ -162,6 +169,7 @@ pub(crate) fn cost(breaks: Breaks) -> &'static str {
     match breaks {
         Breaks::Safety => "two nodes can be inside at once",
         Breaks::Liveness => "somebody can wait for ever",
+        Breaks::Starvation => "somebody can wait for ever while others are served",
         Breaks::Order => "a request can be served before one that happened before it",
         Breaks::Refused => "a node can get what it has to refuse",
         Breaks::Agreement => "one epoch can have two leaders",
@@ -178,11 +186,12 @@ fn mutex_claims(claims: &Claims) -> Vec<Claim> {
 
 /// What the letters in the formulas of these claims mean.
 fn symbols(claims: &[Claim]) -> String {
-    const MEANINGS: [(char, &str); 8] = [
+    const MEANINGS: [(char, &str); 9] = [
         ('N', "N the number of nodes"),
         ('K', "K the size of a quorum"),
         ('D', "D the diameter of the tree"),
         ('d', "d the distance to the first holder"),
+        ('i', "i the id of the lone requester"),
         ('H', "H(n) = 1 + 1/2 + … + 1/n the harmonic number"),
         ('L', "L the lower of Sanders' bounds"),
         ('U', "U the upper one"),

@@ -95,13 +95,33 @@ pub(super) fn report(
         None => "inversions not watched".into(),
         Some(count) => counted(count, "inversion"),
     };
-    writeln!(
-        out,
-        "fairness     {inversions}{}, Jain {}, longest bypass {}",
-        if report.fairness.order_claimed { " (claimed 0)" } else { "" },
-        number(report.fairness.jain),
-        report.fairness.longest_bypass
-    )?;
+    let fairness = &report.fairness;
+    let bypass = match (fairness.longest_bypass_of, fairness.bypass_claimed) {
+        (Some(node), claimed) if fairness.longest_bypass > 0 => {
+            let claimed = claimed.map_or_else(
+                || " (no bound claimed)".to_string(),
+                |most| format!(" (claimed at most {})", number(most)),
+            );
+            format!("{} of {node}{claimed}", fairness.longest_bypass)
+        }
+        _ => "0".into(),
+    };
+    let said = format!(
+        "fairness     {inversions}{}, {} by request time, Jain {}, longest bypass {bypass}",
+        if fairness.order_claimed { " (claimed 0)" } else { "" },
+        counted(fairness.overtakings, "overtaking"),
+        number(fairness.jain),
+    );
+    writeln!(out, "{}", folded(&said))?;
+    for wait in &report.unended {
+        writeln!(
+            out,
+            "waiting      {} was not served: it has waited for {} while {} others entered",
+            wait.node,
+            number(wait.delay),
+            wait.bypass
+        )?;
+    }
     writeln!(out, "load         busiest node {} × the mean", number(report.load.max_over_mean))?;
     if report.lost + report.duplicated + report.refused > 0 {
         writeln!(

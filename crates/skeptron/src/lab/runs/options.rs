@@ -57,6 +57,8 @@ pub(super) fn args(options: SimOptions) -> Result<SimArgs> {
         partition: options.partition.unwrap_or_default(),
         seed: options.seed.unwrap_or(1),
         seeds: None,
+        worst_of: None,
+        worst_by: None,
         trace: Vec::new(),
         timeline: false,
         replay: None,

@@ -1,0 +1,167 @@
+//! What `skeptron check` is asked beyond what an algorithm promises: properties by name, and the dearest
+//! run.
+
+use std::io::Write;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::ValueEnum;
+use skeptron_check::{Goal, Judging, Measure, Options, Predicate, Property, extreme};
+
+use super::super::{Verdict, interrupt, traces};
+use super::{CheckArgs, Question, diagram, memory, print, progress};
+
+/// A figure whose extreme is looked for, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Dearness {
+    /// All messages of a run.
+    Messages,
+    /// Request to entry, in messages one after another.
+    Delay,
+    /// Entries of others during one wait.
+    Bypass,
+}
+
+impl From<Dearness> for Measure {
+    fn from(dearness: Dearness) -> Self {
+        match dearness {
+            Dearness::Messages => Measure::Messages,
+            Dearness::Delay => Measure::Delay,
+            Dearness::Bypass => Measure::Bypass,
+        }
+    }
+}
+
+/// What can be asked of mutual exclusion by name.
+const JUDGED: [Property; 10] = [
+    Property::Exclusion,
+    Property::Progress,
+    Property::Starvation,
+    Property::Order,
+    Property::OrderByTime,
+    Property::Bypass,
+    Property::Fence,
+    Property::Messages,
+    Property::Rest,
+    Property::Refused,
+];
+
+/// A property by its name, for clap.
+pub(super) fn property(text: &str) -> Result<Property, String> {
+    JUDGED.into_iter().find(|property| property.name() == text.trim()).ok_or_else(|| {
+        let known: Vec<&str> = JUDGED.iter().map(|property| property.name()).collect();
+        format!("there are {}", known.join(", "))
+    })
+}
+
+/// With more states than this starvation is judged only if that is asked for.
+const ENDLESS_STATES: usize = 300_000;
+
+/// What is said of every state by name: of which algorithms, under which name, and what it says.
+const INVARIANTS: [(&str, &str, &str); 2] = [
+    ("singhal", "no-false-R", "forall i, j: j in i.token.requesting => j.phase == waiting"),
+    ("singhal", "S4.3", "quiet => forall i, j: i == j || size(i.ask) != size(j.ask)"),
+];
+
+impl CheckArgs {
+    /// What must hold in every state, if that is said: by name or as a predicate.
+    pub(crate) fn predicate(&self) -> Result<Option<Predicate>> {
+        let Some(text) = &self.invariant else { return Ok(None) };
+        let algorithm = self.algorithm.as_deref().unwrap_or_default();
+        let named = INVARIANTS
+            .iter()
+            .find(|(family, name, _)| name == text && algorithm.starts_with(family));
+        let text = named.map_or(text.as_str(), |(_, _, said)| said);
+        let predicate = Predicate::parse(text).with_context(|| format!("--invariant `{text}`"))?;
+        Ok(Some(predicate))
+    }
+
+    /// Which extreme is looked for, if one is.
+    pub(super) fn dearest(&self) -> Option<(Goal, Measure)> {
+        let most = self.maximise.map(|figure| (Goal::Maximise, figure.into()));
+        most.or_else(|| self.minimise.map(|figure| (Goal::Minimise, figure.into())))
+    }
+
+    /// Which properties are to be judged alone, if that is said.
+    pub(crate) fn judged(&self) -> Result<Option<Vec<Property>>> {
+        let mut judged = self.judge.clone();
+        ensure!(
+            self.bypass.is_some() || !judged.contains(&Property::Bypass),
+            "--judge bypass needs a bound; say it with --bypass B"
+        );
+        if !judged.is_empty() && self.bypass.is_some() {
+            judged.push(Property::Bypass);
+        }
+        // Whoever asks for an invariant alone wants to know about that alone.
+        Ok((!judged.is_empty() || self.invariant.is_some()).then_some(judged))
+    }
+
+    pub(crate) fn judging<'a>(
+        &self,
+        only: Option<&'a [Property]>,
+        invariant: Option<&'a Predicate>,
+    ) -> Judging<'a> {
+        let is_asked = only.is_some_and(|only| only.contains(&Property::Starvation));
+        let most = if is_asked { usize::MAX } else { ENDLESS_STATES };
+        Judging { only, bypass: self.bypass, endless_states: Some(most), invariant }
+    }
+
+    /// Refuses what can be asked of mutual exclusion alone.
+    pub(super) fn refuse_questions(&self, of: &str) -> Result<()> {
+        let given = [
+            ("--judge", !self.judge.is_empty()),
+            ("--bypass", self.bypass.is_some()),
+            ("--invariant", self.invariant.is_some()),
+            ("--maximise", self.maximise.is_some()),
+            ("--minimise", self.minimise.is_some()),
+        ];
+        for (option, is_given) in given {
+            ensure!(!is_given, "{option} is for mutual exclusion, not for {of}; leave it out");
+        }
+        Ok(())
+    }
+
+    /// Finds the dearest or the cheapest run and shows it.
+    pub(super) fn run_extreme(
+        &self,
+        question: &Question,
+        goal: Goal,
+        measure: Measure,
+        files: Vec<traces::TraceFile>,
+        out: &mut impl Write,
+    ) -> Result<Verdict> {
+        let Question::Mutex(info, scenario) = question else {
+            bail!("--maximise and --minimise are for mutual exclusion; leave them out")
+        };
+        let bar = progress::Bar::new();
+        let show = |progress| bar.show(progress);
+        let options = Options {
+            threads: self.threads()?,
+            max_memory: self.max_memory.unwrap_or_else(memory::most_of_what_is_free),
+            progress: bar.is_seen().then_some(&show),
+            stop: Some(interrupt::listen()),
+            ..Options::default()
+        };
+        let found = extreme(info, scenario, (goal, measure), &options);
+        bar.clear();
+        let found = found?;
+        match &found.run {
+            Some(run) => {
+                let trace = question.trace(Property::Extreme, run, Some(self.command()))?;
+                traces::write(&trace, files)?;
+            }
+            None => traces::discard(files)?,
+        }
+        if self.json {
+            let json = print::extreme_json(question, &found, self.command());
+            writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
+        } else {
+            print::extreme(question, &found, out)?;
+            if let Some(run) = &found.run {
+                writeln!(out)?;
+                diagram::draw(question, Property::Extreme, run, out)?;
+            }
+        }
+        let verdict = if found.complete { Verdict::Fine } else { Verdict::Incomplete };
+        Ok(interrupt::verdict("what was not explored is unknown", verdict))
+    }
+}
