@@ -29,8 +29,8 @@ pub struct Config {
     pub security: Security,
     /// Which algorithm guards which lock.
     pub plans: Plans,
-    /// How often in a row a lock may be handed over between waiters of this node without asking the
-    /// algorithm. 0 is as fair as the algorithm; more is faster where an entry costs messages.
+    /// How often in a row a lock may be handed over between those who waited at this node when the
+    /// algorithm let it in. With 0 nodes take turns; with more, clients do, whatever their nodes.
     pub handovers: u32,
     /// What becomes of sessions that wait for each other for ever.
     pub deadlocks: Deadlocks,
@@ -258,7 +258,7 @@ impl Config {
             listen: None,
             security: Security::Insecure,
             plans,
-            handovers: 0,
+            handovers: 64,
             deadlocks: Deadlocks::Report,
             pace: Pace::default(),
             limits: Limits::default(),

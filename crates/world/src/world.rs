@@ -179,7 +179,7 @@ impl World {
         let plan = Plan::named(&options.algorithm).expect("the options have been checked");
         let settings = Settings {
             plans: Plans::new(plan),
-            handovers: chance.pick(&[0, 2, 16]),
+            handovers: chance.pick(&[0, 2, 64]),
             pace: Pace::default(),
             limits: Limits {
                 backoff_first: std::time::Duration::from_millis(5),

@@ -19,8 +19,8 @@ use skeptron_net::{Cluster, LeaseSettings, Plan, Plans};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// How long members that died are waited for.
-pub(crate) const LEASE: Duration = Duration::from_secs(1);
+/// How long members that died are waited for: longer than a busy machine keeps a living one from its turn.
+pub(crate) const LEASE: Duration = Duration::from_secs(4);
 /// Longer than any step takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -44,8 +44,8 @@ pub(super) struct State<W> {
     pub(super) pass: Pass,
     /// Whether this member, its home, may let it begin although somebody is away.
     pub(super) own: bool,
-    /// Hand-overs in a row between waiters of this member.
-    pub(super) handed: u32,
+    /// How many more waiters of this member enter before the others have their turn.
+    pub(super) turn: u32,
     /// An idle token of a restless algorithm, kept for a while.
     pub(super) parked: Option<Parked>,
     /// Visits of an idle token in a row.
@@ -149,7 +149,7 @@ impl<W> Lock<W> {
             kept: None,
             pass: Pass::NotAsked,
             own: false,
-            handed: 0,
+            turn: 0,
             parked: None,
             idle_visits: 0,
             hurry: false,
@@ -261,7 +261,7 @@ impl<W> State<W> {
         self.kept = keeps.then_some(Kept { wanted: false, adopted });
         self.pass = Pass::NotAsked;
         self.own = own;
-        self.handed = 0;
+        self.turn = 0;
         self.parked = None;
         self.idle_visits = 0;
         self.hurry = false;
@@ -275,7 +275,7 @@ impl<W> State<W> {
     where
         W: Hash,
     {
-        (self.epoch, self.home, self.phase, self.kept, self.pass, self.handed).hash(&mut hasher);
+        (self.epoch, self.home, self.phase, self.kept, self.pass, self.turn).hash(&mut hasher);
         (&self.parked, self.hurry, self.counter, self.own).hash(&mut hasher);
         // A view change forgets what is not listed.
         self.listed.is_some().hash(&mut hasher);

@@ -13,6 +13,7 @@ mod error;
 mod forget;
 mod home;
 mod instance;
+mod kept;
 mod listing;
 mod lock;
 mod moves;
@@ -61,8 +62,8 @@ use term::Term;
 pub struct Settings {
     /// Which algorithm guards which lock.
     pub plans: Plans,
-    /// How often in a row a lock may be handed over between waiters of this member without asking the
-    /// algorithm.
+    /// How often in a row a lock may be handed over between those who waited at this member when the
+    /// algorithm let it in.
     pub handovers: u32,
     /// How fast an idle token goes round.
     pub pace: Pace,

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use skeptron_core::mutex::sharing::{Presence, Register};
+use skeptron_core::mutex::sharing::Register;
 use skeptron_core::mutex::{Mode, Phase};
 use skeptron_core::{NodeId, Refused};
 
 use super::current::Current;
-use super::home::{HeldBack, Shut};
 use super::instance::{Layout, Turn};
 use super::lock::{Hold, Lock, Pass, State, Waiter};
 use super::{Acquired, Locks};
@@ -33,7 +32,7 @@ impl<W> Act<'_, W> {
         &self.current.layouts[self.lock.plan]
     }
 
-    fn is_home(&self) -> bool {
+    pub(super) fn is_home(&self) -> bool {
         self.state.home == self.current.me
     }
 
@@ -183,7 +182,19 @@ impl<W> Act<'_, W> {
         if self.state.phase == Phase::Waiting && self.layout().restless {
             self.wake_others();
         }
-        self.is_inside()
+        let is_inside = self.is_inside();
+        if is_inside {
+            self.begin_turn();
+        }
+        is_inside
+    }
+
+    /// The algorithm's entry is for all who wait here now, up to a limit: so members with many clients
+    /// get as many entries as they have clients, and whoever comes later waits for the next turn.
+    fn begin_turn(&mut self) {
+        let others = self.state.waiters.len().saturating_sub(1);
+        let others = u32::try_from(others).unwrap_or(u32::MAX);
+        self.state.turn = others.min(self.locks.settings.handovers);
     }
 
     /// Whether the algorithm is in, and may be in this view.
@@ -229,87 +240,6 @@ impl<W> Act<'_, W> {
             let started = self.step(Turn::Start);
             debug_assert_eq!(started, Ok(()), "a fresh node starts");
         }
-    }
-
-    pub(super) fn tell_wanted(&mut self, keeper: NodeId) {
-        if keeper == self.current.me {
-            self.wanted();
-        } else {
-            let lock = Arc::clone(&self.lock.name);
-            self.send(keeper, Payload::Wanted { lock: &lock });
-        }
-    }
-
-    /// Somebody wants the lock to which this member keeps a right.
-    fn wanted(&mut self) {
-        if let Some(kept) = &mut self.state.kept {
-            kept.wanted = true;
-            self.free_if_wanted();
-        }
-    }
-
-    /// Gives a kept right up if somebody wants it and nobody here is in. Whether it did.
-    pub(super) fn free_if_wanted(&mut self) -> bool {
-        let for_others = self.locks.has(Flaw::AdoptedHandedOn);
-        // Only exclusive entries are let in by a right from before.
-        let shares = !self.state.is_exclusive() || self.state.upgrade.is_some();
-        let wanted = self
-            .state
-            .kept
-            .is_some_and(|kept| kept.wanted || shares || kept.adopted && !for_others);
-        // The session may have gone to several members, and one of them may be away: its word is needed.
-        let is_adopted = self.state.kept.is_some_and(|kept| kept.adopted);
-        if is_adopted && !self.current.view.away.is_empty() {
-            return false;
-        }
-        // A member that halted hands nothing on: its clients may still believe.
-        if !wanted || self.state.holder.is_some() || self.locks.halted().is_some() {
-            return false;
-        }
-        self.state.kept = self.state.kept.filter(|_| self.locks.has(Flaw::FreedButKept));
-        let (counter, here) = (self.state.counter.attach(), self.state.presence());
-        if self.is_home() {
-            self.freed(self.current.me, counter, here);
-        } else {
-            let (home, lock) = (self.state.home, Arc::clone(&self.lock.name));
-            self.send(home, Payload::Freed { lock: &lock, counter, here });
-        }
-        self.serve();
-        true
-    }
-
-    /// At the home: a member has given up its right.
-    fn freed(&mut self, by: NodeId, counter: u64, here: Presence) {
-        let freed = self.current.home().freed(by, &self.lock.name, counter, here);
-        if !freed {
-            let why = "it frees a lock that it had not announced";
-            self.refuse(by, why);
-            return;
-        }
-        self.open_if_free();
-    }
-
-    /// At the home: lets the lock begin if it may. What was held back comes before anything else.
-    pub(super) fn open_if_free(&mut self) {
-        let opened = self.current.home().open(&self.lock.name, self.state.own);
-        let Some(shut) = opened else { return };
-        let rows = shut.rows();
-        if !rows.is_empty() && !self.locks.has(Flaw::RegisterNotInherited) {
-            self.sharing().begin(rows);
-        }
-        let Shut { counter, held_back, .. } = shut;
-        self.state.own = !self.current.view.away.is_empty();
-        if !self.locks.has(Flaw::FenceNotInherited) {
-            self.state.counter.receive(counter);
-        }
-        for HeldBack { from, sequence, payload } in held_back {
-            if self.locks.has(Flaw::HeldBackDropped) {
-                break;
-            }
-            let payload = postcard::from_bytes(&payload).expect("it was encoded here");
-            self.deliver(from, sequence, &payload);
-        }
-        self.serve();
     }
 
     /// The lock is entered, and the entry is the caller's; none if the fences of this view are used up.
@@ -400,7 +330,7 @@ impl<W> Act<'_, W> {
             self.free_if_wanted();
             return;
         }
-        self.state.handed = 0;
+        self.state.turn = 0;
         self.state.phase = Phase::Idle;
         let left = self.step(Turn::Release);
         debug_assert_eq!(left, Ok(()), "a node that is inside takes a release");
@@ -452,12 +382,8 @@ impl<W> Act<'_, W> {
         {
             return;
         }
-        if (by_right || self.state.handed < self.locks.settings.handovers)
-            && !self.state.waiters.is_empty()
-        {
-            if !by_right {
-                self.state.handed += 1;
-            }
+        if (by_right || self.state.turn > 0) && !self.state.waiters.is_empty() {
+            self.state.turn = self.state.turn.saturating_sub(1);
             self.state.counter.enter();
             self.effects.tell(Event::HandedOver);
             self.grant();
@@ -565,6 +491,7 @@ impl<W> Act<'_, W> {
 
     /// The algorithm lets this member in.
     fn admitted(&mut self) {
+        self.begin_turn();
         if self.state.sharing.is_some() {
             self.admitted_to_share();
         } else {

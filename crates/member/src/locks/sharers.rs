@@ -184,14 +184,13 @@ impl<W> Act<'_, W> {
         false
     }
 
-    /// Nothing needs the door: the next one here goes first a few times, then the others.
+    /// Nothing needs the door: the next one of this turn goes first, then the others.
     fn release_door(&mut self, duties: &mut Vec<Duty>) {
-        let may_stay = self.state.handed < self.locks.settings.handovers;
-        if may_stay && !self.state.waiters.is_empty() && self.ask_for_first(duties) {
-            self.state.handed += 1;
+        if self.state.turn > 0 && !self.state.waiters.is_empty() && self.ask_for_first(duties) {
+            self.state.turn -= 1;
             self.effects.tell(Event::HandedOver);
         } else if self.sharing().release() {
-            self.state.handed = 0;
+            self.state.turn = 0;
             self.state.phase = Phase::Idle;
             let left = self.step(Turn::Release);
             debug_assert_eq!(left, Ok(()), "a node that is inside takes a release");

@@ -108,25 +108,33 @@ fn a_cancelled_waiter_leaves_the_queue() {
 }
 
 #[test]
-fn a_hand_over_limit_lets_other_members_in() {
-    let mut system = System::with(2, Settings { handovers: 3, ..settings("naimi-trehel") });
-    let mut guard = system.must(0, "a");
-    let mut here: VecDeque<Wait> = (0..10).map(|_| system.ask(0, "a").unwrap_err()).collect();
-    let there = system.ask(1, "a").unwrap_err();
-    system.settle();
-    for _ in 0..3 {
+fn a_turn_is_for_those_who_waited_when_it_began() {
+    for (handovers, turn) in [(0, 1), (1, 2), (64, 3)] {
+        let mut system = System::with(2, Settings { handovers, ..settings("naimi-trehel") });
+        let guard = system.must(1, "a");
+        let mut here: VecDeque<Wait> = (0..3).map(|_| system.ask(0, "a").unwrap_err()).collect();
+        let there = system.ask(1, "a").unwrap_err();
+        system.settle();
         system.release(guard, "a");
         system.settle();
-        guard = system.granted(here.pop_front().unwrap()).unwrap();
-        assert!(system.granted(there).is_none());
+        let mut guard = system.granted(here.pop_front().unwrap()).expect("the first of the turn");
+        let late = system.ask(0, "a").unwrap_err();
+        for _ in 1..turn {
+            assert!(system.granted(there).is_none(), "{handovers}");
+            system.release(guard, "a");
+            system.settle();
+            let next = system.granted(here.pop_front().unwrap());
+            guard = next.expect("those who waited when the turn began");
+        }
+        system.release(guard, "a");
+        system.settle();
+        assert!(system.granted(late).is_none(), "{handovers}: it came after the turn began");
+        let guard = system.granted(there).expect("the other member's turn");
+        here.push_back(late);
+        system.release(guard, "a");
+        system.settle();
+        assert!(system.granted(here[0]).is_some(), "{handovers}");
     }
-    system.release(guard, "a");
-    system.settle();
-    assert!(system.granted(here[0]).is_none(), "three hand-overs in a row are enough");
-    let there = system.granted(there).unwrap();
-    system.release(there, "a");
-    system.settle();
-    assert!(system.granted(here[0]).is_some());
 }
 
 #[test]

@@ -189,8 +189,8 @@ fn behaviour() -> Vec<Field> {
         field(
             "handovers",
             Number,
-            0,
-            "How often in a row a lock may go to another waiter of this node without asking the others",
+            64,
+            "How many more of those who wait at this node get a lock in one turn of the node; 0: nodes take turns, not clients",
         ),
         field(
             "deadlocks",
