@@ -217,3 +217,23 @@ fn files_are_short_and_finished() {
         }
     }
 }
+
+/// A program that only asks for locks must not build servers, consensus and algorithms.
+#[test]
+fn the_client_crate_stays_small() {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--locked", "-p", "skeptron-client", "-e", "normal"])
+        .args(["--prefix", "none", "--format", "{p}"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    let crates: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(crates.contains("skeptron-types"), "{crates:?}");
+    let ours = crates.iter().filter(|name| name.starts_with("skeptron-"));
+    assert_eq!(ours.count(), 2, "the client and the types: {crates:?}");
+    for server in ["axum", "rcgen", "raft", "prometheus-client", "tonic"] {
+        assert!(!crates.contains(server), "{server}");
+    }
+}

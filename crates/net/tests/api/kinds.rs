@@ -1,11 +1,13 @@
-//! Locks that are held beside others, through the client, over both protocols and at three nodes.
+//! Locks that are held beside others, and deadlocks across them, through the client.
 
 use std::time::Duration;
 
-use skeptron_client::{Client, ClientError, Guard, Mode, UpgradeError};
+use skeptron_client::{Client, ClientConfig, ClientError, Endpoint, Guard, Mode, UpgradeError};
+use skeptron_net::Node;
+use skeptron_net::observe::What;
 use tokio::task::JoinHandle;
 
-use crate::site::{STUCK, Site};
+use crate::site::{STUCK, Site, cluster_refusing_deadlocks, eventually};
 
 const SHORT: Duration = Duration::from_millis(200);
 
@@ -167,23 +169,50 @@ async fn several_locks_are_had_together_or_not_at_all() {
     site.stop().await;
 }
 
-/// With the policy, of two that wait for each other the one that began last is told.
+/// With the policy, of two at two members that wait for each other the one that began last is told.
 #[tokio::test]
-async fn a_deadlock_is_found_and_the_youngest_is_refused() {
-    let site = Site::start_refusing_deadlocks().await;
-    let (a, b) = (site.client().await, site.client().await);
-    let (x, y) = (entered(&a, "x", Mode::EXCLUSIVE).await, entered(&b, "y", Mode::EXCLUSIVE).await);
+async fn a_deadlock_across_members_is_found_and_the_youngest_is_refused() {
+    let (cluster, apis) = cluster_refusing_deadlocks(2).await;
+    let mut clients = Vec::new();
+    for api in &apis {
+        let endpoint = Endpoint::Http(api.addresses()[0].to_string());
+        let config = ClientConfig { discovery: false, ..ClientConfig::new(endpoint) };
+        clients.push(Client::connect(config).await.unwrap());
+    }
+    let (a, b) = (&clients[0], &clients[1]);
+    let mut events: Vec<_> = cluster.nodes.iter().map(|node| node.observer().listen()).collect();
+    let (x, y) = (entered(a, "x", Mode::EXCLUSIVE).await, entered(b, "y", Mode::EXCLUSIVE).await);
     let first = tokio::spawn({
         let a = a.clone();
         async move { a.lock("y").await }
     });
-    site.waiters(1).await;
+    eventually(async || cluster.nodes[0].status().waiters == 1).await;
     let refused = tokio::time::timeout(STUCK, b.lock("x")).await.expect("it is told");
     assert!(matches!(refused, Err(ClientError::Deadlock(_))), "{refused:?}");
     assert!(x.is_valid() && y.is_valid());
+    // One of them tells of it, once.
+    let counted = |node: &Node| {
+        let metrics = node.metrics();
+        let mut lines = metrics.lines();
+        let line = lines.find_map(|line| line.strip_prefix("skeptron_deadlocks_total "));
+        line.expect("it is counted").parse::<u64>().unwrap()
+    };
+    eventually(async || cluster.nodes.iter().map(counted).sum::<u64>() == 1).await;
+    let mut told = Vec::new();
+    for events in &mut events {
+        while let Ok(event) = events.try_next() {
+            told.extend(match event.what {
+                What::Deadlock { owners } => Some(owners.len()),
+                _ => None,
+            });
+        }
+    }
+    assert_eq!(told, [2]);
     y.release().await.unwrap();
-    tokio::time::timeout(STUCK, first).await.unwrap().unwrap().unwrap().release().await.unwrap();
-    site.stop().await;
+    let second = tokio::time::timeout(STUCK, first).await.unwrap().unwrap().unwrap();
+    second.release().await.unwrap();
+    drop(apis);
+    cluster.shutdown().await;
 }
 
 use UpgradeError::{Denied, NotGranted};

@@ -33,15 +33,6 @@ impl Site {
         Site { cluster, api }
     }
 
-    /// Whose node ends the youngest wait of a deadlock.
-    pub(crate) async fn start_refusing_deadlocks() -> Self {
-        let plans = Plans::new(Plan::named(Plan::DEFAULT).unwrap());
-        let refuse = |config: &mut Config| config.deadlocks = Deadlocks::RefuseYoungest;
-        let cluster = Cluster::start_with(1, plans, refuse).await.unwrap();
-        let api = Api::start(cluster.nodes[0].clone(), config()).await.unwrap();
-        Site { cluster, api }
-    }
-
     pub(crate) fn node(&self) -> &Node {
         &self.cluster.nodes[0]
     }
@@ -84,6 +75,18 @@ pub(crate) fn config() -> ApiConfig {
         ttl: (Duration::from_millis(100), Duration::from_secs(3600)),
         ..ApiConfig::default()
     }
+}
+
+/// Nodes with their APIs that end the youngest wait of a deadlock.
+pub(crate) async fn cluster_refusing_deadlocks(nodes: usize) -> (Cluster, Vec<Api>) {
+    let plans = Plans::new(Plan::named(Plan::DEFAULT).unwrap());
+    let refuse = |config: &mut Config| config.deadlocks = Deadlocks::RefuseYoungest;
+    let cluster = Cluster::start_with(nodes, plans, refuse).await.unwrap();
+    let mut apis = Vec::new();
+    for node in &cluster.nodes {
+        apis.push(Api::start(node.clone(), config()).await.unwrap());
+    }
+    (cluster, apis)
 }
 
 pub(crate) async fn cluster(nodes: usize) -> Cluster {

@@ -116,19 +116,20 @@ fn sessions_that_wait_for_each_other_are_shown() {
         (0, "No sessions wait for each other for ever.\n")
     );
     // One session each, by the API: the command line takes its names in order.
-    let client = |name: &str| {
-        let opened =
-            post(&up, 0, "/v1/sessions", &format!(r#"{{"ttl_ms": 60000, "owner": "{name}"}}"#));
-        opened["session"].as_str().unwrap().to_string()
+    let client = |node: usize, name: &str| {
+        let asked = format!(r#"{{"ttl_ms": 60000, "owner": "{name}"}}"#);
+        let opened = post(&up, node, "/v1/sessions", &asked);
+        (node, opened["session"].as_str().unwrap().to_string())
     };
-    let (alice, bob) = (client("alice"), client("bob"));
+    // At two nodes: neither of them sees the whole cycle by itself.
+    let (alice, bob) = (client(0, "alice"), client(1, "bob"));
     let acquire = |session: &str, lock: &str, wait: &str| {
         format!(r#"{{"session": "{session}", "lock": "{lock}"{wait}}}"#)
     };
-    post(&up, 0, "/v1/acquire", &acquire(&alice, "a", ""));
-    post(&up, 0, "/v1/acquire", &acquire(&bob, "b", ""));
-    let waiting = [(&alice, "b"), (&bob, "a")].map(|(session, lock)| {
-        let (url, body) = (up.endpoint(0).to_string(), acquire(session, lock, ""));
+    post(&up, alice.0, "/v1/acquire", &acquire(&alice.1, "a", ""));
+    post(&up, bob.0, "/v1/acquire", &acquire(&bob.1, "b", ""));
+    let waiting = [(&alice, "b"), (&bob, "a")].map(|((node, session), lock)| {
+        let (url, body) = (up.endpoint(*node).to_string(), acquire(session, lock, ""));
         std::thread::spawn(move || post_to(&url, "/v1/acquire", &body))
     });
     eventually("both wait", || up.waiters("a") == 1 && up.waiters("b") == 1);

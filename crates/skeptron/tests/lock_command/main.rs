@@ -15,4 +15,5 @@ mod node;
 mod outages;
 mod processes;
 mod reload;
+mod unlock;
 mod widths;
