@@ -94,7 +94,7 @@ impl NodeArgs {
             let settings = Settings::load(self.config.as_deref(), variable, &options)?;
             Configured::new(&settings, None)
         };
-        runtime::on_all_cores(serve::serve(configured, false, &again, self.json, out))
+        runtime::on_half_of_the_cores(serve::serve(configured, false, &again, self.json, out))
     }
 }
 

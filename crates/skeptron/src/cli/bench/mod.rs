@@ -50,6 +50,9 @@ longest time between two entries after that, less the usual one; `calm` is the s
 so what the machine itself costs. Medians of the rounds, and the longest of all. etcd is measured in
 the same way, if it is installed.")]
     Failover(failover::FailoverBench),
+    /// What `bench locks` measures others against
+    #[command(hide = true)]
+    Coordinator(locks::CoordinatorProcess),
 }
 
 impl BenchArgs {
@@ -58,6 +61,7 @@ impl BenchArgs {
             What::Sim(bench) => bench.run(out),
             What::Locks(bench) => bench.run(out),
             What::Failover(bench) => bench.run(out),
+            What::Coordinator(process) => process.run(),
         }
     }
 }

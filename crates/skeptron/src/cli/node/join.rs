@@ -90,7 +90,7 @@ impl JoinArgs {
         }
         let configured = Configured::new(&settings, None)?;
         let again = || Configured::new(&Settings::load(None, variable, &given)?, None);
-        runtime::on_all_cores(serve::serve(configured, true, &again, self.json, out))
+        runtime::on_half_of_the_cores(serve::serve(configured, true, &again, self.json, out))
     }
 
     /// Whether this node is one of the voters that were given.

@@ -1,16 +1,20 @@
-//! Yardsticks: a bare round trip over loopback TCP, and a lock server that does no more than it must.
+//! Yardsticks: a bare round trip over loopback TCP, and a lock server that does no more than it must, in a process
+//! of its own as all that is measured against it.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, ensure};
+use clap::Args;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
+use super::server::{Server, free_ports};
 use super::workload::Locker;
+use crate::cli::{Verdict, runtime};
 
 /// Sends back what it is sent.
 pub(super) struct Echo {
@@ -23,7 +27,7 @@ const MESSAGE: usize = 64;
 
 impl Echo {
     pub(super) async fn start() -> Result<Self> {
-        let (address, serving) = serve(async |stream: TcpStream| {
+        let (address, serving) = serve(0, async |stream: TcpStream| {
             let mut stream = stream;
             let mut message = [0; MESSAGE];
             while stream.read_exact(&mut message).await.is_ok() {
@@ -60,7 +64,7 @@ impl Locker for EchoClient {
 /// One server, locks in memory, a queue for each: nothing survives it, and nothing is checked.
 pub(super) struct Coordinator {
     address: SocketAddr,
-    _serving: JoinSet<()>,
+    _server: Server,
 }
 
 /// Who holds a lock (nobody, if it is not there) and who waits for it.
@@ -71,15 +75,39 @@ const RELEASE: u8 = 2;
 
 impl Coordinator {
     pub(super) async fn start() -> Result<Self> {
-        let queues = Queues::default();
-        let serve_one = move |stream: TcpStream| answer(stream, queues.clone());
-        let (address, serving) = serve(serve_one).await?;
-        Ok(Coordinator { address, _serving: serving })
+        let port = free_ports(1)?[0];
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let program = std::env::current_exe()?;
+        let mut server = Server::start("coordinator", &program, |command, _| {
+            command.args(["bench", "coordinator", &port.to_string()]);
+            Ok(())
+        })?;
+        server.until_ready(async || connect(address).await).await?;
+        Ok(Coordinator { address, _server: server })
     }
 
     pub(super) async fn client(&self) -> Result<CoordinatorClient> {
         let (reader, writer) = connect(self.address).await?.into_split();
         Ok(CoordinatorClient { reader, writer, held: String::new(), frame: Vec::new() })
+    }
+}
+
+/// The process of the [`Coordinator`].
+#[derive(Debug, Args)]
+pub(in crate::cli::bench) struct CoordinatorProcess {
+    /// Where it listens on the loopback interface
+    port: u16,
+}
+
+impl CoordinatorProcess {
+    pub(in crate::cli::bench) fn run(self) -> Result<Verdict> {
+        runtime::on_half_of_the_cores(async move {
+            let queues = Queues::default();
+            let serve_one = move |stream: TcpStream| answer(stream, queues.clone());
+            let (_, mut serving) = serve(self.port, serve_one).await?;
+            serving.join_next().await;
+            Ok(Verdict::Fine)
+        })
     }
 }
 
@@ -158,14 +186,15 @@ impl Locker for CoordinatorClient {
     }
 }
 
-/// Serves each connection in a task of its own until the set of tasks is dropped.
+/// Serves each connection in a task of its own until the set of tasks is dropped; at any port if it is 0.
 async fn serve<F>(
+    port: u16,
     serve_one: impl Fn(TcpStream) -> F + Send + 'static,
 ) -> Result<(SocketAddr, JoinSet<()>)>
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     let address = listener.local_addr()?;
     let mut serving = JoinSet::new();
     serving.spawn(async move {

@@ -12,6 +12,7 @@ use skeptron_net::Plan;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::Verdict;
+pub(super) use bare::CoordinatorProcess;
 use judge::Judge;
 use services::Services;
 use workload::{Sample, Workload};
