@@ -516,6 +516,10 @@ class _Asking:
                 # Without a time limit the node made one up.
                 if deadline is None and refused.code == "not-acquired":
                     continue
+                # It was granted and lost before that was heard: another number makes it another acquire.
+                if refused.code == "withdrawn" and "upgrade" not in body:
+                    self._moved = None
+                    continue
                 raise
             if answer is not None:
                 entry = self._wish.entry(answer)

@@ -340,6 +340,12 @@ impl Asking {
                     return Ok(held);
                 }
                 Ok(_) => continue,
+                // It was granted and lost before that was heard, as when somebody breaks the lock.
+                Err(Trouble::Refused(_, problem))
+                    if problem.code == "withdrawn" && !matches!(self.wish, Wish::Upgrade(_)) =>
+                {
+                    self.request = None;
+                }
                 Err(trouble) => {
                     self.session.refused(&trouble);
                     if !is_over_there(&self.session, &trouble) {

@@ -12,6 +12,14 @@ use crate::sessions::Op;
 use crate::world::World;
 
 impl World {
+    /// Asks for the lock with another number.
+    pub(crate) fn acquire_anew(&mut self, client: usize, lock: usize) {
+        let it = &mut self.clients[client];
+        it.requests += 1;
+        let request = it.requests;
+        self.pursue(client, Goal::Acquiring { lock, request });
+    }
+
     /// Whether this is where the client's session is, in the same life.
     pub(crate) fn is_home(&self, client: usize, from: usize, life: Option<Life>) -> bool {
         let it = &self.clients[client];
@@ -180,10 +188,7 @@ impl World {
         self.believe_until(client, until);
         self.ask_at(client, former, Op::LeaveBehind { session, number: behind });
         if let Goal::Acquiring { lock, .. } = self.clients[client].goal {
-            let it = &mut self.clients[client];
-            it.requests += 1;
-            let request = it.requests;
-            self.pursue(client, Goal::Acquiring { lock, request });
+            self.acquire_anew(client, lock);
         }
         if let Goal::Upgrading { lock, fence, .. } = self.clients[client].goal {
             self.upgrade_session(client, lock, fence);

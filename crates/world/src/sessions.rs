@@ -510,6 +510,10 @@ impl World {
                 self.survived.upgrades_denied += 1;
                 self.give_back(client, lock, fence);
             }
+            // It was granted and lost before the client heard of it.
+            (Answer::Withdrawn, Goal::Acquiring { lock, .. }) if is_meant && is_home => {
+                self.acquire_anew(client, lock);
+            }
             (Answer::Downgraded, Goal::Downgrading { lock, fence }) if is_meant && is_home => {
                 self.go_on_holding(client, lock, fence);
             }

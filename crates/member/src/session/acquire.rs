@@ -55,10 +55,18 @@ impl Sessions {
             {
                 return Ok(Begun::Held(Held { lock: claim.lock, fence }));
             }
-            let state = session.living()?;
-            if state.held.claimed(&claim) == held {
-                break state;
+            let mut state = session.living()?;
+            if state.held.claimed(&claim) != held {
+                continue;
             }
+            // It was granted and is lost: this may be a late try, of which nobody would learn that it was
+            // granted again. Whoever still wants the lock asks with another number.
+            if let (Some(Holding { request: Some(request), .. }), Wish::Enter(_) | Wish::Lead(_)) =
+                (held, &wish)
+            {
+                state.remember(request);
+            }
+            break state;
         };
         let is_over = |request| {
             request <= state.requests_before && !locks.has(Flaw::MovedAcquired)

@@ -48,12 +48,18 @@ impl Holdings {
         found.ok_or_else(newest)
     }
 
-    /// One more. An exclusive one is alone: whatever else is noted of the lock has been lost.
-    pub(super) fn insert(&mut self, lock: &str, holding: Holding) {
-        if holding.mode.is_exclusive() {
-            self.0.retain(|(name, _), _| name != lock);
+    /// One more. An exclusive one is alone: whatever else is noted of the lock has been lost, and is
+    /// returned.
+    pub(super) fn insert(&mut self, lock: &str, holding: Holding) -> Vec<Holding> {
+        let lost = match holding.mode.is_exclusive() {
+            true => self.of(lock).copied().collect(),
+            false => Vec::new(),
+        };
+        for Holding { fence, .. } in &lost {
+            self.remove(lock, *fence);
         }
         self.0.insert((lock.to_string(), holding.fence), holding);
+        lost
     }
 
     pub(super) fn remove(&mut self, lock: &str, fence: Fence) -> Option<Holding> {

@@ -127,7 +127,10 @@ impl Seat {
             return Err(NotServed::Withdrawn);
         }
         let holding = Holding { fence, mode: self.mode, request: self.claim.request };
-        state.held.insert(&self.claim.lock, holding);
+        // A late try of an acquire whose entry was lost must not bring another one.
+        for lost in state.held.insert(&self.claim.lock, holding) {
+            lost.request.into_iter().for_each(|request| state.remember(request));
+        }
         Ok(())
     }
 
@@ -518,6 +521,9 @@ impl State {
 
     /// This acquire is over.
     fn remember(&mut self, request: u64) {
+        if self.acquires_over.contains(&request) {
+            return;
+        }
         if self.acquires_over.len() == MOST_OVER {
             self.acquires_over.pop_front();
         }

@@ -314,6 +314,26 @@ fn whoever_gives_a_broken_lock_back_is_not_waited_for() {
     assert_eq!(done.granted.len(), 1);
 }
 
+/// Found by the storm: a try on a slow connection arrived when its entry had been broken, and the lock was
+/// granted to nobody.
+#[test]
+fn a_late_try_of_an_acquire_whose_entry_was_lost_comes_to_nothing() {
+    let (core, mut done) = member();
+    let acquire = |request, done: &mut Done| {
+        core.session_acquire(at(2), id(1), (claim(request), Mode::EXCLUSIVE), 1, done)
+    };
+    let first = held(acquire(1, &mut done));
+    core.break_lock(at(2), "a", first.fence, true, &mut done);
+    let withdrawn = SessionError::Withdrawn("a".to_string());
+    assert_eq!(acquire(1, &mut done).unwrap_err(), withdrawn);
+    // Also when another acquire of the session has been granted meanwhile, and released.
+    let second = held(acquire(2, &mut done));
+    assert_eq!(acquire(1, &mut done).unwrap_err(), withdrawn);
+    core.session_release(at(2), id(1), "a", second.fence, &mut done).unwrap();
+    assert_eq!(acquire(1, &mut done).unwrap_err(), withdrawn);
+    assert_eq!(core.load().held_locks, 0);
+}
+
 #[test]
 fn a_lock_can_be_broken_at_once() {
     let (core, mut done) = member();
