@@ -2,12 +2,13 @@
 //!
 //! Whoever waits alone for an answer reads in its own task, so that an exchange wakes no other one.
 //! Otherwise a task in the background reads: for several that wait, since none of them must depend on
-//! how soon another one is polled, and for what the node tells by itself.
+//! how soon another one is polled, and for what the node tells by itself. The socket always wakes the
+//! same [`Reader`], which knows whose turn it is: so nothing is handed over between two exchanges.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 use skeptron_types::election::Leadership;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
@@ -63,10 +64,9 @@ struct Inner {
     /// Takes no more requests.
     is_leaving: bool,
     ended: Option<String>,
-    /// Wakes the task in the background.
-    background: Option<Waker>,
-    /// Whether that task is the one that is woken when something arrives.
-    background_reads: bool,
+    reader: Arc<Reader>,
+    /// Wakes the reader.
+    reads: Waker,
     buffer: Box<[u8]>,
     /// Changes when the node asks for signs of life.
     looks: Arc<watch::Sender<u64>>,
@@ -75,6 +75,20 @@ struct Inner {
 struct Slot {
     waker: Option<Waker>,
     arrived: Arrived,
+}
+
+/// Who is woken when something can be read or written.
+#[derive(Default)]
+struct Reader(Mutex<Turn>);
+
+#[derive(Default)]
+struct Turn {
+    /// Whoever waits alone, and so reads.
+    alone: Option<Waker>,
+    /// It was woken, and may not have looked since.
+    is_woken: bool,
+    /// The task in the background, whose turn it is otherwise.
+    background: Option<Waker>,
 }
 
 enum Arrived {
@@ -122,6 +136,7 @@ impl Connection {
             Greeting::Welcome { .. } => return Err(NoConnection::NotSpoken),
             Greeting::Refused(refused) => return Err(NoConnection::Refused(refused)),
         }
+        let reader = Arc::<Reader>::default();
         let inner = Inner {
             io,
             unsent: Vec::new(),
@@ -130,8 +145,8 @@ impl Connection {
             next: 1,
             is_leaving: false,
             ended: None,
-            background: None,
-            background_reads: false,
+            reads: Waker::from(Arc::clone(&reader)),
+            reader,
             buffer: vec![0; READ_BYTES].into(),
             looks,
         };
@@ -198,18 +213,16 @@ impl Connection {
         };
         if !is_answered && inner.ended.is_none() {
             put(&Question::Cancel { number }, &mut inner.unsent);
-            // Whoever reads on sends what does not go out now.
-            let _ = inner.flush(&mut Context::from_waker(Waker::noop()));
+            // Whoever reads on sends what does not go out now, and finds out what is wrong.
+            let _ = inner.flush();
         }
-        inner.let_background_read();
+        inner.reader.is_for_background();
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if let Some(background) = self.inner().background.take() {
-            background.wake();
-        }
+        self.inner().reader.wake_background();
     }
 }
 
@@ -222,7 +235,7 @@ struct Open<'a> {
 impl Open<'_> {
     fn poll_reply(&mut self, context: &mut Context<'_>) -> Poll<Result<Reply, Broken>> {
         let mut inner = self.connection.inner();
-        inner.advance(context);
+        inner.advance(self.number, context);
         let slot = inner.open.get_mut(&self.number).expect("it is there until this is dropped");
         let Arrived::Reply(reply) = &mut slot.arrived else {
             unreachable!("a reply is waited for")
@@ -230,11 +243,11 @@ impl Open<'_> {
         match reply.take() {
             Some(reply) => {
                 inner.open.remove(&self.number);
-                inner.let_background_read();
+                inner.reader.is_for_background();
                 Poll::Ready(reply)
             }
             None => {
-                slot.wake_by(context);
+                remember(&mut slot.waker, context);
                 Poll::Pending
             }
         }
@@ -258,7 +271,7 @@ impl Observation {
     pub(crate) async fn next(&mut self) -> Result<Option<Leadership>, Result<Reply, Broken>> {
         std::future::poll_fn(|context| {
             let mut inner = self.connection.inner();
-            inner.advance(context);
+            inner.advance(self.number, context);
             let Some(slot) = inner.open.get_mut(&self.number) else {
                 return Poll::Ready(Err(Err(Broken::Ended("it has ended".to_string()))));
             };
@@ -271,11 +284,11 @@ impl Observation {
                     if next.is_err() {
                         inner.open.remove(&self.number);
                     }
-                    inner.let_background_read();
+                    inner.reader.is_for_background();
                     Poll::Ready(next)
                 }
                 None => {
-                    slot.wake_by(context);
+                    remember(&mut slot.waker, context);
                     Poll::Pending
                 }
             }
@@ -290,7 +303,7 @@ impl Drop for Observation {
     }
 }
 
-/// Reads while nobody waits for an answer.
+/// Reads while nobody waits alone for an answer.
 struct Background(Weak<Connection>);
 
 impl Future for Background {
@@ -299,29 +312,73 @@ impl Future for Background {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let Some(connection) = self.0.upgrade() else { return Poll::Ready(()) };
         let mut inner = connection.inner();
-        if inner.open.len() != 1 {
-            inner.background_reads = true;
-            inner.drive(context);
+        // Before it reads: what comes after that wakes it.
+        remember(&mut inner.reader.turn().background, context);
+        inner.drive();
+        if inner.ended.is_some() { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Reader {
+    fn turn(&self) -> MutexGuard<'_, Turn> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on what arrives is read by whoever waits alone.
+    fn is_for(&self, context: &Context<'_>) {
+        let mut turn = self.turn();
+        remember(&mut turn.alone, context);
+        turn.is_woken = false;
+    }
+
+    /// From now on what arrives is read in the background, and so is what the last one was woken for.
+    fn is_for_background(&self) {
+        let mut turn = self.turn();
+        turn.alone = None;
+        if std::mem::take(&mut turn.is_woken) {
+            drop(turn);
+            self.wake_background();
         }
-        if inner.ended.is_some() {
-            return Poll::Ready(());
+    }
+
+    fn wake_background(&self) {
+        let background = self.turn().background.clone();
+        if let Some(background) = background {
+            background.wake();
         }
-        match &mut inner.background {
-            Some(waker) => waker.clone_from(context.waker()),
-            none => *none = Some(context.waker().clone()),
+    }
+}
+
+impl Wake for Reader {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let mut turn = self.turn();
+        let woken = match &turn.alone {
+            Some(alone) => {
+                let alone = alone.clone();
+                turn.is_woken = true;
+                Some(alone)
+            }
+            None => turn.background.clone(),
+        };
+        drop(turn);
+        if let Some(woken) = woken {
+            woken.wake();
         }
-        Poll::Pending
+    }
+}
+
+fn remember(waker: &mut Option<Waker>, context: &Context<'_>) {
+    match waker {
+        Some(waker) => waker.clone_from(context.waker()),
+        none => *none = Some(context.waker().clone()),
     }
 }
 
 impl Slot {
-    fn wake_by(&mut self, context: &Context<'_>) {
-        match &mut self.waker {
-            Some(waker) => waker.clone_from(context.waker()),
-            none => *none = Some(context.waker().clone()),
-        }
-    }
-
     fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
@@ -330,35 +387,40 @@ impl Slot {
 }
 
 impl Inner {
-    /// As [`Inner::drive`], of somebody who waits for an answer.
-    fn advance(&mut self, context: &mut Context<'_>) {
+    /// Sends what is queued, and reads if the one who waits for this number waits alone.
+    fn advance(&mut self, number: u64, context: &Context<'_>) {
         if self.open.len() == 1 {
-            self.background_reads = false;
-            return self.drive(context);
+            self.reader.is_for(context);
+            // It looks for itself what has come: to be woken by that would poll it once more for nothing.
+            if let Some(slot) = self.open.get_mut(&number) {
+                slot.waker = None;
+            }
+            return self.drive();
         }
+        self.reader.is_for_background();
         if self.ended.is_none()
-            && let Err(why) = self.flush(context)
+            && let Err(why) = self.flush()
         {
             self.end(&why);
         }
-        self.let_background_read();
     }
 
-    /// Sends what is queued, reads what there is, and wakes those for whom something came. Whoever calls
-    /// this is woken when there is more.
-    fn drive(&mut self, context: &mut Context<'_>) {
+    /// Sends what is queued, reads what there is, and wakes those for whom something came. The reader is
+    /// woken when there is more.
+    fn drive(&mut self) {
         if self.ended.is_some() {
             return;
         }
-        if let Err(why) = self.flush(context).and_then(|()| self.read(context)) {
+        if let Err(why) = self.flush().and_then(|()| self.read()) {
             self.end(&why);
         }
     }
 
-    fn flush(&mut self, context: &mut Context<'_>) -> Result<(), String> {
+    fn flush(&mut self) -> Result<(), String> {
         if self.unsent.is_empty() {
             return Ok(());
         }
+        let context = &mut Context::from_waker(&self.reads);
         let mut sent = 0;
         while sent < self.unsent.len() {
             match Pin::new(&mut self.io).poll_write(context, &self.unsent[sent..]) {
@@ -375,10 +437,11 @@ impl Inner {
         }
     }
 
-    fn read(&mut self, context: &mut Context<'_>) -> Result<(), String> {
+    fn read(&mut self) -> Result<(), String> {
         // What came with the greeting, too.
         self.take_words()?;
         loop {
+            let context = &mut Context::from_waker(&self.reads);
             let mut buffer = ReadBuf::new(&mut self.buffer);
             match Pin::new(&mut self.io).poll_read(context, &mut buffer) {
                 Poll::Pending => return Ok(()),
@@ -440,15 +503,6 @@ impl Inner {
         let open: Vec<u64> = self.open.keys().copied().collect();
         for number in open {
             self.arrived(number, Err(Broken::Ended(why.to_string())));
-        }
-    }
-
-    /// Unless somebody waits alone, who then reads.
-    fn let_background_read(&mut self) {
-        if !self.background_reads
-            && let Some(background) = &self.background
-        {
-            background.wake_by_ref();
         }
     }
 }
