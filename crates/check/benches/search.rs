@@ -1,6 +1,6 @@
 //! The checker beside stateright on the same worlds, one thread each, and what the reduction saves.
 
-#[path = "../tests/oracle/mod.rs"]
+#[path = "../tests/all/oracle.rs"]
 mod oracle;
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! The load of a system with its best strategy, and its resilience, here and by the crate `quoracle`, in
 //! one run.
 
-#[path = "../tests/oracle/mod.rs"]
+#[path = "../tests/all/oracle.rs"]
 mod oracle;
 
 use std::hint::black_box;

@@ -1,0 +1,9 @@
+//! All tests from outside, in one binary: each one more is linked once more.
+
+mod claims;
+mod elections;
+mod kinds;
+mod members;
+mod oracle;
+mod starvation;
+mod stateright;

@@ -1,0 +1,115 @@
+//! Two checkers that have nothing in common count the same states and come to the same verdicts.
+
+use skeptron_check::{Faults, Options, Property, Scenario, check};
+use skeptron_core::catalogue::{self, Info, Layout, Order};
+use skeptron_core::topology::{Structure, Tree};
+use skeptron_core::{Arbitration, Setup};
+use skeptron_quorum::Construction;
+
+/// Larger systems are left to the checker alone.
+const MOST_STATES: u64 = 30_000;
+
+/// Every layout of `n` nodes that makes a difference to the algorithm.
+fn setups(info: &Info, n: usize) -> Vec<Setup> {
+    let plain = Setup::new(n).unwrap();
+    let quorums = [Construction::Singleton, Construction::Majority, Construction::All];
+    let quorums = quorums.map(|construction| skeptron_quorum::quorums(&construction, n).unwrap());
+    match info.layout {
+        Layout::None | Layout::Coordinator | Layout::Ring | Layout::Graph => vec![plain],
+        Layout::Quorums => {
+            quorums.map(|quorums| plain.clone().with_quorums(quorums).unwrap()).to_vec()
+        }
+        Layout::Structure => {
+            [Structure::maekawa(&quorums[1]), Structure::ricart_agrawala(n), Structure::lamport(n)]
+                .map(|structure| plain.clone().with_structure(structure).unwrap())
+                .to_vec()
+        }
+        Layout::Tree => [Tree::balanced(n, 2), Tree::line(n)]
+            .map(|tree| plain.clone().with_tree(tree).unwrap())
+            .to_vec(),
+        Layout::Arbitration => {
+            Arbitration::ALL.map(|rule| plain.clone().with_arbitration(rule)).to_vec()
+        }
+    }
+}
+
+/// Compares the two on one system. False if it is too large, or if everything that can be wrong with
+/// it is: then the checker stops as soon as it knows, and the other one might never end.
+fn agree(info: &Info, scenario: &Scenario) -> bool {
+    let options = Options {
+        threads: 1,
+        max_memory: 8 << 20,
+        reduction: false,
+        keep_going: true,
+        ..Options::default()
+    };
+    let report = check(info, scenario, &options).unwrap();
+    if !report.complete || report.states > MOST_STATES {
+        return false;
+    }
+    let opinion = crate::oracle::explore(info, scenario);
+    let place = format!("{}: {scenario:?}", info.name);
+    assert_eq!(report.states, opinion.states, "{place}");
+    let verdicts = [
+        (Property::Exclusion, opinion.exclusion),
+        (Property::Progress, opinion.progress),
+        (Property::Order, opinion.order),
+        (Property::Refused, opinion.accepted),
+    ];
+    for (property, holds) in verdicts {
+        if let Some(verdict) = report.verdict(property) {
+            assert_eq!(verdict.holds, Some(holds), "{property} of {place}");
+        }
+    }
+    true
+}
+
+/// Compares the two on every small system of every algorithm.
+fn agree_on_everything(order: Order, faults: &Faults, requests: &[&[u8]]) {
+    for info in catalogue::all() {
+        let mut compared = 0;
+        for requests in requests {
+            for setup in setups(info, requests.len()) {
+                let requests = requests.to_vec();
+                let scenario = Scenario { setup, requests, order, faults: faults.clone() };
+                compared += usize::from(agree(info, &scenario));
+            }
+        }
+        let on_its_channel = info.channel == Order::Any || order == Order::Fifo;
+        let expected = on_its_channel && faults.is_none();
+        assert!(compared > 0 || !expected, "{}: no states were compared", info.name);
+    }
+}
+
+fn agree_despite(faults: &Faults) {
+    let requests: &[&[u8]] = &[&[1, 1], &[2, 2], &[0, 1, 1]];
+    agree_on_everything(Order::Fifo, faults, requests);
+    agree_on_everything(Order::Any, faults, requests);
+}
+
+const REQUESTS: &[&[u8]] = &[&[1, 1], &[2, 2], &[1, 1, 1], &[1, 1, 2], &[2, 2, 2]];
+
+#[test]
+fn on_channels_that_keep_the_order() {
+    agree_on_everything(Order::Fifo, &Faults::default(), REQUESTS);
+}
+
+#[test]
+fn on_channels_that_do_not() {
+    agree_on_everything(Order::Any, &Faults::default(), REQUESTS);
+}
+
+#[test]
+fn when_a_message_is_lost() {
+    agree_despite(&Faults { losses: 1, ..Faults::default() });
+}
+
+#[test]
+fn when_a_message_arrives_twice() {
+    agree_despite(&Faults { duplicates: 1, ..Faults::default() });
+}
+
+#[test]
+fn when_a_node_crashes() {
+    agree_despite(&Faults { crashes: 1, ..Faults::default() });
+}
