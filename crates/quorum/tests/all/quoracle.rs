@@ -1,9 +1,10 @@
 //! Load, capacity and latency beside the crate `quoracle`, which enumerates quorums and nodes one by one.
 
-use crate::oracle::{Nodes, only_writes, strategy, system};
 use quoracle::{Objective, StrategyLimits};
 use skeptron_quorum::analysis::capacity::performance;
 use skeptron_quorum::analysis::load::load;
+
+use crate::oracle::{Nodes, only_writes, strategy, system};
 
 const SYSTEMS: [&str; 26] = [
     "singleton 4",

@@ -10,11 +10,7 @@ use skeptron_sim::{
     Act, Deed, Distribution, Hand, Impossible, Latency, Options, Outcome, QueueKind, Scenario,
     ScenarioError, Workload, election, run,
 };
-
-/// More runs, or other ones: SKEPTRON_RUNS and SKEPTRON_SEED in the environment.
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
+use skeptron_testing::amount;
 
 /// Enough for every story told here; a token that nobody wants makes more.
 fn recorded() -> Options {
@@ -541,7 +537,7 @@ fn election_run(info: &'static ElectionInfo, seed: u64) -> usize {
 
 #[test]
 fn whatever_a_hand_does_the_run_before_it_stays_and_all_of_it_replays() {
-    let (runs, start) = (setting("SKEPTRON_RUNS", 4), setting("SKEPTRON_SEED", 1));
+    let (runs, start) = (amount("SKEPTRON_RUNS", 1, 4), amount("SKEPTRON_SEED", 1, 1));
     let mut acts = 0;
     for seed in start..start + runs {
         for info in catalogue::all() {

@@ -11,9 +11,11 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::lock_command::processes::skeptron;
+
 /// The bench as short as can be, with nothing to be found but what is in `path`.
 fn bench(path: &Path, services: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_skeptron"));
+    let mut command = skeptron();
     command.args(["bench", "locks", "--seconds", "0.05", "--rounds", "2", "--only", services]);
     command.env("PATH", path).env("TMPDIR", path);
     command
@@ -58,7 +60,7 @@ fn every_row_is_measured_and_judged() {
 #[test]
 fn every_crash_is_measured() {
     let folder = TempDir::new().unwrap();
-    let mut bench = Command::new(env!("CARGO_BIN_EXE_skeptron"));
+    let mut bench = skeptron();
     bench.args(["bench", "failover", "--rounds", "1", "--locks", "4", "--held", "500"]);
     bench.args(["--without", "etcd", "--json"]).env("TMPDIR", folder.path());
     let document = json(&bench.output().unwrap());

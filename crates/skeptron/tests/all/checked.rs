@@ -8,6 +8,7 @@ use skeptron::cli::sim::SimArgs;
 use skeptron_check::{Options, Report};
 use skeptron_core::catalogue::{self, Breaks, Info, Order};
 use skeptron_sim::trace::What;
+use skeptron_testing::{amount, sample};
 
 fn explore(words: &str, options: &Options<'_>) -> Report {
     CheckArgs::parse(words).unwrap().question().unwrap().answer(options).unwrap()
@@ -87,18 +88,22 @@ fn the_reduction_changes_no_verdict() {
         assert!(!without.reduction);
         reduced += usize::from(with.reduction && with.states < without.states);
     };
+    let mut systems = Vec::new();
     for info in catalogue::all() {
         if let Some(broken) = info.broken {
             // The two planes have too many states to decide everything.
             let keep_going = !broken.refuted_by.contains("--quorum fano")
                 && !broken.refuted_by.contains("--quorum maekawa-13");
-            compare(&format!("{} {}", info.name, broken.refuted_by), keep_going);
+            systems.push((format!("{} {}", info.name, broken.refuted_by), keep_going));
         }
         for order in orders(info) {
             for size in ["-n 2 --requests 2", "-n 3 --requests 1", "-n 3 --requests 1,1,2"] {
-                compare(&format!("{} {size} --order {order}", info.name), true);
+                systems.push((format!("{} {size} --order {order}", info.name), true));
             }
         }
+    }
+    for (words, keep_going) in sample("reduced systems", systems, 100) {
+        compare(&words, keep_going);
     }
     assert!(reduced > 10, "only {reduced} systems were reduced at all");
 }
@@ -110,7 +115,7 @@ fn the_simulator_never_does_what_the_checker_excludes() {
         for order in orders(info) {
             let proved = explore(&format!("{} --order {order}", info.name), &Options::default());
             assert!(proved.complete && proved.holds());
-            for seed in 1..=200 {
+            for seed in 1..=amount("SKEPTRON_RUNS", 40, 200) {
                 let words = format!(
                     "{} -n 3 --requesters P1,P2,P3 --order {order} --latency uniform:0.1..3 \
                      --think exp:2 --section exp:1 --entries 3 --warmup 0 --seed {seed}",

@@ -8,10 +8,7 @@ use skeptron_sim::election::{Report, Scenario, run};
 use skeptron_sim::replay::replay;
 use skeptron_sim::trace::{Format, Trace};
 use skeptron_sim::{Options, QueueKind};
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
+use skeptron_testing::{Chance, amount};
 
 fn sound() -> impl Iterator<Item = &'static ElectionInfo> {
     catalogue::elections().filter(|info| info.broken.is_none())
@@ -29,27 +26,11 @@ fn report(words: &str) -> Report {
     run(info, &scenario, &Options::default()).unwrap().report
 }
 
-/// Draws the options of a run from its seed (SplitMix).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ z >> 31) % sides
-    }
-
-    fn pick<'a>(&mut self, options: &[&'a str]) -> &'a str {
-        options[self.roll(options.len() as u64) as usize]
-    }
-
-    /// A time below `most` units, in tenths or in halves: those meet more often.
-    fn time(&mut self, most: u64) -> f64 {
-        match self.roll(2) {
-            0 => self.roll(10 * most) as f64 / 10.0,
-            _ => self.roll(2 * most) as f64 / 2.0,
-        }
+/// A time below `most` units, in tenths or in halves: those meet more often.
+fn time(dice: &mut Chance, most: u64) -> f64 {
+    match dice.below(2) {
+        0 => dice.below(10 * most) as f64 / 10.0,
+        _ => dice.below(2 * most) as f64 / 2.0,
     }
 }
 
@@ -60,8 +41,8 @@ const LATENCIES: [&str; 6] = ["1", "0.5", "0.01", "uniform:0.1..1", "uniform:0..
 /// Random options for a run in which the assumptions of every election hold: messages arrive within
 /// the bound, exactly the crashed are suspected.
 fn options(info: &ElectionInfo, seed: u64) -> String {
-    let mut dice = Dice(seed);
-    let n = 1 + dice.roll(9);
+    let mut dice = Chance::new(seed);
+    let n = 1 + dice.below(9);
     let mut options = format!("{} -n {n} --seed {seed}", info.name);
     let mut add = |option: &str, value: &str| options.push_str(&format!(" --{option} {value}"));
     add("latency", dice.pick(&LATENCIES));
@@ -69,33 +50,34 @@ fn options(info: &ElectionInfo, seed: u64) -> String {
         add("order", dice.pick(&["fifo", "any"]));
     }
     match info.layout {
-        Layout::Ring => add("ring", &format!("random:{}", dice.roll(1000))),
+        Layout::Ring => add("ring", &format!("random:{}", dice.below(1000))),
         // Whoever is left must be linked.
         Layout::Graph => add("graph", "complete"),
         _ => {}
     }
-    add("detector", &format!("perfect:{}", dice.time(6)));
-    for _ in 0..dice.roll(4) {
-        let (node, from) = (1 + dice.roll(n), dice.time(20));
-        let until = from + 0.1 + dice.time(25);
-        match dice.roll(3) {
+    add("detector", &format!("perfect:{}", time(&mut dice, 6)));
+    for _ in 0..dice.below(4) {
+        let (node, from) = (1 + dice.below(n), time(&mut dice, 20));
+        let until = from + 0.1 + time(&mut dice, 25);
+        match dice.below(3) {
             0 => add("crash", &format!("{node}@{from}")),
             _ => add("crash", &format!("{node}@{from}..{until}")),
         }
     }
-    if dice.roll(4) == 0 {
-        add("crash", &format!("random:0.0{},{}", 1 + dice.roll(9), 1 + dice.roll(20)));
+    if dice.below(4) == 0 {
+        add("crash", &format!("random:0.0{},{}", 1 + dice.below(9), 1 + dice.below(20)));
     }
     // Everybody watches the leader, and some call anyhow.
-    let called: Vec<String> =
-        (0..dice.roll(4)).map(|_| format!(",{}@{}", 1 + dice.roll(n), dice.time(30))).collect();
+    let called: Vec<String> = (0..dice.below(4))
+        .map(|_| format!(",{}@{}", 1 + dice.below(n), time(&mut dice, 30)))
+        .collect();
     add("initiators", &format!("all{}", called.concat()));
     options
 }
 
 #[test]
 fn no_correct_election_fails() {
-    let (runs, start) = (setting("SKEPTRON_RUNS", 3_000), setting("SKEPTRON_SEED", 1));
+    let (runs, start) = (amount("SKEPTRON_RUNS", 500, 3_000), amount("SKEPTRON_SEED", 1, 1));
     for info in sound() {
         let failed: Vec<String> = (start..start + runs)
             .into_par_iter()

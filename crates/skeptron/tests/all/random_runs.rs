@@ -5,27 +5,7 @@ use rayon::prelude::*;
 use skeptron::cli::sim::SimArgs;
 use skeptron_core::catalogue::{self, Breaks, Info, Layout, Order};
 use skeptron_sim::{Options, QueueKind, Scenario, run};
-
-/// More runs, or other ones: SKEPTRON_RUNS and SKEPTRON_SEED in the environment.
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
-
-/// Draws the options of a run from its seed (SplitMix).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ z >> 31) % sides
-    }
-
-    fn pick<'a>(&mut self, options: &[&'a str]) -> &'a str {
-        options[self.roll(options.len() as u64) as usize]
-    }
-}
+use skeptron_testing::{Chance, amount};
 
 const LATENCIES: [&str; 8] = [
     "1",
@@ -41,11 +21,11 @@ const SECTIONS: [&str; 5] = ["1", "0.1", "uniform:0..3", "exp:1", "pareto:0.1,1.
 const THINKING: [&str; 6] = ["0", "0.5", "exp:1", "exp:10", "uniform:0..5", "pareto:0.1,1.1"];
 
 /// Any quorums of `n` nodes.
-fn quorums(dice: &mut Dice, n: u64) -> String {
+fn quorums(dice: &mut Chance, n: u64) -> String {
     let height = (n + 1).ilog2() - 1;
-    match dice.roll(4) {
+    match dice.below(4) {
         0 => {
-            let weights: Vec<_> = (0..n).map(|_| (1 + dice.roll(9)).to_string()).collect();
+            let weights: Vec<_> = (0..n).map(|_| (1 + dice.below(9)).to_string()).collect();
             format!("weighted:{}", weights.join(","))
         }
         1 if n + 1 == 2 << height => "tree".to_string(),
@@ -68,32 +48,32 @@ fn quorums(dice: &mut Dice, n: u64) -> String {
 
 /// Random options for a run in which the algorithm's assumptions hold.
 fn options(info: &Info, seed: u64) -> String {
-    let mut dice = Dice(seed);
-    let n = 1 + dice.roll(16);
+    let mut dice = Chance::new(seed);
+    let n = 1 + dice.below(16);
     let mut options = format!("{} -n {n} --seed {seed}", info.name);
     let mut add = |option: &str, value: &str| options.push_str(&format!(" --{option} {value}"));
     add("latency", dice.pick(&LATENCIES));
     add("section", dice.pick(&SECTIONS));
-    add("entries", &(5 + dice.roll(60)).to_string());
-    add("warmup", &dice.roll(10).to_string());
+    add("entries", &(5 + dice.below(60)).to_string());
+    add("warmup", &dice.below(10).to_string());
     if info.channel == Order::Any {
         add("order", dice.pick(&["fifo", "any"]));
     }
-    match dice.roll(6) {
+    match dice.below(6) {
         0 => add("workload", "sequential"),
-        1 => add("workload", &format!("poisson:{}", 1 + dice.roll(20))),
-        2 => add("workload", &format!("bursts:1,{}", 1 + dice.roll(9))),
-        3 => add("workload", &format!("hot:1,0.8,{}", 1 + dice.roll(5))),
+        1 => add("workload", &format!("poisson:{}", 1 + dice.below(20))),
+        2 => add("workload", &format!("bursts:1,{}", 1 + dice.below(9))),
+        3 => add("workload", &format!("hot:1,0.8,{}", 1 + dice.below(5))),
         _ => add("think", dice.pick(&THINKING)),
     }
     let able = if info.layout == Layout::Coordinator && n > 1 { n - 1 } else { n };
-    if dice.roll(3) == 0 {
-        add("requesters", &(1 + dice.roll(able)).to_string());
+    if dice.below(3) == 0 {
+        add("requesters", &(1 + dice.below(able)).to_string());
     }
     match info.layout {
-        Layout::Coordinator => add("coordinator", &format!("P{}", 1 + dice.roll(n))),
+        Layout::Coordinator => add("coordinator", &format!("P{}", 1 + dice.below(n))),
         Layout::Quorums => add("quorum", &quorums(&mut dice, n)),
-        Layout::Structure if dice.roll(2) == 0 => add("quorum", &quorums(&mut dice, n)),
+        Layout::Structure if dice.below(2) == 0 => add("quorum", &quorums(&mut dice, n)),
         Layout::Structure => add("structure", dice.pick(&["lamport", "ricart-agrawala", "star"])),
         Layout::Tree => add("tree", dice.pick(&["balanced:2", "balanced:3", "star", "line"])),
         Layout::Arbitration => {
@@ -107,7 +87,7 @@ fn options(info: &Info, seed: u64) -> String {
 
 #[test]
 fn no_correct_algorithm_fails() {
-    let (runs, start) = (setting("SKEPTRON_RUNS", 10_000), setting("SKEPTRON_SEED", 1));
+    let (runs, start) = (amount("SKEPTRON_RUNS", 1000, 10_000), amount("SKEPTRON_SEED", 1, 1));
     for info in catalogue::sound() {
         (start..start + runs).into_par_iter().for_each(|seed| {
             let args = SimArgs::parse(&options(info, seed)).unwrap();

@@ -1,6 +1,6 @@
 //! The tree itself is tested: what every algorithm must have, and what no file may contain.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -216,6 +216,32 @@ fn files_are_short_and_finished() {
             assert!(!text.contains(&path), "{name} names {path}, a place on one machine");
         }
     }
+}
+
+/// A file of tests that no `mod` names is never run, and a binary of its own is linked once more.
+#[test]
+fn every_file_of_tests_is_a_module_of_one_binary() {
+    let all: BTreeMap<PathBuf, String> =
+        files().into_iter().map(|(name, text)| (PathBuf::from(name), text)).collect();
+    let in_tests = |path: &Path| {
+        let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+        parts.len() > 3 && parts[0] == "crates" && parts[2] == "tests"
+    };
+    let is_rust = |path: &Path| path.extension().is_some_and(|extension| extension == "rs");
+    let files = all.keys().filter(|path| in_tests(path) && is_rust(path));
+    let mut modules = 0;
+    for file in files.filter(|file| !file.ends_with("main.rs")) {
+        let module = if file.ends_with("mod.rs") { file.parent().unwrap() } else { file.as_path() };
+        let (folder, name) = (module.parent().unwrap(), module.file_stem().unwrap());
+        let above = [folder.join("main.rs"), folder.join("mod.rs"), folder.with_extension("rs")];
+        let declared = format!("mod {};", name.display());
+        let is_declared = above.iter().any(|file| {
+            all.get(file).is_some_and(|text| text.lines().any(|line| line.ends_with(&declared)))
+        });
+        assert!(is_declared, "{}: no `{declared}` in tests/all", file.display());
+        modules += 1;
+    }
+    assert!(modules > 100, "{modules}");
 }
 
 /// A program that only asks for locks must not build servers, consensus and algorithms.

@@ -1,47 +1,33 @@
 //! `skeptron up` as a process: what it says, what it survives, and what it leaves behind.
 
-use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
-/// Longer than any step takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::lock_command::processes::{Process, eventually, skeptron};
 
-struct Up {
-    child: Child,
-    lines: BufReader<ChildStdout>,
-}
+struct Up(Process);
 
 impl Up {
     fn start(folder: &Path, options: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_skeptron"));
+        let mut command = skeptron();
         command.args(["up", "--port", "0", "--json"]).args(options).env("TMPDIR", folder);
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap());
-        Up { child, lines }
+        Up(Process::spawn_complaining_to(Stdio::inherit(), command))
     }
 
     fn line(&mut self) -> Value {
-        let mut line = String::new();
-        self.lines.read_line(&mut line).unwrap();
+        let line = self.0.line();
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    fn interrupt(mut self) -> ExitStatus {
-        kill(Pid::from_raw(self.child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
-        self.child.wait().unwrap()
-    }
-}
-
-impl Drop for Up {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
+    /// Its exit code.
+    fn interrupt(self) -> i32 {
+        self.0.signal(Signal::SIGINT);
+        self.0.end().code
     }
 }
 
@@ -62,14 +48,6 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).unwrap().next().is_none()
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "waited too long until {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 #[test]
 fn members_are_killed_and_restarted_and_nothing_is_left_behind() {
     let folder = tempfile::tempdir().unwrap();
@@ -84,12 +62,12 @@ fn members_are_killed_and_restarted_and_nothing_is_left_behind() {
     assert_eq!(status()["members"], serde_json::json!([1, 2, 3]));
     let killed = ask(lab, "POST", "/lab/cluster/act", r#"{"node":3,"act":"kill"}"#);
     assert_eq!(killed["status"]["nodes"][2]["state"], "killed", "{killed}");
-    until("its API answers no more", || !reached());
-    until("the others go on", || status()["members"] == serde_json::json!([1, 2]));
+    eventually("its API answers no more", || !reached());
+    eventually("the others go on", || status()["members"] == serde_json::json!([1, 2]));
     ask(lab, "POST", "/lab/cluster/act", r#"{"node":3,"act":"restart"}"#);
     assert!(reached(), "at the same port");
-    until("it is back", || status()["nodes"][2]["state"] == "member");
-    assert!(up.interrupt().success());
+    eventually("it is back", || status()["nodes"][2]["state"] == "member");
+    assert_eq!(up.interrupt(), 0);
     assert!(is_empty(folder.path()), "the folder is removed");
 }
 
@@ -103,7 +81,7 @@ fn a_layout_for_some_members_only_keeps_them_fixed() {
     let lab = ready["lab"].as_str().unwrap();
     let refused = ask(lab, "POST", "/lab/cluster/act", r#"{"node":3,"act":"kill"}"#);
     assert!(refused["error"].as_str().unwrap().contains("layout"), "{refused}");
-    assert!(up.interrupt().success());
+    assert_eq!(up.interrupt(), 0);
     assert!(is_empty(folder.path()));
 }
 
@@ -124,6 +102,6 @@ fn locks_stay_exclusive_while_members_are_killed_and_cut_off() {
     assert_eq!(summary["violations"], 0, "{summary}");
     assert_eq!(summary["acts"], acts, "{summary}");
     assert!(acts > 0 && summary["entries"].as_u64().unwrap() > 100, "{summary}");
-    assert!(up.child.wait().unwrap().success());
+    assert_eq!(up.0.end().code, 0);
     assert!(is_empty(folder.path()));
 }

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use skeptron_client::Client;
 use skeptron_net::Node;
+use skeptron_testing::amount;
 use tokio::task::JoinSet;
 
 use crate::counter::{Counter, CounterFile};
 use crate::nodes::{PATIENCE, Process, SKEPTRON};
 
-/// How many times as much work is to be done as in CI: `SKEPTRON_TEST_SCALE`, 1 if not said.
+/// How many times as much work is to be done as usual: `SKEPTRON_TEST_SCALE`.
 pub(crate) fn scaled(count: usize) -> usize {
-    let scale = std::env::var("SKEPTRON_TEST_SCALE").ok();
-    let scale = scale.map_or(1.0, |scale| scale.parse::<f64>().expect("a number"));
+    let scale: f64 = amount("SKEPTRON_TEST_SCALE", 1.0, 5.0);
     ((count as f64 * scale) as usize).max(1)
 }
 

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use skeptron_client::Client;
+use skeptron_testing::{Chance, amount};
 use tempfile::TempDir;
 use tokio::time::sleep;
 
 use crate::CORES;
-use crate::chance::Chance;
 use crate::history::{Counted, Register, check};
 use crate::nodes::{PATIENCE, Process, Program, listed, own_addresses, reach};
 use crate::register::{LOCK, TTL, serve, start_client};
@@ -24,22 +24,19 @@ const STOPPED_OF: usize = 100;
 /// Longer than a session lives without a sign.
 const LONGEST_STOP_MS: u64 = 2 * TTL.as_millis() as u64;
 
-/// How long the trouble lasts: `SKEPTRON_CHAOS_SECONDS`, 30 if not said.
+/// How long the trouble lasts.
 fn span() -> Duration {
-    let seconds = std::env::var("SKEPTRON_CHAOS_SECONDS").ok();
-    Duration::from_secs(seconds.map_or(30, |text| text.parse().expect("whole seconds")))
+    Duration::from_secs(amount("SKEPTRON_CHAOS_SECONDS", 15, 300))
 }
 
-/// The order of events: `SKEPTRON_CHAOS_SEED`, 1 if not said.
+/// The order of events.
 fn seed() -> u64 {
-    let seed = std::env::var("SKEPTRON_CHAOS_SEED").ok();
-    seed.map_or(1, |text| text.parse().expect("a number"))
+    amount("SKEPTRON_CHAOS_SEED", 1, 1)
 }
 
-/// How many clients count: `SKEPTRON_CHAOS_CLIENTS`, 8 if not said.
+/// How many clients count.
 fn clients() -> usize {
-    let clients = std::env::var("SKEPTRON_CHAOS_CLIENTS").ok();
-    clients.map_or(8, |text| text.parse().expect("a number"))
+    amount("SKEPTRON_CHAOS_CLIENTS", 8, 24)
 }
 
 /// Nodes behind relays, and the sockets of their clients.

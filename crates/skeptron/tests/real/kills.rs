@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use skeptron_client::{Client, ClientError, Guard};
 use skeptron_net::Fence;
+use skeptron_testing::{Chance, amount};
 use tempfile::TempDir;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
 
 use crate::CORES;
-use crate::chance::Chance;
 use crate::nodes::{PATIENCE, Process, listed, own_addresses, reach};
 
 const NODES: usize = 3;
@@ -27,9 +27,9 @@ const TTL: Duration = Duration::from_secs(20);
 /// So long a wait between two looks finds whoever should not believe.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// How often a node is killed: `SKEPTRON_KILLS`, six times if not said.
+/// How often a node is killed.
 fn kills() -> usize {
-    std::env::var("SKEPTRON_KILLS").map_or(6, |text| text.parse().expect("a number"))
+    amount("SKEPTRON_KILLS", 6, 200)
 }
 
 /// Guards of one lock that were not given back, each of which may have been lost.

@@ -10,6 +10,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use skeptron_client::{Client, ClientConfig, Guard};
 use skeptron_net::report::Status;
+use skeptron_testing::is_full;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -40,12 +41,11 @@ struct Size {
 }
 
 impl Size {
-    /// A tenth for five seconds, or all of it for a minute with `SKEPTRON_LOAD=full`.
+    /// A tenth for five seconds, or all of it for a minute.
     fn wanted() -> Self {
-        match std::env::var("SKEPTRON_LOAD").as_deref() {
-            Ok("full") => Size { sessions: 10_000, waiters: 5_000, strangers: 2_000, seconds: 60 },
-            Ok(other) => panic!("SKEPTRON_LOAD is `full` or not set, not `{other}`"),
-            Err(_) => Size { sessions: 1_000, waiters: 500, strangers: 200, seconds: 5 },
+        match is_full() {
+            true => Size { sessions: 10_000, waiters: 5_000, strangers: 2_000, seconds: 60 },
+            false => Size { sessions: 1_000, waiters: 500, strangers: 200, seconds: 5 },
         }
     }
 

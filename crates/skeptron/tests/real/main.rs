@@ -3,7 +3,6 @@
 
 use tokio::sync::Mutex;
 
-mod chance;
 mod clients;
 mod counter;
 mod crashes;

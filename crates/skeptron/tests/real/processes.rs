@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use skeptron_client::Client;
 use skeptron_net::{Config, Init, MemberId, Membership, Node, Plan, Plans, VoterConfig};
+use skeptron_testing::Chance;
 use tempfile::TempDir;
 
 use crate::CORES;
-use crate::chance::Chance;
 use crate::clients::{Asker, clients, count_in_a_file, count_in_memory, moves, scaled};
 use crate::nodes::{LONG_LEASE, Process, listed, own_addresses};
 use crate::relay::{Distance, Relay, Trouble};

@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use skeptron_testing::Chance;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
-
-use crate::chance::Chance;
 
 /// What happens to all connections that a relay has at that moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Who counts as away, and how soon.
 
-use crate::world::{MS, SECOND, Scenario, THREE, World, id};
 use skeptron_views::flaw::Flaw;
+
+use crate::world::{MS, SECOND, Scenario, THREE, World, id};
 
 fn settled(seed: u64, flaw: Option<Flaw>) -> World {
     let mut world = World::new(seed, Scenario { flaw, ..THREE });

@@ -1,8 +1,9 @@
 //! All 64 patterns of cut directed links among three voters: views are decided exactly if two voters hear
 //! each other both ways, and then the leader stays.
 
-use crate::world::{SECOND, Scenario, THREE, World};
 use skeptron_views::voter::Admin;
+
+use crate::world::{SECOND, Scenario, THREE, World};
 
 const LINKS: [(usize, usize); 6] = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)];
 

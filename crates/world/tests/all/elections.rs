@@ -1,6 +1,7 @@
 //! Leaders, and observers at every member, in the simulated world.
 
 use skeptron_core::catalogue;
+use skeptron_testing::{amount, sample, sample_seeds};
 use skeptron_world::{FaultKind, Faults, Options, run};
 
 /// Makes these runs; all of them must hold. Returns how many leaders observers saw.
@@ -27,14 +28,14 @@ fn hold(algorithm: &str, faults: Faults, seeds: std::ops::Range<u64>) -> u64 {
 
 #[test]
 fn observers_at_every_member_see_every_leader() {
-    let runs = std::env::var("SKEPTRON_RUNS").map_or(300, |text| text.parse().expect("a number"));
+    let runs = amount("SKEPTRON_RUNS", 40, 300);
     let seen = hold("naimi-trehel", Faults::ALL, 1..runs + 1);
     assert!(seen > 100 * runs, "{seen}");
 }
 
 #[test]
 fn observers_see_every_leader_whatever_the_algorithm() {
-    for info in catalogue::sound() {
+    for info in sample("elections over algorithms", catalogue::sound(), 4) {
         hold(info.name, Faults::ALL, 1..11);
         hold(info.name, Faults::FIXED, 1..6);
     }
@@ -43,5 +44,6 @@ fn observers_see_every_leader_whatever_the_algorithm() {
 #[test]
 fn sessions_that_move_go_on_to_lead() {
     let moving = Faults::of(&[FaultKind::Views, FaultKind::Leaves, FaultKind::Partitions]);
-    hold("naimi-trehel", moving.with(FaultKind::Loss).with(FaultKind::Crashes), 1..101);
+    let faults = moving.with(FaultKind::Loss).with(FaultKind::Crashes);
+    hold("naimi-trehel", faults, sample_seeds("sessions that lead", 1..101, 20));
 }

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use skeptron_member::Flaw;
+use skeptron_testing::sample;
 use skeptron_views::flaw::Flaw as ViewFlaw;
 use skeptron_world::{FaultKind, Faults, Mutant, Options, Property, run};
 
@@ -150,7 +151,7 @@ fn options(mutant: Mutant, algorithm: &str, faults: Faults) -> Options {
 #[test]
 fn every_flaw_is_caught() {
     let mut missed = Vec::new();
-    for mutant in Mutant::all() {
+    for mutant in sample("flaws", Mutant::all(), 20) {
         let Some((algorithm, faults, seeds)) = hunt(mutant) else { continue };
         let options = options(mutant, algorithm, faults);
         let caught =
@@ -180,7 +181,7 @@ fn rules_of_the_views_keep_two_from_being_inside() {
         (Flaw::OwnedThoughLetGo, "naimi-trehel"),
         (Flaw::OwnedUnheard, "naimi-trehel"),
     ];
-    for (flaw, algorithm) in cases {
+    for (flaw, algorithm) in sample("flaws that let two in", cases, 3) {
         let options = options(Mutant::Member(flaw), algorithm, views);
         let seen = (1..600).any(|seed| {
             run(&options, seed).violation.is_some_and(|it| it.property == Property::Exclusion)

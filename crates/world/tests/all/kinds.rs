@@ -1,6 +1,7 @@
 //! Readers, writers and semaphores in the simulated world.
 
 use skeptron_core::catalogue;
+use skeptron_testing::{amount, sample};
 use skeptron_world::{FaultKind, Faults, Options, Survived, run};
 
 /// Makes these runs; all of them must hold. Returns what happened in them.
@@ -34,7 +35,7 @@ fn hold(algorithm: &str, faults: Faults, seeds: std::ops::Range<u64>) -> Survive
 
 #[test]
 fn everybody_inside_finds_what_it_tolerates() {
-    let runs = std::env::var("SKEPTRON_RUNS").map_or(300, |text| text.parse().expect("a number"));
+    let runs = amount("SKEPTRON_RUNS", 40, 300);
     let survived = hold("naimi-trehel", Faults::ALL, 1..runs + 1);
     assert!(survived.upgrades > 5 * runs, "{survived:?}");
     assert!(survived.upgrades_denied > runs / 10, "{survived:?}");
@@ -42,7 +43,7 @@ fn everybody_inside_finds_what_it_tolerates() {
 
 #[test]
 fn whatever_the_algorithm() {
-    for info in catalogue::sound() {
+    for info in sample("kinds over algorithms", catalogue::sound(), 4) {
         hold(info.name, Faults::ALL, 1..21);
         hold(info.name, Faults::FIXED, 1..6);
     }

@@ -72,9 +72,9 @@ fn judge(who: &str, seen: &[Leadership], led: &[Fence]) -> usize {
     terms.len()
 }
 
-/// How often a node is killed: `SKEPTRON_ELECTION_KILLS`, twice if not said.
+/// How often a node is killed.
 fn kills() -> usize {
-    std::env::var("SKEPTRON_ELECTION_KILLS").map_or(2, |text| text.parse().expect("a number"))
+    skeptron_testing::amount("SKEPTRON_ELECTION_KILLS", 2, 20)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,7 +13,7 @@ mod manners;
 mod members;
 mod node;
 mod outages;
-mod processes;
+pub(crate) mod processes;
 mod reload;
 mod unlock;
 mod widths;

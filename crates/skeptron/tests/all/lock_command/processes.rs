@@ -15,6 +15,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The command under test, without what the surroundings have set for it.
 pub(crate) fn skeptron() -> Command {
+    heed_signals();
     let mut command = Command::new(env!("CARGO_BIN_EXE_skeptron"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("SKEPTRON_") {
@@ -69,7 +70,6 @@ impl Process {
 
     /// The same, with that as its standard error.
     pub(crate) fn spawn_complaining_to(errors: Stdio, mut command: Command) -> Self {
-        heed_signals();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let mut child = command.spawn().unwrap();
         let output = child.stdout.take().map(BufReader::new);
