@@ -20,6 +20,8 @@ Error = Optional[BaseException]
 Trace = Optional[TracebackType]
 
 H = TypeVar("H", bound="BaseHold")
+R = TypeVar("R", bound="Released")
+A = TypeVar("A", bound="AsyncReleased")
 
 
 def checked_wait(wait: Optional[float]) -> Optional[float]:
@@ -34,6 +36,38 @@ def unless(error: Error, trouble: SkeptronError) -> None:
     if error is None:
         raise trouble
     log.warning("%s", trouble)
+
+
+class Released:
+    """Released at the end of a `with`."""
+
+    def release(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self: R) -> R:
+        return self
+
+    def __exit__(self, kind: Kind, error: Error, trace: Trace) -> None:
+        try:
+            self.release()
+        except SkeptronError as trouble:
+            unless(error, trouble)
+
+
+class AsyncReleased:
+    """Released at the end of an `async with`."""
+
+    async def release(self) -> None:
+        raise NotImplementedError
+
+    async def __aenter__(self: A) -> A:
+        return self
+
+    async def __aexit__(self, kind: Kind, error: Error, trace: Trace) -> None:
+        try:
+            await self.release()
+        except SkeptronError as trouble:
+            unless(error, trouble)
 
 
 class BaseHold:
@@ -138,7 +172,7 @@ class BaseHold:
         return f"<{type(self).__name__} {self.name!r} {self.mode} fence={self.fence} {state}>"
 
 
-class Hold(BaseHold):
+class Hold(BaseHold, Released):
     """A lock that is held. As a context manager it is released at the end.
 
     It is held until it is released, its client is closed or the process ends; not only as long as somebody
@@ -185,17 +219,8 @@ class Hold(BaseHold):
         """Leads no longer. The same as `release`."""
         self.release()
 
-    def __enter__(self) -> "Hold":
-        return self
 
-    def __exit__(self, kind: Kind, error: Error, trace: Trace) -> None:
-        try:
-            self.release()
-        except SkeptronError as trouble:
-            unless(error, trouble)
-
-
-class AsyncHold(BaseHold):
+class AsyncHold(BaseHold, AsyncReleased):
     """A lock that is held. As an asynchronous context manager it is released at the end.
 
     It is held until it is released, its client is closed or the process ends; not only as long as somebody
@@ -242,15 +267,6 @@ class AsyncHold(BaseHold):
         """Leads no longer. The same as `release`."""
         await self.release()
 
-    async def __aenter__(self) -> "AsyncHold":
-        return self
-
-    async def __aexit__(self, kind: Kind, error: Error, trace: Trace) -> None:
-        try:
-            await self.release()
-        except SkeptronError as trouble:
-            unless(error, trouble)
-
 
 class BaseHolds(Mapping[str, H]):
     """Several locks that were acquired together: a mapping from names to holds, in the order of names."""
@@ -291,7 +307,7 @@ class BaseHolds(Mapping[str, H]):
         return f"<{type(self).__name__} {list(self.values())}>"
 
 
-class Holds(BaseHolds[Hold]):
+class Holds(BaseHolds[Hold], Released):
     """Several locks that are held together: `holds["a"]` is the hold of the lock `a`. As a context manager
     they are released at the end."""
 
@@ -302,17 +318,8 @@ class Holds(BaseHolds[Hold]):
         for trouble in filter(None, troubles):
             raise trouble
 
-    def __enter__(self) -> "Holds":
-        return self
 
-    def __exit__(self, kind: Kind, error: Error, trace: Trace) -> None:
-        try:
-            self.release()
-        except SkeptronError as trouble:
-            unless(error, trouble)
-
-
-class AsyncHolds(BaseHolds[AsyncHold]):
+class AsyncHolds(BaseHolds[AsyncHold], AsyncReleased):
     """Several locks that are held together: `holds["a"]` is the hold of the lock `a`. As an asynchronous
     context manager they are released at the end."""
 
@@ -324,12 +331,3 @@ class AsyncHolds(BaseHolds[AsyncHold]):
         for trouble in troubles:
             if trouble is not None:
                 raise trouble
-
-    async def __aenter__(self) -> "AsyncHolds":
-        return self
-
-    async def __aexit__(self, kind: Kind, error: Error, trace: Trace) -> None:
-        try:
-            await self.release()
-        except SkeptronError as trouble:
-            unless(error, trouble)

@@ -506,3 +506,59 @@ impl Inner {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use skeptron_types::session::SessionId;
+    use tokio::io::DuplexStream;
+    use tokio::task::yield_now;
+
+    use super::*;
+    use crate::env;
+
+    /// A connection, and the node's end of it.
+    async fn connected() -> (Arc<Connection>, DuplexStream) {
+        let (mut node, client) = tokio::io::duplex(1 << 16);
+        let mut welcome = MAGIC.to_vec();
+        put(&Greeting::Welcome { version: VERSION }, &mut welcome);
+        node.write_all(&welcome).await.unwrap();
+        let greeted = Connection::greet(Box::new(client), None, Arc::default()).await;
+        (greeted.unwrap_or_else(|why| panic!("{why:?}")), node)
+    }
+
+    async fn answer(node: &mut DuplexStream, number: u64) {
+        let mut word = Vec::new();
+        put(&Word::Answer { number, reply: Reply::Released(true) }, &mut word);
+        node.write_all(&word).await.unwrap();
+    }
+
+    /// Two wait, and the one that is left does so alone: also its answer reaches it at once.
+    #[tokio::test]
+    async fn who_is_left_alone_is_told_of_its_answer() {
+        let (connection, mut node) = connected().await;
+        let ask = || {
+            let connection = Arc::clone(&connection);
+            let question = Ask::End(SessionId(1));
+            tokio::spawn(async move { connection.ask(question, None).await })
+        };
+        for answered_first in [0, 1] {
+            let mut waiting = Vec::new();
+            let first = connection.inner().next;
+            for _ in 0..2 {
+                waiting.push(ask());
+                // Each of them waits, and the background has its turn.
+                for _ in 0..10 {
+                    yield_now().await;
+                }
+            }
+            for place in [answered_first, 1 - answered_first] {
+                answer(&mut node, first + place as u64).await;
+                let told = env::timeout(Duration::from_secs(10), &mut waiting[place]).await;
+                let told = told.expect("it is told").unwrap();
+                assert!(matches!(told, Ok(Reply::Released(true))), "{told:?}");
+            }
+        }
+    }
+}

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use crate::CORES;
 use crate::history::{Counted, Register, check};
 use crate::nodes::{PATIENCE, Process, Program, listed, own_addresses, reach};
-use crate::register::{LOCK, TTL, serve, start_client};
+use crate::register::{LOCK, TTL, Wants, serve, start_client};
 use crate::relay::{Relay, Trouble};
 
 const NODES: usize = 5;
@@ -225,7 +225,7 @@ async fn members_and_clients_die_stop_and_come_back_and_nothing_is_lost() {
     let checked = move |client: usize| all.lock().unwrap().checked(client);
     serve(folder.path(), Arc::clone(&register), checked);
     for number in 0..clients() {
-        let client = start_client(folder.path(), number, NODES);
+        let client = start_client(folder.path(), number, NODES, Wants::ToHold);
         programs.lock().unwrap().clients.push(client);
     }
     let mut nodes = do_harm(&programs, &relays, span()).await;

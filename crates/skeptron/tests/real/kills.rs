@@ -1,13 +1,12 @@
 //! The node that a client is connected to is killed, again and again, while the client holds a lock and
 //! while it waits for one.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use skeptron_client::{Client, ClientError, Guard};
+use skeptron_client::{Client, ClientError};
 use skeptron_net::Fence;
 use skeptron_testing::{Chance, amount};
 use tempfile::TempDir;
@@ -15,7 +14,8 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
 
 use crate::CORES;
-use crate::nodes::{PATIENCE, Process, listed, own_addresses, reach};
+use crate::believers::{Believers, LOOK_EVERY, look_at};
+use crate::nodes::{PATIENCE, Process, reach, start_voters};
 
 const NODES: usize = 3;
 const LOCK: &str = "a";
@@ -24,42 +24,10 @@ const MOST_CLUSTERS: usize = 8;
 const KILLS_PER_CLUSTER: usize = 3;
 /// A session that can move outlives leases.
 const TTL: Duration = Duration::from_secs(20);
-/// So long a wait between two looks finds whoever should not believe.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// How often a node is killed.
 fn kills() -> usize {
     amount("SKEPTRON_KILLS", 6, 200)
-}
-
-/// Guards of one lock that were not given back, each of which may have been lost.
-#[derive(Default)]
-struct Believers(Mutex<BTreeMap<Fence, Guard>>);
-
-impl Believers {
-    fn enter(&self, guard: Guard) -> Fence {
-        let fence = guard.fence();
-        let former = self.0.lock().unwrap().insert(fence, guard);
-        assert!(former.is_none(), "fence {fence:?} was given twice");
-        self.judge();
-        fence
-    }
-
-    /// At most one is valid by its own clock. Later ones are asked first: what is lost never becomes
-    /// valid again, so an earlier one that is valid now was so together with the later one.
-    fn judge(&self) {
-        let guards = self.0.lock().unwrap();
-        let valid: Vec<_> = guards.iter().rev().filter(|(_, guard)| guard.is_valid()).collect();
-        assert!(valid.len() <= 1, "two believe that they have it: {valid:?}");
-    }
-
-    fn has_lost(&self, fence: Fence) -> bool {
-        !self.0.lock().unwrap()[&fence].is_valid()
-    }
-
-    fn leave(&self, fence: Fence) -> Guard {
-        self.0.lock().unwrap().remove(&fence).expect("it has entered")
-    }
 }
 
 /// What came of all kills.
@@ -102,29 +70,11 @@ struct Site {
 impl Site {
     async fn start(number: usize) -> Self {
         let folder = TempDir::new().unwrap();
-        let addresses = own_addresses(NODES);
-        let voters = listed(&addresses);
-        let start_one = |k: usize| {
-            let address = addresses[k];
-            let settings = format!(
-                "voters = {voters}\naddress = '{address}'\ninsecure = true\n\
-                 [limits]\nbackoff_longest = '100ms'"
-            );
-            Process::start(folder.path(), k + 1, &settings, &[])
-        };
-        let mut nodes: Vec<Process> = (0..NODES).map(start_one).collect();
-        for node in &mut nodes {
-            node.until_ready(NODES).await;
-        }
+        let settings = "[limits]\nbackoff_longest = '100ms'";
+        let nodes = start_voters(folder.path(), NODES, settings).await;
         let sockets = nodes.iter().map(|node| node.socket.clone()).collect();
         let believers: Arc<Believers> = Arc::default();
-        let judged = Arc::clone(&believers);
-        let judging = tokio::spawn(async move {
-            loop {
-                judged.judge();
-                sleep(LOOK_EVERY).await;
-            }
-        });
+        let judging = look_at(&believers);
         let (clients, chance) = (Vec::new(), Chance::new(number as u64));
         let mut site =
             Site { nodes, sockets, clients, believers, judging, chance, _folder: folder };

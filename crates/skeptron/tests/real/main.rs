@@ -3,17 +3,21 @@
 
 use tokio::sync::Mutex;
 
+mod believers;
 mod clients;
 mod counter;
 mod crashes;
+mod elections;
 mod history;
 mod kills;
+mod kinds;
 mod load;
 mod namespaces;
 mod nodes;
 mod processes;
 mod register;
 mod relay;
+mod restarts;
 
 /// Each of these tests keeps all cores busy: one at a time.
 static CORES: Mutex<()> = Mutex::const_new(());

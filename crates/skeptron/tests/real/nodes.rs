@@ -69,7 +69,18 @@ impl Program {
         self.child.wait().unwrap();
     }
 
-    /// Starts it again after it was killed, with what is on its disk.
+    /// Tells it to end, and waits until it has. Its exit code.
+    pub(crate) async fn end(&mut self) -> Option<i32> {
+        self.signal(Signal::SIGTERM);
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Starts it again after its end, with what is on its disk.
     pub(crate) fn restart(&mut self) {
         self.child = spawn(&self.words, None, &self.log);
     }
@@ -147,6 +158,22 @@ impl Process {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
+}
+
+/// Starts so many nodes, all of them voters, with these settings.
+pub(crate) async fn start_voters(folder: &Path, count: usize, settings: &str) -> Vec<Process> {
+    let addresses = own_addresses(count);
+    let voters = listed(&addresses);
+    let start_one = |k: usize| {
+        let address = addresses[k];
+        let own = format!("voters = {voters}\naddress = '{address}'\ninsecure = true\n");
+        Process::start(folder, k + 1, &(own + settings), &[])
+    };
+    let mut nodes: Vec<Process> = (0..count).map(start_one).collect();
+    for node in &mut nodes {
+        node.until_ready(count).await;
+    }
+    nodes
 }
 
 fn spawn(words: &[String], more: Option<&str>, log: &Path) -> Child {

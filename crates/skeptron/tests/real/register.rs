@@ -20,6 +20,9 @@ pub(crate) const LOCK: &str = "counter";
 /// Twice the lease of the nodes: sessions can move.
 pub(crate) const TTL: Duration = Duration::from_secs(4);
 
+/// How long a client waits at once.
+const PATIENT: Duration = Duration::from_secs(5);
+
 /// What a client says to the counter. It waits for an answer before it goes on.
 #[derive(Debug, Serialize, Deserialize)]
 struct Asked {
@@ -118,13 +121,22 @@ fn line_of(said: &impl Serialize) -> String {
     line
 }
 
+/// What a client does to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wants {
+    ToHold,
+    /// A lock that is led, with a shorter TTL: who dies is soon replaced.
+    ToLead,
+}
+
 /// Starts client `number`, which counts until it is killed, at whichever of the nodes answers.
-pub(crate) fn start_client(folder: &Path, number: usize, nodes: usize) -> Program {
+pub(crate) fn start_client(folder: &Path, number: usize, nodes: usize, wants: Wants) -> Program {
     let own = std::env::current_exe().unwrap();
     let settings = format!("{FOLDER}={}", folder.display());
     let number_of = format!("{NUMBER}={number}");
     let count_of = format!("{NODES}={nodes}");
-    let words = ["env", &settings, &number_of, &count_of, own.to_str().unwrap()];
+    let leads = format!("{LEADS}={}", wants == Wants::ToLead);
+    let words = ["env", &settings, &number_of, &count_of, &leads, own.to_str().unwrap()];
     let how = ["--exact", "register::count_as_a_client", "--ignored", "--nocapture"];
     Program::start(&[&words[..], &how[..]].concat(), None, &folder.join(format!("{number}.log")))
 }
@@ -132,6 +144,7 @@ pub(crate) fn start_client(folder: &Path, number: usize, nodes: usize) -> Progra
 const FOLDER: &str = "SKEPTRON_TEST_FOLDER";
 const NUMBER: &str = "SKEPTRON_TEST_CLIENT";
 const NODES: &str = "SKEPTRON_TEST_NODES";
+const LEADS: &str = "SKEPTRON_TEST_LEADS";
 
 /// One client; it is a test only because that is how a test can start itself again.
 #[tokio::test]
@@ -140,19 +153,25 @@ async fn count_as_a_client() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
     let number = |name: &str| std::env::var(name).unwrap().parse::<usize>().unwrap();
     let (number, nodes) = (number(NUMBER), number(NODES));
+    let leads: bool = std::env::var(LEADS).unwrap().parse().unwrap();
+    let ttl = if leads { TTL / 2 } else { TTL };
     let sockets: Vec<PathBuf> =
         (1..=nodes).map(|node| folder.join(format!("node-{node}.sock"))).collect();
     // Ends when the counter does.
     let Ok(stream) = UnixStream::connect(socket(&folder)).await else { return };
     let mut counter = Counter { number, stream: BufReader::new(stream) };
     for first in number.. {
-        let config = reach(&sockets, first, TTL, format!("client {number}"));
+        let config = reach(&sockets, first, ttl, format!("client {number}"));
         let Ok(client) = Client::connect(config).await else {
             sleep(Duration::from_millis(100)).await;
             continue;
         };
+        let grant = async || match leads {
+            true => client.campaign(LOCK, &number.to_string(), Some(PATIENT)).await,
+            false => client.lock_within(LOCK, PATIENT).await,
+        };
         // A session that is over is replaced.
-        while let Ok(granted) = client.lock_within(LOCK, Duration::from_secs(5)).await {
+        while let Ok(granted) = grant().await {
             let Some(guard) = granted else { continue };
             if counter.add_one(&guard).await.is_err() {
                 return;
