@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Info;
+use skeptron_core::claims::Quantity;
 use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 
 use crate::check::Options;
@@ -119,7 +120,7 @@ pub fn extreme(
     if !scenario.faults.is_none() {
         return Err(ScenarioError::ExtremeWithFaults);
     }
-    if measure == Measure::Messages && info.claims.messages_most.is_none() {
+    if measure == Measure::Messages && info.claims.most(Quantity::Messages).is_none() {
         return Err(ScenarioError::EndlessMessages(info.name));
     }
     dispatch(info, Find { info, scenario, goal, measure, options })

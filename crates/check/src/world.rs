@@ -7,6 +7,7 @@ use serde_json::Value;
 use skeptron_core::NodeId;
 use skeptron_core::Protocol;
 use skeptron_core::catalogue::{Info, Order};
+use skeptron_core::claims::Quantity;
 use skeptron_core::mutex::{Entered, Lock, Mutex};
 
 use crate::extreme::{Figure, Sought};
@@ -75,7 +76,7 @@ impl<P: Lockable> World<P> {
     {
         scenario.check()?;
         let nodes = P::build(info.name, &scenario.setup)?;
-        let most = info.claims.messages_most;
+        let most = info.claims.most(Quantity::Messages);
         let of_node = |(node, &requests): (NodeId, &u8)| {
             let figures = scenario.setup.figures(&[node]);
             most.map_or(0.0, |most| most.value(&figures) * f64::from(requests))

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Claim, Formula, election, mutex};
+use crate::claims::Claims;
+use crate::{Formula, election, mutex};
 
 /// All that is said of one algorithm for mutual exclusion.
 pub type Info = Entry<Claims>;
@@ -180,33 +181,6 @@ pub enum Layout {
     Ring,
     /// A network of links.
     Graph,
-}
-
-/// The published figures of an algorithm; delays in units of T.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claims {
-    /// Messages for the first entry of a lone requester that does not start as coordinator or holder.
-    pub messages_first: Claim,
-    /// Messages for each further entry of it.
-    pub messages_again: Claim,
-    /// Messages per entry when everybody always wants in.
-    pub messages_saturated: Claim,
-    /// Messages per entry when requests come one at a time from uniformly chosen nodes.
-    pub messages_uniform: Option<Claim>,
-    /// Messages per entry at most, over any run in which everybody is served; none where an idle token
-    /// costs without bound.
-    pub messages_most: Option<Formula>,
-    /// Request to entry of a lone requester, first time.
-    pub client_first: Claim,
-    /// Request to entry of a lone requester, each further time.
-    pub client_again: Claim,
-    /// Exit to next entry when everybody always wants in.
-    pub sync_delay: Claim,
-    /// Whether requests ordered by happened-before are served in that order.
-    pub ordered: bool,
-    /// Entries of others during one wait, at most, in any run; none where a request that is slow to
-    /// arrive can be passed any number of times, though not for ever.
-    pub bypass_most: Option<Formula>,
 }
 
 /// An algorithm of either kind.

@@ -19,6 +19,8 @@ pub struct Figures {
     pub diameter: f64,
     /// `d`, how far the lone requester is from the first holder in the tree.
     pub distance: f64,
+    /// `m`, the mean distance between two nodes of the tree, that to itself included.
+    pub apart: f64,
     /// `i`, the id of the lone requester, counted from 1.
     pub id: f64,
     /// `L`, Sanders' mean lower bound on messages per entry.
@@ -47,12 +49,12 @@ impl fmt::Display for Formula {
     }
 }
 
-/// What an algorithm claims of one figure: a value, or bounds with perhaps a typical value between.
+/// What an algorithm claims of one figure: a value, or bounds with perhaps the mean between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Never less.
     pub low: Formula,
-    /// What to expect, where the source says so.
+    /// The mean over chance, where it is known.
     pub typical: Option<Formula>,
     /// Never more.
     pub high: Formula,
@@ -71,7 +73,7 @@ impl Claim {
         Claim { low: Formula(low), typical: None, high: Formula(high) }
     }
 
-    /// The same bounds, and usually about this.
+    /// The same bounds, and this in the mean.
     #[must_use]
     pub const fn typically(self, text: &'static str) -> Self {
         Claim { typical: Some(Formula(text)), ..self }
@@ -89,7 +91,7 @@ impl fmt::Display for Claim {
         match self.typical {
             _ if self.is_exact() => write!(f, "{}", self.low),
             None => write!(f, "{} … {}", self.low, self.high),
-            Some(typical) => write!(f, "{} … {}, about {typical}", self.low, self.high),
+            Some(typical) => write!(f, "{} … {}, {typical} on average", self.low, self.high),
         }
     }
 }
@@ -169,6 +171,7 @@ impl Parser<'_> {
             ('K', self.figures.k),
             ('D', self.figures.diameter),
             ('d', self.figures.distance),
+            ('m', self.figures.apart),
             ('i', self.figures.id),
             ('L', self.figures.low),
             ('U', self.figures.high),
@@ -218,6 +221,6 @@ mod tests {
         let bounds = Claim::between("0", "2(N-1)");
         assert_eq!(Claim::exactly("3(N-1)").to_string(), "3(N−1)");
         assert_eq!(bounds.to_string(), "0 … 2(N−1)");
-        assert_eq!(bounds.typically("N").to_string(), "0 … 2(N−1), about N");
+        assert_eq!(bounds.typically("N").to_string(), "0 … 2(N−1), N on average");
     }
 }

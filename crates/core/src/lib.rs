@@ -6,6 +6,7 @@
 //! lists who keeps it, [`monitor`] holds the judges that every driver uses.
 
 pub mod catalogue;
+pub mod claims;
 pub mod election;
 mod formula;
 pub mod monitor;

@@ -340,6 +340,7 @@ impl Setup {
         }
         if let Some(tree) = &self.tree {
             figures.diameter = tree.diameter() as f64;
+            figures.apart = tree.mean_distance();
             figures.distance = mean(&mut requesters.iter().map(|&i| tree.depth(i)));
         }
         figures

@@ -146,6 +146,18 @@ impl Distribution {
         }
     }
 
+    /// The shortest time that it yields.
+    #[must_use]
+    pub fn least(&self) -> Ticks {
+        match &self.shape {
+            Shape::Constant(ticks) => *ticks,
+            Shape::Uniform { low, .. } => *low,
+            Shape::Empirical(values) => values.iter().min().copied().unwrap_or(0),
+            Shape::Pareto { scale, .. } => ticks(*scale),
+            Shape::Exponential { .. } | Shape::Normal { .. } => 0,
+        }
+    }
+
     /// Its mean. That of a Pareto distribution with a shape of 1 or less is infinite, which is the
     /// longest time here.
     #[must_use]

@@ -6,6 +6,7 @@
 
 mod applications;
 mod chance;
+pub mod claims;
 mod distribution;
 pub mod election;
 mod faults;

@@ -132,6 +132,12 @@ impl Latency {
         self.most().unwrap_or_else(|| slowest().saturating_mul(3))
     }
 
+    /// Whether all messages of one link take equally long.
+    #[must_use]
+    pub fn is_fixed_per_link(&self) -> bool {
+        self.table.iter().all(|latency| latency.as_constant().is_some())
+    }
+
     /// The one value that every message takes, if it is so.
     #[must_use]
     pub fn as_constant(&self) -> Option<Ticks> {
@@ -177,7 +183,7 @@ impl Network {
         seed: u64,
         delayed: bool,
     ) -> Self {
-        let fixed_per_link = !delayed && latency.table.iter().all(|d| d.as_constant().is_some());
+        let fixed_per_link = !delayed && latency.is_fixed_per_link();
         let fifo = match order {
             Order::Any => Fifo::Free,
             Order::Fifo if fixed_per_link => Fifo::Free,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use skeptron_core::catalogue::Info;
+use skeptron_core::claims::Quantity;
 use skeptron_core::monitor::{
     Exclusion, Fence, FenceMonitor, Knowledge, OrderMonitor, Progress, Stall,
 };
@@ -565,7 +566,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
 /// The most entries of others during one wait that the algorithm claims.
 fn claimed_bypasses(info: &Info, scenario: &Scenario) -> Option<f64> {
     let figures = scenario.setup.figures(&scenario.requesters);
-    info.claims.bypass_most.map(|most| most.value(&figures))
+    info.claims.most(Quantity::Bypass).map(|most| most.value(&figures))
 }
 
 /// How many bytes a message takes in the wire encoding.

@@ -1,6 +1,7 @@
 //! What can happen in a system with kinds, and what comes of it.
 
 use skeptron_core::catalogue::{Info, Order};
+use skeptron_core::claims::Quantity;
 use skeptron_core::monitor::Occupancy;
 use skeptron_core::mutex::shared::Shared;
 use skeptron_core::mutex::sharing::{Access, AccessEvent};
@@ -81,7 +82,7 @@ impl<P: Mutex> World<P> {
             locals,
             start: State::empty(),
             judged: judged.collect(),
-            most_messages: most_messages(info.claims.messages_most, scenario),
+            most_messages: most_messages(info.claims.most(Quantity::Messages), scenario),
         };
         let mut memory = Memory::new(&world.locals, false);
         for node in 0..n {

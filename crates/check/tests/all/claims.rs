@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use skeptron_check::{Faults, Options, Property, Report, Scenario, check};
 use skeptron_core::catalogue::{self, Info, Order};
+use skeptron_core::claims::Quantity;
 use skeptron_core::topology::{Structure, Tree};
 use skeptron_core::{Arbitration, Setup};
 use skeptron_quorum::Construction;
@@ -98,7 +99,7 @@ fn claims_are_judged() {
             assert!(judged(property), "{}: {property}", info.name);
         }
         assert_eq!(judged(Property::Order), info.claims.ordered, "{}", info.name);
-        let bounded = info.claims.messages_most.is_some();
+        let bounded = info.claims.most(Quantity::Messages).is_some();
         assert_eq!(judged(Property::Messages), bounded, "{}", info.name);
     }
 }

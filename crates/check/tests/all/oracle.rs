@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use skeptron_check::{CrashWhen, Scenario};
 use skeptron_core::catalogue::{Info, Order};
+use skeptron_core::claims::Quantity;
 use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 use skeptron_core::{Effect, Entered, Input, Lock, NodeId, Outbox, Protocol};
 use stateright::{Checker as _, HasDiscoveries, Model, Property};
@@ -167,7 +168,7 @@ impl<P: Mutex> World<P> {
         let mut world = World {
             start: start.clone(),
             order: scenario.order,
-            counts_messages: info.claims.messages_most.is_some(),
+            counts_messages: info.claims.most(Quantity::Messages).is_some(),
             watches_order: info.claims.ordered && on_its_channel && faults.is_none(),
             uninvited: AtomicBool::new(false),
             overtaken: AtomicBool::new(false),

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::claims::Condition::{Again, ConstantLatency, Everybody, First, OneAtATime, Saturated};
+use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
+use crate::claims::{Claims, Published};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
     Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
@@ -19,16 +22,22 @@ const SOUND: Info = Info {
     layout: Layout::None,
     memory: Formula("NN/4 + 64N"),
     claims: Claims {
-        messages_first: Claim::exactly("2(N-1)"),
-        messages_again: Claim::exactly("0"),
-        messages_saturated: Claim::between("0", "2(N-1)").typically("2(N-1)"),
-        messages_uniform: Some(Claim::between("0", "2(N-1)").typically("N-1")),
-        messages_most: Some(Formula("2(N-1)")),
-        client_first: Claim::exactly("2"),
-        client_again: Claim::exactly("0"),
-        sync_delay: Claim::exactly("1"),
+        figures: &[
+            Published::new(Messages, Claim::exactly("2(N-1)"), &[First]),
+            Published::new(Messages, Claim::exactly("0"), &[Again]),
+            Published::new(
+                Messages,
+                Claim::exactly("2(N-1)"),
+                &[Saturated, Everybody, ConstantLatency],
+            ),
+            Published::new(Messages, Claim::between("0", "2(N-1)").typically("N-1"), &[OneAtATime]),
+            Published::new(Messages, Claim::between("0", "2(N-1)"), &[]),
+            Published::new(ClientDelay, Claim::exactly("2"), &[First, ConstantLatency]),
+            Published::new(ClientDelay, Claim::exactly("0"), &[Again]),
+            Published::new(SyncDelay, Claim::exactly("1"), &[Saturated, ConstantLatency]),
+            Published::new(SyncDelay, Claim::between("1", "2"), &[ConstantLatency]),
+        ],
         ordered: false,
-        bypass_most: None,
     },
     idea: "Ricart–Agrawala, in which an answer is a permission that lasts: a node that has the \
            permission of another one need not ask it again until it has answered that one itself. \

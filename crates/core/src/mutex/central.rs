@@ -5,7 +5,10 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::claims::Condition::{ConstantLatency, Coordinator, Lone, NotCoordinator};
+use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
+use crate::claims::{Claims, Published};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -19,16 +22,20 @@ const SOUND: Info = Info {
     layout: Layout::Coordinator,
     memory: Formula("32N"),
     claims: Claims {
-        messages_first: Claim::exactly("3"),
-        messages_again: Claim::exactly("3"),
-        messages_saturated: Claim::exactly("3"),
-        messages_uniform: None,
-        messages_most: Some(Formula("3")),
-        client_first: Claim::exactly("2"),
-        client_again: Claim::exactly("2"),
-        sync_delay: Claim::exactly("2"),
+        figures: &[
+            Published::new(Messages, Claim::exactly("3"), &[NotCoordinator]),
+            Published::new(Messages, Claim::exactly("0"), &[Lone, Coordinator]),
+            Published::new(Messages, Claim::between("0", "3"), &[]),
+            Published::new(
+                ClientDelay,
+                Claim::exactly("2"),
+                &[Lone, NotCoordinator, ConstantLatency],
+            ),
+            Published::new(ClientDelay, Claim::exactly("0"), &[Lone, Coordinator]),
+            Published::new(SyncDelay, Claim::exactly("2"), &[NotCoordinator, ConstantLatency]),
+            Published::new(SyncDelay, Claim::between("1", "2"), &[ConstantLatency]),
+        ],
         ordered: true,
-        bypass_most: None,
     },
     idea: "One of the nodes keeps the section. A node that wants in asks it and waits for its \
            answer; a node that leaves tells it, and it lets in whoever has asked first.",

@@ -4,7 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::queue::RequestQueue;
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::claims::Condition::{ConstantLatency, Everybody, Lone, Saturated};
+use crate::claims::Quantity::{Bypass, ClientDelay, Messages, SyncDelay};
+use crate::claims::{Claims, Published};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
     Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
@@ -20,16 +23,14 @@ const SOUND: Info = Info {
     layout: Layout::None,
     memory: Formula("NN/8 + 64N"),
     claims: Claims {
-        messages_first: Claim::exactly("3(N-1)"),
-        messages_again: Claim::exactly("3(N-1)"),
-        messages_saturated: Claim::exactly("3(N-1)"),
-        messages_uniform: None,
-        messages_most: Some(Formula("3(N-1)")),
-        client_first: Claim::exactly("2"),
-        client_again: Claim::exactly("2"),
-        sync_delay: Claim::exactly("1"),
+        figures: &[
+            Published::new(Messages, Claim::exactly("3(N-1)"), &[]),
+            Published::new(ClientDelay, Claim::exactly("2"), &[Lone, ConstantLatency]),
+            Published::new(SyncDelay, Claim::exactly("1"), &[Saturated, ConstantLatency]),
+            Published::new(SyncDelay, Claim::between("1", "2"), &[ConstantLatency]),
+            Published::new(Bypass, Claim::between("0", "2(N-1)"), &[]),
+        ],
         ordered: true,
-        bypass_most: Some(Formula("2(N-1)")),
     },
     idea: "Every node keeps a queue of all requests, ordered by their stamps. On a FIFO channel a \
            message stamped later than a request proves that no older request of its sender is \
@@ -69,8 +70,19 @@ const LAZY: Info = Info {
     title: "Lamport without redundant ACKs",
     paper: "L. Lamport: Time, clocks, and the ordering of events in a distributed system. CACM 21(7), 1978; the omission of ACKs: A. D. Kshemkalyani, M. Singhal: Distributed Computing, 2008, §9.3",
     claims: Claims {
-        messages_saturated: Claim::between("2(N-1)", "3(N-1)").typically("2(N-1)"),
-        ..SOUND.claims
+        figures: &[
+            Published::new(Messages, Claim::exactly("3(N-1)"), &[Lone]),
+            Published::new(
+                Messages,
+                Claim::exactly("2(N-1)"),
+                &[Saturated, Everybody, ConstantLatency],
+            ),
+            Published::new(Messages, Claim::between("2(N-1)", "3(N-1)"), &[]),
+            Published::new(ClientDelay, Claim::exactly("2"), &[Lone, ConstantLatency]),
+            Published::new(SyncDelay, Claim::exactly("1"), &[Saturated, ConstantLatency]),
+            Published::new(Bypass, Claim::between("0", "2(N-1)"), &[]),
+        ],
+        ordered: true,
     },
     idea: "Lamport's algorithm, in which a node that itself waits or is inside answers no REQUEST: \
            its own REQUEST, if stamped later, says as much as an ACK, and if not, the asker has to \

@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::permission::{Flaw, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::claims::Condition::{AsksNobody, AsksOthers, ConstantLatency, Fifo, Lone, Saturated};
+use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
+use crate::claims::{Claims, Published};
 use crate::{
     Claim, Counter, Formula, Input, Never, NodeSet, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -19,16 +22,14 @@ const SOUND: Info = Info {
     layout: Layout::Quorums,
     memory: Formula("NN/8 + 256N"),
     claims: Claims {
-        messages_first: Claim::exactly("3(K-1)"),
-        messages_again: Claim::exactly("3(K-1)"),
-        messages_saturated: Claim::between("3(K-1)", "7(K-1)").typically("4(K-1)"),
-        messages_uniform: None,
-        messages_most: Some(Formula("7(K-1)")),
-        client_first: Claim::exactly("2"),
-        client_again: Claim::exactly("2"),
-        sync_delay: Claim::between("1", "2"),
+        figures: &[
+            Published::new(Messages, Claim::exactly("3(K-1)"), &[Lone, Fifo]),
+            Published::new(Messages, Claim::between("3(K-1)", "7(K-1)"), &[]),
+            Published::new(ClientDelay, Claim::exactly("2"), &[Lone, AsksOthers, ConstantLatency]),
+            Published::new(ClientDelay, Claim::exactly("0"), &[Lone, AsksNobody]),
+            Published::new(SyncDelay, Claim::between("1", "2"), &[Saturated, ConstantLatency]),
+        ],
         ordered: false,
-        bypass_most: None,
     },
     idea: "A node that wants in asks only the members of its quorum, and each member grants one request \
            at a time. As any two quorums have a member in common, two nodes never have all their grants \

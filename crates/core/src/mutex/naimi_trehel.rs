@@ -3,7 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::claims::Condition::{
+    Again, ConstantLatency, First, Holder, Lone, NotHolder, OneAtATime, Saturated,
+};
+use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
+use crate::claims::{Claims, Published};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -17,16 +22,19 @@ const SOUND: Info = Info {
     layout: Layout::None,
     memory: Formula("32N"),
     claims: Claims {
-        messages_first: Claim::exactly("2"),
-        messages_again: Claim::exactly("0"),
-        messages_saturated: Claim::between("0", "N"),
-        messages_uniform: Some(Claim::exactly("H(N-1)")),
-        messages_most: Some(Formula("N")),
-        client_first: Claim::exactly("2"),
-        client_again: Claim::exactly("0"),
-        sync_delay: Claim::exactly("1"),
+        figures: &[
+            Published::new(Messages, Claim::exactly("2"), &[First, NotHolder]),
+            Published::new(Messages, Claim::exactly("0"), &[Lone, Holder]),
+            Published::new(Messages, Claim::exactly("0"), &[Again]),
+            Published::new(Messages, Claim::between("0", "N").typically("H(N-1)"), &[OneAtATime]),
+            Published::new(Messages, Claim::between("0", "N"), &[]),
+            Published::new(ClientDelay, Claim::exactly("2"), &[First, NotHolder, ConstantLatency]),
+            Published::new(ClientDelay, Claim::exactly("0"), &[Lone, Holder]),
+            Published::new(ClientDelay, Claim::exactly("0"), &[Again]),
+            Published::new(SyncDelay, Claim::exactly("1"), &[Saturated, ConstantLatency]),
+            Published::new(SyncDelay, Claim::between("1", "N"), &[ConstantLatency]),
+        ],
         ordered: false,
-        bypass_most: None,
     },
     idea: "Every node has a father: the last requester it has heard of. A request runs from father \
            to father up to the root, who is the last one in line, and each node on the way takes \

@@ -5,7 +5,12 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::claims::Condition::{
+    Again, CloseBehind, ConstantLatency, Everybody, First, OneAtATime, Saturated,
+};
+use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
+use crate::claims::{Claims, Published};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -19,16 +24,22 @@ const SOUND: Info = Info {
     layout: Layout::Tree,
     memory: Formula("128N"),
     claims: Claims {
-        messages_first: Claim::exactly("2d"),
-        messages_again: Claim::exactly("0"),
-        messages_saturated: Claim::between("0", "2D").typically("4(N-1)/N"),
-        messages_uniform: None,
-        messages_most: Some(Formula("2D")),
-        client_first: Claim::exactly("2d"),
-        client_again: Claim::exactly("0"),
-        sync_delay: Claim::between("1", "D"),
+        figures: &[
+            Published::new(Messages, Claim::exactly("2d"), &[First]),
+            Published::new(Messages, Claim::exactly("0"), &[Again]),
+            Published::new(
+                Messages,
+                Claim::exactly("4(N-1)/N"),
+                &[Saturated, Everybody, CloseBehind],
+            ),
+            Published::new(Messages, Claim::between("0", "2D").typically("2m"), &[OneAtATime]),
+            Published::new(Messages, Claim::between("0", "2D"), &[]),
+            Published::new(ClientDelay, Claim::exactly("2d"), &[First, ConstantLatency]),
+            Published::new(ClientDelay, Claim::exactly("0"), &[Again]),
+            Published::new(SyncDelay, Claim::between("1", "D"), &[Saturated, ConstantLatency]),
+            Published::new(SyncDelay, Claim::between("1", "2D"), &[ConstantLatency]),
+        ],
         ordered: false,
-        bypass_most: None,
     },
     idea: "Each node of a tree knows the neighbour in whose direction the token is. It asks that \
            neighbour once, on behalf of itself and of all neighbours who asked it, and serves them \
@@ -53,11 +64,12 @@ const SOUND: Info = Info {
     notes: &[
         "Needs no FIFO channels: of one node's messages to one neighbour only a PRIVILEGE and the \
          REQUEST right after it can be under way together, and the REQUEST may arrive first.",
-        "Exactly 4(N−1)/N messages per entry under saturation, on any tree, if no message takes longer \
-         than anybody stays inside: in each round the token crosses each edge twice, after two \
-         REQUESTs. With shorter sections a node enters again before the REQUEST that follows the \
-         token has come, and it is fewer.",
-        "A line with uniform requesters other than the holder costs 2(N+1)/3 messages per entry.",
+        "Saturated it costs 4(N−1)/N messages on any tree as long as each REQUEST that follows the token \
+         arrives before the section that the token began is over: in each round the token crosses \
+         each edge twice, after two REQUESTs. Else a node enters again before it knows who waits, \
+         and it is fewer.",
+        "One requester at a time pays twice its distance from the last one. On a line that is 2(N+1)/3 \
+         if it is never the last one again.",
         "A node knows only its neighbours: its state does not grow with N.",
         "Requests are not served in the order of happened-before: whoever got the PRIVILEGE may \
          enter again before the REQUEST behind it arrives.",

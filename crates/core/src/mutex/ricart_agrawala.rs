@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::claims::Condition::{ConstantLatency, Lone, Saturated};
+use crate::claims::Quantity::{Bypass, ClientDelay, Messages, SyncDelay};
+use crate::claims::{Claims, Published};
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{
     Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
@@ -19,16 +22,14 @@ const SOUND: Info = Info {
     layout: Layout::None,
     memory: Formula("NN/4 + 64N"),
     claims: Claims {
-        messages_first: Claim::exactly("2(N-1)"),
-        messages_again: Claim::exactly("2(N-1)"),
-        messages_saturated: Claim::exactly("2(N-1)"),
-        messages_uniform: None,
-        messages_most: Some(Formula("2(N-1)")),
-        client_first: Claim::exactly("2"),
-        client_again: Claim::exactly("2"),
-        sync_delay: Claim::exactly("1"),
+        figures: &[
+            Published::new(Messages, Claim::exactly("2(N-1)"), &[]),
+            Published::new(ClientDelay, Claim::exactly("2"), &[Lone, ConstantLatency]),
+            Published::new(SyncDelay, Claim::exactly("1"), &[Saturated, ConstantLatency]),
+            Published::new(SyncDelay, Claim::between("1", "2"), &[ConstantLatency]),
+            Published::new(Bypass, Claim::between("0", "2(N-1)"), &[]),
+        ],
         ordered: true,
-        bypass_most: Some(Formula("2(N-1)")),
     },
     idea: "A node that wants in asks all others and enters when all have answered. Whoever is inside, \
            or has an older request of its own, answers only when it leaves. The answer thus doubles as \

@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::permission::{Flaw, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::claims::Condition::{AsksNobody, AsksOthers, ConstantLatency, Fifo, Lone, Saturated};
+use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
+use crate::claims::{Claims, Published};
 use crate::{
     Claim, Counter, Formula, Input, Never, NodeId, NodeSet, Outbox, Protocol, Refused, Setup,
     SetupError,
@@ -20,16 +23,14 @@ const SOUND: Info = Info {
     layout: Layout::Structure,
     memory: Formula("NN/2 + 256N"),
     claims: Claims {
-        messages_first: Claim::exactly("L"),
-        messages_again: Claim::exactly("L"),
-        messages_saturated: Claim::between("L", "U"),
-        messages_uniform: None,
-        messages_most: Some(Formula("U")),
-        client_first: Claim::exactly("2"),
-        client_again: Claim::exactly("2"),
-        sync_delay: Claim::between("1", "2"),
+        figures: &[
+            Published::new(Messages, Claim::exactly("L"), &[Lone, Fifo]),
+            Published::new(Messages, Claim::between("L", "U"), &[]),
+            Published::new(ClientDelay, Claim::exactly("2"), &[Lone, AsksOthers, ConstantLatency]),
+            Published::new(ClientDelay, Claim::exactly("0"), &[Lone, AsksNobody]),
+            Published::new(SyncDelay, Claim::between("1", "2"), &[Saturated, ConstantLatency]),
+        ],
         ordered: false,
-        bypass_most: None,
     },
     idea: "Permission-based algorithms differ in whom a node asks (R_i) and whom it tells on exit (I_i); \
            with both as parameters they are one algorithm. An arbiter that will be told of the exit \

@@ -3,7 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::claims::Condition::{
+    Again, CloseBehind, ConstantLatency, Everybody, First, Holder, Lone, NotHolder, OneAtATime,
+    RoundRobin, Saturated,
+};
+use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
+use crate::claims::{Claims, Published};
 use crate::time::plausible;
 use crate::{
     Arbitration, Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol,
@@ -19,16 +25,28 @@ const SOUND: Info = Info {
     layout: Layout::Arbitration,
     memory: Formula("8NN + 64N"),
     claims: Claims {
-        messages_first: Claim::exactly("i"),
-        messages_again: Claim::exactly("0"),
-        messages_saturated: Claim::between("0", "N").typically("N"),
-        messages_uniform: Some(Claim::between("0", "N").typically("(N-1)(N+2)/(2N)")),
-        messages_most: Some(Formula("2N-1")),
-        client_first: Claim::exactly("2"),
-        client_again: Claim::exactly("0"),
-        sync_delay: Claim::exactly("1"),
+        figures: &[
+            Published::new(Messages, Claim::exactly("i"), &[First, NotHolder]),
+            Published::new(Messages, Claim::exactly("0"), &[Lone, Holder]),
+            Published::new(Messages, Claim::exactly("0"), &[Again]),
+            Published::new(
+                Messages,
+                Claim::exactly("N"),
+                &[Saturated, Everybody, RoundRobin, ConstantLatency, CloseBehind],
+            ),
+            Published::new(
+                Messages,
+                Claim::between("0", "N").typically("(N-1)(N+2)/(2N)"),
+                &[OneAtATime],
+            ),
+            Published::new(Messages, Claim::between("0", "2N-1"), &[]),
+            Published::new(ClientDelay, Claim::exactly("2"), &[First, NotHolder, ConstantLatency]),
+            Published::new(ClientDelay, Claim::exactly("0"), &[Lone, Holder]),
+            Published::new(ClientDelay, Claim::exactly("0"), &[Again]),
+            Published::new(SyncDelay, Claim::exactly("1"), &[Saturated, ConstantLatency]),
+            Published::new(SyncDelay, Claim::between("1", "2"), &[ConstantLatency]),
+        ],
         ordered: false,
-        bypass_most: None,
     },
     idea: "Each node keeps a list of those who may have the token or soon want it, and asks only them. \
            Whoever is asked puts the asker on its own list, so of two nodes one always asks the other, \

@@ -5,7 +5,12 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::claims::Condition::{
+    Again, CloseBehind, ConstantLatency, First, Holder, Lone, NotHolder, OneAtATime, Saturated,
+};
+use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
+use crate::claims::{Claims, Published};
 use crate::time::plausible;
 use crate::{
     Claim, Counter, Formula, Input, Message, Never, NodeId, NodeSet, Outbox, Protocol, Refused,
@@ -21,16 +26,20 @@ const SOUND: Info = Info {
     layout: Layout::None,
     memory: Formula("8NN + 64N"),
     claims: Claims {
-        messages_first: Claim::exactly("N"),
-        messages_again: Claim::exactly("0"),
-        messages_saturated: Claim::exactly("N"),
-        messages_uniform: Some(Claim::exactly("N-1")),
-        messages_most: Some(Formula("N")),
-        client_first: Claim::exactly("2"),
-        client_again: Claim::exactly("0"),
-        sync_delay: Claim::exactly("1"),
+        figures: &[
+            Published::new(Messages, Claim::exactly("N"), &[First, NotHolder]),
+            Published::new(Messages, Claim::exactly("0"), &[Lone, Holder]),
+            Published::new(Messages, Claim::exactly("0"), &[Again]),
+            Published::new(Messages, Claim::exactly("N"), &[Saturated, CloseBehind]),
+            Published::new(Messages, Claim::between("0", "N").typically("N-1"), &[OneAtATime]),
+            Published::new(Messages, Claim::between("0", "N"), &[]),
+            Published::new(ClientDelay, Claim::exactly("2"), &[First, NotHolder, ConstantLatency]),
+            Published::new(ClientDelay, Claim::exactly("0"), &[Lone, Holder]),
+            Published::new(ClientDelay, Claim::exactly("0"), &[Again]),
+            Published::new(SyncDelay, Claim::exactly("1"), &[Saturated, ConstantLatency]),
+            Published::new(SyncDelay, Claim::between("1", "2"), &[ConstantLatency]),
+        ],
         ordered: false,
-        bypass_most: None,
     },
     idea: "Whoever has the token may enter. A node without it numbers its request and sends it to \
            all others, since anybody may have the token. The token carries the number of the last \

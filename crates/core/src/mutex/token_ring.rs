@@ -4,7 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Claims, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::claims::Condition::{
+    Again, AtOnce, ConstantLatency, Everybody, First, Holder, Lone, NotHolder, Saturated,
+};
+use crate::claims::Quantity::{Bypass, ClientDelay, Messages, SyncDelay};
+use crate::claims::{Claims, Published};
 use crate::{
     Claim, Formula, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError,
 };
@@ -18,16 +23,32 @@ const SOUND: Info = Info {
     layout: Layout::None,
     memory: Formula("16N"),
     claims: Claims {
-        messages_first: Claim::between("0", "N"),
-        messages_again: Claim::between("0", "N"),
-        messages_saturated: Claim::exactly("1"),
-        messages_uniform: None,
-        messages_most: None,
-        client_first: Claim::between("0", "N"),
-        client_again: Claim::between("0", "N"),
-        sync_delay: Claim::exactly("1"),
+        figures: &[
+            Published::new(Messages, Claim::exactly("i"), &[First, AtOnce, NotHolder]),
+            Published::new(Messages, Claim::exactly("N+1"), &[First, AtOnce, Holder]),
+            Published::new(Messages, Claim::exactly("N"), &[Again, AtOnce]),
+            Published::new(Messages, Claim::exactly("1"), &[Saturated, Everybody]),
+            Published::new(
+                ClientDelay,
+                Claim::exactly("i-1"),
+                &[First, AtOnce, NotHolder, ConstantLatency],
+            ),
+            Published::new(
+                ClientDelay,
+                Claim::exactly("N"),
+                &[First, AtOnce, Holder, ConstantLatency],
+            ),
+            Published::new(ClientDelay, Claim::exactly("N"), &[Again, AtOnce, ConstantLatency]),
+            Published::new(ClientDelay, Claim::between("0", "N"), &[Lone, ConstantLatency]),
+            Published::new(
+                SyncDelay,
+                Claim::exactly("1"),
+                &[Saturated, Everybody, ConstantLatency],
+            ),
+            Published::new(SyncDelay, Claim::between("1", "N-1"), &[ConstantLatency]),
+            Published::new(Bypass, Claim::between("0", "N-1"), &[]),
+        ],
         ordered: false,
-        bypass_most: Some(Formula("N-1")),
     },
     idea: "The nodes form a ring, in the order of their ids, on which a single token circulates \
            for ever. A node that wants in waits until the token comes by, keeps it while inside, \
@@ -44,9 +65,8 @@ const SOUND: Info = Info {
         Variable::new("token", "token", "whether the token is here"),
     ],
     notes: &[
-        "One message per entry when everybody wants in; without bound when nobody does: the figures of \
-         the lone requester are for one that asks again at once, at N messages and N·T; while it \
-         thinks the token goes round and costs as well.",
+        "One message per entry when everybody wants in; without bound when nobody does: while a lone \
+         requester thinks, the token goes round and costs as well.",
         "The wait is N/2·T on average. Position on the ring decides, not the age of a request.",
         "Needs no FIFO channels: there is one message.",
         "Survives no crash: the ring is broken, and the token may be lost.",

@@ -138,6 +138,29 @@ impl Tree {
         let (end, _) = farthest(&neighbours, self.root());
         farthest(&neighbours, end).1
     }
+
+    /// How many edges lie between two nodes in the mean, each of them any node, perhaps the same.
+    #[must_use]
+    pub fn mean_distance(&self) -> f64 {
+        let mut below = vec![1; self.nodes()];
+        let mut children = vec![0; self.nodes()];
+        for parent in self.0.iter().flatten() {
+            children[parent.index()] += 1;
+        }
+        let mut done: Vec<usize> = (0..self.nodes()).filter(|&node| children[node] == 0).collect();
+        let mut crossings = 0.0;
+        while let Some(node) = done.pop() {
+            let Some(parent) = self.0[node].map(NodeId::index) else { break };
+            // The edge above lies between those below it and all others.
+            crossings += 2.0 * below[node] as f64 * (self.nodes() - below[node]) as f64;
+            below[parent] += below[node];
+            children[parent] -= 1;
+            if children[parent] == 0 {
+                done.push(parent);
+            }
+        }
+        crossings / (self.nodes() as f64).powi(2)
+    }
 }
 
 /// The node farthest from `start` and how far it is.
@@ -187,6 +210,10 @@ mod tests {
         assert_eq!((tree.root(), tree.diameter()), (NodeId::new(0), 4));
         assert_eq!(tree.depth(NodeId::new(6)), 2);
         assert_eq!(Tree::line(5).diameter(), 4);
+        let uniform = |n: f64| (n * n - 1.0) / (3.0 * n);
+        assert!((Tree::line(5).mean_distance() - uniform(5.0)).abs() < 1e-12);
+        assert_eq!(Tree::star(4).mean_distance(), (6.0 * 1.0 + 6.0 * 2.0) / 16.0);
+        assert_eq!(Tree::star(1).mean_distance(), 0.0);
         assert_eq!(Tree::star(5).diameter(), 2);
         assert_eq!(Tree::star(1).diameter(), 0);
         assert_eq!(parse("[2,null,2]").unwrap().neighbours()[1], [NodeId::new(0), NodeId::new(2)]);

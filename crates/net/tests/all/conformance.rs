@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use skeptron_core::catalogue::{self, Info};
+use skeptron_core::claims::Quantity;
 use skeptron_core::monitor::{Exclusion, FenceMonitor};
 use skeptron_core::{Message, NodeId, mutex};
 use skeptron_net::observe::MessageLabels;
@@ -211,7 +212,7 @@ impl Judge {
 
 /// A token that never rests costs messages while nothing happens.
 fn is_determined(info: &Info) -> bool {
-    info.claims.messages_most.is_some()
+    info.claims.most(Quantity::Messages).is_some()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

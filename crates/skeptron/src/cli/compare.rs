@@ -15,7 +15,7 @@ use super::{Verdict, interrupt, names, textbook};
 pub(crate) use audience::Audience;
 use audience::at_terminal;
 pub(crate) use curve::Curve;
-pub(crate) use judged::{Claimed, Judged};
+pub(crate) use judged::{Claimed, Judged, NotCompared};
 pub(crate) use measure::{Job, Row};
 
 mod audience;
@@ -37,7 +37,8 @@ mod print;
   skeptron compare --elections bully ring -n 4,8,16,32 --html elections.html
 
 For mutual exclusion each algorithm runs with a lone requester (first entry, then re-entry), with one uniformly chosen
-requester at a time, and saturated. The claims hold exactly for constant latency 1. An election runs
+requester at a time, and saturated. A claim is judged where its conditions hold (`skeptron explain
+NAME`); where they do not, it is said which. An election runs
 in each situation for which figures are published (`skeptron explain NAME`), over random rings where
 the figure is a mean.
 
@@ -52,7 +53,7 @@ pub(crate) struct CompareArgs {
     /// [default: 4,16,64; of elections 4,8,16; with --html 2,4,8,16,32,64,128]
     #[arg(short = 'n', long, value_delimiter = ',', value_name = "N,…")]
     pub(crate) nodes: Vec<usize>,
-    /// How long a message takes, as in `sim`; the claims are for the constant 1
+    /// How long a message takes, as in `sim`; many claims are for a constant
     #[arg(long, default_value = "1", value_name = "DIST")]
     pub(crate) latency: String,
     /// How long a node stays inside

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use skeptron_core::Claim;
 use skeptron_core::catalogue::{self, Algorithm, Breaks, Broken, ElectionInfo, Entry, Info};
+use skeptron_core::claims::{Claims, Condition, Quantity};
 use skeptron_core::election::Case;
 
 use super::Verdict;
@@ -52,9 +52,17 @@ pub(crate) fn refuted(name: &str, broken: &Broken) -> String {
     format!("skeptron check {name} {}", broken.refuted_by)
 }
 
-/// Two claims as one, where they say the same.
-pub(crate) fn first_and_again(first: &Claim, again: &Claim) -> String {
-    if first == again { first.to_string() } else { format!("{first}, then {again}") }
+/// The sharpest claim of a quantity under such a load.
+pub(crate) fn claimed(claims: &Claims, load: Condition, quantity: Quantity) -> String {
+    claims.under(load, quantity).map_or("–".into(), |published| published.claim.to_string())
+}
+
+/// What is claimed of the first and of further entries of a lone requester, as one where that is the
+/// same.
+pub(crate) fn first_and_again(claims: &Claims, quantity: Quantity) -> String {
+    let [first, again] =
+        [Condition::First, Condition::Again].map(|load| claimed(claims, load, quantity));
+    if first == again { first } else { format!("{first}, then {again}") }
 }
 
 impl ListArgs {
@@ -119,18 +127,19 @@ fn print_mutexes(infos: &[&Info], out: &mut impl Write) -> Result<()> {
             info.name.to_string(),
             info.family.to_string(),
             info.channel.to_string(),
-            first_and_again(&claims.messages_first, &claims.messages_again),
-            claims.messages_saturated.to_string(),
-            first_and_again(&claims.client_first, &claims.client_again),
-            claims.sync_delay.to_string(),
+            first_and_again(claims, Quantity::Messages),
+            claimed(claims, Condition::Saturated, Quantity::Messages),
+            first_and_again(claims, Quantity::ClientDelay),
+            claimed(claims, Condition::Saturated, Quantity::SyncDelay),
             short_paper(info.paper),
         ]);
     }
     let without = fitted(&mut rows, &["paper", "family", "channel", "sync delay", "client delay"]);
     writeln!(out, "Mutual exclusion\n{rows}")?;
     let letters = "Messages per entry; delays in units of the message latency T. N nodes, K quorum size, \
-         D diameter of the tree, d distance to the first holder, L and U Sanders' bounds. Channel: the weakest \
-         it is correct on, any where messages may overtake each other.";
+         D diameter of the tree, d distance to the first holder, i the requester's id, L and U Sanders' bounds; \
+         `skeptron explain NAME` says under which conditions. Channel: the weakest it is correct on, any where \
+         messages may overtake each other.";
     let said = [Some(letters.to_string()), without].into_iter().flatten().collect::<Vec<_>>();
     writeln!(out, "{}", folded(&said.join(" ")))?;
     Ok(())

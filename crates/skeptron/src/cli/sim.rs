@@ -465,7 +465,7 @@ impl SimArgs {
         let Outcome { report, trace, .. } = run(info, scenario, &self.options(record))?;
         self.show_run(trace, files, out)?;
         if self.json {
-            print::json(&report, elected, out)?;
+            print::json(info, scenario, &report, elected, out)?;
         } else {
             print::report(info, scenario, &report, out)?;
             if let Some(elected) = elected {

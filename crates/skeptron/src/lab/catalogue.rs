@@ -1,6 +1,7 @@
 //! The algorithms, as the page sees them.
 
 use skeptron_core::catalogue::{self, Broken, ElectionInfo, Entry, Info, Layout, Variable};
+use skeptron_core::claims::Published;
 
 use super::wire::{AlgorithmInfo, AlgorithmKind, BrokenInfo, ClaimInfo, VariableInfo};
 use crate::cli::list;
@@ -12,21 +13,11 @@ pub(super) fn algorithms() -> Vec<AlgorithmInfo> {
 }
 
 fn mutex(info: &'static Info) -> AlgorithmInfo {
-    let c = &info.claims;
-    let delay = |claim: &skeptron_core::Claim| format!("{claim} T");
-    let mut claims = vec![
-        claim("messages, first entry of a lone requester", c.messages_first.to_string()),
-        claim("messages, each further entry of it", c.messages_again.to_string()),
-        claim("messages per entry, saturated", c.messages_saturated.to_string()),
-    ];
-    if let Some(uniform) = c.messages_uniform {
-        claims.push(claim("messages per entry, one at a time", uniform.to_string()));
-    }
-    claims.extend([
-        claim("client delay, first entry", delay(&c.client_first)),
-        claim("client delay, each further entry", delay(&c.client_again)),
-        claim("synchronisation delay, saturated", delay(&c.sync_delay)),
-    ]);
+    let said = |published: &Published| {
+        let name = format!("{}, {}", published.quantity, published.conditions());
+        claim(&name, published.to_string())
+    };
+    let claims = info.claims.figures.iter().map(said).collect();
     entry(info, AlgorithmKind::Mutex, claims, sound(info.name, catalogue::sound()))
 }
 

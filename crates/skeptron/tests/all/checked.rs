@@ -7,6 +7,7 @@ use skeptron::cli::check::CheckArgs;
 use skeptron::cli::sim::SimArgs;
 use skeptron_check::{Options, Report};
 use skeptron_core::catalogue::{self, Breaks, Info, Order};
+use skeptron_core::claims::Quantity;
 use skeptron_sim::trace::What;
 use skeptron_testing::{amount, sample};
 
@@ -132,7 +133,7 @@ fn the_simulator_never_does_what_the_checker_excludes() {
                 assert_eq!(count(&wrong), 0.0, "{words}");
                 let entries = count(&|what| matches!(what, What::Enter { .. }));
                 assert_eq!(entries, count(&|what| *what == What::Request), "{words}");
-                if let Some(most) = info.claims.messages_most {
+                if let Some(most) = info.claims.most(Quantity::Messages) {
                     let sent = count(&|what| matches!(what, What::Send { .. }));
                     let figures = scenario.setup.figures(&scenario.requesters);
                     assert!(sent <= most.value(&figures) * entries + 1e-9, "{words}");

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod checked;
+mod claims;
 mod cli;
 mod elections;
 mod errata;

@@ -1,6 +1,7 @@
 //! Random runs: no correct algorithm fails in any, every broken one fails in some, and a failure
 //! prints the one command that shows it again.
 
+
 use rayon::prelude::*;
 use skeptron::cli::sim::SimArgs;
 use skeptron_core::catalogue::{self, Breaks, Info, Layout, Order};
@@ -21,7 +22,7 @@ const SECTIONS: [&str; 5] = ["1", "0.1", "uniform:0..3", "exp:1", "pareto:0.1,1.
 const THINKING: [&str; 6] = ["0", "0.5", "exp:1", "exp:10", "uniform:0..5", "pareto:0.1,1.1"];
 
 /// Any quorums of `n` nodes.
-fn quorums(dice: &mut Chance, n: u64) -> String {
+pub(crate) fn quorums(dice: &mut Chance, n: u64) -> String {
     let height = (n + 1).ilog2() - 1;
     match dice.below(4) {
         0 => {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use skeptron::cli::explain::docs;
-use skeptron_core::catalogue::{self, Broken, Entry, Info};
+use skeptron_core::catalogue::{self, Broken, Entry};
+use skeptron_core::claims::Published;
 use skeptron_core::{Claim, Figures};
 
 fn root() -> PathBuf {
@@ -24,22 +25,6 @@ fn files() -> Vec<(String, String)> {
     let names = String::from_utf8(listing.stdout).unwrap();
     let read = |name: &str| Some((name.to_string(), fs::read_to_string(root().join(name)).ok()?));
     names.lines().filter_map(read).collect()
-}
-
-fn claims(info: &Info) -> impl Iterator<Item = (&'static str, Claim)> {
-    let claims = info.claims;
-    [
-        ("messages, first", Some(claims.messages_first)),
-        ("messages, again", Some(claims.messages_again)),
-        ("messages, saturated", Some(claims.messages_saturated)),
-        ("messages, uniform", claims.messages_uniform),
-        ("messages, most", claims.messages_most.map(|most| Claim::exactly(most.0))),
-        ("client delay, first", Some(claims.client_first)),
-        ("client delay, again", Some(claims.client_again)),
-        ("synchronisation delay", Some(claims.sync_delay)),
-    ]
-    .into_iter()
-    .filter_map(|(name, claim)| Some((name, claim?)))
 }
 
 #[test]
@@ -72,10 +57,18 @@ fn every_claim_is_a_number() {
             let n = f64::from(n);
             let k = n.sqrt().ceil();
             // Consistent figures: a quorum, a tree and bounds that a system of N could have.
-            let figures =
-                Figures { n, k, diameter: n - 1.0, distance: 1.0, id: n, low: k, high: 7.0 * k };
-            for (what, claim) in claims(info) {
-                is_number(&format!("{}, {what}", info.name), &claim, &figures);
+            let figures = Figures {
+                n,
+                k,
+                diameter: n - 1.0,
+                distance: 1.0,
+                apart: 1.0,
+                id: n,
+                low: k,
+                high: 7.0 * k,
+            };
+            for Published { quantity, claim, .. } in info.claims.figures {
+                is_number(&format!("{}, {quantity}", info.name), claim, &figures);
             }
         }
     }

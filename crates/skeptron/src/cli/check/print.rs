@@ -9,6 +9,7 @@ use skeptron_check::{
 };
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Order;
+use skeptron_core::claims::Quantity;
 
 use super::super::interrupt;
 use super::super::table::{counted_in_thousands, folded, number, table};
@@ -141,7 +142,8 @@ pub(super) fn extreme_json(
 /// What is published of the messages of these entries, at most.
 fn bound(question: &Question, found: &Extreme) -> Option<f64> {
     let Question::Mutex(info, scenario) = question else { return None };
-    let most = info.claims.messages_most.filter(|_| found.measure == Measure::Messages)?;
+    let most =
+        info.claims.most(Quantity::Messages).filter(|_| found.measure == Measure::Messages)?;
     let of_node = |(node, &requests): (NodeId, &u8)| {
         most.value(&scenario.setup.figures(&[node])) * f64::from(requests)
     };
@@ -363,7 +365,7 @@ fn unjudged(question: &Question, report: &Report) -> Vec<String> {
     let why = |property| match (question, property) {
         (Question::Mutex(info, _), Property::Order) if !info.claims.ordered => "not claimed",
         (Question::Mutex(info, _), Property::Messages | Property::Rest)
-            if info.claims.messages_most.is_none() =>
+            if info.claims.most(Quantity::Messages).is_none() =>
         {
             "an idle token never rests"
         }

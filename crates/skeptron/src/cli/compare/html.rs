@@ -123,11 +123,8 @@ impl Page<'_> {
     fn introduction(&self) -> String {
         let nodes: Vec<String> = self.nodes.iter().map(usize::to_string).collect();
         let judged: Vec<&Judged> = self.rows.iter().map(|row| &row.judged).collect();
-        let verdict = frame::verdict(&judged).unwrap_or_else(|| {
-            "The claims are for latency and section 1; under these settings they are shown, but \
-             not judged."
-                .into()
-        });
+        let verdict = frame::verdict(&judged)
+            .unwrap_or_else(|| "None of the claims is made for these settings.".into());
         format!(
             "<p class=\"lead\">{}, simulated with N = {} nodes, each with a lone \
              requester, with one requester at a time, and saturated; every figure beside the one \

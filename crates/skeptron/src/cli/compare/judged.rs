@@ -2,20 +2,10 @@
 
 use serde::Serialize;
 use skeptron_core::{Claim, Figures};
+use skeptron_sim::claims::{Excluded, Expected};
 
 use super::super::estimate::Estimate;
 use super::super::table::number;
-
-/// What a measurement is held against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standard {
-    /// Nothing: the claim is for other settings.
-    None,
-    /// The mean keeps the bounds.
-    Bounds,
-    /// Every run keeps the bounds, and the mean is what is typical.
-    Typical,
-}
 
 /// One figure: claimed and measured.
 #[derive(Clone, Debug, Serialize)]
@@ -25,8 +15,25 @@ pub(crate) struct Judged {
     pub(crate) measured: Option<Estimate>,
     /// Measured minus claimed: the typical value, else the nearer bound.
     pub(crate) deviation: Option<f64>,
-    /// Whether the claim holds; `None` where it does not apply to these settings.
+    /// Whether the claim holds; `None` where there is nothing to judge it by.
     pub(crate) holds: Option<bool>,
+    /// What is claimed under other conditions, and which of those do not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) not_compared: Option<NotCompared>,
+}
+
+/// A claim that says nothing of these settings.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct NotCompared {
+    pub(crate) claim: String,
+    pub(crate) needs: Vec<String>,
+}
+
+impl From<Excluded> for NotCompared {
+    fn from(excluded: Excluded) -> Self {
+        let needs = excluded.unmet.iter().map(ToString::to_string).collect();
+        NotCompared { claim: excluded.published.to_string(), needs }
+    }
 }
 
 /// A claim with its values in one system.
@@ -36,6 +43,9 @@ pub(crate) struct Claimed {
     pub(crate) low: f64,
     pub(crate) typical: Option<f64>,
     pub(crate) high: f64,
+    /// By how much a run may miss it.
+    #[serde(skip)]
+    play: f64,
 }
 
 impl Claimed {
@@ -45,14 +55,23 @@ impl Claimed {
             low: claim.low.value(figures),
             typical: claim.typical.map(|typical| typical.value(figures)),
             high: claim.high.value(figures),
+            play: 0.0,
         }
     }
 
-    /// The law `1 / (synchronisation delay + E)` for a section of one unit.
-    pub(super) fn throughput(sync: &Claim, figures: &Figures) -> Self {
-        let law = |delay: f64| 1.0 / (delay + 1.0);
-        let Claimed { text, low, typical, high } = Claimed::new(sync, figures);
+    /// What is claimed of a figure in one scenario.
+    pub(super) fn of(expected: &Expected) -> Self {
+        let &Expected { low, typical, high, play, .. } = expected;
+        let text = expected.published.iter().map(|published| published.claim.to_string());
+        Claimed { text: text.collect::<Vec<_>>().join(", then "), low, typical, high, play }
+    }
+
+    /// The law `1 / (synchronisation delay + E)` for sections that take `section` units.
+    pub(super) fn throughput(sync: &Expected, section: f64) -> Self {
+        let law = |delay: f64| 1.0 / (delay + section);
+        let Claimed { text, low, typical, high, .. } = Claimed::of(sync);
         Claimed {
+            play: 0.0,
             text: match low == high {
                 true => format!("1/({text} + E)"),
                 false => format!("1/(({text}) + E)"),
@@ -79,18 +98,15 @@ impl Claimed {
 }
 
 impl Judged {
-    pub(super) fn new(
-        claim: Option<Claimed>,
-        measured: Option<Estimate>,
-        standard: Standard,
-    ) -> Self {
+    /// `judged` where the claim is to be held against the measurement.
+    pub(super) fn new(claim: Option<Claimed>, measured: Option<Estimate>, judged: bool) -> Self {
         let against = claim.as_ref().zip(measured);
         let deviation = against.map(|(claim, estimate)| match claim.typical {
             Some(typical) => estimate.mean - typical,
             None => estimate.mean - estimate.mean.clamp(claim.low, claim.high),
         });
-        let holds = against.and_then(|(claim, estimate)| holds(claim, &estimate, standard));
-        Judged { claim, measured, deviation, holds }
+        let holds = against.filter(|_| judged).map(|(claim, estimate)| holds(claim, &estimate));
+        Judged { claim, measured, deviation, holds, not_compared: None }
     }
 
     /// The deviation in percent of what it is measured from; `None` from 0, unless there is none.
@@ -148,39 +164,32 @@ impl Judged {
     }
 }
 
-/// Exact where there is no chance; else the claim must lie within a generous interval.
-fn holds(claim: &Claimed, estimate: &Estimate, standard: Standard) -> Option<bool> {
+/// Every run keeps the bounds, and the mean is the claimed one: exactly where there is no chance, else
+/// within a generous interval.
+fn holds(claim: &Claimed, estimate: &Estimate) -> bool {
     let Estimate { mean, half_width, min, max } = *estimate;
-    let slack = 1e-9 + 2.0 * half_width;
-    match standard {
-        Standard::None => None,
-        Standard::Bounds => Some(mean >= claim.low - slack && mean <= claim.high + slack),
-        Standard::Typical => {
-            let within = min >= claim.low - 1e-9 && max <= claim.high + 1e-9;
-            Some(within && claim.typical.is_none_or(|typical| (mean - typical).abs() <= slack))
-        }
-    }
+    let play = claim.play + 1e-9;
+    let near = |typical: f64| (mean - typical).abs() <= play + 2.0 * half_width;
+    min >= claim.low - play && max <= claim.high + play && claim.typical.is_none_or(near)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn judged(values: &[f64], standard: Standard) -> Judged {
+    fn judged(values: &[f64], judged: bool) -> Judged {
         let claim = Claimed::new(
             &Claim::between("0", "9").typically("3"),
             &Figures { n: 2.0, ..Figures::default() },
         );
-        Judged::new(Some(claim), Some(Estimate::of(values)), standard)
+        Judged::new(Some(claim), Some(Estimate::of(values)), judged)
     }
 
     #[test]
-    fn a_mean_must_be_near_what_is_typical_and_every_run_within_the_bounds() {
-        assert_eq!(judged(&[2.0, 4.0, 3.0], Standard::Typical).verdict(), "≈");
-        assert_eq!(judged(&[5.0, 5.1, 5.0], Standard::Typical).verdict(), "✗", "far from 3");
-        assert_eq!(judged(&[5.0, 5.1, 5.0], Standard::Bounds).verdict(), "✓");
-        assert_eq!(judged(&[-9.0, 10.0, 8.0], Standard::Typical).verdict(), "✗", "a run outside");
-        assert_eq!(judged(&[-9.0, 10.0, 8.0], Standard::Bounds).verdict(), "≈");
-        assert_eq!(judged(&[99.0], Standard::None).verdict(), "");
+    fn a_mean_must_be_near_what_is_claimed_and_every_run_within_the_bounds() {
+        assert_eq!(judged(&[2.0, 4.0, 3.0], true).verdict(), "≈");
+        assert_eq!(judged(&[5.0, 5.1, 5.0], true).verdict(), "✗", "far from 3");
+        assert_eq!(judged(&[-9.0, 10.0, 8.0], true).verdict(), "✗", "a run outside");
+        assert_eq!(judged(&[99.0], false).verdict(), "");
     }
 }

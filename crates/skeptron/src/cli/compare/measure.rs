@@ -5,13 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
+use skeptron_core::Claim;
 use skeptron_core::catalogue::Info;
-use skeptron_core::{Claim, Figures};
+use skeptron_core::claims::{Condition, Quantity};
+use skeptron_sim::claims::Excluded;
+use skeptron_sim::trace::TICKS_PER_UNIT;
 use skeptron_sim::{Options, Report, Scenario, ScenarioError, run};
 
 use super::super::estimate::Estimate;
 use super::CompareArgs;
-use super::judged::{Claimed, Judged, Standard};
+use super::judged::{Claimed, Judged, NotCompared};
 
 /// Who asks how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,27 +134,44 @@ impl Figure {
         }
     }
 
-    /// What an algorithm claims of it. Throughput follows from the synchronisation delay.
-    pub(super) fn claim(self, info: &Info) -> Option<Claim> {
-        let claims = &info.claims;
-        match self {
-            Figure::MessagesFirst => Some(claims.messages_first),
-            Figure::MessagesAgain => Some(claims.messages_again),
-            Figure::MessagesUniform => claims.messages_uniform,
-            Figure::MessagesSaturated => Some(claims.messages_saturated),
-            Figure::ClientDelayFirst => Some(claims.client_first),
-            Figure::ClientDelayAgain => Some(claims.client_again),
-            Figure::SyncDelay => Some(claims.sync_delay),
-            _ => None,
-        }
+    /// What it measures, and under which load.
+    fn about(self) -> Option<(Quantity, Condition)> {
+        Some(match self {
+            Figure::MessagesFirst => (Quantity::Messages, Condition::First),
+            Figure::MessagesAgain => (Quantity::Messages, Condition::Again),
+            Figure::MessagesUniform => (Quantity::Messages, Condition::OneAtATime),
+            Figure::MessagesSaturated => (Quantity::Messages, Condition::Saturated),
+            Figure::ClientDelayFirst => (Quantity::ClientDelay, Condition::First),
+            Figure::ClientDelayAgain => (Quantity::ClientDelay, Condition::Again),
+            Figure::SyncDelay => (Quantity::SyncDelay, Condition::Saturated),
+            _ => return None,
+        })
     }
 
-    /// The claim in one system, or what follows from one.
-    fn claimed(self, info: &Info, symbols: &Figures) -> Option<Claimed> {
-        match self {
-            Figure::Throughput => Some(Claimed::throughput(&info.claims.sync_delay, symbols)),
-            _ => self.claim(info).map(|claim| Claimed::new(&claim, symbols)),
+    /// What an algorithm claims of it, whatever the conditions.
+    pub(super) fn claim(self, info: &Info) -> Option<Claim> {
+        let (quantity, load) = self.about()?;
+        info.claims.under(load, quantity).map(|published| published.claim)
+    }
+
+    /// What is claimed of it in that scenario, and what would be in another one. Throughput follows from
+    /// the synchronisation delay, if nobody can enter twice while a message is on its way.
+    fn claimed(self, info: &Info, scenario: &Scenario) -> (Option<Claimed>, Option<Excluded>) {
+        if let Some((quantity, _)) = self.about() {
+            let (expected, excluded) = scenario.claimed(info, quantity);
+            // A figure is measured under one load; claims for others are other figures.
+            let is_here = |claim: &Excluded| !claim.unmet.iter().any(|unmet| unmet.is_load());
+            return (expected.as_ref().map(Claimed::of), excluded.filter(is_here));
         }
+        let section = scenario.section.as_constant().filter(|&section| {
+            self == Figure::Throughput
+                && scenario.latency.most().is_some_and(|most| section >= most)
+        });
+        let sync = scenario.claimed(info, Quantity::SyncDelay).0;
+        let throughput = section.zip(sync).map(|(section, sync)| {
+            Claimed::throughput(&sync, section as f64 / TICKS_PER_UNIT as f64)
+        });
+        (throughput, None)
     }
 
     /// Its value in one run; `None` where there is nothing to measure.
@@ -227,16 +247,14 @@ impl Job {
             Ok(run(self.info, &Scenario { seed, ..scenario.clone() }, &options)?.report)
         });
         let reports: Vec<Report> = runs.collect::<Result<_>>()?;
-        let symbols = scenario.setup.figures(&scenario.requesters);
-        let plain = scenario.latency.as_constant() == Some(skeptron_sim::trace::TICKS_PER_UNIT)
-            && scenario.section.as_constant() == Some(skeptron_sim::trace::TICKS_PER_UNIT);
         // One run of chance has no interval to judge by.
-        let certain = !has_chance || seeds > 1;
-        let standard = if plain && certain { Standard::Bounds } else { Standard::None };
+        let is_judged = !has_chance || seeds > 1;
         let row = |&figure: &Figure| {
             let values: Option<Vec<f64>> = reports.iter().map(|r| figure.measured(r)).collect();
             let measured = values.map(|values| Estimate::of(&values));
-            let judged = Judged::new(figure.claimed(self.info, &symbols), measured, standard);
+            let (claimed, excluded) = figure.claimed(self.info, &scenario);
+            let not_compared = excluded.map(NotCompared::from);
+            let judged = Judged { not_compared, ..Judged::new(claimed, measured, is_judged) };
             Row { algorithm: self.info.name, nodes: self.nodes, figure, judged }
         };
         Ok(self.load.figures().iter().map(row).collect())
@@ -245,8 +263,7 @@ impl Job {
     /// What is claimed of everything that it measures.
     pub(super) fn claims(&self, args: &CompareArgs) -> Result<Vec<(Figure, Claimed)>> {
         let scenario = self.scenario(args)?;
-        let symbols = scenario.setup.figures(&scenario.requesters);
-        let claimed = |&figure: &Figure| Some((figure, figure.claimed(self.info, &symbols)?));
+        let claimed = |&figure: &Figure| Some((figure, figure.claimed(self.info, &scenario).0?));
         Ok(self.load.figures().iter().filter_map(claimed).collect())
     }
 

@@ -1,5 +1,6 @@
 //! A comparison as text.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -8,7 +9,7 @@ use skeptron_core::Claim;
 use skeptron_core::catalogue::Info;
 
 use super::super::table::{fits, folded, number, table as new_table};
-use super::judged::Judged;
+use super::judged::{Judged, NotCompared};
 use super::measure::{Figure, Row};
 
 /// One line per algorithm and N, one column per figure.
@@ -54,6 +55,22 @@ pub(super) fn table(
                 number(claim.high)
             )?;
         }
+    }
+    not_compared(rows, out)
+}
+
+/// The claims that were not held against anything, by what they need.
+fn not_compared(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+    let mut by_need: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for row in rows {
+        if let Some(NotCompared { needs, .. }) = &row.judged.not_compared {
+            by_need.entry(needs.join(" and ")).or_default().insert(row.algorithm);
+        }
+    }
+    for (need, algorithms) in by_need {
+        let algorithms = algorithms.into_iter().collect::<Vec<_>>().join(", ");
+        let said = format!("Not compared: claims that need {need} ({algorithms}).");
+        writeln!(out, "{}", folded(&said))?;
     }
     Ok(())
 }

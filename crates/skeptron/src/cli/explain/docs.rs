@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use skeptron_core::catalogue::{self, Algorithm, Broken, Entry};
+use skeptron_core::claims::{Condition, Quantity};
 use skeptron_core::election::Case;
 use skeptron_sim::trace::svg;
 
@@ -115,9 +116,9 @@ fn index() -> String {
             info.title,
             info.name,
             info.family,
-            list::first_and_again(&claims.messages_first, &claims.messages_again),
-            claims.messages_saturated,
-            claims.sync_delay,
+            list::first_and_again(claims, Quantity::Messages),
+            list::claimed(claims, Condition::Saturated, Quantity::Messages),
+            list::claimed(claims, Condition::Saturated, Quantity::SyncDelay),
             list::short_paper(info.paper)
         );
     }

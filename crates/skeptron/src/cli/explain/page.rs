@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use skeptron_core::Claim;
 use skeptron_core::catalogue::{
-    Algorithm, Breaks, Claims, ElectionInfo, Entry, Info, Layout, Order, Variable,
+    Algorithm, Breaks, ElectionInfo, Entry, Info, Layout, Order, Variable,
 };
+use skeptron_core::claims::Quantity;
+use skeptron_core::{Claim, Formula};
 
 use super::list;
 
@@ -22,27 +23,22 @@ fn mutex(info: &Info) -> String {
     let claims = &info.claims;
     let mut page = Page::begun(info);
     page.line("\n## Costs\n");
-    page.line("| figure | claim |\n|---|---|");
-    let mut row = |figure: &str, claim: String| page.line(&format!("| {figure} | {claim} |"));
-    row("messages, first entry of a lone requester", claims.messages_first.to_string());
-    row("messages, each further entry of it", claims.messages_again.to_string());
-    row("messages per entry, saturated", claims.messages_saturated.to_string());
-    if let Some(uniform) = claims.messages_uniform {
-        let figure = "messages per entry, one uniformly chosen requester at a time";
-        row(figure, uniform.to_string());
+    page.line("| figure | claim | when |\n|---|---|---|");
+    for published in claims.figures {
+        let (quantity, when) = (published.quantity, published.conditions());
+        page.line(&format!("| {quantity} | {published} | {when} |"));
     }
-    row("client delay, first entry", format!("{} T", claims.client_first));
-    row("client delay, each further entry", format!("{} T", claims.client_again));
-    row("synchronisation delay, saturated", format!("{} T", claims.sync_delay));
-    let bypass = claims.bypass_most.map_or_else(|| "no bound".to_string(), |most| most.to_string());
-    row("entries of others during one wait, at most", bypass);
+    if claims.most(Quantity::Bypass).is_none() {
+        page.line(&format!("| {} | no bound | |", Quantity::Bypass));
+    }
     page.end_of_table();
-    page.line(&format!("For two nodes or more: {}.", symbols(&mutex_claims(claims))));
-    page.line(
-        "First entries are those of a node that begins neither as coordinator nor with the token; a lone \
-         requester asks again at once. The figures hold with a constant latency and sections no shorter \
-         than it.\n",
-    );
+    let figures: Vec<Claim> = claims.figures.iter().map(|published| published.claim).collect();
+    page.line(&format!(
+        "For two nodes or more, without faults and on channels as good as it needs: {}. Delays are means over \
+         a run. `skeptron sim` compares a run with the first claim whose conditions hold in it, and says which \
+         one does not where there is none.\n",
+        symbols(&figures)
+    ));
     page.line("## Assumptions\n");
     page.line(match info.channel {
         Order::Fifo => "- Channels are reliable, deliver once, and keep the order (FIFO).",
@@ -178,28 +174,23 @@ pub(crate) fn cost(breaks: Breaks) -> &'static str {
     }
 }
 
-fn mutex_claims(claims: &Claims) -> Vec<Claim> {
-    let messages = [claims.messages_first, claims.messages_again, claims.messages_saturated];
-    let delays = [claims.client_first, claims.client_again, claims.sync_delay];
-    messages.into_iter().chain(claims.messages_uniform).chain(delays).collect()
-}
-
 /// What the letters in the formulas of these claims mean.
 fn symbols(claims: &[Claim]) -> String {
-    const MEANINGS: [(char, &str); 9] = [
+    const MEANINGS: [(char, &str); 10] = [
         ('N', "N the number of nodes"),
         ('K', "K the size of a quorum"),
         ('D', "D the diameter of the tree"),
         ('d', "d the distance to the first holder"),
+        ('m', "m the mean distance between two nodes, each any of all"),
         ('i', "i the id of the lone requester"),
         ('H', "H(n) = 1 + 1/2 + … + 1/n the harmonic number"),
         ('L', "L the lower of Sanders' bounds"),
         ('U', "U the upper one"),
         ('T', "T the mean latency of a message"),
     ];
-    let formulas: Vec<String> =
-        claims.iter().map(|claim| claim.to_string().replace("about", "")).collect();
-    let used = |letter: char| letter == 'T' || formulas.iter().any(|text| text.contains(letter));
+    let formulas = |claim: &Claim| [Some(claim.low), claim.typical, Some(claim.high)];
+    let formulas: Vec<Formula> = claims.iter().flat_map(formulas).flatten().collect();
+    let used = |letter: char| letter == 'T' || formulas.iter().any(|text| text.0.contains(letter));
     let said: Vec<&str> =
         MEANINGS.iter().filter(|(letter, _)| used(*letter)).map(|(_, meaning)| *meaning).collect();
     said.join(", ")
@@ -260,7 +251,10 @@ mod tests {
 
     #[test]
     fn only_letters_in_use_are_explained() {
-        let symbols = |name| symbols(&mutex_claims(&catalogue::find(name).unwrap().claims));
+        let symbols = |name| {
+            let figures = catalogue::find(name).unwrap().claims.figures;
+            symbols(&figures.iter().map(|published| published.claim).collect::<Vec<_>>())
+        };
         assert_eq!(symbols("central"), "T the mean latency of a message");
         assert!(symbols("naimi-trehel").contains("H(n)"));
         assert!(!symbols("lamport").contains("tree"));

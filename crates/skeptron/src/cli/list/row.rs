@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use skeptron_core::catalogue::{Broken, ElectionInfo, Entry, Info};
+use skeptron_core::claims::{Condition, Published, Quantity};
 use skeptron_core::election::Case;
 
 use super::{breaks, refuted, shown};
@@ -22,22 +23,18 @@ pub(super) struct Row {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Claims {
-    Mutex {
-        messages_first: String,
-        messages_again: String,
-        messages_saturated: String,
-        messages_uniform: Option<String>,
-        client_delay_first: String,
-        client_delay_again: String,
-        sync_delay: String,
-        ordered: bool,
-        kinds: bool,
-    },
-    Election {
-        highest: bool,
-        survives: &'static str,
-        cases: Vec<CaseRow>,
-    },
+    Mutex { figures: Vec<FigureRow>, ordered: bool, kinds: bool },
+    Election { highest: bool, survives: &'static str, cases: Vec<CaseRow> },
+}
+
+/// A figure, and when it holds.
+#[derive(Serialize)]
+struct FigureRow {
+    quantity: Quantity,
+    claim: String,
+    when: &'static [Condition],
+    /// The same in words.
+    conditions: String,
 }
 
 /// The figures of an election in one situation.
@@ -61,14 +58,14 @@ struct BrokenRow {
 
 pub(super) fn mutex(info: &Info) -> Row {
     let claims = &info.claims;
+    let figure = |published: &Published| FigureRow {
+        quantity: published.quantity,
+        claim: published.to_string(),
+        when: published.when,
+        conditions: published.conditions(),
+    };
     let claims = Claims::Mutex {
-        messages_first: claims.messages_first.to_string(),
-        messages_again: claims.messages_again.to_string(),
-        messages_saturated: claims.messages_saturated.to_string(),
-        messages_uniform: claims.messages_uniform.map(|claim| claim.to_string()),
-        client_delay_first: claims.client_first.to_string(),
-        client_delay_again: claims.client_again.to_string(),
-        sync_delay: claims.sync_delay.to_string(),
+        figures: claims.figures.iter().map(figure).collect(),
         ordered: claims.ordered,
         kinds: info.offers_kinds(),
     };

@@ -3,13 +3,16 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use skeptron_core::Figures;
-use skeptron_core::catalogue::{Claims, Info, Order};
+use skeptron_core::NodeId;
+use skeptron_core::catalogue::{Info, Order};
+use skeptron_core::claims::Quantity;
+use skeptron_sim::claims::{Compared, Excluded, Expected};
 use skeptron_sim::replay::Replayed;
 use skeptron_sim::trace::Trace;
 use skeptron_sim::{Report, Scenario, Summary, Violation};
 
 use super::super::Verdict;
+use super::super::compare::NotCompared;
 use super::super::system::Elected;
 use super::super::table::{counted, folded, number, table};
 
@@ -20,7 +23,11 @@ pub(super) fn report(
     report: &Report,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let figures = scenario.setup.figures(&scenario.requesters);
+    let compared = skeptron_sim::claims::compare(info, scenario, report);
+    let said = |quantity: Quantity| {
+        let compared = compared.iter().find(|compared| compared.quantity == quantity);
+        compared.and_then(claimed).unwrap_or_default()
+    };
     let nodes = counted(report.nodes as u64, "node");
     let order = match scenario.order {
         Order::Fifo => "FIFO channels",
@@ -28,7 +35,10 @@ pub(super) fn report(
     };
     let said = format!(
         "{} · {nodes}, {} asking · latency {} · {order} · seed {}",
-        info.name, report.requesters, scenario.latency, report.seed
+        info.name,
+        asking(scenario),
+        scenario.latency,
+        report.seed
     );
     writeln!(out, "{}", folded(&said))?;
     if info.channel == Order::Fifo && scenario.order == Order::Any {
@@ -45,12 +55,9 @@ pub(super) fn report(
         let [mean, p50, p99, max] = cells;
         rows.add_row([name.to_string(), mean, p50, p99, max, claim]);
     };
-    let client = claimed_client(info, report).unwrap_or_default();
-    delay("client delay", &report.client_delay, client);
+    delay("client delay", &report.client_delay, said(Quantity::ClientDelay));
     delay("response time", &report.response_time, String::new());
-    let sync =
-        if report.nodes > 1 { format!("{} T", info.claims.sync_delay) } else { String::new() };
-    delay("synchronisation delay", &report.sync_delay, sync);
+    delay("synchronisation delay", &report.sync_delay, said(Quantity::SyncDelay));
     writeln!(out, "{rows}")?;
     let kinds: Vec<String> = report
         .messages
@@ -78,8 +85,10 @@ pub(super) fn report(
     let said = format!(
         "messages     {} per entry{}; {} in all{kinds}, {}",
         number(report.messages.per_entry),
-        claimed_messages(info, report, &figures)
-            .map_or_else(String::new, |claim| format!(", claimed {claim}")),
+        match said(Quantity::Messages) {
+            claim if claim.is_empty() => claim,
+            claim => format!(", claimed {claim}"),
+        },
         report.messages.total,
         counted(report.messages.bytes, "byte")
     );
@@ -122,6 +131,13 @@ pub(super) fn report(
             wait.bypass
         )?;
     }
+    let excluded = compared.iter().filter_map(|compared| {
+        Some(format!("{} {}", compared.quantity, needed(compared.excluded.as_ref()?)))
+    });
+    let excluded: Vec<String> = excluded.collect();
+    if !excluded.is_empty() {
+        writeln!(out, "{}", folded(&format!("not compared {}", excluded.join(", "))))?;
+    }
     writeln!(out, "load         busiest node {} × the mean", number(report.load.max_over_mean))?;
     if report.lost + report.duplicated + report.refused > 0 {
         writeln!(
@@ -134,8 +150,19 @@ pub(super) fn report(
     Ok(())
 }
 
-/// The report as JSON, and how its tree was elected, if it was.
+/// Who asks: by name where it is not everybody and they are few.
+fn asking(scenario: &Scenario) -> String {
+    let asking = &scenario.requesters;
+    match asking.len() {
+        count if count == scenario.setup.nodes() || count > 4 => count.to_string(),
+        _ => asking.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The report as JSON, who asked, what is claimed of it, and how its tree was elected, if it was.
 pub(super) fn json(
+    info: &Info,
+    scenario: &Scenario,
     report: &Report,
     elected: Option<Elected>,
     out: &mut impl Write,
@@ -144,10 +171,42 @@ pub(super) fn json(
     struct Told<'a> {
         #[serde(flatten)]
         report: &'a Report,
+        /// Left out where it is everybody.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        asking: Option<&'a [NodeId]>,
+        claims: Vec<ClaimTold>,
         #[serde(skip_serializing_if = "Option::is_none")]
         elected: Option<Elected>,
     }
-    writeln!(out, "{}", serde_json::to_string_pretty(&Told { report, elected })?)?;
+    #[derive(Serialize)]
+    struct ClaimTold {
+        quantity: Quantity,
+        claim: Option<String>,
+        low: Option<f64>,
+        high: Option<f64>,
+        measured: Option<f64>,
+        holds: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_compared: Option<NotCompared>,
+    }
+    let told = |compared: Compared| {
+        let expected = compared.expected.as_ref();
+        ClaimTold {
+            quantity: compared.quantity,
+            claim: expected.map(|expected| published(expected)),
+            low: expected.map(|expected| expected.low),
+            high: expected.map(|expected| expected.high),
+            measured: compared.measured,
+            holds: compared.holds,
+            not_compared: compared.excluded.map(NotCompared::from),
+        }
+    };
+    let claims = skeptron_sim::claims::compare(info, scenario, report);
+    let claims = claims.into_iter().filter(Compared::is_claimed).map(told).collect();
+    let all_ask = scenario.requesters.len() == scenario.setup.nodes();
+    let asking = (!all_ask).then_some(&scenario.requesters[..]);
+    let told = Told { report, asking, claims, elected };
+    writeln!(out, "{}", serde_json::to_string_pretty(&told)?)?;
     Ok(())
 }
 
@@ -172,48 +231,48 @@ pub(super) fn violations(
     writeln!(out, "replay it    {command} --timeline")
 }
 
-/// What is claimed of the client delay, where the run is one that it is claimed for.
-pub(crate) fn claimed_client(info: &Info, report: &Report) -> Option<String> {
-    let Claims { client_first, client_again, .. } = &info.claims;
-    match (report.requesters, report.entries) {
-        // The claims are for two nodes or more.
-        _ if report.nodes < 2 => None,
-        (1, entries) if entries == 1 || client_first == client_again => {
-            Some(format!("{client_first} T"))
-        }
-        (1, _) => Some(format!("{client_first} T, then {client_again} T")),
-        _ => None,
-    }
+/// What is claimed of a figure in this run.
+fn claimed(compared: &Compared) -> Option<String> {
+    let expected = compared.expected.as_ref()?;
+    let missed = if compared.holds == Some(false) { " ✗ missed" } else { "" };
+    let said = match (compared.quantity, expected.published.len()) {
+        (Quantity::Messages, 1) => valued(expected),
+        _ => published(expected),
+    };
+    Some(said + missed)
 }
 
-/// What is claimed of the messages per entry.
-pub(crate) fn claimed_messages(info: &Info, report: &Report, figures: &Figures) -> Option<String> {
-    let claims = &info.claims;
-    let value = |claim: &skeptron_core::Claim| {
-        let (low, high) = (number(claim.low.value(figures)), number(claim.high.value(figures)));
-        let bounds = |low: String, high: String| {
-            let text = format!("{} … {}", claim.low, claim.high);
-            let values = format!("{low} … {high}");
-            if text == values { text } else { format!("{text} = {values}") }
-        };
-        match claim.typical {
-            _ if claim.to_string() == low => low,
-            _ if claim.is_exact() => format!("{claim} = {low}"),
-            None => bounds(low, high),
-            Some(typical) => {
-                let value = number(typical.value(figures));
-                format!("about {typical} = {value} ({})", bounds(low, high))
-            }
-        }
+/// The claim, or that of the first and that of further entries.
+fn published(expected: &Expected) -> String {
+    expected.published.iter().map(ToString::to_string).collect::<Vec<_>>().join(", then ")
+}
+
+/// The same, or what would be claimed under other conditions.
+pub(crate) fn claimed_or_needed(compared: &Compared) -> Option<String> {
+    claimed(compared).or_else(|| compared.excluded.as_ref().map(needed))
+}
+
+/// A claim that was not compared, and what it needs.
+fn needed(Excluded { published, unmet }: &Excluded) -> String {
+    let unmet: Vec<String> = unmet.iter().map(ToString::to_string).collect();
+    format!("{published} (needs: {})", unmet.join("; "))
+}
+
+/// A claim with its values.
+fn valued(expected: &Expected) -> String {
+    let claim = &expected.published[0].claim;
+    let (low, high) = (number(expected.low), number(expected.high));
+    let bounds = match (claim.low.to_string() == low, claim.high.to_string() == high) {
+        (true, true) => format!("{low} … {high}"),
+        _ => format!("{} … {} = {low} … {high}", claim.low, claim.high),
     };
-    match report.requesters {
-        _ if report.nodes < 2 => None,
-        1 if claims.messages_first != claims.messages_again => {
-            let [first, again] = [claims.messages_first, claims.messages_again];
-            Some(format!("{} first, then {}", value(&first), value(&again)))
+    match (claim.typical, expected.typical) {
+        _ if claim.to_string() == low => low,
+        _ if claim.is_exact() && low == high => format!("{claim} = {low}"),
+        (Some(typical), Some(value)) if !claim.is_exact() => {
+            format!("{typical} = {} on average ({bounds})", number(value))
         }
-        1 => Some(value(&claims.messages_first)),
-        _ => Some(format!("{} when saturated", value(&claims.messages_saturated))),
+        _ => bounds,
     }
 }
 

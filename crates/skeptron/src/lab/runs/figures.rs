@@ -1,10 +1,11 @@
 //! What was measured in a run, beside what was published for it.
 
 use skeptron_core::catalogue::{ElectionInfo, Info};
+use skeptron_core::claims::Quantity;
 use skeptron_core::{Claim, Figures};
 use skeptron_sim::replay::Replayed;
 use skeptron_sim::trace::TICKS_PER_UNIT;
-use skeptron_sim::{Report, Scenario, Workload, election};
+use skeptron_sim::{Report, Scenario, election};
 
 use crate::cli::sim::election::print as of_election;
 use crate::cli::sim::print as of_mutex;
@@ -18,109 +19,32 @@ fn measured(name: &str, value: String) -> Figure {
 
 /// The figures of a run.
 pub(super) fn mutex(info: &Info, scenario: &Scenario, report: &Report) -> Vec<Figure> {
-    let standard = Standard::of(info, scenario, report);
     let delay = |summary: &skeptron_sim::Summary| match summary.count {
         0 => "–".to_string(),
         _ => number(summary.mean),
     };
-    let figures = scenario.setup.figures(&scenario.requesters);
-    let sync = (report.nodes > 1).then(|| format!("{} T", info.claims.sync_delay));
+    let compared = skeptron_sim::claims::compare(info, scenario, report);
+    let judged = |quantity: Quantity, value: String| {
+        let compared = compared.iter().find(|compared| compared.quantity == quantity);
+        Figure {
+            name: quantity.to_string(),
+            measured: value,
+            claimed: compared.and_then(of_mutex::claimed_or_needed),
+            holds: compared.and_then(|compared| compared.holds),
+        }
+    };
     vec![
         measured("entries", report.entries.to_string()),
         measured("messages", report.messages.total.to_string()),
-        Figure {
-            name: "messages per entry".into(),
-            measured: number(report.messages.per_entry),
-            claimed: of_mutex::claimed_messages(info, report, &figures),
-            holds: standard.messages(info, report, &figures),
-        },
-        Figure {
-            name: "client delay".into(),
-            measured: delay(&report.client_delay),
-            claimed: of_mutex::claimed_client(info, report),
-            holds: standard.client(info, report, &figures),
-        },
+        judged(Quantity::Messages, number(report.messages.per_entry)),
+        judged(Quantity::ClientDelay, delay(&report.client_delay)),
         measured("response time", delay(&report.response_time)),
-        Figure {
-            name: "synchronisation delay".into(),
-            measured: delay(&report.sync_delay),
-            claimed: sync,
-            holds: match standard {
-                Standard::Saturated if report.sync_delay.count > 0 => {
-                    fits(&info.claims.sync_delay, report.sync_delay.mean, &figures).then_some(true)
-                }
-                _ => None,
-            },
-        },
+        judged(Quantity::SyncDelay, delay(&report.sync_delay)),
         measured("throughput", number(report.throughput)),
         measured("fairness (Jain)", number(report.fairness.jain)),
         measured("longest bypass", report.fairness.longest_bypass.to_string()),
         measured("busiest node over mean", number(report.load.max_over_mean)),
     ]
-}
-
-/// Which of the situations for which figures are published a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standard {
-    /// None of them.
-    None,
-    /// One node asks, again and again.
-    Lone,
-    /// Everybody asks all the time; where a run is short its beginning and its end weigh, so only what
-    /// fits is said to.
-    Saturated,
-}
-
-impl Standard {
-    fn of(info: &Info, scenario: &Scenario, report: &Report) -> Self {
-        let unit = Some(TICKS_PER_UNIT);
-        let plain = scenario.latency.as_constant() == unit
-            && scenario.section.as_constant() == unit
-            && scenario.keeps_assumptions(info)
-            && report.nodes > 1
-            && report.entries > 0;
-        match (&scenario.workload, scenario.requesters.len()) {
-            (Workload::Closed { think }, asking) if plain && think.as_constant() == Some(0) => {
-                match asking {
-                    1 if report.warmup == 0 => Standard::Lone,
-                    1 => Standard::None,
-                    _ => Standard::Saturated,
-                }
-            }
-            _ => Standard::None,
-        }
-    }
-
-    fn messages(self, info: &Info, report: &Report, figures: &Figures) -> Option<bool> {
-        let claims = &info.claims;
-        let (first, again) = (&claims.messages_first, &claims.messages_again);
-        let measured = report.messages.per_entry;
-        match self {
-            Standard::None => None,
-            Standard::Lone => Some(is_mix(first, again, report.entries, measured, figures)),
-            Standard::Saturated => {
-                fits(&claims.messages_saturated, measured, figures).then_some(true)
-            }
-        }
-    }
-
-    fn client(self, info: &Info, report: &Report, figures: &Figures) -> Option<bool> {
-        let (first, again) = (&info.claims.client_first, &info.claims.client_again);
-        let measured = report.client_delay.mean;
-        (self == Standard::Lone).then(|| is_mix(first, again, report.entries, measured, figures))
-    }
-}
-
-/// Whether a mean keeps the bounds of one first entry and further ones.
-fn is_mix(first: &Claim, again: &Claim, entries: u64, mean: f64, figures: &Figures) -> bool {
-    let rest = entries.saturating_sub(1) as f64;
-    let sum = mean * entries as f64;
-    let value = |formula: &skeptron_core::Formula| formula.value(figures);
-    let (low, high) = (
-        value(&first.low) + rest * value(&again.low),
-        value(&first.high) + rest * value(&again.high),
-    );
-    sum >= low - 1e-6 && sum <= high + 1e-6
 }
 
 fn fits(claim: &Claim, mean: f64, figures: &Figures) -> bool {

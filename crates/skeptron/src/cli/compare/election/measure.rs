@@ -11,7 +11,7 @@ use skeptron_sim::election::{Report, Scenario, run};
 use skeptron_sim::{Options, ScenarioError};
 
 use super::super::super::estimate::Estimate;
-use super::super::judged::{Claimed, Judged, Standard};
+use super::super::judged::{Claimed, Judged};
 
 /// One situation to run, with as many seeds as are needed.
 #[derive(Clone, Copy, Debug)]
@@ -109,18 +109,14 @@ impl Job {
             self.run(seed)
         });
         let reports: Vec<Report> = runs.collect::<Result<_>>()?;
-        let standard = match has_chance {
-            false => Standard::Bounds,
-            // One run of chance has no interval to judge by.
-            true if seeds == 1 => Standard::None,
-            true => Standard::Typical,
-        };
+        // One run of chance has no interval to judge by.
+        let is_judged = !has_chance || seeds > 1;
         let figures = Figures { n: nodes as f64, ..Figures::default() };
         let row = |figure, claim: Option<Claim>, value: &dyn Fn(&Report) -> Option<f64>| {
             let values: Option<Vec<f64>> = reports.iter().map(value).collect();
             let measured = values.map(|values| Estimate::of(&values));
             let claim = claim.map(|claim| Claimed::new(&claim, &figures));
-            let judged = Judged::new(claim, measured, standard);
+            let judged = Judged::new(claim, measured, is_judged);
             Row { algorithm: info.name, case: case.name, nodes, figure, judged }
         };
         let counted = |report: &Report| Some(report.messages.counted(case.counted) as f64);
