@@ -37,6 +37,8 @@ pub enum Predicate {
     Value(Value),
     /// No message is in flight and every node is idle.
     Quiet,
+    /// No message is in flight.
+    Silent,
 }
 
 /// What stands between two sides.
@@ -135,6 +137,7 @@ impl Predicate {
     ) -> Result<Value, PredicateError> {
         Ok(match self {
             Predicate::Value(value) => value.clone(),
+            Predicate::Silent => moment.is_silent.into(),
             Predicate::Quiet => {
                 let idle = |node: &&Value| phase(node) == Some("idle");
                 (moment.is_silent && moment.nodes.iter().all(idle)).into()
@@ -345,6 +348,7 @@ impl Parser<'_> {
                 Predicate::Size(Box::new(of))
             }
             "quiet" => Predicate::Quiet,
+            "silent" => Predicate::Silent,
             "true" | "false" => Predicate::Value((name == "true").into()),
             "none" => Predicate::Value(Value::Null),
             _ => Predicate::Name(name),
@@ -395,6 +399,8 @@ mod tests {
             ("P2.token.sn == none", true),
             ("quiet", false),
             ("quiet => false", true),
+            ("silent", true),
+            ("forall i, j: (i in j.ask) == (j < i)", true),
             ("1 + 1 - 1 > 2 || true", true),
         ] {
             assert_eq!(holds(text), Ok(expected), "{text}");

@@ -83,6 +83,7 @@ impl<P: Lockable> World<P> {
         };
         let bound: f64 = NodeId::all(nodes.len()).zip(&scenario.requests).map(of_node).sum();
         let keeps_assumptions = scenario.faults.is_none()
+            && scenario.setup.flaw().is_none()
             && (info.channel == Order::Any || scenario.order == Order::Fifo);
         let judged = Property::ALL.into_iter().filter(|property| match property {
             Property::Exclusion | Property::Progress => true,

@@ -62,13 +62,33 @@ pub struct Variable {
     pub symbol: &'static str,
     /// What it says, in a few words.
     pub meaning: &'static str,
+    /// How it counts, if it is a logical clock.
+    pub clock: Option<OwnClock>,
+}
+
+/// How an algorithm's own logical clock differs from that of the lectures, which counts every local event
+/// and every send, and is `max(C, t) + 1` after the receipt of what was sent at `t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnClock {
+    /// What it counts.
+    pub counts: &'static str,
+    /// What a receipt does to it.
+    pub receipt: &'static str,
+    /// Why that is enough.
+    pub why: &'static str,
 }
 
 impl Variable {
     /// The variable that the paper calls `symbol`.
     #[must_use]
     pub const fn new(field: &'static str, symbol: &'static str, meaning: &'static str) -> Self {
-        Variable { field, symbol, meaning }
+        Variable { field, symbol, meaning, clock: None }
+    }
+
+    /// The logical clock, which the paper calls `symbol`.
+    #[must_use]
+    pub const fn clock(symbol: &'static str, own: OwnClock) -> Self {
+        Variable { clock: Some(own), ..Variable::new("clock", symbol, "the logical clock") }
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::time::LamportClock;
-use crate::topology::{Graph, Quorums, Ring, Structure, Tree};
+use crate::topology::{Graph, Quorums, QuorumsError, Ring, Structure, StructureError, Tree};
 use crate::{Figures, NodeId};
 
 /// The system to build. What an algorithm does not use it ignores; what it needs and does not find
@@ -28,6 +28,9 @@ pub struct Setup {
     ring: Option<Ring>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     graph: Option<Graph>,
+    /// Whether quorums that do not meet, or an invalid information structure, are taken.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unsafe_structure: bool,
     #[serde(default)]
     arbitration: Arbitration,
     /// Where each node's logical clock begins; empty: at 0.
@@ -105,6 +108,12 @@ pub enum SetupError {
     /// The algorithm has no logical clocks.
     #[error("{0} has no logical clocks; leave out where they begin")]
     NoClocks(&'static str),
+    /// Quorums that do not meet.
+    #[error(transparent)]
+    Quorums(#[from] QuorumsError),
+    /// An invalid information structure.
+    #[error(transparent)]
+    Structure(#[from] StructureError),
     /// No algorithm, or no variant of this one, has that name.
     #[error("there is no algorithm named `{0}` here")]
     UnknownName(String),
@@ -133,6 +142,7 @@ impl Setup {
                 tree: None,
                 ring: None,
                 graph: None,
+                unsafe_structure: false,
                 arbitration: Arbitration::default(),
                 clocks: Vec::new(),
             }),
@@ -151,12 +161,23 @@ impl Setup {
         Ok(self)
     }
 
+    /// Takes quorums that do not meet and invalid information structures from now on, so that one can see
+    /// what comes of them.
+    #[must_use]
+    pub fn with_unsafe_structure(mut self) -> Self {
+        self.unsafe_structure = true;
+        self
+    }
+
     /// With these quorums.
     ///
     /// # Errors
-    /// If they are for another number of nodes.
+    /// If they are for another number of nodes, or do not meet.
     pub fn with_quorums(mut self, quorums: Quorums) -> Result<Self, SetupError> {
         self.sized("quorum system", quorums.nodes())?;
+        if let Some(flaw) = quorums.flaw().filter(|_| !self.unsafe_structure) {
+            return Err(flaw.into());
+        }
         self.quorums = Some(quorums);
         Ok(self)
     }
@@ -164,9 +185,12 @@ impl Setup {
     /// With this information structure.
     ///
     /// # Errors
-    /// If it is for another number of nodes.
+    /// If it is for another number of nodes, or invalid.
     pub fn with_structure(mut self, structure: Structure) -> Result<Self, SetupError> {
         self.sized("information structure", structure.nodes())?;
+        if let Some(flaw) = structure.flaw().filter(|_| !self.unsafe_structure) {
+            return Err(flaw.clone().into());
+        }
         self.structure = Some(structure);
         Ok(self)
     }
@@ -234,6 +258,7 @@ impl Setup {
     /// As they do.
     pub fn validated(self) -> Result<Self, SetupError> {
         let mut setup = Setup::new(self.nodes)?.with_coordinator(self.coordinator)?;
+        setup.unsafe_structure = self.unsafe_structure;
         if let Some(quorums) = self.quorums {
             setup = setup.with_quorums(quorums)?;
         }
@@ -276,6 +301,14 @@ impl Setup {
         self.structure.as_ref()
     }
 
+    /// What is wrong with its quorums or its structure, if that was allowed.
+    #[must_use]
+    pub fn flaw(&self) -> Option<SetupError> {
+        let quorums = self.quorums.as_ref().and_then(Quorums::flaw).map(SetupError::from);
+        let structure = self.structure.as_ref().and_then(Structure::flaw).cloned();
+        quorums.or_else(|| structure.map(SetupError::from))
+    }
+
     /// The tree, if any.
     #[must_use]
     pub fn tree(&self) -> Option<&Tree> {
@@ -304,7 +337,8 @@ impl Setup {
     }
 
     /// Where the logical clock of `node` begins.
-    pub(crate) fn clock(&self, node: NodeId) -> LamportClock {
+    #[must_use]
+    pub fn clock(&self, node: NodeId) -> LamportClock {
         LamportClock::at(self.clocks.get(node.index()).copied().unwrap_or(0))
     }
 
@@ -386,7 +420,9 @@ mod tests {
     #[test]
     fn who_has_no_clock_refuses_to_begin_it() {
         for info in catalogue::all() {
-            let has_clock = info.variables.iter().any(|variable| variable.field == "clock");
+            let has_clock = info.variables.iter().any(|variable| variable.clock.is_some());
+            let is_named = info.variables.iter().any(|variable| variable.field == "clock");
+            assert_eq!(has_clock, is_named, "{}", info.name);
             let refused = dispatch(info, Build(info.name)).is_err();
             assert_eq!(refused, !has_clock, "{}", info.name);
         }

@@ -285,6 +285,32 @@ acts: Array<Act>, };
 export type AlgorithmKind = "mutex" | "election";
 
 /**
+ * The clocks of the lectures in a chunk of records.
+ */
+export type ClockChunk = {
+/**
+ * Its number.
+ */
+chunk: number,
+/**
+ * For each record the clocks of its node after it; none if it is no event of a node.
+ */
+stamps: Array<ClockStamp | null>, };
+
+/**
+ * The clocks of a node after an event.
+ */
+export type ClockStamp = {
+/**
+ * The Lamport clock.
+ */
+lamport: number,
+/**
+ * How many events of each node are known: its own number is that of the event.
+ */
+vector: Array<number>, };
+
+/**
  * What has been told from there on is void.
  */
 export type Cut = {

@@ -70,9 +70,14 @@ impl Arbiter {
     /// Whether a correct peer can have given this back. It has the LOCKED by then, and no later
     /// grant is given before: in any order of delivery it is the current one.
     pub(super) fn may_return(&self, word: Word, request: Timestamp) -> Result<(), Refused> {
-        if self.grant != Some(request) {
+        let is_granted = self.grant.is_some_and(|grant| match self.flaw {
+            Flaw::Untagged => grant.node == request.node,
+            _ => grant == request,
+        });
+        if !is_granted {
             Err(Refused::Unexpected("a request comes back that is not the one granted"))
         } else if word == Word::Relinquish
+            && self.flaw != Flaw::Untagged
             && self.queue.oldest().is_none_or(|o| self.is_older(request, o))
         {
             Err(Refused::Unexpected("a RELINQUISH that was not asked for"))

@@ -82,6 +82,8 @@ impl Candidate {
         let arbiters = if word == Word::Inquire { &self.tells } else { &self.asks };
         if !arbiters.contains(from) {
             Err(Refused::Unexpected("an answer from a node that is not asked"))
+        } else if self.flaw == Flaw::Untagged {
+            Ok(())
         } else if about.clock > self.stamp {
             Err(Refused::Unexpected("an answer to a request that was not made"))
         } else if word == Word::Locked && (!self.awaits(about) || self.locked.contains(from)) {
@@ -104,6 +106,7 @@ impl Candidate {
                 self.phase != Phase::Idle && about.clock == self.stamp
             }
             Flaw::StaleInquire if word == Word::Inquire => self.phase == Phase::Waiting,
+            Flaw::Untagged => self.phase == Phase::Waiting,
             _ => self.awaits(about),
         }
     }
@@ -140,7 +143,9 @@ impl Candidate {
         if self.failed.is_empty() {
             return None;
         }
-        let arbiter = self.inquired.iter().find(|&arbiter| self.locked.contains(arbiter))?;
+        // Without stamps an INQUIRE says that its grant is here, or is on its way.
+        let has_grant = |arbiter| self.flaw == Flaw::Untagged || self.locked.contains(arbiter);
+        let arbiter = self.inquired.iter().find(|&arbiter| has_grant(arbiter))?;
         self.inquired.remove(arbiter);
         self.locked.remove(arbiter);
         self.failed.insert(arbiter);

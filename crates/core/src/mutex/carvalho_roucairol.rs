@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
 use crate::claims::Condition::{Again, ConstantLatency, Everybody, First, OneAtATime, Saturated};
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -54,7 +54,15 @@ const SOUND: Info = Info {
     ],
     variables: &[
         Variable::new("phase", "state", "idle, waiting or inside"),
-        Variable::new("clock", "Highest_Sequence_Number", "the logical clock"),
+        Variable::clock(
+            "Highest_Sequence_Number",
+            OwnClock {
+                counts: "Only a request counts.",
+                receipt: "A REQUEST stamped t makes it max(C, t); a REPLY has no stamp.",
+                why: "Stamps only decide between two requests that meet at a node, and each is then \
+                     later than all that its node was asked before.",
+            },
+        ),
         Variable::new(
             "stamp",
             "Our_Sequence_Number",

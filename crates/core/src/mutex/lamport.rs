@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::queue::RequestQueue;
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
 use crate::claims::Condition::{ConstantLatency, Everybody, Lone, Saturated};
 use crate::claims::Quantity::{Bypass, ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -47,7 +47,17 @@ const SOUND: Info = Info {
     ],
     variables: &[
         Variable::new("phase", "state", "idle, waiting or inside"),
-        Variable::new("clock", "C", "the logical clock"),
+        Variable::clock(
+            "C",
+            OwnClock {
+                counts: "A request counts twice, once for the wish and once for sending it. Nothing else \
+                     counts.",
+                receipt: "A REQUEST stamped t makes it max(C, t + 1), any other message max(C, t).",
+                why: "No later stamp depends on more: an ACK is still later than the REQUEST that it \
+                     answers. What teaches nothing leaves no mark, so that the checker meets a \
+                     twenty-fifth of the states.",
+            },
+        ),
         Variable::new("stamp", "T", "the stamp of the present request, or of the last one"),
         Variable::new("queue", "request queue", "all requests known here, the oldest first"),
         Variable::new("heard", "heard", "who has sent something stamped later than the request"),

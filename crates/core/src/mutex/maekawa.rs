@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::permission::{Flaw, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
 use crate::claims::Condition::{AsksNobody, AsksOthers, ConstantLatency, Fifo, Lone, Saturated};
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -49,7 +49,17 @@ const SOUND: Info = Info {
     ],
     variables: &[
         Variable::new("candidate.phase", "state", "idle, waiting or inside"),
-        Variable::new("clock", "C", "the logical clock"),
+        Variable::clock(
+            "C",
+            OwnClock {
+                counts: "Only a request counts.",
+                receipt: "Every message carries the clock c of its sender and makes it max(C, c).",
+                why: "Only requests are stamped and compared. The next one counts on from the highest \
+                     stamp that was seen, so it is later than every request that its node knows of. \
+                     Were only REQUESTs to carry clocks, nodes that are nobody's arbiter would lag \
+                     behind and get more than their share.",
+            },
+        ),
         Variable::new(
             "candidate.stamp",
             "T",
@@ -139,6 +149,17 @@ impl Mutex for Maekawa {
             ..SOUND
         },
         Info {
+            name: "maekawa-untagged",
+            broken: Some(Broken {
+                flaw: "no message says which request it is about: an answer counts for the present request, a \
+                       grant that comes back for the present grant of its node",
+                breaks: Breaks::Safety,
+                shown_by: "-n 3 --quorum singleton --requesters P2,P3 --latency exp:1 --section 0.1",
+                refuted_by: "-n 3 --quorum singleton --requests 0,2,2 --judge exclusion",
+            }),
+            ..SOUND
+        },
+        Info {
             name: "maekawa-one-inquiry",
             broken: Some(Broken {
                 flaw: "FAILED gives back one of the grants that were inquired about, not all",
@@ -178,6 +199,7 @@ impl Mutex for Maekawa {
             "maekawa-naive" => Flaw::Naive,
             "maekawa-sticky-failed" => Flaw::StickyFailed,
             "maekawa-stale-inquire" => Flaw::StaleInquire,
+            "maekawa-untagged" => Flaw::Untagged,
             "maekawa-one-inquiry" => Flaw::OneInquiry,
             "maekawa-id-first" => Flaw::IdFirst,
             "maekawa-never-free" => Flaw::NeverFree,

@@ -29,6 +29,8 @@ pub(super) enum Flaw {
     AlwaysBusy,
     /// Requests are ordered by id, and by clock only within one node.
     IdFirst,
+    /// Whatever is said counts for the present request or grant of its node, as if it had no stamp.
+    Untagged,
 }
 
 /// What the nodes say. It is always about one request, the sender's or the receiver's, and is matched

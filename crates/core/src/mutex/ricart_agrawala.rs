@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entered, Lock, Mutex, Phase, known_peer};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
 use crate::claims::Condition::{ConstantLatency, Lone, Saturated};
 use crate::claims::Quantity::{Bypass, ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -43,7 +43,15 @@ const SOUND: Info = Info {
     ],
     variables: &[
         Variable::new("phase", "state", "idle, waiting or inside"),
-        Variable::new("clock", "Highest_Sequence_Number", "the logical clock"),
+        Variable::clock(
+            "Highest_Sequence_Number",
+            OwnClock {
+                counts: "Only a request counts.",
+                receipt: "A REQUEST or REPLY stamped t makes it max(C, t).",
+                why: "Only requests are stamped and compared. The next one counts on from the highest \
+                     stamp that was seen, so it is later than every request that its node knows of.",
+            },
+        ),
         Variable::new(
             "stamp",
             "Our_Sequence_Number",

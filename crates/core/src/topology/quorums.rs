@@ -7,10 +7,15 @@ use thiserror::Error;
 
 use crate::NodeId;
 
-/// `S_i` for each node `i`: the nodes it asks. Any two of them have a node in common.
+/// `S_i` for each node `i`: the nodes it asks. Any two of them have a node in common, or
+/// [`Quorums::flaw`] says which do not, and a setup refuses them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Vec<NodeId>>", into = "Vec<Vec<NodeId>>")]
-pub struct Quorums(Vec<Vec<NodeId>>);
+pub struct Quorums {
+    sets: Vec<Vec<NodeId>>,
+    /// Two nodes whose quorums do not meet.
+    disjoint: Option<(NodeId, NodeId)>,
+}
 
 /// Why a list of sets is no system of quorums.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -39,7 +44,16 @@ impl Quorums {
     ///
     /// # Errors
     /// The first violation found, naming the nodes.
-    pub fn new(mut sets: Vec<Vec<NodeId>>) -> Result<Self, QuorumsError> {
+    pub fn new(sets: Vec<Vec<NodeId>>) -> Result<Self, QuorumsError> {
+        let quorums = Quorums::unchecked(sets)?;
+        quorums.flaw().map_or(Ok(quorums), Err)
+    }
+
+    /// The same of sets that may not meet: [`Quorums::flaw`] tells.
+    ///
+    /// # Errors
+    /// If a set is empty or names an unknown node.
+    pub fn unchecked(mut sets: Vec<Vec<NodeId>>) -> Result<Self, QuorumsError> {
         let nodes = sets.len();
         for (of, set) in NodeId::all(nodes).zip(&mut sets) {
             set.sort_unstable();
@@ -49,33 +63,37 @@ impl Quorums {
                 return Err(QuorumsError::UnknownNode { of, member: last, nodes });
             }
         }
-        if let Some((of, other)) = disjoint(&sets) {
-            return Err(QuorumsError::Disjoint(of, other));
-        }
-        Ok(Quorums(sets))
+        let disjoint = disjoint(&sets);
+        Ok(Quorums { sets, disjoint })
+    }
+
+    /// Which two do not meet, if that is so.
+    #[must_use]
+    pub fn flaw(&self) -> Option<QuorumsError> {
+        self.disjoint.map(|(of, other)| QuorumsError::Disjoint(of, other))
     }
 
     /// How many nodes there are.
     #[must_use]
     pub fn nodes(&self) -> usize {
-        self.0.len()
+        self.sets.len()
     }
 
     /// Whom `node` asks, in ascending order.
     #[must_use]
     pub fn of(&self, node: NodeId) -> &[NodeId] {
-        &self.0[node.index()]
+        &self.sets[node.index()]
     }
 
     /// The quorums in order of their nodes.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[NodeId]> {
-        self.0.iter().map(Vec::as_slice)
+        self.sets.iter().map(Vec::as_slice)
     }
 
     /// `K`, the mean size.
     #[must_use]
     pub fn mean_size(&self) -> f64 {
-        self.0.iter().map(Vec::len).sum::<usize>() as f64 / self.nodes() as f64
+        self.sets.iter().map(Vec::len).sum::<usize>() as f64 / self.nodes() as f64
     }
 }
 
@@ -117,13 +135,13 @@ impl TryFrom<Vec<Vec<NodeId>>> for Quorums {
     type Error = QuorumsError;
 
     fn try_from(sets: Vec<Vec<NodeId>>) -> Result<Self, QuorumsError> {
-        Quorums::new(sets)
+        Quorums::unchecked(sets)
     }
 }
 
 impl From<Quorums> for Vec<Vec<NodeId>> {
     fn from(quorums: Quorums) -> Self {
-        quorums.0
+        quorums.sets
     }
 }
 
@@ -144,8 +162,10 @@ mod tests {
 
     #[test]
     fn names_the_pair_that_does_not_meet() {
-        let error = parse("[[1],[2],[1,2]]").unwrap_err();
-        assert!(error.contains("P1 and P2 do not intersect"), "{error}");
+        let quorums = parse("[[1],[2],[1,2]]").unwrap();
+        let flaw = quorums.flaw().unwrap();
+        assert!(flaw.to_string().contains("P1 and P2 do not intersect"), "{flaw}");
+        assert_eq!(Quorums::new(quorums.into()), Err(flaw));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{NodeId, NodeSet};
 /// Whom each node asks before it enters (`R_i`) and tells when it leaves (`I_i`).
 ///
 /// Valid iff for every `i`: `i ∈ I_i ⊆ R_i`, and for all `i ≠ j`: `I_i ∩ I_j ≠ ∅`, or `i ∈ R_j` and
-/// `j ∈ R_i`.
+/// `j ∈ R_i`. Else [`Structure::flaw`] says what is wrong, and a setup refuses it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Lists", into = "Lists")]
 pub struct Structure {
@@ -17,6 +17,7 @@ pub struct Structure {
     inform: Vec<NodeSet>,
     /// How many tell each node: `|St_j|`, from which the message bounds follow without counting again.
     told_by: Vec<usize>,
+    flaw: Option<StructureError>,
 }
 
 /// The form in which a structure is written to a file. Other fields are passed over, so that a report
@@ -28,7 +29,7 @@ struct Lists {
 }
 
 /// Why two families of sets are no information structure.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 pub enum StructureError {
     /// The two families differ in length.
     #[error("{request} request sets but {inform} inform sets; every node needs one of each")]
@@ -74,19 +75,29 @@ impl Structure {
     /// # Errors
     /// The first violation found, naming the nodes.
     pub fn new(request: Vec<NodeSet>, inform: Vec<NodeSet>) -> Result<Self, StructureError> {
-        check_members(&request, &inform)?;
-        let nodes = request.len();
-        let ask_each_other =
-            |i: NodeId, j: NodeId| request[i.index()].contains(j) && request[j.index()].contains(i);
-        for i in 0..nodes {
-            for j in i + 1..nodes {
-                let pair = (NodeId::new(i), NodeId::new(j));
-                if !inform[i].intersects(&inform[j]) && !ask_each_other(pair.0, pair.1) {
-                    return Err(StructureError::Unsynchronised(pair.0, pair.1));
-                }
+        let structure = Structure::unchecked(request, inform)?;
+        structure.flaw.clone().map_or(Ok(structure), Err)
+    }
+
+    /// The same of sets that may meet none of the conditions: [`Structure::flaw`] tells.
+    ///
+    /// # Errors
+    /// If the families differ in length, or a set names an unknown node.
+    pub fn unchecked(request: Vec<NodeSet>, inform: Vec<NodeSet>) -> Result<Self, StructureError> {
+        let flaw = match check_members(&request, &inform) {
+            Err(error @ (StructureError::Lengths { .. } | StructureError::UnknownNode { .. })) => {
+                return Err(error);
             }
-        }
-        Ok(Structure::of_valid(request, inform))
+            Err(flaw) => Some(flaw),
+            Ok(()) => unsynchronised(&request, &inform),
+        };
+        Ok(Structure { flaw, ..Structure::of_valid(request, inform) })
+    }
+
+    /// What is wrong with it, if it is not valid.
+    #[must_use]
+    pub fn flaw(&self) -> Option<&StructureError> {
+        self.flaw.as_ref()
     }
 
     /// The same of plain lists.
@@ -97,11 +108,19 @@ impl Structure {
         request: Vec<Vec<NodeId>>,
         inform: Vec<Vec<NodeId>>,
     ) -> Result<Self, StructureError> {
+        let structure = Structure::of_lists_unchecked(request, inform)?;
+        structure.flaw.clone().map_or(Ok(structure), Err)
+    }
+
+    fn of_lists_unchecked(
+        request: Vec<Vec<NodeId>>,
+        inform: Vec<Vec<NodeId>>,
+    ) -> Result<Self, StructureError> {
         let (nodes, informing) = (request.len(), inform.len());
         if nodes != informing {
             return Err(StructureError::Lengths { request: nodes, inform: informing });
         }
-        Structure::new(sets(request)?, sets(inform)?)
+        Structure::unchecked(sets(request)?, sets(inform)?)
     }
 
     /// The least request sets for these inform sets: `R_i = I_i ∪ { j : I_i ∩ I_j = ∅ }`.
@@ -127,7 +146,7 @@ impl Structure {
         for told in inform.iter().flat_map(NodeSet::iter) {
             told_by[told.index()] += 1;
         }
-        Structure { request, inform, told_by }
+        Structure { request, inform, told_by, flaw: None }
     }
 
     /// Lamport's: everybody asks and tells everybody.
@@ -160,7 +179,9 @@ impl Structure {
         let sets: Vec<NodeSet> = NodeId::all(quorums.nodes())
             .map(|i| quorums.of(i).iter().copied().chain([i]).collect())
             .collect();
-        Structure::of_valid(sets.clone(), sets)
+        // Quorums that meet make a valid structure; those that do not may, since nodes are added.
+        let flaw = quorums.flaw().and_then(|_| unsynchronised(&sets, &sets));
+        Structure { flaw, ..Structure::of_valid(sets.clone(), sets) }
     }
 
     /// The published example with four nodes.
@@ -250,6 +271,19 @@ fn check_members(request: &[NodeSet], inform: &[NodeSet]) -> Result<(), Structur
     Ok(())
 }
 
+/// Two nodes that nothing keeps apart.
+fn unsynchronised(request: &[NodeSet], inform: &[NodeSet]) -> Option<StructureError> {
+    let ask_each_other =
+        |i: NodeId, j: NodeId| request[i.index()].contains(j) && request[j.index()].contains(i);
+    let apart = |i: NodeId, j: NodeId| {
+        inform[i.index()].intersects(&inform[j.index()]) || ask_each_other(i, j)
+    };
+    NodeId::all(request.len()).find_map(|i| {
+        let j = NodeId::all(request.len()).skip(i.index() + 1).find(|&j| !apart(i, j))?;
+        Some(StructureError::Unsynchronised(i, j))
+    })
+}
+
 fn sets(lists: Vec<Vec<NodeId>>) -> Result<Vec<NodeSet>, StructureError> {
     let nodes = lists.len();
     let known = |(of, list): (NodeId, Vec<NodeId>)| match list.iter().max() {
@@ -266,7 +300,7 @@ impl TryFrom<Lists> for Structure {
     type Error = StructureError;
 
     fn try_from(lists: Lists) -> Result<Self, StructureError> {
-        Structure::of_lists(lists.request, lists.inform)
+        Structure::of_lists_unchecked(lists.request, lists.inform)
     }
 }
 
@@ -393,14 +427,16 @@ mod tests {
 
     #[test]
     fn a_violation_names_the_nodes() {
-        let parse = |json: &str| serde_json::from_str::<Structure>(json).unwrap_err().to_string();
-        let pair = parse(r#"{"request":[[1],[2]],"inform":[[1],[2]]}"#);
+        let parse = |json: &str| serde_json::from_str::<Structure>(json);
+        let flaw = |json: &str| parse(json).unwrap().flaw().unwrap().to_string();
+        let pair = flaw(r#"{"request":[[1],[2]],"inform":[[1],[2]]}"#);
         assert!(pair.contains("P1 and P2 can be inside together"), "{pair}");
-        let own = parse(r#"{"request":[[1,2],[2]],"inform":[[2],[2]]}"#);
+        let own = flaw(r#"{"request":[[1,2],[2]],"inform":[[2],[2]]}"#);
         assert!(own.contains("inform set of P1"), "{own}");
-        let unasked = parse(r#"{"request":[[1],[2]],"inform":[[1,2],[2]]}"#);
+        let unasked = flaw(r#"{"request":[[1],[2]],"inform":[[1,2],[2]]}"#);
         assert!(unasked.contains("P1 informs P2"), "{unasked}");
-        let unknown = parse(r#"{"request":[[1,4000000000],[2]],"inform":[[1],[2]]}"#);
+        let unknown = |json| parse(json).unwrap_err().to_string();
+        let unknown = unknown(r#"{"request":[[1,4000000000],[2]],"inform":[[1],[2]]}"#);
         assert!(unknown.contains("P4000000000"), "{unknown}");
     }
 }

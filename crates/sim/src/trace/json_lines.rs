@@ -2,12 +2,13 @@
 
 use std::io::{self, BufRead, Write};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skeptron_core::SetupError;
 use skeptron_core::catalogue::Algorithm;
 use thiserror::Error;
 
+use super::clocks::{ClockKind, Clocks};
 use super::{Flights, Header, Inconsistent, Record, Trace, VERSION, What};
 
 /// Why a trace cannot be read.
@@ -56,13 +57,59 @@ pub enum Cause {
     /// The record does not fit those before it.
     #[error("{0}")]
     Inconsistent(#[from] Inconsistent),
+    /// A clock that the rule of the lectures does not give.
+    #[error("`{field}` is {found}; by the records before, it is {expected}")]
+    Clock {
+        /// Which clock.
+        field: &'static str,
+        /// What the line says.
+        found: String,
+        /// What it should say.
+        expected: String,
+    },
+    /// A clock at what is no event of a node.
+    #[error("`{0}` is for events of a node, and this is none")]
+    NoEvent(&'static str),
 }
 
-pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+/// A record with the clocks of its node after it.
+#[derive(Serialize)]
+struct Stamped<'a> {
+    #[serde(flatten)]
+    record: &'a Record,
+    #[serde(flatten)]
+    clocks: Stamps,
+}
+
+/// The clocks that stand beside a record.
+#[derive(Default, Serialize, Deserialize)]
+struct Stamps {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lamport: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    vector: Option<Vec<u64>>,
+}
+
+pub(super) fn write(
+    trace: &Trace,
+    shown: Option<ClockKind>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     serde_json::to_writer(&mut *out, &trace.header)?;
     writeln!(out)?;
+    let mut clocks = shown.map(|kind| (kind, Clocks::new(&trace.header.setup)));
     for record in &trace.records {
-        serde_json::to_writer(&mut *out, record)?;
+        match &mut clocks {
+            None => serde_json::to_writer(&mut *out, record)?,
+            Some((kind, clocks)) => {
+                let stamp = clocks.take(record);
+                let lamport = stamp.filter(|_| kind.has_lamport()).map(|stamp| stamp.lamport);
+                let vector = stamp.filter(|_| kind.has_vector());
+                let vector = vector.map(|stamp| stamp.vector.counts().to_vec());
+                let stamped = Stamped { record, clocks: Stamps { lamport, vector } };
+                serde_json::to_writer(&mut *out, &stamped)?;
+            }
+        }
         writeln!(out)?;
     }
     Ok(())
@@ -74,15 +121,56 @@ pub(super) fn read(mut input: impl BufRead) -> Result<Trace, ReadError> {
     let header = header(&line).map_err(|cause| ReadError::Line { line: 1, cause })?;
     let mut flights = Flights::new(header.setup.nodes());
     let mut records = Vec::new();
+    let mut stamps = Vec::new();
     loop {
         line.clear();
         if input.read_until(b'\n', &mut line)? == 0 {
-            return Ok(Trace { header, records });
+            let trace = Trace { header, records };
+            judge(&trace, &stamps)?;
+            return Ok(trace);
         }
-        let record = record(&line, &mut flights)
-            .map_err(|cause| ReadError::Line { line: records.len() + 2, cause })?;
+        let at = |cause| ReadError::Line { line: records.len() + 2, cause };
+        let (record, stamp) = record(&line, &mut flights).map_err(at)?;
+        stamps.extend(stamp.map(|stamp| (records.len(), stamp)));
         records.push(record);
     }
+}
+
+/// Clocks follow from the records: where the file has some, they must be those.
+fn judge(trace: &Trace, stamps: &[(usize, Stamps)]) -> Result<(), ReadError> {
+    let mut stamps = stamps.iter().peekable();
+    let mut clocks = Clocks::new(&trace.header.setup);
+    for (index, record) in trace.records.iter().enumerate() {
+        // Without any, nothing is computed.
+        let Some((next, told)) = stamps.peek() else { break };
+        let stamp = clocks.take(record);
+        if index < *next {
+            continue;
+        }
+        let at = |cause| ReadError::Line { line: index + 2, cause };
+        if let Some(found) = told.lamport {
+            let stamp = stamp.ok_or(Cause::NoEvent("lamport")).map_err(at)?;
+            is_same("lamport", &found, &stamp.lamport).map_err(at)?;
+        }
+        if let Some(found) = &told.vector {
+            let stamp = stamp.ok_or(Cause::NoEvent("vector")).map_err(at)?;
+            is_same("vector", &found.as_slice(), &stamp.vector.counts()).map_err(at)?;
+        }
+        stamps.next();
+    }
+    Ok(())
+}
+
+fn is_same<T: PartialEq + std::fmt::Debug>(
+    field: &'static str,
+    found: &T,
+    expected: &T,
+) -> Result<(), Cause> {
+    if found == expected {
+        return Ok(());
+    }
+    let (found, expected) = (format!("{found:?}"), format!("{expected:?}"));
+    Err(Cause::Clock { field, found, expected })
 }
 
 fn header(line: &[u8]) -> Result<Header, Cause> {
@@ -107,8 +195,9 @@ fn header(line: &[u8]) -> Result<Header, Cause> {
     Ok(header)
 }
 
-fn record(line: &[u8], flights: &mut Flights<()>) -> Result<Record, Cause> {
-    let value = json(line)?;
+fn record(line: &[u8], flights: &mut Flights<()>) -> Result<(Record, Option<Stamps>), Cause> {
+    let mut value = json(line)?;
+    let stamps = stamps(&mut value)?;
     let record = Record::deserialize(&value).map_err(|error| malformed(&error, &value))?;
     // Serde ignores what stands beside the tag of a variant without fields.
     if let What::Request
@@ -125,7 +214,18 @@ fn record(line: &[u8], flights: &mut Flights<()>) -> Result<Record, Cause> {
         }
     }
     flights.take(&record)?;
-    Ok(record)
+    Ok((record, stamps))
+}
+
+/// Takes the clocks away that stand beside a record.
+fn stamps(value: &mut Value) -> Result<Option<Stamps>, Cause> {
+    let Value::Object(fields) = value else { return Ok(None) };
+    let (lamport, vector) = (fields.remove("lamport"), fields.remove("vector"));
+    if lamport.is_none() && vector.is_none() {
+        return Ok(None);
+    }
+    let told = serde_json::json!({ "lamport": lamport, "vector": vector });
+    Stamps::deserialize(&told).map(Some).map_err(|error| malformed(&error, &told))
 }
 
 fn json(line: &[u8]) -> Result<Value, Cause> {
@@ -153,7 +253,7 @@ mod tests {
 
     fn text(trace: &Trace) -> String {
         let mut out = Vec::new();
-        write(trace, &mut out).unwrap();
+        write(trace, None, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -164,6 +264,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn clocks_are_written_and_judged() {
+        let trace = Scene::faulty().play();
+        for kind in [ClockKind::Lamport, ClockKind::Vector, ClockKind::Both] {
+            let mut out = Vec::new();
+            write(&trace, Some(kind), &mut out).unwrap();
+            assert_eq!(read(&out[..]).unwrap(), trace);
+            let text = String::from_utf8(out).unwrap();
+            assert_eq!(text.contains("\"lamport\":7"), kind.has_lamport());
+            assert_eq!(text.contains("\"vector\":["), kind.has_vector());
+        }
+        let with =
+            |clock: &str| damaged(3, &format!(r#"{{"t":0,"node":1,"do":"request",{clock}}}"#));
+        let none = r#"{"t":0,"node":1,"do":"lose","id":1,"cause":"chance","lamport":3}"#;
+        let causes = [
+            with(r#""lamport":3"#),
+            with(r#""vector":[1,0]"#),
+            with(r#""lamport":"x""#),
+            with(r#""vector":1"#),
+            damaged(4, none),
+        ];
+        insta::assert_snapshot!(causes.join("\n"), @"");
+    }
+
     /// The example of the format's description is what it says it is.
     #[test]
     fn the_example_in_the_docs_is_a_trace() {
@@ -172,6 +296,11 @@ mod tests {
         let trace = read(example.as_bytes()).unwrap();
         assert_eq!(text(&trace), example, "and written as it is written");
         crate::replay::replay(&trace).unwrap();
+        let stamped = page.split("```jsonl\n").nth(2).unwrap().split("```").next().unwrap();
+        let mut out = Vec::new();
+        write(&trace, Some(ClockKind::Both), &mut out).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert!(out.ends_with(stamped), "with clocks:\n{out}");
         let kinds = page.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
         for line in kinds.lines() {
             let record: Record = serde_json::from_str(line).unwrap();

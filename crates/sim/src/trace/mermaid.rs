@@ -1,14 +1,19 @@
 //! A Mermaid sequence diagram: rendered by GitHub, GitLab and many editors.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use skeptron_core::NodeId;
 
+use super::clocks::{ClockKind, Clocks};
 use super::timeline::{End, Timeline};
 use super::{Trace, What, wording};
 
-pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(
+    trace: &Trace,
+    shown: Option<ClockKind>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let timeline = Timeline::of(&trace.records);
     writeln!(out, "sequenceDiagram")?;
     writeln!(out, "    title {}", plain(&wording::title(&trace.header)))?;
@@ -16,17 +21,26 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "    participant {node}")?;
     }
     let mut inside = BTreeSet::new();
+    let mut clocks = shown.map(|kind| (kind, Clocks::new(&trace.header.setup)));
+    let mut sent = BTreeMap::new();
     for record in trace.shown() {
         let node = record.node;
+        let stamp =
+            clocks.as_mut().and_then(|(kind, clocks)| Some(clocks.take(record)?.written(*kind)));
         let told = plain(&wording::event(&record.what, &timeline));
+        let told = stamp.iter().fold(told, |told, stamp| format!("{told} [{stamp}]"));
         match &record.what {
             // A row of the diagram is one moment, so a message is drawn when it arrives.
-            What::Send { .. } | What::Request | What::Arm { .. } | What::Disarm { .. } => {}
+            What::Send { id, .. } => drop(stamp.map(|stamp| sent.insert(*id, stamp))),
+            What::Request | What::Arm { .. } | What::Disarm { .. } => {}
             What::Deliver { id } => {
                 if let Some(arrow) = timeline.arrow(*id) {
                     let (line, copy) = if arrow.copy { ("-->>", " (copy)") } else { ("->>", "") };
                     let (from, label) = (arrow.from, plain(arrow.label));
-                    writeln!(out, "    {from}{line}{node}: {label}{copy}")?;
+                    let ends = sent.get(&arrow.original).zip(stamp);
+                    let ends =
+                        ends.map(|(from, to)| format!(" [{from} → {to}]")).unwrap_or_default();
+                    writeln!(out, "    {from}{line}{node}: {label}{copy}{ends}")?;
                 }
             }
             What::Lose { id, cause } => {
@@ -81,10 +95,21 @@ mod tests {
     use super::*;
     use crate::trace::sample::Scene;
 
-    fn diagram(scene: &Scene) -> String {
+    fn diagram_with(scene: &Scene, clocks: Option<ClockKind>) -> String {
         let mut out = Vec::new();
-        write(&scene.play(), &mut out).unwrap();
+        write(&scene.play(), clocks, &mut out).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    fn diagram(scene: &Scene) -> String {
+        diagram_with(scene, None)
+    }
+
+    #[test]
+    fn messages_have_the_clocks_of_both_ends() {
+        let scene = Scene { entries: 1, copy: &[1], ..Scene::new(2) };
+        let diagram = diagram_with(&scene, Some(ClockKind::Lamport));
+        insta::assert_snapshot!(diagram.lines().skip(4).take(6).collect::<Vec<_>>().join("\n"), @"");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What happened in a run, and the forms in which it is written: each form is one file.
 
+mod causality;
+mod clocks;
 mod consistency;
 mod json_lines;
 mod mermaid;
@@ -23,6 +25,8 @@ use skeptron_core::election::Epoch;
 use skeptron_core::{NodeId, Setup};
 use thiserror::Error;
 
+pub use causality::{Causality, Event, EventError, EventName, Hop, Relation, relation};
+pub use clocks::{ClockKind, Clocks, Stamp};
 pub use consistency::Inconsistent;
 pub(crate) use consistency::{Flight, Flights};
 pub use json_lines::{Cause, ReadError};
@@ -216,6 +220,23 @@ impl What {
         }
     }
 
+    /// Whether it is an event of its node: not what the network does to a message, a refusal (the input
+    /// before it is the event), an alarm that is set or stopped, and what a judge finds.
+    #[must_use]
+    pub fn is_event(&self) -> bool {
+        match self {
+            What::Lose { .. } | What::Duplicate { .. } | What::Refuse { .. } => false,
+            What::Arm { .. } | What::Disarm { .. } | What::Violation { .. } => false,
+            _ => true,
+        }
+    }
+
+    /// The word of `do`.
+    fn kind(&self) -> String {
+        let written = serde_json::to_value(self).unwrap_or_default();
+        written["do"].as_str().unwrap_or_default().to_string()
+    }
+
     /// Whether pictures show it: alarms are seen when they ring.
     fn is_shown(&self) -> bool {
         !matches!(self, What::Arm { .. } | What::Disarm { .. })
@@ -242,11 +263,27 @@ impl Trace {
     /// # Errors
     /// If writing fails.
     pub fn write(&self, format: Format, out: &mut impl io::Write) -> io::Result<()> {
+        self.write_with(format, None, out)
+    }
+
+    /// The same with clocks at the events. ShiViz always has vector clocks, and Perfetto shows none.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn write_with(
+        &self,
+        format: Format,
+        clocks: Option<ClockKind>,
+        out: &mut impl io::Write,
+    ) -> io::Result<()> {
         match format {
-            Format::JsonLines => json_lines::write(self, out),
-            Format::Text => text::write(self, out),
-            Format::Svg => out.write_all(svg::draw(self, &svg::Options::default()).as_bytes()),
-            Format::Mermaid => mermaid::write(self, out),
+            Format::JsonLines => json_lines::write(self, clocks, out),
+            Format::Text => text::write(self, clocks, out),
+            Format::Svg => {
+                let options = svg::Options { clocks, ..svg::Options::default() };
+                out.write_all(svg::draw(self, &options).as_bytes())
+            }
+            Format::Mermaid => mermaid::write(self, clocks, out),
             Format::ShiViz => shiviz::write(self, out),
             Format::Perfetto => perfetto::write(self, out),
         }
@@ -373,9 +410,11 @@ mod tests {
         trace.header.ticks_per_unit = 0;
         trace.header.algorithm = "<unknown>".into();
         for (format, _) in Format::ALL {
-            let mut out = Vec::new();
-            trace.write(format, &mut out).unwrap();
-            assert!(!out.is_empty());
+            for clocks in [None, Some(ClockKind::Both)] {
+                let mut out = Vec::new();
+                trace.write_with(format, clocks, &mut out).unwrap();
+                assert!(!out.is_empty());
+            }
         }
     }
 }

@@ -1,13 +1,13 @@
 //! A log for [ShiViz](https://bestchai.bitbucket.io/shiviz/), which draws happened-before from
 //! vector clocks.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 use skeptron_core::NodeId;
 use skeptron_core::time::VectorClock;
 
+use super::clocks::Clocks;
 use super::timeline::Timeline;
 use super::{Trace, What, wording};
 
@@ -16,35 +16,13 @@ use super::{Trace, What, wording};
 const PARSER: &str = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)";
 
 pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
-    let nodes = trace.header.setup.nodes();
     let timeline = Timeline::of(&trace.records);
-    let mut clocks = vec![VectorClock::new(nodes); nodes];
-    let mut carried = BTreeMap::new();
+    // Every event that ShiViz is told counts, also those of the network.
+    let mut clocks = Clocks::counting(&trace.header.setup, What::is_shown);
     writeln!(out, "{PARSER}\n")?;
     for record in trace.shown() {
-        let Some(clock) = clocks.get_mut(record.node.index()) else { continue };
-        if let What::Deliver { id } = &record.what
-            && let Some(sender) = carried.remove(id)
-        {
-            clock.merge(&sender);
-        }
-        clock.tick(record.node);
-        match &record.what {
-            What::Send { id, .. } => {
-                carried.insert(*id, clock.clone());
-            }
-            // The copy knows what its message knows, not what happened at the sender since.
-            What::Duplicate { id, of } => {
-                if let Some(original) = carried.get(of).cloned() {
-                    carried.insert(*id, original);
-                }
-            }
-            What::Lose { id, .. } => {
-                carried.remove(id);
-            }
-            _ => {}
-        }
-        writeln!(out, "{} {}", record.node, written(clock))?;
+        let Some(stamp) = clocks.take(record) else { continue };
+        writeln!(out, "{} {}", record.node, written(stamp.vector))?;
         let event = wording::event(&record.what, &timeline).replace(['\n', '\r'], " ");
         writeln!(out, "{event} (t = {})", wording::short_units(record.t, &trace.header))?;
     }
@@ -60,6 +38,8 @@ fn written(clock: &VectorClock) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::trace::sample::Scene;
 

@@ -1,5 +1,6 @@
 //! A space-time diagram: nodes are lines, time goes to the right, messages are arrows.
 
+mod clocks;
 mod heading;
 mod label;
 mod layout;
@@ -19,18 +20,20 @@ use self::label::{Labels, Place};
 use self::layout::Layout;
 use self::signs::{HEAD, Signs as _};
 use super::timeline::{Arrow, Doing, End, Span, Timeline};
-use super::{Header, Loss, Record, Trace, What, wording};
+use super::{ClockKind, Header, Loss, Record, Trace, What, wording};
 
 /// What to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// After so many messages the diagram ends, and says so.
     pub max_messages: usize,
+    /// Which clocks stand at the events.
+    pub clocks: Option<ClockKind>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { max_messages: 2000 }
+        Options { max_messages: 2000, clocks: None }
     }
 }
 
@@ -39,11 +42,15 @@ impl Default for Options {
 pub fn draw(trace: &Trace, options: &Options) -> String {
     let records = &trace.records[..cut(&trace.records, options.max_messages)];
     let timeline = Timeline::of(records);
+    let setup = &trace.header.setup;
+    let readings = options.clocks.map(|kind| clocks::readings(records, setup, &timeline, kind));
+    let readings = readings.unwrap_or_default();
     let mut diagram = Diagram {
         header: &trace.header,
         records,
         kinds: kinds(&trace.header, &timeline),
-        layout: Layout::new(&trace.header, &timeline),
+        layout: Layout::new(&trace.header, &timeline, clocks::room(&readings)),
+        has_clocks: options.clocks.is_some(),
         timeline,
         canvas: Canvas::default(),
     };
@@ -54,6 +61,7 @@ pub fn draw(trace: &Trace, options: &Options) -> String {
     diagram.arrows();
     diagram.moments();
     diagram.fences();
+    diagram.clocks(&readings);
     diagram.violations();
     diagram.finish()
 }
@@ -116,6 +124,7 @@ struct Diagram<'a> {
     /// Name, number, colour.
     kinds: Vec<(&'a str, usize, usize)>,
     layout: Layout,
+    has_clocks: bool,
     canvas: Canvas,
 }
 
@@ -347,7 +356,7 @@ impl Diagram<'_> {
         let (width, height) = (self.layout.width.ceil(), (self.layout.bottom() + 84.0).ceil());
         let title = escaped(&wording::title(self.header));
         let kinds = self.kinds.iter().map(|&(.., kind)| kind + 1).max().unwrap_or(0);
-        let style = style::sheet(kinds);
+        let style = style::sheet(kinds, self.has_clocks);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sk\" width=\"{width}\" \
              height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use skeptron_core::NodeId;
 
+use super::clocks::{ClockKind, Clocks};
 use super::timeline::{Doing, Open, Timeline};
 use super::{Trace, What, wording};
 
@@ -13,7 +14,11 @@ const LIFELINES: usize = 10;
 /// What a message says is cut after so many characters: a token may carry a counter per node.
 const CONTENT_CHARS: usize = 60;
 
-pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(
+    trace: &Trace,
+    clocks: Option<ClockKind>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Trace { header, records } = trace;
     let doing = if header.is_election() { "┃ leading" } else { "┃ inside" };
     let nodes = header.setup.nodes();
@@ -27,6 +32,16 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let time_width = time(timeline.end).len().max("time".len());
     // `P10` is a column wide, and two blanks keep the columns apart.
     let width = format!("P{nodes}").len();
+    let stamped = clocks.map(|kind| stamped(trace, kind));
+    let stamps = stamped.iter().flatten();
+    let name_width = stamps.clone().map(|(name, _)| name.len()).max().unwrap_or(width);
+    let clock_width = stamps.map(|(_, clock)| clock.len()).max().unwrap_or(0);
+    let clock_title = match clocks {
+        None => String::new(),
+        Some(kind) => format!("  {:<clock_width$}", kind.to_string()),
+    };
+    // The title of a narrow column may be wider than it.
+    let clock_width = clock_width.max(clock_title.len().saturating_sub(2));
     let lifelines = nodes <= LIFELINES;
     if lifelines {
         writeln!(out, "┆ waiting  {doing}  · paused  * here  ! violated")?;
@@ -37,10 +52,10 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     } else {
         write!(out, "\n{:>time_width$}", "time")?;
     }
-    writeln!(out)?;
+    writeln!(out, "{}", clock_title.trim_end())?;
 
     let mut open = Open::default();
-    for record in trace.shown() {
+    for (row, record) in trace.shown().enumerate() {
         let mark = if matches!(record.what, What::Violation { .. }) { '!' } else { '*' };
         write!(out, "{:>time_width$}", time(record.t))?;
         if lifelines {
@@ -49,12 +64,12 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
                 write!(out, "  {sign:<width$}")?;
             }
         }
-        write!(
-            out,
-            "  {:<width$} {}",
-            record.node.to_string(),
-            wording::event(&record.what, &timeline)
-        )?;
+        let mut name = record.node.to_string();
+        if let Some((event, clock)) = stamped.as_ref().map(|stamped| &stamped[row]) {
+            write!(out, "  {clock:<clock_width$}")?;
+            name.clone_from(event);
+        }
+        write!(out, "  {name:<name_width$} {}", wording::event(&record.what, &timeline))?;
         if let What::Send { message, .. } = &record.what {
             let content = wording::content(message);
             if !content.is_empty() {
@@ -67,6 +82,20 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
         open.take(record, &mut Vec::new());
     }
     Ok(())
+}
+
+/// For each row what its event is called, as in `P2.5`, and its clocks; where it is no event, its node
+/// and nothing.
+fn stamped(trace: &Trace, kind: ClockKind) -> Vec<(String, String)> {
+    let mut clocks = Clocks::new(&trace.header.setup);
+    let row = |record: &super::Record| match clocks.take(record) {
+        Some(stamp) => {
+            let number = stamp.vector.counts()[record.node.index()];
+            (format!("{}.{number}", record.node), stamp.written(kind))
+        }
+        None => (record.node.to_string(), String::new()),
+    };
+    trace.shown().map(row).collect()
 }
 
 /// How a node looks between its records.
@@ -97,10 +126,25 @@ mod tests {
     use super::*;
     use crate::trace::sample::Scene;
 
-    fn text(scene: &Scene) -> String {
+    fn text_with(scene: &Scene, clocks: Option<ClockKind>) -> String {
         let mut out = Vec::new();
-        write(&scene.play(), &mut out).unwrap();
+        write(&scene.play(), clocks, &mut out).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    fn text(scene: &Scene) -> String {
+        text_with(scene, None)
+    }
+
+    #[test]
+    fn clocks_stand_beside_the_events() {
+        let scene = Scene { entries: 1, copy: &[1], ..Scene::new(2) };
+        let columns = |kind| {
+            let text = text_with(&scene, Some(kind));
+            text.lines().skip(3).take(8).collect::<Vec<_>>().join("\n")
+        };
+        insta::assert_snapshot!(columns(ClockKind::Both), @"");
+        insta::assert_snapshot!(columns(ClockKind::Lamport), @"");
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub(super) enum End {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Arrow<'a> {
     pub(super) id: u64,
+    /// The message that was sent: another one if this is a copy.
+    pub(super) original: u64,
     pub(super) from: NodeId,
     pub(super) to: NodeId,
     pub(super) label: &'a str,
@@ -92,6 +94,7 @@ impl<'a> Timeline<'a> {
         match &record.what {
             What::Send { id, to, label, message } => self.push(Arrow {
                 id: *id,
+                original: *id,
                 from: node,
                 to: *to,
                 label,

@@ -84,7 +84,7 @@ impl Seen {
     fn judge(&self, name: &str, variables: &[Variable]) {
         assert!(!self.changing.is_empty(), "{name}: nothing ever changes");
         for variable in variables {
-            let Variable { field, symbol, meaning } = variable;
+            let Variable { field, symbol, meaning, .. } = variable;
             assert!(self.all.contains(*field), "{name}: there is no {field} in {:?}", self.all);
             assert!(!symbol.is_empty() && !meaning.is_empty(), "{name}: {field}");
         }

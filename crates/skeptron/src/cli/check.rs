@@ -10,7 +10,7 @@ use skeptron_check::{
 };
 use skeptron_core::Setup;
 use skeptron_core::catalogue::{Algorithm, Info, Layout, Order};
-use skeptron_sim::trace::Trace;
+use skeptron_sim::trace::{ClockKind, Trace};
 
 pub use self::asked::Dearness;
 use self::asked::property;
@@ -160,8 +160,9 @@ pub struct CheckArgs {
     #[arg(long, value_name = "B", help_heading = "Questions")]
     #[arg(allow_negative_numbers = true, value_parser = names::few)]
     pub bypass: Option<u8>,
-    /// Judge this alone in every state: a name (singhal: no-false-R, S4.3), or a predicate over the
-    /// variables that `explain` lists, as in 'forall i, j: i.phase == inside && j.phase == inside => i == j'
+    /// Judge this alone in every state: a name (singhal: no-false-R, L4.1.1 to L4.1.5, S4.2, S4.3), or a
+    /// predicate over the variables that `explain` lists, as in
+    /// 'forall i, j: i.phase == inside && j.phase == inside => i == j'
     #[arg(long, value_name = "PREDICATE", help_heading = "Questions")]
     pub invariant: Option<String>,
     /// Instead of judging, find the run with most of: messages (in all), delay (request to entry in
@@ -194,6 +195,9 @@ pub struct CheckArgs {
     /// .mmd (Mermaid), .shiviz, .json (Perfetto); may be given several times
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Vec<PathBuf>,
+    /// Show the clocks of the lectures at every event in --trace: lamport, vector, or both
+    #[arg(long, value_name = "KIND", help_heading = "Output")]
+    pub show_clocks: Option<ClockKind>,
     /// As JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -224,7 +228,7 @@ impl CheckArgs {
         let question = self.question()?;
         let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
         let threads = self.threads()?;
-        let files = traces::create(&self.trace)?;
+        let files = traces::create(&self.trace, self.show_clocks)?;
         if let Some((goal, measure)) = self.dearest() {
             return self.run_extreme(&question, goal, measure, files, out);
         }

@@ -10,14 +10,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{Algorithm, Info, Layout, Order};
 use skeptron_sim::replay::replay;
-use skeptron_sim::trace::{Format, Ticks, Trace};
+use skeptron_sim::trace::{Ticks, Trace};
 use skeptron_sim::{Hand, Options, Outcome, QueueKind, Report, Scenario, Violation, Workload, run};
 
 use super::check::Dearness;
 use super::estimate::Estimate;
 use super::kinds::KindsArgs;
 use super::system::{Elected, Network, SystemArgs};
-use super::traces::{self, TraceFile};
 use super::{Verdict, interrupt, names};
 
 pub(crate) mod election;
@@ -25,8 +24,12 @@ mod faults;
 mod kinds;
 pub(crate) mod print;
 mod seeds;
+mod shown;
 mod workload;
 mod worst;
+
+pub(crate) use seeds::parse_seeds;
+pub use shown::ClockArgs;
 
 /// How many nodes if nothing says otherwise.
 const DEFAULT_NODES: usize = 5;
@@ -42,7 +45,8 @@ const DEFAULT_NODES: usize = 5;
   skeptron sim bully -n 13 --crash 13@0 --initiators 1      the leader is down, the lowest notices
   skeptron sim ring -n 5 --crash 5@0..20 --initiators all --timeline
   skeptron sim naimi-trehel --modes 9*shared+exclusive      readers and writers
-  skeptron sim --replay run.jsonl
+  skeptron sim ricart-agrawala -n 3 --entries 2 --timeline --show-clocks both
+  skeptron sim --replay run.jsonl --happened-before P1.request,P2.enter
 
 Distributions: 1 (constant), uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, file:PATH.
 Time is in units: with latency 1, in units of the message latency.
@@ -160,6 +164,9 @@ pub struct SimArgs {
     /// Print what happened as a text timeline
     #[arg(long, help_heading = "Output")]
     pub timeline: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub clocks: ClockArgs,
     /// Play a recorded .jsonl run again and verify every step of it
     #[arg(long, value_name = "FILE", conflicts_with = "algorithm")]
     pub replay: Option<PathBuf>,
@@ -435,23 +442,6 @@ pub(crate) fn requesters(
     Ok(list)
 }
 
-/// Each report is kept until the end.
-const MOST_SEEDS: u64 = 1_000_000;
-
-/// `FROM..TO`, both ends included.
-pub(crate) fn parse_seeds(range: &str) -> Result<std::ops::RangeInclusive<u64>> {
-    let ends =
-        range.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
-    match ends {
-        Some((from, to)) if from > to => bail!("--seeds is `{range}`, which ends before it begins"),
-        Some((from, to)) if to - from >= MOST_SEEDS => {
-            bail!("--seeds is `{range}`; at most {MOST_SEEDS} seeds can be run at once")
-        }
-        Some((from, to)) => Ok(from..=to),
-        None => bail!("--seeds is `{range}`; write FROM..TO, as in 1..500"),
-    }
-}
-
 impl SimArgs {
     fn run_one(
         &self,
@@ -460,12 +450,11 @@ impl SimArgs {
         elected: Option<Elected>,
         out: &mut impl Write,
     ) -> Result<Verdict> {
-        let files = traces::create(&self.trace)?;
-        let record = self.timeline || !files.is_empty();
-        let Outcome { report, trace, .. } = run(info, scenario, &self.options(record))?;
-        self.show_run(trace, files, out)?;
+        let files = self.trace_files()?;
+        let Outcome { report, trace, .. } = run(info, scenario, &self.options(self.records()))?;
+        let relation = self.show_run(trace, files, out)?;
         if self.json {
-            print::json(info, scenario, &report, elected, out)?;
+            print::json(&print::judged(info, scenario, &report), elected, relation, out)?;
         } else {
             print::report(info, scenario, &report, out)?;
             if let Some(elected) = elected {
@@ -473,27 +462,6 @@ impl SimArgs {
             }
         }
         self.verdict(report.is_fine(), &report.violations, out)
-    }
-
-    /// Tells what happened in a run, if it was recorded, and how to make it happen again.
-    fn show_run(
-        &self,
-        trace: Option<Trace>,
-        files: Vec<TraceFile>,
-        out: &mut impl Write,
-    ) -> Result<()> {
-        let Some(mut trace) = trace else { return Ok(()) };
-        trace.header.command = Some(self.command());
-        self.show_trace(&trace, files, out)
-    }
-
-    fn show_trace(&self, trace: &Trace, files: Vec<TraceFile>, out: &mut impl Write) -> Result<()> {
-        traces::write(trace, files)?;
-        if self.timeline {
-            trace.write(Format::Text, &mut *out)?;
-            writeln!(out)?;
-        }
-        Ok(())
     }
 
     /// Says what is wrong with a run, if something is; not where JSON is expected.
@@ -578,8 +546,8 @@ impl SimArgs {
         let file = BufReader::new(File::open(path).with_context(name)?);
         let trace = Trace::read(file).with_context(name)?;
         let replayed = replay(&trace).with_context(name)?;
-        self.show_trace(&trace, traces::create(&self.trace)?, out)?;
-        print::replayed(&trace, &replayed, self.json, out)
+        let relation = self.show_trace(&trace, self.trace_files()?, out)?;
+        print::replayed(&trace, &replayed, relation, self.json, out)
     }
 }
 

@@ -154,7 +154,7 @@ impl StormArgs {
         let seeds = parse_seeds(&self.seeds)?;
         let questions = self.questions()?;
         let threads = self.threads()?;
-        let files = traces::create(&self.trace)?;
+        let files = traces::create(&self.trace, None)?;
 
         let runs: Vec<(usize, u64)> = (0..questions.len())
             .flat_map(|place| seeds.clone().map(move |seed| (place, seed)))

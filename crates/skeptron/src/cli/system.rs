@@ -11,7 +11,7 @@ use skeptron_core::topology::{Quorums, Structure, Tree};
 use skeptron_core::{Arbitration, NodeId, Setup};
 
 use super::names;
-use super::quorum::source::Source;
+use super::quorum::source::{self, Source};
 
 mod elected;
 mod network;
@@ -66,6 +66,10 @@ pub struct SystemArgs {
     /// node, as in 40,0,33 [default: 0 everywhere]
     #[arg(long, value_name = "LIST", help_heading = "Layout")]
     pub clocks: Option<String>,
+    /// Take quorums from a file also if they do not meet, and an information structure also if it is invalid,
+    /// to see what comes of it
+    #[arg(long, help_heading = "Layout")]
+    pub unsafe_structure: bool,
 }
 
 impl SystemArgs {
@@ -93,7 +97,10 @@ impl SystemArgs {
             Some(nodes) => nodes,
             None => self.nodes_of_layout()?.unwrap_or(default_nodes),
         };
-        let setup = Setup::new(nodes)?.with_clocks(self.clocks()?).context("--clocks")?;
+        let mut setup = Setup::new(nodes)?.with_clocks(self.clocks()?).context("--clocks")?;
+        if self.unsafe_structure {
+            setup = setup.with_unsafe_structure();
+        }
         if !self.elects_tree() {
             return Ok((self.laid_out(info, setup)?, None));
         }
@@ -156,11 +163,13 @@ impl SystemArgs {
             ("--graph", self.graph.clone()),
             ("--clocks", self.clocks.clone()),
         ];
-        given
+        let mut words: Vec<String> = given
             .into_iter()
             .filter_map(|(name, value)| Some([name.to_string(), value?]))
             .flatten()
-            .collect()
+            .collect();
+        words.extend(self.unsafe_structure.then(|| "--unsafe-structure".to_string()));
+        words
     }
 
     fn refuse_foreign_layouts<C>(&self, info: &Entry<C>) -> Result<()> {
@@ -174,6 +183,7 @@ impl SystemArgs {
             ("--coordinator", self.coordinator.is_some(), &[Layout::Coordinator][..]),
             ("--quorum", self.quorum.is_some(), &[Layout::Quorums, Layout::Structure]),
             ("--structure", self.structure.is_some(), &[Layout::Structure]),
+            ("--unsafe-structure", self.unsafe_structure, &[Layout::Quorums, Layout::Structure]),
             ("--tree", self.tree.is_some(), &[Layout::Tree]),
             ("--arbitration", self.arbitration.is_some(), &[Layout::Arbitration]),
             ("--ring", self.ring.is_some(), &[Layout::Ring]),
@@ -225,7 +235,13 @@ impl SystemArgs {
             None => Source::Construction(skeptron_quorum::default_for(nodes)),
             Some(name) => Source::parse(name)?,
         };
-        Ok(source.system(nodes)?.into())
+        match &source {
+            Source::File(path) if self.unsafe_structure => {
+                let sets = source::family(path, Some(nodes))?.assignment().to_vec();
+                Quorums::unchecked(sets).with_context(|| path.clone())
+            }
+            _ => Ok(source.system(nodes)?.into()),
+        }
     }
 
     fn structure(&self, nodes: usize) -> Result<Structure> {
@@ -253,7 +269,13 @@ impl SystemArgs {
                 );
                 Structure::star(nodes, centre)
             }
-            path if Path::new(path).exists() => structure_file(path)?,
+            path if Path::new(path).exists() => {
+                let structure = structure_file(path)?;
+                match structure.flaw().filter(|_| !self.unsafe_structure) {
+                    Some(flaw) => return Err(flaw.clone()).with_context(|| path.to_string()),
+                    None => structure,
+                }
+            }
             unknown => bail!(
                 "there is no information structure `{unknown}`; there are {}, or a file, and no file \
                  has that name{}",

@@ -3,34 +3,36 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use skeptron_sim::trace::{Format, Trace};
+use skeptron_sim::trace::{ClockKind, Format, Trace};
 
 use super::output::OutputFile;
 
-/// Where a trace goes, and in which form.
+/// Where a trace goes, in which form, and with which clocks.
 pub(crate) struct TraceFile {
     format: Format,
+    clocks: Option<ClockKind>,
     file: OutputFile,
 }
 
 /// Makes the files, before a long run rather than missed after it. What is there stays as it is until
 /// they are written or discarded.
-pub(crate) fn create(paths: &[PathBuf]) -> Result<Vec<TraceFile>> {
+pub(crate) fn create(paths: &[PathBuf], clocks: Option<ClockKind>) -> Result<Vec<TraceFile>> {
     let formats: Vec<Format> = paths
         .iter()
         .map(|path| Format::of_path(path))
         .collect::<Result<_, _>>()
         .context("--trace")?;
     let create = |(path, format): (&PathBuf, Format)| {
-        Ok(TraceFile { format, file: OutputFile::create("--trace", path)? })
+        Ok(TraceFile { format, clocks, file: OutputFile::create("--trace", path)? })
     };
     paths.iter().zip(formats).map(create).collect()
 }
 
 /// Writes the run into each.
 pub(crate) fn write(trace: &Trace, files: Vec<TraceFile>) -> Result<()> {
-    let write =
-        |TraceFile { format, file }: TraceFile| file.write(|mut out| trace.write(format, &mut out));
+    let write = |TraceFile { format, clocks, file }: TraceFile| {
+        file.write(|mut out| trace.write_with(format, clocks, &mut out))
+    };
     files.into_iter().try_for_each(write)
 }
 

@@ -54,6 +54,7 @@ fn args(request: CheckRequest) -> Result<CheckArgs> {
         ring: request.ring,
         graph: request.graph,
         clocks: None,
+        unsafe_structure: false,
     };
     files::refuse_in_system(&system)?;
     let listed = request.requests.as_ref().map(|requests| requests.split(',').count());

@@ -1,20 +1,34 @@
 //! What the checker finds is a run: it can be written, read and replayed, and it shows what it says.
 
+use std::hash::{Hash as _, Hasher as _};
 use std::process::{Command, Output};
 
 use skeptron::cli::check::CheckArgs;
+use skeptron::cli::sim::SimArgs;
 use skeptron_check::Property;
 use skeptron_core::catalogue::{self, Breaks, Broken, Layout};
-use skeptron_sim::replay::replay;
-use skeptron_sim::trace::{Format, Trace, What};
+use skeptron_sim::replay::{Replayed, replay};
+use skeptron_sim::trace::{ClockKind, Format, Trace, What};
 
-/// Writes, reads and replays a counterexample.
+/// Writes a run in every format, with clocks and without, and reads and replays it.
+fn is_writable(words: &str, trace: &Trace) -> Replayed {
+    for (format, _) in Format::ALL {
+        for clocks in [None, Some(ClockKind::Lamport), Some(ClockKind::Vector)] {
+            let mut out = Vec::new();
+            trace.write_with(format, clocks, &mut out).unwrap();
+            assert!(!out.is_empty(), "{words}: {format}");
+            if format == Format::JsonLines {
+                let read = Trace::read(&out[..]).unwrap_or_else(|error| panic!("{words}: {error}"));
+                assert_eq!(read, *trace, "{words}");
+            }
+        }
+    }
+    replay(trace).unwrap_or_else(|error| panic!("{words}: {error}"))
+}
+
+/// Shows a counterexample in every form; it shows what it says.
 fn follow(words: &str, property: Property, trace: &Trace) {
-    let mut lines = Vec::new();
-    trace.write(Format::JsonLines, &mut lines).unwrap();
-    let read = Trace::read(&lines[..]).unwrap_or_else(|error| panic!("{words}: {error}"));
-    assert_eq!(read, *trace, "{words}");
-    let replayed = replay(&read).unwrap_or_else(|error| panic!("{words}, {property}: {error}"));
+    let replayed = is_writable(words, trace);
     match property {
         Property::Exclusion | Property::Fence => {
             let judged = replayed.violations.iter().any(|v| v.property == property.name());
@@ -30,11 +44,6 @@ fn follow(words: &str, property: Property, trace: &Trace) {
         matches!(found, Some(What::Violation { property: name, .. }) if name == property.name()),
         "{words}"
     );
-    for (format, _) in Format::ALL {
-        let mut out = Vec::new();
-        trace.write(format, &mut out).unwrap();
-        assert!(!out.is_empty(), "{words}: {format}");
-    }
 }
 
 /// Those of both kinds.
@@ -73,42 +82,112 @@ fn every_broken_variant_is_refuted_and_replayed() {
     }
 }
 
-/// Whatever is found in any variant, in several small systems and with everything decided, is a run that
-/// can be drawn, written in every format and replayed.
+/// A system with several equal messages in flight, whose counterexample could not be drawn once.
 #[test]
-fn whatever_is_found_can_be_shown() {
-    let mut found = 0;
+fn equal_messages_in_flight_can_be_shown() {
+    assert!(try_out("check raymond-drops-asked -n 3 --tree line --requests 2 --keep-going") > 0);
+}
+
+/// How many of the small settings are tried; all of them with `SKEPTRON_SETTINGS=all`.
+const SETTINGS: usize = 60;
+
+/// Whatever is found or run in any variant, in every small setting and with everything decided, can be
+/// drawn, written in every format and replayed. Prints the seed that chose the settings.
+#[test]
+fn whatever_happens_in_any_variant_can_be_shown() {
+    let mut settings = settings();
+    let variable = std::env::var("SKEPTRON_SETTINGS").unwrap_or_default();
+    if variable != "all" {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let given = std::env::var("SKEPTRON_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed: u64 = given.unwrap_or(now.as_millis() as u64);
+        let count = variable.parse().unwrap_or(SETTINGS);
+        println!("{count} of {} settings, chosen by SKEPTRON_SEED={seed}", settings.len());
+        settings.sort_by_cached_key(|words| {
+            let mut hash = std::hash::DefaultHasher::new();
+            (seed, words).hash(&mut hash);
+            hash.finish()
+        });
+        settings.truncate(count);
+    }
+    let tried = |words: &String| {
+        let result = std::panic::catch_unwind(|| try_out(words));
+        result.map_err(|_| words.clone())
+    };
+    let results: Vec<Result<usize, String>> = settings.iter().map(tried).collect();
+    let failed: Vec<&String> = results.iter().filter_map(|result| result.as_ref().err()).collect();
+    assert!(failed.is_empty(), "failed: {failed:#?}");
+    let found: usize = results.into_iter().flatten().sum();
+    assert!(found > settings.len() / 4, "{found} runs in {} settings", settings.len());
+}
+
+/// Every variant with every layout, size, channel and fault that is small.
+fn settings() -> Vec<String> {
+    let mut settings = Vec::new();
+    let mut add = |words: &[&str]| {
+        let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
+        settings.push(words.join(" "));
+    };
     for info in catalogue::all() {
         let layouts: &[&str] = match info.layout {
             Layout::Tree => &["--tree line", "--tree star"],
-            Layout::Quorums => &["--quorum all", "--quorum majority"],
+            Layout::Quorums => &["--quorum all", "--quorum majority", "--quorum singleton"],
             Layout::Structure => &["--structure lamport", "--structure ricart-agrawala"],
             Layout::Arbitration => &["--arbitration nearest", "--arbitration smallest-sequence"],
             _ => &[""],
         };
         for layout in layouts {
-            for system in
-                ["-n 2 --requests 2", "-n 3 --requests 1,2,1", "-n 2 --requests 2 --order any"]
-            {
-                // One layout of three nodes is enough: their states are many.
-                if system.starts_with("-n 3") && *layout != layouts[0] {
-                    continue;
+            for size in ["-n 2 --requests 1", "-n 2 --requests 2", "-n 3 --requests 1,2,1"] {
+                for trouble in [
+                    "--bypass 1",
+                    "--order any",
+                    "--loss 1",
+                    "--duplicate 1 --order any",
+                    "--crashes 1",
+                    "--no-reduction",
+                ] {
+                    let search = "--keep-going --max-memory 32M";
+                    add(&["check", info.name, layout, size, trouble, search]);
                 }
-                let words = format!("{} {layout} {system} --keep-going --bypass 1", info.name);
-                found += show_all(&words);
+            }
+            for trouble in [
+                "",
+                "--latency exp:1 --order any",
+                "--loss 0.1",
+                "--duplicate 0.3 --latency uniform:0.1..2 --order any",
+                "--crash 2@3..9 --pause 1@2..4",
+            ] {
+                add(&["sim", info.name, layout, "-n 3 --entries 9 --seed 5", trouble]);
             }
         }
-        if info.layout == Layout::Tree {
-            found += show_all(&format!("{} -n 3 --tree line --requests 2 --keep-going", info.name));
+    }
+    for info in catalogue::elections() {
+        for trouble in
+            ["", "--crashes 1", "--crashes 1 --restarts 1", "--premature 1", "--suspicions 1"]
+        {
+            for size in ["-n 2", "-n 3 --calls 1"] {
+                let search = "--keep-going --max-memory 32M";
+                add(&["check", info.name, size, trouble, search]);
+            }
+        }
+        for trouble in ["", "--crash 4@0..9", "--loss 0.1", "--detector imperfect:1,0.1 --until 20"]
+        {
+            add(&["sim", info.name, "-n 4 --seed 5", trouble]);
         }
     }
-    assert!(found > 200, "{found}");
+    settings
 }
 
-/// Draws, writes and replays whatever is found; returns how many that are.
-fn show_all(words: &str) -> usize {
-    let args = CheckArgs::parse(words).unwrap();
-    let found = args.counterexamples().unwrap();
+/// Runs a command in this process, and draws, writes and replays whatever comes of it; returns how many
+/// runs that are.
+fn try_out(words: &str) -> usize {
+    if let Some(words) = words.strip_prefix("sim ") {
+        let trace = SimArgs::parse(words).unwrap().trace().unwrap();
+        is_writable(words, &trace);
+        return 1;
+    }
+    let args = CheckArgs::parse(words.strip_prefix("check ").unwrap()).unwrap();
+    let found = args.counterexamples().unwrap_or_else(|error| panic!("{words}: {error:#}"));
     for (property, trace) in &found {
         follow(words, *property, trace);
     }

@@ -2,18 +2,7 @@
 
 use std::process::Command;
 
-const PAGE: &str = include_str!("../../../../docs/errata.md");
-
-/// The rows of the table: command and what it shows.
-fn rows() -> Vec<(String, String)> {
-    let cells = |line: &str| -> Vec<String> {
-        let line = line.replace("\\|", "\u{1}");
-        line.split('|').map(|cell| cell.trim().replace('\u{1}', "|")).collect()
-    };
-    let code = |cell: &str| cell.trim_matches('`').to_string();
-    let rows = PAGE.lines().filter(|line| line.starts_with("| 00")).map(cells);
-    rows.map(|cells| (code(&cells[4]), code(&cells[5]))).collect()
-}
+use skeptron::errata::{self, Erratum};
 
 /// Splits a command as a shell would: at blanks, but not within single quotes.
 fn words(command: &str) -> Vec<String> {
@@ -28,9 +17,9 @@ fn words(command: &str) -> Vec<String> {
 
 #[test]
 fn every_row_shows_what_it_says() {
-    let rows = rows();
+    let rows: Vec<Erratum> = errata::all().collect();
     assert_eq!(rows.len(), 28, "one row for each erratum that is known");
-    for (command, shows) in rows {
+    for Erratum { command, shows, .. } in rows {
         let words = words(&command);
         assert_eq!(words[0], "skeptron", "{command}");
         let mut run = Command::new(env!("CARGO_BIN_EXE_skeptron"));

@@ -19,6 +19,7 @@ import { inUnits } from "./units.js";
  * @property {number} stressed message that is pointed at, or -1
  * @property {(name: string) => string} colour
  * @property {(pixels: number, weight?: string) => string} font
+ * @property {((ink: CanvasRenderingContext2D) => void)} [overlay] draws what else is to be seen
  */
 
 /** Draws a scene on a canvas. */
@@ -67,6 +68,7 @@ export class Diagram {
     if (this.arrows.dense) this.layer.show(this);
     else this.drawRun(ink, 0, camera.width);
     this.marks.drawPresent(ink);
+    scene.overlay?.(ink);
     if (scene.stressed >= 0) this.arrows.stress(ink, scene.stressed);
     ink.restore();
     this.#acts();

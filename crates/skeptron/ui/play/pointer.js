@@ -16,6 +16,7 @@ const DRAG = 4;
  * @property {(row: number, place: { x: number, y: number }) => void} node
  * @property {(message: number, place: { x: number, y: number }) => void} message
  * @property {(row: number) => void} select
+ * @property {(x: number, y: number) => boolean} event chooses the event there, if one is wanted
  * @property {(words: string) => void} say
  */
 
@@ -88,7 +89,7 @@ export class Pointer {
 
   /** @param {MouseEvent} event */
   #click(event) {
-    if (this.dragged || event.offsetY < AXIS) return;
+    if (this.dragged || event.offsetY < AXIS || this.wanted.event(event.offsetX, event.offsetY)) return;
     const place = { x: event.clientX, y: event.clientY };
     const message = event.offsetX > GUTTER ? this.diagram.arrows.at(event.offsetX, event.offsetY) : -1;
     const row = this.#rowAt(event.offsetX, event.offsetY);

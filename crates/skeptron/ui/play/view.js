@@ -8,6 +8,7 @@ import { colours, onTheme, prefersStill } from "../lib/theme.js";
 import { tellAbout } from "./about.js";
 import { Camera } from "./camera.js";
 import { Caption } from "./caption.js";
+import { Clocks } from "./clocks.js";
 import { Controls } from "./controls.js";
 import { Diagram } from "./diagram.js";
 import { exportsAndImports } from "./exports.js";
@@ -107,7 +108,10 @@ class PlayView {
     this.pointer = new Pointer(this.diagram, {
       redraw: () => this.schedule(), moved: () => { this.following = false; this.touched = true; this.schedule(); }, scrub: (t) => { this.playhead.pause(); this.playhead.jumpToTime(t); },
       node: menu, message: (message, place) => this.hand.openMessage(message, place), select, say: (words) => { this.live.textContent = words; },
+      event: (x, y) => this.clocks.choose(x, y),
     });
+    this.clocks = new Clocks(this.scene, { session: () => this.session, redraw: () => this.schedule(), failed: (error) => this.complain(error) });
+    this.scene.overlay = (ink) => this.clocks.draw(ink);
     this.transport = new Transport(this.playhead, { future: (shown) => { this.scene.future = shown; this.refresh(); }, fit: () => this.fit(), zoom: (factor) => this.zoom(factor) });
     this.caption = new Caption(jump);
     this.lamps = new Lamps(jump);
@@ -127,7 +131,7 @@ class PlayView {
   }
 
   #place() {
-    const left = h("div", { class: "play-left panel" }, this.legend, this.stage, this.caption.element, this.transport.element);
+    const left = h("div", { class: "play-left panel" }, this.legend, this.stage, this.caption.element, this.transport.element, this.clocks.element);
     const right = h("div", { class: "play-right" }, h("div", { class: "panel play-top" }, this.lamps.element, this.topology.element), this.tabs.element);
     this.root.append(h("div", { class: "play", "data-test": "play" }, h("h1", { class: "play-unseen" }, "Play"), this.bar, this.errors, h("div", { class: "play-main" }, left, right), this.live));
   }

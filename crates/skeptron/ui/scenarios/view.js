@@ -11,10 +11,11 @@ import { glimpses } from "./glimpse.js";
 /** @typedef {{ words: string, algorithm: string }} Filter */
 /** @typedef {{ item: GalleryItem, element: HTMLElement, algorithm: string, words: string }} Card */
 
-/** The group that the server fills. */
+/** The groups that the server fills. */
+const ERRATA = "errata of the lectures";
 const COUNTEREXAMPLES = "counterexamples";
 /** From left to right through a lecture. */
-const GROUPS = ["permissions", "quorums", "tokens", "elections", "assumptions dropped", COUNTEREXAMPLES];
+const GROUPS = ["permissions", "quorums", "tokens", "elections", "assumptions dropped", ERRATA, COUNTEREXAMPLES];
 
 /**
  * @param {HTMLElement} root
@@ -121,6 +122,8 @@ function grouped(cards) {
   const inOrder = [...groups].sort(([a], [b]) => GROUPS.indexOf(a) - GROUPS.indexOf(b));
   return inOrder.map(([group, cards]) => h("section", { "aria-label": heading(group) },
     h("h2", {}, heading(group)),
+    group === ERRATA && h("p", { class: "muted" }, "What lectures print that is wrong or incomplete, and a run that shows it. docs/errata.md has the command of each, "
+      + "and those that take no run to be seen."),
     group === COUNTEREXAMPLES && h("p", { class: "muted" }, "One rule of each is wrong, as in much lecture code. The "
       + "checker explores every interleaving of a small system; this is the shortest that goes wrong."),
     h("ul", { class: "cards" }, cards.map((card) => card.element))));

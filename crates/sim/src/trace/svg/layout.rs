@@ -20,7 +20,7 @@ pub(super) struct Layout {
     pub(super) nodes: usize,
     /// The height of the first lifeline, once the heading is done.
     pub(super) top: f64,
-    gap: f64,
+    pub(super) gap: f64,
     end: Ticks,
     per_unit: f64,
     pixels_per_unit: f64,
@@ -29,7 +29,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(header: &Header, timeline: &Timeline) -> Self {
+    /// With at least so much room along a lifeline.
+    pub(super) fn new(header: &Header, timeline: &Timeline, along: f64) -> Self {
         let nodes = header.setup.nodes();
         let gap = match nodes {
             0..=4 => 92.0,
@@ -48,7 +49,7 @@ impl Layout {
         let labels: f64 = timeline.arrows.iter().map(|arrow| label_area(arrow.label)).sum();
         let room = labels / (gap * nodes.saturating_sub(1).max(1) as f64) / duration;
         let inner = (MIN_WIDTH - LEFT - RIGHT, MAX_WIDTH - LEFT - RIGHT);
-        let plot = (slope.max(room) * duration).clamp(inner.0, inner.1);
+        let plot = (slope.max(room) * duration).max(along).clamp(inner.0, inner.1);
         Layout {
             width: plot + LEFT + RIGHT,
             nodes,

@@ -18,8 +18,8 @@ pub(super) fn kind_class(i: usize) -> String {
     format!("k{}", i % KINDS.len())
 }
 
-/// The style sheet for a diagram with so many kinds of messages.
-pub(super) fn sheet(kinds: usize) -> String {
+/// The style sheet for a diagram with so many kinds of messages, and with clocks or without.
+pub(super) fn sheet(kinds: usize, clocks: bool) -> String {
     let kinds = &KINDS[..kinds.min(KINDS.len())];
     let colours = |dark: bool| -> String {
         let colour = |(i, &(on_light, on_dark))| {
@@ -28,8 +28,9 @@ pub(super) fn sheet(kinds: usize) -> String {
         };
         kinds.iter().enumerate().map(colour).collect()
     };
-    let dark = DARK.replace("KINDS", &colours(true));
-    format!("{FORMS}{LIGHT}{}{dark}", colours(false))
+    let [clock, light, dark] = if clocks { CLOCKS } else { [""; 3] };
+    let dark = DARK.replace("KINDS", &(colours(true) + dark));
+    format!("{FORMS}{clock}{LIGHT}{light}{}{dark}", colours(false))
 }
 
 const FORMS: &str = "\
@@ -60,6 +61,13 @@ const FORMS: &str = "\
 .sk .bad{stroke-width:1.6;stroke-dasharray:7 3}
 .sk g:hover>.line{stroke-width:3}
 ";
+
+/// The form of clocks, their colours on light and on dark ground.
+const CLOCKS: [&str; 3] = [
+    ".sk .clock{font:9.5px ui-monospace,'DejaVu Sans Mono',monospace;text-anchor:middle;paint-order:stroke;stroke-width:3px}\n",
+    ".sk .clock{fill:#6b3fa0;stroke:#fff}\n",
+    ".sk .clock{fill:#c9a7f5;stroke:#16181c}\n",
+];
 
 const LIGHT: &str = "\
 .sk .ground{fill:#fff}

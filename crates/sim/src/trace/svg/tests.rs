@@ -58,8 +58,26 @@ fn violations_are_drawn() {
 }
 
 #[test]
+fn clocks_stand_at_every_moment_and_only_if_asked_for() {
+    let trace = Scene::faulty().play();
+    assert!(!drawn(&Scene::faulty()).contains("clock"));
+    for kind in [ClockKind::Lamport, ClockKind::Vector, ClockKind::Both] {
+        let svg = draw(&trace, &Options { clocks: Some(kind), ..Options::default() });
+        elements(&svg);
+        let events = trace.records.iter().filter(|record| record.what.is_event());
+        let moments: BTreeSet<_> = events.map(|record| (record.node, record.t)).collect();
+        let shown = svg.matches("class=\"clock\"").count();
+        assert!(shown * 10 >= moments.len() * 9, "{kind}: {shown} of {}", moments.len());
+        assert!(svg.contains("P1.1 requests: 1 (1,0,0)"), "{svg}");
+    }
+    // P1 requests and sends two REQUESTs at time 0.
+    let svg = draw(&trace, &Options { clocks: Some(ClockKind::Both), ..Options::default() });
+    assert!(svg.contains(">1–3 (3,0,0)</text>"), "{svg}");
+}
+
+#[test]
 fn what_is_cut_is_said() {
-    let svg = draw(&Scene::new(3).play(), &Options { max_messages: 10 });
+    let svg = draw(&Scene::new(3).play(), &Options { max_messages: 10, ..Options::default() });
     elements(&svg);
     assert!(svg.contains("the first 10 of 24 messages"), "{svg}");
     assert!(!drawn(&Scene::new(3)).contains("Cut:"));

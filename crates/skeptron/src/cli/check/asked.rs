@@ -6,6 +6,7 @@ use std::io::Write;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::ValueEnum;
 use skeptron_check::{Goal, Judging, Measure, Options, Predicate, Property, extreme};
+use skeptron_sim::trace::Trace;
 
 use super::super::{Verdict, interrupt, traces};
 use super::{CheckArgs, Question, diagram, memory, print, progress};
@@ -56,9 +57,17 @@ pub(super) fn property(text: &str) -> Result<Property, String> {
 /// With more states than this starvation is judged only if that is asked for.
 const ENDLESS_STATES: usize = 300_000;
 
-/// What is said of every state by name: of which algorithms, under which name, and what it says.
-const INVARIANTS: [(&str, &str, &str); 2] = [
+/// What is said of every state by name: of which algorithms, under which name, and what it says. Those of
+/// Singhal's algorithm are the lemmas and theorems of the lectures.
+const INVARIANTS: [(&str, &str, &str); 8] = [
     ("singhal", "no-false-R", "forall i, j: j in i.token.requesting => j.phase == waiting"),
+    // The staircase, before anybody has asked.
+    ("singhal", "L4.1.1", "(forall i, j: i.sn[j] == 0) => forall i, j: (j in i.ask) == (j < i)"),
+    ("singhal", "L4.1.2", "forall i: !(i in i.ask)"),
+    ("singhal", "L4.1.3", "forall i, j: i.token != none && j.token != none => i == j"),
+    ("singhal", "L4.1.4", "quiet => forall i, j: i == j || i in j.ask || j in i.ask"),
+    ("singhal", "L4.1.5", "quiet => forall i, j: j.token != none => i == j || j in i.ask"),
+    ("singhal", "S4.2", "silent && (exists i: i.phase == waiting) => exists i: i.phase == inside"),
     ("singhal", "S4.3", "quiet => forall i, j: i == j || size(i.ask) != size(j.ask)"),
 ];
 
@@ -118,6 +127,27 @@ impl CheckArgs {
             ensure!(!is_given, "{option} is for mutual exclusion, not for {of}; leave it out");
         }
         Ok(())
+    }
+
+    /// The run that answers these options, if one does: the dearest or the cheapest, or the shortest that
+    /// violates something.
+    pub(crate) fn answering_run(&self, options: Options) -> Result<Option<Trace>> {
+        let question = self.question()?;
+        let (only, invariant) = (self.judged()?, self.predicate()?);
+        let judging = self.judging(only.as_deref(), invariant.as_ref());
+        let options = Options { judging, ..options };
+        let found = match (self.dearest(), &question) {
+            (Some(goal), Question::Mutex(info, scenario)) => {
+                let run = extreme(info, scenario, goal, &options)?.run;
+                run.map(|run| (Property::Extreme, run))
+            }
+            _ => {
+                let report = question.answer(&options)?;
+                report.violation().map(|(property, run)| (property, run.clone()))
+            }
+        };
+        let trace = |(property, run)| question.trace(property, &run, Some(self.command()));
+        Ok(found.map(trace).transpose()?)
     }
 
     /// Finds the dearest or the cheapest run and shows it.

@@ -238,6 +238,9 @@ pub(super) fn report(
         }
         _ => {}
     }
+    if let Some(flaw) = question.setup().flaw() {
+        writeln!(out, "{}", folded(&format!("Unsafe structure: {flaw}.")))?;
+    }
     let mut rows = table(["property", "meaning", "verdict"]);
     for verdict in &report.verdicts {
         rows.add_row([verdict.property.name(), verdict.property.meaning(), &in_words(verdict)]);

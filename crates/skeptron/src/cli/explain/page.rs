@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use skeptron_core::catalogue::{
-    Algorithm, Breaks, ElectionInfo, Entry, Info, Layout, Order, Variable,
+    Algorithm, Breaks, ElectionInfo, Entry, Info, Layout, Order, OwnClock, Variable,
 };
 use skeptron_core::claims::Quantity;
 use skeptron_core::{Claim, Formula};
@@ -45,10 +45,15 @@ fn mutex(info: &Info) -> String {
         Order::Any => "- Channels are reliable and deliver once; messages may overtake each other.",
     });
     page.layout(info);
+    let rule = if info.layout == Layout::Arbitration { " with a fair rule" } else { "" };
+    page.line(&format!(
+        "- Then at most one node is inside (GA1, EM1), there is no deadlock (GA2), and nobody starves{rule} \
+         (GA2', EM2)."
+    ));
     page.line(if claims.ordered {
-        "- Requests ordered by happened-before are served in that order."
+        "- Requests ordered by happened-before are served in that order (EM3)."
     } else {
-        "- It does not promise to serve requests in the order of happened-before."
+        "- It does not promise to serve requests in the order of happened-before (EM3)."
     });
     if info.broken.is_none() {
         page.line(if info.offers_kinds() {
@@ -126,6 +131,16 @@ impl Page {
         for Variable { symbol, meaning, .. } in info.variables {
             page.line(&format!("| {symbol} | {meaning} |"));
         }
+        for Variable { symbol, clock, .. } in info.variables {
+            if let Some(OwnClock { counts, receipt, why }) = clock {
+                page.end_of_table();
+                page.line(&format!(
+                    "The clock of the lectures counts every local event and every send, and is max(C, t) + 1 after \
+                     the receipt of what was sent at t (`--show-clocks lamport` shows it). {symbol} is another \
+                     one here: {counts} {receipt} {why}"
+                ));
+            }
+        }
         page
     }
 
@@ -163,10 +178,10 @@ impl Page {
 /// What can happen if that property is violated.
 pub(crate) fn cost(breaks: Breaks) -> &'static str {
     match breaks {
-        Breaks::Safety => "two nodes can be inside at once",
-        Breaks::Liveness => "somebody can wait for ever",
-        Breaks::Starvation => "somebody can wait for ever while others are served",
-        Breaks::Order => "a request can be served before one that happened before it",
+        Breaks::Safety => "two nodes can be inside at once, against GA1",
+        Breaks::Liveness => "somebody can wait for ever, against GA2",
+        Breaks::Starvation => "somebody can wait for ever while others are served, against GA2'",
+        Breaks::Order => "a request can be served before one that happened before it, against EM3",
         Breaks::Refused => "a node can get what it has to refuse",
         Breaks::Agreement => "one epoch can have two leaders",
         Breaks::Validity => "the leader can be dead, or not the highest",

@@ -10,7 +10,7 @@ use skeptron_sim::trace::{Ticks, Trace};
 use skeptron_sim::{Faults, Hand, Latency, Options};
 
 use super::super::estimate::Estimate;
-use super::super::{Verdict, interrupt, names, traces};
+use super::super::{Verdict, interrupt, names};
 use super::{DEFAULT_NODES, SimArgs, faults, seeds};
 
 pub(crate) mod print;
@@ -86,12 +86,11 @@ impl SimArgs {
         scenario: &Scenario,
         out: &mut impl Write,
     ) -> Result<Verdict> {
-        let files = traces::create(&self.trace)?;
-        let record = self.timeline || !files.is_empty();
-        let Outcome { report, trace, .. } = run(info, scenario, &self.options(record))?;
-        self.show_run(trace, files, out)?;
+        let files = self.trace_files()?;
+        let Outcome { report, trace, .. } = run(info, scenario, &self.options(self.records()))?;
+        let relation = self.show_run(trace, files, out)?;
         if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+            super::print::json(&report, None, relation, out)?;
         } else {
             print::report(info, scenario, &report, out)?;
         }

@@ -8,7 +8,7 @@ use skeptron_core::catalogue::{Info, Order};
 use skeptron_core::claims::Quantity;
 use skeptron_sim::claims::{Compared, Excluded, Expected};
 use skeptron_sim::replay::Replayed;
-use skeptron_sim::trace::Trace;
+use skeptron_sim::trace::{Relation, Trace};
 use skeptron_sim::{Report, Scenario, Summary, Violation};
 
 use super::super::Verdict;
@@ -43,6 +43,9 @@ pub(super) fn report(
     writeln!(out, "{}", folded(&said))?;
     if info.channel == Order::Fifo && scenario.order == Order::Any {
         writeln!(out, "It is correct on FIFO channels only: these are worse than it needs.")?;
+    }
+    if let Some(flaw) = scenario.setup.flaw() {
+        writeln!(out, "{}", folded(&format!("Unsafe structure: {flaw}.")))?;
     }
     let mut rows = table(["figure", "mean", "p50", "p99", "max", "claim"]);
     let mut delay = |name: &str, summary: &Summary, claim: String| {
@@ -159,36 +162,30 @@ fn asking(scenario: &Scenario) -> String {
     }
 }
 
-/// The report as JSON, who asked, what is claimed of it, and how its tree was elected, if it was.
-pub(super) fn json(
-    info: &Info,
-    scenario: &Scenario,
-    report: &Report,
-    elected: Option<Elected>,
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
-    #[derive(Serialize)]
-    struct Told<'a> {
-        #[serde(flatten)]
-        report: &'a Report,
-        /// Left out where it is everybody.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        asking: Option<&'a [NodeId]>,
-        claims: Vec<ClaimTold>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        elected: Option<Elected>,
-    }
-    #[derive(Serialize)]
-    struct ClaimTold {
-        quantity: Quantity,
-        claim: Option<String>,
-        low: Option<f64>,
-        high: Option<f64>,
-        measured: Option<f64>,
-        holds: Option<bool>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        not_compared: Option<NotCompared>,
-    }
+/// A report beside who asked and what is claimed of it.
+#[derive(Serialize)]
+pub(super) struct Judged<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    /// Left out where it is everybody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asking: Option<&'a [NodeId]>,
+    claims: Vec<ClaimTold>,
+}
+
+#[derive(Serialize)]
+struct ClaimTold {
+    quantity: Quantity,
+    claim: Option<String>,
+    low: Option<f64>,
+    high: Option<f64>,
+    measured: Option<f64>,
+    holds: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_compared: Option<NotCompared>,
+}
+
+pub(super) fn judged<'a>(info: &Info, scenario: &'a Scenario, report: &'a Report) -> Judged<'a> {
     let told = |compared: Compared| {
         let expected = compared.expected.as_ref();
         ClaimTold {
@@ -204,9 +201,27 @@ pub(super) fn json(
     let claims = skeptron_sim::claims::compare(info, scenario, report);
     let claims = claims.into_iter().filter(Compared::is_claimed).map(told).collect();
     let all_ask = scenario.requesters.len() == scenario.setup.nodes();
-    let asking = (!all_ask).then_some(&scenario.requesters[..]);
-    let told = Told { report, asking, claims, elected };
-    writeln!(out, "{}", serde_json::to_string_pretty(&told)?)?;
+    Judged { report, asking: (!all_ask).then_some(&scenario.requesters[..]), claims }
+}
+
+/// The report as JSON, how its tree was elected, if it was, and how two events stand to each other, if
+/// that was asked.
+pub(super) fn json<R: Serialize>(
+    report: &R,
+    elected: Option<Elected>,
+    relation: Option<Relation>,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Told<'a, R> {
+        #[serde(flatten)]
+        report: &'a R,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        elected: Option<Elected>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        relation: Option<Relation>,
+    }
+    writeln!(out, "{}", serde_json::to_string_pretty(&Told { report, elected, relation })?)?;
     Ok(())
 }
 
@@ -280,6 +295,7 @@ fn valued(expected: &Expected) -> String {
 pub(super) fn replayed(
     trace: &Trace,
     replayed: &Replayed,
+    relation: Option<Relation>,
     json: bool,
     out: &mut impl Write,
 ) -> anyhow::Result<Verdict> {
@@ -303,6 +319,9 @@ pub(super) fn replayed(
         } else {
             summary["elections"] = replayed.elections.into();
             summary["leaders"] = serde_json::json!(replayed.leaders);
+        }
+        if let Some(relation) = relation {
+            summary["relation"] = serde_json::json!(relation);
         }
         writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?;
     } else {

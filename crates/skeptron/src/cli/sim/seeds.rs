@@ -4,7 +4,7 @@ use std::io::Write;
 use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use indicatif::ParallelProgressIterator as _;
 use rayon::prelude::*;
 use skeptron_sim::Violation;
@@ -14,6 +14,23 @@ use super::super::estimate::Estimate;
 use super::super::interrupt;
 use super::super::table::{number, table};
 use super::print;
+
+/// Each report is kept until the end.
+const MOST_SEEDS: u64 = 1_000_000;
+
+/// `FROM..TO`, both ends included.
+pub(crate) fn parse_seeds(range: &str) -> Result<RangeInclusive<u64>> {
+    let ends =
+        range.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+    match ends {
+        Some((from, to)) if from > to => bail!("--seeds is `{range}`, which ends before it begins"),
+        Some((from, to)) if to - from >= MOST_SEEDS => {
+            bail!("--seeds is `{range}`; at most {MOST_SEEDS} seeds can be run at once")
+        }
+        Some((from, to)) => Ok(from..=to),
+        None => bail!("--seeds is `{range}`; write FROM..TO, as in 1..500"),
+    }
+}
 
 /// How many seeds these are.
 pub(super) fn count(seeds: &RangeInclusive<u64>) -> u64 {

@@ -1,5 +1,6 @@
 //! Runs: made from options, scenarios and files, kept for a while, told as they happened.
 
+mod clocks;
 mod export;
 mod figures;
 mod lamps;
@@ -29,7 +30,7 @@ use super::body::{Asked, MOST_FILE_BYTES, Sought};
 use super::counterexamples::Counterexamples;
 use super::gallery;
 use super::refusal::Refusal;
-use super::wire::{Act, Acts, RunMade, RunRequest, StateChunk};
+use super::wire::{Act, Acts, ClockChunk, RunMade, RunRequest, StateChunk};
 use play::Score;
 use run::Run;
 use store::Store;
@@ -71,6 +72,7 @@ pub(super) fn router(page: Page) -> Router {
         .route("/lab/runs/{id}", get(tell))
         .route("/lab/runs/{id}/acts", post(act).delete(undo))
         .route("/lab/runs/{id}/states", get(states))
+        .route("/lab/runs/{id}/clocks", get(clocks))
         .route("/lab/runs/{id}/export", get(export))
         .with_state(Arc::new(theatre))
 }
@@ -199,6 +201,15 @@ async fn states(
 ) -> Result<Json<StateChunk>, Refusal> {
     let trace = Arc::clone(&theatre.store.find(&id)?.played().trace);
     Ok(Json(theatre.work(move |_| states::chunk(&trace, chunk)).await?))
+}
+
+async fn clocks(
+    State(theatre): State<Arc<Theatre>>,
+    Path(id): Path<String>,
+    Sought(Which { chunk }): Sought<Which>,
+) -> Result<Json<ClockChunk>, Refusal> {
+    let trace = Arc::clone(&theatre.store.find(&id)?.played().trace);
+    Ok(Json(theatre.work(move |_| clocks::chunk(&trace, chunk)).await?))
 }
 
 #[derive(Deserialize)]

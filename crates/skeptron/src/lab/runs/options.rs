@@ -23,6 +23,7 @@ pub(super) fn args(options: SimOptions) -> Result<SimArgs> {
         ring: options.ring,
         graph: options.graph,
         clocks: options.clocks,
+        unsafe_structure: false,
     };
     files::refuse_in_system(&system)?;
     for (option, text) in [
@@ -60,6 +61,7 @@ pub(super) fn args(options: SimOptions) -> Result<SimArgs> {
         worst_of: None,
         worst_by: None,
         trace: Vec::new(),
+        clocks: Default::default(),
         timeline: false,
         replay: None,
         queue: QueueChoice::Wheel,

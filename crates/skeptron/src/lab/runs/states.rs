@@ -13,7 +13,7 @@ use crate::lab::wire::{NodeState, StateChange, StateChunk, Variable};
 use crate::state::Value;
 
 /// How many records a chunk has.
-const CHUNK: usize = 256;
+pub(super) const CHUNK: usize = 256;
 
 /// What the nodes know in the chunk of that number.
 ///

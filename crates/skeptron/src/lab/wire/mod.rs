@@ -28,9 +28,9 @@ pub use reports::{
     StructureMessages, StructureOptimal, StructureReport, StructureViolation,
 };
 pub use run::{
-    Act, Acts, AlgorithmKind, Cut, Deed, Figure, Lamp, NodeState, RecordBatch, RecordKind, RunEnd,
-    RunHeader, RunMade, RunReason, RunRecord, RunRequest, SimOptions, StateChange, StateChunk,
-    Topology, Variable,
+    Act, Acts, AlgorithmKind, ClockChunk, ClockStamp, Cut, Deed, Figure, Lamp, NodeState,
+    RecordBatch, RecordKind, RunEnd, RunHeader, RunMade, RunReason, RunRecord, RunRequest,
+    SimOptions, StateChange, StateChunk, Topology, Variable,
 };
 
 /// Why something cannot be done.

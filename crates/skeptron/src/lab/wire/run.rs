@@ -431,6 +431,24 @@ pub struct StateChange {
     pub state: NodeState,
 }
 
+/// The clocks of the lectures in a chunk of records.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct ClockChunk {
+    /// Its number.
+    pub chunk: usize,
+    /// For each record the clocks of its node after it; none if it is no event of a node.
+    pub stamps: Vec<Option<ClockStamp>>,
+}
+
+/// The clocks of a node after an event.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct ClockStamp {
+    /// The Lamport clock.
+    pub lamport: u64,
+    /// How many events of each node are known: its own number is that of the event.
+    pub vector: Vec<u64>,
+}
+
 /// What a node knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
 pub struct NodeState {

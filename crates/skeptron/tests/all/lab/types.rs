@@ -36,6 +36,8 @@ fn the_page_has_the_same_types() {
         Act,
         Acts,
         AlgorithmKind,
+        ClockChunk,
+        ClockStamp,
         Cut,
         Deed,
         Figure,

@@ -1,0 +1,226 @@
+// The clocks of the lectures at the events of a run, and how two events stand to each other.
+import { h } from "../lib/dom.js";
+import { getJson } from "../lib/api.js";
+import { choice } from "../lib/form.js";
+import { AXIS, GUTTER } from "./camera.js";
+
+/** @typedef {import("../wire.js").ClockStamp} ClockStamp */
+/** @typedef {"" | "lamport" | "vector"} Kind */
+
+/** Records whose clocks come at once. */
+const CHUNK = 256;
+/** With more records in sight there is no room for clocks. */
+const MOST_RECORDS = 1500;
+/** How far below its line a clock stands. */
+const BELOW = 19;
+
+/** The switch below the diagram, and what it lets appear. */
+export class Clocks {
+  /**
+   * @param {import("./diagram.js").Scene} scene
+   * @param {{ session: () => import("./session.js").Session | null, redraw: () => void, failed: (error: unknown) => void }} given
+   */
+  constructor(scene, given) {
+    this.scene = scene;
+    this.given = given;
+    /** What is shown; nothing is asked for and nothing drawn as long as that is empty. @type {Kind} */
+    this.kind = "";
+    /** The records of the two chosen events, or -1. */
+    this.chosen = [-1, -1];
+    /** Which of the two is chosen next. */
+    this.turn = 0;
+    /** @type {Map<number, (ClockStamp | null)[]>} */
+    this.chunks = new Map();
+    /** Of which history of which run they are. */
+    this.of = "";
+    const choices = [{ value: "", title: "off" }, { value: "lamport", title: "Lamport" }, { value: "vector", title: "vector" }];
+    this.switch = choice(choices, "", (value) => this.#switch(/** @type {Kind} */ (value)), { "data-test": "clocks-kind" });
+    const take = (/** @type {number} */ which) => h("button", { type: "button", class: "quiet", "data-test": `clocks-take-${"ab"[which]}`, onclick: () => this.#take(which) }, `${"AB"[which]}: this step`);
+    this.told = h("output", { class: "grow small", "data-test": "clocks-told" });
+    this.question = h("span", { class: "toolbar grow", hidden: true }, take(0), take(1), this.told);
+    this.element = h("div", { class: "toolbar play-clocks" },
+      h("label", { class: "tick", title: "The clocks of the lectures at every event, whatever clock the algorithm has itself" }, "Clocks", this.switch), this.question);
+  }
+
+  /** @param {Kind} kind */
+  #switch(kind) {
+    this.kind = kind;
+    this.question.hidden = kind === "";
+    this.#tell();
+    this.given.redraw();
+  }
+
+  /** Forgets what belongs to another run, or to another history of it. @returns {import("./session.js").Session | null} */
+  #session() {
+    const session = this.given.session();
+    const of = `${session?.id} ${session?.history} ${session?.model?.end ? "ended" : ""}`;
+    if (of !== this.of) {
+      const another = !of.startsWith(`${this.of.split(" ")[0]} `);
+      this.of = of;
+      this.chunks.clear();
+      if (another || this.chosen.some((at) => at >= this.scene.model.length)) this.chosen = [-1, -1];
+      this.#tell();
+    }
+    return session;
+  }
+
+  /**
+   * The clocks after a record: null if it is no event, undefined until the server has told them.
+   * @param {number} at
+   * @returns {ClockStamp | null | undefined}
+   */
+  #stamp(at) {
+    const session = this.#session();
+    const number = Math.floor(at / CHUNK);
+    const known = this.chunks.get(number);
+    // While the run is still being told, the last chunk grows.
+    if (known || !session?.model?.end) return known?.[at % CHUNK];
+    const of = this.of;
+    this.chunks.set(number, []);
+    getJson(session.path(`/clocks?chunk=${number}`), session.stop.signal)
+      .then((/** @type {import("../wire.js").ClockChunk} */ { stamps }) => {
+        if (of !== this.of) return;
+        this.chunks.set(number, stamps);
+        this.#tell();
+        this.given.redraw();
+      })
+      .catch((error) => { if (!session.stop.signal.aborted) this.given.failed(error); });
+    return undefined;
+  }
+
+  /** The events in sight, by node and moment, in the order of time. @returns {number[][]} */
+  #moments() {
+    const { model, camera, position, future } = this.scene;
+    const first = model.positionAt(camera.t(GUTTER - 30) - 1);
+    const last = Math.min(model.positionAt(camera.t(camera.width)), future ? Infinity : position);
+    if (last - first > MOST_RECORDS) return [];
+    /** @type {Map<string, number[]>} */
+    const moments = new Map();
+    for (let at = first; at < last; at++) {
+      if (!this.#stamp(at)) continue;
+      const { node, t } = model.records[at];
+      const key = `${node} ${t}`;
+      moments.set(key, [...(moments.get(key) ?? []), at]);
+    }
+    return [...moments.values()];
+  }
+
+  /** @param {CanvasRenderingContext2D} ink */
+  draw(ink) {
+    if (!this.kind) return;
+    const { model, camera, colour } = this.scene;
+    ink.font = "11px ui-monospace, 'DejaVu Sans Mono', monospace";
+    ink.textAlign = "center";
+    ink.lineWidth = 3;
+    /** Where the last clock of each row ends. @type {number[]} */
+    const ends = [];
+    for (const events of this.#moments()) {
+      const { node, t } = model.records[events[0]];
+      const row = node - 1;
+      const x = camera.x(t);
+      const words = this.#written(events);
+      const half = ink.measureText(words).width / 2;
+      if (x - half < (ends[row] ?? -Infinity) + 5 || camera.rowHeight < 34) continue;
+      ends[row] = x + half;
+      ink.strokeStyle = colour("panel");
+      ink.strokeText(words, x, camera.y(row) + BELOW);
+      ink.fillStyle = colour("accent");
+      ink.fillText(words, x, camera.y(row) + BELOW);
+    }
+    this.chosen.forEach((at, which) => this.#mark(ink, at, "AB"[which]));
+  }
+
+  /**
+   * What the clocks say of the events of one moment.
+   * @param {number[]} events
+   */
+  #written(events) {
+    const first = /** @type {ClockStamp} */ (this.#stamp(events[0]));
+    const last = /** @type {ClockStamp} */ (this.#stamp(events[events.length - 1]));
+    if (this.kind === "vector") return `(${last.vector.join(",")})`;
+    return first === last ? `${last.lamport}` : `${first.lamport}–${last.lamport}`;
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} ink
+   * @param {number} at
+   * @param {string} name
+   */
+  #mark(ink, at, name) {
+    const { model, camera, colour } = this.scene;
+    const record = model.records[at];
+    if (!record) return;
+    const x = camera.x(record.t);
+    const y = camera.y(record.node - 1);
+    ink.strokeStyle = colour("accent");
+    ink.lineWidth = 2.5;
+    ink.strokeRect(x - 7, y - 7, 14, 14);
+    ink.fillStyle = colour("accent");
+    ink.fillText(name, x, y - 11);
+  }
+
+  /**
+   * Chooses the event at a place, and another one of the same moment each time; says whether there is one.
+   * @param {number} x
+   * @param {number} y
+   * @returns {boolean}
+   */
+  choose(x, y) {
+    if (!this.kind || y < AXIS) return false;
+    const { model, camera } = this.scene;
+    const near = (/** @type {number[]} */ events) => {
+      const { node, t } = model.records[events[0]];
+      return Math.hypot(camera.x(t) - x, camera.y(node - 1) - y);
+    };
+    const moments = this.#moments().filter((events) => near(events) < 9);
+    const events = moments.sort((a, b) => near(a) - near(b))[0];
+    if (!events) return false;
+    const last = 1 - this.turn;
+    const place = events.indexOf(this.chosen[last]);
+    if (place >= 0 && events.length > 1) this.chosen[last] = events[(place + 1) % events.length];
+    else {
+      this.chosen[this.turn] = events[0];
+      this.turn = last;
+    }
+    this.#tell();
+    this.given.redraw();
+    return true;
+  }
+
+  /** Chooses the event with which the present step begins. @param {number} which */
+  #take(which) {
+    const { model, position } = this.scene;
+    const step = model.stepsBefore(position) - 1;
+    if (step < 0) return;
+    this.chosen[which] = model.steps[step];
+    this.turn = 1 - which;
+    this.#tell();
+    this.given.redraw();
+  }
+
+  /** Says how the two chosen events stand to each other. */
+  #tell() {
+    if (!this.kind) return;
+    const [a, b] = this.chosen;
+    this.told.textContent = a < 0 || b < 0 ? "Click two points of the diagram, or choose two steps, to see which happened before the other." : this.#relation(a, b);
+  }
+
+  /**
+   * @param {number} a
+   * @param {number} b
+   * @returns {string}
+   */
+  #relation(a, b) {
+    const { records } = this.scene.model;
+    const [one, other] = [this.#stamp(a), this.#stamp(b)];
+    if (one === undefined || other === undefined) return "…";
+    if (!one || !other) return "What the network does to a message is no event of a node.";
+    const own = (/** @type {number} */ at, /** @type {ClockStamp} */ stamp) => stamp.vector[records[at].node - 1];
+    const name = (/** @type {number} */ at, /** @type {ClockStamp} */ stamp) => `P${records[at].node}.${own(at, stamp)} (${records[at].text}; ${stamp.lamport}; ${stamp.vector.join(",")})`;
+    const names = [name(a, one), name(b, other)];
+    if (a === b) return `A and B are one event: ${names[0]}.`;
+    if (own(a, one) <= own(a, other)) return `A happened before B: ${names.join(" → ")}.`;
+    if (own(b, other) <= own(b, one)) return `B happened before A: ${names.reverse().join(" → ")}.`;
+    return `A and B are concurrent: ${names.join(" ∥ ")}.`;
+  }
+}
