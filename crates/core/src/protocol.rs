@@ -93,6 +93,12 @@ pub trait Message: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Se
         Self::KINDS[self.kind()]
     }
 
+    /// What a diagram writes beside the name, as the lectures do: the stamp of a request, whom a message is
+    /// about; empty where the name says enough.
+    fn payload(&self) -> String {
+        String::new()
+    }
+
     /// Shows every [`Counter`] of a message from `from`, as [`Protocol::counters`] does.
     fn counters(&mut self, _from: NodeId, _each: &mut dyn FnMut(Counter, &mut u64)) {}
 }

@@ -1,5 +1,5 @@
-//! What diagrams, pictures and pages are written with: a growing SVG text, text that is no markup, and
-//! a check that a document is whole.
+//! What diagrams, pictures and pages are written with: a growing SVG text, text that is no markup, the
+//! look of kinds of messages, and a check that a document is whole.
 //!
 //! ```
 //! use skeptron_markup::{Canvas, Point, elements};
@@ -13,6 +13,7 @@
 //! ```
 
 mod canvas;
+pub mod kinds;
 mod whole;
 
 pub use canvas::{Canvas, Point};

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value as Json;
+
 /// A value as `Debug` writes it. Wrappers of one value are the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
@@ -64,6 +66,20 @@ impl Value {
             Value::Items([open, close], items) => {
                 format!("{open}{}{close}", all(&mut items.iter()))
             }
+        }
+    }
+
+    /// The same to draw with: nodes are `"P3"`, a timestamp is `[41, "P3"]`, sets and lists are arrays.
+    pub(crate) fn data(&self) -> Json {
+        match self {
+            Value::Atom(atom) if atom == "None" => Json::Null,
+            Value::Atom(atom) => {
+                serde_json::from_str(atom).unwrap_or_else(|_| self.written().into())
+            }
+            Value::Some(value) => value.data(),
+            Value::Fields(name, _) if name == "Epoch" => self.written().into(),
+            Value::Fields(_, fields) => fields.iter().map(|(_, value)| value.data()).collect(),
+            Value::Items(_, items) => items.iter().map(Value::data).collect(),
         }
     }
 
@@ -297,6 +313,8 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const BEFORE: &str = "Node { me: P1, n: 3, flaw: None, phase: Idle, clock: LamportClock(0), \
@@ -354,10 +372,25 @@ mod tests {
     }
 
     #[test]
+    fn values_are_told_as_data() {
+        let (before, after, _) = both();
+        let data = |state: &Value, path: &str| state.field(path).map(Value::data).unwrap();
+        assert_eq!(data(&after, "phase"), json!("waiting"));
+        assert_eq!(data(&after, "clock"), json!(2));
+        assert_eq!(data(&after, "awaiting"), json!(["P2", "P3"]));
+        assert_eq!(data(&after, "queue"), json!([[2, "P1"]]));
+        assert_eq!(data(&after, "asked"), json!(true));
+        assert_eq!(data(&after, "token"), json!([[0, 1], []]));
+        assert_eq!(data(&after, "part.holder"), json!("P2"));
+        assert_eq!((data(&before, "token"), data(&before, "queue")), (json!(null), json!([])));
+    }
+
+    #[test]
     fn nonsense_is_read_without_complaint() {
         for text in ["", "{", "}", "[)", "a { b", "a { b: c", "(((", "x: y", "[a, b}", "N { f }"] {
             let value = Value::read(text);
-            let _ = (state(&value, &Live::all()), value.written(), value.field("a.b"));
+            let _ =
+                (state(&value, &Live::all()), value.written(), value.data(), value.field("a.b"));
         }
     }
 }

@@ -46,18 +46,62 @@ up.test("all nodes ask, and each gets its turn with a higher fence", async (open
 up.test("a fence beyond 2^53 keeps all its digits, and is shown by epoch and entry", async (open) => {
   const page = await open("#/cluster?lock=fenced");
   const shown = await page.evaluate(async () => {
-    const path = "/ui/cluster/fence.js";
+    const path = "/ui/lib/fence.js";
     const { shortFence, wholeFence } = await import(path);
-    return [shortFence("9008298766368775"), wholeFence("18446744073709551615")];
+    return [shortFence("9008298766368775"), wholeFence("18446744073709551615"), shortFence(3)];
   });
-  assert.deepEqual(shown, ["8193·7", "18446744073709551615 (16777215·1099511627775)"]);
+  assert.deepEqual(shown, ["8193·7", "16777215·1099511627775 (18446744073709551615)", "#3"]);
   await part(page, "cluster-acquire").click();
-  await part(page, "cluster-said").filter({ hasText: /with fence \d+ \(\d+·\d+\)/ }).waitFor();
+  await part(page, "cluster-said").filter({ hasText: /with fence \d+·\d+ \(\d+\)/ }).waitFor();
   const row = part(page, "cluster-locks").getByRole("row").filter({ hasText: "fenced" });
   const cell = row.filter({ hasText: "P1" }).locator("td").nth(2);
   assert.match(await cell.innerText(), /^\d+·\d+$/);
   assert.match((await cell.getAttribute("title")) ?? "", /^\d{13,}:/);
   await part(page, "cluster-release").click();
+});
+
+up.test("token, waiting and kinds of messages are drawn as in Play", async (open) => {
+  const page = await open("#/cluster?lock=drawn");
+  const ring = part(page, "cluster-ring");
+  for (const node of ["2", "3"]) {
+    await part(page, "cluster-node").selectOption(node);
+    await part(page, "cluster-acquire").click();
+    await part(page, "cluster-said").filter({ hasText: `P${node}` }).waitFor();
+  }
+  await ring.locator(".node.inside[data-node='2']").waitFor();
+  await ring.locator(".node.waiting[data-node='3']").waitFor();
+  await ring.locator(".topo-wait", { hasText: "P3 waits for P2" }).waitFor({ state: "attached" });
+  await ring.locator(".topo-token[data-token='2']").waitFor();
+  const colour = await part(page, "cluster-kinds").getByText("PRIVILEGE").evaluate((name) => getComputedStyle(name).color);
+  assert.equal(colour, await page.evaluate(() => {
+    const sample = document.createElement("span");
+    sample.style.color = "var(--kind-token)";
+    document.body.append(sample);
+    return getComputedStyle(sample).color;
+  }));
+  for (const node of ["2", "3"]) {
+    await part(page, "cluster-node").selectOption(node);
+    await part(page, "cluster-release").click();
+  }
+  await part(page, "cluster-locks").filter({ hasNotText: "drawn" }).waitFor();
+  await ring.locator(".topo-wait").waitFor({ state: "detached" });
+});
+
+up.test("what has happened so far is opened in Play, with its messages, and a link keeps it", async (open) => {
+  const page = await open("#/cluster?lock=kept");
+  await part(page, "cluster-all").click();
+  await part(page, "cluster-locks").filter({ hasText: "kept" }).waitFor();
+  await part(page, "cluster-locks").filter({ hasNotText: "kept" }).waitFor();
+  await part(page, "cluster-play").click();
+  await part(page, "play-title").filter({ hasText: "“kept” in the cluster" }).waitFor();
+  await part(page, "play-last").click();
+  await part(page, "play-legend").filter({ hasText: "PRIVILEGE" }).waitFor();
+  await part(page, "tab-steps").click();
+  const steps = part(page, "play-transport").locator("[data-test=play-where]");
+  const count = await steps.textContent();
+  assert.match(count ?? "", /^\d\d+ \/ \d\d+$/);
+  const again = await open(await link(page, /live=/), { still: true });
+  await part(again, "play-where").filter({ hasText: (count ?? "").split("/")[1].trim() }).waitFor();
 });
 
 up.test("it is laid out well in every size, light and dark", async (open) => {

@@ -444,6 +444,31 @@ up: boolean,
 vars: Array<Variable>, };
 
 /**
+ * A cut of the network for a while.
+ */
+export type Partition = {
+/**
+ * When.
+ */
+begins: number,
+/**
+ * Until when; none for ever.
+ */
+ends: number | null,
+/**
+ * Messages from here …
+ */
+from: Array<number>,
+/**
+ * … to here are lost.
+ */
+to: Array<number>,
+/**
+ * And in the other direction, too.
+ */
+both_ways: boolean, };
+
+/**
  * Some records of a run.
  */
 export type RecordBatch = {
@@ -529,7 +554,11 @@ holds: boolean,
 /**
  * What a hand has done.
  */
-acts: Array<Act>, };
+acts: Array<Act>,
+/**
+ * When the network is cut, as planned before the run.
+ */
+partitions: Array<Partition>, };
 
 /**
  * A run was made.
@@ -582,9 +611,13 @@ to?: number,
  */
 label?: string,
 /**
- * What the message says.
+ * All that the message says.
  */
 content?: string,
+/**
+ * What is written beside its name: `41`.
+ */
+payload?: string,
 /**
  * The entry's fence.
  */
@@ -826,7 +859,11 @@ field: string,
 /**
  * Its value, as the papers write it.
  */
-value: string, };
+value: string,
+/**
+ * The same to draw with: a node is `"P3"`, a timestamp `[41, "P3"]`, a set or a list an array.
+ */
+data: unknown, };
 
 /**
  * What comes of an algorithm without an assumption.
@@ -1183,6 +1220,14 @@ elections?: boolean,
  * For how many nodes each.
  */
 nodes: Array<number>,
+/**
+ * Quorums, where they are asked.
+ */
+quorum?: string,
+/**
+ * Tree, where there is one.
+ */
+tree?: string,
 /**
  * How long messages take.
  */

@@ -157,6 +157,11 @@ impl Message for Msg {
             Msg::Elected(_) => 1,
         }
     }
+
+    fn payload(&self) -> String {
+        let (Msg::Election(epoch) | Msg::Elected(epoch)) = self;
+        epoch.by.to_string()
+    }
 }
 
 /// What a node waits for.

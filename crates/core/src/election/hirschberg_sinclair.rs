@@ -163,6 +163,13 @@ impl Message for Msg {
             Msg::Elected(_) => 2,
         }
     }
+
+    fn payload(&self) -> String {
+        match self {
+            Msg::Probe { epoch, hops, .. } => format!("{} hops={hops}", epoch.by),
+            Msg::Reply { epoch, .. } | Msg::Elected(epoch) => epoch.by.to_string(),
+        }
+    }
 }
 
 /// What a node waits for.

@@ -144,6 +144,13 @@ impl Message for Msg {
             Msg::Coordinator { .. } => 1,
         }
     }
+
+    fn payload(&self) -> String {
+        match self {
+            Msg::Election { members, .. } => format!("{members:?}"),
+            Msg::Coordinator { leader, .. } => leader.to_string(),
+        }
+    }
 }
 
 /// What a node waits for.

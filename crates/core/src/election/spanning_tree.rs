@@ -152,6 +152,11 @@ impl Message for Msg {
             Msg::Leader(_) => 2,
         }
     }
+
+    fn payload(&self) -> String {
+        let (Msg::Explorer { wave, .. } | Msg::Echo(wave) | Msg::Leader(wave)) = self;
+        wave.by.to_string()
+    }
 }
 
 impl Protocol for SpanningTree {

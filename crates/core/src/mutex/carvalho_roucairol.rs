@@ -137,6 +137,13 @@ impl Message for Msg {
         }
     }
 
+    fn payload(&self) -> String {
+        match self {
+            Msg::Request { t } => t.to_string(),
+            Msg::Reply => String::new(),
+        }
+    }
+
     fn counters(&mut self, _from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
         if let Msg::Request { t } = self {
             each(Counter::Clock, t);

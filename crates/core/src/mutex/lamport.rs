@@ -178,6 +178,11 @@ impl Message for Msg {
         }
     }
 
+    fn payload(&self) -> String {
+        let (Msg::Request { t } | Msg::Ack { t } | Msg::Release { t }) = self;
+        t.to_string()
+    }
+
     fn counters(&mut self, _from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
         let (Msg::Request { t } | Msg::Ack { t } | Msg::Release { t }) = self;
         each(Counter::Clock, t);

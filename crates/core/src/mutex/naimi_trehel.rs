@@ -115,6 +115,13 @@ impl Message for Msg {
             Msg::Token => 1,
         }
     }
+
+    fn payload(&self) -> String {
+        match self {
+            Msg::Request { node } => node.to_string(),
+            Msg::Token => String::new(),
+        }
+    }
 }
 
 impl Protocol for NaimiTrehel {

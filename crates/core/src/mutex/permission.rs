@@ -73,6 +73,13 @@ impl Message for Msg {
         self.word as usize
     }
 
+    fn payload(&self) -> String {
+        match self.word {
+            Word::Request => self.stamp.to_string(),
+            _ => String::new(),
+        }
+    }
+
     fn counters(&mut self, _from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
         each(Counter::Clock, &mut self.stamp);
         each(Counter::Clock, &mut self.clock);

@@ -131,6 +131,13 @@ impl Message for Msg {
         }
     }
 
+    fn payload(&self) -> String {
+        match self {
+            Msg::Request { t } => t.to_string(),
+            Msg::Reply { .. } => String::new(),
+        }
+    }
+
     fn counters(&mut self, _from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
         let (Msg::Request { t } | Msg::Reply { t }) = self;
         each(Counter::Clock, t);

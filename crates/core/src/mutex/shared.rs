@@ -64,6 +64,13 @@ impl<M: Message> Message for SharedMsg<M> {
         };
         M::KINDS.len() + word
     }
+
+    fn payload(&self) -> String {
+        match self {
+            SharedMsg::Door { message, .. } => message.payload(),
+            SharedMsg::Word(_) => String::new(),
+        }
+    }
 }
 
 impl<P: Mutex> Shared<P> {

@@ -169,6 +169,15 @@ impl Message for Msg {
         }
     }
 
+    fn payload(&self) -> String {
+        match self {
+            Msg::Request { sn } => sn.to_string(),
+            Msg::Token(token) if token.requesting.is_empty() => String::new(),
+            Msg::Token(token) => format!("R={:?}", token.requesting),
+            Msg::Inform => String::new(),
+        }
+    }
+
     fn counters(&mut self, from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
         match self {
             Msg::Request { sn } => each(Counter::Requests(from), sn),

@@ -151,6 +151,14 @@ impl Message for Msg {
         }
     }
 
+    fn payload(&self) -> String {
+        match self {
+            Msg::Request { number } => number.to_string(),
+            Msg::Privilege { token } if token.queue.is_empty() => String::new(),
+            Msg::Privilege { token } => format!("Q={:?}", token.queue),
+        }
+    }
+
     fn counters(&mut self, from: NodeId, each: &mut dyn FnMut(Counter, &mut u64)) {
         match self {
             Msg::Request { number } => each(Counter::Requests(from), number),

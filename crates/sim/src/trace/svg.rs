@@ -14,6 +14,7 @@ use skeptron_core::catalogue::Algorithm;
 use skeptron_core::election::{self, Election};
 use skeptron_core::mutex::{self, Mutex};
 use skeptron_core::{Message, NodeId};
+use skeptron_markup::kinds::Role;
 use skeptron_markup::{Canvas, Point, escaped};
 
 use self::label::{Labels, Place};
@@ -77,9 +78,8 @@ fn cut(records: &[Record], max_messages: usize) -> usize {
     end.min(max_messages.saturating_mul(8))
 }
 
-/// The kinds of messages with their numbers, in the order of the algorithm, so that a kind has the
-/// same colour in all diagrams of it.
-fn kinds<'a>(header: &Header, timeline: &Timeline<'a>) -> Vec<(&'a str, usize, usize)> {
+/// The kinds of messages with their numbers, in the order of the algorithm.
+fn kinds<'a>(header: &Header, timeline: &Timeline<'a>) -> Vec<(&'a str, usize)> {
     struct Kinds;
     impl mutex::Visitor for Kinds {
         type Output = &'static [&'static str];
@@ -102,18 +102,9 @@ fn kinds<'a>(header: &Header, timeline: &Timeline<'a>) -> Vec<(&'a str, usize, u
     for arrow in &timeline.arrows {
         *counts.entry(arrow.label).or_default() += 1;
     }
-    let mut others = known.len();
-    let mut kinds: Vec<_> = counts
-        .into_iter()
-        .map(|(label, count)| {
-            let place = known.iter().position(|kind| *kind == label).unwrap_or_else(|| {
-                others += 1;
-                others - 1
-            });
-            (label, count, place)
-        })
-        .collect();
-    kinds.sort_by_key(|&(.., place)| place);
+    let place = |label: &str| known.iter().position(|kind| *kind == label).unwrap_or(known.len());
+    let mut kinds: Vec<_> = counts.into_iter().collect();
+    kinds.sort_by_key(|&(label, _)| place(label));
     kinds
 }
 
@@ -121,8 +112,8 @@ struct Diagram<'a> {
     header: &'a Header,
     records: &'a [Record],
     timeline: Timeline<'a>,
-    /// Name, number, colour.
-    kinds: Vec<(&'a str, usize, usize)>,
+    /// Name and number.
+    kinds: Vec<(&'a str, usize)>,
     layout: Layout,
     has_clocks: bool,
     canvas: Canvas,
@@ -216,8 +207,7 @@ impl Diagram<'_> {
     }
 
     fn class(&self, arrow: &Arrow) -> String {
-        let kind = self.kinds.iter().find(|(label, ..)| *label == arrow.label);
-        let mut class = style::kind_class(kind.map_or(0, |&(.., kind)| kind));
+        let mut class = style::kind_class(arrow.label);
         if arrow.copy {
             class.push_str(" copy");
         }
@@ -355,8 +345,10 @@ impl Diagram<'_> {
     fn finish(self) -> String {
         let (width, height) = (self.layout.width.ceil(), (self.layout.bottom() + 84.0).ceil());
         let title = escaped(&wording::title(self.header));
-        let kinds = self.kinds.iter().map(|&(.., kind)| kind + 1).max().unwrap_or(0);
-        let style = style::sheet(kinds, self.has_clocks);
+        let mut roles: Vec<Role> = self.kinds.iter().map(|(label, _)| Role::of(label)).collect();
+        roles.sort_unstable();
+        roles.dedup();
+        let style = style::sheet(&roles, self.has_clocks);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sk\" width=\"{width}\" \
              height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\

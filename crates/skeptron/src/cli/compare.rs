@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use rayon::prelude::*;
-use skeptron_core::catalogue::{self, Algorithm, Entry, Info};
+use skeptron_core::catalogue::{self, Algorithm, Entry, Info, Layout};
 
 use super::output::OutputFile;
 use super::sim::{SimArgs, quoted};
@@ -32,6 +32,7 @@ mod print;
   skeptron compare
   skeptron compare raymond naimi-trehel -n 10,100,1000
   skeptron compare --html report.html      plots over N and a space-time diagram of each
+  skeptron compare maekawa raymond --quorum grid --tree star
   skeptron compare --csv > figures.csv
   skeptron compare --elections             best, average and worst case of each election
   skeptron compare --elections bully ring -n 4,8,16,32 --html elections.html
@@ -53,6 +54,12 @@ pub(crate) struct CompareArgs {
     /// [default: 4,16,64; of elections 4,8,16; with --html 2,4,8,16,32,64,128]
     #[arg(short = 'n', long, value_delimiter = ',', value_name = "N,…")]
     pub(crate) nodes: Vec<usize>,
+    /// Quorums for `maekawa` and `sanders`, as in `sim` [default: cyclic]
+    #[arg(long, value_name = "KIND|FILE", conflicts_with = "elections")]
+    pub(crate) quorum: Option<String>,
+    /// Tree for `raymond`, as in `sim` [default: balanced:2]
+    #[arg(long, value_name = "KIND|FILE", conflicts_with = "elections")]
+    pub(crate) tree: Option<String>,
     /// How long a message takes, as in `sim`; many claims are for a constant
     #[arg(long, default_value = "1", value_name = "DIST")]
     pub(crate) latency: String,
@@ -164,16 +171,17 @@ impl CompareArgs {
             let mut curves = Vec::new();
             for &nodes in &sizes {
                 for job in Job::all(info, nodes) {
-                    for (figure, claimed) in job.claims(self)? {
+                    // Between the sizes that are measured there may be no such layout.
+                    let Ok(claims) = job.claims(self) else { continue };
+                    for (figure, claimed) in claims {
                         let point = (nodes, claimed);
                         Curve::add(&mut curves, (info.name, None), figure.name(), point);
                     }
                 }
             }
-            Ok(curves)
+            curves
         };
-        let all: Vec<Vec<Curve>> =
-            self.algorithms()?.into_par_iter().map(curves).collect::<Result<_>>()?;
+        let all: Vec<Vec<Curve>> = self.algorithms()?.into_par_iter().map(curves).collect();
         Ok(all.into_iter().flatten().collect())
     }
 
@@ -207,8 +215,12 @@ impl CompareArgs {
 
     /// What all runs have in common, in words.
     fn settings(&self) -> String {
+        let layouts = [("quorums", &self.quorum), ("tree", &self.tree)];
+        let chosen =
+            |(what, kind): (&str, &Option<String>)| Some(format!("{what} {}, ", kind.as_ref()?));
         format!(
-            "latency {}, section {}, FIFO channels, {} seeds where there is chance",
+            "{}latency {}, section {}, FIFO channels, {} seeds where there is chance",
+            layouts.into_iter().filter_map(chosen).collect::<String>(),
             self.latency,
             self.section,
             self.seeds()
@@ -227,6 +239,8 @@ impl CompareArgs {
                 words.extend([name.to_string(), value.to_string()]);
             }
         };
+        option("--quorum", self.quorum.as_deref().unwrap_or_default(), "");
+        option("--tree", self.tree.as_deref().unwrap_or_default(), "");
         option("--latency", &self.latency, "1");
         option("--section", &self.section, "1");
         option("--entries", &self.entries.map(|m| m.to_string()).unwrap_or_default(), "");
@@ -239,7 +253,13 @@ impl CompareArgs {
     /// The options of a `sim` with these settings.
     fn sim(&self, info: &Info, nodes: usize) -> Result<SimArgs> {
         let mut args = SimArgs::parse(info.name)?;
-        args.system = SystemArgs { nodes: Some(nodes), ..SystemArgs::default() };
+        // Only where the algorithm has one: others would refuse it.
+        let (quorum, tree) = match info.layout {
+            Layout::Quorums | Layout::Structure => (self.quorum.clone(), None),
+            Layout::Tree => (None, self.tree.clone()),
+            _ => (None, None),
+        };
+        args.system = SystemArgs { nodes: Some(nodes), quorum, tree, ..SystemArgs::default() };
         args.latency.clone_from(&self.latency);
         args.section = Some(self.section.clone());
         Ok(args)

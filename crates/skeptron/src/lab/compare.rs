@@ -18,6 +18,7 @@ use super::wire::{
     Progress,
 };
 use crate::cli::compare::{Audience, CompareArgs, Curve, Judged, Row, election};
+use crate::cli::system::SystemArgs;
 
 /// Rows are there as soon as they are known.
 const WITHIN: Duration = Duration::from_secs(180);
@@ -54,18 +55,35 @@ async fn compare(
 
 /// The options of the command line, within what the lab has time for.
 fn args(request: CompareRequest) -> Result<CompareArgs> {
-    let CompareRequest { algorithms, elections, nodes, latency, section, entries, seeds } = request;
+    let CompareRequest {
+        algorithms,
+        elections,
+        nodes,
+        quorum,
+        tree,
+        latency,
+        section,
+        entries,
+        seeds,
+    } = request;
+    let layouts =
+        SystemArgs { quorum: quorum.clone(), tree: tree.clone(), ..SystemArgs::default() };
+    files::refuse_in_system(&layouts)?;
     files::refuse("latency", latency.as_deref())?;
     files::refuse("section", section.as_deref())?;
     let elections = elections.unwrap_or(false);
     ensure!(
-        !elections || latency.is_none() && section.is_none() && entries.is_none(),
-        "elections take no latency, section or entries; leave them out"
+        !elections
+            || [&quorum, &tree, &latency, &section].iter().all(|option| option.is_none())
+                && entries.is_none(),
+        "elections take no quorum, tree, latency, section or entries; leave them out"
     );
     let args = CompareArgs {
         algorithms: algorithms.unwrap_or_default(),
         elections,
         nodes,
+        quorum,
+        tree,
         latency: latency.unwrap_or_else(|| "1".into()),
         section: section.unwrap_or_else(|| "1".into()),
         entries,

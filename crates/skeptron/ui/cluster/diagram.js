@@ -1,7 +1,7 @@
 // The live space-time diagram of one lock: follows the present, or rests where the user looks.
 import { h } from "../lib/dom.js";
 import { choice, field } from "../lib/form.js";
-import { onTheme, colours, prefersStill } from "../lib/theme.js";
+import { onTheme, colours, kindColour, prefersStill } from "../lib/theme.js";
 import { History, inWords } from "./history.js";
 import { placeOf, momentAt } from "./scale.js";
 import { paint, nearest, describe } from "./paint.js";
@@ -20,9 +20,10 @@ const STILL = 1000;
 const WORDS = 250;
 
 /**
+ * @param {(() => void) | null} open shows what has happened so far in Play, where there is one
  * @returns {{ element: HTMLElement, history: () => History, restart: (lock: string) => void, members: (numbers: number[], whole: boolean) => void, heard: (at: number) => void, connected: (yes: boolean) => void, end: () => void }}
  */
-export function diagram() {
+export function diagram(open) {
   let history = new History();
   /** @type {number[]} */
   let members = [];
@@ -47,13 +48,15 @@ export function diagram() {
   const list = h("ol", { class: "mono small words", "data-test": "cluster-words" });
   const listed = h("details", {}, h("summary", {}, "The last events in words"), list);
   const title = h("h2", {});
+  /** The kinds of messages that have been seen, each in its colour. */
+  const kinds = h("span", { class: "diagram-kinds", "data-test": "cluster-kinds" });
   const element = h("section", { class: "panel diagram-panel", "aria-label": "Live space-time diagram" },
     h("div", { class: "toolbar" }, title,
-      h("div", { class: "legend small muted" }, h("span", { class: "swatch waiting" }), "waits", h("span", { class: "swatch inside" }), "inside", h("span", { class: "swatch arrow" }), "message"),
+      h("div", { class: "legend small muted" }, h("span", { class: "swatch waiting" }), "waits", h("span", { class: "swatch inside" }), "inside", kinds),
       h("span", { class: "grow" }), field("Spacing", spaced),
       h("button", { type: "button", class: "icon", title: "Show less (+)", "aria-label": "Zoom in", onclick: () => zoom(1 / 1.6, 1) }, "+"),
       h("button", { type: "button", class: "icon", title: "Show more (−)", "aria-label": "Zoom out", onclick: () => zoom(1.6, 1) }, "−"),
-      follow),
+      follow, open && h("button", { type: "button", "data-test": "cluster-play", title: "Play what has happened so far, step by step", onclick: open }, "Open in Play")),
     frame, told, listed);
   frame.append(hint);
 
@@ -180,6 +183,7 @@ export function diagram() {
     if (words !== history.changes && performance.now() - wordsAt > WORDS) {
       [words, wordsAt] = [history.changes, performance.now()];
       list.replaceChildren(...inWords(history, 30).map((line) => h("li", {}, line)));
+      showKinds(kinds, [...new Set(history.arrows.map(({ label }) => label))].sort());
     }
     hint.hidden = history.moments.length > 0;
   }
@@ -226,4 +230,18 @@ export function diagram() {
       endTheme();
     },
   };
+}
+
+/**
+ * @param {HTMLElement} place
+ * @param {string[]} labels
+ */
+function showKinds(place, labels) {
+  if (place.dataset.key === labels.join(" ")) return;
+  place.dataset.key = labels.join(" ");
+  place.replaceChildren(...labels.map((label) => {
+    const name = h("span", { class: "diagram-kind" }, `⟶ ${label}`);
+    name.style.color = `var(--${kindColour(label)})`;
+    return name;
+  }));
 }

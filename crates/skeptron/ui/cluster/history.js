@@ -1,5 +1,5 @@
 // What has happened to one lock, as far as it was told: messages, and who waited or was inside when.
-import { wholeFence } from "./fence.js";
+import { wholeFence } from "../lib/fence.js";
 
 /**
  * A message; an end that was not seen is null. One is missed whose other end may be among events that are missing.

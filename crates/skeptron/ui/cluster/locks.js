@@ -1,6 +1,6 @@
 // The locks in use: who holds each, with which fence, and who waits.
 import { h } from "../lib/dom.js";
-import { shortFence } from "./fence.js";
+import { shortFence } from "../lib/fence.js";
 
 /** @typedef {{ element: HTMLElement, button: HTMLElement, cells: HTMLElement[], since: number | null }} Row */
 

@@ -1,6 +1,7 @@
 // Paints the space-time diagram of a lock on a canvas, and finds what is under the pointer.
 import { placeOf, ticks } from "./scale.js";
-import { shortFence, wholeFence } from "./fence.js";
+import { kindColour } from "../lib/theme.js";
+import { shortFence, wholeFence } from "../lib/fence.js";
 import { milliseconds } from "./history.js";
 
 /**
@@ -184,7 +185,7 @@ function paintArrows(pen, view, colour, font) {
   const seen = lines(view);
   for (const line of seen) {
     const { arrow, x1, y1, x2, y2, whole } = line;
-    pen.strokeStyle = pen.fillStyle = colour(series(arrow.label));
+    pen.strokeStyle = pen.fillStyle = colour(kindColour(arrow.label));
     pen.lineWidth = 1.3;
     pen.setLineDash(whole ? [] : [4, 3]);
     pen.beginPath();
@@ -232,22 +233,6 @@ function paintLabel(pen, { arrow, x1, y1, x2, y2 }, taken, colour) {
     pen.fillText(arrow.label, x, y);
     return;
   }
-}
-
-/** @type {Map<string, string>} */
-const chosen = new Map();
-
-/**
- * The same name has the same colour as long as the page lives.
- * @param {string} label
- */
-function series(label) {
-  let name = chosen.get(label);
-  if (!name) {
-    name = `series-${(chosen.size % 8) + 1}`;
-    chosen.set(label, name);
-  }
-  return name;
 }
 
 /**

@@ -1,5 +1,6 @@
 // Messages per second: one line of history for each node, one bar for each kind.
 import { h, s, clear } from "../lib/dom.js";
+import { kindColour } from "../lib/theme.js";
 
 /** So many seconds are shown. */
 const SECONDS = 60;
@@ -114,8 +115,10 @@ function showKinds(place, counts) {
  */
 function kindLine(kind, rate, most) {
   const bar = h("span", { class: "bar" });
+  const [label] = kind.split(" of ");
   bar.style.width = `${Math.max(0, (100 * rate) / most)}%`;
-  return h("div", { class: "kind" }, h("span", { class: "name", title: kind }, kind.split(" of ")[0]), h("span", { class: "track" }, bar), h("span", { class: "value" }, shown(Math.max(0, rate))));
+  bar.style.background = `var(--${kindColour(label)})`;
+  return h("div", { class: "kind" }, h("span", { class: "name", title: kind }, label), h("span", { class: "track" }, bar), h("span", { class: "value" }, shown(Math.max(0, rate))));
 }
 
 /** @param {number} rate */

@@ -1,5 +1,7 @@
-// The nodes in a circle, with the links between them.
+// The nodes in a circle, with the links between them; of the chosen lock who has it, who waits, whom they asked.
 import { h, s, clear } from "../lib/dom.js";
+import { tip, tokenMark, waitArrow } from "../play/shapes.js";
+import { askedBy, tokenOf } from "./roles.js";
 
 const SIZE = 300;
 const CENTRE = SIZE / 2;
@@ -8,7 +10,7 @@ const MOST_ROOMY = 12;
 
 /**
  * @param {(node: number) => void} chosen called when the user points at a node
- * @returns {{ element: HTMLElement, update: (status: import("../wire.js").ClusterStatus, lock: import("../wire.js").ClusterLock | undefined) => void }}
+ * @returns {{ element: HTMLElement, update: (status: import("../wire.js").ClusterStatus, lock: import("../wire.js").ClusterLock | undefined, history: import("./history.js").History) => void }}
  */
 export function ring(chosen) {
   const picture = s("svg", { class: "ring", viewBox: `0 0 ${SIZE} ${SIZE}`, role: "img", "data-test": "cluster-ring" });
@@ -19,26 +21,35 @@ export function ring(chosen) {
 
   return {
     element,
-    update(status, lock) {
-      const roles = new Map(lock?.waiting.map(({ node }) => [node, "waits"]));
+    update(status, lock, history) {
+      const roles = new Map(lock?.waiting.map(({ node }) => [node, "waiting"]));
       if (lock?.holder) roles.set(lock.holder.node, "inside");
+      const told = tokenOf(history);
+      // Whoever is inside has the token, whatever was missed.
+      const token = told && lock?.holder ? { node: lock.holder.node, coming: false } : told;
+      const quorums = [...roles.keys()].map((node) => ({ node, members: [node, ...askedBy(history, node)] })).filter(({ members }) => members.length > 2 && members.length < status.nodes.length);
       // Drawn anew only when it looks different, so that nothing flickers under the pointer.
-      const key = JSON.stringify([status.links.map(({ from, to, up, connects }) => [from, to, up, connects]), status.leader, status.nodes.map(({ node, own, state }) => [node, state, own?.leaving, own?.halted, own?.awaited, own === null]), [...roles]]);
+      const key = JSON.stringify([status.links.map(({ from, to, up, connects }) => [from, to, up, connects]), status.leader, status.nodes.map(({ node, own, state }) => [node, state, own?.leaving, own?.halted, own?.awaited, own === null]), [...roles], token, quorums]);
       if (key === drawn) return;
       drawn = key;
-      draw(picture, status, roles, chosen);
+      draw(picture, status, { roles, token, quorums }, chosen);
       say(caption, troubles, status);
     },
   };
 }
 
 /**
+ * What the chosen lock makes of the nodes.
+ * @typedef {{ roles: Map<number, string>, token: { node: number, coming: boolean } | null, quorums: { node: number, members: number[] }[] }} Use
+ */
+
+/**
  * @param {SVGSVGElement} picture
  * @param {import("../wire.js").ClusterStatus} status
- * @param {Map<number, string>} roles
+ * @param {Use} use
  * @param {(node: number) => void} chosen
  */
-function draw(picture, status, roles, chosen) {
+function draw(picture, status, { roles, token, quorums }, chosen) {
   clear(picture);
   const places = status.nodes.map(({ node }) => node);
   const count = places.length;
@@ -58,8 +69,30 @@ function draw(picture, status, roles, chosen) {
   picture.classList.toggle("many", many);
   // Those that are down come last, so that nothing hides them.
   const links = [...status.links].sort((a, b) => Number(b.up) - Number(a.up));
+  picture.append(s("defs", {}, tip("topo-tip-wait")));
+  for (const { node, members } of quorums) picture.append(drawnQuorum(node, members.sort((a, b) => a - b).map(place), roles.get(node) ?? ""));
   for (const link of links) picture.append(drawnLink(link, place(link.from), place(link.to), !many));
   for (const node of status.nodes) picture.append(drawnNode(node, place(node.node), size, roles.get(node.node), chosen));
+  const holder = [...roles].find(([, role]) => role === "inside")?.[0];
+  for (const [node, role] of holder === undefined ? [] : roles) {
+    if (role === "waiting" && node !== holder) picture.append(waitArrow(place(node), place(holder ?? node), size + 3, { words: `P${node} waits for P${holder}` }));
+  }
+  if (!token || !places.includes(token.node)) return;
+  const mark = tokenMark(size, place(token.node));
+  if (token.coming) mark.classList.add("coming");
+  mark.append(s("title", {}, token.coming ? `The token is on its way to P${token.node}` : `P${token.node} has the token`));
+  mark.dataset.token = String(token.node);
+  picture.append(mark);
+}
+
+/**
+ * @param {number} node
+ * @param {{ x: number, y: number }[]} places
+ * @param {string} role
+ */
+function drawnQuorum(node, places, role) {
+  return s("g", { class: "topo-asking", "data-quorum": node }, s("title", {}, `The quorum of P${node}`),
+    s("polygon", { class: `topo-line ${role}`, points: places.map(({ x, y }) => `${x},${y}`).join(" ") }));
 }
 
 /**
@@ -91,13 +124,13 @@ function drawnLink({ from, to, up, connects, trouble }, a, b, roomy) {
  */
 function drawnNode({ node, own, address, state }, at, size, role, chosen) {
   const trouble = state === "killed" ? "killed" : state === "cut" ? "cut off" : state === "entering" ? "entering" : own?.halted ? "halted" : own?.leaving ? "leaves" : own && own.awaited.length > 0 ? "not ready" : "";
-  const kind = state === "killed" ? "killed" : trouble ? "troubled" : (role ?? "idle");
+  const kind = state === "killed" ? "down" : trouble ? "apart" : (role ?? "idle");
   const below = trouble || role || "";
-  const group = s("g", { class: `node ${kind}${own ? "" : " far"}`, onpointerdown: () => chosen(node), "data-node": node },
+  const group = s("g", { class: `node topo-point ${kind}${own ? "" : " far"}`, onpointerdown: () => chosen(node), "data-node": node },
     s("title", {}, [`P${node}`, below, own ? own.api.join(", ") : `nodes at ${address}`].filter(Boolean).join(" · ")),
-    s("circle", { cx: at.x, cy: at.y, r: size }),
-    s("text", { x: at.x, y: at.y }, size > 20 ? `P${node}` : String(node)));
-  if (below && size > 20) group.append(s("text", { class: "role", x: at.x, y: at.y + size + 11 }, below));
+    s("circle", { class: "topo-disc", cx: at.x, cy: at.y, r: size }),
+    s("text", { class: "topo-name", x: at.x, y: at.y }, size > 20 ? `P${node}` : String(node)));
+  if (below && size > 20) group.append(s("text", { class: "topo-sign", x: at.x, y: at.y + size + 11 }, below));
   return group;
 }
 

@@ -2,7 +2,7 @@
 import { h, toast } from "../lib/dom.js";
 import { choice, entry, field } from "../lib/form.js";
 import { postJson } from "../lib/api.js";
-import { wholeFence } from "./fence.js";
+import { wholeFence } from "../lib/fence.js";
 
 /** How long a node holds the lock. */
 const HOLDS = [

@@ -1,13 +1,14 @@
 // The live cluster of `skeptron up` or `skeptron node`: nodes, links, locks, and one lock's messages.
 import { h, clear, complaint } from "../lib/dom.js";
 import { getJson, stream } from "../lib/api.js";
-import { note } from "../lib/address.js";
+import { go, note, pack } from "../lib/address.js";
 import { sheet } from "../lib/sheet.js";
 import { ring } from "./ring.js";
 import { lockTable } from "./locks.js";
 import { members } from "./members.js";
 import { news } from "./news.js";
 import { rates } from "./rates.js";
+import { recorded } from "./recording.js";
 import { tryIt } from "./tryit.js";
 import { diagram } from "./diagram.js";
 
@@ -30,12 +31,14 @@ export function show(root, address) {
     try {
       const about = await getJson("/lab/about", ending.signal);
       if (ending.signal.aborted) return;
-      if (about.cluster) end = watch(place, address.params.get("lock") || FIRST);
+      if (about.cluster) end = watch(place, address.params.get("lock") || FIRST, about.runs);
       else place.append(explanation());
     } catch (error) {
       if (!ending.signal.aborted) place.append(complaint(error));
     }
   }
+  // Nodes look as in Play.
+  sheet("/ui/play/view.css");
   sheet("/ui/cluster/view.css");
   root.append(place);
   begin();
@@ -61,9 +64,10 @@ function explanation() {
  * Watches the cluster until it is told to end.
  * @param {HTMLElement} root
  * @param {string} first
+ * @param {boolean} plays whether this page has Play
  * @returns {() => void} what ends it
  */
-function watch(root, first) {
+function watch(root, first, plays) {
   let lock = first;
   /** @type {import("../wire.js").ClusterView | null} */
   let view = null;
@@ -78,7 +82,7 @@ function watch(root, first) {
   const table = lockTable(choose);
   const flow = rates();
   const tries = tryIt(lock, choose);
-  const drawn = diagram();
+  const drawn = diagram(plays ? openInPlay : null);
   const who = members((seen) => {
     view = seen;
     showStatus(seen.status);
@@ -92,6 +96,12 @@ function watch(root, first) {
   root.append(h("header", { class: "cluster-head" }, name, facts), state, parts);
   drawn.restart(lock);
   const ages = setInterval(() => table.tick(performance.now()), 200);
+
+  async function openInPlay() {
+    if (!view) return;
+    const run = recorded(drawn.history(), { lock, algorithm: chosen()?.algorithm ?? view.algorithm, nodes: Math.max(...view.status.nodes.map(({ node }) => node)) });
+    go("play", { live: await pack(JSON.stringify(run)) });
+  }
 
   /** @param {string} next */
   function choose(next) {
@@ -107,7 +117,7 @@ function watch(root, first) {
   function showStatus(status) {
     if (!view) return;
     view.status = status;
-    links.update(status, chosen());
+    links.update(status, chosen(), drawn.history());
     flow.update(status);
     who.update(view);
     // Where nobody votes nothing changes.
@@ -125,7 +135,7 @@ function watch(root, first) {
     table.update(locks, lock, performance.now());
     tries.update(view);
     drawn.history().present(locks.at, chosen(), isFar);
-    links.update(view.status, chosen());
+    links.update(view.status, chosen(), drawn.history());
   }
 
   const chosen = () => view?.locks.locks.find(({ name }) => name === lock);

@@ -6,14 +6,14 @@ import { byFamily } from "./look.js";
 
 /**
  * All texts as in the command's options; empty is the default.
- * @typedef {{ algorithms: string[], nodes: string, latency: string, section: string, entries: string, seeds: string }} Question
+ * @typedef {{ algorithms: string[], nodes: string, quorum: string, tree: string, latency: string, section: string, entries: string, seeds: string }} Question
  */
 /** @typedef {import("../wire.js").AlgorithmInfo} Info */
 
 /** A first look: one of each family, small enough to be done at once. @type {Question} */
 const FIRST = {
   algorithms: ["central", "ricart-agrawala", "maekawa", "suzuki-kasami", "raymond"],
-  nodes: "2,4,8,16,32", latency: "1", section: "1", entries: "", seeds: "3",
+  nodes: "2,4,8,16,32", quorum: "", tree: "", latency: "1", section: "1", entries: "", seeds: "3",
 };
 
 const SIZES = [
@@ -30,6 +30,23 @@ const LATENCIES = [
   { value: "normal:1,0.2", title: "normal, mean 1, deviation 0.2" },
   { value: "pareto:0.4,1.5", title: "Pareto, heavy tail" },
   { value: "three-dc", title: "three data centres" },
+];
+const QUORUMS = [
+  { value: "", title: "cyclic" },
+  { value: "grid", title: "grid" },
+  { value: "triangle", title: "triangle" },
+  { value: "majority", title: "majority" },
+  { value: "wall", title: "wall" },
+  { value: "tree", title: "tree" },
+  { value: "hierarchical", title: "hierarchical" },
+  { value: "projective", title: "projective plane (7, 13, 21 …)" },
+  { value: "all", title: "all" },
+];
+const TREES = [
+  { value: "", title: "balanced, 2 children" },
+  { value: "balanced:3", title: "balanced, 3 children" },
+  { value: "star", title: "star" },
+  { value: "line", title: "line" },
 ];
 const SECTIONS = [
   { value: "1", title: "constant 1" },
@@ -48,7 +65,7 @@ export function questionOf(params) {
   const algorithms = params.get("algorithms");
   return {
     algorithms: algorithms === null ? FIRST.algorithms : algorithms.split(",").filter(Boolean),
-    nodes: text("nodes"), latency: text("latency"), section: text("section"), entries: text("entries"), seeds: text("seeds"),
+    nodes: text("nodes"), quorum: text("quorum"), tree: text("tree"), latency: text("latency"), section: text("section"), entries: text("entries"), seeds: text("seeds"),
   };
 }
 
@@ -67,10 +84,12 @@ export function paramsOf({ algorithms, ...texts }) {
  * @param {Question} question
  * @returns {import("../wire.js").CompareRequest}
  */
-export function requestOf({ algorithms, nodes, latency, section, entries, seeds }) {
+export function requestOf({ algorithms, nodes, quorum, tree, latency, section, entries, seeds }) {
   if (algorithms.length === 0) throw new Error("No algorithm is chosen; tick at least one.");
   /** @type {import("../wire.js").CompareRequest} */
   const request = { algorithms, nodes: sizesOf(nodes) };
+  if (quorum) request.quorum = quorum;
+  if (tree) request.tree = tree;
   if (latency) request.latency = latency;
   if (section) request.section = section;
   if (entries) request.entries = whole(entries, "Entries");
@@ -118,6 +137,8 @@ export function questionForm(question, infos, looks, changed) {
     algorithmTicks(question, infos, looks, changed),
     h("div", { class: "fields" },
       withPresets("Nodes N", SIZES, question.nodes, set("nodes"), "Sizes to run, separated by commas", "nodes").element,
+      field("Quorums", choice(QUORUMS, question.quorum, set("quorum"), { "data-test": "quorum" }), "Of maekawa and sanders; not every construction exists for every N"),
+      field("Tree", choice(TREES, question.tree, set("tree"), { "data-test": "tree" }), "Of raymond"),
       withPresets("Latency of a message", LATENCIES, question.latency, set("latency"),
         "1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5 or three-dc. The claims are for the constant 1.", "latency").element,
       withPresets("Time inside", SECTIONS, question.section, set("section"), "A distribution, as for the latency", "section").element,

@@ -1,9 +1,10 @@
 // Compare: the algorithms side by side, claim beside measurement.
 import { h, clear, complaint } from "../lib/dom.js";
-import { note } from "../lib/address.js";
+import { href, note } from "../lib/address.js";
 import { algorithms } from "../lib/form.js";
 import { job } from "../lib/job.js";
 import { sheet } from "../lib/sheet.js";
+import { showBeside } from "./beside.js";
 import { looks } from "./look.js";
 import { questionOf, paramsOf, requestOf, questionForm } from "./question.js";
 import { sightOf, paramsOfSight, results } from "./results.js";
@@ -16,6 +17,11 @@ import { sightOf, paramsOfSight, results } from "./results.js";
  */
 export function show(root, address) {
   sheet("/ui/compare/view.css");
+  if (address.params.get("show") === "beside") {
+    const page = h("div", { class: "page compare beside" }, heading(true));
+    root.append(page);
+    return showBeside(page, address.params);
+  }
   const question = questionOf(address.params);
   const sight = sightOf(address.params);
   let asked = { ...question };
@@ -31,8 +37,7 @@ export function show(root, address) {
     compare();
   } });
   const page = h("div", { class: "page compare" },
-    h("header", {}, h("h1", {}, "Compare"),
-      h("p", {}, "Every algorithm runs with a lone requester, with one requester at a time, and saturated. Marks are measured, thin lines are the published formulas.")),
+    heading(false),
     h("div", { class: "compare-columns" }, form, shown.element));
   root.append(page);
 
@@ -71,4 +76,15 @@ export function show(root, address) {
     work.cancel();
     shown.end();
   };
+}
+
+/** @param {boolean} isBeside whether two runs are shown, or figures */
+function heading(isBeside) {
+  const text = isBeside
+    ? "Both runs have the same nodes, arrivals and seed, and one clock."
+    : "Every algorithm runs with a lone requester, with one requester at a time, and saturated. Marks are measured, thin lines are the published formulas.";
+  const tab = (/** @type {string} */ title, /** @type {Record<string, string>} */ params, /** @type {boolean} */ isShown) =>
+    h("a", { class: "button", href: href("compare", params), "aria-current": isShown ? "page" : null, "data-test": isShown ? null : "compare-other" }, title);
+  return h("header", {}, h("h1", {}, "Compare"), h("p", { class: "grow" }, text),
+    h("nav", { class: "toolbar", "aria-label": "Figures or runs" }, tab("Figures over N", {}, !isBeside), tab("Two side by side", { show: "beside" }, isBeside)));
 }

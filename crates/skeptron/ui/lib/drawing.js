@@ -3,7 +3,7 @@
 import { h, picture } from "./dom.js";
 import { onTheme } from "./theme.js";
 
-const FRAME = "svg { display: block; max-width: 100%; height: auto; margin: 0 auto } .node { cursor: pointer }";
+const FRAME = "svg { display: block; max-width: 100%; height: auto; margin: 0 auto } .node { cursor: pointer } svg .ground.ground { fill: var(--panel) }";
 
 /**
  * A frame for pictures. Clicking a node in one of them chooses it.

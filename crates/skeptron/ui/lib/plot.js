@@ -63,6 +63,9 @@ const PATHS = {
   star: "M0 -6L1.6 -1.9L6 -1.8L2.5 0.9L3.7 5.1L0 2.7L-3.7 5.1L-2.5 0.9L-6 -1.8L-1.6 -1.9z",
 };
 
+/** How far apart two names at the ends of lines are. */
+const NAME_HEIGHT = 13;
+
 /** Names a variable of the style sheet where the page's own colours apply. @param {string} name */
 const variable = (name) => `var(--${name})`;
 
@@ -149,13 +152,46 @@ function drawing(picture, { width, height, colour, standAlone = false }) {
       drawnLegend(legend, height + head + 8, colour));
   }
   svg.append(body);
-  const axes = axesOf(picture, width, height);
-  body.append(grid(picture, axes, width, height, colour));
+  // The names stand at the ends of the lines, where the eye is.
+  const inner = width - roomForNames(picture.series, width);
+  const axes = axesOf(picture, inner, height);
+  body.append(grid(picture, axes, inner, height, colour));
   const marks = placed(picture.series, axes);
+  if (inner < width) body.append(namesAtEnds(marks, picture.series, inner, height, colour));
   const alone = picture.series.length === 1;
   for (const series of picture.series) body.append(claimed(series, axes, colour, alone));
   for (const series of picture.series) body.append(measured(series, marks, axes, colour));
   return { svg, marks };
+}
+
+/**
+ * How wide the names beside the lines are; 0 where there is no room for them, or nothing to tell apart.
+ * @param {Series[]} series
+ * @param {number} width
+ */
+function roomForNames(series, width) {
+  const room = Math.max(0, ...series.map(({ name }) => name.length * 6.2 + 14));
+  return series.length > 1 && room <= width * 0.34 ? room : 0;
+}
+
+/**
+ * The name of each series beside its last mark, pushed apart where names would hide each other.
+ * @param {Mark[]} marks
+ * @param {Series[]} series
+ * @param {number} left
+ * @param {number} height
+ * @param {(name: string) => string} colour
+ */
+function namesAtEnds(marks, series, left, height, colour) {
+  const lasts = series.flatMap((one) => marks.filter((mark) => mark.series === one).at(-1) ?? []).sort((a, b) => a.y - b.y);
+  const places = lasts.map(({ y }) => y);
+  for (let k = 1; k < places.length; k++) places[k] = Math.max(places[k], places[k - 1] + NAME_HEIGHT);
+  // What was pushed out below comes back up.
+  for (let k = places.length - 1, most = height - MARGIN.bottom; k >= 0; k--, most -= NAME_HEIGHT) places[k] = Math.min(places[k], most);
+  return s("g", { class: "plot-names", "aria-hidden": "true" }, lasts.map(({ series: { name, colour: ink }, x, y }, k) =>
+    s("g", { class: "plot-series", "data-series": name },
+      s("path", { d: `M${x + 7} ${y}L${left - 2} ${places[k]}`, stroke: colour(ink), "stroke-width": 0.8, "stroke-opacity": 0.6, fill: "none" }),
+      s("text", { x: left + 1, y: places[k] + 4, fill: colour(ink), "font-weight": 600, "font-size": 11 }, name))));
 }
 
 /** @typedef {{ x: import("./axes.js").Axis, y: import("./axes.js").Axis }} Axes */

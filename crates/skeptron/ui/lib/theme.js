@@ -1,4 +1,5 @@
-// Light or dark: as the system says, or as the user chose.
+// Light or dark: as the system says, or as the user chose. And the colours of kinds of messages in either.
+import { COLOURS, ROLES } from "./kinds.js";
 
 const KEY = "skeptron-theme";
 const NEXT = /** @type {const} */ ({ auto: "light", light: "dark", dark: "auto" });
@@ -15,8 +16,11 @@ const listeners = new Set();
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 
 function apply() {
-  const theme = chosen();
-  document.documentElement.dataset.theme = theme !== "auto" ? theme : systemIsDark.matches ? "dark" : "light";
+  const kept = chosen();
+  const theme = kept !== "auto" ? kept : systemIsDark.matches ? "dark" : "light";
+  const root = document.documentElement;
+  root.dataset.theme = theme;
+  for (const [role, colour] of Object.entries(COLOURS)) root.style.setProperty(`--kind-${role}`, colour[theme]);
   for (const listener of listeners) listener();
 }
 
@@ -46,6 +50,15 @@ export function themeButton(button) {
   systemIsDark.addEventListener("change", apply);
   apply();
   say();
+}
+
+/**
+ * The variable of the style sheet that has the colour of a kind of message: one for all that is for the same.
+ * @param {string} label its name in the papers
+ * @returns {string}
+ */
+export function kindColour(label) {
+  return `kind-${ROLES[label] ?? "other"}`;
 }
 
 /** Whether the user wants little to move. */

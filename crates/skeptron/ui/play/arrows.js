@@ -1,4 +1,5 @@
 // Messages in the diagram: arrows, their labels, and which one lies under the pointer.
+import { kindColour } from "../lib/theme.js";
 import { DELIVERED, LOST, lowerBound } from "./model.js";
 
 /** More arrows than this are thinned out; more than the second have no heads, than the third no labels. */
@@ -73,7 +74,7 @@ export class Arrows {
     const { count } = this;
     this.#between(camera.t(left), camera.t(right));
     for (let label = 0; label < model.messages.labels.length; label++) {
-      ink.strokeStyle = colour(`series-${(label % 8) + 1}`);
+      ink.strokeStyle = colour(kindColour(model.messages.labels[label]));
       ink.fillStyle = ink.strokeStyle;
       ink.lineWidth = count > MOST_HEADS ? 0.7 : count > MANY ? 1 : 1.5;
       if (this.scene.future) {
@@ -198,9 +199,9 @@ export class Arrows {
     ink.strokeStyle = this.scene.colour("panel");
     for (let message = this.last - 1; message >= this.first; message--) {
       if (!this.#past(message)) continue;
-      const { label, labels, content } = this.scene.model.messages;
+      const { label, labels } = this.scene.model.messages;
       const short = labels[label[message]];
-      const long = content[message] && this.last - this.first <= MOST_CONTENTS ? `${short} ${content[message]}` : short;
+      const long = this.last - this.first <= MOST_CONTENTS ? this.scene.model.messages.name(message) : short;
       if (!this.#label(ink, long, label[message]) && long !== short) this.#label(ink, short, label[message]);
     }
     ink.textBaseline = "alphabetic";
@@ -253,7 +254,7 @@ export class Arrows {
     ink.translate(x, y);
     ink.rotate(Math.abs(angle) > Math.PI / 2 ? angle + Math.PI : angle);
     ink.strokeText(text, 0, -2);
-    ink.fillStyle = this.scene.colour(`series-${(label % 8) + 1}`);
+    ink.fillStyle = this.scene.colour(kindColour(this.scene.model.messages.labels[label]));
     ink.fillText(text, 0, -2);
     ink.restore();
   }
@@ -318,7 +319,7 @@ export class Arrows {
     const { messages } = this.scene.model;
     const { x1, y1, x2, y2, open } = this.way;
     const label = messages.label[message];
-    ink.strokeStyle = this.scene.colour(`series-${(label % 8) + 1}`);
+    ink.strokeStyle = this.scene.colour(kindColour(messages.labels[label]));
     ink.fillStyle = ink.strokeStyle;
     ink.lineWidth = 3.5;
     ink.beginPath();

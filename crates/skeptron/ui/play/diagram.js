@@ -1,4 +1,5 @@
 // The space-time diagram: a line for each node, time to the right. Draws only what is in sight.
+import { shortFence } from "../lib/fence.js";
 import { Arrows } from "./arrows.js";
 import { AXIS, GUTTER } from "./camera.js";
 import { Layer } from "./layer.js";
@@ -213,7 +214,7 @@ export class Diagram {
     ink.font = this.scene.font(11, "600");
     ink.textAlign = "center";
     ink.fillStyle = this.scene.colour("paper");
-    ink.fillText(`#${fence}`, middle, y + 4);
+    ink.fillText(shortFence(fence), middle, y + 4);
   }
 
   /**

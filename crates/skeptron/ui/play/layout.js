@@ -1,4 +1,5 @@
-// Where the nodes stand in the picture of the topology: on a circle, a ring, a tree, a star, or in a plane.
+// Where the nodes stand in the picture of the topology: on a circle, a ring, a tree, a star, or in a plane. Planes
+// are drawn as the server draws them among the quorums.
 
 /** @typedef {{ x: number, y: number }} Place */
 /**
@@ -8,6 +9,7 @@
  * @property {number[][] | null} lines of a plane: the points of each, in order along the line
  * @property {number} round which line of the plane is drawn as a circle, or -1
  * @property {string} name what is shown, in words
+ * @property {boolean} [whole] whether it says that all reach all
  */
 
 /** With more nodes than this, links between all of them would hide everything. */
@@ -25,9 +27,9 @@ export function layoutOf({ nodes, topology }) {
   if (topology.links?.length) return network(topology.links, nodes);
   if (topology.coordinator !== null && !topology.quorums && !topology.request) return star(topology.coordinator - 1, nodes);
   const plane = topology.quorums && linesOfPlane(topology.quorums, nodes);
-  if (plane) return plane[0].length === 3 ? fano(plane) : affine(plane, nodes);
+  if (plane) return plane[0].length === 3 ? fano(plane) : { ...plain(circle(nodes)), lines: plane, name: `The plane of ${nodes} points: any two quorums share one` };
   const edges = topology.request || topology.quorums || nodes > MOST_COMPLETE ? [] : complete(nodes);
-  return { ...plain(circle(nodes)), edges, name: topology.request ? "Whom a node asks and informs: select one" : topology.quorums ? "Quorums: select a node to see its own" : "Every node reaches every other" };
+  return { ...plain(circle(nodes)), edges, name: topology.request ? "Whom a node asks and informs: select one" : topology.quorums ? "Quorums: select a node to see its own" : "Every node reaches every other", whole: !topology.request && !topology.quorums };
 }
 
 /** @param {number} nodes */
@@ -142,7 +144,7 @@ function linesOfPlane(quorums, nodes) {
       if (common !== 1) return null;
     }
   }
-  return sets.map((set) => [...set]);
+  return sets.map((set) => [...set].sort((a, b) => a - b));
 }
 
 /**
@@ -162,7 +164,7 @@ function fano(lines) {
   const centre = third(a, bc);
   /** @type {Place[]} */
   const places = [];
-  const corner = (/** @type {number} */ turn) => ({ x: Math.sin((turn * 2 * Math.PI) / 3) * 1.12, y: 0.3 - Math.cos((turn * 2 * Math.PI) / 3) * 1.12 });
+  const corner = (/** @type {number} */ turn) => ({ x: -Math.sin((turn * 2 * Math.PI) / 3) * 1.12, y: 0.3 - Math.cos((turn * 2 * Math.PI) / 3) * 1.12 });
   const middle = (/** @type {number} */ p, /** @type {number} */ q) => ({ x: (places[p].x + places[q].x) / 2, y: (places[p].y + places[q].y) / 2 });
   places[a] = corner(0);
   places[b] = corner(1);
@@ -172,34 +174,6 @@ function fano(lines) {
   places[ca] = middle(c, a);
   places[centre] = { x: 0, y: 0.3 };
   return { places, edges: [], lines: sorted(lines, places), round: through(ab, bc), name: "The plane of seven points: each line is a quorum" };
-}
-
-/**
- * A larger plane: a square of points, and the points at infinity where parallels meet.
- * @param {number[][]} lines
- * @param {number} nodes
- * @returns {Layout}
- */
-function affine(lines, nodes) {
-  const horizon = lines[nodes - 1];
-  const order = horizon.length - 1;
-  const [right, below, ...corners] = horizon;
-  const rows = lines.filter((line, k) => k !== nodes - 1 && line.includes(right));
-  const columns = lines.filter((line, k) => k !== nodes - 1 && line.includes(below));
-  /** @type {Place[]} */
-  const places = [];
-  const step = (/** @type {number} */ k) => -1 + (k * 1.35) / (order - 1);
-  rows.forEach((row, r) => columns.forEach((column, c) => {
-    const point = row.find((point) => column.includes(point));
-    if (point !== undefined) places[point] = { x: step(c), y: step(r) };
-  }));
-  places[right] = { x: 1, y: step((order - 1) / 2) };
-  places[below] = { x: step((order - 1) / 2), y: 1 };
-  corners.forEach((point, k) => {
-    const angle = corners.length === 1 ? 0.5 : k / (corners.length - 1);
-    places[point] = { x: 0.5 + 0.5 * Math.sin((angle * Math.PI) / 2), y: 0.5 + 0.5 * Math.cos((angle * Math.PI) / 2) };
-  });
-  return { places, edges: [], lines: sorted(lines, places), round: -1, name: `The plane of ${nodes} points: select one to see its lines` };
 }
 
 /**

@@ -1,5 +1,6 @@
 // What the colours and bars of the diagram mean.
 import { h, clear } from "../lib/dom.js";
+import { kindColour } from "../lib/theme.js";
 
 /**
  * Fills the legend, if it has changed.
@@ -18,9 +19,9 @@ export function legend(place, model, stride, byHand) {
   const sample = (/** @type {string} */ kind, /** @type {string} */ words) => place.append(h("span", { class: "play-key" }, h("span", { class: `play-sample ${kind}` }), words));
   sample("waiting", election ? "electing" : "waiting");
   sample("inside", election ? "leading" : "inside");
-  labels.forEach((label, k) => {
+  labels.forEach((label) => {
     const line = h("span", { class: "play-sample arrow" }, "⟶");
-    line.style.color = `var(--series-${(k % 8) + 1})`;
+    line.style.color = `var(--${kindColour(label)})`;
     place.append(h("span", { class: "play-key" }, line, label));
   });
   if (byHand) place.append(h("span", { class: "play-key" }, h("span", { class: "play-sample arrow" }, "▼"), "by hand"));

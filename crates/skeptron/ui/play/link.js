@@ -7,8 +7,8 @@ import { fromParams, toParams } from "./options.js";
 /** @typedef {import("../wire.js").Act} Act */
 /** @typedef {import("../wire.js").GalleryItem} GalleryItem */
 /**
- * What is played: a simulation, a scenario of the gallery, or a recorded run.
- * @typedef {{ sim: import("../wire.js").SimOptions } | { scenario: string } | { trace: string, packed: string | null }} Source
+ * What is played: a simulation, a scenario of the gallery, a recorded run, or what was recorded of a live cluster.
+ * @typedef {{ sim: import("../wire.js").SimOptions } | { scenario: string } | { trace: string, packed: string | null } | { live: import("../cluster/recording.js").LiveRun, packed: string }} Source
  */
 /**
  * @typedef {object} Wish
@@ -55,6 +55,8 @@ export async function wished(params, gallery, infos) {
 async function sourceOf(params, gallery, infos) {
   const packed = params.get("trace");
   if (packed) return { trace: await unpack(packed), packed };
+  const live = params.get("live");
+  if (live) return { live: JSON.parse(await unpack(live)), packed: live };
   const scenario = params.get("scenario");
   if (scenario) return { scenario };
   if (params.has("algorithm")) return { sim: withEntries(fromParams(params), infos) };
@@ -105,6 +107,7 @@ export function noted(source, { acts, at, selected, future }) {
   const params = "sim" in source ? toParams(source.sim) : new URLSearchParams();
   if ("scenario" in source) params.set("scenario", source.scenario);
   if ("trace" in source && source.packed) params.set("trace", source.packed);
+  if ("live" in source) params.set("live", source.packed);
   if (acts) params.set("acts", JSON.stringify(acts));
   params.set("at", String(at));
   if (selected >= 0) params.set("select", String(selected + 1));

@@ -33,7 +33,8 @@ class Messages {
     /** @type {number[]} */ this.endT = [];
     /** @type {number[]} */ this.fate = [];
     /** Which kind of message, an index of `labels`. @type {number[]} */ this.label = [];
-    /** @type {string[]} */ this.content = [];
+    /** All that it says. @type {string[]} */ this.content = [];
+    /** What is written beside the name of its kind. @type {string[]} */ this.payload = [];
     /** @type {boolean[]} */ this.copy = [];
     /** How many messages take the same way from the same moment before it. @type {number[]} */ this.twin = [];
     /** The last message of each way, by `from to`. @type {Map<string, number>} */ this.lastOnWay = new Map();
@@ -48,6 +49,15 @@ class Messages {
   }
 
   /**
+   * What a message is called in a diagram: `REQUEST 41`.
+   * @param {number} message
+   * @returns {string}
+   */
+  name(message) {
+    return named(this.labels[this.label[message]], this.payload[message]);
+  }
+
+  /**
    * @param {RunRecord} record
    * @param {number} at
    */
@@ -55,7 +65,7 @@ class Messages {
     const label = record.label ?? "";
     let kind = this.labels.indexOf(label);
     if (kind < 0) kind = this.labels.push(label) - 1;
-    this.#add(record.message ?? -1, record.node - 1, (record.to ?? record.node) - 1, at, record.t, kind, record.content ?? "", false);
+    this.#add(record.message ?? -1, record.node - 1, (record.to ?? record.node) - 1, at, record.t, kind, { content: record.content ?? "", payload: record.payload ?? "" }, false);
   }
 
   /**
@@ -65,7 +75,7 @@ class Messages {
   duplicate(record, at) {
     const of = this.byId.get(record.of ?? -1);
     if (of === undefined) return;
-    this.#add(record.message ?? -1, this.from[of], this.to[of], at, this.sentT[of], this.label[of], this.content[of], true);
+    this.#add(record.message ?? -1, this.from[of], this.to[of], at, this.sentT[of], this.label[of], { content: this.content[of], payload: this.payload[of] }, true);
   }
 
   /**
@@ -90,10 +100,10 @@ class Messages {
    * @param {number} sent
    * @param {number} t
    * @param {number} label
-   * @param {string} content
+   * @param {{ content: string, payload: string }} said
    * @param {boolean} copy
    */
-  #add(id, from, to, sent, t, label, content, copy) {
+  #add(id, from, to, sent, t, label, { content, payload }, copy) {
     this.byId.set(id, this.count);
     this.open.add(this.count);
     this.id.push(id);
@@ -106,12 +116,23 @@ class Messages {
     this.fate.push(IN_FLIGHT);
     this.label.push(label);
     this.content.push(content);
+    this.payload.push(payload);
     this.copy.push(copy);
     const way = `${from} ${to}`;
     const before = this.lastOnWay.get(way);
     this.twin.push(before !== undefined && this.sentT[before] === t ? this.twin[before] + 1 : 0);
     this.lastOnWay.set(way, this.count - 1);
   }
+}
+
+/**
+ * A kind of message and what is written beside it.
+ * @param {string} label
+ * @param {string} [payload]
+ * @returns {string}
+ */
+export function named(label, payload) {
+  return payload ? `${label} ${payload}` : label;
 }
 
 /** A run, as far as it is known. */

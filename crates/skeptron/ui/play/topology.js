@@ -1,49 +1,77 @@
-// The picture of the topology: who is linked to whom, where the token is, what is under way.
+// The picture of the topology: who is linked to whom, what each node knows, who waits for whom, what is under way.
 import { h, s, clear } from "../lib/dom.js";
+import { badgesOf, mostBadges } from "./badges.js";
+import { inWords as cutsInWords, isCut } from "./cuts.js";
+import { Flying } from "./flying.js";
+import { drawGrid, gridFor } from "./grids.js";
 import { layoutOf } from "./layout.js";
 import { stateWord } from "./hand.js";
+import { rims, tip, tokenMark, waitArrow } from "./shapes.js";
+import { dataOf, nodeName, rowOf } from "./values.js";
+import { circleIn, inWords as circleInWords, waitsOf } from "./waits.js";
+
+/** @typedef {import("../wire.js").NodeState} NodeState */
 
 const SIZE = 100;
-/** More messages than this are not shown flying. */
-const MOST_FLYING = 80;
-const MOST_NAMED = 3;
 /** With more nodes than this, what they are is told by their discs alone. */
 const MOST_SIGNED = 9;
-/** With more nodes than this, whom they point to is not drawn. */
+/** With more nodes than this they wear no badges. */
+const MOST_BADGED = 16;
+/** With more nodes than this, whom they point to and wait for is not drawn. */
 const MOST_POINTERS = 60;
+/** More links than this would be a red carpet. */
+const MOST_CUT_LINKS = 40;
+/** The quorums of so many who ask can be told apart. */
+const MOST_QUORUMS = 4;
+/** With more nodes than this, only the quorums that matter are drawn. */
+const MOST_POLYGONS = 31;
+/** Height of a badge. */
+const BADGE = 14;
 /** The variable of the node that knows where the token is, and those that name a node above. */
 const HOLDER = "holder";
 const FATHER = "father";
 const POINTERS = new Set([HOLDER, FATHER, "parent"]);
-const NOBODY = "–";
-/** Values that say that the token is elsewhere. */
-const ABSENT = new Set(["", "no", "none", "false", "–", "-", "∅", "0"]);
 
 /** The picture beside the diagram. */
 export class Topology {
   /** @param {{ select: (row: number) => void, menu: (row: number, place: { x: number, y: number }) => void }} wanted */
   constructor(wanted) {
     this.wanted = wanted;
-    this.edges = s("g", { class: "topo-edges" });
-    this.pointers = s("g", { class: "topo-pointers" });
-    this.chosen = s("g", { class: "topo-chosen" });
-    this.flying = s("g", { class: "topo-flying" });
-    this.points = s("g", { class: "topo-points" });
-    this.svg = s("svg", { class: "play-topology-svg", role: "group", "aria-label": "Topology" },
-      s("defs", {}, tip("topo-tip"), tip("topo-tip-strong")), this.edges, this.pointers, this.chosen, this.points, this.flying);
+    const layer = (/** @type {string} */ name) => s("g", { class: `topo-${name}` });
+    this.edges = layer("edges");
+    this.cutLinks = layer("cut-links");
+    this.asking = layer("asking");
+    this.pointers = layer("pointers");
+    this.waits = layer("waits");
+    this.chosen = layer("chosen");
+    this.points = layer("points");
+    this.flying = new Flying();
+    this.svg = s("svg", { class: "play-topology-svg", role: "group", "aria-label": "Topology", "data-test": "topo-svg" },
+      s("defs", {}, ["topo-tip", "topo-tip-strong", "topo-tip-wait", "topo-tip-circle"].map(tip)),
+      this.edges, this.asking, this.cutLinks, this.pointers, this.chosen, this.waits, this.points, this.flying.element);
     this.caption = h("figcaption", { class: "small muted" });
     this.cuts = h("p", { class: "chip bad", hidden: true, "data-test": "play-cuts" });
-    this.element = h("figure", { class: "play-topology", "data-test": "play-topology" }, this.svg, this.caption, this.cuts);
+    this.circle = h("p", { class: "chip bad", hidden: true, "data-test": "play-circle", role: "status" });
+    this.grid = s("svg", { class: "play-grid", role: "img", "data-test": "play-grid" });
+    this.gridCaption = h("p", { class: "small muted" });
+    this.gridPlace = h("div", { class: "play-grid-place", hidden: true }, this.grid, this.gridCaption);
+    this.element = h("figure", { class: "play-topology", "data-test": "play-topology" }, this.svg, this.caption, this.circle, this.cuts, this.gridPlace);
     /** @type {import("./layout.js").Layout | null} */
     this.layout = null;
     /** @type {import("../wire.js").RunHeader | null} */
     this.header = null;
-    /** @type {{ group: SVGGElement, token: SVGElement, sign: SVGElement }[]} */
+    /** @type {{ group: SVGGElement, token: SVGElement, sign: SVGElement, badges: SVGGElement }[]} */
     this.marks = [];
+    /** @type {import("../wire.js").VariableInfo[]} */
+    this.variables = [];
     /** The variable that says whether the token is there. @type {string | null} */
     this.tokenField = null;
     /** The variable that names another node: where the token is, or who is above. @type {import("../wire.js").VariableInfo | null} */
     this.pointer = null;
+    /** @type {ReturnType<typeof gridFor>} */
+    this.gridOf = null;
+    /** @type {import("./cuts.js").Cut[]} */
+    this.cutNow = [];
   }
 
   /**
@@ -54,25 +82,45 @@ export class Topology {
   lay(header, info) {
     this.header = header;
     this.layout = layoutOf(header);
-    this.tokenField = info?.variables.find((variable) => variable.symbol === "token")?.field ?? null;
-    this.pointer = info?.variables.find((variable) => POINTERS.has(variable.field) && header.topology.coordinator === null) ?? null;
+    this.variables = info?.variables ?? [];
+    this.tokenField = this.variables.find((variable) => variable.symbol === "token")?.field ?? null;
+    this.pointer = this.variables.find((variable) => POINTERS.has(variable.field) && header.topology.coordinator === null) ?? null;
+    this.gridOf = gridFor(info, header.nodes);
+    this.gridPlace.hidden = this.gridOf === null;
     const moves = this.pointer && !header.topology.tree && !header.topology.links;
     if (moves) this.layout = { ...this.layout, edges: [], name: `Arrows: ${this.pointer?.symbol}` };
-    this.caption.textContent = this.layout.name;
-    for (const group of [this.edges, this.pointers, this.chosen, this.flying, this.points]) clear(group);
+    for (const group of [this.edges, this.cutLinks, this.asking, this.pointers, this.waits, this.chosen, this.flying.element, this.points]) clear(group);
+    this.cuts.textContent = "";
+    this.cutNow = [];
     this.#frame(header.nodes);
     for (const { from, to, directed } of this.layout.edges) this.edges.append(this.#edge(from, to, directed ? "topo-tip" : null));
-    this.layout.lines?.forEach((_, line) => { if (header.nodes <= 7) this.edges.append(this.#line(line)); });
+    if (header.nodes <= MOST_POLYGONS) this.layout.lines?.forEach((_, line) => this.edges.append(this.#line(line)));
     this.marks = this.layout.places.map((place, row) => this.#disc(place, row, header.nodes));
+    this.#say(-1);
   }
 
-  /** Lets the picture fill its place: the nodes, and their signs above and below them. @param {number} nodes */
+  get #badged() {
+    return (this.header?.nodes ?? 0) <= MOST_BADGED ? mostBadges(this.variables, this.#drawn, this.#coordinated) : 0;
+  }
+
+  /** Fields that the grid shows. @returns {ReadonlySet<string>} */
+  get #drawn() {
+    return this.gridOf?.fields ?? new Set();
+  }
+
+  get #coordinated() {
+    return this.header?.topology.coordinator !== null;
+  }
+
+  /** Lets the picture fill its place: the nodes, and what stands beside them. @param {number} nodes */
   #frame(nodes) {
     const { places } = /** @type {import("./layout.js").Layout} */ (this.layout);
-    const spare = this.#radius(nodes) + (nodes <= MOST_SIGNED ? 15 : 5);
+    const beside = Math.min(this.#badged, 2) * BADGE;
+    const spare = this.#radius(nodes) + Math.max(nodes <= MOST_SIGNED ? 16 : 5, beside + 5);
     const top = Math.min(...places.map(({ y }) => y)) * SIZE - spare;
     const bottom = Math.max(...places.map(({ y }) => y)) * SIZE + spare;
-    this.svg.setAttribute("viewBox", `-130 ${top} 260 ${bottom - top}`);
+    const half = this.#badged > 0 ? 190 : 130;
+    this.svg.setAttribute("viewBox", `${-half} ${top} ${2 * half} ${bottom - top}`);
   }
 
   /** @param {number} nodes */
@@ -88,9 +136,10 @@ export class Topology {
   #disc({ x, y }, row, nodes) {
     const radius = this.#radius(nodes);
     const named = radius >= 6;
-    const token = s("circle", { class: "topo-token", cx: radius * 0.85, cy: -radius * 0.85, r: Math.max(2.5, radius * 0.45), visibility: "hidden" });
+    const token = tokenMark(radius);
     // Most links of an upper node go down: its sign stands above it.
     const sign = s("text", { class: "topo-sign", y: y < -0.1 ? -radius - 4 : radius + 12 });
+    const badges = s("g", { class: "topo-badges" });
     const name = s("text", { class: "topo-name", dy: "0.35em" }, radius < 11 ? row + 1 : `P${row + 1}`);
     name.style.fontSize = `${radius < 11 ? radius * 0.95 : Math.min(13, radius * 0.75)}px`;
     const group = s("g", { class: "topo-point", transform: `translate(${x * SIZE} ${y * SIZE})`, tabindex: named ? 0 : -1, role: "button", "aria-label": `P${row + 1}`, "data-test": `topo-${row + 1}`,
@@ -105,9 +154,9 @@ export class Topology {
         event.preventDefault();
         this.wanted.menu(row, { x: event.clientX, y: event.clientY });
       } },
-    s("title", {}, `P${row + 1}`), s("circle", { class: "topo-disc", r: radius }), named ? name : null, nodes <= MOST_SIGNED ? sign : null, token);
+    s("title", {}, `P${row + 1}`), s("circle", { class: "topo-disc", r: radius }), named ? name : null, nodes <= MOST_SIGNED ? sign : null, token, badges);
     this.points.append(group);
-    return { group, token, sign };
+    return { group, token, sign, badges };
   }
 
   /**
@@ -126,101 +175,215 @@ export class Topology {
    * @param {number} spare
    */
   #ends(from, to, spare) {
-    const { places } = /** @type {import("./layout.js").Layout} */ (this.layout);
-    const radius = this.#radius(places.length) + spare;
-    const a = places[from];
-    const b = places[to];
-    const dx = (b.x - a.x) * SIZE;
-    const dy = (b.y - a.y) * SIZE;
-    const length = Math.hypot(dx, dy) || 1;
-    const ux = dx / length;
-    const uy = dy / length;
-    return { x1: a.x * SIZE + ux * radius, y1: a.y * SIZE + uy * radius, x2: b.x * SIZE - ux * radius, y2: b.y * SIZE - uy * radius };
+    return rims(this.#at(from), this.#at(to), this.#radius(this.header?.nodes ?? 1) + spare);
   }
 
-  /** @param {number} line */
+  /** @param {number} row */
+  #at(row) {
+    const { x, y } = /** @type {import("./layout.js").Layout} */ (this.layout).places[row];
+    return { x: x * SIZE, y: y * SIZE };
+  }
+
+  /** A quorum: a line of the plane, or a polygon. @param {number} line */
   #line(line) {
-    const { places, lines, round } = /** @type {import("./layout.js").Layout} */ (this.layout);
-    const points = (lines ?? [])[line].map((point) => places[point]);
-    if (line === round) {
-      const cx = points.reduce((sum, point) => sum + point.x, 0) / points.length;
-      const cy = points.reduce((sum, point) => sum + point.y, 0) / points.length;
-      return s("circle", { class: "topo-line", cx: cx * SIZE, cy: cy * SIZE, r: Math.hypot(points[0].x - cx, points[0].y - cy) * SIZE });
-    }
-    return s("polyline", { class: "topo-line", points: points.map(({ x, y }) => `${x * SIZE},${y * SIZE}`).join(" ") });
+    const { lines, round } = /** @type {import("./layout.js").Layout} */ (this.layout);
+    const points = (lines ?? [])[line];
+    if (line !== round) return this.#polygon(points);
+    const places = points.map((point) => /** @type {import("./layout.js").Layout} */ (this.layout).places[point]);
+    const cx = places.reduce((sum, point) => sum + point.x, 0) / places.length;
+    const cy = places.reduce((sum, point) => sum + point.y, 0) / places.length;
+    return s("circle", { class: "topo-line", cx: cx * SIZE, cy: cy * SIZE, r: Math.hypot(places[0].x - cx, places[0].y - cy) * SIZE });
+  }
+
+  /** @param {number[]} rows */
+  #polygon(rows) {
+    const { places, round } = /** @type {import("./layout.js").Layout} */ (this.layout);
+    return s("polygon", { class: round < 0 ? "topo-line faint" : "topo-line", points: rows.map((row) => `${places[row].x * SIZE},${places[row].y * SIZE}`).join(" ") });
   }
 
   /**
-   * Shows a position: what the nodes are, who has the token, what belongs to the selected node.
+   * Shows a position: what the nodes are and know, who has the token, who waits for whom, what belongs to the selected node.
    * @param {import("./model.js").RunModel} model
    * @param {number} position
-   * @param {import("../wire.js").NodeState[] | null} states
+   * @param {NodeState[] | null} states
+   * @param {NodeState[] | null} before as they were before the last step
    * @param {number} selected
    * @param {ReadonlySet<number>} related
    */
-  show(model, position, states, selected, related) {
+  show(model, position, states, before, selected, related) {
     const election = model.header.kind === "election";
-    this.marks.forEach(({ group, token, sign }, row) => {
+    this.marks.forEach(({ group, token, sign, badges }, row) => {
       const phase = model.phase(row, position);
       const paused = model.isPaused(row, position);
       const word = paused ? "paused" : stateWord(phase, election);
-      group.setAttribute("class", `topo-point ${phase}${row === selected ? " selected" : ""}${related.has(row) ? " related" : ""}`);
-      group.setAttribute("aria-label", `P${row + 1}, ${word}`);
-      sign.textContent = word === "idle" ? "" : word;
+      group.setAttribute("class", `topo-point ${phase}${row === selected ? " selected" : ""}${related.has(row) ? " related" : ""}${this.#isApart(row) ? " apart" : ""}`);
+      const worn = this.#badged > 0 && states ? badgesOf(states[row], phase === "waiting" || phase === "inside", { variables: this.variables, coordinated: this.#coordinated, drawn: this.#drawn }) : [];
+      group.setAttribute("aria-label", [`P${row + 1}, ${word}`, ...worn.map(({ text, title }) => `${title}: ${text}`)].join("; "));
+      this.#wear(badges, worn, row);
+      sign.textContent = word === "idle" || worn.length > 0 ? "" : word;
       token.setAttribute("visibility", this.#hasToken(states?.[row]) ? "visible" : "hidden");
     });
     this.#point(states);
+    this.#wait(model, position, states);
+    this.#ask(model, position, selected);
     this.#choose(selected);
+    // Of a live cluster it is not known what the nodes know.
+    this.gridPlace.hidden = !this.gridOf || (states !== null && states.every(({ vars }) => vars.length === 0));
+    if (!this.gridOf || !states) return;
+    const grid = this.gridOf.of(states);
+    drawGrid(this.grid, grid, before ? this.gridOf.of(before) : null);
+    this.gridCaption.textContent = grid.caption;
   }
 
-  /** Draws whom each node points to. @param {import("../wire.js").NodeState[] | null} states */
+  /**
+   * Puts badges beside a node, away from the middle of the picture.
+   * @param {SVGGElement} place
+   * @param {import("./badges.js").Badge[]} worn
+   * @param {number} row
+   */
+  #wear(place, worn, row) {
+    const key = worn.map(({ text }) => text).join("|");
+    if (place.dataset.key === key) return;
+    place.dataset.key = key;
+    clear(place);
+    const { x, y } = /** @type {import("./layout.js").Layout} */ (this.layout).places[row];
+    const radius = this.#radius(this.marks.length);
+    const upright = Math.abs(x) < 0.35 && Math.abs(y) > 0.35;
+    worn.forEach(({ text, kind, title }, k) => {
+      const width = text.length * 6 + 8;
+      const left = upright ? -width / 2 : x < 0 ? -radius - 4 - width : radius + 4;
+      const top = upright ? (y < 0 ? -radius - 3 - BADGE * (worn.length - k) : radius + 3 + BADGE * k) : -(BADGE * worn.length) / 2 + BADGE * k;
+      place.append(s("g", { class: `topo-badge ${kind}`, transform: `translate(${left} ${top})` }, s("title", {}, title),
+        s("rect", { width, height: BADGE - 1, rx: 3 }), s("text", { x: width / 2, y: BADGE - 4 }, text)));
+    });
+  }
+
+  /** Draws whom each node points to. @param {NodeState[] | null} states */
   #point(states) {
-    if (!this.pointer || !states || states.length > MOST_POINTERS) return;
+    const { pointer } = this;
+    if (!pointer || !states || states.length > MOST_POINTERS) return;
     clear(this.pointers);
     states.forEach((state, row) => {
-      const to = Number(/^P(\d+)$/.exec(valueOf(state, this.pointer?.field) ?? "")?.[1]);
-      if (to >= 1 && to <= states.length && to - 1 !== row) this.pointers.append(this.#edge(row, to - 1, "topo-tip-strong"));
+      const to = rowOf(dataOf(state, pointer.field));
+      if (to >= 0 && to < states.length && to !== row) this.pointers.append(this.#edge(row, to, "topo-tip-strong"));
     });
   }
 
   /**
-   * Says which cuts there are.
-   * @param {{ from: number[], to: number[], both_ways: boolean }[]} cuts
+   * Draws who waits for whom; those who do so in a circle stand out.
+   * @param {import("./model.js").RunModel} model
+   * @param {number} position
+   * @param {NodeState[] | null} states
    */
-  tellCuts(cuts) {
-    this.cuts.textContent = cuts.map(({ from, to, both_ways }) => `Cut: ${list(from)} ${both_ways ? "|" : ">"} ${list(to)}`).join("; ");
-    this.cuts.hidden = cuts.length === 0;
+  #wait(model, position, states) {
+    clear(this.waits);
+    const waits = states && states.length <= MOST_POINTERS ? waitsOf(model, position, states) : [];
+    const circle = circleIn(waits);
+    const inCircle = new Set(circle.map((row, k) => `${row} ${circle[(k + 1) % circle.length]}`));
+    for (const wait of waits) this.waits.append(this.#waiting(wait, inCircle.has(`${wait.from} ${wait.to}`)));
+    this.circle.hidden = circle.length === 0;
+    this.circle.textContent = circle.length === 0 ? "" : circleInWords(circle, model.inFlight(position, 1).length === 0);
   }
 
-  /** @param {import("../wire.js").NodeState | undefined} state */
+  /**
+   * @param {import("./waits.js").Wait} wait
+   * @param {boolean} isInCircle
+   */
+  #waiting({ from, to, via, silent }, isInCircle) {
+    const arbiter = via === undefined ? undefined : nodeName(via);
+    const words = `${nodeName(from)} waits for ${nodeName(to)}${arbiter ? `, which has the grant of ${arbiter}` : ""}${silent ? ", whose answer will not come" : ""}`;
+    const drawn = waitArrow(this.#at(from), this.#at(to), this.#radius(this.marks.length) + 3, {
+      words, via: arbiter, look: `${isInCircle ? "circle " : ""}${silent ? "silent" : ""}`, head: isInCircle ? "topo-tip-circle" : "topo-tip-wait",
+    });
+    drawn.dataset.wait = `${from + 1} ${to + 1}`;
+    return drawn;
+  }
+
+  /**
+   * Shows the quorums of those who wait or are inside, unless a node is selected.
+   * @param {import("./model.js").RunModel} model
+   * @param {number} position
+   * @param {number} selected
+   */
+  #ask(model, position, selected) {
+    clear(this.asking);
+    const { quorums } = model.header.topology;
+    if (!quorums || selected >= 0) return;
+    const asking = quorums.flatMap((quorum, row) => {
+      const phase = model.phase(row, position);
+      return phase === "waiting" || phase === "inside" ? [{ quorum, row, phase }] : [];
+    });
+    if (asking.length > MOST_QUORUMS) return;
+    for (const { quorum, row, phase } of asking) {
+      const drawn = this.layout?.lines ? this.#line(row) : this.#polygon(quorum.map((node) => node - 1));
+      drawn.classList.add(phase);
+      drawn.append(s("title", {}, `The quorum of P${row + 1}`));
+      this.asking.append(drawn);
+    }
+  }
+
+  /**
+   * Shows where the network is cut.
+   * @param {import("./cuts.js").Cut[]} cuts
+   */
+  cut(cuts) {
+    const words = cutsInWords(cuts);
+    if (this.cuts.textContent === words) return;
+    this.cutNow = cuts;
+    this.cuts.textContent = words;
+    this.cuts.hidden = cuts.length === 0;
+    clear(this.cutLinks);
+    const rows = [...this.marks.keys()];
+    const edges = this.layout?.edges ?? [];
+    const links = (edges.length > 0 ? edges : rows.flatMap((from) => rows.slice(from + 1).map((to) => ({ from, to })))).filter(({ from, to }) => isCut(cuts, from, to) || isCut(cuts, to, from));
+    for (const { from, to } of links.length > MOST_CUT_LINKS ? [] : links) {
+      const { x1, y1, x2, y2 } = this.#ends(from, to, 0);
+      const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
+      this.cutLinks.append(s("line", { x1, y1, x2, y2 }), s("path", { d: `M${x - 5} ${y - 5}l10 10m0 -10l-10 10` }));
+    }
+    this.marks.forEach(({ group }, row) => group.classList.toggle("apart", this.#isApart(row)));
+    this.#say(-1);
+  }
+
+  /** Whether a node is on the smaller side of a cut. @param {number} row */
+  #isApart(row) {
+    return this.cutNow.some(({ from, to }) => (from.length <= to.length ? from : to).includes(row + 1));
+  }
+
+  /** @param {NodeState | undefined} state */
   #hasToken(state) {
     if (!state || !state.up) return false;
-    if (!this.tokenField) return this.#pointsToNobody(state);
-    const value = valueOf(state, this.tokenField);
-    return value !== undefined && !ABSENT.has(value.trim().toLowerCase());
+    return this.tokenField ? dataOf(state, this.tokenField) === true : this.#pointsToNobody(state);
   }
 
   /**
    * Whether the token is here by what the node points to: Raymond's holder points to nobody, and so does the
    * idle root of Naimi and Tréhel, whose token is else with who is inside.
-   * @param {import("../wire.js").NodeState} state
+   * @param {NodeState} state
    */
   #pointsToNobody(state) {
     const field = this.pointer?.field;
-    const nobody = field !== undefined && valueOf(state, field) === NOBODY;
+    const nobody = field !== undefined && dataOf(state, field) === null;
     if (field === HOLDER) return nobody;
     if (field !== FATHER) return false;
-    const phase = valueOf(state, "phase");
+    const phase = dataOf(state, "phase");
     return phase === "inside" || (nobody && phase === "idle");
+  }
+
+  /** Says what is shown. @param {number} selected */
+  #say(selected) {
+    if (!this.header || !this.layout) return;
+    const { name, whole } = this.layout;
+    const shown = whole && this.cutNow.length > 0 ? "Some nodes do not reach others" : name;
+    this.caption.textContent = selected < 0 ? shown : ofSelected(selected, this.header.topology) || shown;
   }
 
   /** @param {number} selected */
   #choose(selected) {
     clear(this.chosen);
-    if (!this.header || !this.layout) return;
+    this.#say(selected);
+    if (!this.header || !this.layout || selected < 0) return;
     const { quorums, request, inform } = this.header.topology;
-    this.caption.textContent = selected < 0 ? this.layout.name : ofSelected(selected, this.header.topology) || this.layout.name;
-    if (selected < 0) return;
     if (this.layout.lines && quorums) {
       this.layout.lines.forEach((points, line) => {
         if (!points.includes(selected) && line !== selected) return;
@@ -250,26 +413,7 @@ export class Topology {
    * @param {number} now
    */
   fly(model, position, now) {
-    if (!this.layout) return;
-    const flying = model.inFlight(position, MOST_FLYING);
-    while (this.flying.children.length < flying.length) this.flying.append(s("g", {}, s("circle", { r: 4.5 }), s("text", { y: 4 })));
-    while (this.flying.children.length > flying.length) this.flying.lastElementChild?.remove();
-    const { messages } = model;
-    flying.forEach((message, k) => {
-      const part = model.progress(message, now);
-      const { x1, y1, x2, y2 } = this.#ends(messages.from[message], messages.to[message], 4);
-      const group = /** @type {SVGGElement} */ (this.flying.children[k]);
-      const x = x1 + (x2 - x1) * part;
-      group.setAttribute("transform", `translate(${x} ${y1 + (y2 - y1) * part})`);
-      group.style.fill = `var(--series-${(messages.label[message] % 8) + 1})`;
-      const name = flying.length <= MOST_NAMED ? messages.labels[messages.label[message]] : "";
-      const text = /** @type {SVGTextElement} */ (group.lastElementChild);
-      if (text.textContent !== name) text.textContent = name;
-      // Away from the nearer node, whose name it would hide.
-      const leftwards = part < 0.5 ? x2 < x1 : x1 < x2;
-      text.setAttribute("x", leftwards ? "-8" : "8");
-      text.style.textAnchor = leftwards ? "end" : "start";
-    });
+    if (this.layout) this.flying.show(model, position, now, (from, to) => this.#ends(from, to, 4));
   }
 }
 
@@ -284,20 +428,7 @@ function ofSelected(row, { quorums, request, inform }) {
   return "";
 }
 
-/**
- * @param {import("../wire.js").NodeState} state
- * @param {string | undefined} name
- */
-function valueOf(state, name) {
-  return state.vars.find(({ field }) => field === name)?.value;
-}
-
 /** @param {number[]} nodes */
 function list(nodes) {
   return nodes.map((node) => `P${node}`).join(", ") || "nobody";
-}
-
-/** @param {string} id */
-function tip(id) {
-  return s("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, s("path", { d: "M0 0 8 4 0 8z" }));
 }

@@ -12,8 +12,10 @@ import { Clocks } from "./clocks.js";
 import { Controls } from "./controls.js";
 import { Diagram } from "./diagram.js";
 import { exportsAndImports } from "./exports.js";
-import { cutsAt, Hand, SILENT } from "./hand.js";
+import { cutsNow } from "./cuts.js";
+import { Hand, SILENT } from "./hand.js";
 import { Lamps } from "./lamps.js";
+import { Kept } from "./kept.js";
 import { legend } from "./legend.js";
 import { noted, parting, recorded, scriptOf, wished, withEntries } from "./link.js";
 import { RunModel } from "./model.js";
@@ -31,8 +33,10 @@ const PANEL_PAUSE = 90;
 /** A run in which nothing has happened still has that many units of time to see. */
 const FEWEST_UNITS = 6;
 const RECORDED = { title: "A recorded run", summary: "It can be played, not changed. Choose options above to begin a run of your own.", notes: [] };
-const NOBODY = /** @type {import("../wire.js").RunHeader} */ ({ algorithm: "", kind: "mutex", nodes: 1, order: "any", ticks_per_unit: 1000, command: null, may_act: false, holds: false, acts: [],
+const NOBODY = /** @type {import("../wire.js").RunHeader} */ ({ algorithm: "", kind: "mutex", nodes: 1, order: "any", ticks_per_unit: 1000, command: null, may_act: false, holds: false, acts: [], partitions: [],
   topology: { coordinator: null, tree: null, ring: null, quorums: null, request: null, inform: null, links: null } });
+/** @param {string} lock */
+const liveTitle = (lock) => ({ title: `“${lock}” in the cluster`, summary: "Recorded live: a unit of time is a millisecond. What the nodes knew was not recorded.", notes: [] });
 
 /**
  * Shows the view.
@@ -182,8 +186,7 @@ class PlayView {
     clear(this.errors);
     performance.mark("lab:asked");
     if ("sim" in source) this.controls.show(source.sim, source.sim.nodes ?? this.scene.model.header.nodes);
-    const request = "sim" in source ? { sim: source.sim, acts } : "scenario" in source ? { scenario: source.scenario, acts } : { trace: source.trace };
-    const session = new Session({
+    const session = new ("live" in source ? Kept : Session)({
       opened: (model) => {
         if (this.session !== session) this.session?.close();
         this.session = session;
@@ -199,7 +202,8 @@ class PlayView {
       failed: (error) => { if (session === this.session || session === this.asked) this.complain(error); },
     });
     this.asked = session;
-    session.open(request);
+    if ("live" in source) /** @type {Kept} */ (session).play(source.live);
+    else session.open("sim" in source ? { sim: source.sim, acts } : "scenario" in source ? { scenario: source.scenario, acts } : { trace: source.trace });
   }
 
   /** @param {RunModel} model */
@@ -219,7 +223,7 @@ class PlayView {
     this.nodes.describe(info);
     this.topology.lay(model.header, info);
     tellAbout(this.about, info);
-    this.caption.tell("scenario" in this.source ? this.#item(this.source.scenario) : "trace" in this.source ? RECORDED : undefined);
+    this.caption.tell("scenario" in this.source ? this.#item(this.source.scenario) : "trace" in this.source ? RECORDED : "live" in this.source ? liveTitle(this.source.live.lock) : undefined);
     this.#showOptions(model.header).catch((error) => this.complain(error));
     this.select(scene.selected);
     if (this.wantedAt === null && !prefersStill()) playhead.play();
@@ -448,13 +452,13 @@ class PlayView {
     this.caption.show(model, position);
     this.lamps.show(model, position);
     legend(this.legend, model, this.diagram.arrows.stride, session.acts.length > 0);
-    this.topology.show(model, position, states, scene.selected, scene.related);
-    this.topology.tellCuts(cutsAt(session.acts, position));
+    this.topology.cut(cutsNow(model.header, session.acts, position, playhead.now));
+    this.topology.show(model, position, states, before, scene.selected, scene.related);
     if (this.tabs.shown() === "nodes") this.nodes.show(model, position, states, before, scene.selected);
     if (this.tabs.shown() === "steps") this.steps.show(model, position);
     if (this.tabs.shown() === "hand") this.hand.show();
     if (!playhead.playing) this.live.textContent = this.caption.words.textContent;
     // A link that carries a whole recorded run is long: it is written when the play rests.
-    if (this.wantedAt === null && this.ownActs && !("trace" in this.source && playhead.playing)) noted(this.source, { acts: parts === Infinity ? null : session.acts, at: position, selected: scene.selected, future: scene.future });
+    if (this.wantedAt === null && this.ownActs && !(("trace" in this.source || "live" in this.source) && playhead.playing)) noted(this.source, { acts: parts === Infinity ? null : session.acts, at: position, selected: scene.selected, future: scene.future });
   }
 }

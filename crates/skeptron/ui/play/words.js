@@ -1,4 +1,5 @@
 // A step in words: what came in, and what the node did about it.
+import { named } from "./model.js";
 
 /** @typedef {import("./model.js").RunModel} RunModel */
 /** @typedef {import("../wire.js").RunRecord} RunRecord */
@@ -40,14 +41,14 @@ export function told(model, position) {
  */
 function inWords(model, record, elsewhere) {
   const message = record.kind === "deliver" ? model.messages.byId.get(record.message ?? -1) : undefined;
-  const words = message === undefined ? record.text : `receives ${said(model.messages.labels[model.messages.label[message]], model.messages.content[message])} from P${model.messages.from[message] + 1}`;
+  const words = message === undefined ? record.text : `receives ${model.messages.name(message)} from P${model.messages.from[message] + 1}`;
   return elsewhere ? `P${record.node} ${words}` : words;
 }
 
 /** @param {RunRecord[]} records */
 function sends(records) {
-  const [{ label = "a message", content = "" }] = records;
-  return `sends ${said(label, content)} to ${records.map(({ to }) => `P${to}`).join(", ")}`;
+  const [{ label = "a message", payload }] = records;
+  return `sends ${named(label, payload)} to ${records.map(({ to }) => `P${to}`).join(", ")}`;
 }
 
 /**
@@ -56,12 +57,4 @@ function sends(records) {
  */
 function sameSend(a, b) {
   return b.kind === "send" && b.node === a.node && b.label === a.label && b.content === a.content;
-}
-
-/**
- * @param {string} label
- * @param {string} content
- */
-function said(label, content) {
-  return content ? `${label} ${content}` : label;
 }

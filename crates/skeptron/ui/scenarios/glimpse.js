@@ -1,6 +1,7 @@
 // A small still picture of a run: the lines of the nodes, the messages between them, who waits and who is
 // inside. It is drawn when its card is first seen, because every picture is a run of the server.
 import { s } from "../lib/dom.js";
+import { kindColour } from "../lib/theme.js";
 import { postJson, stream } from "../lib/api.js";
 
 /** @typedef {import("../wire.js").RunHeader} RunHeader */
@@ -129,8 +130,6 @@ class Marks {
   #since = new Map();
   /** Messages on their way. @type {Map<number, RunRecord>} */
   #flying = new Map();
-  /** The order in which kinds of messages are first seen gives them their colours. @type {string[]} */
-  #labels = [];
   #x;
   #y;
   #thick;
@@ -214,9 +213,8 @@ class Marks {
 
   /** @param {RunRecord} sent @param {number} x2 @param {number} y2 @param {string} what */
   #line(sent, x2, y2, what) {
-    const label = sent.label ?? "";
-    if (!this.#labels.includes(label)) this.#labels.push(label);
-    const series = (this.#labels.indexOf(label) % 8) + 1;
-    this.#arrows.push(s("line", { class: `${what} series-${series}`, x1: this.#x(sent.t), y1: this.#y(sent.node), x2, y2 }));
+    const line = s("line", { class: what, x1: this.#x(sent.t), y1: this.#y(sent.node), x2, y2 });
+    line.style.stroke = `var(--${kindColour(sent.label ?? "")})`;
+    this.#arrows.push(line);
   }
 }

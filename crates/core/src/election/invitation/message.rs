@@ -37,6 +37,10 @@ impl Message for Msg {
             Msg::Ready(_) => 4,
         }
     }
+
+    fn payload(&self) -> String {
+        self.group().by.to_string()
+    }
 }
 
 impl Msg {

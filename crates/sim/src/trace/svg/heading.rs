@@ -53,9 +53,9 @@ impl Diagram<'_> {
             canvas.text("dim", Point::new(x + 38.0, y), text);
             x += advance;
         };
-        for (label, count, kind) in &self.kinds {
+        for (label, count) in &self.kinds {
             entry(&format!("{label} × {count}"), &|canvas, at| {
-                canvas.put(format_args!("<g class=\"{}\">", style::kind_class(*kind)));
+                canvas.put(format_args!("<g class=\"{}\">", style::kind_class(label)));
                 let tip = Point::new(at.x + 32.0, at.y);
                 canvas.path("line", format_args!("M{at}L{}", Point::new(tip.x - HEAD, tip.y)));
                 canvas.head(at, tip);

@@ -1,32 +1,21 @@
 //! Colours and fonts, for light and dark pages. No CSS variables: not every SVG program knows them.
 
-/// A colour per kind of message, on light and on dark ground: Okabe and Ito's palette, which people
-/// with any colour vision can tell apart, darkened or lightened where the ground asks for it.
-const KINDS: [(&str, &str); 8] = [
-    ("#0072b2", "#56b4e9"),
-    ("#d55e00", "#f0874a"),
-    ("#009e73", "#33c79c"),
-    ("#a8508a", "#dd94bb"),
-    ("#b87d00", "#e69f00"),
-    ("#2f8fc9", "#9ad2f4"),
-    ("#8a7f00", "#f0e442"),
-    ("#5a5a5a", "#b5b5b5"),
-];
+use skeptron_markup::kinds::Role;
 
-/// The class of the `i`-th kind.
-pub(super) fn kind_class(i: usize) -> String {
-    format!("k{}", i % KINDS.len())
+/// The class of a kind of message.
+pub(super) fn kind_class(label: &str) -> String {
+    format!("k-{}", Role::of(label).look().name)
 }
 
-/// The style sheet for a diagram with so many kinds of messages, and with clocks or without.
-pub(super) fn sheet(kinds: usize, clocks: bool) -> String {
-    let kinds = &KINDS[..kinds.min(KINDS.len())];
+/// The style sheet for a diagram with messages for these purposes, and with clocks or without.
+pub(super) fn sheet(roles: &[Role], clocks: bool) -> String {
     let colours = |dark: bool| -> String {
-        let colour = |(i, &(on_light, on_dark))| {
-            let c = if dark { on_dark } else { on_light };
-            format!(".sk .k{i} .line{{stroke:{c}}}.sk .k{i} .head,.sk .k{i} text{{fill:{c}}}\n")
+        let colour = |role: &Role| {
+            let look = role.look();
+            let (k, c) = (look.name, if dark { look.dark } else { look.light });
+            format!(".sk .k-{k} .line{{stroke:{c}}}.sk .k-{k} .head,.sk .k-{k} text{{fill:{c}}}\n")
         };
-        kinds.iter().enumerate().map(colour).collect()
+        roles.iter().map(colour).collect()
     };
     let [clock, light, dark] = if clocks { CLOCKS } else { [""; 3] };
     let dark = DARK.replace("KINDS", &(colours(true) + dark));
@@ -76,9 +65,9 @@ const LIGHT: &str = "\
 .sk .label,.sk .bad-text,.sk .over,.sk .doubt{stroke:#fff}
 .sk .grid{stroke:#e9ebee}
 .sk .life,.sk .axis,.sk .gone{stroke:#8b9099}
-.sk .wait{fill:#cdd2d9}
-.sk .in{fill:#2b2f36}
-.sk .fence{fill:#fff;stroke:#2b2f36}
+.sk .wait{fill:#f3c878}
+.sk .in{fill:#d55e00}
+.sk .fence{fill:#fff;stroke:#8a3d00}
 .sk .dot{fill:#1d1f23}
 .sk .crash,.sk .restart,.sk .pause{stroke:#1d1f23}
 .sk .restart,.sk .pause{fill:#fff}
@@ -96,9 +85,9 @@ const DARK: &str = "\
 .sk .label,.sk .bad-text,.sk .over,.sk .doubt{stroke:#16181c}
 .sk .grid{stroke:#262a30}
 .sk .life,.sk .axis,.sk .gone{stroke:#6d737c}
-.sk .wait{fill:#444a53}
-.sk .in{fill:#e6e8eb}
-.sk .fence{fill:#16181c;stroke:#e6e8eb}
+.sk .wait{fill:#7a5a1c}
+.sk .in{fill:#ff8a3d}
+.sk .fence{fill:#16181c;stroke:#ff8a3d}
 .sk .dot{fill:#e6e8eb}
 .sk .crash,.sk .restart,.sk .pause{stroke:#e6e8eb}
 .sk .restart,.sk .pause{fill:#16181c}

@@ -47,7 +47,7 @@ fn faults_are_drawn() {
     for class in ["crash", "restart", "cross", "pause"] {
         assert!(svg.contains(&format!("class=\"{class}\"")), "{class}");
     }
-    assert!(svg.contains("class=\"k0 copy\"") || svg.contains("class=\"k1 copy\""));
+    assert!(svg.contains("class=\"k-request copy\"") || svg.contains("class=\"k-grant copy\""));
 }
 
 #[test]

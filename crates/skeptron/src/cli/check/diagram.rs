@@ -10,6 +10,7 @@ use skeptron_core::NodeId;
 use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, What};
 
 use super::super::table::counted;
+use super::super::traces::painted;
 use super::question::Question;
 use super::trace::{Moment, Story};
 use crate::state::{self, Live, Value};
@@ -179,7 +180,7 @@ impl Diagram<'_> {
 
     fn row(&self, number: &str, lifelines: &str, text: &str, out: &mut impl Write) -> Result<()> {
         let row = format!("{number:>width$}  {lifelines}{text}", width = self.number_width);
-        writeln!(out, "{}", row.trim_end())?;
+        writeln!(out, "{}", painted(row.trim_end()))?;
         Ok(())
     }
 

@@ -73,7 +73,7 @@ impl SimArgs {
         let relation = self.clocks.relation(trace)?;
         traces::write(trace, files)?;
         if self.timeline {
-            trace.write_with(Format::Text, self.clocks.show_clocks, &mut *out)?;
+            traces::print(trace, self.clocks.show_clocks, out)?;
             writeln!(out)?;
         }
         if let Some(relation) = relation.as_ref().filter(|_| !self.json) {

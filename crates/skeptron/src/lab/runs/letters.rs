@@ -21,8 +21,10 @@ pub(super) struct Letter {
     pub(super) from: NodeId,
     pub(super) to: NodeId,
     pub(super) label: String,
-    /// As in `(41, P1)`; empty if it says no more than its kind.
+    /// All that it says, as in `(stamp=41 clock=41)`; empty if it says no more than its kind.
     pub(super) content: String,
+    /// What is written beside its name, as in `41`.
+    pub(super) payload: String,
 }
 
 /// All messages of a run by number, copies included.
@@ -31,18 +33,18 @@ pub(super) struct Letters(HashMap<u64, Letter>);
 
 impl Letters {
     pub(super) fn of(trace: &Trace) -> Self {
-        let content = match Algorithm::find(&trace.header.algorithm) {
+        let worded = match Algorithm::find(&trace.header.algorithm) {
             Some(Algorithm::Mutex(info)) => mutex::dispatch(info, Wording),
             Some(Algorithm::Election(info)) => election::dispatch(info, Wording),
-            None => |_: &Json, _: &str| String::new(),
+            None => |_: &Json, _: &str| Default::default(),
         };
         let mut letters = HashMap::new();
         for record in &trace.records {
             match &record.what {
                 What::Send { id, to, label, message } => {
-                    let content = content(message, label);
-                    let letter =
-                        Letter { from: record.node, to: *to, label: label.clone(), content };
+                    let (from, to, label) = (record.node, *to, label.clone());
+                    let (content, payload) = worded(message, &label);
+                    let letter = Letter { from, to, label, content, payload };
                     letters.insert(*id, letter);
                 }
                 What::Duplicate { id, of } => {
@@ -63,7 +65,7 @@ impl Letters {
 struct Wording;
 
 impl mutex::Visitor for Wording {
-    type Output = fn(&Json, &str) -> String;
+    type Output = fn(&Json, &str) -> (String, String);
 
     fn visit<P: Mutex>(self) -> Self::Output {
         worded::<P::Message>
@@ -71,18 +73,25 @@ impl mutex::Visitor for Wording {
 }
 
 impl election::Visitor for Wording {
-    type Output = fn(&Json, &str) -> String;
+    type Output = fn(&Json, &str) -> (String, String);
 
     fn visit<P: Election>(self) -> Self::Output {
         worded::<P::Message>
     }
 }
 
-fn worded<M: Message + DeserializeOwned>(message: &Json, label: &str) -> String {
-    let Ok(message) = serde_json::from_value::<M>(message.clone()) else { return String::new() };
+/// All that a message says, and what is written beside its name.
+fn worded<M: Message + DeserializeOwned>(message: &Json, label: &str) -> (String, String) {
+    let Ok(message) = serde_json::from_value::<M>(message.clone()) else {
+        return Default::default();
+    };
     let content = state::content(&Value::read(&format!("{message:?}")), label);
-    match content.char_indices().nth(MOST_CHARS) {
-        Some((end, _)) => format!("{}…)", &content[..end]),
-        None => content,
+    (shortened(content, "…)"), shortened(message.payload(), "…"))
+}
+
+fn shortened(text: String, more: &str) -> String {
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}{more}", &text[..end]),
+        None => text,
     }
 }

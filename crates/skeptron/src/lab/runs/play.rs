@@ -17,7 +17,8 @@ use super::{Stop, figures, options, told};
 use crate::cli::names;
 use crate::cli::sim::SimArgs;
 use crate::lab::wire::{
-    Act, AlgorithmKind, Deed, Figure, Lamp, RunEnd, RunHeader, RunReason, RunRecord, SimOptions,
+    Act, AlgorithmKind, Deed, Figure, Lamp, Partition, RunEnd, RunHeader, RunReason, RunRecord,
+    SimOptions,
 };
 
 /// What a run is made from, besides what a hand does.
@@ -92,6 +93,7 @@ pub(super) struct Played {
     letters: Letters,
     bytes: usize,
     hand: Option<ByHand>,
+    partitions: Vec<Partition>,
     reason: RunReason,
     lamps: Vec<Lamp>,
     figures: Vec<Figure>,
@@ -148,6 +150,7 @@ impl Played {
             may_act: self.hand.is_some(),
             holds: self.hand.as_ref().is_some_and(|hand| hand.holds),
             acts: self.acts(),
+            partitions: self.partitions.clone(),
         }
     }
 
@@ -181,7 +184,7 @@ impl Played {
 
 fn simulated(args: &SimArgs, holds: bool, acts: Vec<Act>, stop: &Stop) -> Result<Played> {
     let hand = Hand { acts: acts.iter().map(act).collect::<Result<_>>()?, holds };
-    let (trace, watched, figures, acted) =
+    let Simulated { trace, watched, figures, acted, partitions } =
         match names::algorithm(args.algorithm.as_deref().unwrap_or_default())? {
             Algorithm::Election(info) => elected(args, info, hand, stop)?,
             Algorithm::Mutex(_) => excluded(args, hand, stop)?,
@@ -192,6 +195,7 @@ fn simulated(args: &SimArgs, holds: bool, acts: Vec<Act>, stop: &Stop) -> Result
         letters: Letters::of(&trace),
         bytes: bytes(&trace),
         hand: Some(ByHand { holds, acts, places: acted }),
+        partitions,
         reason: if watched.to_the_end { RunReason::Over } else { RunReason::Limit },
         lamps: lamps::of(&trace.records, &[], watched),
         figures,
@@ -215,9 +219,15 @@ fn recording(stop: &Stop) -> Options {
     Options { record: true, most_records: Some(LIMITS.records), stop, ..Options::default() }
 }
 
-/// What comes of a simulation: what happened, what was watched, what was measured, and after how many
-/// records each act was done.
-type Simulated = (Option<Trace>, Watched, Vec<Figure>, Vec<usize>);
+/// What comes of a simulation.
+struct Simulated {
+    trace: Option<Trace>,
+    watched: Watched,
+    figures: Vec<Figure>,
+    /// After how many records each act was done.
+    acted: Vec<usize>,
+    partitions: Vec<Partition>,
+}
 
 fn excluded(args: &SimArgs, hand: Hand, stop: &Stop) -> Result<Simulated> {
     let (info, scenario) = args.scenario()?;
@@ -231,7 +241,8 @@ fn excluded(args: &SimArgs, hand: Hand, stop: &Stop) -> Result<Simulated> {
         simulated: true,
     };
     let figures = figures::mutex(info, &scenario, &outcome.report);
-    Ok((outcome.trace, watched, figures, outcome.acted))
+    let partitions = told::partitions(&scenario.faults);
+    Ok(Simulated { trace: outcome.trace, watched, figures, acted: outcome.acted, partitions })
 }
 
 fn elected(
@@ -251,7 +262,8 @@ fn elected(
         simulated: true,
     };
     let figures = figures::election(info, &scenario, &outcome.report);
-    Ok((outcome.trace, watched, figures, outcome.acted))
+    let partitions = told::partitions(&scenario.faults);
+    Ok(Simulated { trace: outcome.trace, watched, figures, acted: outcome.acted, partitions })
 }
 
 /// About how many bytes a run takes: a message may carry a counter for each node.
@@ -279,6 +291,7 @@ fn recorded(trace: &Arc<Trace>) -> Result<Played> {
         letters: Letters::of(trace),
         bytes: bytes(trace),
         hand: None,
+        partitions: Vec::new(),
         reason: RunReason::Over,
         lamps: lamps::of(&trace.records, &replayed.violations, watched),
         figures: figures::recorded(&replayed),

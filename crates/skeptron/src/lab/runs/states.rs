@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use anyhow::{Result, ensure};
+use serde_json::Value as Json;
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{Algorithm, Variable as Named};
 use skeptron_sim::replay::states;
@@ -54,14 +55,17 @@ fn variables(algorithm: &str) -> &'static [Named] {
 fn told(state: Option<&str>, variables: &[Named]) -> NodeState {
     let Some(state) = state else { return NodeState { up: false, vars: Vec::new() } };
     let (text, state) = (state, Value::read(state));
-    let variable = |named: &Named| Variable {
-        field: named.field.into(),
-        value: match state.field(named.field) {
+    let variable = |named: &Named| {
+        let (value, data) = match state.field(named.field) {
             Some(value) if named.symbol == "token" => presence(value),
-            Some(value) if named.field.ends_with(PHASE) => phase(text, value),
-            Some(value) => value.written(),
-            None => NOTHING.into(),
-        },
+            Some(value) if named.field.ends_with(PHASE) => {
+                let phase = phase(text, value);
+                (phase.clone(), phase.into())
+            }
+            Some(value) => (value.written(), value.data()),
+            None => (NOTHING.into(), Json::Null),
+        };
+        Variable { field: named.field.into(), value, data }
     };
     NodeState { up: true, vars: variables.iter().map(variable).collect() }
 }
@@ -82,10 +86,10 @@ fn phase(state: &str, value: &Value) -> String {
 const NOTHING: &str = "–";
 
 /// Whether the token is there; what it carries has names of its own.
-fn presence(token: &Value) -> String {
+fn presence(token: &Value) -> (String, Json) {
     match token.written().as_str() {
-        NOTHING | "no" => NOTHING.into(),
-        _ => "here".into(),
+        NOTHING | "no" => (NOTHING.into(), false.into()),
+        _ => ("here".into(), true.into()),
     }
 }
 

@@ -4,9 +4,10 @@ use skeptron_core::catalogue::{Algorithm, Layout};
 use skeptron_core::topology::Structure;
 use skeptron_core::{NodeId, Setup};
 use skeptron_sim::trace::{Loss, Record, What, words};
+use skeptron_sim::{Fault, Faults, PlannedFault};
 
 use super::letters::Letters;
-use crate::lab::wire::{AlgorithmKind, RecordKind, RunRecord, Topology};
+use crate::lab::wire::{AlgorithmKind, Partition, RecordKind, RunRecord, Topology};
 
 /// A node as the page counts.
 pub(super) fn number(node: NodeId) -> u32 {
@@ -75,6 +76,21 @@ fn of_structure(structure: &Structure) -> Topology {
     }
 }
 
+/// The cuts of the network that the options plan.
+pub(super) fn partitions(faults: &Faults) -> Vec<Partition> {
+    let partition = |planned: &PlannedFault| match &planned.fault {
+        Fault::Cut(cut) => Some(Partition {
+            begins: planned.from,
+            ends: planned.until,
+            from: cut.from.iter().map(number).collect(),
+            to: cut.to.iter().map(number).collect(),
+            both_ways: cut.both_ways,
+        }),
+        Fault::Crash(_) | Fault::Pause(_) => None,
+    };
+    faults.planned.iter().filter_map(partition).collect()
+}
+
 /// One record, which may be what a hand did.
 pub(super) fn record(record: &Record, letters: &Letters, by_hand: bool) -> RunRecord {
     let ends = |id| letters.find(id).map(|letter| (letter.from, letter.to, &*letter.label));
@@ -88,6 +104,7 @@ pub(super) fn record(record: &Record, letters: &Letters, by_hand: bool) -> RunRe
         to: None,
         label: None,
         content: None,
+        payload: None,
         fence: None,
         whom: None,
         leader: None,
@@ -101,8 +118,10 @@ pub(super) fn record(record: &Record, letters: &Letters, by_hand: bool) -> RunRe
             told.message = Some(*id);
             told.to = Some(number(*to));
             told.label = Some(label.clone());
-            let content = letters.find(*id).map(|letter| letter.content.clone());
-            told.content = content.filter(|content| !content.is_empty());
+            if let Some(letter) = letters.find(*id) {
+                let said = |text: &String| (!text.is_empty()).then(|| text.clone());
+                (told.content, told.payload) = (said(&letter.content), said(&letter.payload));
+            }
         }
         What::Deliver { id } => told.message = Some(*id),
         What::Lose { id, cause } => {

@@ -26,6 +26,10 @@ pub struct CompareRequest {
     pub elections: Option<bool>,
     /// For how many nodes each.
     pub nodes: Vec<usize>,
+    /// Quorums, where they are asked.
+    pub quorum: Option<String>,
+    /// Tree, where there is one.
+    pub tree: Option<String>,
     /// How long messages take.
     pub latency: Option<String>,
     /// How long a node stays inside.

@@ -29,8 +29,8 @@ pub use reports::{
 };
 pub use run::{
     Act, Acts, AlgorithmKind, ClockChunk, ClockStamp, Cut, Deed, Figure, Lamp, NodeState,
-    RecordBatch, RecordKind, RunEnd, RunHeader, RunMade, RunReason, RunRecord, RunRequest,
-    SimOptions, StateChange, StateChunk, Topology, Variable,
+    Partition, RecordBatch, RecordKind, RunEnd, RunHeader, RunMade, RunReason, RunRecord,
+    RunRequest, SimOptions, StateChange, StateChunk, Topology, Variable,
 };
 
 /// Why something cannot be done.

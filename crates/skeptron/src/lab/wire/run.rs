@@ -202,6 +202,23 @@ pub struct RunHeader {
     pub holds: bool,
     /// What a hand has done.
     pub acts: Vec<Act>,
+    /// When the network is cut, as planned before the run.
+    pub partitions: Vec<Partition>,
+}
+
+/// A cut of the network for a while.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
+pub struct Partition {
+    /// When.
+    pub begins: u64,
+    /// Until when; none for ever.
+    pub ends: Option<u64>,
+    /// Messages from here …
+    pub from: Vec<u32>,
+    /// … to here are lost.
+    pub to: Vec<u32>,
+    /// And in the other direction, too.
+    pub both_ways: bool,
 }
 
 /// Which kind of algorithm.
@@ -278,10 +295,14 @@ pub struct RunRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub label: Option<String>,
-    /// What the message says.
+    /// All that the message says.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub content: Option<String>,
+    /// What is written beside its name: `41`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub payload: Option<String>,
     /// The entry's fence.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -465,4 +486,7 @@ pub struct Variable {
     pub field: String,
     /// Its value, as the papers write it.
     pub value: String,
+    /// The same to draw with: a node is `"P3"`, a timestamp `[41, "P3"]`, a set or a list an array.
+    #[ts(type = "unknown")]
+    pub data: serde_json::Value,
 }

@@ -1,12 +1,16 @@
-//! The types that go between the page and its server, for the page: `ui/wire.d.ts` is what this test
-//! writes.
+//! What the page has from its server: the types of what goes between them, and the look of messages. The
+//! tests write `ui/wire.d.ts` and `ui/lib/kinds.js`.
 
 use std::path::PathBuf;
 
 use skeptron::lab::wire::*;
+use skeptron_core::election::{self, Election};
+use skeptron_core::mutex::{self, Mutex, shared};
+use skeptron_core::{Message as _, catalogue};
+use skeptron_markup::kinds::{KINDS, Look, Role};
 use ts_rs::{Config, TS};
 
-/// Set to write the file anew.
+/// Set to write the files anew.
 const WRITE: &str = "SKEPTRON_WRITE_TYPES";
 
 /// The declarations of these types, each with what is said of it.
@@ -43,6 +47,7 @@ fn the_page_has_the_same_types() {
         Figure,
         Lamp,
         NodeState,
+        Partition,
         RecordBatch,
         RecordKind,
         RunEnd,
@@ -117,14 +122,62 @@ fn the_page_has_the_same_types() {
         TryRelease,
         Failure,
     ];
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui/wire.d.ts");
+    is_written("ui/wire.d.ts", &written);
+}
+
+/// Whether that file of the page is what the server says.
+fn is_written(file: &str, written: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file);
     if std::env::var_os(WRITE).is_some() {
-        std::fs::write(&path, &written).unwrap();
+        std::fs::write(&path, written).unwrap();
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == written,
-        "ui/wire.d.ts is not what lab::wire says; write it anew with\n  \
-         {WRITE}=1 cargo test -p skeptron --test all the_page_has_the_same_types"
+        "{file} is not what the server says; write it anew with\n  \
+         {WRITE}=1 cargo test -p skeptron --test all types::"
     );
+}
+
+/// `ui/lib/kinds.js` is what this test writes.
+#[test]
+fn the_page_has_the_same_colours() {
+    let mut text = String::from(
+        "// Written from the table of kinds of messages; see markup/src/kinds.rs.\n\n\
+         /** What each kind of message is for. @type {Readonly<Record<string, string>>} */\n\
+         export const ROLES = {\n",
+    );
+    for (kind, role) in KINDS {
+        text += &format!("  {kind}: \"{}\",\n", role.look().name);
+    }
+    text += "};\n\n/** The colour of each role on light and on dark ground. @type {Readonly<Record<string, \
+             { light: string, dark: string }>>} */\nexport const COLOURS = {\n";
+    for role in Role::ALL {
+        let Look { name, light, dark, .. } = role.look();
+        text += &format!("  {name}: {{ light: \"{light}\", dark: \"{dark}\" }},\n");
+    }
+    text += "};\n";
+    is_written("ui/lib/kinds.js", &text);
+}
+
+#[test]
+fn every_kind_of_message_has_a_role() {
+    struct Kinds;
+    impl mutex::Visitor for Kinds {
+        type Output = &'static [&'static str];
+        fn visit<P: Mutex>(self) -> Self::Output {
+            shared::SharedMsg::<P::Message>::KINDS
+        }
+    }
+    impl election::Visitor for Kinds {
+        type Output = &'static [&'static str];
+        fn visit<P: Election>(self) -> Self::Output {
+            P::Message::KINDS
+        }
+    }
+    let mutexes = catalogue::all().map(|info| mutex::dispatch(info, Kinds));
+    let elections = catalogue::elections().map(|info| election::dispatch(info, Kinds));
+    for kind in mutexes.chain(elections).flatten() {
+        assert_ne!(Role::of(kind), Role::Other, "{kind}");
+    }
 }

@@ -1,0 +1,72 @@
+// Messages under way in the picture of the topology: a pill with what each says, or a dot where there are many.
+import { s } from "../lib/dom.js";
+import { kindColour } from "../lib/theme.js";
+
+/** More messages than this are not shown flying. */
+const MOST_FLYING = 80;
+/** With more than this only what they say is written, without the names of their kinds; with more, nothing. */
+const MOST_NAMED = 4;
+const MOST_READ = 26;
+/** What a message says is cut after so many characters. */
+const MOST_CHARS = 26;
+const FONT = 11;
+const DOT = 4.5;
+
+/** Draws what is under way. */
+export class Flying {
+  constructor() {
+    this.element = s("g", { class: "topo-flying" });
+  }
+
+  /**
+   * Lets everything move to where it is at a time.
+   * @param {import("./model.js").RunModel} model
+   * @param {number} position
+   * @param {number} now
+   * @param {(from: number, to: number) => { x1: number, y1: number, x2: number, y2: number }} ends
+   */
+  show(model, position, now, ends) {
+    const flying = model.inFlight(position, MOST_FLYING);
+    const { children } = this.element;
+    while (children.length < flying.length) this.element.append(s("g", {}, s("rect", {}), s("text", { class: "topo-said" }), s("text", { class: "topo-kind", y: 4 })));
+    while (children.length > flying.length) this.element.lastElementChild?.remove();
+    const { messages } = model;
+    flying.forEach((message, k) => {
+      const part = model.progress(message, now);
+      const { x1, y1, x2, y2 } = ends(messages.from[message], messages.to[message]);
+      const group = /** @type {SVGGElement} */ (children[k]);
+      group.setAttribute("transform", `translate(${x1 + (x2 - x1) * part} ${y1 + (y2 - y1) * part})`);
+      // The name stands away from the nearer node, whose own name it would hide.
+      const leftwards = part < 0.5 ? x2 < x1 : x1 < x2;
+      group.classList.toggle("leftwards", leftwards);
+      const label = messages.labels[messages.label[message]];
+      const said = flying.length <= MOST_READ ? shortened(messages.payload[message]) : "";
+      const key = `${label} ${said} ${flying.length <= MOST_NAMED} ${leftwards}`;
+      if (group.dataset.key === key) return;
+      group.dataset.key = key;
+      dress(group, label, said, flying.length <= MOST_NAMED ? label : "");
+    });
+  }
+}
+
+/**
+ * @param {SVGGElement} group
+ * @param {string} label
+ * @param {string} said
+ * @param {string} name
+ */
+function dress(group, label, said, name) {
+  const [pill, text, kind] = /** @type {[SVGRectElement, SVGTextElement, SVGTextElement]} */ ([...group.children]);
+  const width = said ? said.length * FONT * 0.58 + 8 : 2 * DOT;
+  const height = said ? FONT + 5 : 2 * DOT;
+  group.style.fill = `var(--${kindColour(label)})`;
+  for (const [attribute, value] of Object.entries({ x: -width / 2, y: -height / 2, width, height, rx: height / 2 })) pill.setAttribute(attribute, String(value));
+  text.textContent = said;
+  kind.textContent = name;
+  kind.setAttribute("x", String((width / 2 + 3) * (group.classList.contains("leftwards") ? -1 : 1)));
+}
+
+/** @param {string} said */
+function shortened(said) {
+  return said.length > MOST_CHARS ? `${said.slice(0, MOST_CHARS - 1)}…` : said;
+}

@@ -1,0 +1,111 @@
+// What the nodes know as a grid beside the topology: Singhal's staircase, Lamport's queues, Suzuki and Kasami's numbers.
+import { s, clear } from "../lib/dom.js";
+import { dataOf, nodeName, numbersOf, rowsOf, stampsOf } from "./values.js";
+
+/** @typedef {import("../wire.js").NodeState} NodeState */
+/** @typedef {{ text: string, look?: string }} Cell */
+/** @typedef {{ caption: string, wide: boolean, head: string[], rows: { name: string, cells: Cell[] }[] }} Grid */
+
+/** More nodes have no room. */
+const MOST_NODES = 16;
+const ROW = 19;
+const NARROW = 27;
+const WIDE = 58;
+const NAMES = 34;
+
+/**
+ * Which grid tells an algorithm, by the variables that its nodes have.
+ * @type {{ fields: string[], of: (states: NodeState[]) => Grid }[]}
+ */
+const GRIDS = [
+  { fields: ["ask", "sn"], of: staircase },
+  { fields: ["queue", "heard"], of: queues },
+  { fields: ["rn", "token.ln"], of: numbers },
+];
+
+/**
+ * What a grid shows of the algorithm's variables; null if there is none.
+ * @param {import("../wire.js").AlgorithmInfo | undefined} info
+ * @param {number} nodes
+ * @returns {{ fields: ReadonlySet<string>, of: (states: NodeState[]) => Grid } | null}
+ */
+export function gridFor(info, nodes) {
+  const known = new Set(info?.variables.map(({ field }) => field));
+  const found = nodes <= MOST_NODES ? GRIDS.find(({ fields }) => fields.every((field) => known.has(field))) : undefined;
+  return found ? { fields: new Set(found.fields), of: found.of } : null;
+}
+
+/** R, E, H and N, what each node believes of each: at the start of Singhal's algorithm a staircase. @param {NodeState[]} states @returns {Grid} */
+function staircase(states) {
+  const rows = states.map((state, row) => {
+    const asks = new Set(rowsOf(dataOf(state, "ask")));
+    const cells = states.map((_, column) => (column === row ? ownState(state) : asks.has(column) ? "R" : "N")).map((text) => ({ text, look: text.toLowerCase() }));
+    return { name: nodeName(row), cells: state.up ? cells : cells.map(() => ({ text: "" })) };
+  });
+  return { caption: "SV of each node: R requests, E executes, H holds the token, N neither", wide: false, head: states.map((_, row) => nodeName(row)), rows };
+}
+
+/** @param {NodeState} state */
+function ownState(state) {
+  const phase = dataOf(state, "phase");
+  if (phase === "inside") return "E";
+  if (phase === "waiting") return "R";
+  return dataOf(state, "token") === true ? "H" : "N";
+}
+
+/** Lamport's request queues side by side, the oldest request on top. @param {NodeState[]} states @returns {Grid} */
+function queues(states) {
+  const all = states.map((state) => stampsOf(dataOf(state, "queue")));
+  const longest = Math.max(1, ...all.map((queue) => queue.length));
+  const rows = Array.from({ length: longest }, (_, place) => ({
+    name: `${place + 1}.`,
+    cells: all.map((queue, row) => (queue[place] ? { text: `${queue[place].clock} ${nodeName(queue[place].row)}`, look: queue[place].row === row ? "own" : "full" } : { text: "" })),
+  }));
+  return { caption: "The request queue of each node", wide: true, head: states.map((_, row) => nodeName(row)), rows };
+}
+
+/** RN of each node, and LN of the token; a request that the token has not served is one more than LN. @param {NodeState[]} states @returns {Grid} */
+function numbers(states) {
+  const holder = states.find((state) => dataOf(state, "token") === true);
+  const served = numbersOf(dataOf(holder, "token.ln"));
+  const rows = states.map((state, row) => ({
+    name: `RN ${row + 1}`,
+    cells: fill(numbersOf(dataOf(state, "rn")), states.length).map((text, column) => ({ text, look: served.length > 0 && Number(text) > served[column] ? "due" : "n" })),
+  }));
+  rows.push({ name: "LN", cells: fill(served, states.length).map((text) => ({ text: text || "·", look: "h" })) });
+  const waiting = rowsOf(dataOf(holder, "token.queue")).map(nodeName).join(", ");
+  const caption = holder ? `Marked: RN above LN, not yet served; Q = [${waiting}]` : "The token and its LN are under way";
+  return { caption, wide: false, head: states.map((_, row) => nodeName(row)), rows };
+}
+
+/** @param {number[]} values @param {number} length */
+function fill(values, length) {
+  return Array.from({ length }, (_, k) => (values[k] === undefined ? "" : String(values[k])));
+}
+
+/**
+ * Draws a grid; cells that differ from the one before stand out.
+ * @param {SVGSVGElement} svg
+ * @param {Grid} grid
+ * @param {Grid | null} before
+ */
+export function drawGrid(svg, grid, before) {
+  clear(svg);
+  const width = grid.wide ? WIDE : NARROW;
+  const size = { width: NAMES + width * grid.head.length, height: ROW * (grid.rows.length + 1) + 2 };
+  svg.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
+  svg.style.maxWidth = `${size.width * 1.25}px`;
+  svg.setAttribute("aria-label", `${grid.caption}. ${grid.rows.map(({ name, cells }) => `${name}: ${cells.map(({ text }) => text || "–").join(", ")}`).join("; ")}`);
+  const middle = (/** @type {number} */ column) => NAMES + width * (column + 0.5);
+  grid.head.forEach((name, column) => svg.append(s("text", { class: "grid-head", x: middle(column), y: ROW * 0.7 }, name)));
+  grid.rows.forEach(({ name, cells }, row) => {
+    const y = ROW * (row + 1);
+    svg.append(s("text", { class: "grid-head", x: NAMES / 2 - 2, y: y + ROW * 0.7 }, name));
+    cells.forEach(({ text, look }, column) => {
+      const changed = before !== null && (before.rows[row]?.cells[column]?.text ?? "") !== text;
+      svg.append(
+        s("rect", { class: `grid-cell ${look ?? "empty"}${changed ? " changed" : ""}`, x: middle(column) - width / 2 + 1, y: y + 1, width: width - 2, height: ROW - 2, rx: 2 }),
+        s("text", { class: `grid-text${changed ? " changed" : ""}`, x: middle(column), y: y + ROW * 0.7 }, text));
+    });
+  });
+}

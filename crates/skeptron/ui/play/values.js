@@ -1,0 +1,54 @@
+// Variables of nodes as data: a node is `"P3"`, a timestamp `[41, "P3"]`, sets and lists are arrays.
+
+/** @typedef {import("../wire.js").NodeState} NodeState */
+
+/**
+ * The value of a variable; undefined if the node is down or has none of that name.
+ * @param {NodeState | undefined} state
+ * @param {string} field
+ * @returns {unknown}
+ */
+export function dataOf(state, field) {
+  return state?.vars.find((variable) => variable.field === field)?.data;
+}
+
+/**
+ * The row of the node that a value names, or that a timestamp is of; -1 if there is none.
+ * @param {unknown} value
+ * @returns {number}
+ */
+export function rowOf(value) {
+  if (Array.isArray(value)) return value.length === 2 ? rowOf(value[1]) : -1;
+  const number = typeof value === "string" ? /^P(\d+)$/.exec(value)?.[1] : undefined;
+  return number === undefined ? -1 : Number(number) - 1;
+}
+
+/**
+ * The rows of the nodes in a set, or of the timestamps in a queue.
+ * @param {unknown} value
+ * @returns {number[]}
+ */
+export function rowsOf(value) {
+  return Array.isArray(value) ? value.map(rowOf).filter((row) => row >= 0) : [];
+}
+
+/**
+ * The timestamps in a queue.
+ * @param {unknown} value
+ * @returns {{ clock: number, row: number }[]}
+ */
+export function stampsOf(value) {
+  return (Array.isArray(value) ? value : []).flatMap((one) => (Array.isArray(one) && rowOf(one) >= 0 ? [{ clock: Number(one[0]), row: rowOf(one) }] : []));
+}
+
+/**
+ * The numbers of a vector.
+ * @param {unknown} value
+ * @returns {number[]}
+ */
+export function numbersOf(value) {
+  return Array.isArray(value) ? value.map(Number) : [];
+}
+
+/** @param {number} row @returns {string} */
+export const nodeName = (row) => `P${row + 1}`;
