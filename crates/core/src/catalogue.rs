@@ -37,6 +37,16 @@ pub struct Entry<C: 'static> {
     pub idea: &'static str,
     /// Its rules, in the order of the spec.
     pub rules: &'static [&'static str],
+    /// Which steps follow which rule, and why: `2 REQUEST | {phase} = waiting; {stamp} {me} < {message.t} {from}; {sent} ∌ REPLY |
+    /// {<}, so {me} defers`. That is a rule by its number and what comes in, a kind of message, or `start`, `request`, `release`,
+    /// `call`, `suspect`, `trust`, `expire`; what holds of the step, all of it; and the reason, if the rule does not say it all, in
+    /// which `{<}` is the comparison that decided. For each rule the first line that fits a step counts.
+    ///
+    /// Names in braces stand for values: a variable by its field, as it was before the step, or with `'` after it; `me`,
+    /// `from`, `whom`; `sent`, the kinds of the messages that are sent, and `to`, who gets the first; `enters` and `elects`, `yes`
+    /// or `no`; `message`, what it says, and a part of it as `message.t`. `[first]` is the first of a list, `[from]` and `[me]`
+    /// are the entries of nodes, `[round]` and `[by]` the parts of an epoch.
+    pub fires: &'static [&'static str],
     /// What a node knows, under the names of the paper.
     pub variables: &'static [Variable],
     /// What it assumes, what it survives, and what is easily done wrong.

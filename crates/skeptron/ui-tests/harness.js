@@ -9,7 +9,7 @@ import { chromium } from "playwright-core";
 
 /** @typedef {import("playwright-core").Page} Page */
 /** @typedef {import("playwright-core").Browser} Browser */
-/** @typedef {{ width?: number, height?: number, dark?: boolean, still?: boolean, allow?: RegExp }} Look */
+/** @typedef {{ width?: number, height?: number, zoom?: number, dark?: boolean, still?: boolean, allow?: RegExp }} Look `zoom` as of a browser: fewer pixels of the page, each larger */
 /** @typedef {(hash?: string, look?: Look) => Promise<Page>} Open */
 
 /** Longer than anything here takes, even on a busy machine; so a test that hangs ends. */
@@ -175,9 +175,10 @@ async function watched(name, browser, url, body) {
 }
 
 /** @param {Look} look @returns {import("playwright-core").BrowserContextOptions} */
-function contextFor({ width = 1280, height = 800, dark = false, still = false }) {
+function contextFor({ width = 1280, height = 800, zoom = 1, dark = false, still = false }) {
   return {
-    viewport: { width, height },
+    viewport: { width: Math.round(width / zoom), height: Math.round(height / zoom) },
+    deviceScaleFactor: zoom,
     colorScheme: dark ? "dark" : "light",
     reducedMotion: still ? "reduce" : "no-preference",
     acceptDownloads: true,

@@ -63,6 +63,10 @@ idea: string,
  */
 rules: Array<string>,
 /**
+ * Which steps follow which rule, and why: `RULE INPUT | what holds | reason`.
+ */
+fires: Array<string>,
+/**
  * What it assumes, and what is easily done wrong.
  */
 notes: Array<string>,

@@ -52,6 +52,19 @@ const SOUND: Info = Info {
         "Enter when no permission is missing.",
         "Exit: give up the permissions of the deferred and send them their REPLYs.",
     ],
+    fires: &[
+        "1 request | {missing} = {} | no permission is missing, so nobody is asked",
+        "1 request | | the permission of {missing} is missing; the stamp is {stamp'}",
+        "2 REQUEST | {phase} = inside; {sent} ∌ REPLY | {me} is inside, so it defers",
+        "2 REQUEST | {phase} = waiting; {stamp} {me} < {message.t} {from}; {sent} ∌ REPLY | {<}, so {me} defers",
+        "3 REQUEST | {phase} = idle; {sent} ∋ REPLY; {missing'} ∋ {from} | {me} does not want in, so it replies at once",
+        "3 REQUEST | {message.t} {from} < {stamp} {me}; {missing} ∋ {from}; {sent} ∋ REPLY | {<}, so {me} replies at once",
+        "3 REQUEST | {message.t} {from} < {stamp} {me}; {missing'} ∋ {from}; {sent} ∋ REPLY; {sent} ∋ REQUEST | {<}, so {me} gives up the permission of {from} and asks for it again",
+        "4 REPLY, request | {enters} = yes | every permission is here, so {me} enters",
+        "4 REPLY | {enters} = no | the permission of {missing'} is missing, so {me} waits",
+        "5 release | {deferred} = {} | nobody was deferred: {me} keeps all permissions",
+        "5 release | | {me} replies to {deferred}",
+    ],
     variables: &[
         Variable::new("phase", "state", "idle, waiting or inside"),
         Variable::clock(

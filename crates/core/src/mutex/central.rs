@@ -47,6 +47,19 @@ const SOUND: Info = Info {
         "RELEASE at the coordinator: REPLY to the oldest queued request; the section is free if \
          there is none.",
     ],
+    fires: &[
+        "1 request | {sent} ∋ REQUEST |",
+        "2 REQUEST | {holder} = –; {sent} ∋ REPLY | nobody holds the section, so {from} gets the REPLY at once",
+        "2 REQUEST | {holder} ≠ –; {queue'} ∋ {from} | {holder} holds the section, so {from} waits: {queue'}",
+        "2 request | {sent} ∌ REQUEST; {holder} = – | nobody holds the section, so the coordinator lets itself in",
+        "2 request | {sent} ∌ REQUEST; {holder} ≠ – | {holder} holds the section, so {me} waits: {queue'}",
+        "3 REPLY, request | {enters} = yes |",
+        "4 release | {sent} ∋ RELEASE |",
+        "5 RELEASE | {queue} = [] | nobody waits, so the section is free",
+        "5 RELEASE | {queue[first]} = {holder'} | {queue[first]} is the oldest in {queue}",
+        "5 release | {sent} ∌ RELEASE; {queue} = [] | nobody waits, so the section is free",
+        "5 release | {sent} ∌ RELEASE; {queue[first]} = {holder'} | {queue[first]} is the oldest in {queue}",
+    ],
     variables: &[
         Variable::new("phase", "state", "idle, waiting or inside"),
         Variable::new("holder", "holder", "at the coordinator: who was let in and has not left"),

@@ -45,6 +45,17 @@ const SOUND: Info = Info {
         "Exit: take the own request out of the queue and send RELEASE to all others.",
         "RELEASE: take its sender's request out of the queue.",
     ],
+    fires: &[
+        "1 request | | the stamp is {stamp'}; the queue is {queue'}",
+        "2 REQUEST | {sent} ∋ ACK | the queue is {queue'}",
+        "3 ACK, RELEASE, REQUEST | {enters} = yes | ({stamp}, {me}) heads the queue and every other node was heard, so {me} enters",
+        "3 ACK | {phase} = waiting; {queue'[first]} ≠ ({stamp}, {me}) | {queue'[first]} heads the queue, so {me} waits",
+        "3 ACK | {phase} = waiting | heard so far: {heard'}, so {me} waits",
+        "3 ACK | {phase} ≠ waiting | {me} does not wait, so nothing follows",
+        "3 request | {enters} = yes | {me} is alone, so it enters",
+        "4 release | | the queue is {queue'}",
+        "5 RELEASE | | the queue is {queue'}",
+    ],
     variables: &[
         Variable::new("phase", "state", "idle, waiting or inside"),
         Variable::clock(
@@ -103,6 +114,18 @@ const LAZY: Info = Info {
         SOUND.rules[2],
         SOUND.rules[3],
         SOUND.rules[4],
+    ],
+    fires: &[
+        "1 request | | the stamp is {stamp'}; the queue is {queue'}",
+        "2 REQUEST | {phase} = idle; {sent} ∋ ACK | {me} does not want in, so it answers; the queue is {queue'}",
+        "2 REQUEST | {phase} ≠ idle; {sent} ∌ ACK | {me} is {phase}, so it does not answer; the queue is {queue'}",
+        "3 ACK, RELEASE, REQUEST | {enters} = yes | ({stamp}, {me}) heads the queue and every other node was heard, so {me} enters",
+        "3 ACK | {phase} = waiting; {queue'[first]} ≠ ({stamp}, {me}) | {queue'[first]} heads the queue, so {me} waits",
+        "3 ACK | {phase} = waiting | heard so far: {heard'}, so {me} waits",
+        "3 ACK | {phase} ≠ waiting | {me} does not wait, so nothing follows",
+        "3 request | {enters} = yes | {me} is alone, so it enters",
+        "4 release | | the queue is {queue'}",
+        "5 RELEASE | | the queue is {queue'}",
     ],
     notes: &[
         SOUND.notes[0],

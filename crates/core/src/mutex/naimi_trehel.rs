@@ -50,6 +50,16 @@ const SOUND: Info = Info {
         "Enter on the TOKEN.",
         "Exit: send the TOKEN to next, if there is one, and forget next; else keep it.",
     ],
+    fires: &[
+        "1 request | {father} = – | {me} is the root",
+        "2 request | {father} ≠ – | the father of {me} is {father}",
+        "3 REQUEST | {father} = –; {phase} ≠ idle | {me} is a root and {phase}, so next is {next'}",
+        "4 REQUEST | {father} = –; {phase} = idle; {father'} = {to} | {me} is an idle root, so the TOKEN goes to {to}",
+        "5 REQUEST | {father} ≠ –; {sent} ∋ REQUEST | {me} forwards it to its father {father}; its father is now {father'}",
+        "6 TOKEN | {enters} = yes |",
+        "7 release | {next} = – | nobody is next, so {me} keeps the token",
+        "7 release | | {next} is next",
+    ],
     variables: &[
         Variable::new("phase", "requesting", "idle, waiting or inside"),
         Variable::new("father", "father", "the last requester known here; none at the root"),

@@ -41,6 +41,18 @@ const SOUND: Info = Info {
         "Enter on a REPLY from every other node.",
         "Exit: send the deferred REPLYs.",
     ],
+    fires: &[
+        "1 request | | {me} stamps its wish with {stamp'}",
+        "2 REQUEST | {phase} = inside; {sent} ∌ REPLY | {me} is inside, so it defers",
+        "2 REQUEST | {phase} = waiting; {stamp} {me} < {message.t} {from}; {sent} ∌ REPLY | {<}, so {me} defers",
+        "3 REQUEST | {phase} = idle; {sent} ∋ REPLY | {me} does not want in, so it replies at once",
+        "3 REQUEST | {phase} = waiting; {message.t} {from} < {stamp} {me}; {sent} ∋ REPLY | {<}, so {me} replies at once",
+        "4 REPLY | {enters} = yes | every other node has replied, so {me} enters",
+        "4 REPLY | {awaiting} ∋ {from}; {awaiting'} ∌ {from} | {awaiting'} have not replied yet, so {me} waits",
+        "4 request | {enters} = yes | {me} is alone, so it enters",
+        "5 release | {deferred} = {} | nobody was deferred",
+        "5 release | {deferred'} = {} | {me} replies to {deferred}",
+    ],
     variables: &[
         Variable::new("phase", "state", "idle, waiting or inside"),
         Variable::clock(

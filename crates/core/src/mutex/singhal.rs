@@ -66,6 +66,21 @@ const SOUND: Info = Info {
         "Exit: put all who wait on the ask list and pass the token to one of them, chosen by the \
          arbitration rule; keep it if nobody waits.",
     ],
+    fires: &[
+        "2 request | {token} = here; {enters} = yes | {me} has the token, so it enters",
+        "2 request | {token} = – | request {sn'[me]} of {me}; it asks {ask}",
+        "3 REQUEST | {sn[from]} < {message.sn}; {phase} = idle; {token} = here; {sent} ∋ TOKEN | {<}: the request is new and {me} holds the token idly, so it passes it on",
+        "3 REQUEST | {sn[from]} < {message.sn}; {phase} = waiting; {ask} ∌ {from}; {sent} ∋ REQUEST | {<}: the request is new, and {me} waits itself, so it asks {from} in return",
+        "3 REQUEST | {sn[from]} < {message.sn}; {phase} = waiting; {ask} ∋ {from} | {<}: the request is new; {me} waits itself and has asked {from} already",
+        "3 REQUEST | {sn[from]} < {message.sn}; {phase} ≠ waiting; {sent} ∌ TOKEN | {<}: the request is new, so {me} notes it",
+        "4 REQUEST | {message.sn} ≤ {sn[from]}; {sent} ∋ INFORM | request {message.sn} of {from} is old and {me} has the token, so it answers INFORM",
+        "4 REQUEST | {message.sn} ≤ {sn[from]} | request {message.sn} of {from} is old",
+        "5 INFORM | {sent} ∋ REQUEST | {me} waits and has not asked {from}, so it does",
+        "5 INFORM | |",
+        "6 TOKEN | {enters} = yes | waiting by now: {token.requesting'}",
+        "7 release | {sent} ∋ TOKEN | of {token.requesting} the arbitration rule chooses {to}",
+        "7 release | {token.requesting} = {} | nobody waits, so {me} keeps the token",
+    ],
     variables: &[
         Variable::new(
             "phase",
@@ -368,6 +383,17 @@ impl Mutex for Singhal {
                  believe that before sends its own REQUEST in return; an idle holder passes the token.",
                 "Exit: reconcile own and token beliefs, the larger count wins; pass the token to one believed \
                  R, chosen by the arbitration rule; keep it if there is none.",
+            ],
+            fires: &[
+                "2 request | {enters} = yes | {me} has the token, so it enters",
+                "2 request | | request {sn'[me]} of {me}; it asks {ask}",
+                "3 REQUEST | {message.sn} ≤ {sn[from]}; {sent} = | request {message.sn} of {from} is old, so {me} discards it",
+                "3 REQUEST | {sn[from]} < {message.sn}; {sent} ∋ TOKEN | {<}: the request is new and {me} holds the token idly, so it passes it on",
+                "3 REQUEST | {sn[from]} < {message.sn}; {sent} ∋ REQUEST | {<}: the request is new, and {me} waits itself, so it asks {from} in return",
+                "3 REQUEST | {sn[from]} < {message.sn} | {<}: the request is new, so {me} notes it",
+                "4 TOKEN | {enters} = yes |",
+                "4 release | {sent} ∋ TOKEN | of {token.requesting} the arbitration rule chooses {to}",
+                "4 release | | nobody waits, so {me} keeps the token",
             ],
             broken: Some(Broken {
                 flaw: "an outdated REQUEST is discarded, though its sender relies on being asked in return",

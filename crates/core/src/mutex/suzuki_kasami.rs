@@ -54,6 +54,17 @@ const SOUND: Info = Info {
         "Exit: LN[i] = RN[i]; append to the queue every j not in it with RN[j] = LN[j] + 1; pass \
          the token to the queue's head, or keep it if nobody asks.",
     ],
+    fires: &[
+        "1 request | {token} = here; {enters} = yes | {me} has the token, so it enters",
+        "2 request | {token} = – | {me} has no token; RN[{me}] is now {rn'[me]}",
+        "3 REQUEST | {token} = – | {me} has no token; RN[{from}] is now {rn'[from]}",
+        "3 REQUEST | {phase} = inside; {sent} ∌ PRIVILEGE | {me} is inside, so it keeps the token; RN[{from}] is now {rn'[from]}",
+        "3 REQUEST | {rn'[from]} = {token.ln[from]} + 1; {sent} ∋ PRIVILEGE | RN[{from}] = {rn'[from]} = LN[{from}] + 1, so the token goes to {from}",
+        "3 REQUEST | {rn'[from]} ≤ {token.ln[from]}; {sent} ∌ PRIVILEGE | RN[{from}] = {rn'[from]}, LN[{from}] = {token.ln[from]}: that request was served, so {me} keeps the token",
+        "4 PRIVILEGE | {enters} = yes |",
+        "5 release | {sent} ∋ PRIVILEGE | {to} heads the queue, so it gets the token",
+        "5 release | {sent} ∌ PRIVILEGE | nobody asks, so {me} keeps the token",
+    ],
     variables: &[
         Variable::new("phase", "Requesting", "idle, waiting or inside"),
         Variable::new("rn", "RN", "the highest request number seen of each node"),

@@ -60,6 +60,14 @@ const SOUND: Info = Info {
         "TOKEN at any other node: send it to the successor.",
         "Exit: send the TOKEN to the successor, even if the wish comes again at once.",
     ],
+    fires: &[
+        "1 start | {sent} ∋ TOKEN |",
+        "2 request | {enters} = no |",
+        "3 TOKEN | {phase} = waiting; {sent} ∌ TOKEN | {me} wants in, so it keeps the TOKEN",
+        "3 request | {enters} = yes | the token rests here",
+        "4 TOKEN | {phase} ≠ waiting; {sent} ∋ TOKEN | {me} does not want in, so the TOKEN goes on to {to}",
+        "5 release | |",
+    ],
     variables: &[
         Variable::new("phase", "state", "idle, waiting or inside"),
         Variable::new("token", "token", "whether the token is here"),

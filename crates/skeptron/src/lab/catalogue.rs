@@ -58,6 +58,7 @@ fn entry<C>(
         layout: layout(info.layout).into(),
         idea: info.idea.into(),
         rules: texts(info.rules),
+        fires: texts(info.fires),
         notes: texts(info.notes),
         claims,
         variables: info.variables.iter().map(variable).collect(),

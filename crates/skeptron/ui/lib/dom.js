@@ -82,7 +82,8 @@ export function toast(message) {
   place.textContent = message;
   place.classList.add("shown");
   clearTimeout(fading);
-  fading = setTimeout(() => place.classList.remove("shown"), 5000);
+  // It stays in the page for who listens; empty, it says nothing twice.
+  fading = setTimeout(() => { place.classList.remove("shown"); place.textContent = ""; }, 5000);
 }
 
 /**

@@ -14,7 +14,6 @@ export function tellAbout(place, info) {
     place.append(h("div", { class: "notice unsure" }, h("strong", {}, "Broken on purpose. "), `${info.broken.flaw} It breaks ${info.broken.breaks}.`));
   }
   place.append(h("p", {}, info.idea));
-  if (info.rules.length > 0) place.append(h("h3", {}, "Rules"), h("ol", { class: "play-rules" }, info.rules.map((rule) => h("li", {}, rule))));
   if (info.variables.length > 0) {
     place.append(h("h3", {}, "Variables of a node"), h("dl", { class: "play-claims" },
       info.variables.flatMap(({ symbol, field, meaning }) => [h("dt", { title: field }, symbol || field), h("dd", {}, meaning)])));

@@ -4,12 +4,15 @@
 export const GUTTER = 46;
 export const AXIS = 26;
 const MARGIN = 26;
+/** Up to that many rows are all in sight, however low; of more each is high enough to be read. */
+const MOST_FITTED = 64;
+const LOWEST_FITTED = 3;
 const LOWEST_ROW = 15;
 const HIGHEST_ROW = 170;
 /** Pixels per tick, at most. */
 const CLOSEST = 4;
 
-/** What is seen. Times are ticks, lengths pixels of the page. */
+/** What is seen. Times are ticks, lengths pixels of the page, or of what is magnified. */
 export class Camera {
   constructor() {
     this.width = 0;
@@ -27,7 +30,7 @@ export class Camera {
 
   get rowHeight() {
     const fair = (this.height - AXIS - 8) / this.rows;
-    return Math.max(LOWEST_ROW, Math.min(HIGHEST_ROW, fair));
+    return Math.max(this.rows <= MOST_FITTED ? LOWEST_FITTED : LOWEST_ROW, Math.min(HIGHEST_ROW, fair));
   }
 
   /** The width on which time runs. */

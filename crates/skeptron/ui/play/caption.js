@@ -1,5 +1,6 @@
 // Under the diagram: what is happening in words, and what a scenario says about it.
 import { h } from "../lib/dom.js";
+import { FiredRule } from "./rulebook.js";
 import { told } from "./words.js";
 import { inUnits } from "./units.js";
 
@@ -10,8 +11,8 @@ export class Caption {
     this.jump = jump;
     this.title = h("strong", { "data-test": "play-title" });
     this.text = h("span", { "data-test": "play-note" });
-    this.back = h("button", { type: "button", class: "icon", title: "The note before", "aria-label": "The note before", "data-test": "note-back", onclick: () => this.#go(-1) }, "‹");
-    this.next = h("button", { type: "button", class: "icon", title: "The next note", "aria-label": "The next note", "data-test": "note-next", onclick: () => this.#go(1) }, "›");
+    this.back = h("button", { type: "button", class: "icon", title: "The note before", "aria-label": "The note before", "data-test": "note-back", onclick: () => this.go(-1) }, "‹");
+    this.next = h("button", { type: "button", class: "icon", title: "The next note", "aria-label": "The next note", "data-test": "note-next", onclick: () => this.go(1) }, "›");
     this.count = h("span", { class: "small muted nowrap" });
     this.walk = h("div", { class: "play-note-walk" }, this.back, this.count, this.next);
     this.note = h("div", { class: "notice play-note", hidden: true },
@@ -20,10 +21,13 @@ export class Caption {
     this.time = h("span", { class: "mono play-time" });
     this.rest = h("span", { class: "small muted nowrap", "data-test": "play-rest" });
     this.line = h("div", { class: "play-told" }, this.time, this.words, this.rest);
-    this.element = h("div", { class: "play-caption" }, this.note, this.line);
+    this.rule = new FiredRule();
+    this.element = h("div", { class: "play-caption" }, this.note, this.line, this.rule.element);
     /** @type {{ at: number, text: string }[]} */
     this.notes = [];
     this.summary = "";
+    /** @type {import("./model.js").RunModel | null} */
+    this.model = null;
     this.position = 0;
     /** From where on the notes no longer fit: another history begins there. */
     this.until = Infinity;
@@ -47,6 +51,7 @@ export class Caption {
    * @param {number} position
    */
   show(model, position) {
+    this.model = model;
     this.position = position;
     const words = told(model, position);
     this.rest.textContent = atRest(model, position);
@@ -69,10 +74,34 @@ export class Caption {
     return found;
   }
 
-  /** @param {number} by */
-  #go(by) {
-    const to = this.#current() + by;
-    this.jump(to < 0 ? 0 : (this.notes[to]?.at ?? 0));
+  /**
+   * Goes to another note; from between two notes, back to the one that is shown. Says whether there was one to go to.
+   * @param {1 | -1} by
+   * @returns {boolean}
+   */
+  go(by) {
+    const at = this.#current();
+    const past = by < 0 && at >= 0 && this.position > (this.model?.roundUp(this.notes[at].at) ?? 0);
+    const to = past ? at : at + by;
+    if (to >= this.notes.length || (to < 0 && this.position === 0)) return false;
+    this.jump(to < 0 ? 0 : this.notes[to].at);
+    return true;
+  }
+
+  /**
+   * Whether a note begins to be shown between two positions.
+   * @param {number} from
+   * @param {number} to
+   */
+  begins(from, to) {
+    return to <= this.until && this.notes.some(({ at }) => from < at && at <= to);
+  }
+
+  /** What is said now: the step, why, and the note that has just begun. */
+  get said() {
+    const step = this.model ? this.model.stepsBefore(this.position) - 1 : -1;
+    const isNew = this.position === 0 || (step >= 0 && this.begins(this.model?.steps[step] ?? 0, this.position));
+    return [this.words.textContent, this.rule.said, this.rest.textContent, isNew ? this.text.textContent : ""].filter(Boolean).join(" ");
   }
 }
 

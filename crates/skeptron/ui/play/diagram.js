@@ -23,6 +23,9 @@ import { inUnits } from "./units.js";
  * @property {((ink: CanvasRenderingContext2D) => void)} [overlay] draws what else is to be seen
  */
 
+/** The smallest letters of a diagram, in pixels. */
+export const FINEST = 11;
+
 /** Draws a scene on a canvas. */
 export class Diagram {
   /**
@@ -36,22 +39,34 @@ export class Diagram {
     this.marks = new Marks(scene);
     this.layer = new Layer();
     this.ink = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    /** How many pixels of the page one of the camera is: letters, lines and marks grow together. */
+    this.magnified = 1;
   }
 
   /**
    * Takes the size of the canvas on the page.
    * @param {number} width
    * @param {number} height
+   * @param {number} magnified
    */
-  resize(width, height) {
+  resize(width, height, magnified) {
     const { camera } = this.scene;
-    camera.width = width;
-    camera.height = height;
+    this.magnified = magnified;
+    camera.width = width / magnified;
+    camera.height = height / magnified;
     const dots = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(width * dots);
     this.canvas.height = Math.round(height * dots);
-    this.ink.setTransform(dots, 0, 0, dots, 0, 0);
+    this.ink.setTransform(dots * magnified, 0, 0, dots * magnified, 0, 0);
     camera.clamp();
+  }
+
+  /**
+   * Where a pointer is, as the camera counts.
+   * @param {MouseEvent} event
+   */
+  place(event) {
+    return { x: event.offsetX / this.magnified, y: event.offsetY / this.magnified };
   }
 
   draw() {
@@ -102,7 +117,7 @@ export class Diagram {
     const { ink } = this;
     const { camera, colour, model, font } = this.scene;
     const step = tick(camera.scale, model.header.ticks_per_unit);
-    ink.font = font(11);
+    ink.font = font(FINEST);
     ink.textAlign = "center";
     ink.lineWidth = 1;
     ink.strokeStyle = colour("line");
@@ -211,7 +226,7 @@ export class Diagram {
    */
   #fence(ink, fence, x1, x2, y) {
     const middle = (Math.max(x1, GUTTER) + Math.min(x2, this.scene.camera.width)) / 2;
-    ink.font = this.scene.font(11, "600");
+    ink.font = this.scene.font(FINEST, "600");
     ink.textAlign = "center";
     ink.fillStyle = this.scene.colour("paper");
     ink.fillText(shortFence(fence), middle, y + 4);
@@ -284,7 +299,7 @@ export class Diagram {
     ink.lineTo(x, camera.height);
     ink.stroke();
     const text = inUnits(now, model.header, 2);
-    ink.font = font(11, "600");
+    ink.font = font(FINEST, "600");
     const half = Math.max(14, ink.measureText(text).width / 2 + 6);
     ink.fillStyle = colour("accent");
     ink.beginPath();
@@ -302,15 +317,17 @@ export class Diagram {
     ink.fillRect(0, AXIS, GUTTER - 8, camera.height);
     ink.fillRect(0, 0, GUTTER - 8, AXIS);
     ink.fillStyle = colour("muted");
-    ink.font = font(11);
+    ink.font = font(FINEST);
     ink.textAlign = "left";
     ink.fillText("time", 7, AXIS - 9);
     const [first, last] = this.#rows();
-    const size = Math.min(14, camera.rowHeight * 0.8);
+    const size = Math.max(FINEST, Math.min(14, camera.rowHeight * 0.8));
+    // Rows that are lower than their names are named in part.
+    const each = Math.ceil((FINEST + 1) / camera.rowHeight);
     ink.textAlign = "right";
     for (let row = first; row <= last; row++) {
       const y = camera.y(row);
-      if (y < AXIS + 4) continue;
+      if (y < AXIS + 4 || (row !== selected && (row % each !== 0 || (selected >= 0 && Math.abs(row - selected) < each)))) continue;
       ink.font = font(size, row === selected || related.has(row) ? "700" : "500");
       ink.fillStyle = colour(row === selected ? "accent" : "ink");
       ink.fillText(`${related.has(row) ? "• " : ""}P${row + 1}`, GUTTER - 12, y + size * 0.36);

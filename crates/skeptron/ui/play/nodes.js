@@ -1,11 +1,12 @@
-// What the nodes know, under the names of the paper; what the last step changed stands out.
+// What the nodes know, under the names of the paper. The nodes that the last step changed stand first and large; of the others
+// only the heads are shown, unless all are asked for.
 import { h, clear } from "../lib/dom.js";
 import { stateWord } from "./hand.js";
 
 /** @typedef {import("../wire.js").NodeState} NodeState */
 /** @typedef {import("../wire.js").VariableInfo} VariableInfo */
 
-/** With more nodes than this only the selected one is told in full. */
+/** With more nodes than this, all their variables are a table. */
 const MOST_CARDS = 16;
 /** Names of variables longer than this want wider cards. */
 const LONG_NAME = 12;
@@ -17,16 +18,26 @@ export class Nodes {
   /** @param {{ select: (row: number) => void, menu: (row: number, place: { x: number, y: number }) => void }} wanted */
   constructor(wanted) {
     this.wanted = wanted;
-    this.element = h("div", { class: "play-nodes", "data-test": "play-nodes-panel" });
+    this.all = h("input", { type: "checkbox", "data-test": "play-all-variables", onchange: () => this.#again() });
+    this.list = h("div", { class: "play-nodes" });
+    this.element = h("div", { "data-test": "play-nodes-panel" },
+      h("label", { class: "tick small play-all", title: "Show the variables of all nodes, not only of those that the last step changed" }, this.all, "All variables"), this.list);
     /** @type {Map<string, VariableInfo>} */
     this.variables = new Map();
+    /** The cards that are shown, and what they were made of. @type {{ made: unknown[], card: HTMLElement }[]} */
+    this.cards = [];
   }
+
+  /** Shows the same again. */
+  #again = () => {};
 
   /** @param {import("../wire.js").AlgorithmInfo | undefined} info */
   describe(info) {
     this.variables = new Map(info?.variables.map((variable) => [variable.field, variable]));
     const wordy = info?.variables.some((variable) => variable.symbol.length > LONG_NAME) ?? false;
-    this.element.classList.toggle("wordy", wordy);
+    this.list.classList.toggle("wordy", wordy);
+    this.cards = [];
+    clear(this.list);
   }
 
   /**
@@ -38,16 +49,48 @@ export class Nodes {
    */
   show(model, position, states, before, selected) {
     if (!states) {
-      if (!this.element.firstChild) this.element.append(h("p", { class: "muted small" }, "Asking what the nodes know …"));
+      if (!this.list.firstChild) this.list.append(h("p", { class: "muted small" }, "Asking what the nodes know …"));
       return;
     }
-    const focus = document.activeElement instanceof HTMLElement && this.element.contains(document.activeElement) ? document.activeElement.dataset.node : undefined;
-    const scrolled = this.element.scrollTop;
-    clear(this.element);
-    if (states.length > MOST_CARDS) this.#table(model, position, states, before, selected);
-    else states.forEach((state, row) => this.element.append(this.#card(model, position, row, state, before?.[row], selected)));
-    this.element.scrollTop = scrolled;
-    if (focus) /** @type {HTMLElement | null} */ (this.element.querySelector(`[data-node="${focus}"]`))?.focus();
+    this.#again = () => this.show(model, position, states, before, selected);
+    const focus = document.activeElement instanceof HTMLElement && this.list.contains(document.activeElement) ? document.activeElement.dataset.node : undefined;
+    if (this.all.checked && states.length > MOST_CARDS) {
+      this.cards = [];
+      clear(this.list);
+      this.#table(model, position, states, before, selected);
+    } else {
+      this.#deal(model, position, states, before, selected);
+    }
+    const refocused = focus ? /** @type {HTMLElement | null} */ (this.list.querySelector(`[data-node="${focus}"]`)) : null;
+    if (refocused !== document.activeElement) refocused?.focus({ preventScroll: true });
+  }
+
+  /**
+   * A card for each node: only those that say something else than before are made anew.
+   * @param {import("./model.js").RunModel} model
+   * @param {number} position
+   * @param {NodeState[]} states
+   * @param {NodeState[] | null} before
+   * @param {number} selected
+   */
+  #deal(model, position, states, before, selected) {
+    const step = model.stepsBefore(position) - 1;
+    const acting = step < 0 ? -1 : model.records[model.steps[step]].node - 1;
+    if (this.cards.length !== states.length) {
+      this.cards = states.map(() => ({ made: [], card: h("section", {}) }));
+      this.list.replaceChildren(...this.cards.map(({ card }) => card));
+    }
+    states.forEach((state, row) => {
+      // Before the first step everything is news; and who acted is, even if it knows no more than before.
+      const changed = before === null || row === acting || differ(before[row], state);
+      const made = [state, changed ? before?.[row] : undefined, changed, model.phase(row, position), model.isPaused(row, position), row === selected, this.all.checked, model.header];
+      const kept = this.cards[row];
+      if (made.every((value, k) => value === kept.made[k])) return;
+      const card = this.#card(model, position, row, state, changed ? before?.[row] : undefined, row === selected, changed || this.all.checked);
+      card.classList.toggle("news", changed && before !== null);
+      kept.card.replaceWith(card);
+      this.cards[row] = { made, card };
+    });
   }
 
   /**
@@ -75,12 +118,12 @@ export class Nodes {
    * @param {number} row
    * @param {NodeState} state
    * @param {NodeState | undefined} before
-   * @param {number} selected
+   * @param {boolean} selected
+   * @param {boolean} open whether its variables are shown
    */
-  #card(model, position, row, state, before, selected) {
-    const card = h("section", { class: `play-card${row === selected ? " selected" : ""}`, "aria-label": `P${row + 1}` }, this.#head(model, position, row, row === selected));
-    card.append(this.#list(state, before));
-    return card;
+  #card(model, position, row, state, before, selected, open) {
+    const folded = !open && !selected;
+    return h("section", { class: `play-card${selected ? " selected" : ""}${folded ? " folded" : ""}`, "aria-label": `P${row + 1}` }, this.#head(model, position, row, selected), this.#list(state, before));
   }
 
   /**
@@ -95,8 +138,8 @@ export class Nodes {
       const changed = before !== undefined && old?.value !== value;
       const title = `${info?.meaning ?? field}${info ? ` (${field})` : ""}${changed && old ? `; was ${old.value}` : ""}`;
       list.append(
-        h("dt", { title }, info?.symbol || field),
-        h("dd", { title, class: changed ? "changed" : "", "data-field": field }, changed ? h("span", { class: "play-changed-mark", "aria-label": "changed" }, "▸") : null, value));
+        h("dt", { title, class: changed ? "changed-name" : "" }, info?.symbol || field),
+        h("dd", { title, class: changed ? "changed" : "", "data-field": field }, changed ? h("span", { class: "play-changed-mark", role: "img", "aria-label": "changed" }, "▸") : null, value));
     }
     return list;
   }
@@ -109,7 +152,7 @@ export class Nodes {
    * @param {number} selected
    */
   #table(model, position, states, before, selected) {
-    if (selected >= 0 && states[selected]) this.element.append(this.#card(model, position, selected, states[selected], before?.[selected], selected));
+    if (selected >= 0 && states[selected]) this.list.append(this.#card(model, position, selected, states[selected], before?.[selected], true, true));
     const fields = [...this.variables.values()];
     const body = h("tbody", {});
     states.slice(0, MOST_ROWS).forEach((state, row) => {
@@ -120,10 +163,19 @@ export class Nodes {
       });
       body.append(h("tr", { class: row === selected ? "selected" : "" }, h("td", {}, this.#head(model, position, row, row === selected)), cells));
     });
-    this.element.append(h("table", { class: "data play-table" },
+    this.list.append(h("table", { class: "data play-table" },
       h("thead", {}, h("tr", {}, h("th", {}, "node"), fields.map(({ symbol, field, meaning }) => h("th", { title: `${meaning} (${field})` }, symbol || field)))), body));
-    if (states.length > MOST_ROWS) this.element.append(h("p", { class: "muted small" }, `The first ${MOST_ROWS} of ${states.length} nodes.`));
+    if (states.length > MOST_ROWS) this.list.append(h("p", { class: "muted small" }, `The first ${MOST_ROWS} of ${states.length} nodes.`));
   }
+}
+
+/**
+ * Whether a node knows something else.
+ * @param {NodeState | undefined} a
+ * @param {NodeState} b
+ */
+function differ(a, b) {
+  return a !== b && (a === undefined || a.up !== b.up || a.vars.some(({ value }, k) => value !== b.vars[k]?.value));
 }
 
 /**

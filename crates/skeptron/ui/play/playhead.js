@@ -17,6 +17,10 @@ export class Playhead {
     this.playing = false;
     this.speed = 1;
     this.changed = changed;
+    /** Whether the play stops where it has come to, from where it was. @type {(from: number, to: number) => boolean} */
+    this.stops = () => false;
+    /** Whether time leaps from step to step, for who wants little to move. */
+    this.leaps = false;
     /** Seconds that the present step still stays. */
     this.rest = 0;
   }
@@ -104,13 +108,15 @@ export class Playhead {
     }
     const next = model.records[this.position].t;
     const wait = this.#wait(next - this.now);
-    if (wait > left) {
+    if (wait > left && !this.leaps) {
       this.now += ((next - this.now) * left) / wait;
       return 0;
     }
-    this.#set(model.positionAfter(model.stepsBefore(this.position) + 1));
-    this.rest = STEP_SECONDS / this.speed;
-    return left - wait;
+    const before = this.position;
+    this.#set(model.positionAfter(model.stepsBefore(before) + 1));
+    this.rest = STEP_SECONDS / this.speed + (this.leaps ? wait : 0);
+    if (this.stops(before, this.position)) this.playing = false;
+    return this.leaps ? left : left - wait;
   }
 
   /** @param {number} ticks */

@@ -52,7 +52,7 @@ export class Pointer {
     const { camera } = this.diagram.scene;
     const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
     let moved = true;
-    if (event.ctrlKey || event.metaKey) camera.zoom(event.offsetX, Math.exp(-event.deltaY * lines * 0.0022));
+    if (event.ctrlKey || event.metaKey) camera.zoom(this.diagram.place(event).x, Math.exp(-event.deltaY * lines * 0.0022));
     else if (event.shiftKey && event.deltaX === 0) moved = camera.pan(0, event.deltaY * lines);
     else moved = camera.pan((event.deltaX + event.deltaY) * lines, 0);
     // Where there is nothing to scroll, the page scrolls.
@@ -65,34 +65,37 @@ export class Pointer {
   #down(event) {
     if (event.button !== 0) return;
     const { camera, now } = this.diagram.scene;
-    const onLine = Math.abs(event.offsetX - camera.x(now)) < 5 && event.offsetX > GUTTER;
-    this.press = { x: event.offsetX, y: event.offsetY, scrubs: event.offsetY < AXIS || (onLine && this.diagram.arrows.at(event.offsetX, event.offsetY) < 0), drags: false };
+    const { x, y } = this.diagram.place(event);
+    const onLine = Math.abs(x - camera.x(now)) < 5 && x > GUTTER;
+    this.press = { x, y, scrubs: y < AXIS || (onLine && this.diagram.arrows.at(x, y) < 0), drags: false };
     this.diagram.canvas.setPointerCapture(event.pointerId);
-    if (event.offsetY < AXIS) this.wanted.scrub(camera.t(event.offsetX));
+    if (y < AXIS) this.wanted.scrub(camera.t(x));
   }
 
   /** @param {PointerEvent} event */
   #move(event) {
     const { press } = this;
     if (!press) return this.#hover(event);
-    const dx = event.offsetX - press.x;
-    const dy = event.offsetY - press.y;
+    const { x, y } = this.diagram.place(event);
+    const dx = x - press.x;
+    const dy = y - press.y;
     if (!press.drags && Math.hypot(dx, dy) < DRAG) return;
     press.drags = true;
     this.tip.hidden = true;
-    if (press.scrubs) return this.wanted.scrub(this.diagram.scene.camera.t(event.offsetX));
+    if (press.scrubs) return this.wanted.scrub(this.diagram.scene.camera.t(x));
     this.diagram.scene.camera.pan(-dx, -dy);
-    press.x = event.offsetX;
-    press.y = event.offsetY;
+    press.x = x;
+    press.y = y;
     this.wanted.moved();
   }
 
   /** @param {MouseEvent} event */
   #click(event) {
-    if (this.dragged || event.offsetY < AXIS || this.wanted.event(event.offsetX, event.offsetY)) return;
+    const { x, y } = this.diagram.place(event);
+    if (this.dragged || y < AXIS || this.wanted.event(x, y)) return;
     const place = { x: event.clientX, y: event.clientY };
-    const message = event.offsetX > GUTTER ? this.diagram.arrows.at(event.offsetX, event.offsetY) : -1;
-    const row = this.#rowAt(event.offsetX, event.offsetY);
+    const message = x > GUTTER ? this.diagram.arrows.at(x, y) : -1;
+    const row = this.#rowAt(x, y);
     if (message >= 0) this.wanted.message(message, place);
     else if (row >= 0) this.wanted.node(row, place);
   }
@@ -112,8 +115,7 @@ export class Pointer {
   /** @param {PointerEvent} event */
   #hover(event) {
     const { scene, arrows, canvas } = this.diagram;
-    const x = event.offsetX;
-    const y = event.offsetY;
+    const { x, y } = this.diagram.place(event);
     const message = x > GUTTER && y > AXIS ? arrows.at(x, y) : -1;
     const row = message < 0 ? this.#rowAt(x, y) : -1;
     canvas.style.cursor = y < AXIS ? "ew-resize" : message >= 0 || row >= 0 ? "pointer" : "grab";
@@ -155,9 +157,11 @@ export class Pointer {
     this.tip.hidden = words === "";
     if (!words) return;
     this.tip.textContent = words;
-    const { camera } = this.diagram.scene;
-    this.tip.style.left = `${Math.max(4, Math.min(x + 14, camera.width - this.tip.offsetWidth - 6))}px`;
-    this.tip.style.top = `${y + 22 + this.tip.offsetHeight > camera.height ? y - this.tip.offsetHeight - 10 : y + 18}px`;
+    const { canvas, magnified } = this.diagram;
+    const { offsetWidth: width, offsetHeight: height } = this.tip;
+    const top = y * magnified;
+    this.tip.style.left = `${Math.max(4, Math.min(x * magnified + 14, canvas.clientWidth - width - 6))}px`;
+    this.tip.style.top = `${top + 22 + height > canvas.clientHeight ? top - height - 10 : top + 18}px`;
   }
 
   #leave() {
@@ -192,12 +196,10 @@ export class Pointer {
   }
 
   #enter() {
-    const { scene, canvas } = this.diagram;
+    const { scene, canvas, magnified } = this.diagram;
     const box = canvas.getBoundingClientRect();
-    if (scene.stressed >= 0) {
-      this.wanted.message(scene.stressed, { x: box.left + Math.min(scene.camera.x(scene.now), box.width - 40), y: box.top + scene.camera.y(scene.model.messages.from[scene.stressed]) });
-    } else if (scene.selected >= 0) {
-      this.wanted.node(scene.selected, { x: box.left + GUTTER, y: box.top + scene.camera.y(scene.selected) });
-    }
+    const place = (/** @type {number} */ x, /** @type {number} */ row) => ({ x: box.left + Math.min(x * magnified, box.width - 40), y: box.top + scene.camera.y(row) * magnified });
+    if (scene.stressed >= 0) this.wanted.message(scene.stressed, place(scene.camera.x(scene.now), scene.model.messages.from[scene.stressed]));
+    else if (scene.selected >= 0) this.wanted.node(scene.selected, place(GUTTER, scene.selected));
   }
 }

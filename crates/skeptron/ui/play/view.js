@@ -5,6 +5,7 @@ import { algorithms } from "../lib/form.js";
 import { dropZone } from "../lib/files.js";
 import { sheet } from "../lib/sheet.js";
 import { colours, onTheme, prefersStill } from "../lib/theme.js";
+import { announce } from "../lib/announce.js";
 import { tellAbout } from "./about.js";
 import { Camera } from "./camera.js";
 import { Caption } from "./caption.js";
@@ -22,6 +23,8 @@ import { RunModel } from "./model.js";
 import { Nodes } from "./nodes.js";
 import { Playhead } from "./playhead.js";
 import { Pointer } from "./pointer.js";
+import { Present } from "./present.js";
+import { Rulebook } from "./rulebook.js";
 import { Session } from "./session.js";
 import { Steps } from "./steps.js";
 import { tabs } from "./tabs.js";
@@ -93,7 +96,8 @@ class PlayView {
     font: (pixels, weight = "400") => `${weight} ${pixels}px system-ui, sans-serif`,
   };
   diagram = new Diagram(this.canvas, this.scene);
-  live = h("div", { class: "play-unseen", "aria-live": "polite", "data-test": "play-live" });
+  /** What was announced last. */
+  said = "";
   errors = h("div", { class: "play-errors", "data-test": "play-error" });
   legend = h("div", { class: "play-legend small", "data-test": "play-legend" });
   about = h("div", { class: "play-about", "data-test": "play-about" });
@@ -111,7 +115,7 @@ class PlayView {
     });
     this.pointer = new Pointer(this.diagram, {
       redraw: () => this.schedule(), moved: () => { this.following = false; this.touched = true; this.schedule(); }, scrub: (t) => { this.playhead.pause(); this.playhead.jumpToTime(t); },
-      node: menu, message: (message, place) => this.hand.openMessage(message, place), select, say: (words) => { this.live.textContent = words; },
+      node: menu, message: (message, place) => this.hand.openMessage(message, place), select, say: announce,
       event: (x, y) => this.clocks.choose(x, y),
     });
     this.clocks = new Clocks(this.scene, { session: () => this.session, redraw: () => this.schedule(), failed: (error) => this.complain(error) });
@@ -121,14 +125,17 @@ class PlayView {
     this.lamps = new Lamps(jump);
     this.nodes = new Nodes({ select, menu });
     this.steps = new Steps(jump);
+    this.rules = new Rulebook(this.caption.rule);
     this.topology = new Topology({ select: (row) => this.select(row === this.scene.selected ? -1 : row), menu });
     this.tabs = tabs([
-      { name: "nodes", title: "Nodes", panel: this.nodes.element }, { name: "steps", title: "Steps", panel: this.steps.element },
+      { name: "nodes", title: "Nodes", panel: this.nodes.element }, { name: "rules", title: "Rules", panel: this.rules.element }, { name: "steps", title: "Steps", panel: this.steps.element },
       { name: "figures", title: "Figures", panel: this.lamps.figures }, { name: "hand", title: "By hand", panel: this.hand.element }, { name: "about", title: "About", panel: this.about },
     ], () => this.panels());
     this.files = exportsAndImports({ session: () => this.session, take: (text) => this.import(text), failed: (error) => this.complain(error) });
     this.controls = new Controls((sim) => this.run({ sim: withEntries(sim, this.infos) }));
     this.stage = h("div", { class: "play-stage" }, this.canvas, this.pointer.tip);
+    this.present = new Present({ playhead: this.playhead, caption: this.caption, topology: this.topology.element, stage: this.stage, tabs: this.tabs, turned: () => this.#turned() });
+    this.transport.element.append(this.present.button);
     this.bar.append(this.controls.element, this.files.element);
     this.#place();
     this.#listen();
@@ -137,21 +144,21 @@ class PlayView {
   #place() {
     const left = h("div", { class: "play-left panel" }, this.legend, this.stage, this.caption.element, this.transport.element, this.clocks.element);
     const right = h("div", { class: "play-right" }, h("div", { class: "panel play-top" }, this.lamps.element, this.topology.element), this.tabs.element);
-    this.root.append(h("div", { class: "play", "data-test": "play" }, h("h1", { class: "play-unseen" }, "Play"), this.bar, this.errors, h("div", { class: "play-main" }, left, right), this.live));
+    this.root.append(h("div", { class: "play", "data-test": "play", tabindex: -1 }, h("h1", { class: "unseen" }, "Play"), this.bar, this.errors, h("div", { class: "play-main" }, left, right)));
   }
 
   #listen() {
     const { signal } = this.ended;
     document.addEventListener("keydown", (event) => this.#key(event), { signal });
     const sized = new ResizeObserver(() => {
-      this.diagram.resize(this.stage.clientWidth, this.stage.clientHeight);
+      this.diagram.resize(this.stage.clientWidth, this.stage.clientHeight, this.present.magnified);
       if (!this.touched) this.#open();
       this.draw();
       this.panels();
     });
     sized.observe(this.stage);
     const unthemed = onTheme(() => { this.scene.colour = colours(); this.schedule(); });
-    signal.addEventListener("abort", () => { sized.disconnect(); unthemed(); cancelAnimationFrame(this.frame); });
+    signal.addEventListener("abort", () => { sized.disconnect(); unthemed(); cancelAnimationFrame(this.frame); this.present.close(); });
     dropZone(this.root, (file) => this.files.read(file), signal);
   }
 
@@ -221,6 +228,7 @@ class PlayView {
     playhead.jump(0);
     const info = this.infos.find((info) => info.name === model.header.algorithm);
     this.nodes.describe(info);
+    this.rules.describe(info);
     this.topology.lay(model.header, info);
     tellAbout(this.about, info);
     this.caption.tell("scenario" in this.source ? this.#item(this.source.scenario) : "trace" in this.source ? RECORDED : "live" in this.source ? liveTitle(this.source.live.lock) : undefined);
@@ -389,9 +397,18 @@ class PlayView {
     const deed = { " ": () => this.transport.toggle(), ArrowRight: () => this.playhead.step(1), ArrowLeft: () => this.playhead.step(-1),
       Home: () => { this.playhead.pause(); this.playhead.jump(0); }, End: () => { this.playhead.pause(); this.playhead.jump(Infinity); },
       "+": () => this.zoom(1.4), "=": () => this.zoom(1.4), "-": () => this.zoom(1 / 1.4), 0: () => this.fit() }[event.key];
-    if (!deed || (onButton && event.key === " ")) return;
+    const asked = this.present.key(event.key) ?? deed;
+    if (!asked || (onButton && event.key === " ")) return;
     event.preventDefault();
-    deed();
+    asked();
+  }
+
+  /** Presenting has begun or ended: all of it is laid out anew. */
+  #turned() {
+    this.touched = false;
+    this.following = true;
+    this.said = "";
+    this.refresh();
   }
 
   /** Shows the present again, soon. */
@@ -410,6 +427,7 @@ class PlayView {
     this.frame = 0;
     const seconds = this.lastFrame ? (time - this.lastFrame) / 1000 : 0;
     this.lastFrame = this.playhead.playing ? time : 0;
+    this.playhead.leaps = prefersStill();
     this.playhead.advance(seconds);
     this.draw();
     if (this.stale && (!this.playhead.playing || time - this.lastPanels > PANEL_PAUSE)) {
@@ -433,7 +451,7 @@ class PlayView {
     this.stride = this.diagram.arrows.stride;
     // The browser keeps every measure: without this a long play would fill its memory.
     if (++this.frames % 2000 === 0) performance.clearMeasures("lab:draw");
-    if (!playhead.playing || !prefersStill()) this.topology.fly(scene.model, scene.position, scene.now);
+    this.topology.fly(scene.model, scene.position, scene.now);
   }
 
   /** Renews what says in words and numbers where the run is. */
@@ -449,6 +467,7 @@ class PlayView {
     this.transport.show();
     const parts = parting(session.acts, this.ownActs ?? session.acts);
     this.caption.until = parts;
+    this.rules.show(model, position, before, states);
     this.caption.show(model, position);
     this.lamps.show(model, position);
     legend(this.legend, model, this.diagram.arrows.stride, session.acts.length > 0);
@@ -457,7 +476,7 @@ class PlayView {
     if (this.tabs.shown() === "nodes") this.nodes.show(model, position, states, before, scene.selected);
     if (this.tabs.shown() === "steps") this.steps.show(model, position);
     if (this.tabs.shown() === "hand") this.hand.show();
-    if (!playhead.playing) this.live.textContent = this.caption.words.textContent;
+    if (!playhead.playing && this.caption.said !== this.said) announce(this.said = this.caption.said);
     // A link that carries a whole recorded run is long: it is written when the play rests.
     if (this.wantedAt === null && this.ownActs && !(("trace" in this.source || "live" in this.source) && playhead.playing)) noted(this.source, { acts: parts === Infinity ? null : session.acts, at: position, selected: scene.selected, future: scene.future });
   }

@@ -5,9 +5,7 @@ use std::io::{self, Write};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use skeptron_sim::trace::{
-    Causality, ClockKind, Event, EventName, Format, Hop, Relation, Trace, relation,
-};
+use skeptron_sim::trace::{Causality, ClockKind, Event, EventName, Hop, Relation, Trace, relation};
 
 use super::super::table::{folded, number};
 use super::super::traces::{self, TraceFile};

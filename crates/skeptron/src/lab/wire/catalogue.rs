@@ -53,6 +53,8 @@ pub struct AlgorithmInfo {
     pub idea: String,
     /// Its rules.
     pub rules: Vec<String>,
+    /// Which steps follow which rule, and why: `RULE INPUT | what holds | reason`.
+    pub fires: Vec<String>,
     /// What it assumes, and what is easily done wrong.
     pub notes: Vec<String>,
     /// Its published figures.
