@@ -97,7 +97,7 @@ impl Property {
         match self {
             Property::Exclusion => "at most one node is inside (GA1, EM1)",
             Property::Progress => "no deadlock: these requests are all served (GA2)",
-            Property::Order => "requests are served as they happened before each other (EM3)",
+            Property::Order => "requests are served in the order of happened-before (EM3)",
             Property::Fence => "fences rise from entry to entry",
             Property::Messages => "no more messages per entry than published",
             Property::Rest => "at the end channels are empty and nodes idle",
@@ -106,7 +106,7 @@ impl Property {
             Property::Validity => "the leader was alive, and the highest where that is claimed",
             Property::Termination => "every election ends with a live leader",
             Property::Starvation => {
-                "nobody waits for ever, though others ask without end (GA2', EM2)"
+                "nobody waits for ever, though others ask on (GA2', EM2)"
             }
             Property::Bypass => "no wait is passed by more entries of others",
             Property::OrderByTime => "requests are served in the order in which they were made",

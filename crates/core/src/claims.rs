@@ -79,8 +79,6 @@ pub enum Condition {
     CloseBehind,
     /// Channels keep the order.
     Fifo,
-    /// The holder chooses the next one in turn.
-    RoundRobin,
 }
 
 impl Claims {
@@ -199,7 +197,6 @@ impl fmt::Display for Condition {
                 "latency constant on each link, or no section shorter than a message"
             }
             Condition::Fifo => "FIFO channels",
-            Condition::RoundRobin => "arbitration round-robin",
         })
     }
 }

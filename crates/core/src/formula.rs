@@ -91,7 +91,7 @@ impl fmt::Display for Claim {
         match self.typical {
             _ if self.is_exact() => write!(f, "{}", self.low),
             None => write!(f, "{} … {}", self.low, self.high),
-            Some(typical) => write!(f, "{} … {}, {typical} on average", self.low, self.high),
+            Some(typical) => write!(f, "{} … {}, on average {typical}", self.low, self.high),
         }
     }
 }
@@ -221,6 +221,6 @@ mod tests {
         let bounds = Claim::between("0", "2(N-1)");
         assert_eq!(Claim::exactly("3(N-1)").to_string(), "3(N−1)");
         assert_eq!(bounds.to_string(), "0 … 2(N−1)");
-        assert_eq!(bounds.typically("N").to_string(), "0 … 2(N−1), N on average");
+        assert_eq!(bounds.typically("N").to_string(), "0 … 2(N−1), on average N");
     }
 }

@@ -2,7 +2,7 @@
 
 use skeptron_core::catalogue::{Info, Layout, Order};
 use skeptron_core::claims::{Condition, Published, Quantity};
-use skeptron_core::{Arbitration, Figures, Formula, NodeId};
+use skeptron_core::{Figures, Formula, NodeId};
 
 use crate::metrics::{Report, units};
 use crate::scenario::Scenario;
@@ -176,7 +176,6 @@ impl Scenario {
                 section >= slowest || fixed && section.saturating_mul(self.warmup) >= slowest
             }),
             Condition::Fifo => self.order == Order::Fifo || fixed,
-            Condition::RoundRobin => self.setup.arbitration() == Arbitration::RoundRobin,
         }
     }
 

@@ -57,12 +57,12 @@ lab.test("a click on the diagram chooses an event instead of opening a menu", as
   const box = /** @type {{ x: number, y: number, width: number, height: number }} */ (await canvas.boundingBox());
   await part(page, "clocks-kind").selectOption("lamport");
   await frames(page);
-  // P1 asks at time 0, at the left end of the first line.
-  const row = (box.height - 26 - 8) / 3;
-  const at = { x: 46, y: 26 + Math.min(row, 170) / 2 };
+  // P1 and P3 ask at time 0, at the left ends of the first line and of the third.
+  const row = Math.min((box.height - 26 - 8) / 3, 170);
+  const at = { x: 46 + 26, y: 26 + row / 2 };
   await page.waitForTimeout(300);
   await canvas.click({ position: at });
-  await canvas.click({ position: { x: at.x, y: 26 + 2.5 * Math.min(row, 170) } });
+  await canvas.click({ position: { x: at.x, y: 26 + 2.5 * row } });
   await told(page, /A and B are concurrent: P1\.1 .* P3\.1/);
   assert.equal(await page.getByRole("menu").count(), 0);
 });

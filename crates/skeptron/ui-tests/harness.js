@@ -1,7 +1,7 @@
 // What every test of the page stands on: the built binary, a real Chromium, and pages that are watched. A
 // page fails its test by an error on its console, by an exception, and by a request that leaves its origin.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
@@ -42,6 +42,28 @@ export function site(...command) {
     url: () => server.url,
     test: (name, body) => void test(name, { timeout: LONGEST_TEST }, () => watched(name, browser, server.url, body)),
   };
+}
+
+/**
+ * A browser for the tests of one file that need no server: what it visits are files.
+ * @returns {{ test: (name: string, body: (open: Open) => Promise<void>) => void }}
+ */
+export function files() {
+  /** @type {Browser} */
+  let browser;
+  before(async () => { browser = await launch(); });
+  after(async () => { await browser?.close(); });
+  return { test: (name, body) => void test(name, { timeout: LONGEST_TEST }, () => watched(name, browser, "file://", body)) };
+}
+
+/**
+ * Runs the binary to its end.
+ * @param {string[]} command
+ * @returns {{ code: number | null, out: string }}
+ */
+export function run(...command) {
+  const ended = spawnSync(binary(), command, { encoding: "utf8" });
+  return { code: ended.status, out: ended.stdout + ended.stderr };
 }
 
 /**
@@ -102,13 +124,17 @@ export async function settled(page) {
   }
 }
 
+function binary() {
+  const path = process.env.SKEPTRON_BIN;
+  assert(path, "SKEPTRON_BIN names the built binary: `cargo build -p skeptron` makes target/debug/skeptron");
+  return path;
+}
+
 /** @param {string[]} command */
-async function serve(command) {
-  const binary = process.env.SKEPTRON_BIN;
-  assert(binary, "SKEPTRON_BIN names the built binary: `cargo build -p skeptron` makes target/debug/skeptron");
+export async function serve(command) {
   const folder = process.env.SKEPTRON_UI;
   const more = folder && command[0] === "lab" ? ["--ui", folder] : [];
-  const child = spawn(binary, [...command, "--port", "0", "--json", ...more], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(binary(), [...command, "--port", "0", "--json", ...more], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const ready = await Promise.race([firstLine(child.stdout), ended]);
   assert(typeof ready === "string", `skeptron ${command.join(" ")} ended before it was ready`);
@@ -132,7 +158,7 @@ function addressIn(ready) {
 }
 
 /** @returns {Promise<Browser>} */
-function launch() {
+export function launch() {
   const executablePath = process.env.CHROMIUM ?? BROWSERS.find((path) => existsSync(path));
   assert(executablePath, "no Chromium here: install it, or name it by CHROMIUM");
   // As root Chromium has no sandbox; no name resolves, so nothing it tries reaches another machine.

@@ -1,4 +1,5 @@
 // Play as the tests use it: by its buttons and keys, and by what it shows.
+import { readFileSync } from "node:fs";
 import { downloaded, part, shown } from "./harness.js";
 
 /** @typedef {import("playwright-core").Page} Page */
@@ -119,4 +120,25 @@ export async function drop(page, name, text) {
   }, { name, text });
   await page.evaluate(() => performance.clearMeasures("lab:load"));
   for (const event of ["dragenter", "dragover", "drop"]) await page.dispatchEvent("#view", event, { dataTransfer: carried });
+}
+
+/** @typedef {{ subject?: string, part?: string, each?: string, format?: string, steps?: string, asPage?: boolean }} Wish */
+
+/**
+ * Saves a picture by the box of exports.
+ * @param {import("playwright-core").Page} page
+ * @param {Wish} wish
+ * @returns {Promise<{ name: string, bytes: Buffer }>}
+ */
+export async function saved(page, { subject = "diagram", part: time = "sight", each = "one", format = "svg", steps, asPage = false }) {
+  await part(page, "play-export-open").click();
+  await part(page, "picture-subject").selectOption(subject);
+  await part(page, "picture-part").selectOption(time);
+  await part(page, "picture-each").selectOption(each);
+  await part(page, "picture-format").selectOption(format);
+  if (steps) await part(page, "picture-steps").fill(steps);
+  await part(page, "picture-as-page").setChecked(asPage);
+  const [file] = await Promise.all([page.waitForEvent("download"), part(page, "picture-save").click()]);
+  await page.keyboard.press("Escape");
+  return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
 }

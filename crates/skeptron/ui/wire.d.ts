@@ -574,6 +574,23 @@ export type RunMade = {
 id: string, };
 
 /**
+ * What is said about a run on a page that plays it without a server.
+ */
+export type RunPage = {
+/**
+ * Its title; empty for what the run itself says.
+ */
+title: string,
+/**
+ * What it shows, in a sentence or two.
+ */
+summary: string,
+/**
+ * What to see, step by step.
+ */
+notes: Array<Note>, };
+
+/**
  * Why a run ends.
  */
 export type RunReason = "over" | "limit";

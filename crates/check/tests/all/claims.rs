@@ -122,7 +122,8 @@ fn repaired_singhal() {
 #[test]
 fn quorums_of_every_kind() {
     let kinds = ["singleton", "all", "majority", "grid", "projective", "triangle", "wall", "tree"];
-    for kind in kinds.into_iter().chain(["hierarchical", "weighted:2,1,1", "weighted:1,0,3"]) {
+    let kinds = kinds.into_iter().chain(["hierarchical", "weighted:2,1,1", "weighted:1,0,3"]);
+    for kind in sample("kinds of quorums", kinds, 3) {
         let kind: Construction = kind.parse().unwrap();
         let quorums = skeptron_quorum::quorums(&kind, 3).unwrap();
         let structure = Structure::maekawa(&quorums);
@@ -163,14 +164,16 @@ fn the_fano_plane() {
     let quorums = skeptron_quorum::quorums(&Construction::Fano, 7).unwrap();
     let fano = Setup::new(7).unwrap().with_quorums(quorums).unwrap();
     let (once, twice) = ([1, 0, 0, 0, 1, 1, 1], [2, 0, 0, 0, 1, 1, 1]);
-    for order in [Order::Fifo, Order::Any] {
+    for order in sample("orders on the plane", [Order::Fifo, Order::Any], 1) {
         prove("maekawa", &fano, &once, order);
         let published = explore("maekawa-1985", &fano, &once, order);
         assert!(published.complete && published.holds());
         let published = explore("maekawa-1985", &fano, &twice, order);
         assert_eq!(published.violation().map(|(property, _)| property), Some(Property::Progress));
     }
-    prove("maekawa", &fano, &twice, Order::Fifo);
+    if is_full() {
+        prove("maekawa", &fano, &twice, Order::Fifo);
+    }
 }
 
 /// What a stopped search has not found out it does not claim, and it does not blame the memory.

@@ -6,6 +6,7 @@ use skeptron_core::catalogue::{self, Breaks, Info, Order};
 use skeptron_core::mutex::Usage;
 use skeptron_core::mutex::shared::is_door;
 use skeptron_core::mutex::sharing::SharingFlaw;
+use skeptron_testing::sample;
 
 /// `modes` as on the command line, each node going through its list.
 fn scenario(modes: &str, requests: &[usize], order: Order) -> KindsScenario {
@@ -30,16 +31,17 @@ fn explore(info: &Info, scenario: &KindsScenario) -> Report {
     check_kinds(info, scenario, &Options::default()).unwrap()
 }
 
-/// Asserts that the search is complete and that everything holds, over every door.
+/// Asserts that the search is complete and that everything holds, over every door, or in the usual tier some.
 fn prove(modes: &str, requests: &[usize], at_once: u8) {
-    for (info, order) in doors() {
+    for (info, order) in sample(modes, doors(), 2) {
         prove_over(info, order, modes, requests, at_once);
     }
 }
 
 /// The same without Ricart and Agrawala's door, whose broadcasts make for many states.
 fn prove_where_few_messages_fly(modes: &str, requests: &[usize], at_once: u8) {
-    for (info, order) in doors().filter(|(info, _)| info.name != "ricart-agrawala") {
+    let few = doors().filter(|(info, _)| info.name != "ricart-agrawala");
+    for (info, order) in sample(modes, few, 2) {
         prove_over(info, order, modes, requests, at_once);
     }
 }

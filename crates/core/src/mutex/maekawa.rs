@@ -6,7 +6,9 @@ use super::permission::{Flaw, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
-use crate::claims::Condition::{AsksNobody, AsksOthers, ConstantLatency, Fifo, Lone, Saturated};
+use crate::claims::Condition::{
+    AsksNobody, AsksOthers, ConstantLatency, Everybody, Fifo, Lone, Saturated,
+};
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
 use crate::{
@@ -24,6 +26,11 @@ const SOUND: Info = Info {
     claims: Claims {
         figures: &[
             Published::new(Messages, Claim::exactly("3(K-1)"), &[Lone, Fifo]),
+            Published::new(
+                Messages,
+                Claim::exactly("4(K-1)"),
+                &[Saturated, Everybody, ConstantLatency],
+            ),
             Published::new(Messages, Claim::between("3(K-1)", "7(K-1)"), &[]),
             Published::new(ClientDelay, Claim::exactly("2"), &[Lone, AsksOthers, ConstantLatency]),
             Published::new(ClientDelay, Claim::exactly("0"), &[Lone, AsksNobody]),

@@ -6,7 +6,7 @@ use super::{Entered, Lock, Mutex, Phase, known_peer};
 use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
 use crate::claims::Condition::{
     Again, CloseBehind, ConstantLatency, Everybody, First, Holder, Lone, NotHolder, OneAtATime,
-    RoundRobin, Saturated,
+    Saturated,
 };
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -32,7 +32,7 @@ const SOUND: Info = Info {
             Published::new(
                 Messages,
                 Claim::exactly("N"),
-                &[Saturated, Everybody, RoundRobin, ConstantLatency, CloseBehind],
+                &[Saturated, Everybody, ConstantLatency, CloseBehind],
             ),
             Published::new(
                 Messages,

@@ -314,6 +314,16 @@ mod tests {
         let complaints =
             ["P1", "x.1", "P1.", "P0.1", "P1.0", "P1.2.3", "P9.1", "P1.enter.2", "P1.dance"]
                 .map(|name| asked(&trace, name, "P1.1").unwrap_err());
-        insta::assert_snapshot!(complaints.join("\n"), @"");
+        insta::assert_snapshot!(complaints.join("\n"), @"
+        `P1` is no event; write P2.5 for the fifth event of P2, P2.enter for its first entry, P2.enter.3 for its third
+        `x.1` is no event; write P2.5 for the fifth event of P2, P2.enter for its first entry, P2.enter.3 for its third
+        `P1.` is no event; write P2.5 for the fifth event of P2, P2.enter for its first entry, P2.enter.3 for its third
+        `P0.1` is no event; write P2.5 for the fifth event of P2, P2.enter for its first entry, P2.enter.3 for its third
+        `P1.0` is no event; write P2.5 for the fifth event of P2, P2.enter for its first entry, P2.enter.3 for its third
+        `P1.2.3` is no event; write P2.5 for the fifth event of P2, P2.enter for its first entry, P2.enter.3 for its third
+        there is no event P9.1 in this run: of P9 there are 0
+        there is no event P1.enter.2 in this run: of `enter` at P1 there are 1
+        there is no event P1.dance in this run: of `dance` at P1 there are 0
+        ");
     }
 }

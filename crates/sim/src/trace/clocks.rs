@@ -202,8 +202,12 @@ mod tests {
         for (at, record) in trace.records.iter().enumerate() {
             let mut from = Vec::new();
             match record.what {
-                What::Send { id, .. } => drop(sent.insert(id, at)),
-                What::Duplicate { id, of } => drop(sent.insert(id, sent[&of])),
+                What::Send { id, .. } => {
+                    sent.insert(id, at);
+                }
+                What::Duplicate { id, of } => {
+                    sent.insert(id, sent[&of]);
+                }
                 What::Deliver { id } => from.push(sent[&id]),
                 _ => {}
             }

@@ -285,7 +285,13 @@ mod tests {
             with(r#""vector":1"#),
             damaged(4, none),
         ];
-        insta::assert_snapshot!(causes.join("\n"), @"");
+        insta::assert_snapshot!(causes.join("\n"), @r#"
+        line 3: `lamport` is 3; by the records before, it is 2
+        line 3: `vector` is [1, 0]; by the records before, it is [2, 0]
+        line 3: invalid type: string "x", expected u64
+        line 3: invalid type: integer `1`, expected a sequence
+        line 4: `lamport` is for events of a node, and this is none
+        "#);
     }
 
     /// The example of the format's description is what it says it is.

@@ -2,28 +2,46 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::ops::Range;
 
 use skeptron_core::NodeId;
 
 use super::clocks::{ClockKind, Clocks};
-use super::timeline::{End, Timeline};
+use super::timeline::{Arrow, End, Timeline};
 use super::{Trace, What, wording};
 
 pub(super) fn write(
     trace: &Trace,
+    part: Range<usize>,
     shown: Option<ClockKind>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let timeline = Timeline::of(&trace.records);
+    let timeline = Timeline::within(&trace.records, part.clone());
     writeln!(out, "sequenceDiagram")?;
     writeln!(out, "    title {}", plain(&wording::title(&trace.header)))?;
     for node in NodeId::all(trace.header.setup.nodes()) {
         writeln!(out, "    participant {node}")?;
     }
+    let says = |arrow: &Arrow| plain(&wording::said(arrow));
     let mut inside = BTreeSet::new();
     let mut clocks = shown.map(|kind| (kind, Clocks::new(&trace.header.setup)));
     let mut sent = BTreeMap::new();
-    for record in trace.shown() {
+    for record in &trace.records[..part.start] {
+        match record.what {
+            What::Enter { .. } => inside.insert(record.node),
+            What::Release | What::Crash => inside.remove(&record.node),
+            _ => false,
+        };
+        let stamp =
+            clocks.as_mut().and_then(|(kind, clocks)| Some(clocks.take(record)?.written(*kind)));
+        if let (What::Send { id, .. }, Some(stamp)) = (&record.what, stamp) {
+            sent.insert(*id, stamp);
+        }
+    }
+    for node in &inside {
+        writeln!(out, "    activate {node}")?;
+    }
+    for record in trace.records[part].iter().filter(|record| record.what.is_shown()) {
         let node = record.node;
         let stamp =
             clocks.as_mut().and_then(|(kind, clocks)| Some(clocks.take(record)?.written(*kind)));
@@ -36,7 +54,7 @@ pub(super) fn write(
             What::Deliver { id } => {
                 if let Some(arrow) = timeline.arrow(*id) {
                     let (line, copy) = if arrow.copy { ("-->>", " (copy)") } else { ("->>", "") };
-                    let (from, label) = (arrow.from, plain(arrow.label));
+                    let (from, label) = (arrow.from, says(arrow));
                     let ends = sent.get(&arrow.original).zip(stamp);
                     let ends =
                         ends.map(|(from, to)| format!(" [{from} → {to}]")).unwrap_or_default();
@@ -45,7 +63,7 @@ pub(super) fn write(
             }
             What::Lose { id, cause } => {
                 if let Some(arrow) = timeline.arrow(*id) {
-                    let (to, label) = (arrow.to, plain(arrow.label));
+                    let (to, label) = (arrow.to, says(arrow));
                     writeln!(out, "    {node}-x{to}: {label} lost, {}", wording::loss(*cause))?;
                 }
             }
@@ -75,7 +93,7 @@ pub(super) fn write(
         }
     }
     for arrow in timeline.arrows.iter().filter(|arrow| arrow.end == End::UnderWay) {
-        writeln!(out, "    {}-){}: {} under way", arrow.from, arrow.to, plain(arrow.label))?;
+        writeln!(out, "    {}-){}: {} under way", arrow.from, arrow.to, says(arrow))?;
     }
     Ok(())
 }
@@ -94,10 +112,12 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::trace::sample::Scene;
+    use crate::trace::{Format, Picture, Steps};
 
     fn diagram_with(scene: &Scene, clocks: Option<ClockKind>) -> String {
         let mut out = Vec::new();
-        write(&scene.play(), clocks, &mut out).unwrap();
+        let picture = Picture { clocks, ..Picture::default() };
+        scene.play().write_picture(Format::Mermaid, picture, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -107,9 +127,17 @@ mod tests {
 
     #[test]
     fn messages_have_the_clocks_of_both_ends() {
-        let scene = Scene { entries: 1, copy: &[1], ..Scene::new(2) };
+        let scene = Scene { entries: 1, ..Scene::new(2) };
         let diagram = diagram_with(&scene, Some(ClockKind::Lamport));
-        insta::assert_snapshot!(diagram.lines().skip(4).take(6).collect::<Vec<_>>().join("\n"), @"");
+        let lines: Vec<&str> = diagram.lines().skip(4).take(6).map(str::trim).collect();
+        insta::assert_snapshot!(lines.join("\n"), @"
+        P1->>P2: REQUEST [2 → 3]
+        P2->>P1: REQUEST [2 → 3]
+        P2->>P1: REPLY [4 → 5]
+        Note over P1: enters, fence 1 [6]
+        activate P1
+        deactivate P1
+        ");
     }
 
     #[test]
@@ -119,30 +147,48 @@ mod tests {
             title Ricart–Agrawala, 2 nodes, channels in any order
             participant P1
             participant P2
-            P1->>P2: REQUEST
-            P2->>P1: REQUEST
-            P2->>P1: REPLY
+            P1->>P2: REQUEST 1
+            P2->>P1: REQUEST 1
+            P2->>P1: REPLY 1
             Note over P1: enters, fence 1
             activate P1
             deactivate P1
             Note over P1: leaves
-            P1->>P2: REPLY
+            P1->>P2: REPLY 1
             Note over P2: enters, fence 2
             activate P2
-            P1->>P2: REQUEST
+            P1->>P2: REQUEST 2
             deactivate P2
             Note over P2: leaves
-            P2->>P1: REPLY
+            P2->>P1: REPLY 2
             Note over P1: enters, fence 3
             activate P1
-            P2->>P1: REQUEST
+            P2->>P1: REQUEST 3
             deactivate P1
             Note over P1: leaves
-            P1->>P2: REPLY
+            P1->>P2: REPLY 3
             Note over P2: enters, fence 4
             activate P2
             deactivate P2
             Note over P2: leaves
+        ");
+    }
+
+    #[test]
+    fn some_steps_begin_with_who_is_inside() {
+        let mut out = Vec::new();
+        let picture = Picture { steps: Some(Steps { from: 6, to: 7 }), ..Picture::default() };
+        Scene::new(2).play().write_picture(Format::Mermaid, picture, &mut out).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap(), @"
+        sequenceDiagram
+            title Ricart–Agrawala, 2 nodes, channels in any order
+            participant P1
+            participant P2
+            activate P1
+            deactivate P1
+            Note over P1: leaves
+            P1-)P2: REPLY 1 under way
+            P1-)P2: REQUEST 2 under way
         ");
     }
 

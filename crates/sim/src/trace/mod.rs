@@ -11,11 +11,13 @@ pub(crate) mod sample;
 mod shiviz;
 pub mod svg;
 mod text;
+mod tikz;
 mod timeline;
 mod wording;
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -263,33 +265,63 @@ impl Trace {
     /// # Errors
     /// If writing fails.
     pub fn write(&self, format: Format, out: &mut impl io::Write) -> io::Result<()> {
-        self.write_with(format, None, out)
+        self.write_picture(format, Picture::default(), out)
     }
 
-    /// The same with clocks at the events. ShiViz always has vector clocks, and Perfetto shows none.
+    /// Writes what a picture shows of the run; all of it where a form is none ([`Format::is_picture`]).
+    /// ShiViz always has vector clocks, and Perfetto and TikZ show none.
     ///
     /// # Errors
     /// If writing fails.
-    pub fn write_with(
+    pub fn write_picture(
         &self,
         format: Format,
-        clocks: Option<ClockKind>,
+        picture: Picture,
         out: &mut impl io::Write,
     ) -> io::Result<()> {
+        let part = self.records_of(picture.steps);
         match format {
-            Format::JsonLines => json_lines::write(self, clocks, out),
-            Format::Text => text::write(self, clocks, out),
+            Format::JsonLines => json_lines::write(self, picture.clocks, out),
+            Format::Text => text::write(self, part, picture.clocks, out),
             Format::Svg => {
-                let options = svg::Options { clocks, ..svg::Options::default() };
+                let options = svg::Options { picture, ..svg::Options::default() };
                 out.write_all(svg::draw(self, &options).as_bytes())
             }
-            Format::Mermaid => mermaid::write(self, clocks, out),
+            Format::Tikz => tikz::write(self, part, out),
+            Format::Mermaid => mermaid::write(self, part, picture.clocks, out),
             Format::ShiViz => shiviz::write(self, out),
             Format::Perfetto => perfetto::write(self, out),
         }
     }
 
-    /// The records that pictures show.
+    /// How many steps it has: each is one input with all that comes of it.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.beginnings().count()
+    }
+
+    /// Where the steps begin. What the start of the nodes brings about is the first one.
+    fn beginnings(&self) -> impl Iterator<Item = usize> {
+        let records = self.records.iter().enumerate();
+        records.filter(|(index, record)| *index == 0 || record.what.is_input()).map(|(i, _)| i)
+    }
+
+    /// The records of some steps.
+    fn records_of(&self, steps: Option<Steps>) -> Range<usize> {
+        let all = 0..self.records.len();
+        let Some(Steps { from, to }) = steps else { return all };
+        let place = |step: usize| self.beginnings().nth(step).unwrap_or(all.end);
+        let start = place(from.saturating_sub(1));
+        start..place(to).max(start)
+    }
+
+    /// What it is called: `Ricart–Agrawala, 3 nodes, FIFO channels`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        wording::title(&self.header)
+    }
+
+    /// The records that logs show.
     fn shown(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().filter(|record| record.what.is_shown())
     }
@@ -303,6 +335,26 @@ impl Trace {
     }
 }
 
+/// What a picture shows of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Picture {
+    /// Which steps, if not all.
+    pub steps: Option<Steps>,
+    /// Whether delays are drawn as measures, where that is possible: in SVG.
+    pub measures: bool,
+    /// Which clocks stand at the events.
+    pub clocks: Option<ClockKind>,
+}
+
+/// Some steps of a run, counted from 1 as the lab counts them; both ends count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// The first one.
+    pub from: usize,
+    /// The last one.
+    pub to: usize,
+}
+
 /// The forms in which a run can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -312,6 +364,8 @@ pub enum Format {
     Text,
     /// A space-time diagram.
     Svg,
+    /// A space-time diagram as a LaTeX document.
+    Tikz,
     /// A Mermaid sequence diagram.
     Mermaid,
     /// A ShiViz log with vector clocks.
@@ -322,14 +376,21 @@ pub enum Format {
 
 impl Format {
     /// All forms, each with the file extensions that stand for it.
-    pub const ALL: [(Format, &'static [&'static str]); 6] = [
+    pub const ALL: [(Format, &'static [&'static str]); 7] = [
         (Format::JsonLines, &["jsonl"]),
         (Format::Text, &["txt"]),
         (Format::Svg, &["svg"]),
+        (Format::Tikz, &["tex"]),
         (Format::Mermaid, &["mmd"]),
         (Format::ShiViz, &["shiviz", "log"]),
         (Format::Perfetto, &["json"]),
     ];
+
+    /// Whether some steps can be written alone.
+    #[must_use]
+    pub fn is_picture(self) -> bool {
+        matches!(self, Format::Text | Format::Svg | Format::Tikz | Format::Mermaid)
+    }
 
     /// The form that a file's extension asks for.
     ///
@@ -349,6 +410,7 @@ impl fmt::Display for Format {
             Format::JsonLines => "JSON Lines",
             Format::Text => "text",
             Format::Svg => "SVG",
+            Format::Tikz => "TikZ",
             Format::Mermaid => "Mermaid",
             Format::ShiViz => "ShiViz",
             Format::Perfetto => "Perfetto",
@@ -394,9 +456,9 @@ mod tests {
     #[test]
     fn an_unknown_extension_names_the_known_ones() {
         let wrong = Format::of_path(Path::new("run.png")).unwrap_err();
-        insta::assert_snapshot!(wrong, @"no form of a trace is called `.png`; known are .jsonl (JSON Lines), .txt (text), .svg (SVG), .mmd (Mermaid), .shiviz and .log (ShiViz), .json (Perfetto)");
+        insta::assert_snapshot!(wrong, @"no form of a trace is called `.png`; known are .jsonl (JSON Lines), .txt (text), .svg (SVG), .tex (TikZ), .mmd (Mermaid), .shiviz and .log (ShiViz), .json (Perfetto)");
         let none = Format::of_path(Path::new("run")).unwrap_err();
-        insta::assert_snapshot!(none, @"the file's extension chooses the form of a trace; known are .jsonl (JSON Lines), .txt (text), .svg (SVG), .mmd (Mermaid), .shiviz and .log (ShiViz), .json (Perfetto)");
+        insta::assert_snapshot!(none, @"the file's extension chooses the form of a trace; known are .jsonl (JSON Lines), .txt (text), .svg (SVG), .tex (TikZ), .mmd (Mermaid), .shiviz and .log (ShiViz), .json (Perfetto)");
     }
 
     /// Formats draw what they are given: no trace makes them panic.
@@ -412,7 +474,8 @@ mod tests {
         for (format, _) in Format::ALL {
             for clocks in [None, Some(ClockKind::Both)] {
                 let mut out = Vec::new();
-                trace.write_with(format, clocks, &mut out).unwrap();
+                let picture = Picture { clocks, ..Picture::default() };
+                trace.write_picture(format, picture, &mut out).unwrap();
                 assert!(!out.is_empty());
             }
         }

@@ -4,6 +4,7 @@ mod clocks;
 mod heading;
 mod label;
 mod layout;
+mod measures;
 mod signs;
 mod style;
 mod violations;
@@ -21,41 +22,44 @@ use self::label::{Labels, Place};
 use self::layout::Layout;
 use self::signs::{HEAD, Signs as _};
 use super::timeline::{Arrow, Doing, End, Span, Timeline};
-use super::{ClockKind, Header, Loss, Record, Trace, What, wording};
+use super::{Header, Loss, Picture, Record, Trace, What, wording};
 
 /// What to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// After so many messages the diagram ends, and says so.
     pub max_messages: usize,
-    /// Which clocks stand at the events.
-    pub clocks: Option<ClockKind>,
+    /// What of the run.
+    pub picture: Picture,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { max_messages: 2000, clocks: None }
+        Options { max_messages: 2000, picture: Picture::default() }
     }
 }
 
 /// Draws a run as an SVG document that needs nothing else.
 #[must_use]
 pub fn draw(trace: &Trace, options: &Options) -> String {
-    let records = &trace.records[..cut(&trace.records, options.max_messages)];
-    let timeline = Timeline::of(records);
+    let part = trace.records_of(options.picture.steps);
+    let end = part.start + cut(&trace.records[part.clone()], options.max_messages);
+    let timeline = Timeline::within(&trace.records, part.start..end);
     let setup = &trace.header.setup;
-    let readings = options.clocks.map(|kind| clocks::readings(records, setup, &timeline, kind));
+    let clocks = options.picture.clocks;
+    let readings = clocks
+        .map(|kind| clocks::readings(&trace.records, part.start..end, setup, &timeline, kind));
     let readings = readings.unwrap_or_default();
     let mut diagram = Diagram {
         header: &trace.header,
-        records,
+        records: &trace.records[part.start..end],
         kinds: kinds(&trace.header, &timeline),
         layout: Layout::new(&trace.header, &timeline, clocks::room(&readings)),
-        has_clocks: options.clocks.is_some(),
+        has_clocks: clocks.is_some(),
         timeline,
         canvas: Canvas::default(),
     };
-    diagram.heading(trace);
+    diagram.heading(&trace.records[part], options.picture.steps);
     diagram.axis();
     diagram.lifelines();
     diagram.stretches();
@@ -63,6 +67,9 @@ pub fn draw(trace: &Trace, options: &Options) -> String {
     diagram.moments();
     diagram.fences();
     diagram.clocks(&readings);
+    if options.picture.measures {
+        diagram.measures();
+    }
     diagram.violations();
     diagram.finish()
 }
@@ -79,7 +86,7 @@ fn cut(records: &[Record], max_messages: usize) -> usize {
 }
 
 /// The kinds of messages with their numbers, in the order of the algorithm.
-fn kinds<'a>(header: &Header, timeline: &Timeline<'a>) -> Vec<(&'a str, usize)> {
+pub(super) fn kinds<'a>(header: &Header, timeline: &Timeline<'a>) -> Vec<(&'a str, usize)> {
     struct Kinds;
     impl mutex::Visitor for Kinds {
         type Output = &'static [&'static str];
@@ -279,13 +286,18 @@ impl Diagram<'_> {
                     End::UnderWay => canvas.path("line", format_args!("M{from}L{to}")),
                 }
             });
-            places.push((class, labels.place(i, *from, *to, arrow.label), arrow.label));
+            // What it says, too, where there is room for that.
+            let said = wording::said(arrow);
+            let long = labels.place(i, *from, *to, &said).map(|place| (place, said));
+            let short =
+                || Some((labels.place(i, *from, *to, arrow.label)?, arrow.label.to_string()));
+            places.push((class, long.or_else(short)));
         }
         // Labels last, so that no arrow strikes them through.
-        for (class, place, label) in places {
-            if let Some(Place { at, degrees }) = place {
+        for (class, place) in places {
+            if let Some((Place { at, degrees }, label)) = place {
                 self.canvas.put(format_args!("<g class=\"{class}\">"));
-                self.canvas.text_along(at, degrees, label);
+                self.canvas.text_along(at, degrees, &label);
                 self.canvas.put(format_args!("</g>"));
             }
         }

@@ -1,12 +1,13 @@
 //! A timeline for terminals: one row per record, and a lifeline per node as long as they fit.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use skeptron_core::NodeId;
 
 use super::clocks::{ClockKind, Clocks};
 use super::timeline::{Doing, Open, Timeline};
-use super::{Trace, What, wording};
+use super::{Record, Trace, What, wording};
 
 /// With more nodes than this the rows say where, and there are no lifelines.
 const LIFELINES: usize = 10;
@@ -16,6 +17,7 @@ const CONTENT_CHARS: usize = 60;
 
 pub(super) fn write(
     trace: &Trace,
+    part: Range<usize>,
     clocks: Option<ClockKind>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -55,7 +57,12 @@ pub(super) fn write(
     writeln!(out, "{}", clock_title.trim_end())?;
 
     let mut open = Open::default();
-    for (row, record) in trace.shown().enumerate() {
+    for record in &records[..part.start] {
+        open.take(record, &mut Vec::new());
+    }
+    let is_shown = |record: &&Record| record.what.is_shown();
+    let before = records[..part.start].iter().filter(is_shown).count();
+    for (row, record) in (before..).zip(records[part].iter().filter(is_shown)) {
         let mark = if matches!(record.what, What::Violation { .. }) { '!' } else { '*' };
         write!(out, "{:>time_width$}", time(record.t))?;
         if lifelines {
@@ -125,10 +132,12 @@ fn decimals(trace: &Trace) -> usize {
 mod tests {
     use super::*;
     use crate::trace::sample::Scene;
+    use crate::trace::{Format, Picture};
 
     fn text_with(scene: &Scene, clocks: Option<ClockKind>) -> String {
         let mut out = Vec::new();
-        write(&scene.play(), clocks, &mut out).unwrap();
+        let picture = Picture { clocks, ..Picture::default() };
+        scene.play().write_picture(Format::Text, picture, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -138,13 +147,31 @@ mod tests {
 
     #[test]
     fn clocks_stand_beside_the_events() {
-        let scene = Scene { entries: 1, copy: &[1], ..Scene::new(2) };
+        let scene = Scene { entries: 1, ..Scene::new(2) };
         let columns = |kind| {
             let text = text_with(&scene, Some(kind));
             text.lines().skip(3).take(8).collect::<Vec<_>>().join("\n")
         };
-        insta::assert_snapshot!(columns(ClockKind::Both), @"");
-        insta::assert_snapshot!(columns(ClockKind::Lamport), @"");
+        insta::assert_snapshot!(columns(ClockKind::Both), @"
+        time  P1  P2  both
+         0.0  *   │   1 (1,0)   P1.1 requests
+         0.0  *   │   2 (2,0)   P1.2 REQUEST → P2  (t=1)
+         0.0  ┆   *   1 (0,1)   P2.1 requests
+         0.0  ┆   *   2 (0,2)   P2.2 REQUEST → P1  (t=1)
+         1.0  ┆   *   3 (2,3)   P2.3 REQUEST ← P1
+         1.0  ┆   *   4 (2,4)   P2.4 REPLY → P1  (t=1)
+         1.0  *   ┆   3 (3,2)   P1.3 REQUEST ← P2
+        ");
+        insta::assert_snapshot!(columns(ClockKind::Lamport), @"
+        time  P1  P2  lamport
+         0.0  *   │   1        P1.1 requests
+         0.0  *   │   2        P1.2 REQUEST → P2  (t=1)
+         0.0  ┆   *   1        P2.1 requests
+         0.0  ┆   *   2        P2.2 REQUEST → P1  (t=1)
+         1.0  ┆   *   3        P2.3 REQUEST ← P1
+         1.0  ┆   *   4        P2.4 REPLY → P1  (t=1)
+         1.0  *   ┆   3        P1.3 REQUEST ← P2
+        ");
     }
 
     #[test]

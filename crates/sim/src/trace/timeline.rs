@@ -1,6 +1,7 @@
 //! What the records of a run add up to: stretches of time at a node, and messages from end to end.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde_json::Value;
 use skeptron_core::NodeId;
@@ -71,6 +72,7 @@ pub(super) struct Timeline<'a> {
     pub(super) spans: Vec<Span>,
     /// By sending.
     pub(super) arrows: Vec<Arrow<'a>>,
+    pub(super) begin: Ticks,
     pub(super) end: Ticks,
     by_id: BTreeMap<u64, usize>,
 }
@@ -86,6 +88,30 @@ impl<'a> Timeline<'a> {
         }
         open.close_all(timeline.end, &mut timeline.spans);
         timeline.spans.sort_by_key(|span| (span.from, std::cmp::Reverse(span.to), span.node));
+        timeline
+    }
+
+    /// What is to be seen in some of the records: the messages that are under way in them, and what the
+    /// nodes do since the first of those was sent.
+    pub(super) fn within(records: &'a [Record], part: Range<usize>) -> Self {
+        let mut timeline = Timeline::of(&records[..part.end]);
+        if part.start == 0 {
+            return timeline;
+        }
+        let before = Timeline::of(&records[..part.start]);
+        let ended = |index: usize| before.arrows.get(index).is_some_and(|a| a.end != End::UnderWay);
+        let all = std::mem::take(&mut timeline.arrows).into_iter().enumerate();
+        timeline.arrows = all.filter(|&(i, _)| !ended(i)).map(|(_, arrow)| arrow).collect();
+        let places = timeline.arrows.iter().enumerate().map(|(index, arrow)| (arrow.id, index));
+        timeline.by_id = places.collect();
+        let first = records.get(part.start).map_or(timeline.end, |record| record.t);
+        let begin =
+            timeline.arrows.iter().map(|arrow| arrow.sent).min().unwrap_or(first).min(first);
+        timeline.begin = begin;
+        timeline.spans.retain(|span| span.to >= begin);
+        for span in &mut timeline.spans {
+            span.from = span.from.max(begin);
+        }
         timeline
     }
 
@@ -128,6 +154,23 @@ impl<'a> Timeline<'a> {
     fn finish(&mut self, id: u64, end: End) {
         if let Some(&index) = self.by_id.get(&id) {
             self.arrows[index].end = end;
+        }
+    }
+
+    /// The median time that a message takes; a unit if none arrives or they take none.
+    pub(super) fn transit(&self, unit: Ticks) -> Ticks {
+        let mut times: Vec<_> = self
+            .arrows
+            .iter()
+            .filter_map(|arrow| match arrow.end {
+                End::Delivered(t) => Some(t.saturating_sub(arrow.sent)),
+                _ => None,
+            })
+            .collect();
+        times.sort_unstable();
+        match times.get(times.len() / 2) {
+            None | Some(0) => unit,
+            Some(&median) => median,
         }
     }
 
@@ -275,6 +318,21 @@ mod tests {
             spans(&records),
             [(Doing::Waiting, 0, 2), (Doing::Paused, 1, 2), (Doing::Down, 2, 5)]
         );
+    }
+
+    #[test]
+    fn a_part_has_what_is_under_way_in_it_and_begins_when_the_first_of_that_was_sent() {
+        let trace = Scene::new(2).play();
+        // P1's REPLY, sent on leaving at 2.5, arrives at 3.5.
+        let arrives = |r: &Record| r.t == 3500 && matches!(r.what, What::Deliver { .. });
+        let start = trace.records.iter().position(arrives).unwrap();
+        let part = Timeline::within(&trace.records, start..start + 2);
+        assert_eq!((part.begin, part.end), (2500, 3500));
+        assert_eq!(part.arrows.len(), 2, "the REPLY, and P1's next REQUEST");
+        assert!(part.arrows.iter().all(|arrow| part.arrow(arrow.id).unwrap().id == arrow.id));
+        assert!(part.spans.iter().all(|span| span.from >= 2500));
+        let whole = Timeline::within(&trace.records, 0..trace.records.len());
+        assert_eq!(whole.arrows, Timeline::of(&trace.records).arrows);
     }
 
     #[test]

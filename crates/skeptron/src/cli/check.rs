@@ -19,7 +19,8 @@ pub use self::question::Question;
 use super::kinds::KindsArgs;
 use super::sim::{ChannelOrder, quoted, requesters};
 use super::system::SystemArgs;
-use super::{Verdict, interrupt, names, traces};
+use super::traces::{self, PictureArgs};
+use super::{Verdict, interrupt, names};
 
 mod asked;
 pub(crate) mod assumptions;
@@ -191,10 +192,14 @@ pub struct CheckArgs {
     #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
     pub threads: Option<usize>,
 
-    /// Write the shortest counterexample; the extension decides: .jsonl (replayable), .txt, .svg,
-    /// .mmd (Mermaid), .shiviz, .json (Perfetto); may be given several times
+    /// Write the shortest counterexample; the extension decides: .jsonl (replayable), .html (a page
+    /// that plays it without a server), .txt, .svg, .tex (TikZ), .mmd (Mermaid), .shiviz, .json (Perfetto);
+    /// may be given several times
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub picture: PictureArgs,
     /// Show the clocks of the lectures at every event in --trace: lamport, vector, or both
     #[arg(long, value_name = "KIND", help_heading = "Output")]
     pub show_clocks: Option<ClockKind>,
@@ -228,7 +233,7 @@ impl CheckArgs {
         let question = self.question()?;
         let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
         let threads = self.threads()?;
-        let files = traces::create(&self.trace, self.show_clocks)?;
+        let files = traces::create(&self.trace, self.picture, self.show_clocks)?;
         if let Some((goal, measure)) = self.dearest() {
             return self.run_extreme(&question, goal, measure, files, out);
         }

@@ -1,9 +1,9 @@
 //! `skeptron lab`.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use serde::Serialize;
 use skeptron_net::api::{ApiConfig, ApiError, Site};
@@ -19,6 +19,7 @@ use crate::lab::{self, Lab, Page};
   skeptron lab                                    then open http://127.0.0.1:7480/ in a browser
   skeptron lab --port 0 --json                    for scripts: any free port, one line when ready
   skeptron lab --ui crates/skeptron/ui            the page from a folder, to work on it
+  skeptron lab --export site                      the gallery as files: open site/index.html
 
 It answers on this machine only, needs no network, and keeps runs in memory until it ends. The page
 of a running cluster is part of `skeptron up`.")]
@@ -33,6 +34,10 @@ pub(crate) struct LabArgs {
     /// Serve the page from this folder, read anew for every request
     #[arg(long, value_name = "DIR")]
     ui: Option<PathBuf>,
+    /// Write the whole gallery as a site that needs no server, and end: DIR/index.html, and for each run
+    /// DIR/NAME.html, which plays it, and DIR/NAME.jsonl, which replays
+    #[arg(long, value_name = "DIR", conflicts_with = "port")]
+    export: Option<PathBuf>,
     /// Which logs to write: error, warn, info, debug, trace, or by module as in
     /// info,skeptron_net::api=debug
     #[arg(long, value_name = "FILTER", default_value = "error")]
@@ -50,6 +55,9 @@ impl LabArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         logs::start(logs::filter(&self.log)?, logs::Format::Text)?;
         let page = self.page()?;
+        if let Some(folder) = &self.export {
+            return self.write_site(&page, folder, out);
+        }
         runtime::on_all_cores(self.serve(page, out))
     }
 
@@ -61,6 +69,16 @@ impl LabArgs {
             folder.display()
         );
         Ok(Page::Folder(folder.clone()))
+    }
+
+    fn write_site(&self, page: &Page, folder: &Path, out: &mut impl Write) -> Result<Verdict> {
+        let site = lab::standalone::site::write(page, folder).context("--export")?;
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string(&site)?)?;
+        } else {
+            writeln!(out, "{} runs, each a page of its own: open {}", site.runs, site.index)?;
+        }
+        Ok(Verdict::Fine)
     }
 
     async fn serve(self, page: Page, out: &mut impl Write) -> Result<Verdict> {

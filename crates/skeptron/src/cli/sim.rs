@@ -17,6 +17,7 @@ use super::check::Dearness;
 use super::estimate::Estimate;
 use super::kinds::KindsArgs;
 use super::system::{Elected, Network, SystemArgs};
+use super::traces::PictureArgs;
 use super::{Verdict, interrupt, names};
 
 pub(crate) mod election;
@@ -39,6 +40,7 @@ const DEFAULT_NODES: usize = 5;
   skeptron sim lamport -n 5 --requesters 1                  what an uncontended entry costs
   skeptron sim maekawa --quorum maekawa-13 --entries 5000   saturated, on the 13-node plane
   skeptron sim suzuki-kasami -n 4 --entries 6 --trace run.svg --timeline
+  skeptron sim raymond -n 7 --entries 5 --trace run.html    to be mailed: it plays in any browser
   skeptron sim ricart-agrawala --latency exp:1 --order any --crash P3@20
   skeptron sim central --partition '1,2|3,4,5@10..20' --pause 2@5..8
   skeptron sim singhal-1989 -n 3 --latency pareto:0.1,1 --think exp:5 --section 0.1 --seeds 1..500
@@ -157,10 +159,13 @@ pub struct SimArgs {
     /// With --worst-of: what the dearest run has most of [default: messages]
     #[arg(long, value_name = "FIGURE", value_enum, requires = "worst_of")]
     pub worst_by: Option<Dearness>,
-    /// Write what happened; the extension decides: .jsonl (replayable), .txt, .svg, .mmd (Mermaid),
-    /// .shiviz, .json (Perfetto); may be given several times
+    /// Write what happened; the extension decides: .jsonl (replayable), .html (a page that plays it without a
+    /// server), .txt, .svg, .tex (TikZ), .mmd (Mermaid), .shiviz, .json (Perfetto); may be given several times
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub picture: PictureArgs,
     /// Print what happened as a text timeline
     #[arg(long, help_heading = "Output")]
     pub timeline: bool,

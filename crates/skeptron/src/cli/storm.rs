@@ -14,7 +14,8 @@ use skeptron_world::{Faults, Figures, Mutant, Options, Outcome, Survived, Violat
 
 use super::sim::{parse_seeds, progress_bar, quoted};
 use super::table::{counted_in_thousands, folded, table};
-use super::{Verdict, interrupt, names, traces};
+use super::traces::{self, PictureArgs};
+use super::{Verdict, interrupt, names};
 
 /// More of anything than a run gets through in reasonable time.
 const MOST_MEMBERS: usize = 100;
@@ -154,7 +155,7 @@ impl StormArgs {
         let seeds = parse_seeds(&self.seeds)?;
         let questions = self.questions()?;
         let threads = self.threads()?;
-        let files = traces::create(&self.trace, None)?;
+        let files = traces::create(&self.trace, PictureArgs::default(), None)?;
 
         let runs: Vec<(usize, u64)> = (0..questions.len())
             .flat_map(|place| seeds.clone().map(move |seed| (place, seed)))

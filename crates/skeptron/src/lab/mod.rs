@@ -14,6 +14,7 @@ mod job;
 mod quorum;
 mod refusal;
 mod runs;
+pub(crate) mod standalone;
 mod structure;
 pub mod wire;
 

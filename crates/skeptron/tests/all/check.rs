@@ -1,6 +1,5 @@
 //! What the checker finds is a run: it can be written, read and replayed, and it shows what it says.
 
-use std::hash::{Hash as _, Hasher as _};
 use std::process::{Command, Output};
 
 use skeptron::cli::check::CheckArgs;
@@ -8,14 +7,16 @@ use skeptron::cli::sim::SimArgs;
 use skeptron_check::Property;
 use skeptron_core::catalogue::{self, Breaks, Broken, Layout};
 use skeptron_sim::replay::{Replayed, replay};
-use skeptron_sim::trace::{ClockKind, Format, Trace, What};
+use skeptron_sim::trace::{ClockKind, Format, Picture, Trace, What};
+use skeptron_testing::sample;
 
 /// Writes a run in every format, with clocks and without, and reads and replays it.
 fn is_writable(words: &str, trace: &Trace) -> Replayed {
     for (format, _) in Format::ALL {
         for clocks in [None, Some(ClockKind::Lamport), Some(ClockKind::Vector)] {
             let mut out = Vec::new();
-            trace.write_with(format, clocks, &mut out).unwrap();
+            let picture = Picture { clocks, ..Picture::default() };
+            trace.write_picture(format, picture, &mut out).unwrap();
             assert!(!out.is_empty(), "{words}: {format}");
             if format == Format::JsonLines {
                 let read = Trace::read(&out[..]).unwrap_or_else(|error| panic!("{words}: {error}"));
@@ -95,21 +96,7 @@ const SETTINGS: usize = 60;
 /// drawn, written in every format and replayed. Prints the seed that chose the settings.
 #[test]
 fn whatever_happens_in_any_variant_can_be_shown() {
-    let mut settings = settings();
-    let variable = std::env::var("SKEPTRON_SETTINGS").unwrap_or_default();
-    if variable != "all" {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        let given = std::env::var("SKEPTRON_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed: u64 = given.unwrap_or(now.as_millis() as u64);
-        let count = variable.parse().unwrap_or(SETTINGS);
-        println!("{count} of {} settings, chosen by SKEPTRON_SEED={seed}", settings.len());
-        settings.sort_by_cached_key(|words| {
-            let mut hash = std::hash::DefaultHasher::new();
-            (seed, words).hash(&mut hash);
-            hash.finish()
-        });
-        settings.truncate(count);
-    }
+    let settings = sample("settings of variants", settings(), SETTINGS);
     let tried = |words: &String| {
         let result = std::panic::catch_unwind(|| try_out(words));
         result.map_err(|_| words.clone())
@@ -317,6 +304,24 @@ fn questions_have_answers_in_json() {
     let (code, dear) = read("check singhal --requests 2 --maximise messages --json");
     assert_eq!((code, &dear["value"], &dear["bound"]), (Some(0), &20.into(), &30.0.into()));
     assert_eq!((&dear["entries"], &dear["complete"]), (&6.into(), &true.into()));
+}
+
+/// What the lectures say of Singhal's algorithm, as docs/checker.md lists it: of the repair and as published.
+#[test]
+fn the_lemmas_of_singhals_algorithm_hold_or_are_refuted() {
+    let page = include_str!("../../../../docs/checker.md");
+    let rows =
+        page.lines().filter(|line| line.ends_with(" holds |") || line.ends_with(" refuted |"));
+    let rows: Vec<Vec<&str>> = rows.map(|row| row.split('|').map(str::trim).collect()).collect();
+    assert_eq!(rows.len(), 8);
+    for row in rows {
+        for (variant, verdict) in ["singhal", "singhal-1989"].into_iter().zip(&row[3..]) {
+            let name = row[1].trim_matches('`');
+            let words = format!("{variant} -n 3 --requests 2 --invariant {name}");
+            let found = CheckArgs::parse(&words).unwrap().counterexamples().unwrap();
+            assert_eq!(found.is_empty(), *verdict == "holds", "{words}");
+        }
+    }
 }
 
 /// A command that is printed searches the same again.

@@ -38,6 +38,16 @@ fn is_explained<C>(info: &Entry<C>) {
     assert!(info.idea.len() > 100, "{name}: the idea takes more than one short sentence");
     assert!(info.rules.len() >= 3, "{name}: at least three rules");
     assert!(!info.notes.is_empty(), "{name}: notes on assumptions and pitfalls");
+    assert!(!info.fires.is_empty(), "{name}: the steps that follow its rules");
+    for line in info.fires {
+        let rule = line.split(' ').next().and_then(|number| number.parse::<usize>().ok());
+        assert!(rule.is_some_and(|rule| (1..=info.rules.len()).contains(&rule)), "{name}: {line}");
+        assert_eq!(
+            line.split('|').count(),
+            3,
+            "{name}: rule and input | what holds | reason: {line}"
+        );
+    }
     assert!(!info.title.is_empty(), "{name}: a title");
     let words = info.paper.split(|c: char| !c.is_ascii_digit());
     let years = words.filter_map(|word| word.parse().ok());

@@ -17,7 +17,6 @@ mod nodes;
 mod processes;
 mod register;
 mod relay;
-mod restarts;
 
 /// Each of these tests keeps all cores busy: one at a time.
 static CORES: Mutex<()> = Mutex::const_new(());

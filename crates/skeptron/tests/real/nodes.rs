@@ -69,17 +69,6 @@ impl Program {
         self.child.wait().unwrap();
     }
 
-    /// Tells it to end, and waits until it has. Its exit code.
-    pub(crate) async fn end(&mut self) -> Option<i32> {
-        self.signal(Signal::SIGTERM);
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code();
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    }
-
     /// Starts it again after its end, with what is on its disk.
     pub(crate) fn restart(&mut self) {
         self.child = spawn(&self.words, None, &self.log);

@@ -1,4 +1,5 @@
-// Talking to the server: JSON, and streams of server-sent events.
+// Talking to the server: JSON, and streams of server-sent events. A page without a server answers itself.
+import { recordedAnswer, standalone } from "./recorded.js";
 
 /** Why the server does not do what it is asked; its message is the server's sentence. */
 export class Refused extends Error {
@@ -28,6 +29,10 @@ function headers(more) {
  * @returns {Promise<Response>}
  */
 async function ask(path, init) {
+  if (standalone) {
+    const found = recorded(path, init.body);
+    return new Response(typeof found === "string" ? found : JSON.stringify(found));
+  }
   const more = /** @type {Record<string, string>} */ (init.headers ?? {});
   let answer;
   try {
@@ -45,6 +50,17 @@ async function ask(path, init) {
   }
   if (!answer.ok) throw new Refused(await sentence(answer), answer.status);
   return answer;
+}
+
+/**
+ * What a page without a server knows.
+ * @param {string} path
+ * @param {unknown} body
+ */
+function recorded(path, body) {
+  const found = recordedAnswer(path, body);
+  if (found === undefined) throw new Refused("this page plays what was recorded and has no server; `skeptron lab` does the rest", 404);
+  return found;
 }
 
 /** @param {Response} answer */
@@ -89,6 +105,16 @@ export async function getText(path) {
 }
 
 /**
+ * The text of a file that the server makes of what it is sent.
+ * @param {string} path
+ * @param {unknown} body
+ * @returns {Promise<string>}
+ */
+export async function postText(path, body) {
+  return (await ask(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } })).text();
+}
+
+/**
  * Reads a stream of events until it ends or `signal` aborts it (then it returns without an error). With a
  * body it is a POST. Each event goes to the handler of its name; an `error` event without a handler is
  * thrown.
@@ -101,6 +127,12 @@ export async function stream(path, { body, signal, on }) {
   const init = body === undefined
     ? { signal, headers: { Accept: "text/event-stream" } }
     : { signal, method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
+  if (standalone) {
+    for (const [event, data] of recorded(path, init.body)) if (!signal.aborted) on[event]?.(data);
+    // As a run that is kept open for what a hand does.
+    await new Promise((done) => (signal.aborted ? done(null) : signal.addEventListener("abort", done)));
+    return;
+  }
   try {
     const answer = await ask(path, init);
     if (!answer.body) return;

@@ -2,13 +2,13 @@
 import { h } from "./dom.js";
 
 /**
- * Offers a text as a file.
+ * Offers a text, or bytes, as a file.
  * @param {string} name
- * @param {string} text
+ * @param {string | Uint8Array<ArrayBuffer>} content
  * @param {string} type
  */
-export function download(name, text, type) {
-  const address = URL.createObjectURL(new Blob([text], { type }));
+export function download(name, content, type) {
+  const address = URL.createObjectURL(new Blob([content], { type }));
   const link = h("a", { href: address, download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);

@@ -5,8 +5,8 @@
  * @param {string} path as `/ui/compare/view.css`
  */
 export function sheet(path) {
-  for (const link of document.querySelectorAll("link[rel=stylesheet]")) {
-    if (link.getAttribute("href") === path) return;
+  for (const known of document.querySelectorAll("link[rel=stylesheet], style[data-sheet]")) {
+    if (known.getAttribute("href") === path || known.getAttribute("data-sheet") === path) return;
   }
   const link = document.createElement("link");
   link.rel = "stylesheet";

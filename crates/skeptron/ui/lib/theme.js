@@ -4,10 +4,27 @@ import { COLOURS, ROLES } from "./kinds.js";
 const KEY = "skeptron-theme";
 const NEXT = /** @type {const} */ ({ auto: "light", light: "dark", dark: "auto" });
 
+/** What was chosen, where the browser keeps nothing: in a frame of a course page, say. @type {string | null} */
+let unkept = null;
+
 /** @returns {keyof typeof NEXT} */
 function chosen() {
-  const kept = localStorage.getItem(KEY);
+  let kept = unkept;
+  try {
+    kept ??= localStorage.getItem(KEY);
+  } catch {
+    // Then it lasts as long as the page.
+  }
   return kept === "light" || kept === "dark" ? kept : "auto";
+}
+
+/** @param {string} theme */
+function choose(theme) {
+  try {
+    localStorage.setItem(KEY, theme);
+  } catch {
+    unkept = theme;
+  }
 }
 
 /** @type {Set<() => void>} */
@@ -43,7 +60,7 @@ export function themeButton(button) {
     button.textContent = { auto: "Theme: auto", light: "Theme: light", dark: "Theme: dark" }[chosen()];
   };
   button.addEventListener("click", () => {
-    localStorage.setItem(KEY, NEXT[chosen()]);
+    choose(NEXT[chosen()]);
     apply();
     say();
   });

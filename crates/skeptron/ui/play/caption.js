@@ -11,8 +11,8 @@ export class Caption {
     this.jump = jump;
     this.title = h("strong", { "data-test": "play-title" });
     this.text = h("span", { "data-test": "play-note" });
-    this.back = h("button", { type: "button", class: "icon", title: "The note before", "aria-label": "The note before", "data-test": "note-back", onclick: () => this.go(-1) }, "‹");
-    this.next = h("button", { type: "button", class: "icon", title: "The next note", "aria-label": "The next note", "data-test": "note-next", onclick: () => this.go(1) }, "›");
+    this.back = h("button", { type: "button", class: "icon", title: "The note before", "aria-label": "The note before", "data-test": "note-back", onclick: () => this.go(-1) }, h("span", { "aria-hidden": "true" }, "‹"));
+    this.next = h("button", { type: "button", class: "icon", title: "The next note", "aria-label": "The next note", "data-test": "note-next", onclick: () => this.go(1) }, h("span", { "aria-hidden": "true" }, "›"));
     this.count = h("span", { class: "small muted nowrap" });
     this.walk = h("div", { class: "play-note-walk" }, this.back, this.count, this.next);
     this.note = h("div", { class: "notice play-note", hidden: true },
@@ -44,6 +44,12 @@ export class Caption {
     this.notes = (item?.notes ?? []).toSorted((a, b) => a.at - b.at);
     this.walk.hidden = this.notes.length === 0;
     this.until = Infinity;
+  }
+
+  /** What is said about the run, as far as it fits. @returns {import("../wire.js").RunPage} */
+  told() {
+    const title = this.title.textContent?.replace(/\.$/, "") ?? "";
+    return { title, summary: this.summary, notes: this.notes.filter(({ at }) => at <= this.until) };
   }
 
   /**
@@ -83,7 +89,7 @@ export class Caption {
     const at = this.#current();
     const past = by < 0 && at >= 0 && this.position > (this.model?.roundUp(this.notes[at].at) ?? 0);
     const to = past ? at : at + by;
-    if (to >= this.notes.length || (to < 0 && this.position === 0)) return false;
+    if (this.notes.length === 0 || to >= this.notes.length || (to < 0 && this.position === 0)) return false;
     this.jump(to < 0 ? 0 : this.notes[to].at);
     return true;
   }

@@ -327,7 +327,7 @@ export class Diagram {
     ink.textAlign = "right";
     for (let row = first; row <= last; row++) {
       const y = camera.y(row);
-      if (y < AXIS + 4 || (row !== selected && (row % each !== 0 || (selected >= 0 && Math.abs(row - selected) < each)))) continue;
+      if (y < AXIS + 2 || (row !== selected && (row % each !== 0 || (selected >= 0 && Math.abs(row - selected) < each)))) continue;
       ink.font = font(size, row === selected || related.has(row) ? "700" : "500");
       ink.fillStyle = colour(row === selected ? "accent" : "ink");
       ink.fillText(`${related.has(row) ? "• " : ""}P${row + 1}`, GUTTER - 12, y + size * 0.36);

@@ -38,7 +38,7 @@ export class Flying {
       group.setAttribute("transform", `translate(${x1 + (x2 - x1) * part} ${y1 + (y2 - y1) * part})`);
       // The name stands away from the nearer node, whose own name it would hide.
       const leftwards = part < 0.5 ? x2 < x1 : x1 < x2;
-      group.classList.toggle("leftwards", leftwards);
+      group.setAttribute("class", leftwards ? "leftwards" : "");
       const label = messages.labels[messages.label[message]];
       const said = flying.length <= MOST_READ ? shortened(messages.payload[message]) : "";
       const key = `${label} ${said} ${flying.length <= MOST_NAMED} ${leftwards}`;

@@ -118,13 +118,13 @@ export function noted(source, { acts, at, selected, future }) {
 /** @typedef {{ sim: import("../wire.js").SimOptions, acts: Act[] }} Script */
 
 /**
- * What a scenario is made of. Those with a folder in their name are made by a command: nobody wrote them down.
+ * What a scenario is made of. What was recorded, as the checker's counterexamples are, was made elsewhere.
  * @param {GalleryItem | undefined} item
  * @param {import("../wire.js").RunHeader} header
  * @returns {Promise<Script>}
  */
 export async function scriptOf(item, header) {
-  if (!item || item.name.includes("/")) return { sim: { algorithm: header.algorithm, nodes: header.nodes }, acts: [] };
+  if (!item || !header.may_act) return { sim: { algorithm: header.algorithm, nodes: header.nodes }, acts: [] };
   const { sim, acts = [] } = await getJson(`/ui/scenarios/${encodeURIComponent(item.name)}.json`);
   return { sim, acts };
 }

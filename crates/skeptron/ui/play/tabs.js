@@ -9,6 +9,8 @@ import { h } from "../lib/dom.js";
 export function tabs(pages, turned) {
   let shown = pages[0].name;
   const buttons = pages.map(({ name, title }) => h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, "data-test": `tab-${name}`, onclick: () => open(name) }, title));
+  // A panel scrolls, so the keyboard must reach it even if nothing in it can be pressed.
+  for (const { panel } of pages) panel.tabIndex = 0;
   const panels = pages.map(({ name, panel }) => h("div", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, class: "play-panel" }, panel));
   const show = () => pages.forEach(({ name }, k) => {
     buttons[k].setAttribute("aria-selected", String(name === shown));

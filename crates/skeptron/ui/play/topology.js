@@ -50,8 +50,8 @@ export class Topology {
       s("defs", {}, ["topo-tip", "topo-tip-strong", "topo-tip-wait", "topo-tip-circle"].map(tip)),
       this.edges, this.asking, this.cutLinks, this.pointers, this.chosen, this.waits, this.points, this.flying.element);
     this.caption = h("figcaption", { class: "small muted" });
-    this.cuts = h("p", { class: "chip bad", hidden: true, "data-test": "play-cuts" });
-    this.circle = h("p", { class: "chip bad", hidden: true, "data-test": "play-circle", role: "status" });
+    this.cuts = h("p", { class: "chip bad", "data-test": "play-cuts", hidden: true });
+    this.circle = h("p", { class: "chip bad", "data-test": "play-circle", role: "status", hidden: true });
     this.grid = s("svg", { class: "play-grid", role: "img", "data-test": "play-grid" });
     this.gridCaption = h("p", { class: "small muted" });
     this.gridPlace = h("div", { class: "play-grid-place", hidden: true }, this.grid, this.gridCaption);

@@ -30,7 +30,7 @@ export class Transport {
       h("label", { class: "tick", title: "Draw faintly what is still to come" }, this.future, "Future"),
       h("span", { class: "play-zoom" },
         button("play-zoom-out", "−", "Show more time (−)", () => wanted.zoom(1 / 1.4)),
-        button("play-fit", "Fit", "Show the whole run (0)", wanted.fit),
+        button("play-fit", "Fit", "Fit: show the whole run (0)", wanted.fit),
         button("play-zoom-in", "+", "Show less time (+)", () => wanted.zoom(1.4))));
     this.show();
   }

@@ -131,7 +131,8 @@ class PlayView {
       { name: "nodes", title: "Nodes", panel: this.nodes.element }, { name: "rules", title: "Rules", panel: this.rules.element }, { name: "steps", title: "Steps", panel: this.steps.element },
       { name: "figures", title: "Figures", panel: this.lamps.figures }, { name: "hand", title: "By hand", panel: this.hand.element }, { name: "about", title: "About", panel: this.about },
     ], () => this.panels());
-    this.files = exportsAndImports({ session: () => this.session, take: (text) => this.import(text), failed: (error) => this.complain(error) });
+    this.files = exportsAndImports({ session: () => this.session, told: () => this.caption.told(), take: (text) => this.import(text), failed: (error) => this.complain(error),
+      position: () => this.playhead.position, go: (position) => this.#go(position), shown: () => this.#shown() });
     this.controls = new Controls((sim) => this.run({ sim: withEntries(sim, this.infos) }));
     this.stage = h("div", { class: "play-stage" }, this.canvas, this.pointer.tip);
     this.present = new Present({ playhead: this.playhead, caption: this.caption, topology: this.topology.element, stage: this.stage, tabs: this.tabs, turned: () => this.#turned() });
@@ -158,7 +159,7 @@ class PlayView {
     });
     sized.observe(this.stage);
     const unthemed = onTheme(() => { this.scene.colour = colours(); this.schedule(); });
-    signal.addEventListener("abort", () => { sized.disconnect(); unthemed(); cancelAnimationFrame(this.frame); this.present.close(); });
+    signal.addEventListener("abort", () => { sized.disconnect(); unthemed(); this.files.end(); cancelAnimationFrame(this.frame); this.present.close(); });
     dropZone(this.root, (file) => this.files.read(file), signal);
   }
 
@@ -347,6 +348,26 @@ class PlayView {
     };
   }
 
+  /** What pictures are made of. @returns {import("./pictures.js").Shown} */
+  #shown() {
+    const { scene, session, topology, nodes } = this;
+    const { position } = this.playhead;
+    const step = scene.model.stepsBefore(position) - 1;
+    const known = (/** @type {number} */ at) => session?.statesAt(at) ?? null;
+    return { scene, topology: topology.svg, caption: topology.caption.textContent ?? "", states: known(position), before: step >= 0 ? known(scene.model.steps[step]) : null, variables: nodes.variables };
+  }
+
+  /** Goes to a position for a picture: until all of it is shown. The camera stays. @param {number} position */
+  async #go(position) {
+    this.playhead.pause();
+    this.playhead.jump(position);
+    this.following = false;
+    const missing = () => { const { states, before } = this.#shown(); return !states || (before === null && this.playhead.position > 0); };
+    while (missing() && !this.ended.signal.aborted) await new Promise((done) => setTimeout(done, 20));
+    this.draw();
+    this.panels();
+  }
+
   /** @param {string} text */
   async import(text) {
     try {
@@ -432,7 +453,9 @@ class PlayView {
     this.draw();
     if (this.stale && (!this.playhead.playing || time - this.lastPanels > PANEL_PAUSE)) {
       this.lastPanels = time;
+      const begun = performance.now();
       this.panels();
+      performance.measure("lab:panels", { start: begun });
     }
     if (this.playhead.playing) this.schedule();
   }
@@ -450,7 +473,7 @@ class PlayView {
     if (this.diagram.arrows.stride !== this.stride) this.refresh();
     this.stride = this.diagram.arrows.stride;
     // The browser keeps every measure: without this a long play would fill its memory.
-    if (++this.frames % 2000 === 0) performance.clearMeasures("lab:draw");
+    if (++this.frames % 2000 === 0) for (const name of ["lab:draw", "lab:panels"]) performance.clearMeasures(name);
     this.topology.fly(scene.model, scene.position, scene.now);
   }
 

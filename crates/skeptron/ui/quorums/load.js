@@ -23,7 +23,7 @@ export function loadPanel(report, chosen) {
     const bar = h("span", { class: "bar" });
     bar.style.height = `${(100 * load) / full}%`;
     const says = `P${i + 1} is asked for ${figure(load)} of the entries`;
-    const column = h("button", { type: "button", class: "bar-column", title: says, "aria-label": says, onclick: () => chosen(i + 1), tabindex: numbered ? 0 : -1 },
+    const column = h("button", { type: "button", class: "bar-column", title: says, "aria-label": `Node ${i + 1} is asked for ${figure(load)} of the entries`, onclick: () => chosen(i + 1), tabindex: numbered ? 0 : -1 },
       h("span", { class: "bar-room" }, bar), numbered ? h("span", { class: "small" }, i + 1) : null);
     return column;
   });

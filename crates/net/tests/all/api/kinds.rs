@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use skeptron_client::{
-    Client, ClientConfig, ClientError, Endpoint, Guard, Mode, Reentrant, UpgradeError,
-};
+use skeptron_client::{Client, ClientConfig, ClientError, Endpoint, Guard, Mode, UpgradeError};
 use skeptron_net::Node;
 use skeptron_net::observe::What;
 use tokio::task::JoinHandle;
@@ -168,32 +166,6 @@ async fn several_locks_are_had_together_or_not_at_all() {
     };
     let both = async { tokio::join!(transfer(a, ["a", "b"]), transfer(b, ["b", "a"])) };
     tokio::time::timeout(STUCK, both).await.expect("nobody waits for ever");
-    site.stop().await;
-}
-
-/// An owner gets what it has; others wait until all of its guards are gone.
-#[tokio::test]
-async fn a_reentrant_lock_is_had_again_by_its_owner_only() {
-    let site = Site::start().await;
-    let locks = Reentrant::new(site.client().await);
-    let outer = locks.lock("request 1", "x").await.unwrap();
-    let inner = locks.lock("request 1", "x").await.unwrap();
-    assert_eq!(inner.fence(), outer.fence());
-    let other = tokio::spawn({
-        let locks = locks.clone();
-        async move { locks.lock("request 2", "x").await.unwrap().fence() }
-    });
-    site.waiters(1).await;
-    drop(outer);
-    assert!(is_kept_out(&site.client().await, "x", Mode::EXCLUSIVE).await);
-    assert!(inner.is_valid() && !other.is_finished());
-    let first = inner.fence();
-    drop(inner);
-    let second = tokio::time::timeout(STUCK, other).await.expect("it is served").unwrap();
-    assert!(second > first);
-    // Tasks of one owner that ask at once share one entry.
-    let (a, b) = tokio::join!(locks.lock("request 3", "y"), locks.lock("request 3", "y"));
-    assert_eq!(a.unwrap().fence(), b.unwrap().fence());
     site.stop().await;
 }
 

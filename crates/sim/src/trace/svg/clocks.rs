@@ -1,6 +1,7 @@
 //! The clocks of the lectures below the points of the diagram.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use skeptron_core::{NodeId, Setup};
 use skeptron_markup::Point;
@@ -33,16 +34,20 @@ impl Reading {
     }
 }
 
-/// The clocks of the events among these records, by node and time.
+/// The clocks of the events in this part of the records, by node and time.
 pub(super) fn readings(
     records: &[Record],
+    part: Range<usize>,
     setup: &Setup,
     timeline: &Timeline,
     kind: ClockKind,
 ) -> Vec<Reading> {
     let mut clocks = Clocks::new(setup);
     let mut moments: BTreeMap<(NodeId, Ticks), (u64, Reading)> = BTreeMap::new();
-    for record in records {
+    for record in &records[..part.start] {
+        clocks.take(record);
+    }
+    for record in &records[part] {
         let Some(stamp) = clocks.take(record) else { continue };
         let (node, t) = (record.node, record.t);
         let number = stamp.vector.counts()[node.index()];

@@ -5,19 +5,23 @@ use skeptron_markup::{Canvas, Point};
 use super::signs::{HEAD, Signs as _};
 use super::{Diagram, style};
 use crate::trace::timeline::{Doing, End};
-use crate::trace::{Record, Trace, What, wording};
+use crate::trace::{Record, Steps, What, wording};
 
 impl Diagram<'_> {
     /// Title, command, legend and notes; fixes where the lifelines begin.
-    pub(super) fn heading(&mut self, trace: &Trace) {
+    pub(super) fn heading(&mut self, wanted: &[Record], steps: Option<Steps>) {
         let mut y = 30.0;
         self.canvas.text("title", Point::new(20.0, y), &wording::title(self.header));
         if let Some(command) = &self.header.command {
             y += 20.0;
             self.canvas.text("command", Point::new(20.0, y), command);
         }
+        if let Some(Steps { from, to }) = steps {
+            y += 20.0;
+            self.canvas.text("dim", Point::new(20.0, y), &format!("Steps {from} to {to}"));
+        }
         y = self.legend(y + 26.0);
-        if self.records.len() < trace.records.len() {
+        if self.records.len() < wanted.len() {
             y += 22.0;
             let sends = |records: &[Record]| {
                 records.iter().filter(|r| matches!(r.what, What::Send { .. })).count()
@@ -28,9 +32,9 @@ impl Diagram<'_> {
             let note = format!(
                 "Cut: the first {} of {} messages, up to {} of {} units",
                 sends(self.records),
-                sends(&trace.records),
+                sends(wanted),
                 time(self.records),
-                time(&trace.records)
+                time(wanted)
             );
             self.canvas.text("note", Point::new(20.0, y), &note);
         }

@@ -3,7 +3,7 @@
 use skeptron_core::NodeId;
 
 use super::label::CHAR_WIDTH;
-use crate::trace::timeline::{End, Timeline};
+use crate::trace::timeline::Timeline;
 use crate::trace::{Header, Ticks};
 use skeptron_markup::Point;
 
@@ -21,6 +21,7 @@ pub(super) struct Layout {
     /// The height of the first lifeline, once the heading is done.
     pub(super) top: f64,
     pub(super) gap: f64,
+    begin: Ticks,
     end: Ticks,
     per_unit: f64,
     pixels_per_unit: f64,
@@ -39,8 +40,8 @@ impl Layout {
             _ => 36.0,
         };
         let per_unit = header.ticks_per_unit.max(1) as f64;
-        let transit = transit(timeline, header.ticks_per_unit.max(1));
-        let duration = timeline.end.max(1) as f64 / per_unit;
+        let transit = timeline.transit(header.ticks_per_unit.max(1));
+        let duration = timeline.end.saturating_sub(timeline.begin).max(1) as f64 / per_unit;
         // A message that takes the usual time over a usual distance falls at about 45 degrees: any
         // two nodes are a third of the rows apart on average.
         let slope = gap * (nodes as f64 / 3.0).max(1.0) * 1.1 / (transit as f64 / per_unit);
@@ -55,6 +56,7 @@ impl Layout {
             nodes,
             top: 0.0,
             gap,
+            begin: timeline.begin,
             end: timeline.end,
             per_unit,
             pixels_per_unit: plot / duration,
@@ -63,7 +65,7 @@ impl Layout {
     }
 
     pub(super) fn x(&self, t: Ticks) -> f64 {
-        (LEFT + t as f64 / self.per_unit * self.pixels_per_unit).min(self.width)
+        self.x_of_units(t as f64 / self.per_unit).min(self.width)
     }
 
     pub(super) fn y(&self, node: NodeId) -> f64 {
@@ -99,30 +101,13 @@ impl Layout {
         let power = 10f64.powf(least.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|&s| s >= least);
         let step = step.unwrap_or(10.0 * power);
-        let duration = self.end as f64 / self.per_unit;
-        let count = (duration / step).floor() as usize;
-        (0..=count).map(|i| i as f64 * step).collect()
+        let of = |t: Ticks| t as f64 / self.per_unit / step;
+        let (first, last) = (of(self.begin).ceil() as usize, of(self.end).floor() as usize);
+        (first..=last).map(|i| i as f64 * step).collect()
     }
 
     /// The place of a time in units.
     pub(super) fn x_of_units(&self, units: f64) -> f64 {
-        LEFT + units * self.pixels_per_unit
-    }
-}
-
-/// The median time that a message takes; a unit if none arrives or they take none.
-fn transit(timeline: &Timeline, unit: Ticks) -> Ticks {
-    let mut times: Vec<_> = timeline
-        .arrows
-        .iter()
-        .filter_map(|arrow| match arrow.end {
-            End::Delivered(t) => Some(t.saturating_sub(arrow.sent)),
-            _ => None,
-        })
-        .collect();
-    times.sort_unstable();
-    match times.get(times.len() / 2) {
-        None | Some(0) => unit,
-        Some(&median) => median,
+        LEFT + (units - self.begin as f64 / self.per_unit) * self.pixels_per_unit
     }
 }

@@ -46,6 +46,7 @@ const FORMS: &str = "\
 .sk .restart{stroke-width:2.2}
 .sk .call{stroke-width:2}
 .sk .bell,.sk .crown{stroke-width:1}
+.sk .measure{stroke-width:1;fill:none}
 .sk .doubt{font-size:12px;font-weight:700;text-anchor:middle;paint-order:stroke;stroke-width:3px}
 .sk .bad{stroke-width:1.6;stroke-dasharray:7 3}
 .sk g:hover>.line{stroke-width:3}
@@ -68,7 +69,8 @@ const LIGHT: &str = "\
 .sk .wait{fill:#f3c878}
 .sk .in{fill:#d55e00}
 .sk .fence{fill:#fff;stroke:#8a3d00}
-.sk .dot{fill:#1d1f23}
+.sk .dot,.sk .measured .head{fill:#1d1f23}
+.sk .measure{stroke:#1d1f23}
 .sk .crash,.sk .restart,.sk .pause{stroke:#1d1f23}
 .sk .restart,.sk .pause{fill:#fff}
 .sk .call{stroke:#1d1f23;fill:#f0c000}
@@ -88,7 +90,8 @@ const DARK: &str = "\
 .sk .wait{fill:#7a5a1c}
 .sk .in{fill:#ff8a3d}
 .sk .fence{fill:#16181c;stroke:#ff8a3d}
-.sk .dot{fill:#e6e8eb}
+.sk .dot,.sk .measured .head{fill:#e6e8eb}
+.sk .measure{stroke:#e6e8eb}
 .sk .crash,.sk .restart,.sk .pause{stroke:#e6e8eb}
 .sk .restart,.sk .pause{fill:#16181c}
 .sk .call{stroke:#e6e8eb;fill:#8a6d00}

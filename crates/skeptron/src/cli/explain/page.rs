@@ -34,9 +34,8 @@ fn mutex(info: &Info) -> String {
     page.end_of_table();
     let figures: Vec<Claim> = claims.figures.iter().map(|published| published.claim).collect();
     page.line(&format!(
-        "For two nodes or more, without faults and on channels as good as it needs: {}. Delays are means over \
-         a run. `skeptron sim` compares a run with the first claim whose conditions hold in it, and says which \
-         one does not where there is none.\n",
+        "For two nodes or more, without faults and on channels as good as it needs; delays are means over a \
+         run: {}.\n",
         symbols(&figures)
     ));
     page.line("## Assumptions\n");

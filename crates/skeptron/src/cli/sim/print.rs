@@ -33,14 +33,14 @@ pub(super) fn report(
         Order::Fifo => "FIFO channels",
         Order::Any => "channels in any order",
     };
-    let said = format!(
+    let title = format!(
         "{} · {nodes}, {} asking · latency {} · {order} · seed {}",
         info.name,
         asking(scenario),
         scenario.latency,
         report.seed
     );
-    writeln!(out, "{}", folded(&said))?;
+    writeln!(out, "{}", folded(&title))?;
     if info.channel == Order::Fifo && scenario.order == Order::Any {
         writeln!(out, "It is correct on FIFO channels only: these are worse than it needs.")?;
     }
@@ -139,7 +139,7 @@ pub(super) fn report(
     });
     let excluded: Vec<String> = excluded.collect();
     if !excluded.is_empty() {
-        writeln!(out, "{}", folded(&format!("not compared {}", excluded.join(", "))))?;
+        writeln!(out, "{}", folded(&format!("claims       not compared: {}", excluded.join(", "))))?;
     }
     writeln!(out, "load         busiest node {} × the mean", number(report.load.max_over_mean))?;
     if report.lost + report.duplicated + report.refused > 0 {
@@ -190,7 +190,7 @@ pub(super) fn judged<'a>(info: &Info, scenario: &'a Scenario, report: &'a Report
         let expected = compared.expected.as_ref();
         ClaimTold {
             quantity: compared.quantity,
-            claim: expected.map(|expected| published(expected)),
+            claim: expected.map(published),
             low: expected.map(|expected| expected.low),
             high: expected.map(|expected| expected.high),
             measured: compared.measured,
@@ -285,7 +285,7 @@ fn valued(expected: &Expected) -> String {
         _ if claim.to_string() == low => low,
         _ if claim.is_exact() && low == high => format!("{claim} = {low}"),
         (Some(typical), Some(value)) if !claim.is_exact() => {
-            format!("{typical} = {} on average ({bounds})", number(value))
+            format!("on average {typical} = {} ({bounds})", number(value))
         }
         _ => bounds,
     }

@@ -41,7 +41,7 @@ impl ClockArgs {
 
 impl SimArgs {
     pub(super) fn trace_files(&self) -> Result<Vec<TraceFile>> {
-        traces::create(&self.trace, self.clocks.show_clocks)
+        traces::create(&self.trace, self.picture, self.clocks.show_clocks)
     }
 
     /// Whether what happens must be recorded.

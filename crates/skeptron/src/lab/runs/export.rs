@@ -22,12 +22,13 @@ pub(super) fn file(trace: &Trace, form: &str) -> Result<File> {
     let (format, extension, kind) = match form {
         "svg" => (Format::Svg, "svg", "image/svg+xml"),
         "jsonl" => (Format::JsonLines, "jsonl", "application/jsonl"),
+        "tex" => (Format::Tikz, "tex", "application/x-tex"),
         "mmd" => (Format::Mermaid, "mmd", text),
         "shiviz" => (Format::ShiViz, "shiviz", text),
         "txt" => (Format::Text, "txt", text),
         "perfetto" => (Format::Perfetto, "json", "application/json"),
         _ => bail!(
-            "there is no format `{form}`; there are svg, jsonl, mmd, shiviz, txt and perfetto"
+            "there is no format `{form}`; there are svg, tex, jsonl, mmd, shiviz, txt and perfetto"
         ),
     };
     let mut content = Vec::new();

@@ -36,7 +36,7 @@ impl Letters {
         let worded = match Algorithm::find(&trace.header.algorithm) {
             Some(Algorithm::Mutex(info)) => mutex::dispatch(info, Wording),
             Some(Algorithm::Election(info)) => election::dispatch(info, Wording),
-            None => |_: &Json, _: &str| Default::default(),
+            None => |_: &Json, _: &str| (String::new(), String::new()),
         };
         let mut letters = HashMap::new();
         for record in &trace.records {

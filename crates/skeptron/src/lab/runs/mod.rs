@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
@@ -30,8 +30,9 @@ use super::body::{Asked, MOST_FILE_BYTES, Sought};
 use super::counterexamples::Counterexamples;
 use super::gallery;
 use super::refusal::Refusal;
-use super::wire::{Act, Acts, ClockChunk, RunMade, RunRequest, StateChunk};
-use play::Score;
+use super::standalone;
+use super::wire::{Act, Acts, ClockChunk, RunMade, RunPage, RunRequest, StateChunk};
+pub(super) use play::{Played, Score};
 use run::Run;
 use store::Store;
 
@@ -46,7 +47,7 @@ struct Theatre {
 }
 
 /// Becomes true when nobody waits for the work any more.
-type Stop = Arc<AtomicBool>;
+pub(super) type Stop = Arc<AtomicBool>;
 
 /// Whoever waits for some work; without it the work stops.
 #[derive(Default)]
@@ -74,6 +75,7 @@ pub(super) fn router(page: Page) -> Router {
         .route("/lab/runs/{id}/states", get(states))
         .route("/lab/runs/{id}/clocks", get(clocks))
         .route("/lab/runs/{id}/export", get(export))
+        .route("/lab/runs/{id}/page", post(play_alone))
         .with_state(Arc::new(theatre))
 }
 
@@ -226,4 +228,15 @@ async fn export(
     let trace = Arc::clone(&theatre.store.find(&id)?.played().trace);
     let file = theatre.work(move |_| export::file(&trace, &format)).await?;
     Ok(file.into_response())
+}
+
+/// The run as a page that plays it without a server.
+async fn play_alone(
+    State(theatre): State<Arc<Theatre>>,
+    Path(id): Path<String>,
+    Asked(told): Asked<RunPage>,
+) -> Result<Html<String>, Refusal> {
+    let played = theatre.store.find(&id)?.played();
+    let page = theatre.page.clone();
+    Ok(Html(theatre.work(move |_| standalone::of_played(&page, told, &played)).await?))
 }

@@ -61,6 +61,7 @@ pub(super) fn args(options: SimOptions) -> Result<SimArgs> {
         worst_of: None,
         worst_by: None,
         trace: Vec::new(),
+        picture: Default::default(),
         clocks: Default::default(),
         timeline: false,
         replay: None,

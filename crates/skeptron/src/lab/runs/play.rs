@@ -13,17 +13,17 @@ use skeptron_sim::{Hand, Options, Scenario, election, run};
 use super::super::LIMITS;
 use super::lamps::{self, Watched};
 use super::letters::Letters;
-use super::{Stop, figures, options, told};
+use super::{Stop, figures, options, states, told};
 use crate::cli::names;
 use crate::cli::sim::SimArgs;
 use crate::lab::wire::{
     Act, AlgorithmKind, Deed, Figure, Lamp, Partition, RunEnd, RunHeader, RunReason, RunRecord,
-    SimOptions,
+    SimOptions, StateChunk,
 };
 
 /// What a run is made from, besides what a hand does.
 #[derive(Clone, Debug)]
-pub(super) enum Score {
+pub(in crate::lab) enum Score {
     /// Options of `skeptron sim`; with `holds` nobody leaves the section before a hand says so.
     Sim {
         /// The options.
@@ -40,7 +40,7 @@ impl Score {
     ///
     /// # Errors
     /// If they are more than the lab allows.
-    pub(super) fn of_options(mut options: SimOptions) -> Result<Self> {
+    pub(in crate::lab) fn of_options(mut options: SimOptions) -> Result<Self> {
         let by_hand = options.section.take_if(|section| section == BY_HAND);
         Ok(Score::Sim { args: Box::new(options::args(options)?), holds: by_hand.is_some() })
     }
@@ -50,7 +50,14 @@ impl Score {
     /// # Errors
     /// If it is no such file, or larger than the lab allows.
     pub(super) fn of_text(text: &str) -> Result<Self> {
-        let trace = Trace::read(Cursor::new(text)).context("the trace cannot be read")?;
+        Score::of_trace(Trace::read(Cursor::new(text)).context("the trace cannot be read")?)
+    }
+
+    /// Of a recorded run.
+    ///
+    /// # Errors
+    /// If it is larger than the lab allows.
+    pub(in crate::lab) fn of_trace(trace: Trace) -> Result<Self> {
         options::refuse_crowd(trace.header.setup.nodes())?;
         let (records, most) = (trace.records.len(), LIMITS.records);
         ensure!(
@@ -65,7 +72,7 @@ impl Score {
     ///
     /// # Errors
     /// If it is impossible.
-    pub(super) fn play(&self, acts: Vec<Act>, stop: &Stop) -> Result<Played> {
+    pub(in crate::lab) fn play(&self, acts: Vec<Act>, stop: &Stop) -> Result<Played> {
         ensure!(
             acts.len() <= MOST_ACTS,
             "{} acts by hand are too many; at most {MOST_ACTS} are possible",
@@ -88,8 +95,8 @@ const MOST_ACTS: usize = 1000;
 
 /// A run that was played.
 #[derive(Debug)]
-pub(super) struct Played {
-    pub(super) trace: Arc<Trace>,
+pub(in crate::lab) struct Played {
+    pub(in crate::lab) trace: Arc<Trace>,
     letters: Letters,
     bytes: usize,
     hand: Option<ByHand>,
@@ -128,7 +135,7 @@ impl ByHand {
 }
 
 impl Played {
-    pub(super) fn records(&self) -> &[Record] {
+    pub(in crate::lab) fn records(&self) -> &[Record] {
         &self.trace.records
     }
 
@@ -137,7 +144,7 @@ impl Played {
         self.bytes
     }
 
-    pub(super) fn header(&self) -> RunHeader {
+    pub(in crate::lab) fn header(&self) -> RunHeader {
         let header = &self.trace.header;
         RunHeader {
             algorithm: header.algorithm.clone(),
@@ -165,13 +172,21 @@ impl Played {
     }
 
     /// Some of its records.
-    pub(super) fn tell(&self, which: std::ops::Range<usize>) -> Vec<RunRecord> {
+    pub(in crate::lab) fn tell(&self, which: std::ops::Range<usize>) -> Vec<RunRecord> {
         let by_hand = |index| self.hand.as_ref().is_some_and(|hand| hand.did(index));
         let tell = |index| told::record(&self.records()[index], &self.letters, by_hand(index));
         which.map(tell).collect()
     }
 
-    pub(super) fn end(&self) -> RunEnd {
+    /// What the nodes know, all of it.
+    ///
+    /// # Errors
+    /// If the run is not what its nodes do.
+    pub(in crate::lab) fn states(&self) -> Result<Vec<StateChunk>> {
+        states::chunks(&self.trace, 0..states::count(&self.trace))
+    }
+
+    pub(in crate::lab) fn end(&self) -> RunEnd {
         RunEnd {
             records: self.records().len(),
             reason: self.reason,

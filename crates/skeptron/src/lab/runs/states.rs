@@ -1,8 +1,8 @@
 //! What the nodes know at each step, a chunk of records at a time.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::Value as Json;
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{Algorithm, Variable as Named};
@@ -16,31 +16,55 @@ use crate::state::Value;
 /// How many records a chunk has.
 pub(super) const CHUNK: usize = 256;
 
+/// How many chunks a run has.
+pub(super) fn count(trace: &Trace) -> usize {
+    trace.records.len().div_ceil(CHUNK).max(1)
+}
+
 /// What the nodes know in the chunk of that number.
 ///
 /// # Errors
 /// If the run has fewer chunks.
 pub(super) fn chunk(trace: &Trace, chunk: usize) -> Result<StateChunk> {
-    let chunks = trace.records.len().div_ceil(CHUNK).max(1);
-    ensure!(chunk < chunks, "there is no chunk {chunk} of states; the run has {chunks}, from 0 on");
+    let known = count(trace);
+    ensure!(chunk < known, "there is no chunk {chunk} of states; the run has {known}, from 0 on");
+    let mut chunks = chunks(trace, chunk..chunk + 1)?;
+    chunks.pop().context("every chunk has a beginning")
+}
+
+/// What the nodes know in the chunks of these numbers.
+///
+/// # Errors
+/// If the run is not what its nodes do.
+pub(super) fn chunks(trace: &Trace, which: Range<usize>) -> Result<Vec<StateChunk>> {
     let variables = variables(&trace.header.algorithm);
-    let (from, to) = (chunk * CHUNK, (chunk + 1) * CHUNK);
-    let mut start: Vec<Option<String>> = vec![None; trace.header.setup.nodes()];
-    let mut changes = Vec::new();
-    let mut visit = |record: Option<usize>, node: NodeId, state: Option<&str>| match record {
-        Some(record) if record >= to => ControlFlow::Break(()),
-        Some(record) if record >= from => {
-            changes.push(StateChange { record, node: number(node), state: told(state, variables) });
-            ControlFlow::Continue(())
-        }
-        _ => {
-            start[node.index()] = state.map(str::to_string);
-            ControlFlow::Continue(())
+    let (from, to) = (which.start * CHUNK, which.end * CHUNK);
+    let mut now: Vec<Option<String>> = vec![None; trace.header.setup.nodes()];
+    let mut chunks: Vec<StateChunk> = Vec::new();
+    // All chunks up to one begin with what is known now.
+    let begin = |chunks: &mut Vec<StateChunk>, now: &[Option<String>], last: usize| {
+        for chunk in which.start + chunks.len()..=last {
+            let start = now.iter().map(|state| told(state.as_deref(), variables)).collect();
+            chunks.push(StateChunk { chunk, start, changes: Vec::new() });
         }
     };
+    let mut visit = |record: Option<usize>, node: NodeId, state: Option<&str>| {
+        match record {
+            Some(record) if record >= to => return ControlFlow::Break(()),
+            Some(record) if record >= from => {
+                begin(&mut chunks, &now, record / CHUNK);
+                let change =
+                    StateChange { record, node: number(node), state: told(state, variables) };
+                chunks.last_mut().expect("it has begun").changes.push(change);
+            }
+            _ => {}
+        }
+        now[node.index()] = state.map(str::to_string);
+        ControlFlow::Continue(())
+    };
     states(trace, &mut visit)?;
-    let start = start.iter().map(|state| told(state.as_deref(), variables)).collect();
-    Ok(StateChunk { chunk, start, changes })
+    begin(&mut chunks, &now, which.end - 1);
+    Ok(chunks)
 }
 
 fn variables(algorithm: &str) -> &'static [Named] {

@@ -29,7 +29,7 @@ pub use reports::{
 };
 pub use run::{
     Act, Acts, AlgorithmKind, ClockChunk, ClockStamp, Cut, Deed, Figure, Lamp, NodeState,
-    Partition, RecordBatch, RecordKind, RunEnd, RunHeader, RunMade, RunReason, RunRecord,
+    Partition, RecordBatch, RecordKind, RunEnd, RunHeader, RunMade, RunPage, RunReason, RunRecord,
     RunRequest, SimOptions, StateChange, StateChunk, Topology, Variable,
 };
 

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::Note;
+
 /// What to run: options of `skeptron sim` of the same names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(default, deny_unknown_fields)]
@@ -177,6 +179,18 @@ pub struct RunMade {
 pub struct Acts {
     /// In order.
     pub acts: Vec<Act>,
+}
+
+/// What is said about a run on a page that plays it without a server.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+pub struct RunPage {
+    /// Its title; empty for what the run itself says.
+    pub title: String,
+    /// What it shows, in a sentence or two.
+    pub summary: String,
+    /// What to see, step by step.
+    pub notes: Vec<Note>,
 }
 
 /// What is run.

@@ -53,6 +53,7 @@ fn the_page_has_the_same_types() {
         RunEnd,
         RunHeader,
         RunMade,
+        RunPage,
         RunReason,
         RunRecord,
         RunRequest,

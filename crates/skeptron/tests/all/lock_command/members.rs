@@ -80,7 +80,7 @@ pub(crate) fn present(url: &str) -> (Vec<u64>, Vec<u64>) {
     (members.map(number).collect(), votes)
 }
 
-pub(crate) fn fence(url: &str, lock: &str) -> u64 {
+fn fence(url: &str, lock: &str) -> u64 {
     let ended = run(&["lock", lock, "--endpoint", url, "--", "sh", "-c", "echo $SKEPTRON_FENCE"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     ended.stdout.trim().parse().unwrap()

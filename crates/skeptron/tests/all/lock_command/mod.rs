@@ -5,7 +5,6 @@ mod completion;
 mod deploy;
 mod drain;
 mod elect;
-mod folders;
 mod json;
 mod kinds;
 mod lock;

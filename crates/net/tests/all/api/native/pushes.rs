@@ -105,14 +105,13 @@ async fn a_broken_lock_is_told_at_once() {
 
 /// All sessions of a client share its connection, and each is a session of its own.
 #[tokio::test]
-async fn one_connection_carries_thousands_of_sessions() {
-    const SESSIONS: u64 = 2_000;
+async fn one_connection_carries_many_sessions() {
     let site = Site::start().await;
     let config = ClientConfig { protocol: Protocol::Native, ..site.client_config() };
     let first = Client::connect(config).await.unwrap();
     let guard = first.lock("a").await.unwrap();
     let mut others = Vec::new();
-    for number in 0..SESSIONS {
+    for number in 0..500 {
         others.push(first.another(&format!("session {number}")).await.unwrap());
     }
     let waiting: Vec<_> = others
@@ -122,7 +121,7 @@ async fn one_connection_carries_thousands_of_sessions() {
             tokio::spawn(async move { client.lock("a").await.unwrap().release().await.unwrap() })
         })
         .collect();
-    site.waiters(SESSIONS).await;
+    site.waiters(500).await;
     let metrics = site.http().await.get("/metrics").await.text;
     let line =
         metrics.lines().find(|line| line.starts_with("skeptron_api_connections{kind=\"known\"}"));
@@ -132,6 +131,6 @@ async fn one_connection_carries_thousands_of_sessions() {
     for task in waiting {
         tokio::time::timeout(STUCK, task).await.expect("each is served").unwrap();
     }
-    assert_eq!(site.node().status().sessions, SESSIONS + 1);
+    assert_eq!(site.node().status().sessions, 501);
     site.stop().await;
 }

@@ -1,0 +1,87 @@
+//! The whole gallery as a site of files: an index, and a page for each run.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use rayon::prelude::*;
+use serde::Serialize;
+use skeptron_sim::trace::Format;
+
+use super::{Answers, Standalone, run};
+use crate::lab::assets::Page;
+use crate::lab::counterexamples::{self, Counterexamples};
+use crate::lab::runs::{Played, Score, Stop};
+use crate::lab::wire::{GalleryItem, RunPage};
+use crate::lab::{catalogue, gallery};
+
+/// The index shows a small picture of each run: of no more records than this.
+const GLIMPSE: usize = 600;
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Site {
+    /// How many runs.
+    pub(crate) runs: usize,
+    /// Where to begin.
+    pub(crate) index: String,
+}
+
+/// Writes the gallery below a folder, which is made if it is missing: `index.html`, and for each run
+/// `NAME.html`, which plays it, and `NAME.jsonl`, which replays.
+///
+/// # Errors
+/// If a run cannot be made, or a file not be written.
+pub(crate) fn write(page: &Page, folder: &Path) -> Result<Site> {
+    let mut items = gallery::items(page)?;
+    items.extend(counterexamples::items());
+    let kept = Counterexamples::new();
+    let written = items.par_iter().map(|item| {
+        let played = play(page, &kept, item).with_context(|| item.name.clone())?;
+        write_run(page, folder, item, &played).with_context(|| item.name.clone())?;
+        run::beginning(&item.name, &played.header(), &played, GLIMPSE)
+    });
+    let mut answers: Answers = written.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    answers.insert("/lab/algorithms".into(), serde_json::to_value(catalogue::algorithms())?);
+    answers.insert("/lab/scenarios".into(), serde_json::to_value(&items)?);
+    let index =
+        Standalone { title: "Skeptron: the gallery", view: "scenarios", home: None, answers };
+    let path = folder.join("index.html");
+    put(&path, index.html(page)?.as_bytes())?;
+    Ok(Site { runs: items.len(), index: path.display().to_string() })
+}
+
+/// The run of an item of the gallery.
+fn play(page: &Page, kept: &Counterexamples, item: &GalleryItem) -> Result<Played> {
+    let stop = Stop::default();
+    if let Some(counterexample) = kept.named(&item.name) {
+        let trace = counterexample.search()(&stop)?;
+        return Score::Recorded(Arc::clone(&trace)).play(Vec::new(), &stop);
+    }
+    let example = gallery::example(page, &item.name)?.context("it is not in the gallery")?;
+    Score::of_options(example.sim)?.play(example.acts, &stop)
+}
+
+fn write_run(page: &Page, folder: &Path, item: &GalleryItem, played: &Played) -> Result<()> {
+    let told = RunPage {
+        title: item.title.clone(),
+        summary: item.summary.clone(),
+        notes: item.notes.clone(),
+    };
+    let up = "../".repeat(item.name.matches('/').count());
+    let home = format!("{up}index.html");
+    let html = run::of_run(page, &item.name, Some(&home), told, played)?;
+    put(&folder.join(format!("{}.html", item.name)), html.as_bytes())?;
+    let mut recorded = Vec::new();
+    played.trace.write(Format::JsonLines, &mut recorded)?;
+    put(&folder.join(format!("{}.jsonl", item.name)), &recorded)
+}
+
+fn put(path: &Path, content: &[u8]) -> Result<()> {
+    let name = || path.display().to_string();
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(name)?;
+    }
+    fs::write(path, content).with_context(name)
+}

@@ -1,0 +1,110 @@
+// Pictures of what Play shows, in every format, and what is printed.
+import assert from "node:assert/strict";
+import { part, site } from "./harness.js";
+import { goTo, openRun, saved, sight } from "./play.js";
+
+const lab = site("lab");
+
+/** The names in a ZIP that stores its files. @param {Buffer} zip */
+function entries(zip) {
+  const names = [];
+  for (let at = 0; zip.readUInt32LE(at) === 0x04034b50;) {
+    const [size, length] = [zip.readUInt32LE(at + 18), zip.readUInt16LE(at + 26)];
+    names.push(zip.subarray(at + 30, at + 30 + length).toString());
+    at += 30 + length + size;
+  }
+  return names;
+}
+
+/**
+ * What a browser makes of an SVG.
+ * @param {import("playwright-core").Page} page
+ * @param {string} svg
+ */
+function looked(page, svg) {
+  return page.evaluate((svg) => {
+    const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+    const texts = [...parsed.querySelectorAll("text")].map((text) => text.textContent ?? "");
+    return { tag: parsed.tagName, texts, paths: parsed.querySelectorAll("path").length, ground: parsed.querySelector("rect")?.getAttribute("fill"), width: Number(parsed.getAttribute("width")) };
+  }, svg);
+}
+
+lab.test("the diagram is an SVG, dark on white unless it is to look as the page does", async (open) => {
+  const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=0", { dark: true });
+  await goTo(page, 8);
+  const { name, bytes } = await saved(page, {});
+  assert.equal(name, "ricart-agrawala-diagram.svg");
+  const light = await looked(page, bytes.toString());
+  assert.deepEqual([light.tag, light.ground], ["svg", "#ffffff"]);
+  for (const text of ["P1", "P2", "P3", "time"]) assert(light.texts.includes(text), `${text} in ${light.texts}`);
+  assert(light.texts.some((text) => /REQUEST.*41/.test(text)), `the payload in ${light.texts}`);
+  assert(light.paths > 10);
+  const dark = await looked(page, (await saved(page, { asPage: true })).bytes.toString());
+  assert.notEqual(dark.ground, light.ground);
+  assert.deepEqual(dark.texts, light.texts);
+});
+
+lab.test("a range of steps, and the whole run", async (open) => {
+  const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=0");
+  const some = await looked(page, (await saved(page, { part: "steps", steps: "3..6" })).bytes.toString());
+  const all = await looked(page, (await saved(page, { part: "run" })).bytes.toString());
+  assert(some.paths < all.paths && some.width <= all.width);
+  assert.equal((await sight(page)).where.split(" ")[0], "0", "the page is where it was");
+  await part(page, "play-export-open").click();
+  await part(page, "picture-part").selectOption("steps");
+  await part(page, "picture-steps").fill("5..99");
+  await part(page, "picture-save").click();
+  await part(page, "play-error").getByText("are no steps of this run").waitFor();
+});
+
+lab.test("topology and states, at each step and at each note", async (open) => {
+  const page = await openRun(open, "#/play?scenario=raymond-seven&at=0");
+  const topology = await looked(page, (await saved(page, { subject: "topology" })).bytes.toString());
+  for (let node = 1; node <= 7; node += 1) assert(topology.texts.includes(`P${node}`), `P${node} in ${topology.texts}`);
+  const states = await looked(page, (await saved(page, { subject: "states" })).bytes.toString());
+  assert(states.texts.includes("P7") && states.texts.length > 14, String(states.texts));
+  const steps = await saved(page, { subject: "topology", part: "steps", steps: "2..5", each: "step" });
+  assert.equal(steps.name, "raymond-topology.zip");
+  assert.deepEqual(entries(steps.bytes), [2, 3, 4, 5].map((step) => `raymond-topology-step-00${step}.svg`));
+  const notes = await saved(page, { each: "note", format: "tex" });
+  assert(entries(notes.bytes).length > 3 && entries(notes.bytes).every((name) => name.endsWith(".tex")));
+  const sheet = await looked(page, (await saved(page, { subject: "topology", part: "steps", steps: "1,2,5,7", each: "step-sheet" })).bytes.toString());
+  assert.equal(sheet.texts.filter((text) => text === "P1").length, 4, "four pictures on one sheet");
+});
+
+lab.test("PNG, PDF and TikZ", async (open) => {
+  const page = await openRun(open, "#/play?scenario=bully&at=0");
+  await goTo(page, 12);
+  const png = await saved(page, { format: "png" });
+  assert.deepEqual([...png.bytes.subarray(1, 4)], [..."PNG"].map((letter) => letter.charCodeAt(0)));
+  assert(png.bytes.readUInt32BE(16) > 1000, "two dots for a pixel");
+
+  const pdf = (await saved(page, { subject: "topology", part: "steps", steps: "2..4", each: "step", format: "pdf" })).bytes.toString("latin1");
+  assert.match(pdf, /^%PDF-1\.4/);
+  assert.equal(pdf.match(/\/Type \/Page /g)?.length, 3, "a page for each step");
+  const table = Number(/startxref\n(\d+)/.exec(pdf)?.[1]);
+  assert.equal(pdf.slice(table, table + 4), "xref");
+  for (const [, place, number] of [...pdf.matchAll(/^(\d{10}) 00000 n/gm)].map(([, place], k) => ["", place, k + 1])) {
+    assert.equal(pdf.slice(Number(place), Number(place) + String(number).length + 6), `${number} 0 obj`);
+  }
+
+  const tex = (await saved(page, { format: "tex" })).bytes.toString();
+  assert.match(tex, /\\begin\{tikzpicture\}/);
+  const count = (/** @type {RegExp} */ pattern) => tex.match(pattern)?.length ?? 0;
+  assert.equal(count(/(?<!\\)\{/g), count(/(?<!\\)\}/g), "braces pair");
+  for (const line of tex.split("\n").filter((line) => /^\\(path|node|fill|clip)/.test(line))) assert(line.endsWith(";"), line);
+  assert(tex.includes("ELECTION"));
+});
+
+lab.test("printing gives the whole view on white", async (open) => {
+  const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=0", { dark: true });
+  await goTo(page, 8);
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await page.emulateMedia({ media: "print" });
+  const printed = page.locator(".play-printed");
+  assert.equal(await printed.locator("svg").count(), 3);
+  assert.match(await printed.locator("h1").innerText(), /41 against 34/);
+  assert(!(await part(page, "play-transport").isVisible()));
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.equal(await printed.count(), 0);
+});

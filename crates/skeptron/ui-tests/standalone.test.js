@@ -1,0 +1,110 @@
+// Pages that need no server: opened from the disk, with nothing else running.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { files, part, run, site } from "./harness.js";
+import { exported, frames, goTo, openRun, sight, steps } from "./play.js";
+
+const folder = mkdtempSync(join(tmpdir(), "skeptron-"));
+after(() => rmSync(folder, { recursive: true }));
+const path = (/** @type {string} */ name) => join(folder, name);
+const disk = files();
+const lab = site("lab");
+
+/**
+ * Opens a page from the disk; it may load nothing but itself.
+ * @param {import("./harness.js").Open} open
+ * @param {string} file
+ * @param {string} [hash]
+ */
+async function openFile(open, file, hash = "") {
+  const page = await openRun(open, file + hash);
+  const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => !name.startsWith("data:")));
+  assert.deepEqual(loaded, [], "it loads nothing");
+  return page;
+}
+
+disk.test("sim --trace run.html plays from the disk, forward and back", async (open) => {
+  assert.equal(run("sim", "ricart-agrawala", "-n", "3", "--entries", "4", "--clocks", "40,0,33", "--trace", path("run.html")).code, 0);
+  const page = await openFile(open, path("run.html"), "#/play?at=0");
+  assert.match(await part(page, "play-title").innerText(), /Ricart–Agrawala, 3 nodes/);
+  assert.match(await part(page, "play-note").innerText(), /skeptron sim ricart-agrawala/);
+  const seen = [await sight(page)];
+  for (let step = 0; step < 12; step += 1) {
+    await page.keyboard.press("ArrowRight");
+    seen.push(await sight(page));
+  }
+  assert.equal(new Set(seen.map((sight) => sight.where)).size, seen.length, "every step goes on");
+  assert(new Set(seen.map((sight) => sight.nodes)).size > 6, "the states change");
+  assert(new Set(seen.map((sight) => sight.topology)).size > 6, "the topology changes");
+  assert.match(seen[1].told, /requests/);
+  for (let step = seen.length - 2; step >= 0; step -= 1) {
+    await page.keyboard.press("ArrowLeft");
+    assert.deepEqual(await sight(page), seen[step], `step ${step}`);
+  }
+  await part(page, "play-toggle").click();
+  await part(page, "play-where").filter({ hasText: /^[2-9]/ }).waitFor();
+});
+
+disk.test("its exported run replays, and what needs a server is not offered", async (open) => {
+  assert.equal(run("sim", "raymond", "-n", "7", "--entries", "3", "--trace", path("tree.html")).code, 0);
+  const page = await openFile(open, path("tree.html"), "#/play?at=0");
+  assert(!(await part(page, "play-controls").isVisible()));
+  const file = await exported(page);
+  writeFileSync(path("tree.jsonl"), file.text);
+  assert.equal(run("sim", "--replay", path("tree.jsonl")).code, 0);
+  await part(page, "play-export-open").click();
+  assert(!(await part(page, "export-perfetto").isVisible()));
+});
+
+disk.test("a counterexample plays to its violation", async (open) => {
+  assert.equal(run("check", "ricart-agrawala-no-tie-break", "-n", "2", "--trace", path("bad.html")).code, 1);
+  const page = await openFile(open, path("bad.html"), "#/play?at=0");
+  assert.equal(await part(page, "lamp-exclusion").getAttribute("data-state"), "good");
+  await goTo(page, await steps(page));
+  assert.equal(await part(page, "lamp-exclusion").getAttribute("data-state"), "bad");
+  assert.match(await part(page, "play-note").innerText(), /violates exclusion/);
+});
+
+lab.test("the page's own export shows what the page shows", async (open) => {
+  const page = await openRun(open, "#/play?scenario=raymond-seven&at=0");
+  const file = await exported(page, "html");
+  assert.match(file.name, /\.html$/);
+  const title = await part(page, "play-title").innerText();
+  const count = await steps(page);
+  await goTo(page, 9);
+  const wanted = await sight(page);
+  writeFileSync(path("raymond.html"), file.text);
+  // The page on the disk may not ask this server for anything.
+  const alone = await open("", { allow: /file:/ });
+  await alone.goto(`file://${path("raymond.html")}#/play?at=0`);
+  await alone.waitForFunction(() => performance.getEntriesByName("lab:load").length > 0);
+  assert.equal(await part(alone, "play-title").innerText(), title);
+  assert.equal(await steps(alone), count);
+  await goTo(alone, 9);
+  await frames(alone);
+  const found = await sight(alone);
+  for (const what of /** @type {const} */ (["where", "told", "nodes", "topology"])) assert.equal(found[what], wanted[what], what);
+});
+
+disk.test("the gallery is a site of files", async (open) => {
+  const made = run("lab", "--export", path("site"), "--json");
+  assert.equal(made.code, 0, made.out);
+  const { runs, index } = JSON.parse(made.out);
+  const page = await open(index);
+  await page.locator(".card").first().waitFor();
+  assert.equal(await page.locator(".card").count(), runs);
+  const first = page.locator(".card").first();
+  await first.locator("svg.glimpse-picture .life").first().waitFor({ state: "attached" });
+  await page.getByRole("link", { name: /^Play: Ricart–Agrawala: 41 against 34/ }).click();
+  await page.waitForURL(/ricart-agrawala-41-34\.html$/);
+  await part(page, "play-where").waitFor();
+  assert.match(await part(page, "play-title").innerText(), /41 against 34/);
+  await page.goBack();
+  await page.locator(".card").first().waitFor();
+  const hard = readFileSync(join(path("site"), "counterexample/ricart-agrawala-no-tie-break.html"), "utf8");
+  assert.match(hard, /href="\.\.\/index\.html"/);
+  assert.equal(run("sim", "--replay", join(path("site"), "maekawa-13.jsonl")).code, 0);
+});
