@@ -67,10 +67,16 @@ pub enum Cause {
         /// What it should say.
         expected: String,
     },
+    /// Clocks in a file of too many nodes: they take the square of that in memory.
+    #[error("clocks of {0} nodes cannot be judged, {MOST_CLOCKS} at most")]
+    TooManyClocks(usize),
     /// A clock at what is no event of a node.
     #[error("`{0}` is for events of a node, and this is none")]
     NoEvent(&'static str),
 }
+
+/// A file with clocks has no more nodes than this.
+const MOST_CLOCKS: usize = 4096;
 
 /// A record with the clocks of its node after it.
 #[derive(Serialize)]
@@ -138,10 +144,14 @@ pub(super) fn read(mut input: impl BufRead) -> Result<Trace, ReadError> {
 
 /// Clocks follow from the records: where the file has some, they must be those.
 fn judge(trace: &Trace, stamps: &[(usize, Stamps)]) -> Result<(), ReadError> {
+    let Some((first, _)) = stamps.first() else { return Ok(()) };
+    let nodes = trace.header.setup.nodes();
+    if nodes > MOST_CLOCKS {
+        return Err(ReadError::Line { line: first + 2, cause: Cause::TooManyClocks(nodes) });
+    }
     let mut stamps = stamps.iter().peekable();
     let mut clocks = Clocks::new(&trace.header.setup);
     for (index, record) in trace.records.iter().enumerate() {
-        // Without any, nothing is computed.
         let Some((next, told)) = stamps.peek() else { break };
         let stamp = clocks.take(record);
         if index < *next {

@@ -9,7 +9,7 @@ use skeptron_check::{Options, Report};
 use skeptron_core::catalogue::{self, Breaks, Info, Order};
 use skeptron_core::claims::Quantity;
 use skeptron_sim::trace::What;
-use skeptron_testing::{amount, sample};
+use skeptron_testing::{amount, is_full, sample};
 
 fn explore(words: &str, options: &Options<'_>) -> Report {
     CheckArgs::parse(words).unwrap().question().unwrap().answer(options).unwrap()
@@ -106,7 +106,8 @@ fn the_reduction_changes_no_verdict() {
     for (words, keep_going) in sample("reduced systems", systems, 100) {
         compare(&words, keep_going);
     }
-    assert!(reduced > 10, "only {reduced} systems were reduced at all");
+    let expected = if is_full() { 10 } else { 0 };
+    assert!(reduced > expected, "only {reduced} systems were reduced at all");
 }
 
 /// No random run does what the checker excludes: three nodes, all claims, the bound on messages.

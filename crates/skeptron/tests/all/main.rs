@@ -1,6 +1,5 @@
-//! All tests of the program but `real`, in one binary, since each one links the whole program.
+//! All tests of the program but those that start nodes (`commands`, `real`), in one binary, since each one links the whole program.
 
-mod bench;
 mod check;
 mod checked;
 mod claims;
@@ -10,9 +9,7 @@ mod errata;
 mod figures;
 mod golden_runs;
 mod lab;
-mod lock_command;
 mod random_runs;
 mod replay;
 mod structure;
 mod tidy;
-mod up;

@@ -26,7 +26,7 @@ const LONGEST_STOP_MS: u64 = 2 * TTL.as_millis() as u64;
 
 /// How long the trouble lasts.
 fn span() -> Duration {
-    Duration::from_secs(amount("SKEPTRON_CHAOS_SECONDS", 15, 300))
+    Duration::from_secs(amount("SKEPTRON_CHAOS_SECONDS", 30, 300))
 }
 
 /// The order of events.

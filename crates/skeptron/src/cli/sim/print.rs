@@ -139,7 +139,11 @@ pub(super) fn report(
     });
     let excluded: Vec<String> = excluded.collect();
     if !excluded.is_empty() {
-        writeln!(out, "{}", folded(&format!("claims       not compared: {}", excluded.join(", "))))?;
+        writeln!(
+            out,
+            "{}",
+            folded(&format!("claims       not compared: {}", excluded.join(", ")))
+        )?;
     }
     writeln!(out, "load         busiest node {} × the mean", number(report.load.max_over_mean))?;
     if report.lost + report.duplicated + report.refused > 0 {
