@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { settled, shown, site } from "./harness.js";
 import { faults, nameless, SIZES } from "./layout.js";
 
-const VIEWS = ["play", "scenarios", "compare", "check", "quorums", "elections", "cluster"];
+const VIEWS = ["play", "scenarios", "exercises", "compare", "check", "quorums", "elections", "cluster"];
 
 const lab = site("lab");
 

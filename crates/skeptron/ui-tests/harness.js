@@ -23,7 +23,7 @@ const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/go
 /**
  * A server of the binary for the tests of one file, and a browser that visits it.
  * @param {string[]} command `lab`, or `up` with its options
- * @returns {{ test: (name: string, body: (open: Open) => Promise<void>) => void, url: () => string }}
+ * @returns {{ test: (name: string, body: (open: Open) => Promise<void>) => void, url: () => string, restart: () => Promise<void> }}
  */
 export function site(...command) {
   /** @type {Awaited<ReturnType<typeof serve>>} */
@@ -40,6 +40,12 @@ export function site(...command) {
   });
   return {
     url: () => server.url,
+    /** Ends the server and starts another one at the same port. */
+    restart: async () => {
+      const { port } = new URL(server.url);
+      await server.stop();
+      server = await serve(command, port);
+    },
     test: (name, body) => void test(name, { timeout: LONGEST_TEST }, () => watched(name, browser, server.url, body)),
   };
 }
@@ -130,11 +136,14 @@ function binary() {
   return path;
 }
 
-/** @param {string[]} command */
-export async function serve(command) {
+/**
+ * @param {string[]} command
+ * @param {string} [port]
+ */
+export async function serve(command, port = "0") {
   const folder = process.env.SKEPTRON_UI;
   const more = folder && command[0] === "lab" ? ["--ui", folder] : [];
-  const child = spawn(binary(), [...command, "--port", "0", "--json", ...more], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(binary(), [...command, "--port", port, "--json", ...more], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const ready = await Promise.race([firstLine(child.stdout), ended]);
   assert(typeof ready === "string", `skeptron ${command.join(" ")} ended before it was ready`);
@@ -208,6 +217,7 @@ function contextFor({ width = 1280, height = 800, zoom = 1, dark = false, still 
     colorScheme: dark ? "dark" : "light",
     reducedMotion: still ? "reduce" : "no-preference",
     acceptDownloads: true,
+    permissions: ["clipboard-read", "clipboard-write"],
   };
 }
 

@@ -142,3 +142,17 @@ export async function saved(page, { subject = "diagram", part: time = "sight", e
   await page.keyboard.press("Escape");
   return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
 }
+
+/**
+ * Lets a node do something by hand, and waits until that is shown.
+ * @param {import("playwright-core").Page} page
+ * @param {number} node
+ * @param {string} deed
+ */
+export async function actOnNode(page, node, deed) {
+  const before = await part(page, "play-where").textContent();
+  await part(page, `node-menu-${node}`).click();
+  await part(page, `act-${deed}`).click();
+  await page.waitForFunction((before) => document.querySelector('[data-test="play-where"]')?.textContent !== before, before);
+  await frames(page);
+}

@@ -1,7 +1,7 @@
 // The page: which view is shown, and what all views share.
 import { h, clear, toast } from "./lib/dom.js";
 import { getJson } from "./lib/api.js";
-import { current, onChange, href } from "./lib/address.js";
+import { current, exactLink, onChange, href } from "./lib/address.js";
 import { themeButton } from "./lib/theme.js";
 
 /** @typedef {(root: HTMLElement, address: import("./lib/address.js").Address) => (() => void)} Show */
@@ -10,6 +10,7 @@ import { themeButton } from "./lib/theme.js";
 const VIEWS = [
   { name: "play", title: "Play", needs: "runs", load: () => import("./play/view.js") },
   { name: "scenarios", title: "Scenarios", needs: "runs", load: () => import("./scenarios/view.js") },
+  { name: "exercises", title: "Exercises", needs: "runs", load: () => import("./exercises/view.js") },
   { name: "compare", title: "Compare", needs: "runs", load: () => import("./compare/view.js") },
   { name: "check", title: "Check", needs: "runs", load: () => import("./check/view.js") },
   { name: "quorums", title: "Quorums", needs: "runs", load: () => import("./quorums/view.js") },
@@ -60,8 +61,10 @@ async function showCurrent(views) {
 function setUpTools() {
   const copy = /** @type {HTMLButtonElement} */ (document.getElementById("copy-link"));
   copy.addEventListener("click", async () => {
+    const link = exactLink();
+    if ("why" in link) return toast(`Not copied: ${link.why}`);
     try {
-      await navigator.clipboard.writeText(location.href);
+      await navigator.clipboard.writeText(link.href);
       toast("Link copied: it shows exactly this.");
     } catch {
       toast("The browser does not let the page copy; take the address from its bar.");

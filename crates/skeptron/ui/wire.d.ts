@@ -122,6 +122,63 @@ name: string,
 text: string, };
 
 /**
+ * Something that is so in a run where a note speaks of it.
+ */
+export type Fact = {
+/**
+ * The place of the record in the run.
+ */
+record: number,
+/**
+ * Where it happened.
+ */
+node: number,
+/**
+ * What happened.
+ */
+kind: RecordKind,
+/**
+ * The kind of the message that was sent, delivered or lost.
+ */
+label?: string,
+/**
+ * To whom it was sent, or from whom it came; who is named or suspected.
+ */
+peer?: number, } | {
+/**
+ * Whose.
+ */
+node: number,
+/**
+ * Which one.
+ */
+field: string,
+/**
+ * Its value, as it is shown.
+ */
+value: string, } | {
+/**
+ * How many.
+ */
+count: number,
+/**
+ * Of which kind.
+ */
+kind: RecordKind,
+/**
+ * Only those of messages of that kind.
+ */
+label?: string, } | {
+/**
+ * Which one.
+ */
+violated: string, } | {
+/**
+ * Which one.
+ */
+holds: string, };
+
+/**
  * A scenario of the gallery.
  */
 export type GalleryItem = {
@@ -138,6 +195,10 @@ title: string,
  */
 group: string,
 /**
+ * Which stop of the lecture it is, counted from 1; none if it stands beside it.
+ */
+stop: number | null,
+/**
  * Which algorithm it shows.
  */
 algorithm: string,
@@ -145,6 +206,14 @@ algorithm: string,
  * What it shows, in a sentence or two.
  */
 summary: string,
+/**
+ * Words by which it is found besides those of its texts.
+ */
+tags: Array<string>,
+/**
+ * What a hand does in it.
+ */
+acts: Array<Act>,
 /**
  * What to see, step by step.
  */
@@ -182,7 +251,11 @@ at: number,
 /**
  * Two sentences.
  */
-text: string, };
+text: string,
+/**
+ * What the text speaks of: the run must have it.
+ */
+facts: Array<Fact>, };
 
 /**
  * A variable of a node.
@@ -435,6 +508,23 @@ at: number | null,
 detail: string, };
 
 /**
+ * Where a broken variant first does what the correct algorithm would not.
+ */
+export type Mistake = {
+/**
+ * The record that begins the step.
+ */
+record: number,
+/**
+ * Whose step it is.
+ */
+node: number,
+/**
+ * What the correct algorithm would do there first; none if it would do nothing.
+ */
+expected: string | null, };
+
+/**
  * What a node knows.
  */
 export type NodeState = {
@@ -471,6 +561,11 @@ to: Array<number>,
  * And in the other direction, too.
  */
 both_ways: boolean, };
+
+/**
+ * What a node is doing.
+ */
+export type Phase = "idle" | "waiting" | "inside" | "down";
 
 /**
  * Some records of a run.
@@ -513,7 +608,11 @@ lamps: Array<Lamp>,
 /**
  * What was measured.
  */
-figures: Array<Figure>, };
+figures: Array<Figure>,
+/**
+ * What its notes say that is not so.
+ */
+doubts: Array<string>, };
 
 /**
  * What is run.
@@ -544,11 +643,23 @@ ticks_per_unit: number,
  */
 command: string | null,
 /**
+ * What it was made from, as far as that is known: of a recorded run the system alone may be.
+ */
+sim: SimOptions,
+/**
+ * Whether it was recorded before: latencies and who asks when are what they were.
+ */
+recorded: boolean,
+/**
  * How the nodes are laid out.
  */
 topology: Topology,
 /**
- * Whether a hand may act: not on what was recorded.
+ * What each node of an election is doing before anything happens; empty for mutual exclusion.
+ */
+phases: Array<Phase>,
+/**
+ * Whether a hand may act: not on a recorded election.
  */
 may_act: boolean,
 /**
@@ -666,7 +777,12 @@ property?: string,
 /**
  * Whether a hand did it.
  */
-by_hand?: boolean, };
+by_hand?: boolean,
+/**
+ * What its node is doing after the step that it begins, where that is another thing than before
+ * and no record says it: in elections.
+ */
+becomes?: Phase, };
 
 /**
  * Which run to make: exactly one of `sim`, `scenario` and `trace`.
@@ -687,7 +803,11 @@ trace?: string,
 /**
  * What a hand does; of a scenario, instead of what it says itself.
  */
-acts?: Array<Act>, };
+acts?: Array<Act>,
+/**
+ * What is said of it, whose facts are looked up; a scenario of the gallery has its own.
+ */
+notes?: Array<Note>, };
 
 /**
  * What to run: options of `skeptron sim` of the same names.

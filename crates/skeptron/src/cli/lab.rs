@@ -12,12 +12,13 @@ use super::Verdict;
 use super::logs;
 use super::runtime::{self, Signals};
 use super::up::port;
-use crate::lab::{self, Lab, Page};
+use crate::lab::{self, Gallery, Lab, Page};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skeptron lab                                    then open http://127.0.0.1:7480/ in a browser
   skeptron lab --port 0 --json                    for scripts: any free port, one line when ready
+  skeptron lab --gallery lectures/week3           your own scenarios beside the classic ones
   skeptron lab --ui crates/skeptron/ui            the page from a folder, to work on it
   skeptron lab --export site                      the gallery as files: open site/index.html
 
@@ -38,6 +39,9 @@ pub(crate) struct LabArgs {
     /// DIR/NAME.html, which plays it, and DIR/NAME.jsonl, which replays
     #[arg(long, value_name = "DIR", conflicts_with = "port")]
     export: Option<PathBuf>,
+    /// Show the scenarios of this folder, too, read anew for every request
+    #[arg(long, value_name = "DIR")]
+    gallery: Option<PathBuf>,
     /// Which logs to write: error, warn, info, debug, trace, or by module as in
     /// info,skeptron_net::api=debug
     #[arg(long, value_name = "FILTER", default_value = "error")]
@@ -54,11 +58,11 @@ struct Ready<'a> {
 impl LabArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         logs::start(logs::filter(&self.log)?, logs::Format::Text)?;
-        let page = self.page()?;
+        let gallery = Gallery { page: self.page()?, own: self.own()? };
         if let Some(folder) = &self.export {
-            return self.write_site(&page, folder, out);
+            return self.write_site(&gallery, folder, out);
         }
-        runtime::on_all_cores(self.serve(page, out))
+        runtime::on_all_cores(self.serve(gallery, out))
     }
 
     fn page(&self) -> Result<Page> {
@@ -71,8 +75,24 @@ impl LabArgs {
         Ok(Page::Folder(folder.clone()))
     }
 
-    fn write_site(&self, page: &Page, folder: &Path, out: &mut impl Write) -> Result<Verdict> {
-        let site = lab::standalone::site::write(page, folder).context("--export")?;
+    fn own(&self) -> Result<Option<PathBuf>> {
+        if let Some(folder) = &self.gallery {
+            ensure!(
+                folder.is_dir(),
+                "--gallery {}: there is no such folder; give one with scenarios (.json)",
+                folder.display()
+            );
+        }
+        Ok(self.gallery.clone())
+    }
+
+    fn write_site(
+        &self,
+        gallery: &Gallery,
+        folder: &Path,
+        out: &mut impl Write,
+    ) -> Result<Verdict> {
+        let site = lab::standalone::site::write(gallery, folder).context("--export")?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string(&site)?)?;
         } else {
@@ -81,9 +101,9 @@ impl LabArgs {
         Ok(Verdict::Fine)
     }
 
-    async fn serve(self, page: Page, out: &mut impl Write) -> Result<Verdict> {
+    async fn serve(self, gallery: Gallery, out: &mut impl Write) -> Result<Verdict> {
         let mut signals = Signals::listen(&Signals::ENDING)?;
-        let site = self.site(page).await?;
+        let site = self.site(gallery).await?;
         for address in site.addresses() {
             self.announce(&format!("http://{address}/"), out)?;
         }
@@ -91,10 +111,10 @@ impl LabArgs {
         Ok(Verdict::Fine)
     }
 
-    async fn site(&self, page: Page) -> Result<Site> {
+    async fn site(&self, gallery: Gallery) -> Result<Site> {
         let config =
             ApiConfig { listen: vec![format!("127.0.0.1:{}", self.port)], ..ApiConfig::default() };
-        match Site::start(&config, lab::site(Lab { page, runs: true, cluster: None })).await {
+        match Site::start(&config, lab::site(Lab { gallery, runs: true, cluster: None })).await {
             Ok(site) => Ok(site),
             Err(ApiError::Listen { address, source }) => bail!(
                 "the lab cannot answer at {address}: {source}; choose another port with --port, or \

@@ -20,7 +20,7 @@ use super::logs;
 use super::plans;
 use super::runtime::{self, Signals};
 use super::system::SystemArgs;
-use crate::lab::{self, Answering, Lab, Live, Page};
+use crate::lab::{self, Answering, Gallery, Lab, Live};
 use chaos::Chaos;
 
 #[derive(Debug, Args)]
@@ -161,7 +161,7 @@ impl UpArgs {
             Err(signal) => return Ok(Verdict::Exited(runtime::exit_code(signal))),
         };
         let live = Live::whole(cluster.nodes.clone());
-        let lab = Lab { page: Page::Embedded, runs: true, cluster: Some(Arc::clone(&live)) };
+        let lab = Lab { gallery: Gallery::default(), runs: true, cluster: Some(Arc::clone(&live)) };
         let site = self.site(lab.clone(), nodes).await?;
         let urls = live.serve(cluster, apis, lab::router(lab), is_voting).await;
         let urls = urls.map_err(not_served)?;

@@ -1,6 +1,8 @@
 //! The algorithms, as the page sees them.
 
-use skeptron_core::catalogue::{self, Broken, ElectionInfo, Entry, Info, Layout, Variable};
+use skeptron_core::catalogue::{
+    self, Algorithm, Broken, ElectionInfo, Entry, Info, Layout, Variable,
+};
 use skeptron_core::claims::Published;
 
 use super::wire::{AlgorithmInfo, AlgorithmKind, BrokenInfo, ClaimInfo, VariableInfo};
@@ -39,6 +41,14 @@ fn claim(name: &str, text: String) -> ClaimInfo {
 fn sound<C: 'static>(name: &str, all: impl Iterator<Item = &'static Entry<C>>) -> &'static str {
     let begins = |known: &&str| name.starts_with(known);
     all.map(|info| info.name).filter(begins).max_by_key(|known| known.len()).unwrap_or_default()
+}
+
+/// The correct algorithm of which that one is a variant; of a correct one, itself.
+pub(super) fn sound_of(algorithm: &str) -> Option<&'static str> {
+    Some(match Algorithm::find(algorithm)? {
+        Algorithm::Mutex(info) => sound(info.name, catalogue::sound()),
+        Algorithm::Election(info) => sound(info.name, catalogue::sound_elections()),
+    })
 }
 
 fn entry<C>(

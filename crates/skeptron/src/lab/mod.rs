@@ -32,6 +32,7 @@ use skeptron_net::api::Closing;
 
 pub use assets::Page;
 pub use cluster::{ActError, Answering, Live};
+pub use gallery::Gallery;
 use refusal::Refusal;
 use wire::{About, AlgorithmInfo, GalleryItem, Limits};
 
@@ -42,8 +43,8 @@ pub(super) const LIMITS: Limits =
 /// What the page can do here.
 #[derive(Clone, Debug)]
 pub struct Lab {
-    /// Where the page is from.
-    pub page: Page,
+    /// Where the page and its scenarios are from.
+    pub gallery: Gallery,
     /// Whether it may simulate and check: not on a machine that has other work to do.
     pub runs: bool,
     /// The cluster that it shows, if there is one.
@@ -52,9 +53,9 @@ pub struct Lab {
 
 /// All paths of the lab. What is at no path is left to whoever serves it.
 pub fn router(lab: Lab) -> Router {
-    let mut router = assets::router(lab.page.clone());
+    let mut router = assets::router(lab.gallery.page.clone());
     if lab.runs {
-        router = router.merge(runs::router(lab.page.clone())).merge(job::router());
+        router = router.merge(runs::router(lab.gallery.clone())).merge(job::router());
     }
     if let Some(live) = &lab.cluster {
         router = router.merge(cluster::router(Arc::clone(live)));
@@ -102,7 +103,5 @@ async fn algorithms() -> Json<Vec<AlgorithmInfo>> {
 }
 
 async fn scenarios(State(lab): State<Arc<Lab>>) -> Result<Json<Vec<GalleryItem>>, Refusal> {
-    let mut items = gallery::items(&lab.page)?;
-    items.extend(counterexamples::items());
-    Ok(Json(items))
+    Ok(Json(lab.gallery.items()?))
 }

@@ -25,7 +25,7 @@ export function recorded({ arrows, bars }, { lock, algorithm, nodes }) {
   const kept = bars.filter(({ from }) => from >= since);
   const events = [...kept.flatMap((bar) => ofBar(bar, entered.has(`${bar.node} ${bar.to}`))), ...whole.flatMap(ofArrow)].sort((a, b) => a.t - b.t || Number(a.effect) - Number(b.effect));
   const first = events[0]?.t ?? 0;
-  const header = { algorithm, kind: /** @type {const} */ ("mutex"), nodes, order: "fifo", ticks_per_unit: TICKS, command: null, may_act: false, holds: false, acts: [], partitions: [],
+  const header = { algorithm, kind: /** @type {const} */ ("mutex"), nodes, order: "fifo", ticks_per_unit: TICKS, command: null, sim: { algorithm, nodes }, recorded: true, phases: [], may_act: false, holds: false, acts: [], partitions: [],
     topology: { coordinator: null, tree: null, ring: null, quorums: null, request: null, inform: null, links: null } };
   return { lock, header, records: inSteps(events).map(({ t, record }) => ({ ...record, t: Math.round((t - first) * TICKS) })) };
 }

@@ -56,6 +56,7 @@ export class Lane {
         this.topology.lay(model.header, info);
       },
       grown: () => {}, cut: () => {}, ended: changed, informed: changed,
+      lost: () => { if (this.session === session) failed(new Error("The server has forgotten this run. Reload the page to make it again.")); },
       failed: (error) => { if (this.session === session) failed(error); },
     });
     this.session = session;
@@ -87,7 +88,7 @@ export class Lane {
     const { scene, diagram, model } = this;
     if (!scene || !diagram || !model) return;
     const { clientWidth, clientHeight } = this.stage;
-    if (scene.camera.width !== clientWidth || scene.camera.height !== clientHeight) diagram.resize(clientWidth, clientHeight);
+    if (scene.camera.width !== clientWidth || scene.camera.height !== clientHeight) diagram.resize(clientWidth, clientHeight, 1);
     const position = model.roundUp(model.positionAt(now));
     Object.assign(scene, { now, position });
     scene.camera.end = end;

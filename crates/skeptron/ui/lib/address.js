@@ -35,17 +35,42 @@ export function go(view, params) {
  * @param {URLSearchParams | Record<string, string>} params
  */
 export function note(view, params) {
-  noted = href(view, params);
-  if (pending !== undefined) return;
-  pending = setTimeout(() => {
-    pending = undefined;
-    if (current().view === view) history.replaceState(null, "", noted);
-  }, 250);
+  noted = { view, href: href(view, params) };
+  pending ??= setTimeout(write, 250);
 }
 
-let noted = "";
+function write() {
+  clearTimeout(pending);
+  pending = undefined;
+  if (noted && current().view === noted.view) history.replaceState(null, "", noted.href);
+  noted = null;
+}
+
+/** @type {{ view: string, href: string } | null} */
+let noted = null;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let pending;
+/** @type {() => string | null} */
+let lacks = () => null;
+
+/**
+ * A view says what a link to it would lack. It is asked when one is copied, and notes what it shows first.
+ * @param {() => string | null} says
+ */
+export function onCopy(says) {
+  lacks = says;
+}
+
+/**
+ * The address of exactly what is shown, or why there is none.
+ * @returns {{ href: string } | { why: string }}
+ */
+export function exactLink() {
+  const why = lacks();
+  if (why) return { why };
+  if (pending !== undefined) write();
+  return { href: location.href };
+}
 
 /**
  * Calls back when the user goes elsewhere.
@@ -56,6 +81,8 @@ export function onChange(changed) {
     // What was noted of the view before must not overwrite where the user goes.
     clearTimeout(pending);
     pending = undefined;
+    noted = null;
+    lacks = () => null;
     changed();
   });
 }

@@ -14,6 +14,7 @@ export class Refused extends Error {
   }
 }
 
+const SILENCE = "the server does not answer; is it still running?";
 const TOKEN = "skeptron-token";
 
 /** @param {Record<string, string>} more */
@@ -39,7 +40,7 @@ async function ask(path, init) {
     answer = await fetch(path, { ...init, headers: headers(more) });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Refused("the server does not answer; is it still running?", 0);
+    throw new Refused(SILENCE, 0);
   }
   if (answer.status === 401) {
     const token = prompt("This server wants its API token (`api.token` in its configuration):");
@@ -156,7 +157,7 @@ async function* events(body) {
   const decoder = new TextDecoder();
   let rest = "";
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(() => { throw new Refused(SILENCE, 0); });
     if (done) return;
     rest += decoder.decode(value, { stream: true });
     let end;

@@ -107,6 +107,18 @@ export class Camera {
     this.clamp();
   }
 
+  /** The time that is seen: from where to where. @returns {[number, number]} */
+  get window() {
+    return [this.t0, this.t0 + this.span / this.scale];
+  }
+
+  /** @param {[number, number]} window */
+  set window([from, to]) {
+    this.scale = Math.min(this.span / Math.max(1, to - from), CLOSEST);
+    this.t0 = from;
+    this.clamp();
+  }
+
   /**
    * Scrolls so that a time is seen: gently ahead of it while it moves.
    * @param {number} t

@@ -1,5 +1,6 @@
 // Under the diagram: what is happening in words, and what a scenario says about it.
 import { h } from "../lib/dom.js";
+import { href } from "../lib/address.js";
 import { FiredRule } from "./rulebook.js";
 import { told } from "./words.js";
 import { inUnits } from "./units.js";
@@ -14,16 +15,18 @@ export class Caption {
     this.back = h("button", { type: "button", class: "icon", title: "The note before", "aria-label": "The note before", "data-test": "note-back", onclick: () => this.go(-1) }, h("span", { "aria-hidden": "true" }, "‹"));
     this.next = h("button", { type: "button", class: "icon", title: "The next note", "aria-label": "The next note", "data-test": "note-next", onclick: () => this.go(1) }, h("span", { "aria-hidden": "true" }, "›"));
     this.count = h("span", { class: "small muted nowrap" });
+    this.onward = h("a", { class: "play-onward", hidden: true, "data-test": "play-onward" });
+    this.doubt = h("p", { class: "notice unsure small", hidden: true, "data-test": "play-doubts" });
     this.walk = h("div", { class: "play-note-walk" }, this.back, this.count, this.next);
     this.note = h("div", { class: "notice play-note", hidden: true },
-      h("div", { class: "play-note-text" }, this.title, " ", this.text), this.walk);
+      h("div", { class: "play-note-text" }, this.title, " ", this.text, " ", this.onward), this.walk);
     this.words = h("span", { "data-test": "play-told" });
     this.time = h("span", { class: "mono play-time" });
     this.rest = h("span", { class: "small muted nowrap", "data-test": "play-rest" });
     this.line = h("div", { class: "play-told" }, this.time, this.words, this.rest);
     this.rule = new FiredRule();
-    this.element = h("div", { class: "play-caption" }, this.note, this.line, this.rule.element);
-    /** @type {{ at: number, text: string }[]} */
+    this.element = h("div", { class: "play-caption" }, this.doubt, this.note, this.line, this.rule.element);
+    /** @type {import("../wire.js").Note[]} */
     this.notes = [];
     this.summary = "";
     /** @type {import("./model.js").RunModel | null} */
@@ -34,10 +37,13 @@ export class Caption {
   }
 
   /**
-   * Takes the notes of a scenario, or none.
-   * @param {Pick<import("../wire.js").GalleryItem, "title" | "summary" | "notes"> | undefined} item
+   * Takes the notes of a scenario, or none, and what comes after it in the lecture.
+   * @param {import("./link.js").Story | undefined} item
+   * @param {import("../wire.js").GalleryItem} [next]
    */
-  tell(item) {
+  tell(item, next) {
+    this.onward.textContent = next ? `Next in the lecture: ${next.title} →` : "";
+    if (next) this.onward.setAttribute("href", href("play", { scenario: next.name }));
     this.note.hidden = !item;
     this.title.textContent = item ? `${item.title}.` : "";
     this.summary = item?.summary ?? "";
@@ -55,12 +61,16 @@ export class Caption {
   /**
    * @param {import("./model.js").RunModel} model
    * @param {number} position
+   * @param {boolean} playing
    */
-  show(model, position) {
+  show(model, position, playing) {
     this.model = model;
     this.position = position;
     const words = told(model, position);
-    this.rest.textContent = atRest(model, position);
+    this.rest.textContent = playing ? "" : atRest(model, position);
+    const doubts = this.until === Infinity ? (model.end?.doubts ?? []) : [];
+    this.doubt.hidden = doubts.length === 0;
+    this.doubt.textContent = doubts.length === 0 ? "" : `What the notes say is not so in this run: ${doubts.join("; ")}.`;
     if (this.words.textContent !== words) this.words.textContent = words;
     this.words.title = words;
     this.time.textContent = `t = ${inUnits(model.timeAt(position), model.header)}`;
@@ -71,6 +81,7 @@ export class Caption {
     this.count.textContent = this.notes.length > 0 ? `${at + 1} / ${this.notes.length}` : "";
     this.back.disabled = at <= 0 && position === 0;
     this.next.disabled = at + 1 >= this.notes.length;
+    this.onward.hidden = this.onward.textContent === "" || !this.next.disabled;
   }
 
   /** Which note is shown now; -1 before the first. */
@@ -117,6 +128,8 @@ export class Caption {
  * @param {number} position
  */
 function atRest(model, position) {
-  if (position < model.length || !model.end || model.end.reason !== "over" || !model.header.may_act) return "";
+  if (!model.end || !model.header.may_act) return "";
+  if (position < model.length) return model.records[model.steps[model.stepsBefore(position) - 1]]?.by_hand ? "Space plays on." : "";
+  if (model.end.reason !== "over") return "";
   return model.length === 0 ? "Click a node to begin." : "The end: click a node to go on.";
 }

@@ -39,6 +39,8 @@ export class Controls {
   /** @type {AlgorithmInfo[]} */
   infos = [];
   nodes = 0;
+  /** Whether it was recorded: then the system is known, and not what made it do what it did. */
+  recorded = false;
   /** Whether a scenario's script asks for the nodes: it ends with the first change, and everybody asks instead. */
   scripted = false;
 
@@ -57,18 +59,19 @@ export class Controls {
    * Shows these options.
    * @param {SimOptions} sim
    * @param {number} nodes how many nodes the run really has
-   * @param {boolean} [scripted]
+   * @param {{ scripted?: boolean, recorded?: boolean }} [kind]
    */
-  show(sim, nodes, scripted = false) {
+  show(sim, nodes, { scripted = false, recorded = false } = {}) {
     this.sim = { ...sim };
     this.nodes = nodes;
     this.scripted = scripted;
+    this.recorded = recorded;
     const focus = document.activeElement instanceof HTMLElement && this.element.contains(document.activeElement) ? document.activeElement.dataset.test : undefined;
     const info = this.infos.find((info) => info.name === sim.algorithm);
     clear(this.basic);
     clear(this.more);
     this.basic.append(...this.#basics(info));
-    this.more.append(...(info?.kind === "election" ? this.#elections() : this.#requests()), ...this.#network());
+    this.more.append(...(recorded ? [this.#order()] : [...(info?.kind === "election" ? this.#elections() : this.#requests()), ...this.#network()]));
     if (focus) /** @type {HTMLElement | null} */ (this.element.querySelector(`[data-test="${focus}"]`))?.focus();
   }
 
@@ -79,6 +82,7 @@ export class Controls {
     nodes.classList.add("play-narrow");
     const parts = [field("Algorithm", algorithm, info?.idea), field("Nodes", nodes)];
     for (const layout of this.#layouts(info)) parts.push(this.#presets(layout, layout.option));
+    if (this.recorded) return [...parts, h("p", { class: "small muted play-recorded", "data-test": "play-recorded" }, "Recorded. A change here begins a run of your own.")];
     if (info?.kind !== "election") parts.push(this.#presets(WORKLOAD, "workload"), this.#presets(SECTION, "section"));
     parts.push(this.#presets(LATENCY, "latency"));
     return parts;
@@ -109,10 +113,14 @@ export class Controls {
     ];
   }
 
-  #network() {
+  #order() {
     const order = choice([{ value: "fifo", title: "as sent (FIFO)" }, { value: "any", title: "any order" }], this.sim.order ?? "fifo", (value) => this.#set("order", value), { "data-test": "play-order" });
+    return field("Messages arrive", order, "Whether messages between two nodes may overtake each other");
+  }
+
+  #network() {
     return [
-      field("Messages arrive", order, "Whether messages between two nodes may overtake each other"),
+      this.#order(),
       this.#numeric("loss", "Loss", "Probability that a message is lost", { min: 0, max: 1, step: 0.01 }),
       this.#numeric("duplicate", "Copies", "Probability that a message arrives twice", { min: 0, max: 1, step: 0.01 }),
       this.#list("crash", "Crashes", "P3@5 crashes P3 at time 5; P3@5..9 restarts it at 9; several with spaces"),

@@ -15,9 +15,16 @@ import { inUnits } from "./units.js";
  * @property {() => import("../wire.js").Act[]} acts
  * @property {(deed: Deed) => void} act
  * @property {() => void} undo
+ * @property {() => void} redo
+ * @property {() => { undo: boolean, redo: boolean }} can what can be taken back, or done again
  * @property {(position: number) => void} jump
  * @property {() => () => void} hold stops the play while a menu is open; what it returns lets it go on
  */
+
+/** Why nothing can be done. */
+const FIXED = "This election was recorded, and its alarms cannot be made to ring again: it can be played, not changed.";
+/** What becomes of a recorded run that is changed. */
+const FORKS = "This run was recorded. What you do begins another run at this step. ";
 
 /** Deeds that do not show as a step. @type {ReadonlySet<string>} */
 export const SILENT = new Set(["cut", "mend", "delay"]);
@@ -40,11 +47,12 @@ export class Hand {
     this.situation = situation;
     this.list = h("ol", { class: "play-acts", "data-test": "play-acts" });
     this.lead = h("p", { class: "small" });
-    this.undo = h("button", { type: "button", "data-test": "play-undo", onclick: () => situation.undo() }, "Undo the last one");
+    this.undo = h("button", { type: "button", "data-test": "play-undo", title: "Ctrl+Z", onclick: () => situation.undo() }, "Undo");
+    this.redo = h("button", { type: "button", "data-test": "play-redo", title: "Ctrl+Shift+Z", onclick: () => situation.redo() }, "Redo");
     this.cut = h("button", { type: "button", "data-test": "play-cut", onclick: () => this.#openCut() }, "Cut the network …");
     this.mend = h("button", { type: "button", "data-test": "play-mend", onclick: () => situation.act({ do: "mend" }) }, "Mend all cuts");
     this.element = h("div", { class: "play-hand", "data-test": "play-hand" }, this.lead,
-      h("div", { class: "toolbar" }, this.cut, this.mend, this.undo), this.list);
+      h("div", { class: "toolbar" }, this.cut, this.mend, this.undo, this.redo), this.list);
   }
 
   /** Shows what has been done. */
@@ -54,13 +62,15 @@ export class Hand {
     const acts = situation.acts();
     const may = model?.header.may_act ?? false;
     this.lead.textContent = !may && model
-      ? "This run was recorded: it can be played, not changed."
+      ? FIXED
       : acts.length === 0
-        ? "Click a node to let it ask, leave, crash or pause; click a message under way to deliver, delay, lose or copy it. What you do in the past begins another history."
+        ? (model?.header.recorded ? FORKS : "") + "Click a node to let it ask, leave, crash or pause; click a message under way to deliver, delay, lose or copy it. What you do in the past begins another history."
         : "What was done by hand, in order. Going back and doing something else drops what was done after.";
     this.cut.disabled = !may;
     this.mend.disabled = !may || cutsAt(acts, situation.position()).length === 0;
-    this.undo.disabled = !may || acts.length === 0;
+    const can = situation.can();
+    this.undo.disabled = !may || !can.undo;
+    this.redo.disabled = !may || !can.redo;
     clear(this.list);
     if (!model) return;
     for (const act of acts) {
@@ -83,7 +93,7 @@ export class Hand {
     const up = phase !== "down";
     const election = model.header.kind === "election";
     const can = (/** @type {boolean} */ possible) => possible && model.header.may_act;
-    const why = model.header.may_act ? `P${node} is ${paused ? "paused" : stateWord(phase, election)}.` : "This run was recorded.";
+    const why = model.header.may_act ? `P${node} is ${paused ? "paused" : stateWord(phase, election)}.` : FIXED;
     const item = (/** @type {string} */ label, /** @type {any} */ deed, /** @type {boolean} */ possible) =>
       ({ label, test: `act-${deed}`, why, run: can(possible) ? () => this.situation.act({ do: deed, node }) : null });
     const items = election
@@ -91,7 +101,7 @@ export class Hand {
       : [item("Ask for the section", "request", up && !paused && phase === "idle"), item("Leave the section", "release", up && !paused && phase === "inside")];
     items.push(item("Pause", "pause", up && !paused), item("Go on", "resume", up && paused), item("Crash", "crash", up), item("Restart", "restart", !up));
     if (!model.header.may_act) items.length = 0;
-    this.#open(place, `P${node}, ${paused ? "paused" : stateWord(phase, election)}`, model.header.may_act ? this.#warning() : ["This run was recorded: it can be played, not changed."], items);
+    this.#open(place, `P${node}, ${paused ? "paused" : stateWord(phase, election)}`, model.header.may_act ? this.#warning() : [FIXED], items);
   }
 
   /**
@@ -105,7 +115,7 @@ export class Hand {
     const id = messages.id[message];
     const flying = model.isInFlight(message, this.situation.position());
     const can = flying && header.may_act;
-    const why = header.may_act ? "It is not under way now." : "This run was recorded.";
+    const why = header.may_act ? "It is not under way now." : FIXED;
     const amount = h("input", { type: "number", min: 0.1, step: 0.5, value: 2, "aria-label": "Delay in units", "data-test": "act-delay-by" });
     const item = (/** @type {string} */ label, /** @type {string} */ test, /** @type {() => Deed} */ deed) =>
       ({ label, test, why, run: can ? () => this.situation.act(deed()) : null });

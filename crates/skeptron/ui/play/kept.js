@@ -10,7 +10,7 @@ export class Kept extends Session {
     this.listener.opened(this.model);
     this.model.take({ from: 0, records });
     this.listener.grown();
-    this.model.end = { records: records.length, reason: "over", t: this.model.lastT, lamps: [], figures: [] };
+    this.model.end = { records: records.length, reason: "over", t: this.model.lastT, lamps: [], figures: [], doubts: [] };
     this.listener.ended();
   }
 

@@ -1,11 +1,10 @@
 // What the address of this view says, and what is noted in it.
 import { note, pack, unpack } from "../lib/address.js";
-import { getJson } from "../lib/api.js";
-import { toast } from "../lib/dom.js";
 import { fromParams, toParams } from "./options.js";
 
 /** @typedef {import("../wire.js").Act} Act */
 /** @typedef {import("../wire.js").GalleryItem} GalleryItem */
+/** What is said of a run. @typedef {Pick<GalleryItem, "title" | "summary" | "notes">} Story */
 /**
  * What is played: a simulation, a scenario of the gallery, a recorded run, or what was recorded of a live cluster.
  * @typedef {{ sim: import("../wire.js").SimOptions } | { scenario: string } | { trace: string, packed: string | null } | { live: import("../cluster/recording.js").LiveRun, packed: string }} Source
@@ -17,13 +16,16 @@ import { fromParams, toParams } from "./options.js";
  * @property {number | null} at the position, or null: play from the beginning
  * @property {number} selected
  * @property {boolean} future
+ * @property {Story | null} story what is said of it instead of what the gallery says
+ * @property {string | null} tab which panel is open
+ * @property {[number, number] | null} window which time is seen
  */
 
 /** What a visitor sees who asks for nothing. */
 const WELCOME = "ricart-agrawala-41-34";
 const WELCOME_RUN = { algorithm: "ricart-agrawala", nodes: 3, entries: 3 };
-/** How many characters of a recorded run an address carries. */
-const LONGEST_TRACE = 100_000;
+/** How many characters of a recorded run, or of a story, an address carries. */
+const LONGEST = 100_000;
 /** How many entries are simulated if nobody says it. */
 const ENTRIES = 20;
 
@@ -37,12 +39,17 @@ const ENTRIES = 20;
 export async function wished(params, gallery, infos) {
   const at = params.get("at");
   const selected = Number(params.get("select"));
+  const story = params.get("story");
+  const window = (params.get("seen") ?? "").split(",").map(Number);
   return {
     source: await sourceOf(params, gallery, infos),
     acts: actsOf(params.get("acts")),
     at: at !== null && Number.isFinite(Number(at)) ? Number(at) : null,
     selected: Number.isInteger(selected) && selected > 0 ? selected - 1 : -1,
     future: params.get("future") === "1",
+    story: story ? JSON.parse(await unpack(story)) : null,
+    tab: params.get("tab"),
+    window: window.length === 2 && window[0] < window[1] ? [window[0], window[1]] : null,
   };
 }
 
@@ -92,18 +99,25 @@ function actsOf(text) {
  * @returns {Promise<Source>}
  */
 export async function recorded(trace) {
-  const packed = await pack(trace);
-  if (packed.length <= LONGEST_TRACE) return { trace, packed };
-  toast("This run is too long for a link: pass the file on instead.");
-  return { trace, packed: null };
+  return { trace, packed: await packedShort(trace) };
+}
+
+/**
+ * A text as an address carries it; null if it is too long for that.
+ * @param {string} text
+ * @returns {Promise<string | null>}
+ */
+export async function packedShort(text) {
+  const packed = await pack(text);
+  return packed.length <= LONGEST ? packed : null;
 }
 
 /**
  * Notes what is shown in the address.
  * @param {Source} source
- * @param {{ acts: Act[] | null, at: number, selected: number, future: boolean }} shown acts are null if they are those of the source itself
+ * @param {{ acts: Act[] | null, at: number, selected: number, future: boolean, story: string | null, tab: string | null, window: [number, number] | null, goal: string | null }} shown acts are null if they are those of the source itself; the story is packed
  */
-export function noted(source, { acts, at, selected, future }) {
+export function noted(source, { acts, at, selected, future, story, tab, window, goal }) {
   const params = "sim" in source ? toParams(source.sim) : new URLSearchParams();
   if ("scenario" in source) params.set("scenario", source.scenario);
   if ("trace" in source && source.packed) params.set("trace", source.packed);
@@ -112,21 +126,11 @@ export function noted(source, { acts, at, selected, future }) {
   params.set("at", String(at));
   if (selected >= 0) params.set("select", String(selected + 1));
   if (future) params.set("future", "1");
+  if (story) params.set("story", story);
+  if (tab) params.set("tab", tab);
+  if (goal) params.set("goal", goal);
+  if (window) params.set("seen", window.map((t) => t.toFixed(2)).join(","));
   note("play", params);
-}
-
-/** @typedef {{ sim: import("../wire.js").SimOptions, acts: Act[] }} Script */
-
-/**
- * What a scenario is made of. What was recorded, as the checker's counterexamples are, was made elsewhere.
- * @param {GalleryItem | undefined} item
- * @param {import("../wire.js").RunHeader} header
- * @returns {Promise<Script>}
- */
-export async function scriptOf(item, header) {
-  if (!item || !header.may_act) return { sim: { algorithm: header.algorithm, nodes: header.nodes }, acts: [] };
-  const { sim, acts = [] } = await getJson(`/ui/scenarios/${encodeURIComponent(item.name)}.json`);
-  return { sim, acts };
 }
 
 /**

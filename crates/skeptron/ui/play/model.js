@@ -168,6 +168,8 @@ export class RunModel {
     this.marks = [];
     this.entries = [];
     this.end = null;
+    // What a node is before anything happens has no record.
+    this.header.phases.forEach((phase, row) => { if (phase !== "idle") this.bars[row].push(bar(phase, -1, 0)); });
   }
 
   /** How many records there are. */
@@ -213,19 +215,19 @@ export class RunModel {
    */
   #follow(record, at) {
     const row = record.node - 1;
+    if (record.becomes) this.#turn(row, record.becomes, at);
     switch (record.kind) {
       case "send": return this.messages.send(record, at);
       case "duplicate": return this.messages.duplicate(record, at);
       case "deliver": return this.messages.finish(record, at, DELIVERED);
       case "lose": return this.messages.finish(record, at, LOST);
       case "request": return this.#turn(row, "waiting", at);
-      case "call": return this.#callElection(row, at);
       case "enter": this.entries.push(at); return this.#turn(row, "inside", at, record.fence);
-      case "elect": this.entries.push(at); return this.#turn(row, record.leader === record.node ? "inside" : "idle", at);
+      case "elect": this.entries.push(at); return;
       case "refuse": return this.#takeBack(row, at);
       case "release": return this.#turn(row, "idle", at);
-      case "crash": return this.#turn(row, "down", at);
-      case "restart": return this.#turn(row, "idle", at);
+      case "crash": return this.#turnUntold(row, "down", at);
+      case "restart": return this.#turnUntold(row, "idle", at);
       case "pause": this.pauses[row].push(bar("paused", at, record.t)); return;
       case "resume": return close(this.pauses[row].at(-1), at, record.t);
     }
@@ -244,11 +246,13 @@ export class RunModel {
   }
 
   /**
+   * Of an election the server tells what its nodes are doing.
    * @param {number} row
+   * @param {Phase} phase
    * @param {number} at
    */
-  #callElection(row, at) {
-    if (this.bars[row].at(-1)?.to !== -1) this.#turn(row, "waiting", at);
+  #turnUntold(row, phase, at) {
+    if (this.header.kind === "mutex") this.#turn(row, phase, at);
   }
 
   /**

@@ -1,5 +1,5 @@
 // A run on the server: its stream, what a hand does to it, what its nodes know.
-import { getJson, postJson, stream } from "../lib/api.js";
+import { getJson, postJson, Refused, stream } from "../lib/api.js";
 import { RunModel } from "./model.js";
 
 /** @typedef {import("../wire.js").NodeState} NodeState */
@@ -13,6 +13,7 @@ import { RunModel } from "./model.js";
  * @property {(from: number) => void} cut what happened from there on is void
  * @property {() => void} ended
  * @property {() => void} informed more states are known
+ * @property {() => void} lost the server has gone, or has forgotten the run
  * @property {(error: unknown) => void} failed
  */
 
@@ -30,6 +31,10 @@ export class Session {
     this.model = null;
     /** @type {Act[]} */
     this.acts = [];
+    /** What was done before each deed that can be undone, and after each that was. @type {Act[][]} */
+    this.past = [];
+    /** @type {Act[][]} */
+    this.future = [];
     /** What the nodes know, by chunk; `known` is how many records there were when it was asked for. */
     /** @type {Map<number, { known: number, ended: boolean, chunk: import("../wire.js").StateChunk | null }>} */
     this.chunks = new Map();
@@ -47,8 +52,21 @@ export class Session {
       this.id = made.id;
       await this.#listen();
     } catch (error) {
-      if (!this.stop.signal.aborted) this.listener.failed(error);
+      this.#fail(error);
     }
+  }
+
+  /** @param {unknown} error */
+  #fail(error) {
+    if (this.stop.signal.aborted) return;
+    // Once the run was there, a server that does not answer or does not know it was restarted.
+    if (this.id && error instanceof Refused && (error.status === 0 || error.status === 404)) this.#lose();
+    else this.listener.failed(error);
+  }
+
+  #lose() {
+    this.close();
+    this.listener.lost();
   }
 
   close() {
@@ -82,7 +100,7 @@ export class Session {
         },
       },
     });
-    if (!this.stop.signal.aborted) this.listener.failed(new Error("the server has closed this run; change an option or reload to run it again"));
+    if (!this.stop.signal.aborted) this.#lose();
   }
 
   /**
@@ -102,16 +120,45 @@ export class Session {
    * @returns {Promise<void>}
    */
   async act(deed, after, t) {
+    const before = this.acts;
     const answer = await postJson(this.path("/acts"), { after, t: Math.round(t), ...deed }, { signal: this.stop.signal });
     this.acts = answer.acts;
+    this.past.push(before);
+    this.future = [];
+  }
+
+  get canUndo() {
+    return this.past.length > 0 || this.acts.length > 0;
   }
 
   /**
-   * Takes the last deed back.
+   * Takes the last deed back: what it dropped is there again.
    * @returns {Promise<void>}
    */
   async undo() {
-    const answer = await postJson(this.path("/acts"), undefined, { method: "DELETE", signal: this.stop.signal });
+    if (!this.canUndo) return;
+    const before = this.acts;
+    await this.#set(this.past.at(-1) ?? before.slice(0, -1));
+    this.past.pop();
+    this.future.push(before);
+  }
+
+  /**
+   * Does again what was taken back last.
+   * @returns {Promise<void>}
+   */
+  async redo() {
+    const next = this.future.at(-1);
+    if (!next) return;
+    const before = this.acts;
+    await this.#set(next);
+    this.future.pop();
+    this.past.push(before);
+  }
+
+  /** @param {Act[]} acts */
+  async #set(acts) {
+    const answer = await postJson(this.path("/acts"), { acts }, { method: "PUT", signal: this.stop.signal });
     this.acts = answer.acts;
   }
 
@@ -168,7 +215,7 @@ export class Session {
         this.listener.informed();
       })
       .catch((error) => {
-        if (history === this.history && !this.stop.signal.aborted) this.listener.failed(error);
+        if (history === this.history) this.#fail(error);
       });
   }
 }

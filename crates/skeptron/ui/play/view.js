@@ -2,6 +2,7 @@
 import { h, clear, complaint, toast } from "../lib/dom.js";
 import { getJson } from "../lib/api.js";
 import { algorithms } from "../lib/form.js";
+import { onCopy } from "../lib/address.js";
 import { dropZone } from "../lib/files.js";
 import { sheet } from "../lib/sheet.js";
 import { colours, onTheme, prefersStill } from "../lib/theme.js";
@@ -16,17 +17,20 @@ import { exportsAndImports } from "./exports.js";
 import { cutsNow } from "./cuts.js";
 import { Hand, SILENT } from "./hand.js";
 import { Lamps } from "./lamps.js";
+import { GoalBanner } from "./goal.js";
 import { Kept } from "./kept.js";
 import { legend } from "./legend.js";
-import { noted, parting, recorded, scriptOf, wished, withEntries } from "./link.js";
+import { noted, parting, recorded, wished, withEntries } from "./link.js";
 import { RunModel } from "./model.js";
 import { Nodes } from "./nodes.js";
+import { isScenario, Notes } from "./notes.js";
 import { Playhead } from "./playhead.js";
 import { Pointer } from "./pointer.js";
 import { Present } from "./present.js";
 import { Rulebook } from "./rulebook.js";
 import { Session } from "./session.js";
 import { Steps } from "./steps.js";
+import { Tale } from "./tale.js";
 import { tabs } from "./tabs.js";
 import { Topology } from "./topology.js";
 import { Transport } from "./transport.js";
@@ -35,11 +39,10 @@ import { Transport } from "./transport.js";
 const PANEL_PAUSE = 90;
 /** A run in which nothing has happened still has that many units of time to see. */
 const FEWEST_UNITS = 6;
-const RECORDED = { title: "A recorded run", summary: "It can be played, not changed. Choose options above to begin a run of your own.", notes: [] };
-const NOBODY = /** @type {import("../wire.js").RunHeader} */ ({ algorithm: "", kind: "mutex", nodes: 1, order: "any", ticks_per_unit: 1000, command: null, may_act: false, holds: false, acts: [], partitions: [],
+/** How long to wait before asking again whether the server is back. */
+const ASK_AGAIN = 1000;
+const NOBODY = /** @type {import("../wire.js").RunHeader} */ ({ algorithm: "", kind: "mutex", nodes: 1, order: "any", ticks_per_unit: 1000, command: null, sim: { algorithm: "" }, recorded: false, phases: [], may_act: false, holds: false, acts: [], partitions: [],
   topology: { coordinator: null, tree: null, ring: null, quorums: null, request: null, inform: null, links: null } });
-/** @param {string} lock */
-const liveTitle = (lock) => ({ title: `“${lock}” in the cluster`, summary: "Recorded live: a unit of time is a millisecond. What the nodes knew was not recorded.", notes: [] });
 
 /**
  * Shows the view.
@@ -67,8 +70,9 @@ class PlayView {
   infos = [];
   /** @type {import("../wire.js").GalleryItem[]} */
   gallery = [];
-  /** The deeds that belong to the source itself; null until the server has told them. @type {import("../wire.js").Act[] | null} */
-  ownActs = null;
+  tale = new Tale();
+  /** Which time is seen as soon as the run is known. @type {[number, number] | null} */
+  wantedWindow = null;
   /** Where to go as soon as that is known. @type {number | null} */
   wantedAt = null;
   /** What becomes of a deed that is under way: whether its step is shown, and whether the run plays on. @type {{ does: string, after: number, shows: boolean, plays: boolean, cut: boolean } | null} */
@@ -102,6 +106,7 @@ class PlayView {
   legend = h("div", { class: "play-legend small", "data-test": "play-legend" });
   about = h("div", { class: "play-about", "data-test": "play-about" });
   bar = h("div", { class: "play-bar" });
+  goal = new GoalBanner();
 
   /** @param {HTMLElement} root */
   constructor(root) {
@@ -111,7 +116,7 @@ class PlayView {
     const select = (/** @type {number} */ row) => this.select(row);
     this.hand = new Hand({
       root, model: () => this.session?.model ?? null, position: () => this.playhead.position, now: () => this.playhead.now, acts: () => this.session?.acts ?? [],
-      act: (deed) => this.act(deed), undo: () => this.undo(), jump, hold: () => this.hold(),
+      act: (deed) => this.act(deed), undo: () => this.undo(), redo: () => this.redo(), can: () => ({ undo: this.session?.canUndo ?? false, redo: (this.session?.future.length ?? 0) > 0 }), jump, hold: () => this.hold(),
     });
     this.pointer = new Pointer(this.diagram, {
       redraw: () => this.schedule(), moved: () => { this.following = false; this.touched = true; this.schedule(); }, scrub: (t) => { this.playhead.pause(); this.playhead.jumpToTime(t); },
@@ -127,9 +132,10 @@ class PlayView {
     this.steps = new Steps(jump);
     this.rules = new Rulebook(this.caption.rule);
     this.topology = new Topology({ select: (row) => this.select(row === this.scene.selected ? -1 : row), menu });
+    this.notes = new Notes({ session: () => this.session, position: () => this.playhead.position, jump, changed: (story) => this.#write(story), failed: (error) => this.complain(error) });
     this.tabs = tabs([
       { name: "nodes", title: "Nodes", panel: this.nodes.element }, { name: "rules", title: "Rules", panel: this.rules.element }, { name: "steps", title: "Steps", panel: this.steps.element },
-      { name: "figures", title: "Figures", panel: this.lamps.figures }, { name: "hand", title: "By hand", panel: this.hand.element }, { name: "about", title: "About", panel: this.about },
+      { name: "figures", title: "Figures", panel: this.lamps.figures }, { name: "hand", title: "By hand", panel: this.hand.element }, { name: "notes", title: "Notes", panel: this.notes.element }, { name: "about", title: "About", panel: this.about },
     ], () => this.panels());
     this.files = exportsAndImports({ session: () => this.session, told: () => this.caption.told(), take: (text) => this.import(text), failed: (error) => this.complain(error),
       position: () => this.playhead.position, go: (position) => this.#go(position), shown: () => this.#shown() });
@@ -145,7 +151,7 @@ class PlayView {
   #place() {
     const left = h("div", { class: "play-left panel" }, this.legend, this.stage, this.caption.element, this.transport.element, this.clocks.element);
     const right = h("div", { class: "play-right" }, h("div", { class: "panel play-top" }, this.lamps.element, this.topology.element), this.tabs.element);
-    this.root.append(h("div", { class: "play", "data-test": "play", tabindex: -1 }, h("h1", { class: "unseen" }, "Play"), this.bar, this.errors, h("div", { class: "play-main" }, left, right)));
+    this.root.append(h("div", { class: "play", "data-test": "play", tabindex: -1 }, h("h1", { class: "unseen" }, "Play"), this.bar, this.errors, this.goal.element, h("div", { class: "play-main" }, left, right)));
   }
 
   #listen() {
@@ -169,9 +175,13 @@ class PlayView {
       [this.infos, this.gallery] = await Promise.all([algorithms(), getJson("/lab/scenarios", this.ended.signal)]);
       this.controls.infos = this.infos;
       const wish = await wished(params, this.gallery, this.infos);
+      onCopy(() => this.#lacking());
+      await this.goal.load(params.get("goal"));
+      if (wish.tab) this.tabs.open(wish.tab);
+      this.wantedWindow = wish.window;
       this.scene.selected = wish.selected;
       this.scene.future = this.transport.future.checked = wish.future;
-      this.run(wish.source, wish.acts, wish.at);
+      this.run(wish.source, wish.acts, wish.at, wish.story);
     } catch (error) {
       if (!this.ended.signal.aborted) this.complain(error);
     }
@@ -188,8 +198,9 @@ class PlayView {
    * @param {import("./link.js").Source} source
    * @param {import("../wire.js").Act[]} [acts]
    * @param {number | null} [at]
+   * @param {import("./link.js").Story | null} [story] what is said of it instead of what the gallery says
    */
-  run(source, acts, at = null) {
+  run(source, acts, at = null, story = null) {
     if (this.asked !== this.session) this.asked?.close();
     clear(this.errors);
     performance.mark("lab:asked");
@@ -199,7 +210,7 @@ class PlayView {
         if (this.session !== session) this.session?.close();
         this.session = session;
         this.source = source;
-        this.ownActs = acts ? null : model.header.acts;
+        this.tale.keep(story, story ? model.header.acts : this.#ownActs());
         this.wantedAt = at;
         this.#opened(model);
       },
@@ -207,11 +218,12 @@ class PlayView {
       cut: (from) => this.#cut(from),
       ended: () => this.#runEnded(),
       informed: () => this.panels(),
+      lost: () => { if (session === this.session) this.#remake(); },
       failed: (error) => { if (session === this.session || session === this.asked) this.complain(error); },
     });
     this.asked = session;
     if ("live" in source) /** @type {Kept} */ (session).play(source.live);
-    else session.open("sim" in source ? { sim: source.sim, acts } : "scenario" in source ? { scenario: source.scenario, acts } : { trace: source.trace });
+    else session.open("sim" in source ? { sim: source.sim, acts, notes: story?.notes } : "scenario" in source ? { scenario: source.scenario, acts } : { trace: source.trace, acts, notes: story?.notes });
   }
 
   /** @param {RunModel} model */
@@ -221,8 +233,7 @@ class PlayView {
     scene.camera.rows = model.header.nodes;
     scene.stressed = -1;
     if (scene.selected >= model.header.nodes) scene.selected = -1;
-    this.touched = false;
-    this.measured = false;
+    this.touched = this.measured = false;
     this.deed = null;
     playhead.pause();
     playhead.model = model;
@@ -232,25 +243,72 @@ class PlayView {
     this.rules.describe(info);
     this.topology.lay(model.header, info);
     tellAbout(this.about, info);
-    this.caption.tell("scenario" in this.source ? this.#item(this.source.scenario) : "trace" in this.source ? RECORDED : "live" in this.source ? liveTitle(this.source.live.lock) : undefined);
-    this.#showOptions(model.header).catch((error) => this.complain(error));
+    this.#tellStory();
+    this.controls.show(model.header.sim, model.header.nodes, { scripted: this.#ownActs().length > 0, recorded: model.header.recorded });
     this.select(scene.selected);
     if (this.wantedAt === null && !prefersStill()) playhead.play();
   }
 
-  /** @param {import("../wire.js").RunHeader} header */
-  async #showOptions(header) {
+  /** The scenario of the gallery that is shown, if it is one. */
+  get #item() {
     const { source } = this;
-    const { sim, acts } = "sim" in source ? { sim: source.sim, acts: [] } : await scriptOf("scenario" in source ? this.#item(source.scenario) : undefined, header);
-    if (source !== this.source) return;
-    this.ownActs ??= acts;
-    this.controls.show(sim, header.nodes, "scenario" in source && acts.length > 0);
-    this.refresh();
+    return "scenario" in source ? this.gallery.find((item) => item.name === source.scenario) : undefined;
   }
 
-  /** @param {string} name */
-  #item(name) {
-    return this.gallery.find((item) => item.name === name);
+  /** The deeds that belong to the source itself. */
+  #ownActs() {
+    return this.#item?.acts ?? [];
+  }
+
+  #tellStory() {
+    const stop = this.#item?.stop;
+    const next = stop ? this.gallery.find((item) => item.stop === stop + 1) : undefined;
+    const story = this.tale.of(this.source, this.#item, this.scene.model.header);
+    this.caption.tell(story, next);
+    this.notes.tell(story);
+  }
+
+  /** Takes what somebody has written of the run. @param {import("./link.js").Story} story */
+  async #write(story) {
+    await this.tale.keep(story, this.session?.acts ?? []);
+    this.caption.tell(story);
+    this.panels();
+  }
+
+  /** What a link to what is shown would lack; else it is noted. @returns {string | null} */
+  #lacking() {
+    const lack = this.tale.lacks(this.source);
+    if (!lack) this.#note();
+    return lack;
+  }
+
+  #note() {
+    const { session, scene, playhead } = this;
+    if (!session?.model || this.wantedAt !== null) return;
+    const own = parting(session.acts, this.#ownActs()) === Infinity;
+    const tab = this.tabs.shown();
+    noted(this.source, { acts: own ? null : session.acts, at: playhead.position, selected: scene.selected, future: scene.future,
+      story: this.tale.packed, tab: tab === "nodes" ? null : tab, window: this.touched ? scene.camera.window : null, goal: this.goal.goal?.name ?? null });
+  }
+
+  /** Makes the run again from its address as soon as the server is back. */
+  async #remake() {
+    const { source, session, playhead, tale, ended } = this;
+    const { position } = playhead;
+    playhead.pause();
+    this.complain(new Error("The server does not answer. As soon as it does, this run is made again."));
+    while (!ended.signal.aborted && session === this.session) {
+      await new Promise((done) => setTimeout(done, ASK_AGAIN));
+      try {
+        await getJson("/lab/about", ended.signal);
+      } catch {
+        continue;
+      }
+      if (session !== this.session) return;
+      this.run(source, session?.acts, position, tale.own);
+      toast("The server was restarted. This run was made again.");
+      return;
+    }
   }
 
   #grown() {
@@ -294,6 +352,11 @@ class PlayView {
     const { model, camera } = this.scene;
     if (!model.end || camera.width === 0) return;
     camera.open(model.header.ticks_per_unit);
+    if (!this.wantedWindow) return;
+    camera.window = this.wantedWindow;
+    this.wantedWindow = null;
+    this.touched = true;
+    this.following = false;
   }
 
   /** Shows what a deed did, once that is known. */
@@ -309,9 +372,9 @@ class PlayView {
   async act(deed) {
     const { playhead, session } = this;
     if (!session) return;
-    // At the end nothing goes on by itself: what a deed brings about is then what one wants to see.
+    // While it rests, time stands still: what is done next is done at the same time.
     const { position, now } = playhead;
-    this.deed = { does: deed.do, after: position, shows: !SILENT.has(deed.do), plays: playhead.playing || playhead.atEnd, cut: false };
+    this.deed = { does: deed.do, after: position, shows: !SILENT.has(deed.do), plays: playhead.playing, cut: false };
     playhead.pause();
     clear(this.errors);
     try {
@@ -329,6 +392,22 @@ class PlayView {
       await this.session?.undo();
       toast("The last thing done by hand is undone.");
     } catch (error) {
+      this.complain(error);
+    }
+    this.refresh();
+  }
+
+  async redo() {
+    const { playhead, session } = this;
+    const act = session?.future.at(-1)?.at(-1);
+    if (!session || !act) return;
+    playhead.pause();
+    playhead.jump(act.after);
+    this.deed = { does: act.do, after: act.after, shows: !SILENT.has(act.do), plays: false, cut: false };
+    try {
+      await session.redo();
+    } catch (error) {
+      this.deed = null;
       this.complain(error);
     }
     this.refresh();
@@ -371,7 +450,10 @@ class PlayView {
   /** @param {string} text */
   async import(text) {
     try {
-      this.run(await recorded(text));
+      const example = isScenario(text);
+      if (!example) return this.run(await recorded(text));
+      const { sim, trace, acts, title, summary, notes } = example;
+      this.run(sim ? { sim } : await recorded(trace ?? ""), acts, 0, { title, summary, notes });
     } catch (error) {
       this.complain(error);
     }
@@ -411,9 +493,10 @@ class PlayView {
 
   /** @param {KeyboardEvent} event */
   #key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.altKey || event.defaultPrevented) return;
     const { target } = event;
     if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement) return;
+    if (event.ctrlKey || event.metaKey) return this.#history(event);
     const onButton = target instanceof Element && target.closest("button, summary, a") !== null;
     const deed = { " ": () => this.transport.toggle(), ArrowRight: () => this.playhead.step(1), ArrowLeft: () => this.playhead.step(-1),
       Home: () => { this.playhead.pause(); this.playhead.jump(0); }, End: () => { this.playhead.pause(); this.playhead.jump(Infinity); },
@@ -430,6 +513,15 @@ class PlayView {
     this.following = true;
     this.said = "";
     this.refresh();
+  }
+
+  /** Ctrl+Z, Ctrl+Shift+Z and Ctrl+Y. @param {KeyboardEvent} event */
+  #history(event) {
+    const key = event.key.toLowerCase();
+    if (key !== "z" && key !== "y") return;
+    event.preventDefault();
+    if (key === "y" || event.shiftKey) this.redo();
+    else this.undo();
   }
 
   /** Shows the present again, soon. */
@@ -488,19 +580,20 @@ class PlayView {
     const step = model.stepsBefore(position) - 1;
     const before = step >= 0 ? session.statesAt(model.steps[step]) : null;
     this.transport.show();
-    const parts = parting(session.acts, this.ownActs ?? session.acts);
-    this.caption.until = parts;
+    this.caption.until = parting(session.acts, this.tale.acts);
     this.rules.show(model, position, before, states);
-    this.caption.show(model, position);
+    this.caption.show(model, position, playhead.playing);
     this.lamps.show(model, position);
+    this.goal.show(model, session.acts);
     legend(this.legend, model, this.diagram.arrows.stride, session.acts.length > 0);
     this.topology.cut(cutsNow(model.header, session.acts, position, playhead.now));
     this.topology.show(model, position, states, before, scene.selected, scene.related);
     if (this.tabs.shown() === "nodes") this.nodes.show(model, position, states, before, scene.selected);
     if (this.tabs.shown() === "steps") this.steps.show(model, position);
     if (this.tabs.shown() === "hand") this.hand.show();
+    if (this.tabs.shown() === "notes") this.notes.show();
     if (!playhead.playing && this.caption.said !== this.said) announce(this.said = this.caption.said);
     // A link that carries a whole recorded run is long: it is written when the play rests.
-    if (this.wantedAt === null && this.ownActs && !(("trace" in this.source || "live" in this.source) && playhead.playing)) noted(this.source, { acts: parts === Infinity ? null : session.acts, at: position, selected: scene.selected, future: scene.future });
+    if (!(("trace" in this.source || "live" in this.source) && playhead.playing)) this.#note();
   }
 }

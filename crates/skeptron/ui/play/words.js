@@ -14,8 +14,20 @@ const OWNED = new Set(["lose", "duplicate", "expire"]);
  * @returns {string}
  */
 export function told(model, position) {
+  const { who, parts, found, byHand } = partsOf(model, position);
+  if (parts.length === 0) return "Nothing has happened yet.";
+  return `${byHand ? "By hand: " : ""}${who} ${parts.join(", ")}.${found.join("")}`;
+}
+
+/**
+ * The same in its parts: to whom it happened, what came in and then what it did, and what the judges found.
+ * @param {RunModel} model
+ * @param {number} position
+ * @returns {{ who: string, parts: string[], found: string[], byHand: boolean }}
+ */
+export function partsOf(model, position) {
   const step = model.stepsBefore(position) - 1;
-  if (step < 0) return "Nothing has happened yet.";
+  if (step < 0) return { who: "", parts: [], found: [], byHand: false };
   const records = model.records.slice(model.steps[step], position);
   const parts = [];
   for (let k = 0; k < records.length; k++) {
@@ -30,8 +42,7 @@ export function told(model, position) {
   }
   const found = records.filter((record) => record.kind === "violation").map((record) => ` ⚠ P${record.node} ${record.text}.`);
   const who = OWNED.has(records[0].kind) ? `P${records[0].node}’s` : `P${records[0].node}`;
-  const byHand = records[0].by_hand ? "By hand: " : "";
-  return `${byHand}${who} ${parts.join(", ")}.${found.join("")}`;
+  return { who, parts, found, byHand: records[0].by_hand === true };
 }
 
 /**

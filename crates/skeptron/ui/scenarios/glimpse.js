@@ -100,11 +100,12 @@ async function beginningOf(scenario, signal) {
 }
 
 /**
+ * Some records of a run, drawn.
  * @param {RunHeader} header
  * @param {RunRecord[]} records
  * @returns {SVGSVGElement}
  */
-function picture(header, records) {
+export function picture(header, records) {
   const last = Math.max(1, records.at(-1)?.t ?? 1);
   const x = (/** @type {number} */ t) => MARGIN + (t / last) * (WIDTH - 2 * MARGIN);
   const gap = (HEIGHT - 2 * MARGIN) / Math.max(1, header.nodes - 1);

@@ -11,11 +11,7 @@ import { glimpses } from "./glimpse.js";
 /** @typedef {{ words: string, algorithm: string }} Filter */
 /** @typedef {{ item: GalleryItem, element: HTMLElement, algorithm: string, words: string }} Card */
 
-/** The groups that the server fills. */
-const ERRATA = "errata of the lectures";
-const COUNTEREXAMPLES = "counterexamples";
-/** From left to right through a lecture. */
-const GROUPS = ["permissions", "quorums", "tokens", "elections", "assumptions dropped", ERRATA, COUNTEREXAMPLES];
+/** What the page says of the gallery as a whole. @typedef {{ lecture: string[], groups: Record<string, string> }} Frame */
 
 /**
  * @param {HTMLElement} root
@@ -51,14 +47,16 @@ function introduction() {
  * @param {() => boolean} ended
  */
 async function fill(place, address, drawer, ended) {
-  const [items, infos] = await Promise.all([
+  const [items, infos, frame] = await Promise.all([
     /** @type {Promise<GalleryItem[]>} */ (getJson("/lab/scenarios")),
     algorithms(),
+    /** @type {Promise<Frame>} */ (getJson("/ui/gallery.json")),
   ]);
   if (ended()) return;
   const known = new Map(infos.map((info) => [info.name, info]));
   const cards = items.map((item) => card(item, known));
-  const sections = grouped(cards);
+  const sections = grouped(cards, frame);
+  const path = lecture(items);
   const count = h("p", { class: "muted small", role: "status" });
   const nothing = h("p", { class: "notice", hidden: true }, "No scenario fits. Take a word away, or choose all algorithms.");
   const filter = { words: address.params.get("words") ?? "", algorithm: address.params.get("algorithm") ?? "" };
@@ -68,9 +66,10 @@ async function fill(place, address, drawer, ended) {
     for (const section of sections) section.hidden = !section.querySelector(".card:not([hidden])");
     count.textContent = shown.length === cards.length ? `${cards.length} scenarios` : `${shown.length} of ${cards.length} scenarios`;
     nothing.hidden = shown.length > 0;
+    path.hidden = shown.length < cards.length;
   };
   clear(place);
-  place.append(toolbar(filter, cards, known, count, apply), nothing, ...sections);
+  place.append(toolbar(filter, cards, known, count, apply), path, nothing, ...sections);
   apply();
   for (const { item, element } of cards) {
     drawer.watch(/** @type {HTMLElement} */ (element.querySelector(".glimpse")), item.name);
@@ -106,26 +105,40 @@ function toolbar(filter, cards, known, count, apply) {
 
 /** Every word must occur. @param {Card} card @param {Filter} filter */
 function fits(card, filter) {
-  const words = filter.words.toLowerCase().split(/\s+/);
+  const words = plain(filter.words).split(" ");
   return (!filter.algorithm || card.algorithm === filter.algorithm) && words.every((word) => card.words.includes(word));
 }
 
+/** Words as people type them: without accents, with plain hyphens. @param {string} text */
+function plain(text) {
+  return text.toLowerCase().normalize("NFD").replace(/[\u0300-\u036f]/g, "").replaceAll("–", "-").replaceAll("’", "'").replace(/\s+/g, " ").trim();
+}
+
 /**
- * The sections of the gallery; a group that is not among `GROUPS` comes first.
+ * The way through the gallery that a lecture takes.
+ * @param {GalleryItem[]} items
+ */
+function lecture(items) {
+  const stops = items.filter((item) => item.stop !== null);
+  return h("nav", { class: "lecture panel", "aria-label": "The lecture", "data-test": "lecture" },
+    h("h2", {}, "The lecture"),
+    h("p", { class: "muted" }, `${stops.length} stops, from clocks to elections. The last note of each leads to the next.`),
+    h("ol", {}, stops.map((item) => h("li", {}, h("a", { href: href("play", { scenario: item.name }) }, item.title)))));
+}
+
+/**
+ * The sections of the gallery, in the order in which the server tells it.
  * @param {Card[]} cards
+ * @param {Frame} frame
  * @returns {HTMLElement[]}
  */
-function grouped(cards) {
+function grouped(cards, frame) {
   /** @type {Map<string, Card[]>} */
   const groups = new Map();
   for (const card of cards) groups.set(card.item.group, [...(groups.get(card.item.group) ?? []), card]);
-  const inOrder = [...groups].sort(([a], [b]) => GROUPS.indexOf(a) - GROUPS.indexOf(b));
-  return inOrder.map(([group, cards]) => h("section", { "aria-label": heading(group) },
+  return [...groups].map(([group, cards]) => h("section", { "aria-label": heading(group) },
     h("h2", {}, heading(group)),
-    group === ERRATA && h("p", { class: "muted" }, "What lectures print that is wrong or incomplete, and a run that shows it. docs/errata.md has the command of each, "
-      + "and those that take no run to be seen."),
-    group === COUNTEREXAMPLES && h("p", { class: "muted" }, "One rule of each is wrong, as in much lecture code. The "
-      + "checker explores every interleaving of a small system; this is the shortest that goes wrong."),
+    frame.groups[group] && h("p", { class: "muted" }, frame.groups[group]),
     h("ul", { class: "cards" }, cards.map((card) => card.element))));
 }
 
@@ -145,13 +158,13 @@ function card(item, known) {
   const play = h("a", { class: "button primary", href: href("play", { scenario: item.name }), "aria-label": `Play: ${item.title}` }, "Play");
   const element = h("li", { class: "card panel" },
     h("div", { class: "glimpse", "aria-hidden": "true" }),
-    h("h3", {}, item.title),
+    h("h3", {}, item.stop !== null && h("span", { class: "muted" }, `${item.stop}. `), item.title),
     h("p", {}, item.summary),
-    broken && !item.summary.includes(broken.flaw) && h("p", { class: "small" }, h("strong", {}, "Its flaw: "), broken.flaw),
     h("div", { class: "toolbar" },
       play,
       !item.title.includes(item.algorithm) && h("span", { class: "chip" }, h("code", {}, item.algorithm)),
       broken && h("span", { class: "chip bad" }, `✗ ${broken.breaks}`)));
-  const words = [item.title, item.summary, item.algorithm, item.group, info?.title, broken?.flaw, broken?.breaks];
-  return { item, element, algorithm: broken?.of ?? item.algorithm, words: words.join(" ").toLowerCase() };
+  const words = [item.title, item.summary, item.algorithm, item.group, ...item.tags, ...item.notes.map((note) => note.text),
+    info?.title, info?.family, info?.paper, broken?.flaw, broken?.breaks];
+  return { item, element, algorithm: broken?.of ?? item.algorithm, words: plain(words.join(" ")) };
 }

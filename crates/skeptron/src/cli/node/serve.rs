@@ -17,7 +17,7 @@ use super::super::logs;
 use super::super::runtime::{self, Signals};
 use super::configure::Configured;
 use super::{settings, systemd};
-use crate::lab::{self, Lab, Live, Page};
+use crate::lab::{self, Gallery, Lab, Live};
 
 /// What `--json` says when the node is ready.
 #[derive(Serialize)]
@@ -87,9 +87,11 @@ pub(super) async fn serve(
     let live = Live::alone(node.clone());
     let page = match lab {
         // Those who wait for locks need the machine more than simulations do.
-        true => {
-            lab::router(Lab { page: Page::Embedded, runs: false, cluster: Some(Arc::clone(&live)) })
-        }
+        true => lab::router(Lab {
+            gallery: Gallery::default(),
+            runs: false,
+            cluster: Some(Arc::clone(&live)),
+        }),
         false => Router::new(),
     };
     let api = Api::start_fronted(node.clone(), api, listeners, page, etcd).await?;

@@ -2,10 +2,14 @@
 
 mod clocks;
 mod export;
+mod facts;
 mod figures;
+mod fork;
 mod lamps;
 mod letters;
+mod mistake;
 mod options;
+mod phases;
 mod play;
 mod run;
 mod states;
@@ -25,13 +29,14 @@ use serde::Deserialize;
 use tokio::sync::Semaphore;
 
 use super::LIMITS;
-use super::assets::Page;
 use super::body::{Asked, MOST_FILE_BYTES, Sought};
 use super::counterexamples::Counterexamples;
-use super::gallery;
+use super::gallery::Gallery;
 use super::refusal::Refusal;
 use super::standalone;
-use super::wire::{Act, Acts, ClockChunk, RunMade, RunPage, RunRequest, StateChunk};
+use super::wire::{
+    Act, Acts, ClockChunk, Mistake, Note, RunMade, RunPage, RunRequest, SimOptions, StateChunk,
+};
 pub(super) use play::{Played, Score};
 use run::Run;
 use store::Store;
@@ -39,12 +44,15 @@ use store::Store;
 /// What the handlers share.
 #[derive(Debug)]
 struct Theatre {
-    page: Page,
+    gallery: Gallery,
     counterexamples: Counterexamples,
     store: Store,
     /// As many runs are played at a time as there are cores.
     stages: Arc<Semaphore>,
 }
+
+/// What a run is made from.
+const ONE_OF: &str = "a run is made from exactly one of `sim`, `scenario` and `trace`";
 
 /// Becomes true when nobody waits for the work any more.
 pub(super) type Stop = Arc<AtomicBool>;
@@ -60,10 +68,10 @@ impl Drop for Waiter {
 }
 
 /// The paths of runs.
-pub(super) fn router(page: Page) -> Router {
+pub(super) fn router(gallery: Gallery) -> Router {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let theatre = Theatre {
-        page,
+        gallery,
         counterexamples: Counterexamples::new(),
         store: Store::default(),
         stages: Arc::new(Semaphore::new(cores)),
@@ -71,11 +79,12 @@ pub(super) fn router(page: Page) -> Router {
     Router::new()
         .route("/lab/runs", post(make))
         .route("/lab/runs/{id}", get(tell))
-        .route("/lab/runs/{id}/acts", post(act).delete(undo))
+        .route("/lab/runs/{id}/acts", post(act).put(set))
         .route("/lab/runs/{id}/states", get(states))
         .route("/lab/runs/{id}/clocks", get(clocks))
         .route("/lab/runs/{id}/export", get(export))
         .route("/lab/runs/{id}/page", post(play_alone))
+        .route("/lab/runs/{id}/mistake", get(mistake))
         .with_state(Arc::new(theatre))
 }
 
@@ -101,21 +110,31 @@ impl Theatre {
 
     /// What is to be played, and what a hand does to it.
     async fn score(&self, asked: RunRequest) -> Result<(Score, Vec<Act>), Refusal> {
-        let acts = asked.acts;
-        match (asked.sim, asked.scenario, asked.trace) {
-            (Some(sim), None, None) => {
-                let score = self.work(|_| Score::of_options(sim)).await?;
-                Ok((score, acts.unwrap_or_default()))
+        let RunRequest { sim, scenario, trace, acts, notes } = asked;
+        let notes = notes.unwrap_or_default();
+        match (sim, scenario, trace) {
+            (None, Some(name), None) if notes.is_empty() => self.hung(&name, acts).await,
+            (None, Some(_), None) => {
+                Err(Refusal::Malformed("a scenario of the gallery has its own notes".into()))
             }
-            (None, Some(name), None) => self.hung(&name, acts).await,
-            (None, None, Some(text)) => {
-                let score = self.work(move |_| Score::of_text(&text)).await?;
-                Ok((score, acts.unwrap_or_default()))
+            (sim, None, trace) => {
+                Ok((self.made(sim, trace, notes).await?, acts.unwrap_or_default()))
             }
-            _ => {
-                let told = "a run is made from exactly one of `sim`, `scenario` and `trace`";
-                Err(Refusal::Malformed(told.into()))
-            }
+            _ => Err(Refusal::Malformed(ONE_OF.into())),
+        }
+    }
+
+    /// What is made from options, or was recorded.
+    async fn made(
+        &self,
+        sim: Option<SimOptions>,
+        trace: Option<String>,
+        notes: Vec<Note>,
+    ) -> Result<Score, Refusal> {
+        match (sim, trace) {
+            (Some(sim), None) => self.work(|_| Score::of_options(sim, notes)).await,
+            (None, Some(text)) => self.work(move |stop| Score::of_text(&text, notes, stop)).await,
+            _ => Err(Refusal::Malformed(ONE_OF.into())),
         }
     }
 
@@ -124,11 +143,11 @@ impl Theatre {
         if let Some(counterexample) = self.counterexamples.named(name) {
             let search = || self.work(counterexample.search());
             let trace = counterexample.found.get_or_try_init(search).await?;
-            return Ok((Score::Recorded(Arc::clone(trace)), acts.unwrap_or_default()));
+            return Ok((Score::of_trace(Arc::clone(trace))?, acts.unwrap_or_default()));
         }
-        let example = gallery::example(&self.page, name)?;
+        let example = self.gallery.example(name)?;
         let example = example.ok_or_else(|| Refusal::NoSuchScenario(name.into()))?;
-        let score = self.work(|_| Score::of_options(example.sim)).await?;
+        let score = self.made(example.sim, example.trace, example.notes).await?;
         Ok((score, acts.unwrap_or(example.acts)))
     }
 
@@ -176,17 +195,14 @@ async fn act(
     theatre.replay(&run, acts).await
 }
 
-/// Takes the last act back.
-async fn undo(
+/// Does all of these instead of what was done: so acts are taken back, and done again.
+async fn set(
     State(theatre): State<Arc<Theatre>>,
     Path(id): Path<String>,
+    Asked(Acts { acts }): Asked<Acts, MOST_FILE_BYTES>,
 ) -> Result<Json<Acts>, Refusal> {
     let run = theatre.store.find(&id)?;
     let _turn = run.turn.lock().await;
-    let mut acts = run.played().acts();
-    if acts.pop().is_none() {
-        return Err(Refusal::Impossible("there is no act by hand to take back".into()));
-    }
     theatre.replay(&run, acts).await
 }
 
@@ -237,6 +253,15 @@ async fn play_alone(
     Asked(told): Asked<RunPage>,
 ) -> Result<Html<String>, Refusal> {
     let played = theatre.store.find(&id)?.played();
-    let page = theatre.page.clone();
+    let page = theatre.gallery.page.clone();
     Ok(Html(theatre.work(move |_| standalone::of_played(&page, told, &played)).await?))
+}
+
+/// Where a node of a broken variant first leaves the rules.
+async fn mistake(
+    State(theatre): State<Arc<Theatre>>,
+    Path(id): Path<String>,
+) -> Result<Json<Option<Mistake>>, Refusal> {
+    let trace = Arc::clone(&theatre.store.find(&id)?.played().trace);
+    Ok(Json(theatre.work(move |_| mistake::first(&trace)).await?))
 }

@@ -2,7 +2,10 @@
 
 use anyhow::{Result, bail, ensure};
 
+use skeptron_sim::trace::Header;
+
 use super::super::{LIMITS, files};
+use crate::cli::check::CheckArgs;
 use crate::cli::quorum::source::Source;
 use crate::cli::sim::{ChannelOrder, QueueChoice, SimArgs};
 use crate::cli::system::SystemArgs;
@@ -68,6 +71,84 @@ pub(super) fn args(options: SimOptions) -> Result<SimArgs> {
         queue: QueueChoice::Wheel,
         json: false,
     })
+}
+
+/// What the command line calls these options.
+pub(super) fn told(args: SimArgs) -> SimOptions {
+    let list = |texts: Vec<String>| Some(texts).filter(|texts| !texts.is_empty());
+    let rate = |rate: f64| Some(rate).filter(|&rate| rate != 0.0);
+    SimOptions {
+        requesters: args.requesters,
+        workload: args.workload,
+        think: args.think,
+        section: args.section,
+        entries: args.entries,
+        latency: Some(args.latency),
+        loss: rate(args.loss),
+        duplicate: rate(args.duplicate),
+        crash: list(args.crash),
+        pause: list(args.pause),
+        partition: list(args.partition),
+        seed: Some(args.seed),
+        initiators: args.initiators,
+        detector: args.detector,
+        bound: args.bound,
+        until: args.until,
+        ..of_system(args.algorithm.unwrap_or_default(), args.system, args.order)
+    }
+}
+
+fn of_system(algorithm: String, system: SystemArgs, order: ChannelOrder) -> SimOptions {
+    let order = match order {
+        ChannelOrder::Fifo => "fifo",
+        ChannelOrder::Any => "any",
+    };
+    SimOptions {
+        algorithm,
+        nodes: system.nodes,
+        coordinator: system.coordinator,
+        quorum: system.quorum,
+        structure: system.structure,
+        tree: system.tree,
+        arbitration: system.arbitration,
+        ring: system.ring,
+        graph: system.graph,
+        clocks: system.clocks,
+        order: Some(order.into()),
+        ..SimOptions::default()
+    }
+}
+
+/// The options of `sim` by which a run was recorded, if a command of `sim` recorded it.
+pub(super) fn of_sim(header: &Header) -> Option<SimOptions> {
+    let words = header.command.as_deref()?.strip_prefix("skeptron sim ")?;
+    let args = SimArgs::parse(words).ok()?;
+    // What these do the page cannot show.
+    let plain = args.kinds == Default::default() && args.warmup.is_none();
+    plain.then(|| told(args))
+}
+
+/// What is known of the system of a recorded run.
+pub(super) fn of_recorded(header: &Header) -> SimOptions {
+    let words = header.command.as_deref().and_then(|text| text.strip_prefix("skeptron check "));
+    let checked = words.and_then(|words| CheckArgs::parse(words).ok());
+    let known = match checked {
+        Some(CheckArgs { algorithm: Some(algorithm), system, order, .. }) => {
+            of_system(algorithm, system, order)
+        }
+        _ => of_sim(header).map_or_else(SimOptions::default, |sim| SimOptions {
+            workload: None,
+            section: None,
+            latency: None,
+            ..sim
+        }),
+    };
+    SimOptions {
+        algorithm: header.algorithm.clone(),
+        nodes: Some(header.setup.nodes()),
+        order: Some(header.order.to_string()),
+        ..known
+    }
 }
 
 fn order(text: Option<&str>) -> Result<ChannelOrder> {

@@ -3,9 +3,9 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
-use skeptron_core::catalogue::{Algorithm, ElectionInfo};
+use skeptron_core::catalogue::{Algorithm, ElectionInfo, Info};
 use skeptron_sim::replay::replay;
 use skeptron_sim::trace::{Record, Trace, What};
 use skeptron_sim::{Hand, Options, Scenario, election, run};
@@ -13,24 +13,27 @@ use skeptron_sim::{Hand, Options, Scenario, election, run};
 use super::super::LIMITS;
 use super::lamps::{self, Watched};
 use super::letters::Letters;
-use super::{Stop, figures, options, states, told};
+use super::phases::Phases;
+use super::{Stop, facts, figures, fork, options, states, told};
 use crate::cli::names;
 use crate::cli::sim::SimArgs;
 use crate::lab::wire::{
-    Act, AlgorithmKind, Deed, Figure, Lamp, Partition, RunEnd, RunHeader, RunReason, RunRecord,
-    SimOptions, StateChunk,
+    Act, AlgorithmKind, Deed, Figure, Lamp, Note, Partition, RunEnd, RunHeader, RunReason,
+    RunRecord, SimOptions, StateChunk,
 };
 
 /// What a run is made from, besides what a hand does.
 #[derive(Clone, Debug)]
-pub(in crate::lab) enum Score {
+pub(in crate::lab) struct Score {
+    source: Source,
+    /// What is said of it.
+    notes: Vec<Note>,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
     /// Options of `skeptron sim`; with `holds` nobody leaves the section before a hand says so.
-    Sim {
-        /// The options.
-        args: Box<SimArgs>,
-        /// Whether sections end by hand.
-        holds: bool,
-    },
+    Sim { options: Box<SimOptions>, args: Box<SimArgs>, holds: bool },
     /// What was recorded before.
     Recorded(Arc<Trace>),
 }
@@ -40,32 +43,40 @@ impl Score {
     ///
     /// # Errors
     /// If they are more than the lab allows.
-    pub(in crate::lab) fn of_options(mut options: SimOptions) -> Result<Self> {
-        let by_hand = options.section.take_if(|section| section == BY_HAND);
-        Ok(Score::Sim { args: Box::new(options::args(options)?), holds: by_hand.is_some() })
+    pub(in crate::lab) fn of_options(options: SimOptions, notes: Vec<Note>) -> Result<Self> {
+        let mut plain = options.clone();
+        let by_hand = plain.section.take_if(|section| section == BY_HAND);
+        let source = Source::Sim {
+            options: Box::new(options),
+            args: Box::new(options::args(plain)?),
+            holds: by_hand.is_some(),
+        };
+        Ok(Score { source, notes })
     }
 
-    /// Of a recorded run, as the page reads it from a file.
+    /// Of a recorded run, as the page reads it from a file. A run that its own command makes again is
+    /// taken for that one: so it can be changed like any other.
     ///
     /// # Errors
     /// If it is no such file, or larger than the lab allows.
-    pub(super) fn of_text(text: &str) -> Result<Self> {
-        Score::of_trace(Trace::read(Cursor::new(text)).context("the trace cannot be read")?)
+    pub(in crate::lab) fn of_text(text: &str, notes: Vec<Note>, stop: &Stop) -> Result<Self> {
+        let trace = Trace::read(Cursor::new(text)).context("the trace cannot be read")?;
+        refuse_long(&trace)?;
+        let again = options::of_sim(&trace.header).and_then(|options| {
+            let score = Score::of_options(options, notes.clone()).ok()?;
+            let played = score.play(Vec::new(), stop).ok()?;
+            (*played.trace == trace).then_some(score)
+        });
+        Ok(again.unwrap_or_else(|| Score { source: Source::Recorded(Arc::new(trace)), notes }))
     }
 
-    /// Of a recorded run.
+    /// Of a run that was made here, by the checker or the simulator.
     ///
     /// # Errors
     /// If it is larger than the lab allows.
-    pub(in crate::lab) fn of_trace(trace: Trace) -> Result<Self> {
-        options::refuse_crowd(trace.header.setup.nodes())?;
-        let (records, most) = (trace.records.len(), LIMITS.records);
-        ensure!(
-            records <= most,
-            "the trace has {records} records, and the lab shows at most {most}; `skeptron sim --replay` \
-             takes more"
-        );
-        Ok(Score::Recorded(Arc::new(trace)))
+    pub(in crate::lab) fn of_trace(trace: Arc<Trace>) -> Result<Self> {
+        refuse_long(&trace)?;
+        Ok(Score { source: Source::Recorded(trace), notes: Vec::new() })
     }
 
     /// Plays it, with what a hand does.
@@ -78,14 +89,27 @@ impl Score {
             "{} acts by hand are too many; at most {MOST_ACTS} are possible",
             acts.len()
         );
-        match self {
-            Score::Sim { args, holds } => simulated(args, *holds, acts, stop),
-            Score::Recorded(_) if !acts.is_empty() => {
-                bail!("this run was recorded, and nobody can act on what has happened")
-            }
-            Score::Recorded(trace) => recorded(trace),
-        }
+        let mut played = match &self.source {
+            Source::Sim { options, args, holds } => simulated(options, args, *holds, acts, stop)?,
+            Source::Recorded(trace) if acts.is_empty() => recorded(trace)?,
+            Source::Recorded(trace) => forked(trace, acts, stop)?,
+        };
+        let Played { trace, letters, lamps, .. } = &played;
+        played.doubts = facts::doubts(&facts::Run { trace, letters, lamps }, &self.notes)?;
+        Ok(played)
     }
+}
+
+/// Refuses a recorded run that is larger than a page can show.
+fn refuse_long(trace: &Trace) -> Result<()> {
+    options::refuse_crowd(trace.header.setup.nodes())?;
+    let (records, most) = (trace.records.len(), LIMITS.records);
+    ensure!(
+        records <= most,
+        "the trace has {records} records, and the lab shows at most {most}; `skeptron sim --replay` \
+         takes more"
+    );
+    Ok(())
 }
 
 /// The length of sections that end by hand.
@@ -104,6 +128,10 @@ pub(in crate::lab) struct Played {
     reason: RunReason,
     lamps: Vec<Lamp>,
     figures: Vec<Figure>,
+    doubts: Vec<String>,
+    sim: SimOptions,
+    recorded: bool,
+    phases: Phases,
 }
 
 /// What a hand did to a run.
@@ -153,7 +181,10 @@ impl Played {
             order: header.order.to_string(),
             ticks_per_unit: header.ticks_per_unit,
             command: header.command.clone(),
+            sim: self.sim.clone(),
+            recorded: self.recorded,
             topology: told::topology(&header.algorithm, &header.setup),
+            phases: self.phases.at_first.clone(),
             may_act: self.hand.is_some(),
             holds: self.hand.as_ref().is_some_and(|hand| hand.holds),
             acts: self.acts(),
@@ -174,7 +205,10 @@ impl Played {
     /// Some of its records.
     pub(in crate::lab) fn tell(&self, which: std::ops::Range<usize>) -> Vec<RunRecord> {
         let by_hand = |index| self.hand.as_ref().is_some_and(|hand| hand.did(index));
-        let tell = |index| told::record(&self.records()[index], &self.letters, by_hand(index));
+        let tell = |index| RunRecord {
+            becomes: self.phases.after(index),
+            ..told::record(&self.records()[index], &self.letters, by_hand(index))
+        };
         which.map(tell).collect()
     }
 
@@ -193,29 +227,43 @@ impl Played {
             t: self.records().last().map_or(0, |record| record.t),
             lamps: self.lamps.clone(),
             figures: self.figures.clone(),
+            doubts: self.doubts.clone(),
         }
     }
 }
 
-fn simulated(args: &SimArgs, holds: bool, acts: Vec<Act>, stop: &Stop) -> Result<Played> {
+fn simulated(
+    options: &SimOptions,
+    args: &SimArgs,
+    holds: bool,
+    acts: Vec<Act>,
+    stop: &Stop,
+) -> Result<Played> {
     let hand = Hand { acts: acts.iter().map(act).collect::<Result<_>>()?, holds };
-    let Simulated { trace, watched, figures, acted, partitions } =
-        match names::algorithm(args.algorithm.as_deref().unwrap_or_default())? {
-            Algorithm::Election(info) => elected(args, info, hand, stop)?,
-            Algorithm::Mutex(_) => excluded(args, hand, stop)?,
-        };
-    let mut trace = trace.context("a recorded run has a trace")?;
-    trace.header.command = (acts.is_empty() && !holds).then(|| args.command());
-    Ok(Played {
-        letters: Letters::of(&trace),
-        bytes: bytes(&trace),
-        hand: Some(ByHand { holds, acts, places: acted }),
-        partitions,
-        reason: if watched.to_the_end { RunReason::Over } else { RunReason::Limit },
-        lamps: lamps::of(&trace.records, &[], watched),
-        figures,
-        trace: Arc::new(trace),
-    })
+    let simulated = match names::algorithm(args.algorithm.as_deref().unwrap_or_default())? {
+        Algorithm::Election(info) => {
+            let scenario = args.election(info)?;
+            elected(info, &election::Scenario { hand, ..scenario }, stop)?
+        }
+        Algorithm::Mutex(_) => {
+            let (info, scenario) = args.scenario()?;
+            excluded(info, &Scenario { hand, ..scenario }, stop)?
+        }
+    };
+    let command = (acts.is_empty() && !holds).then(|| args.command());
+    simulated.played(acts, holds, 0, command, (options.clone(), false))
+}
+
+/// A recorded run that a hand changes.
+fn forked(trace: &Trace, acts: Vec<Act>, stop: &Stop) -> Result<Played> {
+    let (info, scenario, again) = fork::fork(trace, acts.iter().map(act).collect::<Result<_>>()?)?;
+    excluded(info, &scenario, stop)?.played(
+        acts,
+        true,
+        again,
+        None,
+        (options::of_recorded(&trace.header), true),
+    )
 }
 
 /// Whether it leaves a record: what it does to the network alone is seen only later.
@@ -244,41 +292,75 @@ struct Simulated {
     partitions: Vec<Partition>,
 }
 
-fn excluded(args: &SimArgs, hand: Hand, stop: &Stop) -> Result<Simulated> {
-    let (info, scenario) = args.scenario()?;
+impl Simulated {
+    /// The run with these acts, before which `again` others were done that are not told.
+    fn played(
+        self,
+        acts: Vec<Act>,
+        holds: bool,
+        again: usize,
+        command: Option<String>,
+        (sim, recorded): (SimOptions, bool),
+    ) -> Result<Played> {
+        let Simulated { trace, watched, figures, mut acted, partitions } = self;
+        let mut trace = trace.context("a recorded run has a trace")?;
+        trace.header.command = command;
+        let places = acted.split_off(again);
+        Ok(Played {
+            letters: Letters::of(&trace),
+            bytes: bytes(&trace),
+            hand: Some(ByHand { holds, acts, places }),
+            partitions,
+            reason: if watched.to_the_end { RunReason::Over } else { RunReason::Limit },
+            lamps: lamps::of(&trace.records, &[], watched),
+            figures,
+            doubts: Vec::new(),
+            sim,
+            recorded,
+            phases: Phases::of(&trace)?,
+            trace: Arc::new(trace),
+        })
+    }
+}
+
+fn excluded(info: &'static Info, scenario: &Scenario, stop: &Stop) -> Result<Simulated> {
     options::refuse_crowd(scenario.setup.nodes())?;
-    let scenario = Scenario { hand, ..scenario };
-    let outcome = run(info, &scenario, &recording(stop))?;
+    let outcome = run(info, scenario, &recording(stop))?;
     let watched = Watched {
         kind: AlgorithmKind::Mutex,
         order_claimed: info.claims.ordered && outcome.report.fairness.inversions.is_some(),
         to_the_end: !outcome.cut_short,
         simulated: true,
     };
-    let figures = figures::mutex(info, &scenario, &outcome.report);
-    let partitions = told::partitions(&scenario.faults);
-    Ok(Simulated { trace: outcome.trace, watched, figures, acted: outcome.acted, partitions })
+    Ok(Simulated {
+        watched,
+        figures: figures::mutex(info, scenario, &outcome.report),
+        acted: outcome.acted,
+        partitions: told::partitions(&scenario.faults),
+        trace: outcome.trace,
+    })
 }
 
 fn elected(
-    args: &SimArgs,
     info: &'static ElectionInfo,
-    hand: Hand,
+    scenario: &election::Scenario,
     stop: &Stop,
 ) -> Result<Simulated> {
-    let scenario = args.election(info)?;
     options::refuse_crowd(scenario.setup.nodes())?;
-    let scenario = election::Scenario { hand, ..scenario };
-    let outcome = election::run(info, &scenario, &recording(stop))?;
+    let outcome = election::run(info, scenario, &recording(stop))?;
     let watched = Watched {
         kind: AlgorithmKind::Election,
         order_claimed: false,
         to_the_end: !outcome.cut_short,
         simulated: true,
     };
-    let figures = figures::election(info, &scenario, &outcome.report);
-    let partitions = told::partitions(&scenario.faults);
-    Ok(Simulated { trace: outcome.trace, watched, figures, acted: outcome.acted, partitions })
+    Ok(Simulated {
+        watched,
+        figures: figures::election(info, scenario, &outcome.report),
+        acted: outcome.acted,
+        partitions: told::partitions(&scenario.faults),
+        trace: outcome.trace,
+    })
 }
 
 /// About how many bytes a run takes: a message may carry a counter for each node.
@@ -305,11 +387,20 @@ fn recorded(trace: &Arc<Trace>) -> Result<Played> {
     Ok(Played {
         letters: Letters::of(trace),
         bytes: bytes(trace),
-        hand: None,
+        // Nothing was done yet, but something can be.
+        hand: fork::is_possible(trace).then(|| ByHand {
+            holds: true,
+            acts: Vec::new(),
+            places: Vec::new(),
+        }),
         partitions: Vec::new(),
         reason: RunReason::Over,
         lamps: lamps::of(&trace.records, &replayed.violations, watched),
         figures: figures::recorded(&replayed),
+        doubts: Vec::new(),
+        sim: options::of_recorded(&trace.header),
+        recorded: true,
+        phases: Phases::of(trace)?,
         trace: Arc::clone(trace),
     })
 }

@@ -67,7 +67,8 @@ pub(super) fn chunks(trace: &Trace, which: Range<usize>) -> Result<Vec<StateChun
     Ok(chunks)
 }
 
-fn variables(algorithm: &str) -> &'static [Named] {
+/// The variables of an algorithm, under the names of its paper.
+pub(super) fn variables(algorithm: &str) -> &'static [Named] {
     match Algorithm::find(algorithm) {
         Some(Algorithm::Mutex(info)) => info.variables,
         Some(Algorithm::Election(info)) => info.variables,
@@ -75,9 +76,12 @@ fn variables(algorithm: &str) -> &'static [Named] {
     }
 }
 
+/// What is known of a node that is down.
+pub(super) const DOWN: NodeState = NodeState { up: false, vars: Vec::new() };
+
 /// A state by its variables; none is that of a node that is down.
-fn told(state: Option<&str>, variables: &[Named]) -> NodeState {
-    let Some(state) = state else { return NodeState { up: false, vars: Vec::new() } };
+pub(super) fn told(state: Option<&str>, variables: &[Named]) -> NodeState {
+    let Some(state) = state else { return DOWN };
     let (text, state) = (state, Value::read(state));
     let variable = |named: &Named| {
         let (value, data) = match state.field(named.field) {

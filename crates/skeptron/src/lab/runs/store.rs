@@ -101,7 +101,7 @@ mod tests {
             entries: Some(1),
             ..SimOptions::default()
         };
-        let score = Score::of_options(options).unwrap();
+        let score = Score::of_options(options, Vec::new()).unwrap();
         let played = score.play(Vec::new(), &Stop::default()).unwrap();
         Run::new(score, played)
     }

@@ -112,6 +112,7 @@ pub(super) fn record(record: &Record, letters: &Letters, by_hand: bool) -> RunRe
         cause: None,
         property: None,
         by_hand: by_hand.then_some(true),
+        becomes: None,
     };
     match &record.what {
         What::Send { id, to, label, .. } => {

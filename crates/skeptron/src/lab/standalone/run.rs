@@ -1,5 +1,7 @@
 //! One recorded run as a page that plays it.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use serde_json::{Value, json};
 use skeptron_sim::trace::{Format, Trace, What};
@@ -18,7 +20,7 @@ const NAME: &str = "run";
 /// # Errors
 /// If the run is not what its nodes do, or is larger than a page can show.
 pub(crate) fn of_trace(trace: &Trace) -> Result<String> {
-    let played = Score::of_trace(trace.clone())?.play(Vec::new(), &Stop::default())?;
+    let played = Score::of_trace(Arc::new(trace.clone()))?.play(Vec::new(), &Stop::default())?;
     of_played(&Page::Embedded, RunPage::default(), &played)
 }
 
@@ -53,7 +55,7 @@ fn about(trace: &Trace) -> RunPage {
     for (index, record) in trace.records.iter().enumerate() {
         if let What::Violation { property, detail } = &record.what {
             let text = format!("{} violates {property}: {detail}.", record.node);
-            notes.push(Note { at: index + 1, text });
+            notes.push(Note { at: index + 1, text, facts: Vec::new() });
         }
     }
     let made = trace.header.command.as_ref().map(|command| format!("Made by: {command}"));
@@ -69,8 +71,12 @@ fn answers(name: &str, told: RunPage, played: &Played) -> Result<Answers> {
         name: name.into(),
         title: told.title,
         group: String::new(),
+        stop: None,
         algorithm: header.algorithm.clone(),
         summary: told.summary,
+        tags: Vec::new(),
+        // What is said is said of this run: what a hand did belongs to it.
+        acts: header.acts.clone(),
         notes: told.notes,
     };
     let mut answers = Answers::from([

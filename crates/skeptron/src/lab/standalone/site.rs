@@ -2,22 +2,24 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use rayon::prelude::*;
 use serde::Serialize;
 use skeptron_sim::trace::Format;
 
-use super::{Answers, Standalone, run};
+use super::{Answers, Standalone, modules, run};
 use crate::lab::assets::Page;
-use crate::lab::counterexamples::{self, Counterexamples};
+use crate::lab::catalogue;
+use crate::lab::counterexamples::Counterexamples;
+use crate::lab::gallery::Gallery;
 use crate::lab::runs::{Played, Score, Stop};
 use crate::lab::wire::{GalleryItem, RunPage};
-use crate::lab::{catalogue, gallery};
 
 /// The index shows a small picture of each run: of no more records than this.
 const GLIMPSE: usize = 600;
+/// What the index says of the gallery as a whole.
+const FRAME: &str = "gallery.json";
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -33,18 +35,19 @@ pub(crate) struct Site {
 ///
 /// # Errors
 /// If a run cannot be made, or a file not be written.
-pub(crate) fn write(page: &Page, folder: &Path) -> Result<Site> {
-    let mut items = gallery::items(page)?;
-    items.extend(counterexamples::items());
+pub(crate) fn write(gallery: &Gallery, folder: &Path) -> Result<Site> {
+    let page = &gallery.page;
+    let items = gallery.items()?;
     let kept = Counterexamples::new();
     let written = items.par_iter().map(|item| {
-        let played = play(page, &kept, item).with_context(|| item.name.clone())?;
+        let played = play(gallery, &kept, item).with_context(|| item.name.clone())?;
         write_run(page, folder, item, &played).with_context(|| item.name.clone())?;
         run::beginning(&item.name, &played.header(), &played, GLIMPSE)
     });
     let mut answers: Answers = written.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     answers.insert("/lab/algorithms".into(), serde_json::to_value(catalogue::algorithms())?);
     answers.insert("/lab/scenarios".into(), serde_json::to_value(&items)?);
+    answers.insert(format!("/ui/{FRAME}"), serde_json::from_str(&modules::text(page, FRAME)?)?);
     let index =
         Standalone { title: "Skeptron: the gallery", view: "scenarios", home: None, answers };
     let path = folder.join("index.html");
@@ -53,14 +56,19 @@ pub(crate) fn write(page: &Page, folder: &Path) -> Result<Site> {
 }
 
 /// The run of an item of the gallery.
-fn play(page: &Page, kept: &Counterexamples, item: &GalleryItem) -> Result<Played> {
+fn play(gallery: &Gallery, kept: &Counterexamples, item: &GalleryItem) -> Result<Played> {
     let stop = Stop::default();
     if let Some(counterexample) = kept.named(&item.name) {
         let trace = counterexample.search()(&stop)?;
-        return Score::Recorded(Arc::clone(&trace)).play(Vec::new(), &stop);
+        return Score::of_trace(trace)?.play(Vec::new(), &stop);
     }
-    let example = gallery::example(page, &item.name)?.context("it is not in the gallery")?;
-    Score::of_options(example.sim)?.play(example.acts, &stop)
+    let example = gallery.example(&item.name)?.context("it is not in the gallery")?;
+    let score = match (example.sim, example.trace) {
+        (Some(sim), None) => Score::of_options(sim, example.notes)?,
+        (None, Some(text)) => Score::of_text(&text, example.notes, &stop)?,
+        _ => bail!("a scenario has exactly one of `sim` and `trace`"),
+    };
+    score.play(example.acts, &stop)
 }
 
 fn write_run(page: &Page, folder: &Path, item: &GalleryItem, played: &Played) -> Result<()> {

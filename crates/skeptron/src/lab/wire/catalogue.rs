@@ -3,7 +3,7 @@
 use serde::Serialize;
 use ts_rs::TS;
 
-use super::AlgorithmKind;
+use super::{Act, AlgorithmKind, RecordKind};
 
 /// The server.
 #[derive(Clone, Debug, Serialize, TS)]
@@ -109,10 +109,16 @@ pub struct GalleryItem {
     pub title: String,
     /// Where it hangs.
     pub group: String,
+    /// Which stop of the lecture it is, counted from 1; none if it stands beside it.
+    pub stop: Option<usize>,
     /// Which algorithm it shows.
     pub algorithm: String,
     /// What it shows, in a sentence or two.
     pub summary: String,
+    /// Words by which it is found besides those of its texts.
+    pub tags: Vec<String>,
+    /// What a hand does in it.
+    pub acts: Vec<Act>,
     /// What to see, step by step.
     pub notes: Vec<Note>,
 }
@@ -125,4 +131,60 @@ pub struct Note {
     pub at: usize,
     /// Two sentences.
     pub text: String,
+    /// What the text speaks of: the run must have it.
+    #[serde(default)]
+    pub facts: Vec<Fact>,
+}
+
+/// Something that is so in a run where a note speaks of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize, TS)]
+#[serde(untagged)]
+pub enum Fact {
+    /// Something happened.
+    Record {
+        /// The place of the record in the run.
+        record: usize,
+        /// Where it happened.
+        node: u32,
+        /// What happened.
+        kind: RecordKind,
+        /// The kind of the message that was sent, delivered or lost.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        label: Option<String>,
+        /// To whom it was sent, or from whom it came; who is named or suspected.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        peer: Option<u32>,
+    },
+    /// A variable of a node has a value.
+    Value {
+        /// Whose.
+        node: u32,
+        /// Which one.
+        field: String,
+        /// Its value, as it is shown.
+        value: String,
+    },
+    /// So many records of a kind have happened.
+    Count {
+        /// How many.
+        count: usize,
+        /// Of which kind.
+        kind: RecordKind,
+        /// Only those of messages of that kind.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        label: Option<String>,
+    },
+    /// A property has been violated.
+    Violated {
+        /// Which one.
+        violated: String,
+    },
+    /// A property has not been violated.
+    Holds {
+        /// Which one.
+        holds: String,
+    },
 }

@@ -8,7 +8,7 @@ mod reports;
 mod run;
 
 pub use catalogue::{
-    About, AlgorithmInfo, BrokenInfo, ClaimInfo, GalleryItem, Limits, Note, VariableInfo,
+    About, AlgorithmInfo, BrokenInfo, ClaimInfo, Fact, GalleryItem, Limits, Note, VariableInfo,
 };
 pub use cluster::{
     ClusterAct, ClusterActKind, ClusterChange, ClusterEvent, ClusterLink, ClusterLock,
@@ -28,9 +28,9 @@ pub use reports::{
     StructureMessages, StructureOptimal, StructureReport, StructureViolation,
 };
 pub use run::{
-    Act, Acts, AlgorithmKind, ClockChunk, ClockStamp, Cut, Deed, Figure, Lamp, NodeState,
-    Partition, RecordBatch, RecordKind, RunEnd, RunHeader, RunMade, RunPage, RunReason, RunRecord,
-    RunRequest, SimOptions, StateChange, StateChunk, Topology, Variable,
+    Act, Acts, AlgorithmKind, ClockChunk, ClockStamp, Cut, Deed, Figure, Lamp, Mistake, NodeState,
+    Partition, Phase, RecordBatch, RecordKind, RunEnd, RunHeader, RunMade, RunPage, RunReason,
+    RunRecord, RunRequest, SimOptions, StateChange, StateChunk, Topology, Variable,
 };
 
 /// Why something cannot be done.

@@ -79,6 +79,8 @@ pub struct RunRequest {
     pub trace: Option<String>,
     /// What a hand does; of a scenario, instead of what it says itself.
     pub acts: Option<Vec<Act>>,
+    /// What is said of it, whose facts are looked up; a scenario of the gallery has its own.
+    pub notes: Option<Vec<Note>>,
 }
 
 /// What a hand does, right after the first `after` records.
@@ -208,9 +210,15 @@ pub struct RunHeader {
     pub ticks_per_unit: u64,
     /// The command that makes the same run, if nothing was done by hand.
     pub command: Option<String>,
+    /// What it was made from, as far as that is known: of a recorded run the system alone may be.
+    pub sim: SimOptions,
+    /// Whether it was recorded before: latencies and who asks when are what they were.
+    pub recorded: bool,
     /// How the nodes are laid out.
     pub topology: Topology,
-    /// Whether a hand may act: not on what was recorded.
+    /// What each node of an election is doing before anything happens; empty for mutual exclusion.
+    pub phases: Vec<Phase>,
+    /// Whether a hand may act: not on a recorded election.
     pub may_act: bool,
     /// Whether sections end by hand.
     pub holds: bool,
@@ -345,10 +353,29 @@ pub struct RunRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub by_hand: Option<bool>,
+    /// What its node is doing after the step that it begins, where that is another thing than before
+    /// and no record says it: in elections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub becomes: Option<Phase>,
+}
+
+/// What a node is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Nothing.
+    Idle,
+    /// It waits to enter, or for an election to end.
+    Waiting,
+    /// It is inside, or leads.
+    Inside,
+    /// It is down.
+    Down,
 }
 
 /// What can happen: inputs, then effects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, TS)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "lowercase")]
 pub enum RecordKind {
     /// Input: the application wants in.
@@ -406,6 +433,19 @@ pub struct RunEnd {
     pub lamps: Vec<Lamp>,
     /// What was measured.
     pub figures: Vec<Figure>,
+    /// What its notes say that is not so.
+    pub doubts: Vec<String>,
+}
+
+/// Where a broken variant first does what the correct algorithm would not.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct Mistake {
+    /// The record that begins the step.
+    pub record: usize,
+    /// Whose step it is.
+    pub node: u32,
+    /// What the correct algorithm would do there first; none if it would do nothing.
+    pub expected: Option<String>,
 }
 
 /// Why a run ends.

@@ -34,12 +34,13 @@ fn a_hand_lets_a_node_in_and_out() {
     let told = lab.told(&run);
     assert_eq!(told.records[after]["kind"], "release");
     assert_eq!(told.records[..after], inside.records[..]);
-    // Taking back goes the same way.
-    for expected in [&inside, &empty] {
-        lab.ask("DELETE", &acts, "", "").json(200);
+    // Taking back goes the same way, and so does doing again.
+    let all = told.header["acts"].clone();
+    for (kept, expected) in [(1, &inside), (0, &empty), (1, &inside), (2, &told)] {
+        let acts = json!({ "acts": all.as_array().unwrap()[..kept] });
+        lab.ask("PUT", &format!("{run}/acts"), "", &acts.to_string()).json(200);
         assert_eq!(&lab.told(&run), expected);
     }
-    assert_eq!(lab.ask("DELETE", &acts, "", "").status, 422);
 }
 
 /// At a position, what was done there has not happened yet.
@@ -139,14 +140,83 @@ fn what_is_impossible_changes_nothing() {
     assert_eq!(lab.told(&run), before);
 }
 
+/// What a command recorded is what the command makes: its options are known, and it is changed like any
+/// other run.
 #[test]
-fn what_was_recorded_stays_as_it_is() {
+fn a_run_that_its_command_makes_again_is_that_run() {
     let lab = Lab::start();
-    let run = lab.run(&json!({ "sim": { "algorithm": "central", "nodes": 3, "entries": 2 } }));
+    let sim =
+        json!({ "algorithm": "central", "nodes": 3, "entries": 2, "latency": "exp:2", "seed": 9 });
+    let run = lab.run(&json!({ "sim": sim }));
     let text = lab.get(&format!("{run}/export?format=jsonl")).text();
-    let recorded = lab.run(&json!({ "trace": text }));
-    let act = json!({ "after": 0, "t": 0, "do": "request", "node": 1 });
-    let error = lab.error(&format!("{recorded}/acts"), &act);
+    let again = lab.told(&lab.run(&json!({ "trace": text })));
+    assert_eq!(again.records, lab.told(&run).records);
+    assert_eq!(
+        (&again.header["recorded"], &again.header["may_act"]),
+        (&json!(false), &json!(true))
+    );
+    for (option, value) in sim.as_object().unwrap() {
+        assert_eq!(&again.header["sim"][option], value, "{option}");
+    }
+}
+
+/// Every counterexample of mutual exclusion is forked in its midst and at its end: up to there it is what
+/// it was.
+#[test]
+fn a_recorded_run_is_forked_where_a_hand_acts() {
+    let lab = Lab::start();
+    let items = lab.get("/lab/scenarios").json(200);
+    let names = items.as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap());
+    let mut forked = 0;
+    for name in names.filter(|name| name.starts_with("counterexample/")) {
+        let run = lab.run(&json!({ "scenario": name }));
+        let recorded = lab.told(&run);
+        if recorded.header["may_act"] == false {
+            assert_eq!(recorded.header["kind"], "election", "{name}");
+            continue;
+        }
+        forked += 1;
+        let steps = recorded.records.iter().enumerate().filter(|(_, record)| {
+            let kind = record["kind"].as_str().unwrap();
+            matches!(kind, "request" | "release" | "deliver" | "crash" | "call")
+        });
+        let steps: Vec<usize> = steps.map(|(place, _)| place).collect();
+        for after in [steps[steps.len() / 2], *steps.last().unwrap()] {
+            let crashed: Vec<&Value> = recorded.records[..after]
+                .iter()
+                .filter(|record| record["kind"] == "crash")
+                .map(|record| &record["node"])
+                .collect();
+            let node = (1..).find(|node| !crashed.contains(&&json!(node))).unwrap();
+            let t = &recorded.records[after - 1]["t"];
+            let act = json!({ "after": after, "t": t, "do": "crash", "node": node });
+            let acts = json!({ "acts": [act] }).to_string();
+            lab.ask("PUT", &format!("{run}/acts"), "", &acts).json(200);
+            let told = lab.told(&run);
+            assert_eq!(told.records[..after], recorded.records[..after], "{name} at {after}");
+            let crash = &told.records[after];
+            assert_eq!(
+                (&crash["kind"], &crash["by_hand"]),
+                (&json!("crash"), &json!(true)),
+                "{name}"
+            );
+            assert_eq!(told.header["acts"], json!([act]));
+        }
+        // Taken back, it is what was recorded.
+        lab.ask("PUT", &format!("{run}/acts"), "", "{\"acts\": []}").json(200);
+        assert_eq!(lab.told(&run), recorded, "{name}");
+    }
+    assert!(forked > 30, "{forked}");
+}
+
+#[test]
+fn what_alarms_did_stays_as_it_is() {
+    let lab = Lab::start();
+    let run = lab.run(&json!({ "scenario": "counterexample/bully-short-timeout" }));
+    let told = lab.told(&run);
+    assert_eq!((&told.header["may_act"], &told.header["recorded"]), (&json!(false), &json!(true)));
+    let act = json!({ "after": 0, "t": 0, "do": "call", "node": 1 });
+    let error = lab.error(&format!("{run}/acts"), &act);
     assert!(error.contains("recorded"), "{error}");
 }
 

@@ -18,8 +18,14 @@ pub(crate) struct Lab {
 
 impl Lab {
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With more options.
+    pub(crate) fn start_with(options: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_skeptron"))
             .args(["lab", "--port", "0", "--json"])
+            .args(options)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

@@ -1,0 +1,91 @@
+// One run to predict, question by question, and as a sheet of paper.
+import { h, clear } from "../lib/dom.js";
+import { href } from "../lib/address.js";
+import { questions, soFar } from "./predict.js";
+import { wholeRun } from "./run.js";
+import { back, hintsOf, rulesOf } from "./parts.js";
+import { told } from "../play/words.js";
+
+/** @typedef {import("./predict.js").Question} Question */
+
+/**
+ * @param {import("./view.js").Stage} stage
+ * @param {string} name
+ */
+export async function showPrediction({ place, items, infos, signal }, name) {
+  const run = await wholeRun({ scenario: name }, signal);
+  if (signal.aborted) return;
+  const item = items.find((item) => item.name === name);
+  const info = infos.find((info) => info.name === run.model.header.algorithm);
+  const all = questions(run.model, item?.notes ?? []);
+  const here = h("div", { "data-test": "prediction" });
+  const score = h("p", { role: "status", "data-test": "exercise-score" });
+  const title = `Predict: ${item?.title ?? name}`;
+  const answers = h("input", { type: "checkbox", "data-test": "sheet-answers" });
+  let at = 0;
+  let right = 0;
+  const next = () => {
+    score.textContent = `Question ${Math.min(at + 1, all.length)} of ${all.length} · ${right} right so far`;
+    clear(here);
+    if (at < all.length) return here.append(ask(all[at]));
+    score.textContent = `${right} of ${all.length} right.`;
+    here.append(h("p", {}, h("a", { href: href("play", { scenario: name }) }, "Play the whole run")));
+  };
+  const ask = (/** @type {Question} */ question) => {
+    const said = h("div", { role: "status", "data-test": "exercise-verdict" });
+    const choices = question.choices.map((choice) => h("button", { type: "button", class: "exercise-choice", "data-test": "exercise-choice", onclick: (/** @type {MouseEvent} */ event) => {
+      const is = choice === question.answer;
+      if (is) right++;
+      at++;
+      for (const button of choices) {
+        button.disabled = true;
+        button.classList.toggle("right", button.textContent === question.answer);
+      }
+      if (!is) /** @type {HTMLElement} */ (event.currentTarget).classList.add("wrong");
+      const note = item?.notes.find((note) => note.at === question.after)?.text;
+      said.append(h("p", {}, h("strong", {}, is ? "Right. " : "No. "), told(run.model, question.after), note ? ` ${note}` : ""),
+        h("button", { type: "button", class: "primary", "data-test": "exercise-next", onclick: next }, at < all.length ? "Next question" : "The end"));
+    } }, choice));
+    const known = async (/** @type {HTMLElement} */ list) => {
+      const state = (await run.statesAt(question.before))[question.node - 1];
+      for (const { field, value } of state.vars) {
+        const symbol = info?.variables.find((variable) => variable.field === field)?.symbol ?? field;
+        list.append(h("dt", {}, symbol), h("dd", { class: "mono" }, value));
+      }
+    };
+    const variables = () => {
+      const list = h("dl", { class: "exercise-vars" });
+      known(list);
+      return h("div", {}, `What P${question.node} knows before:`, list);
+    };
+    return h("div", { class: "exercise-question panel" }, soFar(run.model, question),
+      h("h2", {}, `${question.asks} What does it do?`), h("div", { class: "exercise-choices" }, choices), said, hintsOf([variables, () => rulesOf(info)]));
+  };
+  place.append(back(), h("h2", {}, title), score, here,
+    h("div", { class: "toolbar" }, h("button", { type: "button", "data-test": "sheet-print", onclick: () => print(paper(title, run.model, all, answers.checked)) }, "Print a worksheet"),
+      h("label", { class: "tick" }, answers, "with the answers on a page of their own")));
+  next();
+}
+
+/**
+ * The questions on paper.
+ * @param {string} title
+ * @param {import("../play/model.js").RunModel} model
+ * @param {Question[]} all
+ * @param {boolean} withAnswers
+ */
+function paper(title, model, all, withAnswers) {
+  const letter = (/** @type {number} */ k) => String.fromCharCode(65 + k);
+  return h("div", { class: "worksheet", "data-test": "worksheet" }, h("h1", {}, title), h("p", {}, "Name: ______________________________"),
+    h("ol", {}, all.map((question) => h("li", {}, soFar(model, question), h("p", {}, h("strong", {}, `${question.asks} What does it do?`)),
+      h("ul", {}, question.choices.map((choice, k) => h("li", {}, `☐ ${letter(k)} ${choice}`))), h("p", {}, "Because: ____________________________________________________________")))),
+    withAnswers && h("section", { class: "worksheet-answers" }, h("h2", {}, "Answers"),
+      h("ol", {}, all.map((question) => h("li", {}, `${letter(question.choices.indexOf(question.answer))}. ${told(model, question.after)}`)))));
+}
+
+/** Prints a sheet instead of the page. @param {HTMLElement} sheet */
+function print(sheet) {
+  document.querySelector(".worksheet")?.remove();
+  document.body.append(sheet);
+  window.print();
+}
