@@ -105,9 +105,7 @@ impl Property {
             Property::Agreement => "one leader in one epoch",
             Property::Validity => "the leader was alive, and the highest where that is claimed",
             Property::Termination => "every election ends with a live leader",
-            Property::Starvation => {
-                "nobody waits for ever, though others ask on (GA2', EM2)"
-            }
+            Property::Starvation => "nobody waits for ever, though others ask on (GA2', EM2)",
             Property::Bypass => "no wait is passed by more entries of others",
             Property::OrderByTime => "requests are served in the order in which they were made",
             Property::Invariant => "what was asked of every state holds",

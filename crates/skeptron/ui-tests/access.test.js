@@ -40,8 +40,8 @@ lab.test("a step is announced with its rule and its note, and so is what the key
   const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=0");
   const announced = part(page, "announced");
   assert.equal(await announced.getAttribute("aria-live"), "polite");
-  for (let pressed = 0; pressed < 4; pressed += 1) await page.keyboard.press("ArrowRight");
-  await announced.filter({ hasText: /P3 receives REQUEST.*34 < 41, so P3 defers.*P3 waits with \(34, P3\)/ }).waitFor({ state: "attached" });
+  for (let pressed = 0; pressed < 3; pressed += 1) await page.keyboard.press("ArrowRight");
+  await announced.filter({ hasText: /P2 receives REQUEST.*34 < 41, so P2 defers.*P2 waits with \(34, P2\)/ }).waitFor({ state: "attached" });
   await part(page, "play-diagram").focus();
   await page.keyboard.press("ArrowDown");
   await announced.filter({ hasText: /^P1, waiting$/ }).waitFor({ state: "attached" });

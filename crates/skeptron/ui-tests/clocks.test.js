@@ -42,7 +42,7 @@ lab.test("two steps that are chosen are told to be before, after or beside each 
     await part(page, "clocks-take-b").click();
   };
   await choose(1, 2);
-  await told(page, /A and B are concurrent: P1\.1 \(requests; 41; 1,0,0\) ∥ P3\.1/);
+  await told(page, /A and B are concurrent: P1\.1 \(requests; 41; 1,0,0\) ∥ P2\.1/);
   await choose(1, 4);
   await told(page, /A happened before B: P1\.1 \(requests/);
   await choose(4, 1);
@@ -57,12 +57,12 @@ lab.test("a click on the diagram chooses an event instead of opening a menu", as
   const box = /** @type {{ x: number, y: number, width: number, height: number }} */ (await canvas.boundingBox());
   await part(page, "clocks-kind").selectOption("lamport");
   await frames(page);
-  // P1 and P3 ask at time 0, at the left ends of the first line and of the third.
+  // P1 and P2 ask at time 0, at the left ends of the first two lines.
   const row = Math.min((box.height - 26 - 8) / 3, 170);
   const at = { x: 46 + 26, y: 26 + row / 2 };
   await page.waitForTimeout(300);
   await canvas.click({ position: at });
-  await canvas.click({ position: { x: at.x, y: 26 + 2.5 * row } });
-  await told(page, /A and B are concurrent: P1\.1 .* P3\.1/);
+  await canvas.click({ position: { x: at.x, y: 26 + 1.5 * row } });
+  await told(page, /A and B are concurrent: P1\.1 .* P2\.1/);
   assert.equal(await page.getByRole("menu").count(), 0);
 });

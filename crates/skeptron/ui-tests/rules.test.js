@@ -74,8 +74,8 @@ lab.test("the rule that fires stands beside the run, with its reason in values",
   const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=0");
   const line = part(page, "play-fired");
   assert.equal(await line.innerText(), "");
-  await goTo(page, 4);
-  assert.match(await line.innerText(), /Rule 2\s*34 < 41, so P3 defers\./);
+  await goTo(page, 3);
+  assert.match(await line.innerText(), /Rule 2\s*34 < 41, so P2 defers\./);
   await goTo(page, 5);
   assert.match(await line.innerText(), /Rule 3\s*34 < 41, so P1 replies at once\./);
   await part(page, "tab-rules").click();

@@ -131,9 +131,9 @@ mod tests {
         let diagram = diagram_with(&scene, Some(ClockKind::Lamport));
         let lines: Vec<&str> = diagram.lines().skip(4).take(6).map(str::trim).collect();
         insta::assert_snapshot!(lines.join("\n"), @"
-        P1->>P2: REQUEST [2 → 3]
-        P2->>P1: REQUEST [2 → 3]
-        P2->>P1: REPLY [4 → 5]
+        P1->>P2: REQUEST 1 [2 → 3]
+        P2->>P1: REQUEST 1 [2 → 3]
+        P2->>P1: REPLY 1 [4 → 5]
         Note over P1: enters, fence 1 [6]
         activate P1
         deactivate P1

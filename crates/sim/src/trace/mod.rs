@@ -226,11 +226,15 @@ impl What {
     /// before it is the event), an alarm that is set or stopped, and what a judge finds.
     #[must_use]
     pub fn is_event(&self) -> bool {
-        match self {
-            What::Lose { .. } | What::Duplicate { .. } | What::Refuse { .. } => false,
-            What::Arm { .. } | What::Disarm { .. } | What::Violation { .. } => false,
-            _ => true,
-        }
+        !matches!(
+            self,
+            What::Lose { .. }
+                | What::Duplicate { .. }
+                | What::Refuse { .. }
+                | What::Arm { .. }
+                | What::Disarm { .. }
+                | What::Violation { .. }
+        )
     }
 
     /// The word of `do`.

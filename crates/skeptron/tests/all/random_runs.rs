@@ -1,7 +1,6 @@
 //! Random runs: no correct algorithm fails in any, every broken one fails in some, and a failure
 //! prints the one command that shows it again.
 
-
 use rayon::prelude::*;
 use skeptron::cli::sim::SimArgs;
 use skeptron_core::catalogue::{self, Breaks, Info, Layout, Order};

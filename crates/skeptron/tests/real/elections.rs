@@ -124,10 +124,11 @@ async fn observers_at_every_member_see_every_leader_while_leaders_and_members_ar
         until("a leader is killed", || candidates.lock().unwrap().killed.is_some()).await;
         node.program.kill();
         more_lead().await;
-        let mut all = candidates.lock().unwrap();
-        let killed = all.killed.take().unwrap();
-        all.programs[killed].restart();
-        drop(all);
+        {
+            let mut all = candidates.lock().unwrap();
+            let killed = all.killed.take().unwrap();
+            all.programs[killed].restart();
+        }
         node.program.restart();
         node.until_ready(NODES).await;
     }
