@@ -58,7 +58,7 @@ pub(super) fn property(text: &str) -> Result<Property, String> {
 const ENDLESS_STATES: usize = 300_000;
 
 /// What is said of every state by name: of which algorithms, under which name, and what it says. Those of
-/// Singhal's algorithm are the lemmas and theorems of the lectures.
+/// Singhal's algorithm are the lemmas and theorems of the lectures, as we read them.
 const INVARIANTS: [(&str, &str, &str); 8] = [
     ("singhal", "no-false-R", "forall i, j: j in i.token.requesting => j.phase == waiting"),
     // The staircase, before anybody has asked.
