@@ -1,6 +1,7 @@
 """Locks that are held beside others, several at once, and again by their owner; at real nodes."""
 
 import asyncio
+import contextlib
 import threading
 import time
 import unittest
@@ -401,8 +402,10 @@ class Asynchronous(WithCluster):
                 if delay % 3 == 0:
                     beside = await two.lock("cancelled", wait=PATIENCE, mode="shared").acquire()
                 else:
-                    # Nobody is beside it.
-                    await beside.upgrade(wait=PATIENCE)
+                    # Nobody is beside it, once the node has heard that the other's upgrade was cancelled.
+                    while beside.mode == "shared":
+                        with contextlib.suppress(UpgradeDenied):
+                            await beside.upgrade(wait=PATIENCE)
                     await beside.downgrade()
             await beside.release()
             async with one.lock("cancelled", wait=PATIENCE):
