@@ -14,6 +14,8 @@ DRIFT_PPM = 1000
 TAKEN_WITHIN = 0.7
 #: No pause between two signs of life is shorter, whatever a node promises.
 SHORTEST_PACE = 0.02
+#: How long a session that comes from a node which leaves waits before it asks again whether it has arrived.
+ARRIVES_WITHIN = 0.1
 #: What is longer than this is for ever.
 FOREVER = float("inf")
 
@@ -170,6 +172,12 @@ class Standing:
     def pace(self) -> float:
         """How often to give a sign: a node that loses its lease must not take the session by surprise."""
         return max(SHORTEST_PACE, min(self.ttl / 3, self.valid / 4))
+
+    def pause(self) -> float:
+        """When the next sign is due. A node that leaves is gone soon: as long as the session does not know
+        that it has arrived, it cannot go on from there, should the node that took it leave as well."""
+        is_due_soon = self.moving is not None and self.home_leaves
+        return min(self.pace(), ARRIVES_WITHIN) if is_due_soon else self.pace()
 
     def can_move(self, endpoints: Sequence[Where]) -> bool:
         """Whether there is another node to go to."""

@@ -146,7 +146,7 @@ class Session:
         is_to_stay = is_kept and not standing.home_closes
         if not is_to_stay and not is_taken and standing.over is None:
             is_taken = standing.can_move(self._client.endpoints()) and await self._move_on()
-        return standing.pace() if is_kept or is_taken else standing.pace() / 10
+        return standing.pause() if is_kept or is_taken else standing.pace() / 10
 
     async def _sign(self) -> bool:
         standing, sent = self.standing, clock()

@@ -270,8 +270,10 @@ class Moves(unittest.TestCase):
         # It need not wait any longer for what the session holds.
         behind = standing.taken(101.0, 101.0, 1, moved(pending=True))
         self.assertEqual([(ask.at, ask.body) for ask in behind], [(0, {"number": 0})])
+        self.assertLess(standing.pause(), standing.pace() / 5, "it arrives soon")
         standing.taken(102.0, 102.0, 1, moved())
         self.assertIsNotNone(standing.sign())
+        self.assertEqual(standing.pause(), standing.pace())
 
     def test_a_node_that_grants_nothing_more_is_left_when_another_has_taken_the_session(self):
         standing = opened()

@@ -32,6 +32,9 @@ pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// So many times as often as a sign is due, a session on its way asks whether it has arrived.
 const PENDING_ASKS: u32 = 4;
+/// A node that leaves is gone soon. As long as the session does not know that it has arrived, it cannot go on from
+/// there, should the node that took it leave as well.
+const ARRIVES_WITHIN: Duration = Duration::from_millis(100);
 /// A node that promises so many times less than it did is about to lose its lease.
 const FADES_AT: u32 = 3;
 /// How long a sign of life that was sent straight is waited for when the one through another node was answered.
@@ -394,7 +397,15 @@ impl Session {
     /// When the next sign is due. A session on its way soon asks whether it has arrived: until then it is
     /// promised less and less.
     fn pause(&self) -> Duration {
-        if self.is_moving() { self.pace() / PENDING_ASKS } else { self.pace() }
+        let (is_moving, home_leaves) = {
+            let standing = self.standing.borrow();
+            (standing.moving.is_some(), standing.home_leaves)
+        };
+        match (is_moving, home_leaves) {
+            (false, _) => self.pace(),
+            (true, false) => self.pace() / PENDING_ASKS,
+            (true, true) => (self.pace() / PENDING_ASKS).min(ARRIVES_WITHIN),
+        }
     }
 
     fn is_moving(&self) -> bool {

@@ -15,5 +15,6 @@ mod node;
 mod outages;
 pub(crate) mod processes;
 mod reload;
+mod restarts;
 mod unlock;
 mod widths;
