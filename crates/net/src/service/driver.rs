@@ -146,7 +146,10 @@ impl Driver {
             shared: Standings::new(),
         };
         match contents {
-            Some(Contents::Log(log, found)) => driver.sit_down(*log, found)?,
+            Some(Contents::Log(log, found)) => {
+                driver.sit_down(*log, found)?;
+                driver.warn_of_other_voters();
+            }
             Some(Contents::Empty(disk)) => driver.disk = Some(disk),
             None => {}
         }
@@ -547,6 +550,26 @@ impl Driver {
         if let Some(seat) = &self.seat {
             self.exchange.set_addresses(&seat.voter.views().voters().addresses);
         }
+    }
+
+    /// The name tells clusters apart, unless two have the same one: then only the addresses look wrong.
+    /// They may all have changed, so this is no reason to refuse the log.
+    fn warn_of_other_voters(&self) {
+        let Some(seat) = &self.seat else { return };
+        let logged = seat.voter.views().voters().addresses;
+        let configured = &self.config.voters;
+        if logged.is_empty() || logged.values().any(|it| configured.values().any(|at| at == it)) {
+            return;
+        }
+        let list = |it: &BTreeMap<MemberId, String>| {
+            it.values().map(String::as_str).collect::<Vec<_>>().join(", ")
+        };
+        tracing::error!(
+            "the voter's log in `data` names the voters {}, the settings {}: those of the log count; if \
+             this is the folder of another cluster with the same name, stop this node and correct `data`",
+            list(&logged),
+            list(configured),
+        );
     }
 
     fn sit_down(&mut self, log: Log, found: Found) -> Result<(), ServiceError> {

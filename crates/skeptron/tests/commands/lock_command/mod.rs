@@ -5,6 +5,7 @@ mod completion;
 mod deploy;
 mod drain;
 mod elect;
+mod folders;
 mod json;
 mod kinds;
 mod lock;
