@@ -5,13 +5,12 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Result;
-use comfy_table::ColumnConstraint;
 use serde::Serialize;
 
 use super::Service::{Native, NativeOne};
 use super::workload::Workload;
 use super::{LocksBench, Row, Service};
-use crate::cli::table::table;
+use crate::cli::table::{fitted, table};
 
 /// One row as it is written.
 #[derive(Serialize)]
@@ -111,11 +110,11 @@ pub(super) fn write_table(out: &mut impl Write, rows: &[Row], bench: &LocksBench
     for line in &lines {
         shown.add_row(cells(line));
     }
-    // Names and rates stay on one line; headers may take two.
-    for column in shown.column_iter_mut().take(6) {
-        column.set_constraint(ColumnConstraint::ContentWidth);
-    }
+    let missing = fitted(&mut shown, &["round trips", "sent", "fair", "moved", "× etcd", "p99"]);
     writeln!(out, "{shown}")?;
+    if let Some(missing) = missing {
+        writeln!(out, "{missing}")?;
+    }
     writeln!(
         out,
         "{} on {} nodes; {} round(s) of {} s, all rows in turn; medians. A cycle is a lock taken and given back.\n\
