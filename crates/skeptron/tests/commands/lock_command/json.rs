@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::lock_command::members::Site;
 use crate::lock_command::node::run;
+use crate::lock_command::processes::{Process, skeptron};
 
 /// A refusal is one line of JSON with the exit code.
 fn refused(words: &[&str], code: i32) {
@@ -113,13 +114,25 @@ fn shape(value: &Value, at: &str, names: &mut Vec<String>) {
 fn commands_show_what_the_api_says() {
     let site = Site::new();
     let (node, url) = site.start(1, &["--init"]);
+    let mut command = skeptron();
+    command.args(["lock", "held", "--endpoint", &url, "--", "sh", "-c", "echo held; read -r _"]);
+    let mut holder = Process::spawn(command);
+    assert_eq!(holder.line(), "held");
     let status = get(&url, "/v1/status");
     let shapes = |value: &Value| {
         let mut names = Vec::new();
         shape(value, "", &mut names);
         names
     };
-    for (words, said) in [("status", &status), ("members", &status), ("voters", &status["views"])] {
+    let (locks, sessions) = (get(&url, "/v1/locks"), get(&url, "/v1/sessions"));
+    assert_eq!(locks["locks"].as_array().unwrap().len(), 1);
+    for (words, said) in [
+        ("status", &status),
+        ("members", &status),
+        ("voters", &status["views"]),
+        ("locks", &locks),
+        ("sessions", &sessions),
+    ] {
         let ended = run(&[words, "--json", "--endpoint", &url]);
         let shown: Value = serde_json::from_str(&ended.stdout).unwrap();
         assert_eq!(shapes(&shown), shapes(said), "{words}");
@@ -128,6 +141,8 @@ fn commands_show_what_the_api_says() {
         serde_json::from_str(&run(&["explain", "raymond", "--json"]).stdout).unwrap();
     let listed: Value = serde_json::from_str(&run(&["list", "--json"]).stdout).unwrap();
     assert!(listed.as_array().unwrap().contains(&explained));
+    holder.close_input();
+    assert_eq!(holder.end().code, 1, "`read` meets the end of its input");
     node.signal(Signal::SIGTERM);
     node.end();
 }
