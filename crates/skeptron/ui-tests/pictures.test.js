@@ -72,6 +72,33 @@ lab.test("topology and states, at each step and at each note", async (open) => {
   assert.equal(sheet.texts.filter((text) => text === "P1").length, 4, "four pictures on one sheet");
 });
 
+lab.test("Singhal's staircase, Lamport's queues and a cut network are drawn in the picture", async (open) => {
+  const page = await openRun(open, "#/play?scenario=singhal-staircase&at=0");
+  const stairs = await looked(page, (await saved(page, { subject: "grid" })).bytes.toString());
+  const { nodes, asked } = await page.evaluate(() => ({
+    nodes: document.querySelectorAll('[data-test="play-grid"] .grid-head').length / 2,
+    asked: document.querySelectorAll('[data-test="play-grid"] .grid-cell.r').length,
+  }));
+  assert.equal(stairs.texts.filter((text) => text === "R").length, asked);
+  assert.equal(asked, (nodes * (nodes - 1)) / 2, "each asks all below it");
+  assert(stairs.texts.includes("H") && stairs.texts.some((text) => /SV of each node/.test(text)), String(stairs.texts));
+  assert((await saved(page, { subject: "grid", format: "tex" })).bytes.toString().includes("tikzpicture"));
+  const both = await looked(page, (await saved(page, { subject: "topology" })).bytes.toString());
+  assert.equal(both.texts.filter((text) => text === "R").length, asked, "it stands below the topology");
+  const other = await openRun(open, "#/play?scenario=raymond-seven&at=0");
+  await part(other, "play-export-open").click();
+  // Raymond's nodes are not shown as a grid.
+  await part(other, "picture-subject").locator('[value="grid"][disabled]').waitFor({ state: "attached" });
+  const central = await openRun(open, "#/play?scenario=central&at=0");
+  await goTo(central, 7);
+  const bent = (await saved(central, { subject: "topology", format: "tex" })).bytes.toString().split("\n").filter((line) => line.match(/\.\.controls/g)?.length === 1);
+  assert.equal(bent.length, await part(central, "topo-svg").locator(".topo-wait").count(), "each who waits has its bent arrow");
+  const cut = await openRun(open, `#/play?algorithm=ricart-agrawala&nodes=3&entries=3&partition=${encodeURIComponent("1|2,3@0..30")}&at=0`);
+  await goTo(cut, 5);
+  const picture = await looked(cut, (await saved(cut, { subject: "topology" })).bytes.toString());
+  assert(picture.texts.includes((await part(cut, "play-cuts").textContent()) ?? "?"), String(picture.texts));
+});
+
 lab.test("PNG, PDF and TikZ", async (open) => {
   const page = await openRun(open, "#/play?scenario=bully&at=0");
   await goTo(page, 12);

@@ -13,11 +13,17 @@ export function shortFence(fence) {
   const number = BigInt(fence);
   const counter = BigInt.asUintN(Number(COUNTER_BITS), number);
   const epoch = number >> COUNTER_BITS;
-  return epoch > 0n ? `${epoch}·${counter}` : `#${counter}`;
+  return hasEpoch(fence) ? `${epoch}·${counter}` : `#${counter}`;
 }
 
 /**
- * The same, and the number that resources compare.
+ * Whether a fence is of a cluster, whose views have epochs; a simulated run has none.
+ * @param {string | number} fence
+ */
+export const hasEpoch = (fence) => BigInt(fence) >> COUNTER_BITS > 0n;
+
+/**
+ * A fence as people read it, and the number that resources compare.
  * @param {string} fence
  * @returns {string}
  */

@@ -148,10 +148,10 @@ function parsed(text) {
   /** @type {Segment[]} */
   const d = [];
   let [x, y, x0, y0] = [0, 0, 0, 0];
-  for (const [, letter, rest] of text.matchAll(/([a-zA-Z])([^a-zA-Z]*)/g)) {
+  for (const [, letter, rest] of text.matchAll(/([MLHVCQAZmlhvcqaz])([^MLHVCQAZmlhvcqaz]*)/g)) {
     const command = letter.toUpperCase();
     const relative = letter !== command;
-    const all = rest.match(/-?(\d+\.?\d*|\.\d+)/g)?.map(Number) ?? [];
+    const all = rest.match(/-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?/g)?.map(Number) ?? [];
     if (command === "Z") {
       d.push(["Z"]);
       [x, y] = [x0, y0];

@@ -189,7 +189,7 @@ export function sheetOf(pictures) {
  * @param {number} y
  * @returns {Shape}
  */
-function shifted(shape, x, y) {
+export function shifted(shape, x, y) {
   if (shape.kind === "text") return { ...shape, x: shape.x + x, y: shape.y + y };
   return { ...shape, d: movedPath(shape.d, [1, 0, 0, 1, x, y]) };
 }

@@ -106,7 +106,7 @@ class Pictures {
   constructor(given) {
     this.given = given;
     const pick = (/** @type {string} */ test, /** @type {[string, string][]} */ choices) => choice(choices.map(([value, title]) => ({ value, title })), choices[0][0], () => this.show(), { "data-test": test });
-    this.subject = pick("picture-subject", [["diagram", "Diagram"], ["topology", "Topology"], ["states", "State table"]]);
+    this.subject = pick("picture-subject", [["diagram", "Diagram"], ["topology", "Topology"], ["grid", "Staircase, queues or numbers"], ["states", "State table"]]);
     this.part = pick("picture-part", [["sight", "what is in sight"], ["run", "whole run"], ["steps", "some steps"]]);
     this.each = pick("picture-each", [["one", "one"], ["step", "one for each step"], ["note", "one for each note"], ["step-sheet", "all steps on one sheet"], ["note-sheet", "all notes on one sheet"]]);
     this.format = pick("picture-format", [["svg", "SVG"], ["png", "PNG"], ["pdf", "PDF"], ["tex", "TikZ"]]);
@@ -124,6 +124,8 @@ class Pictures {
     this.range.hidden = this.part.value !== "steps";
     const silent = this.given.told().notes.length === 0;
     for (const option of this.each.options) option.disabled = silent && option.value.startsWith("note");
+    const grid = this.subject.querySelector('[value="grid"]');
+    if (grid instanceof HTMLOptionElement) grid.disabled = !this.given.shown().grid;
   }
 
   async #save() {

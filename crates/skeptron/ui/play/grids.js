@@ -4,7 +4,7 @@ import { dataOf, nodeName, numbersOf, rowsOf, stampsOf } from "./values.js";
 
 /** @typedef {import("../wire.js").NodeState} NodeState */
 /** @typedef {{ text: string, look?: string }} Cell */
-/** @typedef {{ caption: string, wide: boolean, head: string[], rows: { name: string, cells: Cell[] }[] }} Grid */
+/** @typedef {{ caption: string, wide: boolean, stairs?: boolean, head: string[], rows: { name: string, cells: Cell[] }[] }} Grid */
 
 /** More nodes have no room. */
 const MOST_NODES = 16;
@@ -42,7 +42,7 @@ function staircase(states) {
     const cells = states.map((_, column) => (column === row ? ownState(state) : asks.has(column) ? "R" : "N")).map((text) => ({ text, look: text.toLowerCase() }));
     return { name: nodeName(row), cells: state.up ? cells : cells.map(() => ({ text: "" })) };
   });
-  return { caption: "SV of each node: R requests, E executes, H holds the token, N neither", wide: false, head: states.map((_, row) => nodeName(row)), rows };
+  return { caption: "SV of each node: R requests, E executes, H holds the token, N neither", wide: false, stairs: true, head: states.map((_, row) => nodeName(row)), rows };
 }
 
 /** @param {NodeState} state */
@@ -108,4 +108,23 @@ export function drawGrid(svg, grid, before) {
         s("text", { class: `grid-text${changed ? " changed" : ""}`, x: middle(column), y: y + ROW * 0.7 }, text));
     });
   });
+  if (grid.stairs) svg.append(s("path", { class: "grid-stairs", d: stairs(grid, width) }));
+}
+
+/**
+ * The line between those whom a node asks and those whom it does not: at the start of Singhal's algorithm a staircase.
+ * @param {Grid} grid
+ * @param {number} width of a cell
+ */
+function stairs({ rows }, width) {
+  const asks = (/** @type {number} */ row, /** @type {number} */ column) => rows[row]?.cells[column]?.look === "r";
+  const parts = [];
+  for (let row = 0; row < rows.length; row++) {
+    for (let column = 0; column < rows.length; column++) {
+      const [x, y] = [NAMES + width * column, ROW * (row + 1)];
+      if (column > 0 && asks(row, column) !== asks(row, column - 1)) parts.push(`M${x} ${y}L${x} ${y + ROW}`);
+      if (row > 0 && asks(row, column) !== asks(row - 1, column)) parts.push(`M${x} ${y}L${x + width} ${y}`);
+    }
+  }
+  return parts.join("");
 }

@@ -1,5 +1,6 @@
 // What the colours and bars of the diagram mean.
 import { h, clear } from "../lib/dom.js";
+import { hasEpoch } from "../lib/fence.js";
 import { kindColour } from "../lib/theme.js";
 
 /**
@@ -11,14 +12,17 @@ import { kindColour } from "../lib/theme.js";
  */
 export function legend(place, model, stride, byHand) {
   const { labels } = model.messages;
-  const key = `${model.header.algorithm} ${labels.join(" ")} ${stride} ${byHand}`;
+  const fence = model.records[model.entries[0]]?.fence ?? 0;
+  const key = `${model.header.algorithm} ${labels.join(" ")} ${stride} ${byHand} ${hasEpoch(fence)}`;
   if (place.dataset.key === key) return;
   place.dataset.key = key;
   clear(place);
   const election = model.header.kind === "election";
-  const sample = (/** @type {string} */ kind, /** @type {string} */ words) => place.append(h("span", { class: "play-key" }, h("span", { class: `play-sample ${kind}` }), words));
+  const sample = (/** @type {string} */ kind, /** @type {string} */ words, /** @type {string} */ hint = "") => place.append(h("span", { class: "play-key", title: hint || null }, h("span", { class: `play-sample ${kind}` }), words));
   sample("waiting", election ? "electing" : "waiting");
-  sample("inside", election ? "leading" : "inside");
+  if (election) sample("inside", "leading");
+  else if (hasEpoch(fence)) sample("inside", "inside, fence epoch·entry", "The fence of an entry: the epoch of its view, and its number in it");
+  else sample("inside", "inside, #fence", "The fence of an entry. A simulated run has one view for ever, so that its fences are numbers without an epoch; in a cluster they are epoch·entry");
   labels.forEach((label) => {
     const line = h("span", { class: "play-sample arrow" }, "⟶");
     line.style.color = `var(--${kindColour(label)})`;

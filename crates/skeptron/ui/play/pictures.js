@@ -1,14 +1,14 @@
 // Pictures of a run: what Play shows, drawn by the same diagram and the same topology, kept as shapes.
 import { shapesOf } from "../picture/dom.js";
 import { Ink } from "../picture/ink.js";
-import { box, colourOf, path, text, widthOf } from "../picture/shapes.js";
+import { box, colourOf, path, shifted, text, widthOf } from "../picture/shapes.js";
 import { colours } from "../lib/theme.js";
 import { AXIS, Camera, GUTTER } from "./camera.js";
 import { Diagram } from "./diagram.js";
 
 /** @typedef {import("../picture/shapes.js").Picture} Picture */
 /** @typedef {import("../picture/shapes.js").Shape} Shape */
-/** @typedef {"diagram" | "topology" | "states"} Subject */
+/** @typedef {"diagram" | "topology" | "grid" | "states"} Subject */
 /** What of the time: what is in sight, or from one step to another. @typedef {"sight" | { from: number, to: number }} Part */
 /**
  * What is drawn from.
@@ -16,6 +16,8 @@ import { Diagram } from "./diagram.js";
  * @property {import("./diagram.js").Scene} scene
  * @property {SVGSVGElement} topology
  * @property {string} caption of the topology
+ * @property {string} cuts of the network, in words
+ * @property {{ svg: SVGSVGElement, caption: string } | null} grid what the nodes know as a grid, if there is one
  * @property {import("../wire.js").NodeState[] | null} states of the present
  * @property {import("../wire.js").NodeState[] | null} before the last step
  * @property {Map<string, import("../wire.js").VariableInfo>} variables
@@ -26,6 +28,10 @@ const UNIT = 150;
 const NARROWEST = 640;
 const WIDEST = 6000;
 const MARGIN = 30;
+/** The size of what is said below a picture, the height of such a line, and the space beside it. */
+const CAPTION = 13;
+const LINE = 18;
+const APART = 10;
 
 /**
  * Draws a subject as it is at the present.
@@ -38,6 +44,7 @@ const MARGIN = 30;
 export function draw(subject, part, shown, light) {
   return themed(light, () => {
     if (subject === "diagram") return diagram(shown.scene, part);
+    if (subject === "grid") return grid(shown.grid);
     return subject === "topology" ? topology(shown) : states(shown);
   });
 }
@@ -97,13 +104,37 @@ function cameraOf(model, from, to) {
   return camera;
 }
 
-/** @param {Shown} shown @returns {Picture} */
-function topology({ topology, caption }) {
-  const { width, height } = topology.getBoundingClientRect();
+/** The topology, what cuts it, and below it what the nodes know as a grid. @param {Shown} shown @returns {Picture} */
+function topology({ topology, caption, cuts, grid: below }) {
+  const upper = captioned(topology, [{ words: caption, colour: "muted" }, { words: cuts, colour: "bad" }]);
+  if (!below) return upper;
+  const lower = grid(below);
+  const width = Math.max(upper.width, lower.width);
+  const placed = (/** @type {Picture} */ part, /** @type {number} */ y) => part.shapes.map((shape) => shifted(shape, (width - part.width) / 2, y));
+  return { ...upper, width, height: upper.height + lower.height + 10, shapes: [...placed(upper, 0), ...placed(lower, upper.height + 10)] };
+}
+
+/** @param {Shown["grid"]} shown @returns {Picture} */
+function grid(shown) {
+  if (!shown) throw new Error("this algorithm is not shown as a grid; Singhal's, Lamport's, and Suzuki and Kasami's are");
+  return captioned(shown.svg, [{ words: shown.caption, colour: "muted" }]);
+}
+
+/**
+ * What an SVG of the page shows, with lines of text below it.
+ * @param {SVGSVGElement} svg
+ * @param {{ words: string, colour: string }[]} lines
+ * @returns {Picture}
+ */
+function captioned(svg, lines) {
+  const { width, height } = svg.getBoundingClientRect();
   if (width < 10) throw new Error("the topology is not in sight: show it, and export it then");
-  const shapes = shapesOf(topology);
-  const below = text(caption, width / 2, height + 16, { anchor: "middle", size: 13, fill: hex("muted") });
-  return { width, height: height + 26, ground: hex("panel"), ink: hex("ink"), shapes: caption ? [...shapes, below] : shapes };
+  const said = lines.filter(({ words }) => words);
+  // A grid may be narrower than what is said of it.
+  const wide = Math.max(width, ...said.map(({ words }) => widthOf(words, `${CAPTION}px sans-serif`) + 2 * APART));
+  const below = said.map(({ words, colour }, line) => text(words, wide / 2, height + 16 + line * LINE, { anchor: "middle", size: CAPTION, fill: hex(colour) }));
+  const drawn = shapesOf(svg).map((shape) => shifted(shape, (wide - width) / 2, 0));
+  return { width: wide, height: height + 8 + said.length * LINE, ground: hex("panel"), ink: hex("ink"), shapes: [...drawn, ...below] };
 }
 
 const ROW = 26;

@@ -99,6 +99,11 @@ export class Topology {
     this.#say(-1);
   }
 
+  /** The grid as it is shown, if it is. @returns {{ svg: SVGSVGElement, caption: string } | null} */
+  get gridShown() {
+    return this.gridPlace.hidden ? null : { svg: this.grid, caption: this.gridCaption.textContent ?? "" };
+  }
+
   get #badged() {
     return (this.header?.nodes ?? 0) <= MOST_BADGED ? mostBadges(this.variables, this.#drawn, this.#coordinated) : 0;
   }

@@ -433,7 +433,7 @@ class PlayView {
     const { position } = this.playhead;
     const step = scene.model.stepsBefore(position) - 1;
     const known = (/** @type {number} */ at) => session?.statesAt(at) ?? null;
-    return { scene, topology: topology.svg, caption: topology.caption.textContent ?? "", states: known(position), before: step >= 0 ? known(scene.model.steps[step]) : null, variables: nodes.variables };
+    return { scene, topology: topology.svg, caption: topology.caption.textContent ?? "", cuts: topology.cuts.textContent ?? "", grid: topology.gridShown, states: known(position), before: step >= 0 ? known(scene.model.steps[step]) : null, variables: nodes.variables };
   }
 
   /** Goes to a position for a picture: until all of it is shown. The camera stays. @param {number} position */
