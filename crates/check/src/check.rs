@@ -20,7 +20,7 @@ use crate::property::{Properties, Property};
 use crate::reduction::certify;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::starvation::{Searched, starving_run};
-use crate::story::{Counterexample, tell, tell_starving};
+use crate::story::{Counterexample, tell, tell_already, tell_starving};
 use crate::world::{Endless, Watch, World};
 
 /// How to search.
@@ -233,15 +233,17 @@ impl Visitor for Check<'_> {
     fn visit<P: Mutex>(self) -> Self::Output {
         let began = Instant::now();
         let mut searches = Searches { report: None, began };
-        let mut world = World::<P>::new(self.info, self.scenario, Watch::default())?;
-        if let Some(only) = self.options.judging.only {
-            let together = only.iter().copied().filter(|property| TOGETHER.contains(property));
-            world.judged = together.collect();
-            if world.judged.contains(Property::Messages) && !world.counts_messages {
-                return Err(ScenarioError::EndlessMessages(self.info.name));
-            }
+        let only = self.options.judging.only;
+        let together = only.map(|only| {
+            only.iter().copied().filter(|property| TOGETHER.contains(property)).collect()
+        });
+        let world = World::<P>::new(self.info, self.scenario, Watch::default(), together)?;
+        if only.is_some() && world.judged.contains(Property::Messages) && !world.counts_messages {
+            return Err(ScenarioError::EndlessMessages(self.info.name));
         }
-        if !world.judged.is_empty() {
+        if !world.already.is_empty() && !self.options.keep_going {
+            searches.told(verdicts_already(&world));
+        } else if !world.judged.is_empty() {
             let found = self.search(&world);
             let mut answer = Answer { world: &world, found: &found, verdicts: Vec::new() };
             answer.judge();
@@ -249,8 +251,12 @@ impl Visitor for Check<'_> {
                 answer.judge_cycles(self.options);
             }
             let mut verdicts = answer.verdicts;
+            for known in verdicts_already(&world).into_iter().filter(|v| v.holds.is_some()) {
+                verdicts.retain(|verdict| verdict.property != known.property);
+                verdicts.push(known);
+            }
             if self.options.judging.only.is_none_or(|only| only.contains(&Property::Fence)) {
-                verdicts.push(self.fence(&found)?);
+                verdicts.push(self.fence(&world, &found)?);
             }
             searches.add(&found, verdicts);
         }
@@ -308,6 +314,14 @@ struct Searches {
 }
 
 impl Searches {
+    /// What was known before any search.
+    fn told(&mut self, verdicts: Vec<Verdict>) {
+        let began = self.began;
+        let report = self.report.get_or_insert_with(|| Report::nothing(began));
+        report.complete = false;
+        report.verdicts.extend(verdicts);
+    }
+
     fn add<G: Game>(&mut self, found: &Found<'_, G>, verdicts: Vec<Verdict>) {
         let new = Report::of(found, verdicts, self.began);
         match &mut self.report {
@@ -356,10 +370,15 @@ impl Check<'_> {
 
     /// If nobody can ever enter while somebody is inside, every entry follows the exit before it by
     /// messages, and these carry the fence. Otherwise fences must be watched.
-    fn fence<P: Mutex>(&self, found: &Found<'_, World<P>>) -> Result<Verdict, ScenarioError> {
+    fn fence<P: Mutex>(
+        &self,
+        world: &World<P>,
+        found: &Found<'_, World<P>>,
+    ) -> Result<Verdict, ScenarioError> {
         let property = Property::Fence;
         let unknown = Verdict { property, holds: None, counterexample: None };
-        if !found.violated().contains(Property::Exclusion) {
+        let was_broken = world.already.iter().any(|known| known.property == Property::Exclusion);
+        if !was_broken && !found.violated().contains(Property::Exclusion) {
             let holds = found.complete.then_some(true);
             return Ok(Verdict { holds, ..unknown });
         }
@@ -393,8 +412,12 @@ impl Check<'_> {
         property: Property,
         searches: &mut Searches,
     ) -> Result<(), ScenarioError> {
-        let mut world = World::<P>::new(self.info, self.scenario, watch)?;
-        world.judged = Properties::from_iter([property]);
+        let only = Properties::from_iter([property]);
+        let world = World::<P>::new(self.info, self.scenario, watch, Some(only))?;
+        if !world.already.is_empty() {
+            searches.told(verdicts_already(&world));
+            return Ok(());
+        }
         let found = explore(&world, &self.limits(false));
         let mut answer = Answer { world: &world, found: &found, verdicts: Vec::new() };
         answer.judge();
@@ -410,7 +433,7 @@ impl Check<'_> {
         let rule = setup.arbitration();
         let compares = info.layout == Layout::Arbitration && rule == Arbitration::SmallestSequence;
         let obstacle = match () {
-            () if !self.scenario.faults.is_none() => Some(ScenarioError::StarvationWithFaults),
+            () if self.scenario.is_faulty() => Some(ScenarioError::StarvationWithFaults),
             () if compares => Some(ScenarioError::StarvationWithRule(rule)),
             () => None,
         };
@@ -434,7 +457,7 @@ impl Check<'_> {
         let property = Property::Starvation;
         let world = |normal| {
             let endless = Some(Endless { per_link: PER_LINK, normal });
-            World::<P>::new(self.info, self.scenario, Watch { endless, ..Watch::default() })
+            World::<P>::new(self.info, self.scenario, Watch { endless, ..Watch::default() }, None)
         };
         let unknown = Verdict { property, holds: None, counterexample: None };
         let normal = world(true)?;
@@ -451,6 +474,17 @@ impl Check<'_> {
         let holds = counterexample.is_some().then_some(false);
         Ok((Verdict { property, holds, counterexample }, states))
     }
+}
+
+/// What the run before the search says of what is judged: it has violated some of it.
+fn verdicts_already<P: Mutex>(world: &World<P>) -> Vec<Verdict> {
+    let verdict = |property| {
+        let known = world.already.iter().find(|known| known.property == property);
+        let counterexample = known.map(|known| tell_already(world, known));
+        let holds = counterexample.is_some().then_some(false);
+        Verdict { property, holds, counterexample }
+    };
+    world.judged.iter().map(verdict).collect()
 }
 
 /// Puts together what a search found.

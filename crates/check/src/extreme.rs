@@ -120,6 +120,9 @@ pub fn extreme(
     if !scenario.faults.is_none() {
         return Err(ScenarioError::ExtremeWithFaults);
     }
+    if !scenario.after.is_empty() {
+        return Err(ScenarioError::ExtremeAfter);
+    }
     if measure == Measure::Messages && info.claims.most(Quantity::Messages).is_none() {
         return Err(ScenarioError::EndlessMessages(info.name));
     }
@@ -193,13 +196,13 @@ impl Find<'_> {
         figure: Figure,
         target: Option<u32>,
     ) -> Result<World<P>, ScenarioError> {
+        let only = Properties::from_iter([Property::Extreme]);
         let watch = Watch {
             bypass: (figure == Figure::Bypass).then_some(u8::MAX - 1),
             figure: Some(Sought::new(figure, self.goal, target)),
             ..Watch::default()
         };
-        let mut world = World::<P>::new(self.info, self.scenario, watch)?;
-        world.judged = Properties::from_iter([Property::Extreme]);
+        let mut world = World::<P>::new(self.info, self.scenario, watch, Some(only))?;
         // Only where it is asked for is the number of messages worth its states.
         if figure != Figure::Messages {
             world.counts_messages = false;

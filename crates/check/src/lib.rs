@@ -30,6 +30,7 @@ mod local;
 pub mod members;
 mod normal;
 mod predicate;
+mod prefix;
 mod property;
 mod reduction;
 mod scenario;

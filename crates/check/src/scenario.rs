@@ -6,13 +6,17 @@ use skeptron_core::{Arbitration, NodeId, Setup, SetupError};
 use thiserror::Error;
 
 use crate::predicate::PredicateError;
+use crate::property::Step;
 
 /// A small system and all that may happen to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scenario {
     /// The system.
     pub setup: Setup,
-    /// How often the user of each node asks.
+    /// What has happened before the search begins: it explores what can follow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<Step>,
+    /// How often the user of each node asks, from there on.
     pub requests: Vec<u8>,
     /// In which order a channel delivers.
     pub order: Order,
@@ -89,6 +93,12 @@ pub enum ScenarioError {
         "--invariant does not hold when the system begins; nothing needs to happen to break it"
     )]
     FalseFromTheStart,
+    /// A step of the run so far that cannot be taken.
+    #[error("step {0} of the run so far cannot be taken there; it is no run of this system")]
+    NoSuchStep(usize),
+    /// The extreme of a figure from a later state.
+    #[error("the dearest run is looked for from the beginning; leave out the run so far")]
+    ExtremeAfter,
     /// The extreme of a figure where something goes wrong.
     #[error("the dearest run is looked for where nothing goes wrong; leave the faults out")]
     ExtremeWithFaults,
@@ -139,7 +149,7 @@ impl Scenario {
     #[must_use]
     pub fn new(setup: Setup, requests: u8, order: Order) -> Self {
         let requests = vec![requests; setup.nodes()];
-        Scenario { setup, requests, order, faults: Faults::default() }
+        Scenario { setup, after: Vec::new(), requests, order, faults: Faults::default() }
     }
 
     /// Checks the bounds.
@@ -154,7 +164,8 @@ impl Scenario {
         if self.requests.len() != nodes {
             return Err(ScenarioError::WrongSize { given: self.requests.len(), nodes });
         }
-        match self.total_requests() {
+        let before = self.after.iter().filter(|step| matches!(step, Step::Request(_))).count();
+        match before + self.total_requests() {
             0 => return Err(ScenarioError::NoRequests),
             many if many > Self::MOST_REQUESTS => {
                 return Err(ScenarioError::TooManyRequests(many));
@@ -168,7 +179,20 @@ impl Scenario {
         }
     }
 
-    /// The requests of all nodes together.
+    /// Whether something went wrong before the search begins, or may afterwards.
+    pub(crate) fn is_faulty(&self) -> bool {
+        let is_fault =
+            |step: &Step| matches!(step, Step::Lose(_) | Step::Duplicate(_) | Step::Crash(_));
+        !self.faults.is_none() || self.after.iter().any(is_fault)
+    }
+
+    /// How often the user of a node asks, before the search and in it.
+    pub(crate) fn asks(&self, node: NodeId) -> usize {
+        let before = self.after.iter().filter(|step| **step == Step::Request(node)).count();
+        before + usize::from(self.requests[node.index()])
+    }
+
+    /// The requests of all nodes together, from where the search begins.
     #[must_use]
     pub fn total_requests(&self) -> usize {
         self.requests.iter().map(|&r| usize::from(r)).sum()

@@ -7,6 +7,7 @@ use crate::extreme::Figure;
 use crate::flight;
 use crate::game::Game as _;
 use crate::local::Memory;
+use crate::prefix::Already;
 use crate::property::{Property, Step, Which};
 use crate::starvation::Starving;
 use crate::state::{Move, Packet, Site, State, User};
@@ -27,24 +28,34 @@ pub struct Counterexample {
     pub shortest: bool,
 }
 
-/// Follows the moves and says what is wrong at their end.
+/// Follows the moves from where the search began and says what is wrong at their end.
 pub(crate) fn tell<P: Lockable>(
     world: &World<P>,
     property: Property,
     moves: &[Move],
     cycle: Option<usize>,
 ) -> Counterexample {
-    let mut teller = Teller {
-        world,
-        memory: world.memory(false),
-        state: world.start.clone(),
-        in_flight: world.start.flight.clone(),
-        overtaken: 0,
-        last_fence: 0,
-        broken_invariant: None,
-    };
-    let mut before = world.start.clone();
-    let mut steps = Vec::new();
+    let teller = Teller::new(world, &world.start, &world.in_flight);
+    follow(teller, &world.after, property, moves, cycle)
+}
+
+/// How the run before the search violates something.
+pub(crate) fn tell_already<P: Lockable>(world: &World<P>, already: &Already) -> Counterexample {
+    let Already { property, step, before, in_flight, taken } = already;
+    let teller = Teller::new(world, before, in_flight);
+    follow(teller, &world.after[..*step], *property, &[*taken], None)
+}
+
+fn follow<P: Lockable>(
+    mut teller: Teller<'_, P>,
+    after: &[Step],
+    property: Property,
+    moves: &[Move],
+    cycle: Option<usize>,
+) -> Counterexample {
+    let world = teller.world;
+    let mut before = teller.state.clone();
+    let mut steps = after.to_vec();
     for &step in moves {
         before.copy_from(&teller.state, world.nodes);
         steps.push(teller.take(step));
@@ -53,6 +64,7 @@ pub(crate) fn tell<P: Lockable>(
         Some(_) => teller.endless(),
         None => teller.verdict(property, &before, moves.last().copied()),
     };
+    let cycle = cycle.map(|begins| after.len() + begins);
     Counterexample { steps, node: NodeId::new(node), detail, cycle, shortest: true }
 }
 
@@ -70,7 +82,19 @@ struct Teller<'a, P: Lockable> {
     broken_invariant: Option<String>,
 }
 
-impl<P: Lockable> Teller<'_, P> {
+impl<'a, P: Lockable> Teller<'a, P> {
+    fn new(world: &'a World<P>, state: &State, in_flight: &[Packet]) -> Self {
+        Teller {
+            world,
+            memory: world.memory(false),
+            state: state.clone(),
+            in_flight: in_flight.to_vec(),
+            overtaken: 0,
+            last_fence: 0,
+            broken_invariant: None,
+        }
+    }
+
     fn take(&mut self, step: Move) -> Step {
         let told = match step {
             Move::Request(node) => Step::Request(id(node)),
@@ -290,7 +314,9 @@ pub(crate) fn tell_starving<P: Lockable>(
             format!("{who} waits for ever, while {} {verb} again and again", others.join(" and "))
         }
     };
-    Some(Counterexample { steps, node: who, detail, cycle: run.begins, shortest: false })
+    let steps = [&world.after[..], &steps].concat();
+    let cycle = run.begins.map(|begins| world.after.len() + begins);
+    Some(Counterexample { steps, node: who, detail, cycle, shortest: false })
 }
 
 fn id(node: u8) -> NodeId {

@@ -13,7 +13,7 @@ use crate::world::{Lockable, Watch, World};
 
 fn scenario(requests: &[u8], faults: Faults) -> Scenario {
     let setup = Setup::new(requests.len()).unwrap();
-    Scenario { setup, requests: requests.to_vec(), order: Order::Fifo, faults }
+    Scenario { requests: requests.to_vec(), faults, ..Scenario::new(setup, 0, Order::Fifo) }
 }
 
 fn world<P: Lockable>(nodes: Vec<P>, scenario: &Scenario, most_messages: Option<f64>) -> World<P> {
@@ -166,7 +166,7 @@ impl skeptron_core::mutex::Visitor for SideBySide {
             let scenario = Scenario::new(setup.clone(), 1, order);
             let world = |normal| {
                 let endless = Some(crate::world::Endless { per_link: 2, normal });
-                World::<P>::new(self.info, &scenario, Watch { endless, ..Watch::default() })
+                World::<P>::new(self.info, &scenario, Watch { endless, ..Watch::default() }, None)
                     .unwrap()
             };
             let (normal, growing) = (world(true), world(false));

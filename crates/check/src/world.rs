@@ -16,7 +16,8 @@ use crate::game::{Game, Outlook, mix};
 use crate::local::{Cell, Deed, Event, LetterId, Locals, Memory, RELEASE, REQUEST};
 use crate::normal::normalise;
 use crate::predicate::{Moment, Predicate};
-use crate::property::{Properties, Property};
+use crate::prefix::Already;
+use crate::property::{Properties, Property, Step};
 use crate::reduction::reduce;
 use crate::scenario::{CrashWhen, Scenario, ScenarioError};
 use crate::state::{Budget, Move, Packet, Site, State, User};
@@ -58,6 +59,11 @@ pub(crate) struct World<P: Lockable> {
     pub(crate) order: Order,
     pub(crate) locals: Locals<P>,
     pub(crate) start: State,
+    /// What is in flight at the start: by link, in the order of sending.
+    pub(crate) in_flight: Vec<Packet>,
+    /// What has happened before the start, and what that violated.
+    pub(crate) after: Vec<Step>,
+    pub(crate) already: Vec<Already>,
     pub(crate) judged: Properties,
     pub(crate) watch: Watch,
     /// Whether the number of messages is part of the state.
@@ -69,23 +75,28 @@ pub(crate) struct World<P: Lockable> {
 }
 
 impl<P: Lockable> World<P> {
-    /// The world of a catalogued algorithm.
-    pub(crate) fn new(info: &Info, scenario: &Scenario, watch: Watch) -> Result<Self, ScenarioError>
+    /// The world of a catalogued algorithm. Without `only`, what it promises is judged.
+    pub(crate) fn new(
+        info: &Info,
+        scenario: &Scenario,
+        watch: Watch,
+        only: Option<Properties>,
+    ) -> Result<Self, ScenarioError>
     where
         P: Mutex,
     {
         scenario.check()?;
         let nodes = P::build(info.name, &scenario.setup)?;
         let most = info.claims.most(Quantity::Messages);
-        let of_node = |(node, &requests): (NodeId, &u8)| {
+        let of_node = |node: NodeId| {
             let figures = scenario.setup.figures(&[node]);
-            most.map_or(0.0, |most| most.value(&figures) * f64::from(requests))
+            most.map_or(0.0, |most| most.value(&figures) * scenario.asks(node) as f64)
         };
-        let bound: f64 = NodeId::all(nodes.len()).zip(&scenario.requests).map(of_node).sum();
-        let keeps_assumptions = scenario.faults.is_none()
+        let bound: f64 = NodeId::all(nodes.len()).map(of_node).sum();
+        let keeps_assumptions = !scenario.is_faulty()
             && scenario.setup.flaw().is_none()
             && (info.channel == Order::Any || scenario.order == Order::Fifo);
-        let judged = Property::ALL.into_iter().filter(|property| match property {
+        let promised = Property::ALL.into_iter().filter(|property| match property {
             Property::Exclusion | Property::Progress => true,
             Property::Fence => watch.fences,
             Property::Order => info.claims.ordered && keeps_assumptions,
@@ -96,7 +107,10 @@ impl<P: Lockable> World<P> {
         });
         // Where requests never end the number of messages tells nothing.
         let bound = most.filter(|_| watch.endless.is_none()).map(|_| bound);
-        Ok(Self::of_nodes(nodes, scenario, judged.collect(), watch, bound))
+        let judged = only.unwrap_or_else(|| promised.collect());
+        let mut world = Self::of_nodes(nodes, scenario, judged, watch, bound);
+        world.advance(&scenario.after)?;
+        Ok(world)
     }
 
     /// The world of any nodes. Without a bound on messages there may be infinitely many.
@@ -127,9 +141,12 @@ impl<P: Lockable> World<P> {
         }
         let mut world = World {
             nodes: n,
-            order: scenario.order,
+            order: Order::Fifo,
             locals,
             start: State::empty(),
+            in_flight: Vec::new(),
+            after: Vec::new(),
+            already: Vec::new(),
             judged,
             watch,
             counts_messages: most_messages.is_some(),
@@ -143,7 +160,8 @@ impl<P: Lockable> World<P> {
             world.give(&mut memory, &mut start, node, Event::Start, &mut found);
         }
         drop(memory);
-        world.start = start;
+        world.order = scenario.order;
+        world.begin(start);
         world
     }
 
@@ -185,7 +203,7 @@ impl<P: Lockable> World<P> {
 
     /// How messages in flight are kept: with requests without end in the order of sending, whatever the
     /// channel does, so that a message that is never delivered can be told from one that is sent again.
-    fn kept(&self) -> Order {
+    pub(crate) fn kept(&self) -> Order {
         if self.watch.endless.is_some() { Order::Fifo } else { self.order }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use skeptron_check::{Faults, Options, Property, Report, Scenario, check};
+use skeptron_check::{Options, Property, Report, Scenario, check};
 use skeptron_core::catalogue::{self, Info, Order};
 use skeptron_core::claims::Quantity;
 use skeptron_core::topology::{Structure, Tree};
@@ -24,7 +24,7 @@ fn setup(nodes: usize) -> Setup {
 fn explore(name: &str, setup: &Setup, requests: &[u8], order: Order) -> Report {
     let info = catalogue::find(name).unwrap();
     let (setup, requests) = (setup.clone(), requests.to_vec());
-    let scenario = Scenario { setup, requests, order, faults: Faults::default() };
+    let scenario = Scenario { requests, ..Scenario::new(setup, 0, order) };
     check(info, &scenario, &Options::default()).unwrap()
 }
 

@@ -5,5 +5,6 @@ mod elections;
 mod kinds;
 mod members;
 mod oracle;
+mod prefix;
 mod starvation;
 mod stateright;

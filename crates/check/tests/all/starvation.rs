@@ -1,8 +1,8 @@
 //! Requests without end: who starves, who is passed how often, and in which order requests are served.
 
 use skeptron_check::{
-    Counterexample, Faults, Goal, Judging, Measure, Options, Property, Report, Scenario, Step,
-    check, extreme,
+    Counterexample, Goal, Judging, Measure, Options, Property, Report, Scenario, Step, check,
+    extreme,
 };
 use skeptron_core::catalogue::{self, Order};
 use skeptron_core::topology::{Structure, Tree};
@@ -20,7 +20,7 @@ fn setup(nodes: usize) -> Setup {
 }
 
 fn scenario(setup: Setup, requests: &[u8], order: Order) -> Scenario {
-    Scenario { setup, requests: requests.to_vec(), order, faults: Faults::default() }
+    Scenario { requests: requests.to_vec(), ..Scenario::new(setup, 0, order) }
 }
 
 fn judge(name: &str, scenario: &Scenario, judging: Judging<'_>) -> Report {

@@ -77,7 +77,7 @@ fn agree_on_everything(what: &str, order: Order, faults: &Faults, requests: &[&[
             setups(info, requests.len()).into_iter().map(|setup| (setup, requests.to_vec()))
         });
         setups.map(move |(setup, requests)| {
-            (info, Scenario { setup, requests, order, faults: faults.clone() })
+            (info, Scenario { requests, faults: faults.clone(), ..Scenario::new(setup, 0, order) })
         })
     });
     let mut compared: BTreeMap<&str, usize> = BTreeMap::new();

@@ -297,7 +297,8 @@ impl CheckArgs {
             },
             victims: self.victims.as_deref().map(names::nodes).transpose().context("--victims")?,
         };
-        let scenario = Scenario { setup, requests, order: self.channel_order(), faults };
+        let order = self.channel_order();
+        let scenario = Scenario { setup, after: Vec::new(), requests, order, faults };
         scenario.check()?;
         Ok(scenario)
     }
