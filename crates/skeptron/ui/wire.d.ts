@@ -1120,6 +1120,19 @@ surprises: number,
 command: string, };
 
 /**
+ * Where a search begins.
+ */
+export type CheckFrom = {
+/**
+ * A recorded run, as `jsonl`.
+ */
+trace: string,
+/**
+ * After how many of its steps.
+ */
+at: number, };
+
+/**
  * How far a search is.
  */
 export type CheckProgress = {
@@ -1180,6 +1193,10 @@ ring?: string,
  * The network of an election.
  */
 graph?: string,
+/**
+ * The run in whose middle the search begins: algorithm, system and channels are its own.
+ */
+from?: CheckFrom,
 /**
  * How often each node asks.
  */
@@ -1274,6 +1291,10 @@ seconds: number,
  */
 command: string,
 /**
+ * How many steps had been taken before the search began.
+ */
+after: number,
+/**
  * What was judged.
  */
 properties: Array<CheckedProperty>, };
@@ -1291,7 +1312,7 @@ name: string,
  */
 holds: boolean | null,
 /**
- * How many steps a shortest violation takes.
+ * How many steps a shortest violation takes, those before the search included.
  */
 trace_length: number | null,
 /**

@@ -14,6 +14,7 @@ use skeptron_sim::trace::{ClockKind, Trace};
 
 pub use self::asked::Dearness;
 use self::asked::property;
+pub(crate) use self::from::{Begun, continued};
 pub use self::question::Question;
 
 use super::kinds::KindsArgs;
@@ -27,6 +28,7 @@ pub(crate) mod assumptions;
 mod campaign;
 mod diagram;
 mod election;
+mod from;
 mod kinds;
 pub(crate) mod memory;
 mod post;
@@ -57,6 +59,7 @@ const MOST_THREADS: usize = 1024;
   skeptron check token-ring --judge order-by-time           who is overtaken, though not claimed?
   skeptron check singhal -n 4 --arbitration nearest --requests 1,1,0,1   who starves, round after round?
   skeptron check singhal --requests 2 --maximise messages   the dearest run
+  skeptron check --from run.jsonl --at 12                   what can follow step 12 of a recorded run?
   skeptron check --all --html assumptions.html              which assumption each one needs
   skeptron check --all --elections                          and each election
 
@@ -69,7 +72,7 @@ the memory ended the search before everything was explored.")]
 /// Options of `skeptron check`.
 pub struct CheckArgs {
     /// Which algorithm; see `skeptron list`
-    #[arg(required_unless_present = "all")]
+    #[arg(required_unless_present_any = ["all", "from"])]
     pub algorithm: Option<String>,
     /// Every correct algorithm, once with all assumptions and once for each that is dropped:
     /// FIFO channels, no loss, no duplicates, no crash
@@ -90,6 +93,17 @@ pub struct CheckArgs {
     #[allow(missing_docs)]
     pub system: SystemArgs,
 
+    /// Begin where a recorded run is (.jsonl): algorithm, system and channels are those of the run, and
+    /// --requests are further ones
+    #[arg(long, value_name = "FILE", help_heading = "Workload")]
+    #[arg(conflicts_with_all = ["all", "nodes", "coordinator", "quorum", "structure", "tree",
+        "arbitration", "ring", "graph", "clocks", "unsafe_structure", "order", "modes", "initiators",
+        "calls", "detector", "restarts", "premature", "suspicions", "maximise", "minimise"])]
+    pub from: Option<PathBuf>,
+    /// With --from: after so many of its steps, as Play counts them [default: all]
+    #[arg(long, value_name = "STEP", requires = "from", help_heading = "Workload")]
+    #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
+    pub at: Option<usize>,
     /// How often each node asks: a number, or one for each node, as in 1,1,2 [default: 1]
     #[arg(long, value_name = "R|LIST", help_heading = "Workload")]
     #[arg(allow_hyphen_values = true)]
@@ -230,7 +244,7 @@ impl CheckArgs {
         if self.kinds.modes.is_some() {
             return self.run_kinds(out);
         }
-        let question = self.question()?;
+        let (question, begun) = self.asked()?;
         let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
         let threads = self.threads()?;
         let files = traces::create(&self.trace, self.picture, self.show_clocks)?;
@@ -241,7 +255,7 @@ impl CheckArgs {
         match report.violation() {
             Some((property, counterexample)) => {
                 let trace = question.trace(property, counterexample, Some(self.command()))?;
-                traces::write(&trace, files)?;
+                traces::write(&continued(begun.as_ref(), trace), files)?;
             }
             None if interrupt::came() => drop(files),
             None => traces::discard(files)?,
@@ -281,11 +295,18 @@ impl CheckArgs {
         let default_nodes = if counts.len() > 1 { counts.len() } else { DEFAULT_NODES };
         let setup = self.system.setup(info, default_nodes)?;
         let requests = self.requests(counts, info, &setup)?;
+        let (order, faults) = (self.channel_order(), self.faults()?);
+        let scenario = Scenario { setup, after: Vec::new(), requests, order, faults };
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    fn faults(&self) -> Result<Faults> {
         ensure!(
             self.crashes > 0 || self.victims.is_none() && self.crash_when == Moment::Any,
             "--victims and --crash-when say who may crash and when; say how many with --crashes K"
         );
-        let faults = Faults {
+        Ok(Faults {
             losses: self.loss,
             duplicates: self.duplicate,
             crashes: self.crashes,
@@ -296,11 +317,7 @@ impl CheckArgs {
                 Moment::Holding => CrashWhen::Holding,
             },
             victims: self.victims.as_deref().map(names::nodes).transpose().context("--victims")?,
-        };
-        let order = self.channel_order();
-        let scenario = Scenario { setup, after: Vec::new(), requests, order, faults };
-        scenario.check()?;
-        Ok(scenario)
+        })
     }
 
     fn channel_order(&self) -> Order {
@@ -437,6 +454,9 @@ impl CheckArgs {
         let name_of = |value: &dyn Fn() -> Option<clap::builder::PossibleValue>| {
             value().map(|value| value.get_name().to_string()).unwrap_or_default()
         };
+        let from = self.from.as_ref().map(|path| path.display().to_string());
+        option("--from", from.unwrap_or_default(), "");
+        option("--at", self.at.map(|step| step.to_string()).unwrap_or_default(), "");
         option("--requests", self.requests.clone().unwrap_or_default(), "");
         option("--requesters", self.requesters.clone().unwrap_or_default(), "");
         words.extend(self.kinds.words());
@@ -496,8 +516,9 @@ impl CheckArgs {
     /// # Errors
     /// If something is unknown, malformed or impossible.
     pub fn counterexamples(&self) -> Result<Vec<(Property, Trace)>> {
-        self.each_violation(|question, property, counterexample| {
-            Ok(question.trace(property, counterexample, Some(self.command()))?)
+        self.each_violation(|(question, begun), property, counterexample| {
+            let trace = question.trace(property, counterexample, Some(self.command()))?;
+            Ok(continued(begun.as_ref(), trace))
         })
     }
 
@@ -506,7 +527,7 @@ impl CheckArgs {
     /// # Errors
     /// As [`CheckArgs::counterexamples`].
     pub fn diagrams(&self) -> Result<Vec<(Property, String)>> {
-        self.each_violation(|question, property, counterexample| {
+        self.each_violation(|(question, _), property, counterexample| {
             let mut text = Vec::new();
             diagram::draw(question, property, counterexample, &mut text)?;
             Ok(String::from_utf8(text)?)
@@ -515,16 +536,14 @@ impl CheckArgs {
 
     fn each_violation<T>(
         &self,
-        show: impl Fn(&Question, Property, &Counterexample) -> Result<T>,
+        show: impl Fn(&(Question, Option<Begun>), Property, &Counterexample) -> Result<T>,
     ) -> Result<Vec<(Property, T)>> {
-        let question = self.question()?;
+        let asked = self.asked()?;
         let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
-        let report = self.search(&question, self.threads()?, max_memory)?;
+        let report = self.search(&asked.0, self.threads()?, max_memory)?;
         let violated =
             report.verdicts.iter().filter_map(|v| Some((v.property, v.counterexample.as_ref()?)));
-        violated
-            .map(|(property, found)| Ok((property, show(&question, property, found)?)))
-            .collect()
+        violated.map(|(property, found)| Ok((property, show(&asked, property, found)?))).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! POST /lab/check: everything that a small system can do, as `skeptron check`.
 
+use std::io::Cursor;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,17 +14,19 @@ use clap::ValueEnum;
 use skeptron_check::{Options, Progress, Report};
 use skeptron_sim::trace::{Format, Trace};
 
-use super::body::Asked;
+use super::body::{Asked, MOST_FILE_BYTES};
 use super::job::{Jobs, Task, Teller, WAITING, WITHIN};
 use super::refusal::Refusal;
 use super::wire::{CheckProgress, CheckRequest, CheckResult, CheckedProperty};
 use super::{LIMITS, files};
-use crate::cli::check::{CheckArgs, Moment, Question, memory};
+use crate::cli::check::{Begun, CheckArgs, Moment, Question, continued, memory};
 use crate::cli::sim::ChannelOrder;
 use crate::cli::system::SystemArgs;
 
 /// As many as the largest system has in which a broken variant is caught.
 const MOST_NODES: usize = 13;
+/// The name under which whoever runs the command has saved the run.
+const RUN: &str = "run.jsonl";
 /// How often progress is told.
 const EVERY: Duration = Duration::from_millis(150);
 
@@ -33,13 +36,27 @@ pub(super) fn router() -> Router<Jobs> {
 
 async fn check(
     State(jobs): State<Jobs>,
-    Asked(request): Asked<CheckRequest>,
+    Asked(mut request): Asked<CheckRequest, MOST_FILE_BYTES>,
 ) -> Result<Response, Refusal> {
+    let from = request.from.take();
     let args = args(request)?;
-    let question = args.question()?;
     let waiting = CheckProgress { states: 0, depth: 0, seconds: 0.0, label: Some(WAITING.into()) };
+    let Some(from) = from else {
+        let question = args.question()?;
+        let task = Task { within: WITHIN, command: args.command(), waiting };
+        return Ok(jobs.stream(task, move |teller| answer(&args, &question, None, teller)));
+    };
+    if args.system != SystemArgs::default() {
+        return Err(Refusal::Malformed("the system is that of the run; leave it out".into()));
+    }
+    let args = CheckArgs { from: Some(RUN.into()), at: Some(from.at), ..args };
     let task = Task { within: WITHIN, command: args.command(), waiting };
-    Ok(jobs.stream(task, move |teller| answer(&args, &question, teller)))
+    Ok(jobs.stream(task, move |teller| {
+        let trace = Trace::read(Cursor::new(from.trace)).context("the trace cannot be read")?;
+        let begun = Begun::of(trace, Some(from.at))?;
+        refuse_crowd(begun.nodes(), &args)?;
+        answer(&args, &args.question_after(&begun)?, Some(&begun), teller)
+    }))
 }
 
 /// The options of the command line.
@@ -59,7 +76,7 @@ fn args(request: CheckRequest) -> Result<CheckArgs> {
     files::refuse_in_system(&system)?;
     let listed = request.requests.as_ref().map(|requests| requests.split(',').count());
     let args = CheckArgs {
-        algorithm: Some(request.algorithm),
+        algorithm: Some(request.algorithm).filter(|name| !name.is_empty()),
         system,
         requests: request.requests,
         requesters: request.requesters,
@@ -80,13 +97,17 @@ fn args(request: CheckRequest) -> Result<CheckArgs> {
     };
     // Before anything of that size is built.
     let known = [args.system.nodes, args.system.nodes_of_layout()?, listed];
-    let nodes = known.into_iter().flatten().max().unwrap_or(0);
+    refuse_crowd(known.into_iter().flatten().max().unwrap_or(0), &args)?;
+    Ok(args)
+}
+
+fn refuse_crowd(nodes: usize, args: &CheckArgs) -> Result<()> {
     ensure!(
         nodes <= MOST_NODES,
         "{nodes} nodes are too many for the lab; at most {MOST_NODES}, or run it in a terminal: {}",
         args.command()
     );
-    Ok(args)
+    Ok(())
 }
 
 /// One of a few words.
@@ -117,6 +138,7 @@ impl From<&CheckArgs> for CheckRequest {
             arbitration: system.arbitration,
             ring: system.ring,
             graph: system.graph,
+            from: None,
             requests: args.requests.clone(),
             requesters: args.requesters.clone(),
             initiators: args.initiators.clone(),
@@ -157,7 +179,12 @@ pub(super) fn search(
     Ok(question.answer(&options)?)
 }
 
-fn answer(args: &CheckArgs, question: &Question, teller: &Teller) -> Result<CheckResult> {
+fn answer(
+    args: &CheckArgs,
+    question: &Question,
+    begun: Option<&Begun>,
+    teller: &Teller,
+) -> Result<CheckResult> {
     let watched = Watched::default();
     let report = watched.tell_while(teller, || {
         search(args, question, teller.stop(), &|progress| watched.note(progress))
@@ -167,7 +194,7 @@ fn answer(args: &CheckArgs, question: &Question, teller: &Teller) -> Result<Chec
         let counterexample = verdict.counterexample.as_ref();
         let trace = counterexample.map(|found| {
             let trace = question.trace(verdict.property, found, Some(args.command()))?;
-            text(&trace)
+            text(&continued(begun, trace))
         });
         Ok(CheckedProperty {
             name: verdict.property.name().into(),
@@ -184,6 +211,7 @@ fn answer(args: &CheckArgs, question: &Question, teller: &Teller) -> Result<Chec
         out_of_memory: report.out_of_memory,
         seconds: report.seconds,
         command: args.command(),
+        after: question.begun(),
         properties: properties.collect::<Result<_>>()?,
     })
 }

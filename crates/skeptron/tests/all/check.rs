@@ -337,6 +337,7 @@ fn commands_are_understood() {
         "token-ring --judge exclusion --bypass 2",
         "singhal --requests 2 --maximise messages",
         "central --minimise delay",
+        "--from run.jsonl --at 12 --requests 1,0,2",
         "bully -n 3 --initiators P1,P2 --calls 1 --detector perfect:2 --order any --crashes 1 --victims P3 \
          --restarts 1 --premature 1 --suspicions 1",
     ] {

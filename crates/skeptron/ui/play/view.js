@@ -15,6 +15,7 @@ import { Controls } from "./controls.js";
 import { Diagram } from "./diagram.js";
 import { exportsAndImports } from "./exports.js";
 import { cutsNow } from "./cuts.js";
+import { FromHere } from "./from-here.js";
 import { Hand, SILENT } from "./hand.js";
 import { Lamps } from "./lamps.js";
 import { GoalBanner } from "./goal.js";
@@ -118,6 +119,8 @@ class PlayView {
       root, model: () => this.session?.model ?? null, position: () => this.playhead.position, now: () => this.playhead.now, acts: () => this.session?.acts ?? [],
       act: (deed) => this.act(deed), undo: () => this.undo(), redo: () => this.redo(), can: () => ({ undo: this.session?.canUndo ?? false, redo: (this.session?.future.length ?? 0) > 0 }), jump, hold: () => this.hold(),
     });
+    this.fromHere = new FromHere({ session: () => this.session, position: () => this.playhead.position });
+    this.hand.list.before(this.fromHere.element);
     this.pointer = new Pointer(this.diagram, {
       redraw: () => this.schedule(), moved: () => { this.following = false; this.touched = true; this.schedule(); }, scrub: (t) => { this.playhead.pause(); this.playhead.jumpToTime(t); },
       node: menu, message: (message, place) => this.hand.openMessage(message, place), select, say: announce,
@@ -190,6 +193,7 @@ class PlayView {
   close() {
     this.asked?.close();
     this.session?.close();
+    this.fromHere.work.cancel();
     this.ended.abort();
   }
 
@@ -235,6 +239,7 @@ class PlayView {
     if (scene.selected >= model.header.nodes) scene.selected = -1;
     this.touched = this.measured = false;
     this.deed = null;
+    this.fromHere.begin(model);
     playhead.pause();
     playhead.model = model;
     playhead.jump(0);
@@ -590,7 +595,7 @@ class PlayView {
     this.topology.show(model, position, states, before, scene.selected, scene.related);
     if (this.tabs.shown() === "nodes") this.nodes.show(model, position, states, before, scene.selected);
     if (this.tabs.shown() === "steps") this.steps.show(model, position);
-    if (this.tabs.shown() === "hand") this.hand.show();
+    if (this.tabs.shown() === "hand") { this.hand.show(); this.fromHere.show(); }
     if (this.tabs.shown() === "notes") this.notes.show();
     if (!playhead.playing && this.caption.said !== this.said) announce(this.said = this.caption.said);
     // A link that carries a whole recorded run is long: it is written when the play rests.

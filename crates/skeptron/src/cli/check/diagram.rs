@@ -9,8 +9,8 @@ use skeptron_check::{Counterexample, Property};
 use skeptron_core::NodeId;
 use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, What};
 
-use super::super::table::counted;
 use super::super::traces::painted;
+use super::print;
 use super::question::Question;
 use super::trace::{Moment, Story};
 use crate::state::{self, Live, Value};
@@ -25,6 +25,8 @@ const STATE: usize = 40;
 const CONTENT: usize = 12;
 /// A state takes so many rows at most: a token may carry a counter for each node.
 const STATE_ROWS: usize = 4;
+/// So many steps are shown of a run that had begun before the search.
+const BEFORE: usize = 8;
 /// With more nodes than this only those that do something have a lifeline.
 const LIFELINES: usize = 7;
 
@@ -44,22 +46,27 @@ pub(super) fn draw(
     involved.extend(story.letters.values().map(|letter| letter.to));
     let lanes: Vec<NodeId> =
         NodeId::all(n).filter(|node| n <= LIFELINES || involved.contains(node)).collect();
+    let begun = question.begun();
     let mut diagram = Diagram {
         gap: if lanes.len() <= 4 { 5 } else { 4 },
         lanes,
         doing: vec![Doing::Idle; n],
         number_width: counterexample.steps.len().to_string().len().max("step".len()),
         story: &story,
+        begun,
     };
     let shortest = match (counterexample.cycle, counterexample.shortest) {
         (Some(_), _) => "",
         (None, true) => ", and in no fewer",
         (None, false) => ", perhaps in fewer",
     };
-    let steps = counted(counterexample.steps.len() as u64, "step");
+    let when = print::when(counterexample, begun);
     match property {
-        Property::Extreme => writeln!(out, "such a run, in {steps}{shortest}")?,
-        _ => writeln!(out, "{property} is violated in {steps}{shortest}")?,
+        Property::Extreme => writeln!(out, "such a run, {when}{shortest}")?,
+        _ if begun < counterexample.steps.len() => {
+            writeln!(out, "{property} is violated {when}{shortest}")?;
+        }
+        _ => writeln!(out, "{property} is violated {when}")?,
     }
     let [waiting, inside] = match question {
         Question::Mutex(..) => ["waiting", "inside"],
@@ -118,6 +125,8 @@ struct Diagram<'a> {
     doing: Vec<Doing>,
     number_width: usize,
     story: &'a Story,
+    /// How many steps had been taken before the search began.
+    begun: usize,
 }
 
 impl Diagram<'_> {
@@ -161,6 +170,9 @@ impl Diagram<'_> {
             let mark = self.mark(&story.records[moment.records.clone()]);
             let lifelines = self.lifelines(mark);
             self.go_on(&story.records[moment.records.clone()]);
+            if number + BEFORE <= self.begun {
+                continue;
+            }
             let mut lines = wrapped(state, room).into_iter();
             let fits = event.chars().count() <= columns;
             let first = if fits { lines.next().unwrap_or_default() } else { String::new() };
@@ -168,6 +180,9 @@ impl Diagram<'_> {
             let after = self.lifelines(Mark::None);
             for line in lines {
                 self.row("", &after, &format!("{:<columns$}  {line}", ""), out)?;
+            }
+            if number == self.begun && number > 0 {
+                self.row("", &after, "the run so far; from here on everything is explored", out)?;
             }
         }
         let lifelines = self.lifelines(Mark::At(counterexample.node, '!'));

@@ -122,7 +122,7 @@ impl CheckArgs {
             rows.add_row([
                 verdict.property.name(),
                 print::meaning_of_kinds(verdict.property),
-                &print::in_words(verdict),
+                &print::in_words(verdict, 0),
             ]);
         }
         writeln!(out, "{rows}")?;

@@ -26,6 +26,9 @@ pub(super) struct Json<'a> {
     nodes: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     requests: Option<&'a [u8]>,
+    /// How many steps had been taken before: `trace_length` counts them, too.
+    #[serde(skip_serializing_if = "is_zero")]
+    after: usize,
     #[serde(flatten)]
     election: Option<Calls<'a>>,
     order: Order,
@@ -97,6 +100,7 @@ impl<'a> Json<'a> {
             algorithm: question.name(),
             nodes: question.setup().nodes(),
             requests,
+            after: question.begun(),
             election,
             order: question.order(),
             faults,
@@ -220,7 +224,13 @@ pub(super) fn report(
         question.name(),
         counted_in_thousands(question.setup().nodes() as u64, "node"),
         match question {
-            Question::Mutex(_, scenario) => requests(&scenario.requests),
+            Question::Mutex(_, scenario) if scenario.after.is_empty() =>
+                requests(&scenario.requests),
+            Question::Mutex(_, scenario) => format!(
+                "after {} of a run · {} from there on",
+                counted_in_thousands(scenario.after.len() as u64, "step"),
+                requests(&scenario.requests)
+            ),
             Question::Election(_, scenario) => calls(scenario),
         },
         match question {
@@ -243,7 +253,8 @@ pub(super) fn report(
     }
     let mut rows = table(["property", "meaning", "verdict"]);
     for verdict in &report.verdicts {
-        rows.add_row([verdict.property.name(), verdict.property.meaning(), &in_words(verdict)]);
+        let said = in_words(verdict, question.begun());
+        rows.add_row([verdict.property.name(), verdict.property.meaning(), &said]);
     }
     writeln!(out, "{rows}")?;
     // Starvation alone needs no search with bounded requests.
@@ -268,13 +279,22 @@ pub(super) fn report(
     writeln!(out, "{}", folded(&ending(question, report, max_memory, interrupt::came())))
 }
 
-pub(super) fn in_words(verdict: &Verdict) -> String {
+pub(super) fn in_words(verdict: &Verdict, begun: usize) -> String {
     match (verdict.holds, &verdict.counterexample) {
-        (_, Some(c)) => {
-            format!("VIOLATED in {}", counted_in_thousands(c.steps.len() as u64, "step"))
-        }
+        (_, Some(c)) => format!("VIOLATED {}", when(c, begun)),
         (Some(true), None) => "holds".into(),
         _ => "undecided".into(),
+    }
+}
+
+/// After how many steps it shows, of which so many had been taken before the search began.
+pub(super) fn when(counterexample: &Counterexample, begun: usize) -> String {
+    let steps = counterexample.steps.len();
+    match steps.checked_sub(begun) {
+        Some(steps) if begun == 0 => format!("in {}", counted_in_thousands(steps as u64, "step")),
+        Some(0) => "here".into(),
+        Some(further) => format!("in {}", counted_in_thousands(further as u64, "further step")),
+        None => format!("at step {steps} already"),
     }
 }
 

@@ -56,6 +56,14 @@ impl Question {
         }
     }
 
+    /// How many steps had been taken before the search began.
+    pub(crate) fn begun(&self) -> usize {
+        match self {
+            Question::Mutex(_, scenario) => scenario.after.len(),
+            Question::Election(..) => 0,
+        }
+    }
+
     /// What can be judged of it.
     #[must_use]
     pub fn properties(&self) -> &'static [Property] {

@@ -160,6 +160,8 @@ pub struct CheckRequest {
     pub ring: Option<String>,
     /// The network of an election.
     pub graph: Option<String>,
+    /// The run in whose middle the search begins: algorithm, system and channels are its own.
+    pub from: Option<CheckFrom>,
     /// How often each node asks.
     pub requests: Option<String>,
     /// Who asks.
@@ -192,6 +194,16 @@ pub struct CheckRequest {
     pub keep_going: Option<bool>,
 }
 
+/// Where a search begins.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+pub struct CheckFrom {
+    /// A recorded run, as `jsonl`.
+    pub trace: String,
+    /// After how many of its steps.
+    pub at: usize,
+}
+
 /// How far a search is.
 #[derive(Clone, Debug, Serialize, TS)]
 pub struct CheckProgress {
@@ -222,6 +234,8 @@ pub struct CheckResult {
     pub seconds: f64,
     /// The command that asks the same.
     pub command: String,
+    /// How many steps had been taken before the search began.
+    pub after: usize,
     /// What was judged.
     pub properties: Vec<CheckedProperty>,
 }
@@ -233,7 +247,7 @@ pub struct CheckedProperty {
     pub name: String,
     /// Whether it holds, if that is known.
     pub holds: Option<bool>,
-    /// How many steps a shortest violation takes.
+    /// How many steps a shortest violation takes, those before the search included.
     pub trace_length: Option<usize>,
     /// That violation as a recorded run, to be played.
     pub trace: Option<String>,

@@ -70,6 +70,7 @@ fn the_page_has_the_same_types() {
         AssumptionTable,
         AssumptionsRequest,
         AssumptionsResult,
+        CheckFrom,
         CheckProgress,
         CheckRequest,
         CheckResult,

@@ -1,0 +1,110 @@
+// “Check from here”: the checker explores everything that can follow the state in sight.
+import { h, complaint } from "../lib/dom.js";
+import { getText } from "../lib/api.js";
+import { commandLine } from "../lib/command.js";
+import { field } from "../lib/form.js";
+import { job } from "../lib/job.js";
+import { standalone } from "../lib/recorded.js";
+import { counterexample } from "../check/counterexample.js";
+import { short } from "../check/live.js";
+import { property } from "../check/properties.js";
+
+/** @typedef {import("../wire.js").CheckResult} CheckResult */
+/** @typedef {import("./model.js").RunModel} RunModel */
+/**
+ * @typedef {object} Given
+ * @property {() => import("./session.js").Session | null} session
+ * @property {() => number} position
+ */
+
+/** With more nodes than this only what has been asked already is explored, unless more is wished. */
+const FEW = 3;
+
+/** The question, and its answer. */
+export class FromHere {
+  /** @param {Given} given */
+  constructor(given) {
+    this.given = given;
+    /** How many nodes the wish is for. */
+    this.nodes = 0;
+    this.button = h("button", { type: "button", "data-test": "check-from-here", onclick: () => this.#ask() }, "Check from here");
+    this.requests = h("input", { type: "text", class: "play-narrow", autocomplete: "off", spellcheck: "false", "data-test": "from-here-requests" });
+    this.why = h("p", { class: "small muted" });
+    this.answer = h("div", { "data-test": "from-here-answer" });
+    this.work = job({ name: "Search", changed: (running) => { this.button.disabled = running; } });
+    this.element = h("section", { class: "play-from-here", "aria-label": "Check from here", "data-test": "play-from-here" },
+      h("div", { class: "toolbar" }, this.button,
+        field("Further requests", this.requests, "How often each node may still ask: a number, or one for each node, as in 1,0,2")),
+      this.why, this.work.element, this.answer);
+  }
+
+  /** Another run is shown: what was found is not of it. @param {RunModel} model */
+  begin(model) {
+    this.work.cancel();
+    this.work.element.hidden = true;
+    this.answer.replaceChildren();
+    if (this.nodes === model.header.nodes) return;
+    this.nodes = model.header.nodes;
+    this.requests.value = this.nodes <= FEW ? "1" : "0";
+  }
+
+  /** Says whether it can be asked, and of which step. */
+  show() {
+    const session = this.given.session();
+    const model = session?.model;
+    const cannot = !model ? "" : standalone || session.id === "" ? "The checker needs the lab’s server, which has not this run."
+      : model.header.kind === "election" ? "The alarms and detectors of an election keep a time of their own: it is checked from the beginning, in the view Check." : "";
+    this.button.disabled = !model || cannot !== "" || this.work.running();
+    this.button.textContent = model ? `Check from here, step ${model.stepsBefore(this.given.position())}` : "Check from here";
+    this.why.textContent = cannot || "Explores every order in which what is under way, exits and further requests can come, with these states and messages, and no further faults.";
+  }
+
+  async #ask() {
+    const session = this.given.session();
+    const { model } = session ?? {};
+    if (!session || !model) return;
+    const position = this.given.position();
+    const step = model.stepsBefore(position);
+    this.answer.replaceChildren();
+    try {
+      const trace = await getText(session.path("/export?format=jsonl"));
+      const body = { from: { trace, at: step }, requests: this.requests.value.trim() || "0" };
+      await this.work.run("/lab/check", { body, stage: ({ label, states, depth }) => ({ share: null, text: label ?? `${short(states)} states, depth ${depth}` }),
+        result: (/** @type {CheckResult} */ result) => this.#tell(result, { step, position, requests: body.requests }) });
+    } catch (error) {
+      this.answer.replaceChildren(complaint(error));
+    }
+  }
+
+  /**
+   * @param {CheckResult} result
+   * @param {{ step: number, position: number, requests: string }} asked
+   */
+  #tell(result, asked) {
+    const broken = result.properties.filter(({ holds }) => holds === false);
+    const open = result.properties.filter(({ holds }) => holds === null);
+    const names = (/** @type {CheckResult["properties"]} */ of) => of.map(({ name }) => property(name).title.toLowerCase()).join(", ");
+    const from = `From step ${asked.step}, with ${asked.requests === "0" ? "no further request" : `further requests: ${asked.requests}`}`;
+    const [kind, title, text] = broken.length > 0
+      ? ["bad", "✗ Something goes wrong.", `${from}: ${broken.map((judged) => `${property(judged.name).broken} ${when(judged.trace_length ?? 0, result.after)}`).join("; ")}.`]
+      : result.complete && open.length === 0
+        ? ["good", "✓ Nothing goes wrong.", `${from}, every interleaving keeps what is judged: ${names(result.properties)}. ${short(result.states)} states were seen, and nothing else can happen.`]
+        : ["unsure", "? Not decided.", `${from}: the search ended early; nothing is violated within ${result.depth} further steps. Ask for fewer requests.`];
+    const shown = broken.filter(({ trace }) => trace).map(({ name, trace }) => h("div", { "data-property": name },
+      h("span", { class: "small" }, `${property(name).title}: `), counterexample(/** @type {string} */ (trace), `from-step-${asked.step}-${name}`, asked.position)));
+    this.answer.replaceChildren(
+      h("div", { class: `notice ${kind}`, role: "status", "data-test": "from-here-verdict" }, h("strong", {}, `${title} `), text),
+      ...shown, commandLine(result.command));
+  }
+}
+
+/**
+ * When it happens, said from the state in which the search began.
+ * @param {number} steps of the whole run
+ * @param {number} after how many of them had been taken
+ */
+function when(steps, after) {
+  if (steps < after) return "already before this step";
+  if (steps === after) return "here";
+  return `in ${steps - after} further ${steps - after === 1 ? "step" : "steps"}`;
+}
