@@ -69,6 +69,20 @@ lab.test("quorums and trees are chosen, and change what is measured", async (ope
   await page.waitForURL(/quorum=majority/);
 });
 
+lab.test("a claim is compared only where its conditions hold, else the page says which does not", async (open) => {
+  const page = await open("#/compare?algorithms=raymond,ricart-agrawala&nodes=9&tree=star&latency=uniform:0.1..2&section=0.1&seeds=3&entries=60", { still: true });
+  await part(page, "verdict").filter({ hasText: /claim/i }).waitFor();
+  await part(page, "verdict").filter({ hasText: /Not compared: claims that need latency constant on each link.*\(raymond/ }).waitFor();
+  const row = part(page, "table").getByRole("row").filter({ hasText: "raymond" }).filter({ hasText: "Messages, saturated" });
+  assert.match((await row.textContent()) ?? "", /not compared: .* needs latency constant on each link/);
+  assert.equal(await row.locator(".chip").count(), 0, "it is neither kept nor missed");
+  await page.getByRole("img", { name: /^raymond, N = 9: .* not compared: .* needs latency constant/ }).first().waitFor();
+  const csv = await downloaded(page, () => part(page, "csv").click());
+  assert.match(csv.text, /^raymond,9,messages_saturated,.*"latency constant on each link[^"]*"$/m);
+  const kept = part(page, "table").getByRole("row").filter({ hasText: "ricart-agrawala" }).filter({ hasText: "Messages, saturated" });
+  assert.match((await kept.textContent()) ?? "", /✓ holds/);
+});
+
 lab.test("two algorithms run side by side on the same arrivals and one clock", async (open) => {
   const page = await open("#/compare", { still: true });
   await part(page, "compare-other").click();

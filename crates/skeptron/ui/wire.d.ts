@@ -1321,6 +1321,19 @@ trace_length: number | null,
 trace: string | null, };
 
 /**
+ * A claim that says nothing of these settings.
+ */
+export type ClaimElsewhere = {
+/**
+ * The formula.
+ */
+claim: string,
+/**
+ * Which of its conditions do not hold here.
+ */
+needs: Array<string>, };
+
+/**
  * A claim and its values in one system.
  */
 export type ClaimedValues = {
@@ -1459,7 +1472,11 @@ deviation: number | null,
 /**
  * Whether the claim holds, where it applies.
  */
-holds: boolean | null, };
+holds: boolean | null,
+/**
+ * What is claimed under other conditions, and so not compared.
+ */
+not_compared?: ClaimElsewhere, };
 
 /**
  * A claim at one size.

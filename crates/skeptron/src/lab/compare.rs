@@ -14,10 +14,10 @@ use super::files;
 use super::job::{Jobs, Task, Teller};
 use super::refusal::Refusal;
 use super::wire::{
-    ClaimedValues, CompareCurve, CompareRequest, CompareResult, CompareRow, CurvePoint, Measured,
-    Progress,
+    ClaimElsewhere, ClaimedValues, CompareCurve, CompareRequest, CompareResult, CompareRow,
+    CurvePoint, Measured, Progress,
 };
-use crate::cli::compare::{Audience, CompareArgs, Curve, Judged, Row, election};
+use crate::cli::compare::{Audience, CompareArgs, Curve, Judged, NotCompared, Row, election};
 use crate::cli::system::SystemArgs;
 
 /// Rows are there as soon as they are known.
@@ -185,6 +185,10 @@ fn judged_row(
         min: estimate.min,
         max: estimate.max,
     });
+    let elsewhere = |other: &NotCompared| ClaimElsewhere {
+        claim: other.claim.clone(),
+        needs: other.needs.clone(),
+    };
     CompareRow {
         algorithm: algorithm.into(),
         case: case.map(str::to_string),
@@ -194,6 +198,7 @@ fn judged_row(
         measured,
         deviation: judged.deviation,
         holds: judged.holds,
+        not_compared: judged.not_compared.as_ref().map(elsewhere),
     }
 }
 

@@ -64,7 +64,17 @@ export const FIGURES = [
 export function inWords(row, unit = "") {
   const who = `${row.algorithm}${row.case ? `, ${row.case}` : ""}, N = ${row.nodes}: `;
   const measured = row.measured ? `${measuredText(row)} ${unit}`.trim() : "nothing to measure";
-  return `${who}${measured}${row.claim ? `; claim ${claimText(row)}${verdict(row.holds)}` : ""}`;
+  const elsewhere = row.not_compared ? `; not compared: ${elsewhereText(row.not_compared)}` : "";
+  return `${who}${measured}${row.claim ? `; claim ${claimText(row)}${verdict(row.holds)}` : elsewhere}`;
+}
+
+/**
+ * A claim that is made under other conditions, and which of them do not hold here.
+ * @param {import("../wire.js").ClaimElsewhere} other
+ * @returns {string}
+ */
+export function elsewhereText({ claim, needs }) {
+  return `${claim} needs ${needs.join("; ")}`;
 }
 
 /**

@@ -218,9 +218,26 @@ export function sizesIn(rows) {
 export function verdictOf(rows) {
   const judged = rows.filter((row) => row.holds !== null);
   const missed = judged.filter((row) => row.holds === false).length;
-  if (judged.length === 0) return ["The claims are for latency and section 1: under these settings they are shown, but not judged."];
-  if (missed === 0) return [h("span", { class: "chip good" }, `✓ all ${judged.length} claims hold`)];
-  return [h("span", { class: "chip bad" }, `✗ ${missed} of ${judged.length} claims missed`)];
+  const others = elsewhere(rows);
+  if (judged.length === 0) return [h("span", {}, others.length > 0 ? "No claim is made for these settings." : "Nothing was judged: one run of chance has no interval; take more seeds."), ...others];
+  if (missed === 0) return [h("span", { class: "chip good" }, `✓ all ${judged.length} claims hold`), ...others];
+  return [h("span", { class: "chip bad" }, `✗ ${missed} of ${judged.length} claims missed`), ...others];
+}
+
+/**
+ * The claims that are not compared, by what they need.
+ * @param {Row[]} rows
+ * @returns {HTMLElement[]}
+ */
+function elsewhere(rows) {
+  /** @type {Map<string, Set<string>>} */
+  const needs = new Map();
+  for (const { not_compared: other, algorithm } of rows) {
+    if (!other) continue;
+    const need = other.needs.join(" and ");
+    needs.set(need, (needs.get(need) ?? new Set()).add(algorithm));
+  }
+  return [...needs].map(([need, algorithms]) => h("span", { class: "small muted", "data-test": "elsewhere" }, ` Not compared: claims that need ${need} (${[...algorithms].join(", ")}).`));
 }
 
 /**

@@ -1,6 +1,6 @@
 // The table of a comparison: claim beside measurement, sortable, and as a file.
 import { h, clear } from "../lib/dom.js";
-import { claimText, measuredText } from "./figures.js";
+import { claimText, elsewhereText, measuredText } from "./figures.js";
 import { short } from "../lib/axes.js";
 
 /** @typedef {import("../wire.js").CompareRow} Row */
@@ -73,7 +73,8 @@ function columnsOf(figureTitle, cases) {
 }
 
 /** @param {Row} row */
-function verdictChip({ holds, claim }) {
+function verdictChip({ holds, claim, not_compared: other }) {
+  if (!claim && other) return h("span", { class: "muted small", "data-test": "not-compared" }, `not compared: ${elsewhereText(other)}`);
   if (!claim) return h("span", { class: "muted" }, "no claim");
   if (holds === null) return h("span", { class: "muted" }, "not judged");
   return holds ? h("span", { class: "chip good" }, "✓ holds") : h("span", { class: "chip bad" }, "✗ missed");
@@ -100,10 +101,10 @@ function sorted(rows, order) {
  */
 export function csv(rows) {
   const cases = rows.some((row) => row.case !== undefined);
-  const head = `algorithm,${cases ? "case," : ""}nodes,figure,measured,half_width,claim,low,typical,high,deviation,holds`;
-  const line = (/** @type {Row} */ { algorithm, case: situation, nodes, figure, measured, claim, deviation, holds }) => [
+  const head = `algorithm,${cases ? "case," : ""}nodes,figure,measured,half_width,claim,low,typical,high,deviation,holds,not_compared_needs`;
+  const line = (/** @type {Row} */ { algorithm, case: situation, nodes, figure, measured, claim, deviation, holds, not_compared: other }) => [
     algorithm, ...(cases ? [quoted(situation ?? "")] : []), nodes, figure, measured?.mean, measured?.half_width,
-    quoted(claim?.text ?? ""), claim?.low, claim?.typical, claim?.high, deviation, holds,
+    quoted(claim?.text ?? ""), claim?.low, claim?.typical, claim?.high, deviation, holds, quoted(other?.needs.join("; ") ?? ""),
   ].join(",");
   return `${[head, ...rows.map(line)].join("\n")}\n`;
 }

@@ -161,14 +161,16 @@ pub(super) fn csv(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
 }
 
 /// The columns of [`values`].
-pub(super) const JUDGED: &str = "measured,half_width,claim,low,typical,high,deviation,holds";
+pub(super) const JUDGED: &str =
+    "measured,half_width,claim,low,typical,high,deviation,holds,not_compared_needs";
 
 /// What was measured and claimed, separated by commas.
 pub(super) fn values(judged: &Judged) -> String {
     let optional = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let claim = judged.claim.as_ref();
+    let needs = judged.not_compared.as_ref().map(|other| other.needs.join("; "));
     format!(
-        "{},{},\"{}\",{},{},{},{},{}",
+        "{},{},\"{}\",{},{},{},{},{},\"{}\"",
         optional(judged.measured.map(|m| m.mean)),
         optional(judged.measured.map(|m| m.half_width)),
         claim.map_or("", |claim| &claim.text),
@@ -177,5 +179,6 @@ pub(super) fn values(judged: &Judged) -> String {
         optional(claim.map(|claim| claim.high)),
         optional(judged.deviation),
         judged.holds.map_or(String::new(), |holds| holds.to_string()),
+        needs.unwrap_or_default(),
     )
 }

@@ -66,6 +66,19 @@ pub struct CompareRow {
     /// Whether the claim holds, where it applies.
     #[ts(optional = false)]
     pub holds: Option<bool>,
+    /// What is claimed under other conditions, and so not compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_compared: Option<ClaimElsewhere>,
+}
+
+/// A claim that says nothing of these settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimElsewhere {
+    /// The formula.
+    pub claim: String,
+    /// Which of its conditions do not hold here.
+    pub needs: Vec<String>,
 }
 
 /// A claim and its values in one system.

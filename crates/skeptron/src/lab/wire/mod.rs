@@ -18,9 +18,9 @@ pub use cluster::{
 };
 pub use jobs::{
     AssumptionCell, AssumptionLine, AssumptionTable, AssumptionsRequest, AssumptionsResult,
-    CheckFrom, CheckProgress, CheckRequest, CheckResult, CheckedProperty, ClaimedValues,
-    CompareCurve, CompareRequest, CompareResult, CompareRow, CurvePoint, Measured, OptimiseRequest,
-    Progress, QuorumRequest, QuorumResult, StructureRequest, StructureResult,
+    CheckFrom, CheckProgress, CheckRequest, CheckResult, CheckedProperty, ClaimElsewhere,
+    ClaimedValues, CompareCurve, CompareRequest, CompareResult, CompareRow, CurvePoint, Measured,
+    OptimiseRequest, Progress, QuorumRequest, QuorumResult, StructureRequest, StructureResult,
 };
 pub use reports::{
     QuorumCandidate, QuorumConditions, QuorumFailure, QuorumPerformance, QuorumRecommendation,

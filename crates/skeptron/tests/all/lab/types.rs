@@ -75,6 +75,7 @@ fn the_page_has_the_same_types() {
         CheckRequest,
         CheckResult,
         CheckedProperty,
+        ClaimElsewhere,
         ClaimedValues,
         CompareCurve,
         CompareRequest,

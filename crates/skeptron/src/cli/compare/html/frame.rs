@@ -162,7 +162,15 @@ pub(in super::super) fn group<C>(info: &Entry<C>, sizes: usize, rows: &str) -> S
 /// A row of that table: the claim, and what was measured at each size.
 pub(in super::super) fn row(title: &str, judged: &[Option<&Judged>]) -> String {
     let claim = judged.iter().flatten().find_map(|judged| judged.claim.as_ref());
-    let claim = claim.map_or("–".into(), |claim| escaped(&claim.text));
+    let elsewhere = judged.iter().flatten().find_map(|judged| judged.not_compared.as_ref());
+    let claim = match (claim, elsewhere) {
+        (Some(claim), _) => escaped(&claim.text),
+        (None, Some(other)) => {
+            let needs = escaped(&other.needs.join("; "));
+            format!("not compared: {} needs {needs}", escaped(&other.claim))
+        }
+        (None, None) => "–".into(),
+    };
     let cells: String = judged.iter().map(|&judged| cell(judged)).collect();
     let title = escaped(title);
     format!("<tr><th scope=\"row\">{title}</th><td class=\"claim\">{claim}</td>{cells}</tr>\n")
