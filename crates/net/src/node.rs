@@ -438,9 +438,22 @@ impl Node {
         peers.into_iter().for_each(|peer| self.cut(peer));
     }
 
+    /// Stands still from now on, as if its process had been stopped (SIGSTOP): none of its tasks takes a
+    /// step, what arrives waits, and time goes on, so that its lease ends unnoticed. For trying out what
+    /// that does.
+    pub fn pause(&self) {
+        self.parts.observer.gate.close();
+    }
+
+    /// Goes on after [`Node::pause`].
+    pub fn resume(&self) {
+        self.parts.observer.gate.open();
+    }
+
     /// Takes no more requests, tells whoever waits, and begins no other life.
     pub fn leave(&self) {
         self.parts.close();
+        self.resume();
         if let Some(life) = &*self.parts.present.load() {
             life.shell.leave();
         }
@@ -508,6 +521,8 @@ impl Node {
             life.links.stop();
             life.shell.stop_living();
         }
+        // What stands still would never end.
+        self.resume();
     }
 }
 

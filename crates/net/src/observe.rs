@@ -17,6 +17,7 @@ use skeptron_member::{Fence, Load, MemberId};
 use tokio::sync::{broadcast, watch};
 
 use crate::env;
+use crate::supervise::Gate;
 
 /// Something that happened at a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -233,7 +234,9 @@ pub struct Observer {
     listeners: Arc<AtomicUsize>,
     number: AtomicU64,
     /// Why the node does not do any more what it should, if so.
-    failure: watch::Sender<Option<String>>,
+    pub(crate) failure: watch::Sender<Option<String>>,
+    /// Whether the node's tasks stand still.
+    pub(crate) gate: Gate,
     /// Changes when sessions may have lost something, or are about to.
     losses: watch::Sender<u64>,
     /// Request to entry, in seconds.
@@ -328,6 +331,7 @@ impl Observer {
             listeners: Arc::default(),
             number: AtomicU64::new(0),
             failure: watch::Sender::new(None),
+            gate: Gate::default(),
             losses: watch::Sender::new(0),
             acquire_seconds: seconds(),
             hold_seconds: seconds(),
@@ -477,30 +481,6 @@ impl Observer {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         // Nobody listens any more: nothing is lost.
         let _ = self.events.send(Event { number, at_us, node: self.node, what });
-    }
-
-    /// A part of the node has ended that should not have; the first reason counts.
-    pub(crate) fn fail(&self, why: String) {
-        tracing::error!(why, "a part of this node has failed; it must be started again");
-        self.failure.send_if_modified(|known| {
-            let is_first = known.is_none();
-            known.get_or_insert(why);
-            is_first
-        });
-    }
-
-    /// Which part of the node has failed, and why; none if all is well.
-    #[must_use]
-    pub fn failure(&self) -> Option<String> {
-        self.failure.borrow().clone()
-    }
-
-    /// Waits until a part of the node has failed, and says why: the program should end.
-    pub async fn failed(&self) -> String {
-        let mut failure = self.failure.subscribe();
-        // The sender is a field of what is borrowed here.
-        let why = failure.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
-        why.unwrap_or_default()
     }
 
     /// The node has a certificate that is valid until then, in seconds since 1970.

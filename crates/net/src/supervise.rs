@@ -1,21 +1,93 @@
-//! Tasks that must not end unnoticed.
+//! Tasks that must not end unnoticed, and that can be made to stand still.
 
 use std::any::Any;
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
 
 use futures_util::FutureExt as _;
 
 use crate::observe::Observer;
 
-/// Runs a part of a node without which it does not do what it should. If it panics, the observer knows:
-/// the node counts as unwell from then on, and its program should end.
+impl Observer {
+    /// A part of the node has ended that should not have; the first reason counts.
+    pub(crate) fn fail(&self, why: String) {
+        tracing::error!(why, "a part of this node has failed; it must be started again");
+        self.failure.send_if_modified(|known| {
+            let is_first = known.is_none();
+            known.get_or_insert(why);
+            is_first
+        });
+    }
+
+    /// Which part of the node has failed, and why; none if all is well.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.failure.borrow().clone()
+    }
+
+    /// Waits until a part of the node has failed, and says why: the program should end.
+    pub async fn failed(&self) -> String {
+        let mut failure = self.failure.subscribe();
+        // The sender is a field of what is borrowed here.
+        let why = failure.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
+        why.unwrap_or_default()
+    }
+}
+
+/// Whether the tasks of a node stand still, as those of a process that was stopped: none takes a step,
+/// what arrives waits, and time goes on.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    is_closed: AtomicBool,
+    waiting: Mutex<Vec<Waker>>,
+}
+
+impl Gate {
+    /// No task takes another step until it is opened.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+    }
+
+    /// All go on.
+    pub(crate) fn open(&self) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_closed.store(false, Ordering::Release);
+        waiting.drain(..).for_each(Waker::wake);
+    }
+
+    fn pass(&self, context: &Context<'_>) -> Poll<()> {
+        if !self.is_closed.load(Ordering::Acquire) {
+            return Poll::Ready(());
+        }
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        // It may have been opened meanwhile, and then nobody would wake this one.
+        if !self.is_closed.load(Ordering::Acquire) {
+            return Poll::Ready(());
+        }
+        if !waiting.iter().any(|other| other.will_wake(context.waker())) {
+            waiting.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+/// Runs a part of a node without which it does not do what it should, while its gate is open. If it
+/// panics, the observer knows: the node counts as unwell from then on, and its program should end.
 pub(crate) async fn supervised<T>(
     observer: Arc<Observer>,
     what: &'static str,
     task: impl Future<Output = T>,
 ) -> Option<T> {
-    match AssertUnwindSafe(task).catch_unwind().await {
+    let mut task = pin!(AssertUnwindSafe(task).catch_unwind());
+    let gated = poll_fn(|context| {
+        ready!(observer.gate.pass(context));
+        task.as_mut().poll(context)
+    });
+    match gated.await {
         Ok(done) => Some(done),
         Err(panic) => {
             observer.fail(format!("{what} panicked: {}", said(&*panic)));
@@ -49,6 +121,30 @@ mod tests {
         // The first reason is the one that counts.
         observer.fail("another".to_string());
         assert_eq!(observer.failure().unwrap(), "a timer panicked: no 3");
+    }
+
+    #[tokio::test]
+    async fn behind_a_closed_gate_no_task_takes_a_step() {
+        let observer = Arc::new(Observer::new(MemberId::at(0)));
+        let (words, mut heard) = tokio::sync::mpsc::unbounded_channel();
+        let (answers, mut answered) = tokio::sync::mpsc::unbounded_channel();
+        let echo = async move {
+            while let Some(word) = heard.recv().await {
+                answers.send(word).unwrap();
+            }
+        };
+        tokio::spawn(supervised(Arc::clone(&observer), "an echo", echo));
+        words.send(1).unwrap();
+        assert_eq!(answered.recv().await, Some(1));
+        observer.gate.close();
+        words.send(2).unwrap();
+        words.send(3).unwrap();
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        assert!(answered.try_recv().is_err());
+        observer.gate.open();
+        assert_eq!((answered.recv().await, answered.recv().await), (Some(2), Some(3)));
     }
 
     #[tokio::test]

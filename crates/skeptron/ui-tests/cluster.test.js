@@ -145,6 +145,31 @@ up.test("a member is killed and restarted, and the others go on without it", asy
   await part(page, "cluster-view").filter({ hasText: /P1, P2, P3/ }).waitFor();
 });
 
+up.test("a member that is paused is done without, and finds its lease over when it goes on", async (open) => {
+  const page = await open("#/cluster?lock=still");
+  await part(page, "cluster-node").selectOption("3");
+  await part(page, "cluster-acquire").click();
+  await part(page, "cluster-said").filter({ hasText: "P3 holds" }).waitFor();
+  const third = part(page, "cluster-members").getByRole("row").filter({ hasText: "P3" });
+  await page.getByRole("button", { name: "Pause P3" }).click();
+  await third.filter({ hasText: "paused" }).waitFor();
+  await part(page, "cluster-ring").getByText("paused").waitFor();
+  await part(page, "cluster-news").filter({ hasText: "P3 stands still" }).waitFor();
+  await part(page, "cluster-view").filter({ hasText: /epoch \d+: P1, P2\./ }).waitFor();
+  await third.filter({ hasText: "over" }).waitFor();
+  // What it held is had by another one, and it does not know yet.
+  await part(page, "cluster-node").selectOption("1");
+  await part(page, "cluster-acquire").click();
+  await part(page, "cluster-said").filter({ hasText: "P1 holds" }).waitFor();
+  assert.equal(await third.locator("td").nth(5).textContent(), "1", "it believes that it holds the lock");
+  await page.getByRole("button", { name: "Go on P3" }).click();
+  await part(page, "cluster-news").filter({ hasText: "P3 goes on" }).waitFor();
+  await part(page, "cluster-news").filter({ hasText: "P3 lost what it held" }).waitFor();
+  await third.filter({ hasText: "member" }).waitFor();
+  await part(page, "cluster-view").filter({ hasText: /P1, P2, P3/ }).waitFor();
+  await part(page, "cluster-release").click();
+});
+
 up.test("a member that is cut off loses its lock, and comes back when it is healed", async (open) => {
   const page = await open("#/cluster?lock=cut");
   await part(page, "cluster-node").selectOption("2");

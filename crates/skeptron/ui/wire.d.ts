@@ -2125,12 +2125,12 @@ act: ClusterActKind, };
 /**
  * What can be done to a member.
  */
-export type ClusterActKind = "kill" | "restart" | "cut" | "heal";
+export type ClusterActKind = "kill" | "restart" | "pause" | "resume" | "cut" | "heal";
 
 /**
  * What can happen to a cluster.
  */
-export type ClusterChange = "killed" | "restarted" | "cut" | "healed" | "view" | "met" | "halted";
+export type ClusterChange = "killed" | "restarted" | "paused" | "resumed" | "cut" | "healed" | "view" | "met" | "halted";
 
 /**
  * Something that happened to the cluster.
@@ -2328,7 +2328,7 @@ prefixes: Array<[string, string]>,
  */
 may_try: boolean,
 /**
- * Whether members may be killed, restarted and cut off from the page.
+ * Whether members may be killed, restarted, paused and cut off from the page.
  */
 may_act: boolean,
 /**
@@ -2416,7 +2416,7 @@ waiters: number, };
 /**
  * How a member stands.
  */
-export type MemberState = "member" | "entering" | "killed" | "cut" | "halted";
+export type MemberState = "member" | "entering" | "killed" | "paused" | "cut" | "halted";
 
 /**
  * A message of the chosen lock, at one of its ends.

@@ -132,6 +132,7 @@ async fn acquire(
     Asked(asked): Asked<TryAcquire>,
 ) -> Result<Json<ClusterTry>, Refusal> {
     let node = live.node(asked.node)?;
+    live.refuse_paused(node.id())?;
     let tries = live.tries.as_ref().ok_or(Refusal::NoTries)?;
     let tried = tries.acquire(&node, &asked).map_err(|why| Refusal::Impossible(why.to_string()))?;
     Ok(Json(tried))
@@ -142,6 +143,7 @@ async fn release(
     Asked(asked): Asked<TryRelease>,
 ) -> Result<Json<ClusterTry>, Refusal> {
     let node = live.node(asked.node)?;
+    live.refuse_paused(node.id())?;
     let tries = live.tries.as_ref().ok_or(Refusal::NoTries)?;
     let tried = tries.release(node.id(), &asked.lock);
     Ok(Json(tried.map_err(|why| Refusal::Impossible(why.to_string()))?))
@@ -155,6 +157,8 @@ async fn act(
     let done = match asked.act {
         ClusterActKind::Kill => live.kill(id).await,
         ClusterActKind::Restart => live.restart(id).await,
+        ClusterActKind::Pause => live.pause(id, true).await,
+        ClusterActKind::Resume => live.pause(id, false).await,
         ClusterActKind::Cut => live.cut(id, true).await,
         ClusterActKind::Heal => live.cut(id, false).await,
     };
@@ -163,6 +167,16 @@ async fn act(
 }
 
 impl Live {
+    /// One that stands still answers nobody.
+    fn refuse_paused(&self, id: MemberId) -> Result<(), Refusal> {
+        match self.shown().paused.contains(&id) {
+            true => {
+                Err(Refusal::Impossible(format!("{id} is paused and answers nobody; let it go on")))
+            }
+            false => Ok(()),
+        }
+    }
+
     /// The node with that number.
     fn node(&self, number: usize) -> Result<Node, Refusal> {
         let nodes = self.nodes();

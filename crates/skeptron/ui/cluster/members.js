@@ -3,7 +3,7 @@ import { h, toast } from "../lib/dom.js";
 import { postJson } from "../lib/api.js";
 
 /** @typedef {import("../wire.js").ClusterNode} ClusterNode */
-/** @typedef {{ element: HTMLElement, cells: HTMLElement[], kill: HTMLButtonElement, cut: HTMLButtonElement }} Row */
+/** @typedef {{ element: HTMLElement, cells: HTMLElement[], kill: HTMLButtonElement, pause: HTMLButtonElement, cut: HTMLButtonElement }} Row */
 
 const COLUMNS = ["Node", "State", "Role", "Epoch", "Lease", "Holds", "Waiting"];
 const NUMBERS = ["Epoch", "Lease", "Holds", "Waiting"];
@@ -12,6 +12,7 @@ const STATES = {
   member: { title: "member", look: "good" },
   entering: { title: "entering", look: "" },
   killed: { title: "killed", look: "bad" },
+  paused: { title: "paused", look: "bad" },
   cut: { title: "cut off", look: "bad" },
   halted: { title: "halted", look: "bad" },
 };
@@ -36,12 +37,12 @@ export function members(acted) {
    */
   async function perform(node, act) {
     const row = rows.get(node);
-    for (const button of row ? [row.kill, row.cut] : []) button.disabled = true;
+    for (const button of row ? [row.kill, row.pause, row.cut] : []) button.disabled = true;
     try {
       acted(await postJson("/lab/cluster/act", { node, act }));
     } catch (error) {
       toast(error instanceof Error ? error.message : String(error));
-      for (const button of row ? [row.kill, row.cut] : []) button.disabled = false;
+      for (const button of row ? [row.kill, row.pause, row.cut] : []) button.disabled = false;
     }
   }
 
@@ -49,9 +50,9 @@ export function members(acted) {
   function row(node) {
     /** @param {string} name */
     const button = (name) => h("button", { type: "button", "data-test": `cluster-${name}-${node}`, onclick: (/** @type {Event} */ event) => perform(node, /** @type {HTMLElement} */ (event.currentTarget).dataset.act ?? "") });
-    const [kill, cut] = [button("kill"), button("cut")];
+    const [kill, pause, cut] = [button("kill"), button("pause"), button("cut")];
     const cells = COLUMNS.map((title) => h("td", { class: NUMBERS.includes(title) && "number" }));
-    return { element: h("tr", { "data-node": node }, ...cells, h("td", { class: "hands" }, kill, cut)), cells, kill, cut };
+    return { element: h("tr", { "data-node": node }, ...cells, h("td", { class: "hands" }, kill, pause, cut)), cells, kill, pause, cut };
   }
 
   return {
@@ -73,7 +74,7 @@ export function members(acted) {
  * @param {ClusterNode} node
  * @param {import("../wire.js").ClusterView} view
  */
-function fill({ cells, kill, cut }, node, { status, may_act }) {
+function fill({ cells, kill, pause, cut }, node, { status, may_act }) {
   const { own, state } = node;
   const [name, how, role, epoch, lease, held, waiting] = cells;
   const { title, look } = STATES[state];
@@ -95,8 +96,11 @@ function fill({ cells, kill, cut }, node, { status, may_act }) {
   label(kill, state === "killed" ? "restart" : "kill", state === "killed" ? "Restart" : "Kill", node.node);
   kill.disabled = servesThis && state !== "killed";
   kill.title = kill.disabled ? "This page comes from this member: open the lab’s own address to kill it" : "";
+  label(pause, state === "paused" ? "resume" : "pause", state === "paused" ? "Go on" : "Pause", node.node);
+  pause.disabled = state === "killed" || (servesThis && state !== "paused");
+  pause.title = servesThis ? "This page comes from this member: open the lab’s own address to pause it" : "It stands still, as a process that was stopped: it neither hears nor speaks, and does not know how long";
   label(cut, state === "cut" ? "heal" : "cut", state === "cut" ? "Heal" : "Cut off", node.node);
-  cut.disabled = state === "killed";
+  cut.disabled = state === "killed" || state === "paused";
 }
 
 /**

@@ -58,6 +58,8 @@ export function news() {
           losses.set(event.node, event.at);
           break;
         case "restarted": say(`${node} was started again`); break;
+        case "paused": say(`${node} stands still`, "bad"); break;
+        case "resumed": say(`${node} goes on`); break;
         case "cut": say(`${node} was cut off from the others`, "bad"); break;
         case "healed": say(`${node} hears the others again`); break;
         case "halted":

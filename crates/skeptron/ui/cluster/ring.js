@@ -123,7 +123,7 @@ function drawnLink({ from, to, up, connects, trouble }, a, b, roomy) {
  * @param {(node: number) => void} chosen
  */
 function drawnNode({ node, own, address, state }, at, size, role, chosen) {
-  const trouble = state === "killed" ? "killed" : state === "cut" ? "cut off" : state === "entering" ? "entering" : own?.halted ? "halted" : own?.leaving ? "leaves" : own && own.awaited.length > 0 ? "not ready" : "";
+  const trouble = state === "killed" ? "killed" : state === "paused" ? "paused" : state === "cut" ? "cut off" : state === "entering" ? "entering" : own?.halted ? "halted" : own?.leaving ? "leaves" : own && own.awaited.length > 0 ? "not ready" : "";
   const kind = state === "killed" ? "down" : trouble ? "apart" : (role ?? "idle");
   const below = trouble || role || "";
   const group = s("g", { class: `node topo-point ${kind}${own ? "" : " far"}`, onpointerdown: () => chosen(node), "data-node": node },

@@ -1,4 +1,4 @@
-//! Kills, restarts and separates the members of this process, and serves their APIs.
+//! Kills, restarts, pauses and separates the members of this process, and serves their APIs.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex as StdMutex, MutexGuard, PoisonError};
@@ -76,6 +76,7 @@ pub struct Answering {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shown {
     pub(super) killed: BTreeSet<MemberId>,
+    pub(super) paused: BTreeSet<MemberId>,
     /// Groups that hear nobody else.
     pub(super) apart: Vec<BTreeSet<MemberId>>,
 }
@@ -172,7 +173,10 @@ impl Live {
         cluster.kill(id);
         // Cuts every connection of its clients.
         apis[id.place()] = None;
-        control.shown().killed.insert(id);
+        let mut shown = control.shown();
+        shown.killed.insert(id);
+        shown.paused.remove(&id);
+        drop(shown);
         if let Some(tries) = &self.tries {
             tries.forget(id);
         }
@@ -197,6 +201,33 @@ impl Live {
         control.shown().killed.remove(&id);
         self.tell(id, ClusterChange::Restarted);
         apis[id.place()] = Some(serve_again(node, &configs[id.place()], page).await?);
+        Ok(())
+    }
+
+    /// Lets a member stand still as if its process had been stopped, or go on. The others soon do without
+    /// it, and when it goes on it finds that its lease is over.
+    pub(super) async fn pause(&self, id: MemberId, is_paused: bool) -> Result<(), ActError> {
+        let control = self.control()?;
+        let running = control.running.lock().await;
+        let Some(Running { cluster, .. }) = &*running else { return Ok(()) };
+        if cluster.killed().contains(&id) {
+            return Err(ActError::Killed(id));
+        }
+        let node = &cluster.nodes[id.place()];
+        let was_paused = control.shown().paused.contains(&id);
+        match (was_paused, is_paused) {
+            (false, true) => {
+                node.pause();
+                control.shown().paused.insert(id);
+                self.tell(id, ClusterChange::Paused);
+            }
+            (true, false) => {
+                control.shown().paused.remove(&id);
+                node.resume();
+                self.tell(id, ClusterChange::Resumed);
+            }
+            _ => {}
+        }
         Ok(())
     }
 

@@ -99,8 +99,9 @@ impl Live {
         let (nodes, shown) = (self.nodes(), self.shown());
         let looked: Vec<Status> = nodes.iter().map(Node::status).collect();
         let alive = || looked.iter().filter(|status| !shown.killed.contains(&status.node));
-        // Whoever is in the latest view knows best who belongs to it.
-        let best = alive().filter(|status| status.halted.is_none()).max_by_key(|it| it.epoch);
+        // Whoever is in the latest view knows best who belongs to it; one that stands still knows nothing.
+        let awake = alive().filter(|status| !shown.paused.contains(&status.node));
+        let best = awake.filter(|status| status.halted.is_none()).max_by_key(|it| it.epoch);
         let members = best.map_or(&[][..], |status| &status.members);
         let elsewhere = members.iter().filter(|it| looked.iter().all(|own| own.node != it.node));
         let mut told: Vec<ClusterNode> = elsewhere.map(far).collect();
@@ -174,10 +175,11 @@ impl Live {
         let (when, signs) = (Instant::now(), self.signs());
         let nodes = self.nodes();
         let listing = if self.is_whole() {
-            let killed = self.shown().killed;
-            let alive = nodes.iter().filter(|node| !killed.contains(&node.id()));
-            let known = alive.flat_map(|node| node.local_locks("")).collect();
-            LockListing::new(known, Vec::new(), false, MOST_COUNTED)
+            let Shown { killed, paused, .. } = self.shown();
+            let answers = |id: MemberId| !killed.contains(&id) && !paused.contains(&id);
+            let answering = nodes.iter().filter(|node| answers(node.id()));
+            let known = answering.flat_map(|node| node.local_locks("")).collect();
+            LockListing::new(known, paused.into_iter().collect(), false, MOST_COUNTED)
         } else {
             nodes[0].locks("", "", MOST_COUNTED).await
         };
@@ -197,6 +199,8 @@ fn far(member: &MemberStatus) -> ClusterNode {
 fn state(status: &Status, members: &[MemberStatus], shown: &Shown) -> MemberState {
     if shown.killed.contains(&status.node) {
         MemberState::Killed
+    } else if shown.paused.contains(&status.node) {
+        MemberState::Paused
     } else if shown.is_apart(status.node) {
         MemberState::Cut
     } else if members.iter().any(|member| member.node == status.node) && status.halted.is_none() {

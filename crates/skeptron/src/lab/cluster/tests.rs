@@ -352,5 +352,21 @@ async fn who_watches_is_told_of_kills_and_of_the_views_that_follow() {
     stream.wait("cluster", |data| data["what"] == "view" && data["members"] == json!([1, 3])).await;
     act(2, "heal").await;
     stream.wait("status", |data| data["members"] == json!([1, 2, 3])).await;
+    act(3, "pause").await;
+    stream.wait("cluster", |data| data["what"] == "paused" && data["node"] == 3).await;
+    stream.wait("status", |data| data["nodes"][2]["state"] == "paused").await;
+    stream.wait("cluster", |data| data["what"] == "view" && data["members"] == json!([1, 2])).await;
+    let (status, answer) =
+        ask(&router, "POST", "/lab/cluster/acquire", json!({"node": 3, "lock": "demo"})).await;
+    assert!(status.is_client_error() && answer["error"].as_str().unwrap().contains("is paused"));
+    act(3, "resume").await;
+    stream.wait("cluster", |data| data["what"] == "resumed" && data["node"] == 3).await;
+    stream.wait("status", |data| data["members"] == json!([1, 2, 3])).await;
+    // One that stands still can be killed, and begins anew.
+    act(3, "pause").await;
+    assert_eq!(act(3, "kill").await.0, StatusCode::OK);
+    assert_eq!(act(3, "pause").await.0, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(act(3, "restart").await.0, StatusCode::OK);
+    stream.wait("status", |data| data["nodes"][2]["state"] == "member").await;
     live.end().await;
 }

@@ -15,7 +15,7 @@ pub struct ClusterView {
     pub prefixes: Vec<(String, String)>,
     /// Whether locks may be taken from the page.
     pub may_try: bool,
-    /// Whether members may be killed, restarted and cut off from the page.
+    /// Whether members may be killed, restarted, paused and cut off from the page.
     pub may_act: bool,
     /// Its nodes and links.
     pub status: ClusterStatus,
@@ -65,6 +65,8 @@ pub enum MemberState {
     Entering,
     /// It was killed from here.
     Killed,
+    /// It stands still.
+    Paused,
     /// It is kept from hearing others, and others from hearing it.
     Cut,
     /// It cannot go on, and nobody goes on without it.
@@ -272,6 +274,10 @@ pub enum ClusterChange {
     Killed,
     /// It was started again.
     Restarted,
+    /// It stands still from then on.
+    Paused,
+    /// It goes on.
+    Resumed,
     /// It was cut off from others.
     Cut,
     /// It hears the others again.
@@ -302,6 +308,10 @@ pub enum ClusterActKind {
     Kill,
     /// Start it again.
     Restart,
+    /// Let it stand still.
+    Pause,
+    /// Let it go on.
+    Resume,
     /// Keep it from all others.
     Cut,
     /// Let it back.
