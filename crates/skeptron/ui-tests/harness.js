@@ -9,7 +9,7 @@ import { chromium } from "playwright-core";
 
 /** @typedef {import("playwright-core").Page} Page */
 /** @typedef {import("playwright-core").Browser} Browser */
-/** @typedef {{ width?: number, height?: number, zoom?: number, dark?: boolean, still?: boolean, allow?: RegExp }} Look `zoom` as of a browser: fewer pixels of the page, each larger */
+/** @typedef {{ width?: number, height?: number, zoom?: number, dark?: boolean, still?: boolean, locale?: string, allow?: RegExp }} Look `zoom` as of a browser: fewer pixels of the page, each larger */
 /** @typedef {(hash?: string, look?: Look) => Promise<Page>} Open */
 
 /** Longer than anything here takes, even on a busy machine; so a test that hangs ends. */
@@ -210,10 +210,11 @@ async function watched(name, browser, url, body) {
 }
 
 /** @param {Look} look @returns {import("playwright-core").BrowserContextOptions} */
-function contextFor({ width = 1280, height = 800, zoom = 1, dark = false, still = false }) {
+function contextFor({ width = 1280, height = 800, zoom = 1, dark = false, still = false, locale = "en-US" }) {
   return {
     viewport: { width: Math.round(width / zoom), height: Math.round(height / zoom) },
     deviceScaleFactor: zoom,
+    locale,
     colorScheme: dark ? "dark" : "light",
     reducedMotion: still ? "reduce" : "no-preference",
     acceptDownloads: true,

@@ -59,6 +59,32 @@ disk.test("its exported run replays, and what needs a server is not offered", as
   assert(!(await part(page, "export-perfetto").isVisible()));
 });
 
+disk.test("a page from the disk speaks every language, and changes it", async (open) => {
+  assert.equal(run("sim", "ricart-agrawala", "-n", "3", "--entries", "2", "--trace", path("words.html")).code, 0);
+  const page = await openFile(open, path("words.html"), "?lang=de#/play?at=0");
+  assert.match(await part(page, "play-title").innerText(), /Ricart–Agrawala, 3 Knoten, FIFO-Kanäle/);
+  assert.match(await part(page, "play-note").innerText(), /^Erzeugt mit: skeptron sim ricart-agrawala/);
+  await page.keyboard.press("ArrowRight");
+  assert.match((await sight(page)).told, /fordert an, sendet REQUEST/);
+  assert.match(await part(page, "play-fired").innerText(), /Regel 1/);
+  await page.locator("#language").selectOption("pt");
+  await page.locator("html[lang=pt-PT]").waitFor();
+  await part(page, "play-told").filter({ hasText: /pede, envia REQUEST/ }).waitFor();
+});
+
+lab.test("a page that was exported in a language is shown in it", async (open) => {
+  const page = await openRun(open, "?lang=de#/play?scenario=central&at=0");
+  const file = await exported(page, "html");
+  writeFileSync(path("german.html"), file.text);
+  const alone = await open("", { allow: /file:/ });
+  await alone.goto(`file://${path("german.html")}#/play?at=0`);
+  await alone.waitForFunction(() => performance.getEntriesByName("lab:load").length > 0);
+  assert.match(await part(alone, "play-title").innerText(), /^Zentraler Koordinator/);
+  await alone.goto(`file://${path("german.html")}?lang=en#/play?at=0`);
+  await alone.waitForFunction(() => performance.getEntriesByName("lab:load").length > 0);
+  assert.match(await part(alone, "play-title").innerText(), /^Central coordinator/);
+});
+
 disk.test("a counterexample plays to its violation", async (open) => {
   assert.equal(run("check", "ricart-agrawala-no-tie-break", "-n", "2", "--trace", path("bad.html")).code, 1);
   const page = await openFile(open, path("bad.html"), "#/play?at=0");

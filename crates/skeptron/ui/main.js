@@ -3,19 +3,20 @@ import { h, clear, toast } from "./lib/dom.js";
 import { getJson } from "./lib/api.js";
 import { current, exactLink, onChange, href } from "./lib/address.js";
 import { themeButton } from "./lib/theme.js";
+import { languageChoice, say } from "./lib/language.js";
 
 /** @typedef {(root: HTMLElement, address: import("./lib/address.js").Address) => (() => void)} Show */
 
 /** The views, in the order of the navigation. Each is loaded when it is first shown. */
 const VIEWS = [
-  { name: "play", title: "Play", needs: "runs", load: () => import("./play/view.js") },
-  { name: "scenarios", title: "Scenarios", needs: "runs", load: () => import("./scenarios/view.js") },
-  { name: "exercises", title: "Exercises", needs: "runs", load: () => import("./exercises/view.js") },
-  { name: "compare", title: "Compare", needs: "runs", load: () => import("./compare/view.js") },
-  { name: "check", title: "Check", needs: "runs", load: () => import("./check/view.js") },
-  { name: "quorums", title: "Quorums", needs: "runs", load: () => import("./quorums/view.js") },
-  { name: "elections", title: "Elections", needs: "runs", load: () => import("./elections/view.js") },
-  { name: "cluster", title: "Cluster", needs: "cluster", load: () => import("./cluster/view.js") },
+  { name: "play", title: say("Play"), needs: "runs", load: () => import("./play/view.js") },
+  { name: "scenarios", title: say("Scenarios"), needs: "runs", load: () => import("./scenarios/view.js") },
+  { name: "exercises", title: say("Exercises"), needs: "runs", load: () => import("./exercises/view.js") },
+  { name: "compare", title: say("Compare"), needs: "runs", load: () => import("./compare/view.js") },
+  { name: "check", title: say("Check"), needs: "runs", load: () => import("./check/view.js") },
+  { name: "quorums", title: say("Quorums"), needs: "runs", load: () => import("./quorums/view.js") },
+  { name: "elections", title: say("Elections"), needs: "runs", load: () => import("./elections/view.js") },
+  { name: "cluster", title: say("Cluster"), needs: "cluster", load: () => import("./cluster/view.js") },
 ];
 
 const root = /** @type {HTMLElement} */ (document.getElementById("view"));
@@ -48,7 +49,7 @@ async function showCurrent(views) {
     if (link.dataset.view === view.name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = `${view.title} · Skeptron lab`;
+  document.title = `${view.title} · ${say("Skeptron lab")}`;
   const module = await view.load();
   if (mine !== turn) return;
   end();
@@ -59,18 +60,32 @@ async function showCurrent(views) {
 }
 
 function setUpTools() {
+  const skip = /** @type {HTMLElement} */ (document.querySelector(".skip"));
+  skip.textContent = say("Skip to the view");
+  nav.setAttribute("aria-label", say("Views"));
   const copy = /** @type {HTMLButtonElement} */ (document.getElementById("copy-link"));
+  copy.textContent = say("Copy link");
+  const brand = /** @type {HTMLElement} */ (document.querySelector(".brand span"));
+  brand.textContent = say("Skeptron lab");
+  copy.title = say("Copy a link that shows exactly this");
   copy.addEventListener("click", async () => {
     const link = exactLink();
-    if ("why" in link) return toast(`Not copied: ${link.why}`);
+    if ("why" in link) return toast(say("Not copied: {why}", { why: link.why }));
     try {
       await navigator.clipboard.writeText(link.href);
-      toast("Link copied: it shows exactly this.");
+      toast(say("Link copied: it shows exactly this."));
     } catch {
-      toast("The browser does not let the page copy; take the address from its bar.");
+      toast(say("The browser does not let the page copy; take the address from its bar."));
     }
   });
   themeButton(/** @type {HTMLButtonElement} */ (document.getElementById("theme")));
+  languageChoice(/** @type {HTMLSelectElement} */ (document.getElementById("language")), mayGo);
+}
+
+/** Before the page is loaded anew: notes what is shown, and asks if something would be lost. */
+function mayGo() {
+  const link = exactLink();
+  return "href" in link || confirm(say("Another language loads the page anew, and what is shown is lost: {why}", { why: link.why }));
 }
 
 async function begin() {
@@ -90,7 +105,7 @@ async function begin() {
 function failed(error) {
   const why = error instanceof Error ? error.message : String(error);
   clear(root);
-  root.append(h("div", { class: "notice bad", role: "alert" }, `This cannot be shown: ${why}`));
+  root.append(h("div", { class: "notice bad", role: "alert" }, say("This cannot be shown: {why}", { why })));
 }
 
 begin();

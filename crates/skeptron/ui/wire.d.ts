@@ -699,7 +699,11 @@ summary: string,
 /**
  * What to see, step by step.
  */
-notes: Array<Note>, };
+notes: Array<Note>,
+/**
+ * The language in which it was seen; without one the page follows its reader.
+ */
+lang?: string, };
 
 /**
  * Why a run ends.

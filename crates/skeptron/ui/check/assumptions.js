@@ -4,8 +4,9 @@ import { h, clear } from "../lib/dom.js";
 import { href } from "../lib/address.js";
 import { commandLine } from "../lib/command.js";
 import { job } from "../lib/job.js";
+import { numeral, say, translated } from "../lib/language.js";
 import { playing } from "./counterexample.js";
-import { property, steps } from "./properties.js";
+import { property } from "./properties.js";
 import { toParams } from "./question.js";
 
 /** @typedef {import("../wire.js").AssumptionTable} AssumptionTable */
@@ -17,17 +18,17 @@ const kept = { mutex: nothing(), election: nothing() };
 
 /** What each condition means. @type {Record<string, string>} */
 const CONDITIONS = {
-  "FIFO": "all assumptions kept: channels deliver as sent, nothing fails",
-  "unordered": "messages may overtake each other",
-  "one loss": "one message may be lost",
-  "one duplicate": "one message may be delivered twice",
-  "idle stops": "one node may stop for ever while it neither asks nor holds",
-  "waiting stops": "one node may stop for ever while it waits",
-  "holding stops": "one node may stop for ever while it is inside, or could enter without asking",
-  "no fault": "all assumptions kept, nobody crashes",
-  "one crash": "one node may crash; the detectors tell of it in time",
-  "early alarm": "one alarm may ring before its time",
-  "false suspicion": "one failure detector may suspect a live node for a while",
+  "FIFO": say("all assumptions kept: channels deliver as sent, nothing fails"),
+  "unordered": say("messages may overtake each other"),
+  "one loss": say("one message may be lost"),
+  "one duplicate": say("one message may be delivered twice"),
+  "idle stops": say("one node may stop for ever while it neither asks nor holds"),
+  "waiting stops": say("one node may stop for ever while it waits"),
+  "holding stops": say("one node may stop for ever while it is inside, or could enter without asking"),
+  "no fault": say("all assumptions kept, nobody crashes"),
+  "one crash": say("one node may crash; the detectors tell of it in time"),
+  "early alarm": say("one alarm may ring before its time"),
+  "false suspicion": say("one failure detector may suspect a live node for a while"),
 };
 
 /** @returns {Kept} */
@@ -46,8 +47,8 @@ export function assumptions(first, begun) {
   const place = h("div", { class: "scroll" });
   const verdict = h("div", {});
   const begin = h("button", { type: "button", class: "primary", "data-test": "run-assumptions", onclick: () => run() }, "");
-  const work = job({ name: "Table", changed: (running) => { begin.disabled = running; } });
-  const tabs = /** @type {const} */ ([["mutex", "Mutual exclusion"], ["election", "Elections"]]).map(([name, title]) =>
+  const work = job({ name: say("Table"), changed: (running) => { begin.disabled = running; } });
+  const tabs = /** @type {const} */ ([["mutex", say("Mutual exclusion")], ["election", say("Elections")]]).map(([name, title]) =>
     h("button", { type: "button", "data-kind": name, "data-test": `assumptions-${name}`, onclick: () => choose(name) }, title));
 
   /** @param {"mutex" | "election"} chosen */
@@ -60,7 +61,7 @@ export function assumptions(first, begun) {
   const draw = () => {
     const { frame, cells, surprises } = kept[kind];
     for (const tab of tabs) tab.setAttribute("aria-pressed", String(tab.dataset.kind === kind));
-    begin.textContent = cells.size > 0 ? "Find it out again" : "Fill in the table";
+    begin.textContent = cells.size > 0 ? say("Find it out again") : say("Fill in the table");
     clear(place);
     if (frame) place.append(table(frame, cells, surprises !== null));
     verdict.replaceChildren(...(frame ? ending(frame, surprises) : []));
@@ -77,10 +78,9 @@ export function assumptions(first, begun) {
   };
   draw();
   const element = h("section", { class: "panel assumptions", "aria-labelledby": "assumptions-title", "data-test": "assumptions" },
-    h("h2", { id: "assumptions-title" }, "Which assumption does each algorithm need?"),
-    h("p", { class: "muted" }, "Every algorithm is checked once with all its assumptions and once for each that is dropped. ",
-      "Where it breaks, the cell says what goes wrong and in how many steps; click it to see that run in Play."),
-    h("div", { class: "toolbar" }, h("div", { class: "toolbar", role: "group", "aria-label": "Which algorithms" }, tabs), begin),
+    h("h2", { id: "assumptions-title" }, say("Which assumption does each algorithm need?")),
+    h("p", { class: "muted" }, say("Every algorithm is checked once with all its assumptions and once for each that is dropped. Where it breaks, the cell says what goes wrong and in how many steps; click it to see that run in Play.")),
+    h("div", { class: "toolbar" }, h("div", { class: "toolbar", role: "group", "aria-label": say("Which algorithms") }, tabs), begin),
     work.element, place, verdict);
   const fill = () => { if (kept[kind].surprises === null) run(); };
   return { element, fill, end: work.cancel };
@@ -98,19 +98,19 @@ function key({ algorithm, who, condition }) {
  */
 function table(frame, cells, isComplete) {
   const empty = () => (isComplete
-    ? h("span", { class: "muted small", title: "This row tells only what the crash of this node does" }, "as above")
+    ? h("span", { class: "muted small", title: say("This row tells only what the crash of this node does") }, say("as above"))
     : h("span", { class: "muted" }, "·"));
-  const head = frame.conditions.map((condition) => h("th", { scope: "col", title: CONDITIONS[condition] }, condition));
+  const head = frame.conditions.map((condition) => h("th", { scope: "col", title: CONDITIONS[condition] }, translated(condition)));
   const rows = frame.lines.map(({ algorithm, who }) => h("tr", {},
-    h("th", { scope: "row" }, who ? `${algorithm}, ${who}` : algorithm),
+    h("th", { scope: "row" }, who ? `${algorithm}, ${translated(who)}` : algorithm),
     frame.conditions.map((condition) => {
       const name = key({ algorithm, who, condition });
       const cell = cells.get(name);
       return h("td", { "data-cell": name }, ...(cell ? contents(cell) : [empty()]));
     })));
   return h("table", { class: "data assumption-table", "data-test": "assumption-table" },
-    h("caption", { class: "small muted" }, frame.system),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "algorithm"), head)),
+    h("caption", { class: "small muted" }, translated(frame.system)),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("algorithm")), head)),
     h("tbody", {}, rows));
 }
 
@@ -130,15 +130,15 @@ function write(place, cell) {
  */
 function contents(cell) {
   const question = href("check", new URLSearchParams([...toParams(cell.request), ["run", "1"]]));
-  const surprise = cell.agrees ? "" : h("span", { class: "surprise", title: "Not as the papers say" }, " ≠ papers");
+  const surprise = cell.agrees ? "" : h("span", { class: "surprise", title: say("Not as the papers say") }, say(" ≠ papers"));
   if (cell.holds !== false) {
-    const text = cell.holds ? "✓ holds" : `? ${cell.text}`;
-    const title = cell.holds ? `Proved: ${cell.states} states. Opens the question above.` : "Not decided. Opens the question above.";
+    const text = cell.holds ? say("✓ holds") : `? ${translated(cell.text)}`;
+    const title = cell.holds ? say("Proved: {states} states. Opens the question above.", { states: numeral(cell.states) }) : say("Not decided. Opens the question above.");
     return [h("a", { class: cell.holds ? "cell good" : "cell unsure", href: question, title }, text), surprise];
   }
   const shown = cell.properties.find((judged) => judged.trace) ?? cell.properties.find((judged) => judged.holds === false);
-  const title = shown ? `${sentence(property(shown.name).broken)}${steps("after", shown.trace_length)}. Opens that run in Play.` : "";
-  const link = h("a", { class: "cell bad", href: question, title }, cell.text.split("\n").map((line) => h("span", {}, `✗ ${line}`)));
+  const title = shown ? shown.trace_length === null ? say("{broken}. Opens that run in Play.", { broken: sentence(property(shown.name).broken) }) : say("{broken} after {n} steps. Opens that run in Play.", { broken: sentence(property(shown.name).broken), n: shown.trace_length }) : "";
+  const link = h("a", { class: "cell bad", href: question, title }, cell.text.split("\n").map((line) => h("span", {}, `✗ ${translated(line)}`)));
   if (shown?.trace) playing(shown.trace).then((address) => link.setAttribute("href", address));
   return [link, surprise];
 }
@@ -149,14 +149,14 @@ function contents(cell) {
  */
 function ending(frame, surprises) {
   const agreement = surprises === null ? null : h("p", { class: surprises === 0 ? "notice good" : "notice bad", role: "status", "data-test": "assumptions-done" },
-    surprises === 0 ? "✓ Where the papers say something, every cell agrees with them." : `✗ ${surprises} cells are not as the papers say.`);
+    surprises === 0 ? say("✓ Where the papers say something, every cell agrees with them.") : say("✗ {n} cells are not as the papers say.", { n: surprises }));
   const legend = h("dl", { class: "meanings small" },
-    h("dt", {}, h("span", { class: "cell good" }, "✓ holds")),
-    h("dd", {}, "proved for this system: no interleaving violates anything that is promised"),
-    h("dt", {}, h("span", { class: "cell bad" }, "✗ two inside 7")),
-    h("dd", {}, "two nodes are inside after 7 steps, and after no fewer; likewise deadlock, two leaders, wrong leader, no leader"),
-    frame.conditions.flatMap((condition) => [h("dt", {}, condition), h("dd", {}, CONDITIONS[condition] ?? "")]));
-  return [...(agreement ? [agreement] : []), h("details", { open: true }, h("summary", {}, "What the words mean"), legend), commandLine(frame.command)];
+    h("dt", {}, h("span", { class: "cell good" }, say("✓ holds"))),
+    h("dd", {}, say("proved for this system: no interleaving violates anything that is promised")),
+    h("dt", {}, h("span", { class: "cell bad" }, say("✗ two inside 7"))),
+    h("dd", {}, say("two nodes are inside after 7 steps, and after no fewer; likewise deadlock, two leaders, wrong leader, no leader")),
+    frame.conditions.flatMap((condition) => [h("dt", {}, translated(condition)), h("dd", {}, CONDITIONS[condition] ?? "")]));
+  return [...(agreement ? [agreement] : []), h("details", { open: true }, h("summary", {}, say("What the words mean")), legend), commandLine(frame.command)];
 }
 
 /** @param {string} text */

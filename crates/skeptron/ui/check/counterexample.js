@@ -2,6 +2,7 @@
 import { h } from "../lib/dom.js";
 import { href, pack } from "../lib/address.js";
 import { download } from "../lib/files.js";
+import { say } from "../lib/language.js";
 
 /**
  * The address that plays a recorded run from its first step, or another position.
@@ -21,11 +22,11 @@ export async function playing(trace, at = 1) {
  * @returns {HTMLElement}
  */
 export function counterexample(trace, name, at) {
-  const open = h("a", { class: "button", "data-test": "open-in-play" }, "Open in Play");
+  const open = h("a", { class: "button", "data-test": "open-in-play" }, say("Open in Play"));
   playing(trace, at).then((address) => open.setAttribute("href", address));
   const save = h("button", {
     type: "button", "data-test": "download-trace",
     onclick: () => download(`${name}.jsonl`, trace, "application/jsonl"),
-  }, "Download .jsonl");
+  }, say("Download .jsonl"));
   return h("span", { class: "toolbar" }, open, save);
 }

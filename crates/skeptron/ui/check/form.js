@@ -1,6 +1,7 @@
 // The form of a question. Which fields it has depends on the algorithm.
 import { h, clear } from "../lib/dom.js";
 import { field, choice, entry, algorithmChoices } from "../lib/form.js";
+import { say } from "../lib/language.js";
 import { fitting, fromOptions } from "./question.js";
 
 /** @typedef {import("../wire.js").CheckRequest} CheckRequest */
@@ -14,16 +15,16 @@ const QUORUMS = ["cyclic", "singleton", "all", "majority", "grid", "projective",
  *   label: string, usual: string, known: string[], hint: string }[]>}
  */
 const LAYOUTS = {
-  coordinator: [{ name: "coordinator", label: "Coordinator", usual: "P1", known: [], hint: "Who coordinates, as in P2." }],
-  quorums: [{ name: "quorum", label: "Quorums", usual: "cyclic", known: QUORUMS, hint: "A construction, as in grid or wall:1,2. The Quorums view tells all about them." }],
+  coordinator: [{ name: "coordinator", label: say("Coordinator"), usual: "P1", known: [], hint: say("Who coordinates, as in P2.") }],
+  quorums: [{ name: "quorum", label: say("Quorums"), usual: "cyclic", known: QUORUMS, hint: say("A construction, as in grid or wall:1,2. The Quorums view tells all about them.") }],
   structure: [
-    { name: "structure", label: "Structure", usual: "maekawa", known: ["maekawa", "lamport", "ricart-agrawala", "sanders-4", "star"], hint: "Who asks and tells whom. The Quorums view judges structures." },
-    { name: "quorum", label: "Quorums of it", usual: "cyclic", known: QUORUMS, hint: "Of the structure maekawa: from which quorums it is derived." },
+    { name: "structure", label: say("Structure"), usual: "maekawa", known: ["maekawa", "lamport", "ricart-agrawala", "sanders-4", "star"], hint: say("Who asks and tells whom. The Quorums view judges structures.") },
+    { name: "quorum", label: say("Quorums of it"), usual: "cyclic", known: QUORUMS, hint: say("Of the structure maekawa: from which quorums it is derived.") },
   ],
-  tree: [{ name: "tree", label: "Tree", usual: "balanced:2", known: ["balanced:2", "star", "line", "elected"], hint: "Who is whose parent at the start." }],
-  arbitration: [{ name: "arbitration", label: "Who is next", usual: "round-robin", known: ["round-robin", "smallest-sequence", "nearest"], hint: "How the holder of the token chooses among those who wait." }],
-  ring: [{ name: "ring", label: "Ring", usual: "ascending", known: ["ascending", "descending"], hint: "The order of the nodes around the ring, as in P3,P1,P2." }],
-  graph: [{ name: "graph", label: "Network", usual: "complete", known: ["complete", "ring", "line", "star", "grid", "hypercube"], hint: "Which nodes are linked." }],
+  tree: [{ name: "tree", label: say("Tree"), usual: "balanced:2", known: ["balanced:2", "star", "line", "elected"], hint: say("Who is whose parent at the start.") }],
+  arbitration: [{ name: "arbitration", label: say("Who is next"), usual: "round-robin", known: ["round-robin", "smallest-sequence", "nearest"], hint: say("How the holder of the token chooses among those who wait.") }],
+  ring: [{ name: "ring", label: say("Ring"), usual: "ascending", known: ["ascending", "descending"], hint: say("The order of the nodes around the ring, as in P3,P1,P2.") }],
+  graph: [{ name: "graph", label: say("Network"), usual: "complete", known: ["complete", "ring", "line", "star", "grid", "hypercube"], hint: say("Which nodes are linked.") }],
 };
 
 /**
@@ -37,11 +38,11 @@ export function questionForm(infos, first, does) {
   let request = first;
   const fields = h("div", { class: "question-fields" });
   const about = h("div", { class: "about-algorithm" });
-  const button = h("button", { type: "submit", class: "primary", "data-test": "run-check" }, "Check");
+  const button = h("button", { type: "submit", class: "primary", "data-test": "run-check" }, say("Check"));
   const element = h("form", { class: "panel question", "data-test": "check-form", onsubmit: (/** @type {Event} */ event) => {
     event.preventDefault();
     does.run(request);
-  } }, h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Question"), button), fields, about);
+  } }, h("div", { class: "toolbar" }, h("h2", { class: "grow" }, say("Question")), button), fields, about);
 
   /** @param {CheckRequest} changed */
   const set = (changed) => {
@@ -78,27 +79,27 @@ function controls(infos, info, request, does) {
   const isMutex = info?.kind !== "election";
   const algorithm = choice(algorithmChoices(infos), request.algorithm, does.algorithm, { "data-test": "algorithm" });
   return [
-    h("div", { class: "fields" }, field("Algorithm", algorithm),
-      field("Nodes", count(request, "nodes", does.set, { min: 1, max: 13, "data-test": "nodes" }), "How many; each one more multiplies the work."),
+    h("div", { class: "fields" }, field(say("Algorithm"), algorithm),
+      field(say("Nodes"), count(request, "nodes", does.set, { min: 1, max: 13, "data-test": "nodes" }), say("How many; each one more multiplies the work.")),
       ...(LAYOUTS[info?.layout ?? ""] ?? []).map((layout) => field(layout.label, suggested(layout, request, does.set), layout.hint))),
-    group("What users do", isMutex ? [
-      field("Requests", text(request, "requests", "1", does.set), "How often each node asks: a number, or one for each node, as in 1,1,2."),
-      field("Who asks", text(request, "requesters", "everybody", does.set), "How many of them, or a list like P1,P3."),
+    group(say("What users do"), isMutex ? [
+      field(say("Requests"), text(request, "requests", "1", does.set), say("How often each node asks: a number, or one for each node, as in 1,1,2.")),
+      field(say("Who asks"), text(request, "requesters", say("everybody"), does.set), say("How many of them, or a list like P1,P3.")),
     ] : [
-      field("Who calls", text(request, "initiators", "everybody", does.set), "Who calls elections, once at any time or never, and whenever it suspects its leader: a list like P1,P3."),
-      field("Calls", count(request, "calls", does.set, { min: 0, placeholder: "all" }), "How many of them call of their own accord at most."),
-      field("Detectors", text(request, "detector", "1", does.set), "Within how many bounds a failure detector tells of a crash or a return."),
+      field(say("Who calls"), text(request, "initiators", say("everybody"), does.set), say("Who calls elections, once at any time or never, and whenever it suspects its leader: a list like P1,P3.")),
+      field(say("Calls"), count(request, "calls", does.set, { min: 0, placeholder: say("all") }), say("How many of them call of their own accord at most.")),
+      field(say("Detectors"), text(request, "detector", "1", does.set), say("Within how many bounds a failure detector tells of a crash or a return.")),
     ]),
-    group("What the network does", [
-      field("Order", choice([
-        { value: "fifo", title: "FIFO: as sent" },
-        { value: "any", title: "any: messages overtake" },
+    group(say("What the network does"), [
+      field(say("Order"), choice([
+        { value: "fifo", title: say("FIFO: as sent") },
+        { value: "any", title: say("any: messages overtake") },
       ], request.order ?? "fifo", (order) => does.set({ order: order === "fifo" ? undefined : order }), { "data-test": "order" })),
-      field("Losses", count(request, "loss", does.set), "How many messages may be lost."),
-      field("Duplicates", count(request, "duplicate", does.set), "How many messages may be delivered twice."),
+      field(say("Losses"), count(request, "loss", does.set), say("How many messages may be lost.")),
+      field(say("Duplicates"), count(request, "duplicate", does.set), say("How many messages may be delivered twice.")),
     ]),
-    group("What nodes do", crashes(request, isMutex, does.set)),
-    h("label", { class: "tick" }, keepGoing(request, does.set), "Decide every property instead of ending at the first violation"),
+    group(say("What nodes do"), crashes(request, isMutex, does.set)),
+    h("label", { class: "tick" }, keepGoing(request, does.set), say("Decide every property instead of ending at the first violation")),
   ];
 }
 
@@ -109,12 +110,12 @@ function controls(infos, info, request, does) {
  */
 function crashes(request, isMutex, set) {
   const details = [
-    isMutex && field("When", choice([
-      { value: "any", title: "at any time" }, { value: "idle", title: "while idle" },
-      { value: "waiting", title: "while waiting" }, { value: "holding", title: "while holding" },
+    isMutex && field(say("When"), choice([
+      { value: "any", title: say("at any time") }, { value: "idle", title: say("while idle") },
+      { value: "waiting", title: say("while waiting") }, { value: "holding", title: say("while holding") },
     ], request.crash_when ?? "any", (when) => set({ crash_when: when === "any" ? undefined : when }))),
-    field("Who may crash", text(request, "victims", "everybody", set), "A list like P1,P3."),
-    !isMutex && field("Returns", count(request, "restarts", set), "How many nodes that crashed may come back."),
+    field(say("Who may crash"), text(request, "victims", say("everybody"), set), say("A list like P1,P3.")),
+    !isMutex && field(say("Returns"), count(request, "restarts", set), say("How many nodes that crashed may come back.")),
   ].filter((field) => field instanceof HTMLElement);
   const show = (/** @type {boolean} */ shown) => details.forEach((field) => { field.hidden = !shown; });
   show((request.crashes ?? 0) > 0);
@@ -124,11 +125,11 @@ function crashes(request, isMutex, set) {
     set(some ? part : { crashes: undefined, crash_when: undefined, victims: undefined, restarts: undefined });
   });
   return [
-    field("Crashes", number, "How many nodes may stop."),
+    field(say("Crashes"), number, say("How many nodes may stop.")),
     ...details,
     ...(isMutex ? [] : [
-      field("Early alarms", count(request, "premature", set), "How many alarms may ring before their time."),
-      field("False suspicions", count(request, "suspicions", set), "How many times a failure detector may suspect a live node for a while."),
+      field(say("Early alarms"), count(request, "premature", set), say("How many alarms may ring before their time.")),
+      field(say("False suspicions"), count(request, "suspicions", set), say("How many times a failure detector may suspect a live node for a while.")),
     ]),
   ];
 }
@@ -187,15 +188,14 @@ function keepGoing(request, set) {
 
 /** @param {AlgorithmInfo | undefined} info */
 function aboutAlgorithm(info) {
-  if (!info) return [h("p", { class: "notice bad" }, "There is no such algorithm; choose one of the list.")];
+  if (!info) return [h("p", { class: "notice bad" }, say("There is no such algorithm; choose one of the list."))];
   if (!info.broken) {
-    const channel = info.channel === "fifo" ? "It is published for FIFO channels." : "It claims to need no FIFO channels.";
-    return [h("p", { class: "small muted" }, `${info.idea} ${channel}`)];
+    const channel = info.channel === "fifo" ? say("It is published for FIFO channels.") : say("It claims to need no FIFO channels.");
+    return [h("p", { class: "small muted" }, info.idea, " ", channel)];
   }
   const { of, flaw, breaks } = info.broken;
   return [h("div", { class: "notice unsure small", "data-test": "flaw" },
-    h("strong", {}, "Broken on purpose. "), `A variant of ${of}: ${flaw}. That breaks its ${breaks}. `,
-    "The fields above ask the question that refutes it.")];
+    h("strong", {}, say("Broken on purpose.")), " ", say("A variant of {of}: {flaw}. That breaks its {breaks}. The fields above ask the question that refutes it.", { of, flaw, breaks }))];
 }
 
 /**

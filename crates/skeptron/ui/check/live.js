@@ -1,5 +1,6 @@
 // How fast a search goes: a small plot that grows while it runs.
 import { h, s, clear } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 
 /** @typedef {import("../wire.js").CheckProgress} CheckProgress */
 
@@ -15,7 +16,7 @@ const MOST_SAMPLES = 160;
 export function livePlot() {
   const line = s("polyline", { class: "rate" });
   const chart = s("svg", {
-    viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": "states per second over time",
+    viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": say("states per second over time"),
   }, line);
   const most = h("span", { class: "small muted" }, "");
   const figures = h("dl", { class: "figures", "aria-live": "off" });
@@ -39,11 +40,11 @@ export function livePlot() {
       const rates = ratesOf(samples);
       const highest = Math.max(1, ...rates);
       line.setAttribute("points", points(rates, highest));
-      most.textContent = `states per second, up to ${short(highest)}`;
+      most.textContent = say("states per second, up to {highest}", { highest: short(highest) });
       figures.replaceChildren(
-        ...figure("states", short(states)),
-        ...figure("depth", String(depth)),
-        ...figure("states/s", short(rates.at(-1) ?? 0)),
+        ...figure(say("states"), short(states)),
+        ...figure(say("depth"), String(depth)),
+        ...figure(say("states/s"), short(rates.at(-1) ?? 0)),
       );
     },
     end() {

@@ -1,18 +1,19 @@
 // What the checker judges, in words.
+import { say, translated } from "../lib/language.js";
 
 /** @type {Record<string, { title: string, meaning: string, broken: string }>} */
 const PROPERTIES = {
-  exclusion: { title: "Exclusion", meaning: "at most one node is inside (GA1, EM1)", broken: "two nodes are inside" },
-  progress: { title: "Progress", meaning: "no deadlock: these requests are all served (GA2)", broken: "somebody waits for ever" },
-  order: { title: "Order", meaning: "requests are served in the order of happened-before (EM3)", broken: "a later request is served first" },
-  fence: { title: "Fence", meaning: "fences rise from entry to entry", broken: "a fence does not rise" },
-  messages: { title: "Messages", meaning: "no more messages per entry than published", broken: "an entry takes more messages than published" },
-  rest: { title: "Rest", meaning: "at the end channels are empty and nodes idle", broken: "the system does not come to rest" },
-  refused: { title: "Nothing refused", meaning: "no correct peer’s message is refused", broken: "a message is refused" },
-  starvation: { title: "No starvation", meaning: "nobody waits for ever, though others ask on (GA2′, EM2)", broken: "somebody waits for ever while others are served" },
-  agreement: { title: "Agreement", meaning: "one leader in one epoch", broken: "two leaders in one epoch" },
-  validity: { title: "Validity", meaning: "the leader was alive, and the highest where that is claimed", broken: "the wrong leader is elected" },
-  termination: { title: "Termination", meaning: "every election ends with a live leader", broken: "an election ends without a leader, or never" },
+  exclusion: { title: say("Exclusion"), meaning: say("at most one node is inside (GA1, EM1)"), broken: say("two nodes are inside") },
+  progress: { title: say("Progress"), meaning: say("no deadlock: these requests are all served (GA2)"), broken: say("somebody waits for ever") },
+  order: { title: say("Order"), meaning: say("requests are served in the order of happened-before (EM3)"), broken: say("a later request is served first") },
+  fence: { title: say("Fence"), meaning: say("fences rise from entry to entry"), broken: say("a fence does not rise") },
+  messages: { title: say("Messages"), meaning: say("no more messages per entry than published"), broken: say("an entry takes more messages than published") },
+  rest: { title: say("Rest"), meaning: say("at the end channels are empty and nodes idle"), broken: say("the system does not come to rest") },
+  refused: { title: say("Nothing refused"), meaning: say("no correct peer’s message is refused"), broken: say("a message is refused") },
+  starvation: { title: say("No starvation"), meaning: say("nobody waits for ever, though others ask on (GA2′, EM2)"), broken: say("somebody waits for ever while others are served") },
+  agreement: { title: say("Agreement"), meaning: say("one leader in one epoch"), broken: say("two leaders in one epoch") },
+  validity: { title: say("Validity"), meaning: say("the leader was alive, and the highest where that is claimed"), broken: say("the wrong leader is elected") },
+  termination: { title: say("Termination"), meaning: say("every election ends with a live leader"), broken: say("an election ends without a leader, or never") },
 };
 
 const JUDGED = {
@@ -26,7 +27,7 @@ const JUDGED = {
  * @returns {{ title: string, meaning: string, broken: string }}
  */
 export function property(name) {
-  return PROPERTIES[name] ?? { title: name, meaning: "", broken: `${name} is violated` };
+  return PROPERTIES[name] ?? { title: name, meaning: "", broken: say("{name} is violated", { name: translated(name) }) };
 }
 
 /**
@@ -37,14 +38,4 @@ export function property(name) {
  */
 export function unjudged(kind, judged) {
   return JUDGED[kind].filter((name) => !judged.some((property) => property.name === name));
-}
-
-/**
- * A number of steps in words, as in “ after 7 steps”.
- * @param {"in" | "after"} word
- * @param {number | null} steps
- * @returns {string}
- */
-export function steps(word, steps) {
-  return steps === null ? "" : ` ${word} ${steps} ${steps === 1 ? "step" : "steps"}`;
 }

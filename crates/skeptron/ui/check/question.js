@@ -1,4 +1,5 @@
 // The question that the checker is asked: in an address, as options of the command, in words.
+import { enumerated, say } from "../lib/language.js";
 
 /** @typedef {import("../wire.js").CheckRequest} CheckRequest */
 /** @typedef {import("../wire.js").AlgorithmInfo} AlgorithmInfo */
@@ -111,9 +112,9 @@ export function inWords(request, info) {
   const laidOut = LAYOUTS[/** @type {keyof typeof LAYOUTS} */ (info.layout)] ?? [];
   const layout = laidOut.filter((name) => request[name]).map((name) => `${name} ${request[name]}`);
   return [
-    `${nodes(request)} ${info.kind === "mutex" ? asking(request) : calling(request)}`,
+    info.kind === "mutex" ? asking(request) : calling(request),
     ...layout,
-    request.order === "any" ? "channels in which messages overtake each other" : "FIFO channels",
+    request.order === "any" ? say("channels in which messages overtake each other") : say("FIFO channels"),
     faults(request),
   ].join(", ");
 }
@@ -122,51 +123,45 @@ export function inWords(request, info) {
 function nodes(request) {
   const listed = request.requests?.includes(",") ? request.requests.split(",").length : undefined;
   const count = request.nodes ?? listed;
-  return count === undefined ? "nodes" : counted(count, "node", "nodes");
+  return count === undefined ? say("nodes") : say("{n} nodes", { n: count });
 }
 
 /** @param {CheckRequest} request */
-function asking({ requests = "1", requesters }) {
-  if (requests.includes(",")) return `that ask ${requests.split(",").join(", ")} times`;
-  const often = requests === "1" ? "once" : requests === "2" ? "twice" : `${requests} times`;
-  if (!requesters) return `that ask ${often} each`;
+function asking(request) {
+  const { requests = "1", requesters } = request;
+  if (requests.includes(",")) return say("{nodes} that ask {often} times", { nodes: nodes(request), often: requests.split(",").join(", ") });
+  const often = requests === "1" ? say("once") : requests === "2" ? say("twice") : say("{requests} times", { requests });
+  if (!requesters) return say("{nodes} that ask {often} each", { nodes: nodes(request), often });
   const who = /^\d+$/.test(requesters) ? requesters : requesters.split(",").join(", ");
-  return `of which ${who} ask ${often} each`;
+  return say("{nodes} of which {who} ask {often} each", { nodes: nodes(request), who, often });
 }
 
 /** @param {CheckRequest} request */
-function calling({ initiators, calls }) {
-  const who = !initiators || initiators === "all" ? "each of which" : `of which ${named(initiators)}`;
-  if (calls === 0) return `${who} calls an election when its leader is gone`;
-  const limit = calls === undefined ? "" : `, at most ${calls} of their own accord`;
-  return `${who} may call an election once${limit}`;
+function calling(request) {
+  const { initiators, calls } = request;
+  const all = nodes(request);
+  const who = !initiators || initiators === "all" ? say("{all} each of which", { all }) : say("{all} of which {some}", { all, some: named(initiators) });
+  if (calls === 0) return say("{who} calls an election when its leader is gone", { who });
+  const limit = calls === undefined ? "" : say(", at most {calls} of their own accord", { calls });
+  return say("{who} may call an election once{limit}", { who, limit });
 }
 
 /** @param {CheckRequest} request */
 function faults(request) {
-  const when = { idle: " while idle", waiting: " while waiting", holding: " while holding" }[request.crash_when ?? ""] ?? "";
-  const whose = request.victims ? ` of ${named(request.victims)}` : "";
+  const when = { idle: say("while idle"), waiting: say("while waiting"), holding: say("while holding") }[request.crash_when ?? ""];
+  const whose = request.victims && say("of {whom}", { whom: named(request.victims) });
   const kinds = [
-    counted(request.loss, "lost message", "lost messages"),
-    counted(request.duplicate, "duplicated message", "duplicated messages"),
-    counted(request.crashes, "crash", "crashes") && `${counted(request.crashes, "crash", "crashes")}${whose}${when}`,
-    counted(request.restarts, "return", "returns"),
-    counted(request.premature, "alarm that rings too early", "alarms that ring too early"),
-    counted(request.suspicions, "false suspicion", "false suspicions"),
+    request.loss ? say("{n} lost messages", { n: request.loss }) : "",
+    request.duplicate ? say("{n} duplicated messages", { n: request.duplicate }) : "",
+    request.crashes ? [say("{n} crashes", { n: request.crashes }), whose, when].filter(Boolean).join(" ") : "",
+    request.restarts ? say("{n} returns", { n: request.restarts }) : "",
+    request.premature ? say("{n} alarms that ring too early", { n: request.premature }) : "",
+    request.suspicions ? say("{n} false suspicions", { n: request.suspicions }) : "",
   ].filter(Boolean);
-  return kinds.length === 0 ? "no faults" : `up to ${kinds.join(" and ")}`;
+  return kinds.length === 0 ? say("no faults") : say("up to {faults}", { faults: enumerated(kinds) });
 }
 
 /** @param {string} list */
 function named(list) {
-  return list.split(",").map((node) => (/^\d/.test(node.trim()) ? `P${node.trim()}` : node.trim())).join(" or ");
-}
-
-/**
- * @param {number | undefined} count
- * @param {string} one
- * @param {string} many
- */
-function counted(count, one, many) {
-  return count ? `${count} ${count === 1 ? one : many}` : "";
+  return enumerated(list.split(",").map((node) => (/^\d/.test(node.trim()) ? `P${node.trim()}` : node.trim())), "disjunction");
 }

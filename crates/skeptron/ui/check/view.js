@@ -4,6 +4,7 @@ import { note, href } from "../lib/address.js";
 import { algorithms } from "../lib/form.js";
 import { job } from "../lib/job.js";
 import { sheet } from "../lib/sheet.js";
+import { say, translated } from "../lib/language.js";
 import { fromParams, toParams } from "./question.js";
 import { questionForm } from "./form.js";
 import { livePlot, short } from "./live.js";
@@ -15,11 +16,11 @@ import { assumptions } from "./assumptions.js";
 
 /** Questions worth asking first. */
 const EXAMPLES = [
-  { title: "Lamport when messages overtake", query: "algorithm=lamport&nodes=3&order=any&keep_going=1" },
-  { title: "Ricart–Agrawala, all three ask", query: "algorithm=ricart-agrawala&nodes=3&order=any" },
-  { title: "Maekawa’s published rules on the Fano plane", query: "algorithm=maekawa-1985&nodes=7&quorum=fano&requests=2,0,0,0,1,1,1" },
-  { title: "Suzuki–Kasami: the token’s holder crashes", query: "algorithm=suzuki-kasami&nodes=3&crashes=1&crash_when=holding&victims=P1" },
-  { title: "Bully when an alarm rings too early", query: "algorithm=bully&nodes=3&premature=1&keep_going=1" },
+  { title: say("Lamport when messages overtake"), query: "algorithm=lamport&nodes=3&order=any&keep_going=1" },
+  { title: say("Ricart–Agrawala, all three ask"), query: "algorithm=ricart-agrawala&nodes=3&order=any" },
+  { title: say("Maekawa’s published rules on the Fano plane"), query: "algorithm=maekawa-1985&nodes=7&quorum=fano&requests=2,0,0,0,1,1,1" },
+  { title: say("Suzuki–Kasami: the token’s holder crashes"), query: "algorithm=suzuki-kasami&nodes=3&crashes=1&crash_when=holding&victims=P1" },
+  { title: say("Bully when an alarm rings too early"), query: "algorithm=bully&nodes=3&premature=1&keep_going=1" },
 ];
 
 /** Answers of this session, so that who comes back from Play finds them. @type {Map<string, CheckResult>} */
@@ -34,10 +35,9 @@ const MOST_ANSWERS = 12;
 export function show(root, address) {
   sheet("/ui/check/view.css");
   const page = h("div", { class: "page check" },
-    h("header", {}, h("h1", {}, "Check"),
-      h("p", {}, "A simulation shows one run. The checker explores every run of a small system: every order in which ",
-        "requests, messages and faults can come. What holds then is proved for that system; what does not is shown by a shortest run."),
-      h("div", { class: "toolbar small examples", role: "group", "aria-label": "Examples" }, "Try: ",
+    h("header", {}, h("h1", {}, say("Check")),
+      h("p", {}, say("A simulation shows one run. The checker explores every run of a small system: every order in which requests, messages and faults can come. What holds then is proved for that system; what does not is shown by a shortest run.")),
+      h("div", { class: "toolbar small examples", role: "group", "aria-label": say("Examples") }, say("Try:"), " ",
         EXAMPLES.map(({ title, query }) => h("a", { class: "chip", href: href("check", new URLSearchParams(`${query}&run=1`)) }, title)))));
   root.append(page);
   let isOver = false;
@@ -104,9 +104,9 @@ function noting(params) {
  * @param {(params: URLSearchParams) => void} noteQuestion puts it into the address
  */
 function asking(infos, first, noteQuestion) {
-  const place = h("div", { class: "answer-body" }, h("p", { class: "muted" }, "Nothing was asked yet: choose a system and press Check."));
+  const place = h("div", { class: "answer-body" }, h("p", { class: "muted" }, say("Nothing was asked yet: choose a system and press Check.")));
   const live = livePlot();
-  const work = job({ name: "Search", changed: (running) => { if (!running) live.end(); } });
+  const work = job({ name: say("Search"), changed: (running) => { if (!running) live.end(); } });
   const form = questionForm(infos, first, {
     changed: (request) => noteQuestion(toParams(request)),
     run: (request) => { run(request, true); },
@@ -133,16 +133,16 @@ function asking(infos, first, noteQuestion) {
     clear(place);
     live.begin();
     await work.run("/lab/check", { body: request, stage: (progress) => {
-      if (progress.label) return { share: null, text: progress.label };
+      if (progress.label) return { share: null, text: translated(progress.label) };
       live.add(progress);
-      return { share: null, text: `${short(progress.states)} states, depth ${progress.depth}` };
+      return { share: null, text: say("{states} states, depth {depth}", { states: short(progress.states), depth: progress.depth }) };
     }, result: (result) => {
       remember(question, result);
       tell(request, result);
     } });
   };
   const answer = h("section", { class: "panel answer", "aria-labelledby": "answer-title", "data-test": "answer" },
-    h("h2", { id: "answer-title" }, "Answer"), work.element, live.element, place);
+    h("h2", { id: "answer-title" }, say("Answer")), work.element, live.element, place);
   return { element: h("div", { class: "question-answer" }, form, answer), run, end: work.cancel };
 }
 

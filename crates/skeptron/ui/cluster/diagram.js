@@ -2,6 +2,7 @@
 import { h } from "../lib/dom.js";
 import { choice, field } from "../lib/form.js";
 import { onTheme, colours, kindColour, prefersStill } from "../lib/theme.js";
+import { say } from "../lib/language.js";
 import { History, inWords } from "./history.js";
 import { placeOf, momentAt } from "./scale.js";
 import { paint, nearest, describe } from "./paint.js";
@@ -39,24 +40,24 @@ export function diagram(open) {
   let colour = colours();
   let [drawn, drawnAt, words, wordsAt] = ["", 0, -1, -Infinity];
 
-  const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": "Space-time diagram of the lock's messages; the arrow keys move it, plus and minus zoom, Home shows all, End the present", "data-test": "cluster-diagram" });
+  const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": say("Space-time diagram of the lock's messages; the arrow keys move it, plus and minus zoom, Home shows all, End the present"), "data-test": "cluster-diagram" });
   const frame = h("div", { class: "diagram-frame" }, canvas);
   const hint = h("p", { class: "diagram-hint", "data-test": "cluster-hint" });
-  const told = h("p", { class: "small muted told", "data-test": "cluster-told" }, "Point at an arrow or a bar to read what it is.");
-  const follow = h("button", { type: "button", "aria-pressed": "true", "data-test": "cluster-follow", onclick: () => setRest(rest === null ? edge() : null) }, "Following");
-  const spaced = choice([{ value: "events", title: "event by event" }, { value: "time", title: "by the clock" }], spacing, (value) => respace(/** @type {import("./scale.js").Spacing} */ (value)), { "data-test": "cluster-spacing" });
+  const told = h("p", { class: "small muted told", "data-test": "cluster-told" }, say("Point at an arrow or a bar to read what it is."));
+  const follow = h("button", { type: "button", "aria-pressed": "true", "data-test": "cluster-follow", onclick: () => setRest(rest === null ? edge() : null) }, say("Following"));
+  const spaced = choice([{ value: "events", title: say("event by event") }, { value: "time", title: say("by the clock") }], spacing, (value) => respace(/** @type {import("./scale.js").Spacing} */ (value)), { "data-test": "cluster-spacing" });
   const list = h("ol", { class: "mono small words", "data-test": "cluster-words" });
-  const listed = h("details", {}, h("summary", {}, "The last events in words"), list);
+  const listed = h("details", {}, h("summary", {}, say("The last events in words")), list);
   const title = h("h2", {});
   /** The kinds of messages that have been seen, each in its colour. */
   const kinds = h("span", { class: "diagram-kinds", "data-test": "cluster-kinds" });
-  const element = h("section", { class: "panel diagram-panel", "aria-label": "Live space-time diagram" },
+  const element = h("section", { class: "panel diagram-panel", "aria-label": say("Live space-time diagram") },
     h("div", { class: "toolbar" }, title,
-      h("div", { class: "legend small muted" }, h("span", { class: "swatch waiting" }), "waits", h("span", { class: "swatch inside" }), "inside", kinds),
-      h("span", { class: "grow" }), field("Spacing", spaced),
-      h("button", { type: "button", class: "icon", title: "Show less (+)", "aria-label": "Zoom in", onclick: () => zoom(1 / 1.6, 1) }, "+"),
-      h("button", { type: "button", class: "icon", title: "Show more (−)", "aria-label": "Zoom out", onclick: () => zoom(1.6, 1) }, "−"),
-      follow, open && h("button", { type: "button", "data-test": "cluster-play", title: "Play what has happened so far, step by step", onclick: open }, "Open in Play")),
+      h("div", { class: "legend small muted" }, h("span", { class: "swatch waiting" }), say("waits"), h("span", { class: "swatch inside" }), say("inside"), kinds),
+      h("span", { class: "grow" }), field(say("Spacing"), spaced),
+      h("button", { type: "button", class: "icon", title: say("Show less (+)"), "aria-label": say("Zoom in"), onclick: () => zoom(1 / 1.6, 1) }, "+"),
+      h("button", { type: "button", class: "icon", title: say("Show more (−)"), "aria-label": say("Zoom out"), onclick: () => zoom(1.6, 1) }, "−"),
+      follow, open && h("button", { type: "button", "data-test": "cluster-play", title: say("Play what has happened so far, step by step"), onclick: open }, say("Open in Play"))),
     frame, told, listed);
   frame.append(hint);
 
@@ -81,8 +82,8 @@ export function diagram(open) {
   function setRest(value) {
     rest = value;
     follow.setAttribute("aria-pressed", String(rest === null));
-    follow.textContent = rest === null ? "Following" : "Paused";
-    follow.title = rest === null ? "Stop here, to look back (Space)" : "Go on with the present (Space)";
+    follow.textContent = rest === null ? say("Following") : say("Paused");
+    follow.title = rest === null ? say("Stop here, to look back (Space)") : say("Go on with the present (Space)");
     drawn = "";
   }
 
@@ -209,9 +210,9 @@ export function diagram(open) {
       history = new History();
       offset = Infinity;
       setRest(null);
-      title.textContent = `What happens to “${lock}”`;
-      const remedy = whole ? "Let all nodes ask for it, and see how the algorithm decides." : "Take it with skeptron lock, and see how the algorithm decides.";
-      hint.textContent = `Nothing has happened to “${lock}” since this page looks. ${remedy}`;
+      title.textContent = say("What happens to “{lock}”", { lock });
+      const remedy = whole ? say("Let all nodes ask for it, and see how the algorithm decides.") : say("Take it with skeptron lock, and see how the algorithm decides.");
+      hint.textContent = `${say("Nothing has happened to “{lock}” since this page looks.", { lock })} ${remedy}`;
     },
     members(numbers, all) {
       if (numbers.length !== members.length) width.events = Math.min(MOST.events, Math.max(SHOWN.events, SHOWN_PER_NODE * numbers.length));

@@ -1,5 +1,6 @@
 // What has happened to one lock, as far as it was told: messages, and who waited or was inside when.
 import { wholeFence } from "../lib/fence.js";
+import { numeral, say } from "../lib/language.js";
 
 /**
  * A message; an end that was not seen is null. One is missed whose other end may be among events that are missing.
@@ -213,15 +214,15 @@ export function inWords(history, most) {
   /** @type {{ at: number, text: string }[]} */
   const lines = [];
   for (const { from, to, label, sent, received } of history.arrows.slice(-most)) {
-    if (sent !== null) lines.push({ at: sent, text: `P${from} sends ${label} to P${to}` });
-    if (received !== null) lines.push({ at: received, text: `P${to} takes ${label} from P${from}` });
+    if (sent !== null) lines.push({ at: sent, text: say("P{from} sends {label} to P{to}", { from, label, to }) });
+    if (received !== null) lines.push({ at: received, text: say("P{to} takes {label} from P{from}", { to, label, from }) });
   }
   for (const { node, kind, from, to, fence } of history.bars.slice(-most)) {
     const inside = kind === "inside";
-    lines.push({ at: from, text: inside ? `P${node} is inside, fence ${fence === null ? "unknown" : wholeFence(fence)}` : `P${node} asks` });
-    if (to !== null && inside) lines.push({ at: to, text: `P${node} is out again` });
+    lines.push({ at: from, text: inside ? say("P{node} is inside, fence {fence}", { node, fence: fence === null ? say("unknown") : wholeFence(fence) }) : say("P{node} asks", { node }) });
+    if (to !== null && inside) lines.push({ at: to, text: say("P{node} is out again", { node }) });
   }
-  for (const { at, missed } of history.gaps.slice(-most)) lines.push({ at, text: `${missed} events are missing here` });
+  for (const { at, missed } of history.gaps.slice(-most)) lines.push({ at, text: say("{n} events are missing here", { n: missed }) });
   lines.sort((a, b) => b.at - a.at);
   return lines.slice(0, most).map(({ at, text }) => `${milliseconds(at)}  ${text}`);
 }
@@ -233,5 +234,5 @@ export function inWords(history, most) {
  * @returns {string}
  */
 export function milliseconds(ms, digits = 1) {
-  return `${ms.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ms`;
+  return `${numeral(ms, digits)} ms`;
 }

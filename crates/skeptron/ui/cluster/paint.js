@@ -2,6 +2,7 @@
 import { placeOf, ticks } from "./scale.js";
 import { kindColour } from "../lib/theme.js";
 import { shortFence, wholeFence } from "../lib/fence.js";
+import { say } from "../lib/language.js";
 import { milliseconds } from "./history.js";
 
 /**
@@ -266,15 +267,15 @@ export function nearest(view, px, py) {
  * @returns {string}
  */
 export function describe(thing, now) {
-  if ("gap" in thing) return `${thing.gap.missed} events are missing before ${milliseconds(thing.gap.at)}: there were more than can be shown.`;
+  if ("gap" in thing) return say("{n} events are missing before {time}: there were more than can be shown.", { n: thing.gap.missed, time: milliseconds(thing.gap.at) });
   if ("bar" in thing) {
     const { node, kind, from, to, fence } = thing.bar;
-    const span = `from ${milliseconds(from)} ${to === null ? "until now" : `to ${milliseconds(to)}`}, ${milliseconds((to ?? now) - from)}`;
-    return kind === "inside" ? `P${node} is inside ${span}; fence ${fence === null ? "unknown" : wholeFence(fence)}` : `P${node} waits ${span}`;
+    const span = say("from {from} {until}, {lasting}", { from: milliseconds(from), until: to === null ? say("until now") : say("to {time}", { time: milliseconds(to) }), lasting: milliseconds((to ?? now) - from) });
+    return kind === "inside" ? say("P{node} is inside {span}; fence {fence}", { node, span, fence: fence === null ? say("unknown") : wholeFence(fence) }) : say("P{node} waits {span}", { node, span });
   }
   const { from, to, label, sent, received } = thing.arrow;
-  const begin = sent === null ? "" : `, sent at ${milliseconds(sent, 2)}`;
-  const end = received === null ? "" : `, taken at ${milliseconds(received, 2)}`;
-  const took = sent === null || received === null ? "" : `, on its way for ${milliseconds(received - sent, 2)}`;
-  return `${label} from P${from} to P${to}${begin}${end}${took}`;
+  const begin = sent === null ? "" : say(", sent at {time}", { time: milliseconds(sent, 2) });
+  const end = received === null ? "" : say(", taken at {time}", { time: milliseconds(received, 2) });
+  const took = sent === null || received === null ? "" : say(", on its way for {time}", { time: milliseconds(received - sent, 2) });
+  return `${say("{label} from P{from} to P{to}", { label, from, to })}${begin}${end}${took}`;
 }

@@ -1,6 +1,7 @@
 // Messages per second: one line of history for each node, one bar for each kind.
 import { h, s, clear } from "../lib/dom.js";
 import { kindColour } from "../lib/theme.js";
+import { say } from "../lib/language.js";
 
 /** So many seconds are shown. */
 const SECONDS = 60;
@@ -13,8 +14,8 @@ const HEIGHT = 24;
 export function rates() {
   const nodes = h("div", { class: "rates-nodes", "data-test": "cluster-rates" });
   const kinds = h("div", { class: "rates-kinds" });
-  const element = h("section", { class: "panel rates-panel", "aria-label": "Messages per second" },
-    h("h2", {}, "Messages per second"), nodes, h("h3", { class: "muted" }, "By kind, all nodes"), kinds);
+  const element = h("section", { class: "panel rates-panel", "aria-label": say("Messages per second") },
+    h("h2", {}, say("Messages per second")), nodes, h("h3", { class: "muted" }, say("By kind, all nodes")), kinds);
   /** @type {import("../wire.js").ClusterStatus | null} */
   let last = null;
   /** @type {Map<number, number[]>} */

@@ -1,5 +1,6 @@
 // The nodes in a circle, with the links between them; of the chosen lock who has it, who waits, whom they asked.
-import { h, s, clear } from "../lib/dom.js";
+import { h, s, clear, english } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 import { tip, tokenMark, waitArrow } from "../play/shapes.js";
 import { askedBy, tokenOf } from "./roles.js";
 
@@ -16,7 +17,7 @@ export function ring(chosen) {
   const picture = s("svg", { class: "ring", viewBox: `0 0 ${SIZE} ${SIZE}`, role: "img", "data-test": "cluster-ring" });
   const caption = h("p", { class: "small muted", "data-test": "cluster-links" });
   const troubles = h("ul", { class: "small troubles" });
-  const element = h("section", { class: "panel ring-panel", "aria-label": "Nodes and links" }, h("h2", {}, "Nodes and links"), picture, caption, troubles);
+  const element = h("section", { class: "panel ring-panel", "aria-label": say("Nodes and links") }, h("h2", {}, say("Nodes and links")), picture, caption, troubles);
   let drawn = "";
 
   return {
@@ -33,7 +34,7 @@ export function ring(chosen) {
       if (key === drawn) return;
       drawn = key;
       draw(picture, status, { roles, token, quorums }, chosen);
-      say(caption, troubles, status);
+      describe(caption, troubles, status);
     },
   };
 }
@@ -75,12 +76,12 @@ function draw(picture, status, { roles, token, quorums }, chosen) {
   for (const node of status.nodes) picture.append(drawnNode(node, place(node.node), size, roles.get(node.node), chosen));
   const holder = [...roles].find(([, role]) => role === "inside")?.[0];
   for (const [node, role] of holder === undefined ? [] : roles) {
-    if (role === "waiting" && node !== holder) picture.append(waitArrow(place(node), place(holder ?? node), size + 3, { words: `P${node} waits for P${holder}` }));
+    if (role === "waiting" && node !== holder) picture.append(waitArrow(place(node), place(holder ?? node), size + 3, { words: say("P{node} waits for P{holder}", { node, holder }) }));
   }
   if (!token || !places.includes(token.node)) return;
   const mark = tokenMark(size, place(token.node));
   if (token.coming) mark.classList.add("coming");
-  mark.append(s("title", {}, token.coming ? `The token is on its way to P${token.node}` : `P${token.node} has the token`));
+  mark.append(s("title", {}, token.coming ? say("The token is on its way to P{node}", { node: token.node }) : say("P{node} has the token", { node: token.node })));
   mark.dataset.token = String(token.node);
   picture.append(mark);
 }
@@ -91,7 +92,7 @@ function draw(picture, status, { roles, token, quorums }, chosen) {
  * @param {string} role
  */
 function drawnQuorum(node, places, role) {
-  return s("g", { class: "topo-asking", "data-quorum": node }, s("title", {}, `The quorum of P${node}`),
+  return s("g", { class: "topo-asking", "data-quorum": node }, s("title", {}, say("The quorum of P{node}", { node })),
     s("polygon", { class: `topo-line ${role}`, points: places.map(({ x, y }) => `${x},${y}`).join(" ") }));
 }
 
@@ -102,9 +103,8 @@ function drawnQuorum(node, places, role) {
  * @param {boolean} roomy
  */
 function drawnLink({ from, to, up, connects, trouble }, a, b, roomy) {
-  const state = up ? "up" : "down";
-  const again = connects > 1 ? `, connected ${connects} times` : "";
-  const group = s("g", { class: `link ${state}` }, s("title", {}, `P${from} – P${to}: ${state}${again}${!up && trouble ? `: ${trouble}` : ""}`));
+  const again = connects > 1 ? say(", connected {connects} times", { connects }) : "";
+  const group = s("g", { class: `link ${up ? "up" : "down"}` }, s("title", {}, `P${from} – P${to}: ${up ? say("up") : say("down##of a link")}${again}${!up && trouble ? `: ${trouble}` : ""}`));
   group.append(s("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y }));
   const mark = !up ? "×" : roomy && connects > 1 ? `↻${connects - 1}` : "";
   if (mark) {
@@ -123,11 +123,11 @@ function drawnLink({ from, to, up, connects, trouble }, a, b, roomy) {
  * @param {(node: number) => void} chosen
  */
 function drawnNode({ node, own, address, state }, at, size, role, chosen) {
-  const trouble = state === "killed" ? "killed" : state === "paused" ? "paused" : state === "cut" ? "cut off" : state === "entering" ? "entering" : own?.halted ? "halted" : own?.leaving ? "leaves" : own && own.awaited.length > 0 ? "not ready" : "";
+  const trouble = state === "killed" ? say("killed") : state === "paused" ? say("paused") : state === "cut" ? say("cut off") : state === "entering" ? say("entering") : own?.halted ? say("halted") : own?.leaving ? say("leaves") : own && own.awaited.length > 0 ? say("not ready") : "";
   const kind = state === "killed" ? "down" : trouble ? "apart" : (role ?? "idle");
-  const below = trouble || role || "";
+  const below = trouble || (role === "inside" ? say("inside") : role && say("waiting")) || "";
   const group = s("g", { class: `node topo-point ${kind}${own ? "" : " far"}`, onpointerdown: () => chosen(node), "data-node": node },
-    s("title", {}, [`P${node}`, below, own ? own.api.join(", ") : `nodes at ${address}`].filter(Boolean).join(" · ")),
+    s("title", {}, [`P${node}`, below, own ? own.api.join(", ") : say("nodes at {address}", { address })].filter(Boolean).join(" · ")),
     s("circle", { class: "topo-disc", cx: at.x, cy: at.y, r: size }),
     s("text", { class: "topo-name", x: at.x, y: at.y }, size > 20 ? `P${node}` : String(node)));
   if (below && size > 20) group.append(s("text", { class: "topo-sign", x: at.x, y: at.y + size + 11 }, below));
@@ -140,17 +140,17 @@ function drawnNode({ node, own, address, state }, at, size, role, chosen) {
  * @param {HTMLElement} troubles
  * @param {import("../wire.js").ClusterStatus} status
  */
-function say(caption, troubles, status) {
+function describe(caption, troubles, status) {
   const down = status.links.filter((link) => !link.up);
   const again = status.links.reduce((sum, link) => sum + Math.max(0, link.connects - 1), 0);
   const up = status.links.length - down.length;
-  caption.textContent = `${up} ${up === 1 ? "link" : "links"} up, ${down.length} down${again > 0 ? `, ${again} made anew (↻)` : ""}`;
+  caption.textContent = `${say("{n} links up", { n: up })}${say(", {down} down", { down: down.length })}${again > 0 ? say(", {again} made anew (↻)", { again }) : ""}`;
   clear(troubles);
-  for (const { from, to, trouble } of down.slice(0, 4)) troubles.append(h("li", {}, `P${from} – P${to} is down: ${trouble ?? "not connected"}`));
-  if (down.length > 4) troubles.append(h("li", {}, `and ${down.length - 4} more`));
+  for (const { from, to, trouble } of down.slice(0, 4)) troubles.append(h("li", {}, say("P{from} – P{to} is down:", { from, to }), " ", trouble ? english(trouble) : say("not connected")));
+  if (down.length > 4) troubles.append(h("li", {}, say("and {more} more", { more: down.length - 4 })));
   for (const { node, own, state } of status.nodes) {
     if (state === "killed") continue;
-    if (own?.halted) troubles.append(h("li", {}, `P${node} grants nothing${state === "halted" ? " any more" : " at present"}: ${own.halted}`));
-    if (own && own.awaited.length > 0) troubles.append(h("li", {}, `P${node} does not grant locks whose home it is before it has met ${own.awaited.map((other) => `P${other}`).join(", ")}`));
+    if (own?.halted) troubles.append(h("li", {}, state === "halted" ? say("P{node} grants nothing any more:", { node }) : say("P{node} grants nothing at present:", { node }), " ", english(own.halted)));
+    if (own && own.awaited.length > 0) troubles.append(h("li", {}, say("P{node} does not grant locks whose home it is before it has met {others}", { node, others: own.awaited.map((other) => `P${other}`).join(", ") })));
   }
 }

@@ -3,11 +3,12 @@ import { h, toast } from "../lib/dom.js";
 import { choice, entry, field } from "../lib/form.js";
 import { postJson } from "../lib/api.js";
 import { wholeFence } from "../lib/fence.js";
+import { numeral, say } from "../lib/language.js";
 
 /** How long a node holds the lock. */
 const HOLDS = [
-  { value: "", title: "until released" },
-  { value: "300", title: "0.3 s" },
+  { value: "", title: say("until released") },
+  { value: "300", title: `${numeral(0.3, 1)} s` },
   { value: "1000", title: "1 s" },
   { value: "5000", title: "5 s" },
 ];
@@ -27,13 +28,13 @@ export function tryIt(lock, changed) {
   const name = entry(lock, (value) => value && changed(value), { maxlength: 255, "data-test": "cluster-lock" });
   const node = choice([], "", () => allow(), { "data-test": "cluster-node" });
   const hold = choice(HOLDS, "", () => {}, { "data-test": "cluster-hold" });
-  const acquire = h("button", { type: "button", class: "primary", "data-test": "cluster-acquire", onclick: () => ask(Number(node.value), hold.value) }, "Acquire");
-  const release = h("button", { type: "button", "data-test": "cluster-release", onclick: () => giveBack(Number(node.value)) }, "Release");
-  const all = h("button", { type: "button", "data-test": "cluster-all", title: `Each node asks once, and holds the lock for ${TURN / 1000} s`, onclick: askAll }, "All nodes ask");
+  const acquire = h("button", { type: "button", class: "primary", "data-test": "cluster-acquire", onclick: () => ask(Number(node.value), hold.value) }, say("Acquire"));
+  const release = h("button", { type: "button", "data-test": "cluster-release", onclick: () => giveBack(Number(node.value)) }, say("Release"));
+  const all = h("button", { type: "button", "data-test": "cluster-all", title: say("Each node asks once, and holds the lock for {seconds} s", { seconds: numeral(TURN / 1000, 1) }), onclick: askAll }, say("All nodes ask"));
   const said = h("p", { class: "small muted", role: "status", "data-test": "cluster-said" });
-  const hands = [field("Node", node), field("Holds it", hold, "60 s at most: then the lock is released by itself"), acquire, release, all];
-  const element = h("section", { class: "panel try-panel", "aria-label": "Try it" }, h("h2", {}, "Try it"),
-    h("div", { class: "fields" }, field("Lock", name, "Which lock the diagram shows; any name"), ...hands), said);
+  const hands = [field(say("Node"), node), field(say("Holds it"), hold, say("60 s at most: then the lock is released by itself")), acquire, release, all];
+  const element = h("section", { class: "panel try-panel", "aria-label": say("Try it") }, h("h2", {}, say("Try it")),
+    h("div", { class: "fields" }, field(say("Lock"), name, say("Which lock the diagram shows; any name")), ...hands), said);
 
   /** @param {number} node */
   const tried = (node) => tries.find((one) => one.node === node && one.lock === name.value.trim());
@@ -42,8 +43,8 @@ export function tryIt(lock, changed) {
     const own = tried(Number(node.value));
     acquire.disabled = own !== undefined;
     release.disabled = own === undefined;
-    release.textContent = own && own.fence === null ? "Stop waiting" : "Release";
-    said.textContent = !own ? "" : own.fence === null ? `P${own.node} waits for “${own.lock}”.` : `P${own.node} holds “${own.lock}” with fence ${wholeFence(own.fence)}.`;
+    release.textContent = own && own.fence === null ? say("Stop waiting") : say("Release");
+    said.textContent = !own ? "" : own.fence === null ? say("P{node} waits for “{lock}”.", { node: own.node, lock: own.lock }) : say("P{node} holds “{lock}” with fence {fence}.", { node: own.node, lock: own.lock, fence: wholeFence(own.fence) });
   }
 
   /**
@@ -93,7 +94,7 @@ export function tryIt(lock, changed) {
         node.value = nodes.includes(Number(kept)) ? kept : String(nodes[0] ?? "");
       }
       allow();
-      if (!view.may_try) said.textContent = "This node serves others, so the page only watches. Take locks with skeptron lock.";
+      if (!view.may_try) said.textContent = say("This node serves others, so the page only watches. Take locks with skeptron lock.");
     },
     choose(number) {
       if (!nodes.includes(number)) return;

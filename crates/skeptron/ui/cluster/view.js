@@ -3,6 +3,7 @@ import { h, clear, complaint } from "../lib/dom.js";
 import { getJson, stream } from "../lib/api.js";
 import { go, note, pack } from "../lib/address.js";
 import { sheet } from "../lib/sheet.js";
+import { numeral, say } from "../lib/language.js";
 import { ring } from "./ring.js";
 import { lockTable } from "./locks.js";
 import { members } from "./members.js";
@@ -52,12 +53,12 @@ function explanation() {
   /** @param {string} command */
   const command = (command) => h("pre", { class: "command" }, command);
   return h("div", { class: "page", "data-test": "cluster-none" },
-    h("header", {}, h("h1", {}, "Cluster"), h("p", {}, "Here you watch real nodes that speak over real connections: who holds which lock, and each message as it goes. This lab runs without a cluster.")),
-    h("section", { class: "panel" }, h("h2", {}, "Three nodes on this machine"),
-      h("p", {}, "Start them in a terminal, then open the address that it prints:"), command("skeptron up"),
-      h("p", {}, "Any algorithm and any number of nodes will do:"), command("skeptron up --nodes 7 --algorithm maekawa")),
-    h("section", { class: "panel" }, h("h2", {}, "A node in service"),
-      h("p", {}, "Every ", h("code", {}, "skeptron node"), " serves this view of itself where it answers clients, by default at http://127.0.0.1:7470/. There the page only watches.")));
+    h("header", {}, h("h1", {}, say("Cluster")), h("p", {}, say("Here you watch real nodes that speak over real connections: who holds which lock, and each message as it goes. This lab runs without a cluster."))),
+    h("section", { class: "panel" }, h("h2", {}, say("Three nodes on this machine")),
+      h("p", {}, say("Start them in a terminal, then open the address that it prints:")), command("skeptron up"),
+      h("p", {}, say("Any algorithm and any number of nodes will do:")), command("skeptron up --nodes 7 --algorithm maekawa")),
+    h("section", { class: "panel" }, h("h2", {}, say("A node in service")),
+      h("p", {}, say("Every skeptron node serves this view of itself where it answers clients, by default at http://127.0.0.1:7470/. There the page only watches."))));
 }
 
 /**
@@ -89,7 +90,7 @@ function watch(root, first, plays) {
     tries.update(seen);
   });
   const happened = news();
-  const name = h("h1", {}, "Cluster");
+  const name = h("h1", {}, say("Cluster"));
   const facts = h("div", { class: "toolbar facts", "data-test": "cluster-facts" });
   const state = h("div", { role: "status", "data-test": "cluster-state" });
   const parts = h("div", { class: "cluster-parts" }, links.element, h("div", { class: "middle" }, tries.element, table.element), flow.element, who.element, happened.element, drawn.element);
@@ -125,7 +126,7 @@ function watch(root, first, plays) {
     clear(facts);
     facts.append(...said(view).map((fact) => h("span", { class: "chip" }, fact)));
     const leaving = status.nodes.filter(({ own }) => own?.leaving).map(({ node }) => `P${node}`);
-    if (leaving.length > 0) warn(`${leaving.join(", ")} ${leaving.length > 1 ? "are" : "is"} shutting down.`);
+    if (leaving.length > 0) warn(say("{nodes} are shutting down.", { n: leaving.length, nodes: leaving.join(", ") }));
   }
 
   /** @param {import("../wire.js").ClusterLocks} locks */
@@ -144,7 +145,7 @@ function watch(root, first, plays) {
 
   /** @param {string} text */
   function warn(text) {
-    state.replaceChildren(h("p", { class: "notice bad" }, text, " ", h("button", { type: "button", onclick: () => hurry?.() }, "Try now")));
+    state.replaceChildren(h("p", { class: "notice bad" }, text, " ", h("button", { type: "button", onclick: () => hurry?.() }, say("Try now"))));
   }
 
   /** One stream, until it ends. */
@@ -153,7 +154,7 @@ function watch(root, first, plays) {
     const { signal } = turn;
     const seen = /** @type {import("../wire.js").ClusterView} */ (await getJson("/lab/cluster", signal));
     view = seen;
-    name.textContent = `Cluster “${seen.name}”`;
+    name.textContent = say("Cluster “{name}”", { name: seen.name });
     drawn.members(seen.status.nodes.map(({ node }) => node), seen.may_try);
     drawn.restart(lock);
     flow.restart();
@@ -182,7 +183,7 @@ function watch(root, first, plays) {
   /** Reads one stream after the other: another lock is chosen, or the cluster is there again. */
   async function readOn() {
     while (!ended) {
-      let why = "The cluster has ended, or cannot be reached any more.";
+      let why = say("The cluster has ended, or cannot be reached any more.");
       try {
         await read();
       } catch (error) {
@@ -190,7 +191,7 @@ function watch(root, first, plays) {
       }
       drawn.connected(false);
       if (ended || turn.signal.aborted) continue;
-      warn(`${why} Trying again in ${Math.round(backoff / 1000)} s.`);
+      warn(`${why} ${say("Trying again in {seconds} s.", { seconds: Math.round(backoff / 1000) })}`);
       await pause(backoff);
       backoff = Math.min(2 * backoff, BACKOFF.longest);
     }
@@ -233,12 +234,12 @@ function said({ algorithm, prefixes, status }) {
   const up = Math.max(0, ...owned.map((own) => own.up));
   const elsewhere = status.nodes.length - owned.length;
   return [
-    `${status.nodes.length} ${status.nodes.length === 1 ? "node" : "nodes"}${elsewhere > 0 ? `, ${elsewhere} elsewhere` : ""}`,
-    `locks by ${algorithm}`,
-    ...prefixes.map(([prefix, other]) => `${prefix}… by ${other}`),
-    `epoch ${status.epoch}`,
-    `up for ${span(up)}`,
-    `${entries.toLocaleString("en")} ${entries === 1 ? "entry" : "entries"}`,
+    `${say("{n} nodes", { n: status.nodes.length })}${elsewhere > 0 ? say(", {elsewhere} elsewhere", { elsewhere }) : ""}`,
+    say("locks by {algorithm}", { algorithm }),
+    ...prefixes.map(([prefix, other]) => say("{prefix}… by {algorithm}", { prefix, algorithm: other })),
+    say("epoch {epoch}", { epoch: status.epoch }),
+    say("up for {time}", { time: span(up) }),
+    say("{entries} entries", { n: entries, entries: numeral(entries) }),
   ];
 }
 

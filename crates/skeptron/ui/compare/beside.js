@@ -4,6 +4,7 @@ import { note } from "../lib/address.js";
 import { algorithms, algorithmChoices, choice, entry, field } from "../lib/form.js";
 import { sheet } from "../lib/sheet.js";
 import { onTheme, prefersStill } from "../lib/theme.js";
+import { say, translated } from "../lib/language.js";
 import { inUnits } from "../play/units.js";
 import { Lane } from "./lane.js";
 
@@ -12,13 +13,13 @@ import { Lane } from "./lane.js";
 /** @type {Question} */
 const FIRST = { a: "ricart-agrawala", b: "suzuki-kasami", nodes: "5", workload: "poisson:0.25", entries: "8", latency: "1", seed: "1" };
 const WORKLOADS = [
-  { value: "poisson:0.25", title: "now and then" },
-  { value: "poisson:1", title: "often" },
-  { value: "bursts:3,12", title: "three at once, every 12" },
-  { value: "hot:1,0.7,0.3", title: "one node most of all" },
-  { value: "closed", title: "always (saturated)" },
+  { value: "poisson:0.25", title: say("now and then") },
+  { value: "poisson:1", title: say("often") },
+  { value: "bursts:3,12", title: say("three at once, every 12") },
+  { value: "hot:1,0.7,0.3", title: say("one node most of all") },
+  { value: "closed", title: say("always (saturated)") },
 ];
-const LATENCIES = [{ value: "1", title: "constant 1" }, { value: "uniform:0.5..1.5", title: "uniform 0.5 … 1.5" }, { value: "exp:1", title: "exponential, mean 1" }];
+const LATENCIES = [{ value: "1", title: say("constant 1") }, { value: "uniform:0.5..1.5", title: say("uniform 0.5 … 1.5") }, { value: "exp:1", title: say("exponential, mean 1") }];
 /** Seconds for a unit of time while it plays. */
 const UNIT_SECONDS = 0.9;
 
@@ -38,16 +39,16 @@ export function showBeside(page, params) {
 
   const errors = h("div", { "data-test": "beside-error" });
   const lanes = [0, 1].map(() => new Lane({ changed: () => changed(), failed: (error) => { clear(errors); errors.append(complaint(error)); } }));
-  const play = h("button", { type: "button", class: "primary", "data-test": "beside-play", onclick: () => toggle() }, "▶ Play");
+  const play = h("button", { type: "button", class: "primary", "data-test": "beside-play", onclick: () => toggle() }, say("▶ Play"));
   const step = (/** @type {string} */ sign, /** @type {string} */ title, /** @type {1 | -1} */ by) => h("button", { type: "button", class: "icon", title, "aria-label": title, "data-test": by > 0 ? "beside-forward" : "beside-back", onclick: () => { pause(); moveTo(nextMoment(by)); } }, sign);
-  const slider = h("input", { type: "range", min: 0, max: 0, value: 0, class: "grow", "aria-label": "Time", "data-test": "beside-slider", oninput: () => { pause(); moveTo(Number(slider.value)); } });
+  const slider = h("input", { type: "range", min: 0, max: 0, value: 0, class: "grow", "aria-label": say("Time"), "data-test": "beside-slider", oninput: () => { pause(); moveTo(Number(slider.value)); } });
   const time = h("output", { class: "mono", "data-test": "beside-time" });
   const same = h("p", { class: "small muted", "data-test": "beside-same" });
   const table = h("tbody");
   const head = h("tr");
   const form = h("form", { class: "panel fields", "data-test": "beside-form", onsubmit: (/** @type {Event} */ event) => event.preventDefault() });
-  const figures = h("section", { class: "panel", "data-test": "beside-figures" }, h("h2", {}, "Whole runs"), h("table", { class: "data" }, h("thead", {}, head), table));
-  const transport = h("div", { class: "panel toolbar" }, step("◂", "To the step before in either run", -1), play, step("▸", "To the next step in either run", 1), slider, time);
+  const figures = h("section", { class: "panel", "data-test": "beside-figures" }, h("h2", {}, say("Whole runs")), h("table", { class: "data" }, h("thead", {}, head), table));
+  const transport = h("div", { class: "panel toolbar" }, step("◂", say("To the step before in either run"), -1), play, step("▸", say("To the next step in either run"), 1), slider, time);
   page.append(form, errors, transport, ...lanes.map((lane) => lane.element), same, figures);
 
   const models = () => lanes.flatMap(({ model }) => model ?? []);
@@ -60,7 +61,7 @@ export function showBeside(page, params) {
     slider.value = String(now);
     const [model] = models();
     time.textContent = model ? `t = ${inUnits(now, model.header, 2)}` : "";
-    play.textContent = playing ? "❚❚ Pause" : "▶ Play";
+    play.textContent = playing ? say("❚❚ Pause") : say("▶ Play");
   }
 
   /** @param {number} t */
@@ -117,14 +118,14 @@ export function showBeside(page, params) {
     const [a, b] = models().map((model) => model.records.filter(({ kind }) => kind === "request").map(({ t, node }) => `${t} ${node}`));
     const common = new Set(b);
     const both = a.filter((request) => common.has(request)).length;
-    same.textContent = `${both} of ${Math.max(a.length, b.length)} requests are made by the same node at the same time in both. A node that still waits, or is inside, makes its next one later; if it is to be saturated, that is every one.`;
+    same.textContent = say("{both} of {all} requests are made by the same node at the same time in both. A node that still waits, or is inside, makes its next one later; if it is to be saturated, that is every one.", { both, all: Math.max(a.length, b.length) });
   }
 
   function compareFigures() {
     const ends = models().map((model) => model.end?.figures ?? []);
     const names = [...new Set(ends.flat().map(({ name }) => name))];
     head.replaceChildren(...["", ...lanes.map((lane) => lane.title.textContent ?? "")].map((name) => h("th", {}, name)));
-    table.replaceChildren(...names.map((name) => h("tr", {}, h("td", {}, name), ends.map((figures) => h("td", {}, figures.find((figure) => figure.name === name)?.measured ?? "–")))));
+    table.replaceChildren(...names.map((name) => h("tr", {}, h("td", {}, translated(name)), ends.map((figures) => h("td", {}, figures.find((figure) => figure.name === name)?.measured ?? "–")))));
   }
 
   function run() {
@@ -147,12 +148,12 @@ export function showBeside(page, params) {
     const choices = algorithmChoices(infos, { kind: "mutex" });
     const withOwn = (/** @type {{ value: string, title: string }[]} */ known, /** @type {string} */ value) => (known.some((one) => one.value === value) ? known : [...known, { value, title: value }]);
     form.append(
-      field("Above", choice(choices, question.a, set("a"), { "data-test": "beside-a" })), field("Below", choice(choices, question.b, set("b"), { "data-test": "beside-b" })),
-      field("Nodes", entry(question.nodes, set("nodes"), { type: "number", min: 2, max: 16, "data-test": "beside-nodes" })),
-      field("Who asks", choice(withOwn(WORKLOADS, question.workload), question.workload, set("workload"), { "data-test": "beside-workload" })),
-      field("Entries", entry(question.entries, set("entries"), { type: "number", min: 1, max: 200 })),
-      field("Latency", choice(withOwn(LATENCIES, question.latency), question.latency, set("latency"))),
-      field("Seed", entry(question.seed, set("seed"), { type: "number", min: 0, "data-test": "beside-seed" })));
+      field(say("Above"), choice(choices, question.a, set("a"), { "data-test": "beside-a" })), field(say("Below"), choice(choices, question.b, set("b"), { "data-test": "beside-b" })),
+      field(say("Nodes"), entry(question.nodes, set("nodes"), { type: "number", min: 2, max: 16, "data-test": "beside-nodes" })),
+      field(say("Who asks"), choice(withOwn(WORKLOADS, question.workload), question.workload, set("workload"), { "data-test": "beside-workload" })),
+      field(say("Entries"), entry(question.entries, set("entries"), { type: "number", min: 1, max: 200 })),
+      field(say("Latency"), choice(withOwn(LATENCIES, question.latency), question.latency, set("latency"))),
+      field(say("Seed"), entry(question.seed, set("seed"), { type: "number", min: 0, "data-test": "beside-seed" })));
     run();
   }).catch((error) => errors.append(complaint(error)));
 

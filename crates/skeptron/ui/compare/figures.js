@@ -1,5 +1,6 @@
 // The figures of a comparison: what they are, and what of them is drawn.
 import { short, rangeFar } from "../lib/axes.js";
+import { say, translated } from "../lib/language.js";
 
 /** @typedef {import("../wire.js").CompareRow} Row */
 /** @typedef {import("../wire.js").CompareCurve} Curve */
@@ -10,49 +11,49 @@ import { short, rangeFar } from "../lib/axes.js";
 
 /** Who asks how often. */
 export const LOADS = [
-  { name: "first", title: "Lone, first entry" },
-  { name: "again", title: "Lone, again" },
-  { name: "uniform", title: "One at a time" },
-  { name: "saturated", title: "Saturated" },
+  { name: "first", title: say("Lone, first entry") },
+  { name: "again", title: say("Lone, again") },
+  { name: "uniform", title: say("One at a time") },
+  { name: "saturated", title: say("Saturated") },
 ];
 
 /** What is measured. */
 export const KINDS = [
-  { name: "messages", title: "Messages" },
-  { name: "delay", title: "Delays" },
-  { name: "throughput", title: "Throughput" },
-  { name: "fairness", title: "Fairness" },
-  { name: "balance", title: "Load balance" },
+  { name: "messages", title: say("Messages") },
+  { name: "delay", title: say("Delays") },
+  { name: "throughput", title: say("Throughput") },
+  { name: "fairness", title: say("Fairness") },
+  { name: "balance", title: say("Load balance") },
 ];
 
 /** @type {Figure[]} */
 export const FIGURES = [
-  { name: "messages_saturated", title: "Messages, saturated", unit: "messages per entry", load: "saturated", kind: "messages",
-    text: "Everybody asks again as soon as it has left. Here the families part: asking everybody costs in proportion to N, a quorum to its size, a token along a tree about the same at any N." },
-  { name: "messages_first", title: "Messages, lone requester, first entry", unit: "messages per entry", load: "first", kind: "messages",
-    text: "Nobody else wants in. The requester is the node with the highest id, neither coordinator nor first holder of a token." },
-  { name: "messages_uniform", title: "Messages, one requester at a time", unit: "messages per entry", load: "uniform", kind: "messages",
-    text: "A uniformly chosen node asks, enters and leaves; the next one asks 100 units later. A token that circulates for ever is counted meanwhile, too." },
-  { name: "messages_again", title: "Messages, lone requester, again", unit: "messages per entry", load: "again", kind: "messages",
-    text: "The lone requester asks again and again. Who keeps the token, or the permissions, pays nothing any more." },
-  { name: "client_delay_first", title: "Client delay, first entry", unit: "T", axis: "delay in T", load: "first", kind: "delay",
-    text: "From the request to the entry with nobody to wait for: a question and its answer take 2 T. On a tree the token comes hop by hop, on a ring from wherever it is." },
-  { name: "client_delay_again", title: "Client delay, again", unit: "T", axis: "delay in T", load: "again", kind: "delay",
-    text: "The same once the requester has been in before." },
-  { name: "sync_delay", title: "Synchronisation delay, saturated", unit: "T", axis: "delay in T", load: "saturated", kind: "delay",
-    text: "From an exit to the next entry while somebody waits: at best 1 T, one message from who leaves to who enters; whoever must ask a third node pays 2 T." },
-  { name: "throughput", title: "Throughput, saturated", unit: "entries per unit", load: "saturated", kind: "throughput",
-    text: "The law is 1 / (synchronisation delay + E), with E the time inside." },
-  { name: "jain", title: "Fairness: Jain’s index, saturated", unit: "index", load: "saturated", kind: "fairness",
-    text: "Of the entries of each node: 1 is even, 1/N is one node taking everything." },
-  { name: "longest_bypass", title: "Fairness: longest bypass, saturated", unit: "entries of others", load: "saturated", kind: "fairness",
-    text: "The most entries of others while one node waited." },
-  { name: "inversions", title: "Fairness: overtakings by happened-before, saturated", unit: "of the entries", load: "saturated", kind: "fairness",
-    text: "Entries that came before a request that had happened before: 0 where the order is kept." },
-  { name: "overtakings", title: "Fairness: overtakings by request time, saturated", unit: "of the entries", load: "saturated", kind: "fairness",
-    text: "Entries that came before a request that was made earlier, known or not: without a common clock nobody can keep that order." },
-  { name: "load_balance", title: "Load balance, saturated", unit: "busiest over mean", load: "saturated", kind: "balance",
-    text: "Messages that the busiest node sends and receives over the mean of all: 1 is even, a coordinator carries N/2 times the mean." },
+  { name: "messages_saturated", title: say("Messages, saturated"), unit: say("messages per entry"), load: "saturated", kind: "messages",
+    text: say("Everybody asks again as soon as it has left. Here the families part: asking everybody costs in proportion to N, a quorum to its size, a token along a tree about the same at any N.") },
+  { name: "messages_first", title: say("Messages, lone requester, first entry"), unit: say("messages per entry"), load: "first", kind: "messages",
+    text: say("Nobody else wants in. The requester is the node with the highest id, neither coordinator nor first holder of a token.") },
+  { name: "messages_uniform", title: say("Messages, one requester at a time"), unit: say("messages per entry"), load: "uniform", kind: "messages",
+    text: say("A uniformly chosen node asks, enters and leaves; the next one asks 100 units later. A token that circulates for ever is counted meanwhile, too.") },
+  { name: "messages_again", title: say("Messages, lone requester, again"), unit: say("messages per entry"), load: "again", kind: "messages",
+    text: say("The lone requester asks again and again. Who keeps the token, or the permissions, pays nothing any more.") },
+  { name: "client_delay_first", title: say("Client delay, first entry"), unit: "T", axis: say("delay in T"), load: "first", kind: "delay",
+    text: say("From the request to the entry with nobody to wait for: a question and its answer take 2 T. On a tree the token comes hop by hop, on a ring from wherever it is.") },
+  { name: "client_delay_again", title: say("Client delay, again"), unit: "T", axis: say("delay in T"), load: "again", kind: "delay",
+    text: say("The same once the requester has been in before.") },
+  { name: "sync_delay", title: say("Synchronisation delay, saturated"), unit: "T", axis: say("delay in T"), load: "saturated", kind: "delay",
+    text: say("From an exit to the next entry while somebody waits: at best 1 T, one message from who leaves to who enters; whoever must ask a third node pays 2 T.") },
+  { name: "throughput", title: say("Throughput, saturated"), unit: say("entries per unit"), load: "saturated", kind: "throughput",
+    text: say("The law is 1 / (synchronisation delay + E), with E the time inside.") },
+  { name: "jain", title: say("Fairness: Jain’s index, saturated"), unit: say("index"), load: "saturated", kind: "fairness",
+    text: say("Of the entries of each node: 1 is even, 1/N is one node taking everything.") },
+  { name: "longest_bypass", title: say("Fairness: longest bypass, saturated"), unit: say("entries of others"), load: "saturated", kind: "fairness",
+    text: say("The most entries of others while one node waited.") },
+  { name: "inversions", title: say("Fairness: overtakings by happened-before, saturated"), unit: say("of the entries"), load: "saturated", kind: "fairness",
+    text: say("Entries that came before a request that had happened before: 0 where the order is kept.") },
+  { name: "overtakings", title: say("Fairness: overtakings by request time, saturated"), unit: say("of the entries"), load: "saturated", kind: "fairness",
+    text: say("Entries that came before a request that was made earlier, known or not: without a common clock nobody can keep that order.") },
+  { name: "load_balance", title: say("Load balance, saturated"), unit: say("busiest over mean"), load: "saturated", kind: "balance",
+    text: say("Messages that the busiest node sends and receives over the mean of all: 1 is even, a coordinator carries N/2 times the mean.") },
 ];
 
 /**
@@ -62,10 +63,10 @@ export const FIGURES = [
  * @returns {string}
  */
 export function inWords(row, unit = "") {
-  const who = `${row.algorithm}${row.case ? `, ${row.case}` : ""}, N = ${row.nodes}: `;
-  const measured = row.measured ? `${measuredText(row)} ${unit}`.trim() : "nothing to measure";
-  const elsewhere = row.not_compared ? `; not compared: ${elsewhereText(row.not_compared)}` : "";
-  return `${who}${measured}${row.claim ? `; claim ${claimText(row)}${verdict(row.holds)}` : elsewhere}`;
+  const who = `${row.algorithm}${row.case ? `, ${translated(row.case)}` : ""}, N = ${row.nodes}: `;
+  const measured = row.measured ? `${measuredText(row)} ${unit}`.trim() : say("nothing to measure");
+  const elsewhere = row.not_compared ? `; ${say("not compared:")} ${elsewhereText(row.not_compared)}` : "";
+  return `${who}${measured}${row.claim ? `; ${say("claim {claimed}", { claimed: claimText(row) })}${verdict(row.holds)}` : elsewhere}`;
 }
 
 /**
@@ -74,7 +75,7 @@ export function inWords(row, unit = "") {
  * @returns {string}
  */
 export function elsewhereText({ claim, needs }) {
-  return `${claim} needs ${needs.join("; ")}`;
+  return say("{claim} needs {conditions}", { claim: translated(claim), conditions: needs.map(translated).join("; ") });
 }
 
 /**
@@ -95,13 +96,13 @@ export function measuredText({ measured }) {
 export function claimText({ claim }) {
   if (!claim) return "–";
   const value = claim.low === claim.high ? short(claim.low)
-    : `${short(claim.low)} … ${short(claim.high)}${claim.typical === null ? "" : `, about ${short(claim.typical)}`}`;
-  return value === claim.text ? value : `${claim.text} = ${value}`;
+    : `${short(claim.low)} … ${short(claim.high)}${claim.typical === null ? "" : say(", about {typical}", { typical: short(claim.typical) })}`;
+  return value === claim.text ? value : `${translated(claim.text)} = ${value}`;
 }
 
 /** @param {boolean | null} holds */
 function verdict(holds) {
-  return holds === null ? "" : holds ? " ✓ holds" : " ✗ missed";
+  return holds === null ? "" : ` ${holds ? say("✓ holds") : say("✗ missed")}`;
 }
 
 /**

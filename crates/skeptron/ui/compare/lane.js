@@ -2,6 +2,7 @@
 import { h } from "../lib/dom.js";
 import { href } from "../lib/address.js";
 import { colours } from "../lib/theme.js";
+import { say } from "../lib/language.js";
 import { Camera } from "../play/camera.js";
 import { cutsNow } from "../play/cuts.js";
 import { Diagram } from "../play/diagram.js";
@@ -24,7 +25,7 @@ export class Lane {
   stage = h("div", { class: "lane-stage" }, this.canvas);
   title = h("h2", {});
   count = h("span", { class: "small muted", "data-test": "lane-count" });
-  inPlay = h("a", { class: "button small", title: "The same run in Play" }, "Open in Play");
+  inPlay = h("a", { class: "button small", title: say("The same run in Play") }, say("Open in Play"));
   legend = h("div", { class: "play-legend small" });
   topology = new Topology({ select: () => {}, menu: () => {} });
   element = h("section", { class: "panel lane", "data-test": "lane" },
@@ -44,7 +45,7 @@ export class Lane {
   run(sim, info) {
     this.close();
     this.title.textContent = info?.title ?? sim.algorithm;
-    this.canvas.setAttribute("aria-label", `Space-time diagram of ${this.title.textContent}`);
+    this.canvas.setAttribute("aria-label", say("Space-time diagram of {title}", { title: this.title.textContent }));
     this.inPlay.href = href("play", Object.fromEntries(Object.entries(sim).map(([name, value]) => [name, String(value)])));
     const { changed, failed } = this.wanted;
     const session = new Session({
@@ -56,7 +57,7 @@ export class Lane {
         this.topology.lay(model.header, info);
       },
       grown: () => {}, cut: () => {}, ended: changed, informed: changed,
-      lost: () => { if (this.session === session) failed(new Error("The server has forgotten this run. Reload the page to make it again.")); },
+      lost: () => { if (this.session === session) failed(new Error(say("The server has forgotten this run. Reload the page to make it again."))); },
       failed: (error) => { if (this.session === session) failed(error); },
     });
     this.session = session;
@@ -97,7 +98,7 @@ export class Lane {
     diagram.draw();
     legend(this.legend, model, diagram.arrows.stride, false);
     const [sent, entries] = [lowerBound(model.messages.sent, position), lowerBound(model.entries, position)];
-    this.count.textContent = `${sent} message${sent === 1 ? "" : "s"}, ${entries} ${entries === 1 ? "entry" : "entries"}`;
+    this.count.textContent = `${say("{n} messages", { n: sent })}, ${say("{entries} entries", { n: entries, entries })}`;
     const step = model.stepsBefore(position) - 1;
     const before = step >= 0 ? this.session?.statesAt(model.steps[step]) ?? null : null;
     this.topology.cut(cutsNow(model.header, [], position, now));

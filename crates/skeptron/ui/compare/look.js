@@ -1,18 +1,19 @@
 // How an algorithm looks in all plots: its family chooses the hue, and no two have the same shape.
 import { SHAPES } from "../lib/plot.js";
+import { say } from "../lib/language.js";
 
 /** @typedef {{ colour: string, shape: import("../lib/plot.js").Shape, dash?: string }} Look */
 
 /** What a family has in common, in the order of the page. @type {Record<string, { title: string, colours: string[] }>} */
 export const FAMILIES = {
-  central: { title: "One decides", colours: ["series-8"] },
-  permission: { title: "Permission of everybody", colours: ["series-1", "series-7", "series-5"] },
-  quorum: { title: "Permission of a quorum", colours: ["series-3"] },
-  token: { title: "Whoever has the token", colours: ["series-6", "series-4", "series-2"] },
-  timeout: { title: "Silence is death", colours: ["series-8"] },
-  ring: { title: "Messages go round a ring", colours: ["series-1", "series-7", "series-5"] },
-  group: { title: "Groups merge", colours: ["series-3"] },
-  wave: { title: "A wave floods the network and comes back", colours: ["series-6"] },
+  central: { title: say("One decides"), colours: ["series-8"] },
+  permission: { title: say("Permission of everybody"), colours: ["series-1", "series-7", "series-5"] },
+  quorum: { title: say("Permission of a quorum"), colours: ["series-3"] },
+  token: { title: say("Whoever has the token"), colours: ["series-6", "series-4", "series-2"] },
+  timeout: { title: say("Silence is death"), colours: ["series-8"] },
+  ring: { title: say("Messages go round a ring"), colours: ["series-1", "series-7", "series-5"] },
+  group: { title: say("Groups merge"), colours: ["series-3"] },
+  wave: { title: say("A wave floods the network and comes back"), colours: ["series-6"] },
 };
 
 const DASHES = [undefined, "7 3", "2 3"];

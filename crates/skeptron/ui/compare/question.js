@@ -2,6 +2,7 @@
 import { h } from "../lib/dom.js";
 import { field, choice, entry } from "../lib/form.js";
 import { symbol } from "../lib/plot.js";
+import { say } from "../lib/language.js";
 import { byFamily } from "./look.js";
 
 /**
@@ -17,42 +18,42 @@ const FIRST = {
 };
 
 const SIZES = [
-  { value: "2,4,8,16,32", title: "2 … 32, doubling" },
-  { value: "2,4,8,16,32,64,128", title: "2 … 128, doubling" },
-  { value: "2,3,4,5,6,7,8,9,10", title: "2 … 10, each" },
+  { value: "2,4,8,16,32", title: say("2 … 32, doubling") },
+  { value: "2,4,8,16,32,64,128", title: say("2 … 128, doubling") },
+  { value: "2,3,4,5,6,7,8,9,10", title: say("2 … 10, each") },
   { value: "4,16,64", title: "4, 16, 64" },
   { value: "10,100", title: "10, 100" },
 ];
 const LATENCIES = [
-  { value: "1", title: "constant 1" },
-  { value: "uniform:0.5..1.5", title: "uniform 0.5 … 1.5" },
-  { value: "exp:1", title: "exponential, mean 1" },
-  { value: "normal:1,0.2", title: "normal, mean 1, deviation 0.2" },
-  { value: "pareto:0.4,1.5", title: "Pareto, heavy tail" },
-  { value: "three-dc", title: "three data centres" },
+  { value: "1", title: say("constant 1") },
+  { value: "uniform:0.5..1.5", title: say("uniform 0.5 … 1.5") },
+  { value: "exp:1", title: say("exponential, mean 1") },
+  { value: "normal:1,0.2", title: say("normal, mean 1, deviation 0.2") },
+  { value: "pareto:0.4,1.5", title: say("Pareto, heavy tail") },
+  { value: "three-dc", title: say("three data centres") },
 ];
 const QUORUMS = [
-  { value: "", title: "cyclic" },
-  { value: "grid", title: "grid" },
-  { value: "triangle", title: "triangle" },
-  { value: "majority", title: "majority" },
-  { value: "wall", title: "wall" },
-  { value: "tree", title: "tree" },
-  { value: "hierarchical", title: "hierarchical" },
-  { value: "projective", title: "projective plane (7, 13, 21 …)" },
-  { value: "all", title: "all" },
+  { value: "", title: say("cyclic") },
+  { value: "grid", title: say("grid") },
+  { value: "triangle", title: say("triangle") },
+  { value: "majority", title: say("majority") },
+  { value: "wall", title: say("wall") },
+  { value: "tree", title: say("tree") },
+  { value: "hierarchical", title: say("hierarchical") },
+  { value: "projective", title: say("projective plane (7, 13, 21 …)") },
+  { value: "all", title: say("all") },
 ];
 const TREES = [
-  { value: "", title: "balanced, 2 children" },
-  { value: "balanced:3", title: "balanced, 3 children" },
-  { value: "star", title: "star" },
-  { value: "line", title: "line" },
+  { value: "", title: say("balanced, 2 children") },
+  { value: "balanced:3", title: say("balanced, 3 children") },
+  { value: "star", title: say("star") },
+  { value: "line", title: say("line") },
 ];
 const SECTIONS = [
-  { value: "1", title: "constant 1" },
-  { value: "0", title: "none (0)" },
-  { value: "10", title: "long (10)" },
-  { value: "exp:1", title: "exponential, mean 1" },
+  { value: "1", title: say("constant 1") },
+  { value: "0", title: say("none (0)") },
+  { value: "10", title: say("long (10)") },
+  { value: "exp:1", title: say("exponential, mean 1") },
 ];
 
 /**
@@ -85,15 +86,15 @@ export function paramsOf({ algorithms, ...texts }) {
  * @returns {import("../wire.js").CompareRequest}
  */
 export function requestOf({ algorithms, nodes, quorum, tree, latency, section, entries, seeds }) {
-  if (algorithms.length === 0) throw new Error("No algorithm is chosen; tick at least one.");
+  if (algorithms.length === 0) throw new Error(say("No algorithm is chosen; tick at least one."));
   /** @type {import("../wire.js").CompareRequest} */
   const request = { algorithms, nodes: sizesOf(nodes) };
   if (quorum) request.quorum = quorum;
   if (tree) request.tree = tree;
   if (latency) request.latency = latency;
   if (section) request.section = section;
-  if (entries) request.entries = whole(entries, "Entries");
-  if (seeds) request.seeds = whole(seeds, "Seeds");
+  if (entries) request.entries = whole(entries, say("Entries"));
+  if (seeds) request.seeds = whole(seeds, say("Seeds"));
   return request;
 }
 
@@ -103,8 +104,8 @@ export function requestOf({ algorithms, nodes, quorum, tree, latency, section, e
  * @returns {number[]}
  */
 export function sizesOf(text) {
-  const sizes = text.split(/[\s,;]+/).filter(Boolean).map((word) => whole(word, "Nodes N"));
-  if (sizes.length === 0) throw new Error("Nodes N: no size is given; write some, as in 4,16,64.");
+  const sizes = text.split(/[\s,;]+/).filter(Boolean).map((word) => whole(word, say("Nodes N")));
+  if (sizes.length === 0) throw new Error(say("Nodes N: no size is given; write some, as in 4,16,64."));
   return [...new Set(sizes)].sort((a, b) => a - b);
 }
 
@@ -116,7 +117,7 @@ export function sizesOf(text) {
  */
 export function whole(text, name) {
   const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 1) throw new Error(`${name}: “${text}” is no whole number above 0.`);
+  if (!Number.isSafeInteger(number) || number < 1) throw new Error(say("{name}: “{text}” is no whole number above 0.", { name, text }));
   return number;
 }
 
@@ -136,16 +137,16 @@ export function questionForm(question, infos, looks, changed) {
   return h("div", { class: "question" },
     algorithmTicks(question, infos, looks, changed),
     h("div", { class: "fields" },
-      withPresets("Nodes N", SIZES, question.nodes, set("nodes"), "Sizes to run, separated by commas", "nodes").element,
-      field("Quorums", choice(QUORUMS, question.quorum, set("quorum"), { "data-test": "quorum" }), "Of maekawa and sanders; not every construction exists for every N"),
-      field("Tree", choice(TREES, question.tree, set("tree"), { "data-test": "tree" }), "Of raymond"),
-      withPresets("Latency of a message", LATENCIES, question.latency, set("latency"),
-        "1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5 or three-dc. The claims are for the constant 1.", "latency").element,
-      withPresets("Time inside", SECTIONS, question.section, set("section"), "A distribution, as for the latency", "section").element,
-      field("Seeds", entry(question.seeds, set("seeds"), { inputmode: "numeric", placeholder: "10", "data-test": "seeds", size: 5 }),
-        "Independent runs where there is chance; their spread makes the intervals"),
-      field("Entries", entry(question.entries, set("entries"), { inputmode: "numeric", placeholder: "20 per node", "data-test": "entries", size: 9 }),
-        "Entries to measure where figures converge")));
+      withPresets(say("Nodes N"), SIZES, question.nodes, set("nodes"), say("Sizes to run, separated by commas"), "nodes").element,
+      field(say("Quorums"), choice(QUORUMS, question.quorum, set("quorum"), { "data-test": "quorum" }), say("Of maekawa and sanders; not every construction exists for every N")),
+      field(say("Tree"), choice(TREES, question.tree, set("tree"), { "data-test": "tree" }), say("Of raymond")),
+      withPresets(say("Latency of a message"), LATENCIES, question.latency, set("latency"),
+        say("1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5 or three-dc. The claims are for the constant 1."), "latency").element,
+      withPresets(say("Time inside"), SECTIONS, question.section, set("section"), say("A distribution, as for the latency"), "section").element,
+      field(say("Seeds"), entry(question.seeds, set("seeds"), { inputmode: "numeric", placeholder: "10", "data-test": "seeds", size: 5 }),
+        say("Independent runs where there is chance; their spread makes the intervals")),
+      field(say("Entries"), entry(question.entries, set("entries"), { inputmode: "numeric", placeholder: say("20 per node"), "data-test": "entries", size: 9 }),
+        say("Entries to measure where figures converge"))));
 }
 
 /**
@@ -160,8 +161,8 @@ export function questionForm(question, infos, looks, changed) {
  */
 export function withPresets(label, presets, value, changed, hint, test) {
   const isPreset = (/** @type {string} */ text) => presets.some((preset) => preset.value === text);
-  const text = entry(value, changed, { "data-test": test, "aria-label": `${label}: own` });
-  const select = choice([...presets, { value: "", title: "own …" }], "", (now) => {
+  const text = entry(value, changed, { "data-test": test, "aria-label": say("{label}: own", { label }) });
+  const select = choice([...presets, { value: "", title: say("own …") }], "", (now) => {
     text.hidden = now !== "";
     if (now === "") {
       text.focus();
@@ -208,9 +209,9 @@ function algorithmTicks(question, infos, looks, changed) {
   };
   const families = byFamily(infos).map(({ title, members }) =>
     h("div", { class: "family", role: "group", "aria-label": title }, h("span", { class: "small muted" }, title), members.map(line)));
-  return h("fieldset", { class: "algorithms" }, h("legend", {}, "Algorithms"),
+  return h("fieldset", { class: "algorithms" }, h("legend", {}, say("Algorithms")),
     h("div", { class: "toolbar" },
-      h("button", { type: "button", class: "small", onclick: () => setAll(true), "data-test": "all" }, "All"),
-      h("button", { type: "button", class: "small", onclick: () => setAll(false), "data-test": "none" }, "None")),
+      h("button", { type: "button", class: "small", onclick: () => setAll(true), "data-test": "all" }, say("All")),
+      h("button", { type: "button", class: "small", onclick: () => setAll(false), "data-test": "none" }, say("None"))),
     h("div", { class: "families" }, families));
 }

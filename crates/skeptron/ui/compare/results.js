@@ -5,6 +5,7 @@ import { choice } from "../lib/form.js";
 import { download } from "../lib/files.js";
 import { plot } from "../lib/plot.js";
 import { legend } from "../lib/legend.js";
+import { enumerated, say, translated } from "../lib/language.js";
 import { FIGURES, KINDS, LOADS, logOf, seriesOf } from "./figures.js";
 import { csv, resultTable } from "./table.js";
 
@@ -87,7 +88,7 @@ export function results(sight, changed) {
   const command = h("div");
   const arrange = () => {
     grid.replaceChildren(...visibleFigures(sight).map((figure) => plotPanel(figure, plots.get(figure.name))));
-    if (grid.childElementCount === 0) grid.append(h("p", { class: "notice" }, "No figure is measured under these loads: tick more above."));
+    if (grid.childElementCount === 0) grid.append(h("p", { class: "notice" }, say("No figure is measured under these loads: tick more above.")));
     draw();
   };
   const draw = () => {
@@ -109,8 +110,8 @@ export function results(sight, changed) {
     h("div", { class: "legend-bar" }, names.element),
     grid,
     h("section", { class: "panel" },
-      h("div", { class: "toolbar" }, h("h2", {}, "Claim beside measurement"), h("span", { class: "grow" }),
-        h("button", { type: "button", "data-test": "csv", onclick: () => download("comparison.csv", csv(rows), "text/csv") }, "Download CSV")),
+      h("div", { class: "toolbar" }, h("h2", {}, say("Claim beside measurement")), h("span", { class: "grow" }),
+        h("button", { type: "button", "data-test": "csv", onclick: () => download("comparison.csv", csv(rows), "text/csv") }, say("Download CSV"))),
       verdict, table.element, command));
 
   return {
@@ -171,7 +172,7 @@ function visibleFigures({ loads, kinds }) {
  */
 export function plotPanel({ name, title, text }, drawn) {
   const save = h("button", {
-    type: "button", class: "quiet small", title: "Download this plot as SVG", "aria-label": `Download “${title}” as SVG`, "data-test": "svg",
+    type: "button", class: "quiet small", title: say("Download this plot as SVG"), "aria-label": say("Download “{title}” as SVG", { title }), "data-test": "svg",
     onclick: () => drawn?.save(`${name.replaceAll("_", "-")}.svg`),
   }, "SVG");
   return h("figure", { class: "panel plot-panel", "data-figure": name },
@@ -196,7 +197,7 @@ function pictureOf(figure, rows, curves, shown, looks, sight) {
     return look && own.length > 0 ? [seriesOf(name, look, own, curve, figure.unit)] : [];
   });
   return {
-    title: figure.title, xLabel: "nodes N", yLabel: figure.axis ?? figure.unit, series,
+    title: figure.title, xLabel: say("nodes N"), yLabel: figure.axis ?? figure.unit, series,
     xLog: sight.x === "log", yLog: logOf(sight.y, series), xMarks: sizesIn(rows),
   };
 }
@@ -219,9 +220,9 @@ export function verdictOf(rows) {
   const judged = rows.filter((row) => row.holds !== null);
   const missed = judged.filter((row) => row.holds === false).length;
   const others = elsewhere(rows);
-  if (judged.length === 0) return [h("span", {}, others.length > 0 ? "No claim is made for these settings." : "Nothing was judged: one run of chance has no interval; take more seeds."), ...others];
-  if (missed === 0) return [h("span", { class: "chip good" }, `✓ all ${judged.length} claims hold`), ...others];
-  return [h("span", { class: "chip bad" }, `✗ ${missed} of ${judged.length} claims missed`), ...others];
+  if (judged.length === 0) return [h("span", {}, others.length > 0 ? say("No claim is made for these settings.") : say("Nothing was judged: one run of chance has no interval; take more seeds.")), ...others];
+  if (missed === 0) return [h("span", { class: "chip good" }, say("✓ all {n} claims hold", { n: judged.length })), ...others];
+  return [h("span", { class: "chip bad" }, say("✗ {missed} of {judged} claims missed", { missed, judged: judged.length })), ...others];
 }
 
 /**
@@ -234,10 +235,10 @@ function elsewhere(rows) {
   const needs = new Map();
   for (const { not_compared: other, algorithm } of rows) {
     if (!other) continue;
-    const need = other.needs.join(" and ");
+    const need = enumerated(other.needs.map(translated));
     needs.set(need, (needs.get(need) ?? new Set()).add(algorithm));
   }
-  return [...needs].map(([need, algorithms]) => h("span", { class: "small muted", "data-test": "elsewhere" }, ` Not compared: claims that need ${need} (${[...algorithms].join(", ")}).`));
+  return [...needs].map(([need, algorithms]) => h("span", { class: "small muted", "data-test": "elsewhere" }, ` ${say("Not compared: claims that need {need} ({algorithms}).", { need, algorithms: [...algorithms].join(", ") })}`));
 }
 
 /**
@@ -255,7 +256,7 @@ function sightControls(sight, changed) {
       return h("label", { class: "tick" }, tick, title);
     }));
   return h("div", { class: "sight-controls" },
-    ticks("Load", LOADS, sight.loads), ticks("Figures", KINDS, sight.kinds),
+    ticks(say("Load"), LOADS, sight.loads), ticks(say("Figures"), KINDS, sight.kinds),
     axisControls(sight, changed));
 }
 
@@ -266,15 +267,15 @@ function sightControls(sight, changed) {
  * @returns {HTMLElement}
  */
 export function axisControls(sight, changed) {
-  const scales = [{ value: "log", title: "log" }, { value: "linear", title: "linear" }];
+  const scales = [{ value: "log", title: say("log") }, { value: "linear", title: say("linear") }];
   const set = (/** @type {"x" | "y"} */ name) => (/** @type {string} */ value) => {
     sight[name] = axisOf(value);
     changed();
   };
-  return h("fieldset", { class: "ticks" }, h("legend", {}, "Axes"),
+  return h("fieldset", { class: "ticks" }, h("legend", {}, say("Axes")),
     h("label", { class: "tick" }, "N", choice(scales, sight.x, set("x"), { "data-test": "x-axis" })),
-    h("label", { class: "tick", title: "auto: logarithmic where values range far" }, "figure",
-      choice([{ value: "auto", title: "auto" }, ...scales], sight.y, set("y"), { "data-test": "y-axis" })));
+    h("label", { class: "tick", title: say("auto: logarithmic where values range far") }, say("figure"),
+      choice([{ value: "auto", title: say("auto") }, ...scales], sight.y, set("y"), { "data-test": "y-axis" })));
 }
 
 /**

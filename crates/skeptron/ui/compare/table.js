@@ -2,6 +2,7 @@
 import { h, clear } from "../lib/dom.js";
 import { claimText, elsewhereText, measuredText } from "./figures.js";
 import { short } from "../lib/axes.js";
+import { say, translated } from "../lib/language.js";
 
 /** @typedef {import("../wire.js").CompareRow} Row */
 /** @typedef {{ name: string, title: string, number?: boolean, value: (row: Row) => string | number, cell?: (row: Row) => Node | string }} Column */
@@ -15,7 +16,7 @@ export function resultTable({ figureTitle, cases = false }) {
   const columns = columnsOf(figureTitle, cases);
   const head = h("tr");
   const body = h("tbody");
-  const element = h("div", { class: "scroll result-table", tabindex: 0, role: "region", "aria-label": "Figures: claim beside measurement" },
+  const element = h("div", { class: "scroll result-table", tabindex: 0, role: "region", "aria-label": say("Figures: claim beside measurement") },
     h("table", { class: "data", "data-test": "table" }, h("thead", {}, head), body));
   /** @type {{ column: Column, down: boolean } | undefined} */
   let order;
@@ -60,24 +61,24 @@ export function resultTable({ figureTitle, cases = false }) {
  */
 function columnsOf(figureTitle, cases) {
   return [
-    { name: "algorithm", title: "Algorithm", value: (row) => row.algorithm },
-    ...(cases ? [{ name: "case", title: "Situation", value: (/** @type {Row} */ row) => row.case ?? "" }] : []),
+    { name: "algorithm", title: say("Algorithm"), value: (row) => row.algorithm },
+    ...(cases ? [{ name: "case", title: say("Situation"), value: (/** @type {Row} */ row) => translated(row.case ?? "") }] : []),
     { name: "nodes", title: "N", number: true, value: (row) => row.nodes },
-    { name: "figure", title: "Figure", value: (row) => figureTitle(row.figure) },
-    { name: "measured", title: "Measured", number: true, value: (row) => row.measured?.mean ?? -Infinity, cell: measuredText },
-    { name: "claim", title: "Claimed", value: (row) => row.claim?.typical ?? row.claim?.high ?? -Infinity, cell: claimText },
-    { name: "deviation", title: "Deviation", number: true, value: (row) => row.deviation ?? -Infinity,
+    { name: "figure", title: say("Figure"), value: (row) => figureTitle(row.figure) },
+    { name: "measured", title: say("Measured"), number: true, value: (row) => row.measured?.mean ?? -Infinity, cell: measuredText },
+    { name: "claim", title: say("Claimed"), value: (row) => row.claim?.typical ?? row.claim?.high ?? -Infinity, cell: claimText },
+    { name: "deviation", title: say("Deviation"), number: true, value: (row) => row.deviation ?? -Infinity,
       cell: (row) => (row.deviation === null ? "–" : short(row.deviation)) },
-    { name: "holds", title: "Claim", value: (row) => (row.holds === null ? 1 : row.holds ? 2 : 0), cell: verdictChip },
+    { name: "holds", title: say("Claim"), value: (row) => (row.holds === null ? 1 : row.holds ? 2 : 0), cell: verdictChip },
   ];
 }
 
 /** @param {Row} row */
 function verdictChip({ holds, claim, not_compared: other }) {
-  if (!claim && other) return h("span", { class: "muted small", "data-test": "not-compared" }, `not compared: ${elsewhereText(other)}`);
-  if (!claim) return h("span", { class: "muted" }, "no claim");
-  if (holds === null) return h("span", { class: "muted" }, "not judged");
-  return holds ? h("span", { class: "chip good" }, "✓ holds") : h("span", { class: "chip bad" }, "✗ missed");
+  if (!claim && other) return h("span", { class: "muted small", "data-test": "not-compared" }, say("not compared:"), " ", elsewhereText(other));
+  if (!claim) return h("span", { class: "muted" }, say("no claim"));
+  if (holds === null) return h("span", { class: "muted" }, say("not judged"));
+  return holds ? h("span", { class: "chip good" }, say("✓ holds")) : h("span", { class: "chip bad" }, say("✗ missed"));
 }
 
 /**

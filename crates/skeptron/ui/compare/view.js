@@ -4,6 +4,7 @@ import { href, note } from "../lib/address.js";
 import { algorithms } from "../lib/form.js";
 import { job } from "../lib/job.js";
 import { sheet } from "../lib/sheet.js";
+import { say } from "../lib/language.js";
 import { showBeside } from "./beside.js";
 import { looks } from "./look.js";
 import { questionOf, paramsOf, requestOf, questionForm } from "./question.js";
@@ -27,10 +28,10 @@ export function show(root, address) {
   let asked = { ...question };
   const noteNow = () => note("compare", { ...paramsOf(asked), ...paramsOfSight(sight) });
 
-  const run = h("button", { type: "submit", class: "primary", "data-test": "run" }, "Run");
+  const run = h("button", { type: "submit", class: "primary", "data-test": "run" }, say("Run"));
   // It keeps its place while it is not seen, so that nothing moves under a pointer that is about to press.
-  const stale = h("span", { class: "small muted stale", role: "status" }, "Changed since the last run");
-  const work = job({ name: "Comparison", changed: (running) => { run.disabled = running; } });
+  const stale = h("span", { class: "small muted stale", role: "status" }, say("Changed since the last run"));
+  const work = job({ name: say("Comparison"), changed: (running) => { run.disabled = running; } });
   const shown = results(sight, noteNow);
   const form = h("form", { class: "panel compare-form", "data-test": "question", onsubmit: (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -81,10 +82,10 @@ export function show(root, address) {
 /** @param {boolean} isBeside whether two runs are shown, or figures */
 function heading(isBeside) {
   const text = isBeside
-    ? "Both runs have the same nodes, arrivals and seed, and one clock."
-    : "Every algorithm runs with a lone requester, with one requester at a time, and saturated. Marks are measured, thin lines are the published formulas.";
+    ? say("Both runs have the same nodes, arrivals and seed, and one clock.")
+    : say("Every algorithm runs with a lone requester, with one requester at a time, and saturated. Marks are measured, thin lines are the published formulas.");
   const tab = (/** @type {string} */ title, /** @type {Record<string, string>} */ params, /** @type {boolean} */ isShown) =>
     h("a", { class: "button", href: href("compare", params), "aria-current": isShown ? "page" : null, "data-test": isShown ? null : "compare-other" }, title);
-  return h("header", {}, h("h1", {}, "Compare"), h("p", { class: "grow" }, text),
-    h("nav", { class: "toolbar", "aria-label": "Figures or runs" }, tab("Figures over N", {}, !isBeside), tab("Two side by side", { show: "beside" }, isBeside)));
+  return h("header", {}, h("h1", {}, say("Compare")), h("p", { class: "grow" }, text),
+    h("nav", { class: "toolbar", "aria-label": say("Figures or runs") }, tab(say("Figures over N"), {}, !isBeside), tab(say("Two side by side"), { show: "beside" }, isBeside)));
 }

@@ -6,6 +6,7 @@ import { download } from "../lib/files.js";
 import { job } from "../lib/job.js";
 import { plot, symbol } from "../lib/plot.js";
 import { legend } from "../lib/legend.js";
+import { say, translated } from "../lib/language.js";
 import { logOf, seriesOf } from "../compare/figures.js";
 import { looks, nthLook } from "../compare/look.js";
 import { sizesOf, whole, withPresets } from "../compare/question.js";
@@ -20,7 +21,7 @@ import { csv, resultTable } from "../compare/table.js";
 /** @typedef {{ compared: string[], sizes: string, seeds: string, x: Axis, y: Axis, hidden: Set<string> }} Comparison */
 
 const SIZES = [
-  { value: "4,8,16", title: "4, 8, 16" }, { value: "3,4,5,6,7,8", title: "3 … 8, each" }, { value: "4,8,16,32", title: "4 … 32, doubling" },
+  { value: "4,8,16", title: "4, 8, 16" }, { value: "3,4,5,6,7,8", title: say("3 … 8, each") }, { value: "4,8,16,32", title: say("4 … 32, doubling") },
 ];
 
 /**
@@ -28,16 +29,16 @@ const SIZES = [
  * @type {{ name: string, title: string, figure: "messages" | "time", most: boolean, unit: string, axis?: string, text: string }[]}
  */
 const OVERVIEWS = [
-  { name: "election-costliest", title: "Messages, costliest situation of each", figure: "messages", most: true, unit: "messages",
-    text: "All kinds of messages, in whichever published situation takes most: up to N³ where all flood a complete network, N² where everybody asks everybody, N log N or N round a ring." },
-  { name: "election-cheapest", title: "Messages, cheapest situation of each", figure: "messages", most: false, unit: "messages",
-    text: "In whichever takes least: in proportion to N for most, since everybody has to hear of the leader." },
-  { name: "election-longest", title: "Time, longest situation of each", figure: "time", most: true, unit: "T", axis: "time in T",
-    text: "From the call until everybody knows the leader. Who asks everybody at once is done in a few T at any N; a ring takes its rounds." },
+  { name: "election-costliest", title: say("Messages, costliest situation of each"), figure: "messages", most: true, unit: say("messages"),
+    text: say("All kinds of messages, in whichever published situation takes most: up to N³ where all flood a complete network, N² where everybody asks everybody, N log N or N round a ring.") },
+  { name: "election-cheapest", title: say("Messages, cheapest situation of each"), figure: "messages", most: false, unit: say("messages"),
+    text: say("In whichever takes least: in proportion to N for most, since everybody has to hear of the leader.") },
+  { name: "election-longest", title: say("Time, longest situation of each"), figure: "time", most: true, unit: "T", axis: say("time in T"),
+    text: say("From the call until everybody knows the leader. Who asks everybody at once is done in a few T at any N; a ring takes its rounds.") },
 ];
 
 /** @type {Record<string, string>} */
-const FIGURE_TITLES = { messages: "Messages", all_messages: "Messages of all kinds", time: "Time, in T" };
+const FIGURE_TITLES = { messages: say("Messages"), all_messages: say("Messages of all kinds"), time: say("Time, in T") };
 
 /**
  * What the address says of it.
@@ -87,14 +88,14 @@ export function electionComparison(comparison, infos, changed) {
   const table = resultTable({ figureTitle: (figure) => FIGURE_TITLES[figure] ?? figure, cases: true });
   const verdict = h("p", { class: "verdict", role: "status", "data-test": "verdict" });
   const command = h("div");
-  const run = h("button", { type: "submit", class: "primary", "data-test": "compare-run" }, "Compare");
-  const work = job({ name: "Comparison", changed: (running) => { run.disabled = running; } });
+  const run = h("button", { type: "submit", class: "primary", "data-test": "compare-run" }, say("Compare"));
+  const work = job({ name: say("Comparison"), changed: (running) => { run.disabled = running; } });
   const problem = h("div");
 
   const included = () => infos.filter((info) => comparison.compared.length === 0 || comparison.compared.includes(info.name));
   const shown = () => included().filter((info) => !comparison.hidden.has(info.name));
   const draw = () => {
-    const axes = { xLabel: "nodes N", xLog: comparison.x === "log", xMarks: sizesIn(rows) };
+    const axes = { xLabel: say("nodes N"), xLog: comparison.x === "log", xMarks: sizesIn(rows) };
     for (const { overview, drawn } of overviews) {
       const series = shown().flatMap((info) => extremes(info.name, overview, rows, look.get(info.name)));
       drawn.show({ title: overview.title, yLabel: overview.axis ?? overview.unit, yLog: logOf(comparison.y, series), series, ...axes });
@@ -109,7 +110,7 @@ export function electionComparison(comparison, infos, changed) {
   const compare = () => {
     problem.replaceChildren();
     try {
-      const body = { elections: true, algorithms: included().map((info) => info.name), nodes: sizesOf(comparison.sizes), seeds: whole(comparison.seeds, "Seeds") };
+      const body = { elections: true, algorithms: included().map((info) => info.name), nodes: sizesOf(comparison.sizes), seeds: whole(comparison.seeds, say("Seeds")) };
       [rows, curves] = [[], []];
       verdict.replaceChildren();
       command.replaceChildren();
@@ -136,9 +137,9 @@ export function electionComparison(comparison, infos, changed) {
   } },
   h("div", { class: "fields" },
     algorithmTicks(comparison, infos, look),
-    withPresets("Nodes N", SIZES, comparison.sizes, (sizes) => { comparison.sizes = sizes; }, "Sizes to run, separated by commas", "sizes").element,
-    field("Seeds", entry(comparison.seeds, (seeds) => { comparison.seeds = seeds; }, { size: 5, inputmode: "numeric", "data-test": "compare-seeds" }),
-      "Random rings where the figure is a mean"),
+    withPresets(say("Nodes N"), SIZES, comparison.sizes, (sizes) => { comparison.sizes = sizes; }, say("Sizes to run, separated by commas"), "sizes").element,
+    field(say("Seeds"), entry(comparison.seeds, (seeds) => { comparison.seeds = seeds; }, { size: 5, inputmode: "numeric", "data-test": "compare-seeds" }),
+      say("Random rings where the figure is a mean")),
     axisControls(comparison, () => {
       draw();
       changed();
@@ -147,16 +148,15 @@ export function electionComparison(comparison, infos, changed) {
   problem, work.element);
 
   return {
-    element: h("section", { class: "election-comparison", "aria-label": "Elections compared" },
-      h("header", {}, h("h2", {}, "All of them: best, average, worst"),
-        h("p", { class: "muted" }, "Each election in each situation for which figures are published. "
-          + "Marks are measured, thin lines are the formulas; bands lie between bounds.")),
+    element: h("section", { class: "election-comparison", "aria-label": say("Elections compared") },
+      h("header", {}, h("h2", {}, say("All of them: best, average, worst")),
+        h("p", { class: "muted" }, say("Each election in each situation for which figures are published. Marks are measured, thin lines are the formulas; bands lie between bounds."))),
       form, h("div", { class: "legend-bar" }, names.element),
       h("div", { class: "plot-grid", "data-test": "plots" },
         overviews.map(({ overview, drawn }) => plotPanel({ ...overview, load: "", kind: "" }, drawn)), details.map((one) => one.element)),
       h("section", { class: "panel" },
-        h("div", { class: "toolbar" }, h("h2", {}, "Claim beside measurement"), h("span", { class: "grow" }),
-          h("button", { type: "button", "data-test": "csv", onclick: () => download("elections.csv", csv(rows), "text/csv") }, "Download CSV")),
+        h("div", { class: "toolbar" }, h("h2", {}, say("Claim beside measurement")), h("span", { class: "grow" }),
+          h("button", { type: "button", "data-test": "csv", onclick: () => download("elections.csv", csv(rows), "text/csv") }, say("Download CSV"))),
         verdict, table.element, command)),
     compare,
     end() {
@@ -202,7 +202,7 @@ function withAllKinds(rows, figure) {
 function casePlot(info) {
   const drawn = plot();
   const key = h("ul", { class: "legend case-legend" });
-  const element = plotPanel({ name: `election-${info.name}`, title: `${info.title}: messages`, unit: "messages", load: "", kind: "", text: "" }, drawn);
+  const element = plotPanel({ name: `election-${info.name}`, title: say("{title}: messages", { title: info.title }), unit: say("messages"), load: "", kind: "", text: "" }, drawn);
   element.querySelector("figcaption")?.replaceWith(key);
   return {
     info,
@@ -216,9 +216,9 @@ function casePlot(info) {
     show(rows, curves, comparison, axes) {
       const own = rows.filter((row) => row.algorithm === info.name && row.figure === "messages");
       const cases = [...new Set(own.map((row) => row.case ?? ""))];
-      const series = cases.map((name, i) => seriesOf(name, nthLook(i), own.filter((row) => row.case === name),
-        curves.find((curve) => curve.algorithm === info.name && curve.case === name && curve.figure === "messages"), "messages"));
-      drawn.show({ title: `${info.title}: messages`, yLabel: "messages", yLog: logOf(comparison.y, series), series, ...axes });
+      const series = cases.map((name, i) => seriesOf(translated(name), nthLook(i), own.filter((row) => row.case === name),
+        curves.find((curve) => curve.algorithm === info.name && curve.case === name && curve.figure === "messages"), say("messages")));
+      drawn.show({ title: say("{title}: messages", { title: info.title }), yLabel: say("messages"), yLog: logOf(comparison.y, series), series, ...axes });
       key.replaceChildren(...series.map((one) => h("li", {
         onpointerenter: () => drawn.light(one.name), onpointerleave: () => drawn.light(null),
       }, symbol(one), h("span", {}, one.name))));
@@ -232,7 +232,7 @@ function casePlot(info) {
  * @param {Map<string, import("../compare/look.js").Look>} look
  */
 function algorithmTicks(comparison, infos, look) {
-  return h("fieldset", { class: "ticks" }, h("legend", {}, "Elections"), infos.map((info) => {
+  return h("fieldset", { class: "ticks" }, h("legend", {}, say("Elections")), infos.map((info) => {
     const own = look.get(info.name);
     const tick = h("input", { type: "checkbox", value: info.name, "data-test": `compared-${info.name}`, onchange: () => {
       const before = comparison.compared.length > 0 ? comparison.compared : infos.map((one) => one.name);

@@ -1,6 +1,7 @@
 // The controls of one election.
 import { h } from "../lib/dom.js";
 import { field, choice, entry, algorithmChoices } from "../lib/form.js";
+import { say, translated } from "../lib/language.js";
 import { withPresets } from "../compare/question.js";
 import { MOST_NODES, setUp, situationNow, situationsOf, within } from "./question.js";
 import { topology } from "./topology.js";
@@ -10,16 +11,16 @@ import { topology } from "./topology.js";
 /** @typedef {import("../wire.js").Topology} Topology */
 
 const RINGS = [
-  { value: "ascending", title: "ascending" }, { value: "descending", title: "descending" }, { value: "random:1", title: "random (1)" },
-  { value: "random:2", title: "random (2)" },
+  { value: "ascending", title: say("ascending") }, { value: "descending", title: say("descending") }, { value: "random:1", title: say("random (1)") },
+  { value: "random:2", title: say("random (2)") },
 ];
-const GRAPHS = ["complete", "ring", "line", "star", "grid", "hypercube"].map((value) => ({ value, title: value }));
+const GRAPHS = ["complete", "ring", "line", "star", "grid", "hypercube"].map((value) => ({ value, title: translated(value) }));
 const DETECTORS = [
-  { value: "perfect:2", title: "perfect" }, { value: "perfect:0.5", title: "perfect, fast" }, { value: "perfect:8", title: "perfect, slow" },
-  { value: "imperfect:2,0.02", title: "seldom wrong" }, { value: "imperfect:2,0.2", title: "often wrong" },
+  { value: "perfect:2", title: say("perfect") }, { value: "perfect:0.5", title: say("perfect, fast") }, { value: "perfect:8", title: say("perfect, slow") },
+  { value: "imperfect:2,0.02", title: say("seldom wrong") }, { value: "imperfect:2,0.2", title: say("often wrong") },
 ];
 const LATENCIES = [
-  { value: "1", title: "constant 1" }, { value: "uniform:0.5..1.5", title: "uniform 0.5 … 1.5" }, { value: "exp:1", title: "exponential" },
+  { value: "1", title: say("constant 1") }, { value: "uniform:0.5..1.5", title: say("uniform 0.5 … 1.5") }, { value: "exp:1", title: say("exponential") },
 ];
 
 /**
@@ -61,9 +62,9 @@ export function controls(infos, changed) {
       ring: info.layout === "ring" ? (fits && known?.ring) || Array.from({ length: question.nodes }, (_, i) => i + 1) : null,
       links: info.layout === "graph" && question.graph !== "complete" ? linksWithin(known, question.nodes) : null,
     }, { crashed: question.crashed, initiators: question.initiators, leader });
-    const crashes = question.crashed.length > 0 ? `crashes at ${question.crashAt || 0}` : "crashes";
-    const everybody = question.initiators.length === 0 ? " Nobody is marked: everybody may call." : "";
-    legend.textContent = `✕ ${crashes} · ⚑ calls ${callSaid(question)} · ★ leads at the end.${everybody}`;
+    const crashes = question.crashed.length > 0 ? say("crashes at {time}", { time: question.crashAt || 0 }) : say("crashes");
+    const everybody = question.initiators.length === 0 ? ` ${say("Nobody is marked: everybody may call.")}` : "";
+    legend.textContent = `✕ ${crashes} · ⚑ ${say("calls {when}", { when: callSaid(question) })} · ★ ${say("leads at the end")}.${everybody}`;
   };
 
   return {
@@ -97,8 +98,8 @@ function isLaidOutAlike(a, b) {
 
 /** @param {Question} question */
 function callSaid({ call, crashed, nodes }) {
-  if (call !== "") return `at ${call}`;
-  return crashed.includes(nodes) ? "when it suspects the leader" : crashed.length > 0 ? "if it suspects the leader" : "at 0";
+  if (call !== "") return say("at {time}", { time: call });
+  return crashed.includes(nodes) ? say("when it suspects the leader") : crashed.length > 0 ? say("if it suspects the leader") : say("at {time}", { time: 0 });
 }
 
 /**
@@ -114,9 +115,9 @@ function linksWithin(known, nodes) {
 function deedChoice(chosen) {
   const radio = (/** @type {import("./topology.js").Deed} */ value, /** @type {string} */ title, /** @type {boolean} */ checked) =>
     h("label", { class: "tick" }, h("input", { type: "radio", name: "deed", value, checked, onchange: () => chosen(value), "data-test": `deed-${value}` }), title);
-  return h("fieldset", { class: "ticks" }, h("legend", {}, "A click on a node"),
-    radio("crash", "crashes it", true), radio("call", "lets it call", false),
-    h("span", { class: "small muted" }, "or focus one and press ", h("kbd", {}, "C"), " or ", h("kbd", {}, "I")));
+  return h("fieldset", { class: "ticks" }, h("legend", {}, say("A click on a node")),
+    radio("crash", say("crashes it"), true), radio("call", say("lets it call"), false),
+    h("span", { class: "small muted" }, say("or focus one and press"), " ", h("kbd", {}, "C"), " / ", h("kbd", {}, "I")));
 }
 
 /**
@@ -138,19 +139,19 @@ function electionForm(infos, set) {
   const count = h("input", { type: "number", min: 2, max: MOST_NODES, step: 1, "data-test": "nodes", onchange: () => set({ nodes: Number(count.value) }) });
   const algorithm = choice(algorithmChoices(infos), "", (value) => set({ algorithm: value }), { "data-test": "algorithm" });
   const graph = choice(GRAPHS, "", (value) => set({ graph: value }), { "data-test": "graph" });
-  const ring = text("ring", "Ring", RINGS, "Order of the ring: ascending, descending, random:SEED, or a list like P3,P1,P2");
-  const network = field("Network", graph);
+  const ring = text("ring", say("Ring"), RINGS, say("Order of the ring: ascending, descending, random:SEED, or a list like P3,P1,P2"));
+  const network = field(say("Network"), graph);
   const parts = [
-    { element: field("Algorithm", algorithm), show: (/** @type {Question} */ question) => { algorithm.value = question.algorithm; } },
-    { element: field("Nodes N", count), show: (/** @type {Question} */ question) => { count.value = String(question.nodes); } },
+    { element: field(say("Algorithm"), algorithm), show: (/** @type {Question} */ question) => { algorithm.value = question.algorithm; } },
+    { element: field(say("Nodes N"), count), show: (/** @type {Question} */ question) => { count.value = String(question.nodes); } },
     ring,
     { element: network, show: (/** @type {Question} */ question) => { graph.value = question.graph; } },
-    text("detector", "Failure detector", DETECTORS, "perfect:DELAY, or imperfect:DELAY,RATE,LASTING"),
-    text("latency", "Latency", LATENCIES, "How long a message takes: a distribution, or three-dc"),
-    time("call", "Call at", "auto", "When the initiators call; empty: when they suspect the leader, or at 0 if nobody can be suspected"),
-    time("crashAt", "Crash at", "0", "When the crossed nodes stop"),
-    time("back", "Back at", "never", "When they restart; empty for never"),
-    time("seed", "Seed", "1", "Determines all chance"),
+    text("detector", say("Failure detector"), DETECTORS, say("perfect:DELAY, or imperfect:DELAY,RATE,LASTING")),
+    text("latency", say("Latency"), LATENCIES, say("How long a message takes: a distribution, or three-dc")),
+    time("call", say("Call at"), say("auto"), say("When the initiators call; empty: when they suspect the leader, or at 0 if nobody can be suspected")),
+    time("crashAt", say("Crash at"), "0", say("When the crossed nodes stop")),
+    time("back", say("Back at"), say("never"), say("When they restart; empty for never")),
+    time("seed", say("Seed"), "1", say("Determines all chance")),
   ];
   return {
     element: h("div", { class: "fields" }, parts.map((part) => part.element)),
@@ -173,11 +174,11 @@ function situationTable(chosen) {
   const fill = (/** @type {Info} */ info) => {
     shown = info.name;
     const row = (/** @type {import("./question.js").Situation} */ { name, when, messages, time }) => h("tr", {},
-      h("td", {}, h("button", { type: "button", class: "small", "data-situation": name, onclick: () => chosen(name), "data-test": `situation-${name}` }, name)),
-      h("td", {}, when), h("td", {}, messages), h("td", {}, time));
+      h("td", {}, h("button", { type: "button", class: "small", "data-situation": name, onclick: () => chosen(name), "data-test": `situation-${name}` }, translated(name))),
+      h("td", {}, translated(when)), h("td", {}, messages), h("td", {}, time));
     element.replaceChildren(h("table", { class: "data situations" },
-      h("caption", {}, "Published figures: press a situation to see it"),
-      h("thead", {}, h("tr", {}, ["Situation", "When", "Messages", "Time"].map((title) => h("th", { scope: "col" }, title)))),
+      h("caption", {}, say("Published figures: press a situation to see it")),
+      h("thead", {}, h("tr", {}, [say("Situation"), say("When"), say("Messages"), say("Time")].map((title) => h("th", { scope: "col" }, title)))),
       h("tbody", {}, situationsOf(info).map(row))));
   };
   return {

@@ -4,6 +4,7 @@ import { getText, postJson, stream } from "../lib/api.js";
 import { href } from "../lib/address.js";
 import { commandLine } from "../lib/command.js";
 import { drawing } from "../lib/drawing.js";
+import { say, translated } from "../lib/language.js";
 import { checkParams, playParams, simOf, situationNow } from "./question.js";
 
 /** @typedef {import("../wire.js").RunHeader} RunHeader */
@@ -21,7 +22,7 @@ export function preview({ known }) {
   const summary = h("div", { class: "election-summary", "aria-live": "polite", "data-test": "summary" });
   const links = h("div", { class: "toolbar" });
   const command = h("div");
-  const sheet = h("div", { class: "election-diagram scroll", tabindex: 0, role: "region", "aria-label": "Space-time diagram of the election" }, picture.element);
+  const sheet = h("div", { class: "election-diagram scroll", tabindex: 0, role: "region", "aria-label": say("Space-time diagram of the election") }, picture.element);
   const element = h("div", { class: "election-preview" }, summary, links, sheet, command);
   /** @type {AbortController | undefined} */
   let asked;
@@ -32,9 +33,9 @@ export function preview({ known }) {
     const sim = simOf(question, info);
     clear(links);
     links.append(
-      h("a", { class: "button primary", href: href("play", playParams(sim)), "data-test": "open-in-play" }, "Open in Play"),
+      h("a", { class: "button primary", href: href("play", playParams(sim)), "data-test": "open-in-play" }, say("Open in Play")),
       h("a", { class: "button", href: href("check", checkParams(question, info)), "data-test": "open-in-check" },
-        info.broken ? "Refute it in Check" : "Check every interleaving"));
+        info.broken ? say("Refute it in Check") : say("Check every interleaving")));
     try {
       const { id } = await postJson("/lab/runs", { sim }, { signal: mine.signal });
       const { header, end } = await ended(id, mine.signal);
@@ -89,7 +90,7 @@ async function ended(id, signal) {
     },
   } });
   signal.removeEventListener("abort", leave);
-  if (!header || !end) throw new Error("The server ended the run without a result; ask again.");
+  if (!header || !end) throw new Error(say("The server ended the run without a result; ask again."));
   return { header, end };
 }
 
@@ -119,13 +120,13 @@ function summaryOf(end, situation) {
     const claimed = found?.claimed?.replace(/ when .*$/, "") ?? situation?.[name] ?? null;
     return found ? tile(title, String(found.measured), claimSaid(claimed, found.holds)) : null;
   };
-  const tiles = [tile("Leader", leader === null ? "nobody" : `★ P${leader}`, ""), judged("messages", "Messages"), judged("time", "Time, in T")];
+  const tiles = [tile(say("Leader"), leader === null ? say("nobody") : `★ P${leader}`, ""), judged("messages", say("Messages")), judged("time", say("Time, in T"))];
   const lamps = end.lamps.filter((lamp) => lamp.holds !== null).map(({ property, holds, detail }) =>
-    h("span", { class: `chip ${holds ? "good" : "bad"}`, title: detail }, `${holds ? "✓" : "✗"} ${property}${holds ? "" : " violated"}`));
-  const causes = ["calls", "alarms", "suspicions", "false suspicions"].map((name) => `${name} ${figure(name)?.measured ?? 0}`).join(" · ");
-  const why = { over: "", limit: "The run was ended at the lab’s limit.", time: "The run was ended at its time limit." }[end.reason];
+    h("span", { class: `chip ${holds ? "good" : "bad"}`, title: translated(detail) }, holds ? `✓ ${translated(property)}` : say("✗ {property} violated", { property: translated(property) })));
+  const causes = /* what figures are called */ ["calls", "alarms", "suspicions", "false suspicions"].map((name) => `${translated(name)} ${figure(name)?.measured ?? 0}`).join(" · ");
+  const why = { over: "", limit: say("The run was ended at the lab’s limit."), time: say("The run was ended at its time limit.") }[end.reason];
   const quiet = String(figure("calls")?.measured ?? "") === "0"
-    ? h("p", { class: "notice" }, "Nobody called: no live initiator suspects the leader. Crash the leader, or set when they call.") : null;
+    ? h("p", { class: "notice" }, say("Nobody called: no live initiator suspects the leader. Crash the leader, or set when they call.")) : null;
   return [h("dl", { class: "tiles" }, tiles), ...(quiet ? [quiet] : []),
     h("div", { class: "toolbar" }, lamps, h("span", { class: "muted small" }, causes), why ? h("span", { class: "muted small" }, why) : null)];
 }
@@ -135,8 +136,8 @@ function summaryOf(end, situation) {
  * @param {boolean | null} holds
  */
 function claimSaid(claimed, holds) {
-  if (claimed === null) return "no claim for this situation";
-  return `claim ${claimed}${holds === null ? "" : holds ? " ✓" : " ✗ missed"}`;
+  if (claimed === null) return say("no claim for this situation");
+  return `${say("claim {claimed}", { claimed: translated(claimed) })}${holds === null ? "" : holds ? " ✓" : ` ${say("✗ missed")}`}`;
 }
 
 /**

@@ -1,5 +1,6 @@
 // The nodes of an election as they are linked: one clicks a node to crash it or to let it call.
 import { h, s, clear } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 
 /** @typedef {{ x: number, y: number }} Place in hundredths of the picture */
 /** @typedef {"crash" | "call"} Deed */
@@ -13,7 +14,7 @@ import { h, s, clear } from "../lib/dom.js";
  * @returns {{ element: HTMLElement, show: (shape: Shape, marks: Marks) => void }}
  */
 export function topology({ deed, act }) {
-  const element = h("div", { class: "topology", role: "group", "aria-label": "Nodes: press one to crash it or to let it call", "data-test": "topology" });
+  const element = h("div", { class: "topology", role: "group", "aria-label": say("Nodes: press one to crash it or to let it call"), "data-test": "topology" });
 
   // Buttons stay while their number does: one that is pressed must not vanish under the pointer.
   /** @type {HTMLButtonElement[]} */
@@ -55,12 +56,12 @@ export function topology({ deed, act }) {
  */
 function mark(button, node, place, { crashed, initiators, leader }) {
   const states = [
-    { is: crashed.includes(node), name: "crashed", sign: "✕", said: "crashes" },
-    { is: initiators.includes(node), name: "calls", sign: "⚑", said: "calls" },
-    { is: leader === node, name: "leads", sign: "★", said: "leads at the end" },
+    { is: crashed.includes(node), name: "crashed", sign: "✕", said: say("crashes") },
+    { is: initiators.includes(node), name: "calls", sign: "⚑", said: say("calls") },
+    { is: leader === node, name: "leads", sign: "★", said: say("leads at the end") },
   ].filter((state) => state.is);
   button.className = ["topology-node", ...states.map((state) => state.name)].join(" ");
-  button.setAttribute("aria-label", `P${node}: ${states.map((state) => state.said).join(", ") || "alive"}`);
+  button.setAttribute("aria-label", `P${node}: ${states.map((state) => state.said).join(", ") || say("alive")}`);
   button.replaceChildren(h("span", { class: "topology-name" }, `P${node}`),
     h("span", { class: "topology-signs", "aria-hidden": "true" }, states.map((state) => state.sign).join("")));
   button.style.left = `${place.x}%`;

@@ -3,6 +3,7 @@ import { h, clear, complaint } from "../lib/dom.js";
 import { note } from "../lib/address.js";
 import { algorithms } from "../lib/form.js";
 import { sheet } from "../lib/sheet.js";
+import { say } from "../lib/language.js";
 import { comparisonOf, electionComparison, paramsOfComparison } from "./comparison.js";
 import { controls } from "./controls.js";
 import { preview } from "./preview.js";
@@ -19,8 +20,8 @@ export function show(root, address) {
   sheet("/ui/elections/view.css");
   const one = h("div", { class: "election-columns" });
   const page = h("div", { class: "page compare elections" },
-    h("header", {}, h("h1", {}, "Elections"),
-      h("p", {}, "One node is chosen to lead, and everybody alive agrees. Crash nodes, let others call, and see who wins.")), one);
+    h("header", {}, h("h1", {}, say("Elections")),
+      h("p", {}, say("One node is chosen to lead, and everybody alive agrees. Crash nodes, let others call, and see who wins."))), one);
   root.append(page);
   let end = () => {};
   let ended = false;
@@ -59,11 +60,11 @@ function fill(page, one, infos, params) {
   const refresh = () => {
     setUp.show(question);
     const { idea: text, broken } = infoOf();
-    idea.textContent = broken ? `Broken on purpose: ${broken.flaw}.` : text;
+    idea.textContent = broken ? say("Broken on purpose: {flaw}.", { flaw: broken.flaw }) : text;
     seen.run(question, infoOf());
   };
-  one.append(h("section", { class: "panel", "aria-label": "Set up" }, setUp.element),
-    h("section", { class: "panel", "aria-label": "What happens" }, idea, seen.element));
+  one.append(h("section", { class: "panel", "aria-label": say("Set up") }, setUp.element),
+    h("section", { class: "panel", "aria-label": say("What happens") }, idea, seen.element));
   const compared = electionComparison(comparison, infos.filter((info) => !info.broken), noteNow);
   page.append(compared.element);
   refresh();

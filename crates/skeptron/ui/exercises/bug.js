@@ -2,6 +2,7 @@
 import { h } from "../lib/dom.js";
 import { getJson } from "../lib/api.js";
 import { href } from "../lib/address.js";
+import { say, translated } from "../lib/language.js";
 import { picture } from "../scenarios/glimpse.js";
 import { told } from "../play/words.js";
 import { wholeRun } from "./run.js";
@@ -17,7 +18,7 @@ export async function showBug({ place, items, infos, signal }, name, number) {
   const { model, session } = await wholeRun({ scenario }, signal);
   const mistake = /** @type {import("../wire.js").Mistake | null} */ (await getJson(session.path("/mistake"), signal));
   if (signal.aborted) return;
-  if (!mistake) throw new Error("in this run every node keeps to the rules; choose another exercise");
+  if (!mistake) throw new Error(say("in this run every node keeps to the rules; choose another exercise"));
   const item = items.find((item) => item.name === scenario);
   const broken = infos.find((info) => info.name === name)?.broken;
   const sound = infos.find((info) => info.name === broken?.of);
@@ -31,16 +32,16 @@ export async function showBug({ place, items, infos, signal }, name, number) {
     const is = record === mistake.record;
     button.classList.add(is ? "right" : "wrong");
     if (!is) {
-      said.replaceChildren(h("p", {}, h("strong", {}, "No. "), "So far this is what the rules say, or the mistake was made before."));
+      said.replaceChildren(h("p", {}, h("strong", {}, say("No.")), " ", say("So far this is what the rules say, or the mistake was made before.")));
       return;
     }
-    const instead = mistake.expected ? `By the rules P${mistake.node} would have done this: ${mistake.expected}.` : `By the rules P${mistake.node} would have done nothing more.`;
-    said.replaceChildren(h("p", {}, h("strong", {}, "Right. "), instead),
-      h("p", {}, item?.summary ?? ""), h("p", {}, h("a", { href: href("play", { scenario, at: String(record) }) }, "Play it")));
+    const instead = mistake.expected ? say("By the rules P{node} would have done this: {expected}.", { node: mistake.node, expected: translated(mistake.expected) }) : say("By the rules P{node} would have done nothing more.", { node: mistake.node });
+    said.replaceChildren(h("p", {}, h("strong", {}, say("Right.")), " ", instead),
+      h("p", {}, translated(item?.summary ?? "")), h("p", {}, h("a", { href: href("play", { scenario, at: String(record) }) }, say("Play it"))));
   };
-  place.append(back(), h("h2", {}, `Bug ${number}: ${sound?.title ?? ""}`),
-    h("p", {}, `In the end ${broken?.breaks ?? "a property"} is violated. At which step does a node first do what the rules forbid, or not do what they demand? Choose it.`),
+  place.append(back(), h("h2", {}, say("Bug {number}: {title}", { number, title: sound?.title })),
+    h("p", {}, say("In the end {property} is violated. At which step does a node first do what the rules forbid, or not do what they demand? Choose it.", { property: broken?.breaks ?? say("a property") })),
     h("div", { class: "exercise-question panel" }, h("figure", { class: "exercise-picture" }, picture(model.header, model.records)),
       h("div", { class: "exercise-choices steps" }, steps), said,
-      hintsOf([() => rulesOf(sound), () => `It is a step of P${mistake.node}.`, () => h("span", {}, "The wrong rule: ", broken?.flaw ?? "")])));
+      hintsOf([() => rulesOf(sound), () => say("It is a step of P{node}.", { node: mistake.node }), () => h("span", {}, say("The wrong rule:"), " ", broken?.flaw ?? "")])));
 }

@@ -1,10 +1,11 @@
 // What all exercises have: the way back, hints, the rules.
 import { h } from "../lib/dom.js";
 import { href } from "../lib/address.js";
+import { say } from "../lib/language.js";
 
 /** Where one came from. */
 export function back() {
-  return h("p", {}, h("a", { href: href("exercises") }, "← All exercises"));
+  return h("p", {}, h("a", { href: href("exercises") }, say("← All exercises")));
 }
 
 /**
@@ -17,7 +18,7 @@ export function hintsOf(hints) {
   const button = h("button", { type: "button", "data-test": "exercise-hint", onclick: () => {
     list.append(h("li", {}, hints[list.children.length]()));
     button.hidden = list.children.length >= hints.length;
-  } }, "A hint");
+  } }, say("A hint"));
   return h("div", { class: "exercise-hinted" }, button, list);
 }
 
@@ -26,5 +27,5 @@ export function hintsOf(hints) {
  * @param {import("../wire.js").AlgorithmInfo | undefined} info
  */
 export function rulesOf(info) {
-  return h("div", {}, `The rules of ${info?.title ?? "the algorithm"}:`, h("ol", {}, (info?.rules ?? []).map((rule) => h("li", {}, rule))));
+  return h("div", {}, say("The rules of {algorithm}:", { algorithm: info?.title ?? say("the algorithm") }), h("ol", {}, (info?.rules ?? []).map((rule) => h("li", {}, rule))));
 }

@@ -1,6 +1,7 @@
 // Predict: a node gets something; what does it do? What the engine's node did is the answer, and what nodes did
 // elsewhere in the run are the other choices.
 import { h } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 import { picture } from "../scenarios/glimpse.js";
 import { partsOf, told } from "../play/words.js";
 
@@ -17,7 +18,7 @@ import { partsOf, told } from "../play/words.js";
 
 const MOST_QUESTIONS = 8;
 const MOST_CHOICES = 4;
-const NOTHING = "sends nothing";
+const NOTHING = say("sends nothing");
 /** What a node can be asked about. */
 const ASKED = new Set(["deliver", "request", "release", "expire"]);
 
@@ -69,5 +70,5 @@ function choicesOf(step, steps) {
  */
 export function soFar(model, question) {
   return h("figure", { class: "exercise-picture" }, picture(model.header, model.records.slice(0, question.before)),
-    h("figcaption", { class: "small muted" }, question.before === 0 ? "Nothing has happened yet." : `Before: ${told(model, question.before)}`));
+    h("figcaption", { class: "small muted" }, question.before === 0 ? say("Nothing has happened yet.") : `${say("Before:")} ${told(model, question.before)}`));
 }

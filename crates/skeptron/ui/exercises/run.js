@@ -1,4 +1,5 @@
 // A whole run for an exercise: what the engine did is the answer.
+import { say } from "../lib/language.js";
 import { RunModel } from "../play/model.js";
 import { Session } from "../play/session.js";
 
@@ -15,7 +16,7 @@ export function wholeRun(request, signal) {
     let informed = () => {};
     const session = new Session({
       opened: () => {}, grown: () => {}, cut: () => {}, informed: () => informed(),
-      lost: () => reject(new Error("the server does not answer; is it still running?")),
+      lost: () => reject(new Error(say("the server does not answer; is it still running?"))),
       failed: reject,
       ended: () => resolve({ session, model: /** @type {RunModel} */ (session.model), statesAt: (position) => new Promise((known) => {
         informed = () => {

@@ -4,6 +4,7 @@ import { getJson } from "../lib/api.js";
 import { href } from "../lib/address.js";
 import { algorithms } from "../lib/form.js";
 import { sheet } from "../lib/sheet.js";
+import { say, translated } from "../lib/language.js";
 import { goalLink } from "../play/goal.js";
 import { showBug } from "./bug.js";
 import { showPrediction } from "./prediction.js";
@@ -23,8 +24,8 @@ export function show(root, { params }) {
   sheet("/ui/exercises/view.css");
   sheet("/ui/scenarios/view.css");
   const ended = new AbortController();
-  const place = h("div", { class: "exercises" }, h("p", { class: "muted" }, "The exercises are on their way …"));
-  root.append(h("div", { class: "page" }, h("h1", {}, "Exercises"), place));
+  const place = h("div", { class: "exercises" }, h("p", { class: "muted" }, say("The exercises are on their way …")));
+  root.append(h("div", { class: "page" }, h("h1", {}, say("Exercises")), place));
   fill(place, params, ended.signal).catch((error) => {
     if (!ended.signal.aborted) place.replaceChildren(complaint(error));
   });
@@ -57,19 +58,19 @@ async function fill(place, params, signal) {
  * @param {Stage} stage
  */
 function overview({ predict, bugs, goals }, { items, infos }) {
-  const titleOf = (/** @type {string} */ name) => items.find((item) => item.name === name)?.title ?? name;
+  const titleOf = (/** @type {string} */ name) => translated(items.find((item) => item.name === name)?.title ?? name);
   const nameOf = (/** @type {string} */ broken) => {
     const of = infos.find((info) => info.name === broken)?.broken?.of;
-    return infos.find((info) => info.name === of)?.title ?? "an algorithm";
+    return infos.find((info) => info.name === of)?.title ?? say("an algorithm");
   };
   const list = (/** @type {string} */ test, /** @type {{ href: string, title: string }[]} */ links) =>
     h("ul", { class: "exercise-list", "data-test": test }, links.map(({ href, title }) => h("li", {}, h("a", { href }, title))));
   return [
-    h("section", {}, h("h2", {}, "Predict"), h("p", { class: "muted" }, "Something reaches a node: what does it do? The engine answers."),
+    h("section", {}, h("h2", {}, say("Predict")), h("p", { class: "muted" }, say("Something reaches a node: what does it do? The engine answers.")),
       list("predict-list", predict.map((name) => ({ href: href("exercises", { predict: name }), title: titleOf(name) })))),
-    h("section", {}, h("h2", {}, "Find the bug"), h("p", { class: "muted" }, "One rule is wrong. At which step does a node first do what it must not?"),
-      list("bug-list", bugs.map((name, k) => ({ href: href("exercises", { bug: name }), title: `Bug ${k + 1}: ${nameOf(name)}` })))),
-    h("section", {}, h("h2", {}, "Reach a goal"), h("p", { class: "muted" }, "By hand: let nodes ask, delay and lose messages, until it is so."),
-      list("goal-list", goals.map((goal) => ({ href: goalLink(goal), title: goal.title })))),
+    h("section", {}, h("h2", {}, say("Find the bug")), h("p", { class: "muted" }, say("One rule is wrong. At which step does a node first do what it must not?")),
+      list("bug-list", bugs.map((name, k) => ({ href: href("exercises", { bug: name }), title: say("Bug {number}: {title}", { number: k + 1, title: nameOf(name) }) })))),
+    h("section", {}, h("h2", {}, say("Reach a goal")), h("p", { class: "muted" }, say("By hand: let nodes ask, delay and lose messages, until it is so.")),
+      list("goal-list", goals.map((goal) => ({ href: goalLink(goal), title: translated(goal.title) })))),
   ];
 }

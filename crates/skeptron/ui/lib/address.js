@@ -1,4 +1,5 @@
 // The address: everything that makes a view is in it, so a link reproduces the view.
+import { say } from "./language.js";
 
 /** @typedef {{ view: string, params: URLSearchParams }} Address */
 
@@ -112,6 +113,6 @@ export async function unpack(packed) {
     const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     return await new Response(plain).text();
   } catch {
-    throw new Error("the link is damaged: what it carries cannot be unpacked; copy it again as a whole");
+    throw new Error(say("the link is damaged: what it carries cannot be unpacked; copy it again as a whole"));
   }
 }

@@ -1,5 +1,6 @@
 // Talking to the server: JSON, and streams of server-sent events. A page without a server answers itself.
 import { recordedAnswer, standalone } from "./recorded.js";
+import { say } from "./language.js";
 
 /** Why the server does not do what it is asked; its message is the server's sentence. */
 export class Refused extends Error {
@@ -14,7 +15,7 @@ export class Refused extends Error {
   }
 }
 
-const SILENCE = "the server does not answer; is it still running?";
+const SILENCE = say("the server does not answer; is it still running?");
 const TOKEN = "skeptron-token";
 
 /** @param {Record<string, string>} more */
@@ -43,7 +44,7 @@ async function ask(path, init) {
     throw new Refused(SILENCE, 0);
   }
   if (answer.status === 401) {
-    const token = prompt("This server wants its API token (`api.token` in its configuration):");
+    const token = prompt(say("This server wants its API token (`api.token` in its configuration):"));
     if (token) {
       sessionStorage.setItem(TOKEN, token);
       return ask(path, init);
@@ -60,7 +61,7 @@ async function ask(path, init) {
  */
 function recorded(path, body) {
   const found = recordedAnswer(path, body);
-  if (found === undefined) throw new Refused("this page plays what was recorded and has no server; `skeptron lab` does the rest", 404);
+  if (found === undefined) throw new Refused(say("this page plays what was recorded and has no server; `skeptron lab` does the rest"), 0);
   return found;
 }
 
@@ -73,7 +74,7 @@ async function sentence(answer) {
   } catch {
     // Not JSON: the text itself says it.
   }
-  return text || `the server answers ${answer.status}`;
+  return text || say("the server answers {status}", { status: answer.status });
 }
 
 /**

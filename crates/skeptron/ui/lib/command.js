@@ -1,6 +1,7 @@
 // The command that does the same in a terminal, to be copied.
 import { h, toast } from "./dom.js";
 import { sheet } from "./sheet.js";
+import { say } from "./language.js";
 
 /**
  * @param {string} command
@@ -11,11 +12,11 @@ export function commandLine(command) {
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(command);
-      toast("Command copied.");
+      toast(say("Command copied."));
     } catch {
-      toast("The browser does not let the page copy; select the command instead.");
+      toast(say("The browser does not let the page copy; select the command instead."));
     }
   };
   return h("div", { class: "command" }, h("code", { "data-test": "command" }, command),
-    h("button", { type: "button", class: "quiet", title: "Copy the command that asks the same in a terminal", onclick: copy }, "Copy"));
+    h("button", { type: "button", class: "quiet", title: say("Copy the command that asks the same in a terminal"), onclick: copy }, say("Copy")));
 }

@@ -1,4 +1,5 @@
 // Building the page: elements, and what is said in passing.
+import { locale, say } from "./language.js";
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
@@ -66,7 +67,7 @@ export function clear(element) {
  */
 export function picture(text) {
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-  if (!(parsed instanceof SVGSVGElement)) throw new Error("the server sent a picture that is none");
+  if (!(parsed instanceof SVGSVGElement)) throw new Error(say("the server sent a picture that is none"));
   return /** @type {SVGSVGElement} */ (document.importNode(parsed, true));
 }
 
@@ -87,11 +88,21 @@ export function toast(message) {
 }
 
 /**
+ * What is English in every language: values of variables, and what the server says of itself. So it is read out as English.
+ * @param {string} text
+ * @returns {HTMLElement}
+ */
+export function english(text) {
+  return h("span", { lang: locale === "en" ? null : "en" }, text);
+}
+
+/**
  * A sentence about what went wrong, to be put where it happened.
  * @param {unknown} error
  * @returns {HTMLElement}
  */
 export function complaint(error) {
   const why = error instanceof Error ? error.message : String(error);
-  return h("div", { class: "notice bad", role: "alert" }, why);
+  const isServers = error instanceof Error && "status" in error && error.status !== 0;
+  return h("div", { class: "notice bad", role: "alert" }, isServers ? english(why) : why);
 }

@@ -11,7 +11,8 @@ const FRAME = "svg { display: block; max-width: 100%; height: auto; margin: 0 au
  * @returns {{ element: HTMLElement, show: (svg: string | null) => void, end: () => void }}
  */
 export function drawing({ chosen } = {}) {
-  const element = h("div", { class: "drawing", "data-test": "picture" });
+  // The words in it are the server's.
+  const element = h("div", { class: "drawing", lang: "en", "data-test": "picture" });
   const shadow = element.attachShadow({ mode: "open" });
   let sheet = new CSSStyleSheet();
   const end = onTheme(() => follow(sheet));

@@ -1,6 +1,7 @@
 // Controls with labels, and the catalogue behind their choices.
 import { h } from "./dom.js";
 import { getJson } from "./api.js";
+import { say, translated } from "./language.js";
 
 /**
  * A control under its label, with a hint for who hesitates.
@@ -15,7 +16,7 @@ export function field(label, control, hint) {
 
 /**
  * A choice.
- * @param {{ value: string, title: string, group?: string }[]} choices
+ * @param {{ value: string, title: string, group?: string, lang?: string }[]} choices
  * @param {string} value
  * @param {(value: string) => void} changed
  * @param {Record<string, unknown>} [properties]
@@ -25,8 +26,8 @@ export function choice(choices, value, changed, properties = {}) {
   const select = h("select", { ...properties, onchange: () => changed(select.value) });
   /** @type {Map<string, HTMLElement>} */
   const groups = new Map();
-  for (const { value, title, group } of choices) {
-    const option = h("option", { value }, title);
+  for (const { value, title, group, lang } of choices) {
+    const option = h("option", { value, lang }, title);
     if (!group) {
       select.append(option);
       continue;
@@ -62,6 +63,20 @@ function refused({ validity, step }) {
   return validity.badInput || validity.rangeUnderflow || validity.rangeOverflow || (validity.stepMismatch && step === "");
 }
 
+/**
+ * An algorithm in the language of the page; its name, its formulas and what the paper is called stay as they are.
+ * @param {import("../wire.js").AlgorithmInfo} info
+ * @returns {import("../wire.js").AlgorithmInfo}
+ */
+function inWords(info) {
+  const { idea, rules, notes, variables, broken } = info;
+  return {
+    ...info, idea: translated(idea), rules: rules.map(translated), notes: notes.map(translated),
+    variables: variables.map((variable) => ({ ...variable, meaning: translated(variable.meaning) })),
+    broken: broken && { ...broken, flaw: translated(broken.flaw), breaks: translated(broken.breaks) },
+  };
+}
+
 /** @type {Promise<import("../wire.js").AlgorithmInfo[]> | undefined} */
 let asked;
 
@@ -70,7 +85,7 @@ let asked;
  * @returns {Promise<import("../wire.js").AlgorithmInfo[]>}
  */
 export function algorithms() {
-  asked ??= getJson("/lab/algorithms");
+  asked ??= getJson("/lab/algorithms").then((/** @type {import("../wire.js").AlgorithmInfo[]} */ infos) => infos.map(inWords));
   return asked;
 }
 
@@ -78,16 +93,18 @@ export function algorithms() {
  * The choices of a select of algorithms, the broken variants in groups of their own.
  * @param {import("../wire.js").AlgorithmInfo[]} infos
  * @param {{ kind?: "mutex" | "election", broken?: boolean }} [which]
- * @returns {{ value: string, title: string, group: string }[]}
+ * @returns {{ value: string, title: string, group: string, lang: string }[]}
  */
 export function algorithmChoices(infos, { kind, broken = true } = {}) {
-  const names = { mutex: "Mutual exclusion", election: "Elections" };
+  const names = { mutex: say("Mutual exclusion"), election: say("Elections") };
+  const wrong = { mutex: say("Broken on purpose (mutual exclusion)"), election: say("Broken on purpose (elections)") };
   return infos
     .filter((info) => (!kind || info.kind === kind) && (broken || !info.broken))
+    .sort((a, b) => Number(a.broken !== null) - Number(b.broken !== null))
     .map((info) => ({
       value: info.name,
       title: info.broken ? info.name : info.title,
-      group: info.broken ? `Broken on purpose (${names[info.kind].toLowerCase()})` : names[info.kind],
-    }))
-    .sort((a, b) => Number(a.group.startsWith("Broken")) - Number(b.group.startsWith("Broken")));
+      lang: "en",
+      group: info.broken ? wrong[info.kind] : names[info.kind],
+    }));
 }

@@ -2,6 +2,7 @@
 // cancel it, and says what went wrong.
 import { h, clear, complaint } from "./dom.js";
 import { stream } from "./api.js";
+import { numeral, say, translated } from "./language.js";
 
 /** @typedef {{ share: number | null, text: string }} Stage how far: a share of 1 if known, and words */
 /** @typedef {"done" | "cancelled" | "failed"} Outcome */
@@ -26,7 +27,7 @@ import { stream } from "./api.js";
  *   begins and ends; `name` says for people what runs, as in “Comparison”
  * @returns {Job}
  */
-export function job({ changed = () => {}, name = "Job" } = {}) {
+export function job({ changed = () => {}, name = say("Job") } = {}) {
   const element = h("div", { class: "job", "data-test": "job", hidden: true });
   /** @type {AbortController | undefined} */
   let running;
@@ -35,7 +36,7 @@ export function job({ changed = () => {}, name = "Job" } = {}) {
     if (!running) return;
     running.abort();
     running = undefined;
-    say(element, h("p", { class: "muted small", role: "status" }, `${name} cancelled.`));
+    put(element, h("p", { class: "muted small", role: "status" }, say("{name} cancelled.", { name })));
     changed(false);
   };
 
@@ -44,14 +45,14 @@ export function job({ changed = () => {}, name = "Job" } = {}) {
     running?.abort();
     const mine = running = new AbortController();
     const shown = progressLine(name, cancel);
-    say(element, shown.element);
+    put(element, shown.element);
     changed(true);
     /** Says how it ended, unless another job has taken the place meanwhile. @param {HTMLElement} [last] */
     const end = (last) => {
       shown.end();
       if (running !== mine) return;
       running = undefined;
-      say(element, last);
+      put(element, last);
       changed(false);
     };
     try {
@@ -87,7 +88,7 @@ async function answered(path, { body, result, on = {}, stage = counted }, signal
       result(data);
     },
   } });
-  if (!complete && !signal.aborted) throw new Error("The server ended this without a result; ask again.");
+  if (!complete && !signal.aborted) throw new Error(say("The server ended this without a result; ask again."));
 }
 
 /**
@@ -95,7 +96,7 @@ async function answered(path, { body, result, on = {}, stage = counted }, signal
  * @returns {Stage}
  */
 function counted({ done, total, label }) {
-  return { share: total > 0 ? done / total : null, text: total > 0 ? `${done} of ${total}: ${label}` : label };
+  return { share: total > 0 ? done / total : null, text: total > 0 ? say("{done} of {total}: {what}", { done, total, what: translated(label) }) : translated(label) };
 }
 
 /**
@@ -103,13 +104,13 @@ function counted({ done, total, label }) {
  * @param {() => void} cancel
  */
 function progressLine(name, cancel) {
-  const bar = h("progress", { max: 1, "aria-label": `${name}: how far`, "data-test": "progress" });
-  const text = h("span", { class: "small muted", "data-test": "progress-text" }, "asked …");
+  const bar = h("progress", { max: 1, "aria-label": say("{name}: how far", { name }), "data-test": "progress" });
+  const text = h("span", { class: "small muted", "data-test": "progress-text" }, say("asked …"));
   const clock = h("span", { class: "small muted nowrap" }, "");
-  const button = h("button", { type: "button", onclick: cancel, "data-test": "cancel" }, "Cancel");
+  const button = h("button", { type: "button", onclick: cancel, "data-test": "cancel" }, say("Cancel"));
   const began = performance.now();
   const timer = setInterval(() => {
-    clock.textContent = `${((performance.now() - began) / 1000).toFixed(0)} s`;
+    clock.textContent = `${numeral((performance.now() - began) / 1000)} s`;
   }, 500);
   return {
     element: h("div", { class: "job-line" }, bar, h("div", { class: "toolbar" }, text, h("span", { class: "grow" }), clock, button)),
@@ -127,7 +128,7 @@ function progressLine(name, cancel) {
  * @param {HTMLElement} place
  * @param {HTMLElement} [what]
  */
-function say(place, what) {
+function put(place, what) {
   clear(place);
   if (what) place.append(what);
   place.hidden = !what;

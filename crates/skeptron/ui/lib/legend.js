@@ -1,6 +1,7 @@
 // The legend of one or more plots: each series can be left out, or shown alone.
 import { h, clear } from "./dom.js";
 import { symbol } from "./plot.js";
+import { say } from "./language.js";
 
 /** @typedef {{ name: string, hint?: string, colour: string, shape: import("./plot.js").Shape }} Entry */
 
@@ -11,7 +12,7 @@ import { symbol } from "./plot.js";
  * @returns {{ element: HTMLElement, fill: (entries: Entry[]) => void }}
  */
 export function legend({ hidden, changed, light }) {
-  const element = h("ul", { class: "legend", "aria-label": "Legend: untick to leave out, press to show alone", "data-test": "legend" });
+  const element = h("ul", { class: "legend", "aria-label": say("Legend: untick to leave out, press to show alone"), "data-test": "legend" });
   /** @type {Entry[]} */
   let entries = [];
 
@@ -33,13 +34,13 @@ export function legend({ hidden, changed, light }) {
     clear(element);
     for (const entry of entries) {
       const { name, hint } = entry;
-      const tick = h("input", { type: "checkbox", "aria-label": `Show ${name}`, "data-focus": `tick ${name}`, onchange: () => act(() => {
+      const tick = h("input", { type: "checkbox", "aria-label": say("Show {name}", { name }), "data-focus": `tick ${name}`, onchange: () => act(() => {
         if (!hidden.delete(name)) hidden.add(name);
       }, `tick ${name}`) });
       tick.checked = !hidden.has(name);
       const alone = h("button", {
         type: "button", "aria-pressed": String(isAlone(name)), "data-focus": `alone ${name}`,
-        title: `${hint ? `${hint}. ` : ""}${isAlone(name) ? "Show all again" : "Show only this one"}`,
+        title: `${hint ? `${hint}. ` : ""}${isAlone(name) ? say("Show all again") : say("Show only this one")}`,
         onclick: () => act(() => isolate(name), `alone ${name}`),
       }, symbol(entry), name);
       element.append(h("li", {

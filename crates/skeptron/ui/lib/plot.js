@@ -5,6 +5,7 @@ import { axis } from "./axes.js";
 import { colours } from "./theme.js";
 import { download } from "./files.js";
 import { sheet } from "./sheet.js";
+import { say } from "./language.js";
 
 /** @typedef {"circle" | "square" | "triangle" | "diamond" | "down" | "cross" | "plus" | "star" | "ring" | "frame" | "hollow-triangle" | "hollow-diamond"} Shape */
 /** @typedef {{ x: number, y: number, low?: number, high?: number, text: string }} Point `text` says it in words; `low` and `high` are an interval */
@@ -235,8 +236,8 @@ function grid({ xLabel, yLabel, xLog, yLog }, { x, y }, width, height, colour) {
       s("line", { x1: tick.at, x2: tick.at, y1: bottom, y2: bottom + 5, stroke: colour("strong-line") }),
       s("text", { x: tick.at, y: bottom + 18, "text-anchor": "middle", fill: muted }, tick.text))),
     s("line", { x1: left, x2: right, y1: bottom, y2: bottom, stroke: colour("strong-line") }),
-    s("text", { x: (left + right) / 2, y: height - 7, "text-anchor": "middle", fill: muted }, xLabel + (xLog ? " (log)" : "")),
-    s("text", { x: 11, y: middle, "text-anchor": "middle", fill: muted, transform: `rotate(-90 11 ${middle})` }, yLabel + (yLog ? " (log)" : "")));
+    s("text", { x: (left + right) / 2, y: height - 7, "text-anchor": "middle", fill: muted }, xLog ? say("{label} (log)", { label: xLabel }) : xLabel),
+    s("text", { x: 11, y: middle, "text-anchor": "middle", fill: muted, transform: `rotate(-90 11 ${middle})` }, yLog ? say("{label} (log)", { label: yLabel }) : yLabel));
 }
 
 /**
@@ -395,7 +396,7 @@ function showTip(tip, frame, mark, near) {
   for (const { series, point } of [mark, ...others.slice(0, 5)]) {
     tip.append(h("div", { class: "plot-tip-line" }, symbol(series), h("span", {}, point.text)));
   }
-  if (others.length > 5) tip.append(h("div", { class: "muted" }, `and ${others.length - 5} more`));
+  if (others.length > 5) tip.append(h("div", { class: "muted" }, say("and {more} more", { more: others.length - 5 })));
   tip.hidden = false;
   const left = Math.max(4, Math.min(mark.x + 14, frame.clientWidth - tip.offsetWidth - 4));
   const above = mark.y - tip.offsetHeight - 12;

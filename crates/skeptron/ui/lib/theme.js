@@ -1,5 +1,6 @@
 // Light or dark: as the system says, or as the user chose. And the colours of kinds of messages in either.
 import { COLOURS, ROLES } from "./kinds.js";
+import { say } from "./language.js";
 
 const KEY = "skeptron-theme";
 const NEXT = /** @type {const} */ ({ auto: "light", light: "dark", dark: "auto" });
@@ -56,17 +57,17 @@ export function onTheme(listener) {
  * @param {HTMLButtonElement} button
  */
 export function themeButton(button) {
-  const say = () => {
-    button.textContent = { auto: "Theme: auto", light: "Theme: light", dark: "Theme: dark" }[chosen()];
+  const name = () => {
+    button.textContent = { auto: say("Theme: auto"), light: say("Theme: light"), dark: say("Theme: dark") }[chosen()];
   };
   button.addEventListener("click", () => {
     choose(NEXT[chosen()]);
     apply();
-    say();
+    name();
   });
   systemIsDark.addEventListener("change", apply);
   apply();
-  say();
+  name();
 }
 
 /**

@@ -1,4 +1,5 @@
 // What a node wears in the picture of the topology: the stamp of its request, its queue, whom it has let in.
+import { say } from "../lib/language.js";
 import { dataOf, nodeName, rowOf, rowsOf } from "./values.js";
 
 /** @typedef {{ text: string, kind: "stamp" | "queue" | "grant" | "hold", title: string }} Badge */
@@ -32,8 +33,8 @@ const WORN = {
   queue: { kind: "queue", read: queue },
   "token.queue": { kind: "queue", read: queue },
   "token.requesting": { kind: "queue", read: nodes("R") },
-  deferred: { kind: "hold", read: nodes("defers") },
-  next: { kind: "hold", read: node("next ") },
+  deferred: { kind: "hold", read: nodes(say("defers")) },
+  next: { kind: "hold", read: node(`${say("next")} `) },
   leader: { kind: "grant", read: node("★ ") },
 };
 /** Only a coordinator's `holder` names who was let in; elsewhere it points towards the token. */

@@ -1,6 +1,7 @@
 // Under the diagram: what is happening in words, and what a scenario says about it.
 import { h } from "../lib/dom.js";
 import { href } from "../lib/address.js";
+import { language, say, translated } from "../lib/language.js";
 import { FiredRule } from "./rulebook.js";
 import { told } from "./words.js";
 import { inUnits } from "./units.js";
@@ -12,8 +13,8 @@ export class Caption {
     this.jump = jump;
     this.title = h("strong", { "data-test": "play-title" });
     this.text = h("span", { "data-test": "play-note" });
-    this.back = h("button", { type: "button", class: "icon", title: "The note before", "aria-label": "The note before", "data-test": "note-back", onclick: () => this.go(-1) }, h("span", { "aria-hidden": "true" }, "‹"));
-    this.next = h("button", { type: "button", class: "icon", title: "The next note", "aria-label": "The next note", "data-test": "note-next", onclick: () => this.go(1) }, h("span", { "aria-hidden": "true" }, "›"));
+    this.back = h("button", { type: "button", class: "icon", title: say("The note before"), "aria-label": say("The note before"), "data-test": "note-back", onclick: () => this.go(-1) }, h("span", { "aria-hidden": "true" }, "‹"));
+    this.next = h("button", { type: "button", class: "icon", title: say("The next note"), "aria-label": say("The next note"), "data-test": "note-next", onclick: () => this.go(1) }, h("span", { "aria-hidden": "true" }, "›"));
     this.count = h("span", { class: "small muted nowrap" });
     this.onward = h("a", { class: "play-onward", hidden: true, "data-test": "play-onward" });
     this.doubt = h("p", { class: "notice unsure small", hidden: true, "data-test": "play-doubts" });
@@ -29,6 +30,8 @@ export class Caption {
     /** @type {import("../wire.js").Note[]} */
     this.notes = [];
     this.summary = "";
+    /** @type {import("./link.js").Story | undefined} */
+    this.item = undefined;
     /** @type {import("./model.js").RunModel | null} */
     this.model = null;
     this.position = 0;
@@ -42,10 +45,11 @@ export class Caption {
    * @param {import("../wire.js").GalleryItem} [next]
    */
   tell(item, next) {
-    this.onward.textContent = next ? `Next in the lecture: ${next.title} →` : "";
+    this.onward.textContent = next ? say("Next in the lecture: {title} →", { title: translated(next.title) }) : "";
     if (next) this.onward.setAttribute("href", href("play", { scenario: next.name }));
     this.note.hidden = !item;
-    this.title.textContent = item ? `${item.title}.` : "";
+    this.item = item;
+    this.title.textContent = item ? `${translated(item.title)}.` : "";
     this.summary = item?.summary ?? "";
     this.notes = (item?.notes ?? []).toSorted((a, b) => a.at - b.at);
     this.walk.hidden = this.notes.length === 0;
@@ -54,8 +58,7 @@ export class Caption {
 
   /** What is said about the run, as far as it fits. @returns {import("../wire.js").RunPage} */
   told() {
-    const title = this.title.textContent?.replace(/\.$/, "") ?? "";
-    return { title, summary: this.summary, notes: this.notes.filter(({ at }) => at <= this.until) };
+    return { title: this.item?.title ?? "", lang: language, summary: this.summary, notes: this.notes.filter(({ at }) => at <= this.until) };
   }
 
   /**
@@ -70,13 +73,13 @@ export class Caption {
     this.rest.textContent = playing ? "" : atRest(model, position);
     const doubts = this.until === Infinity ? (model.end?.doubts ?? []) : [];
     this.doubt.hidden = doubts.length === 0;
-    this.doubt.textContent = doubts.length === 0 ? "" : `What the notes say is not so in this run: ${doubts.join("; ")}.`;
+    this.doubt.textContent = doubts.length === 0 ? "" : say("What the notes say is not so in this run: {doubts}.", { doubts: doubts.map(translated).join("; ") });
     if (this.words.textContent !== words) this.words.textContent = words;
     this.words.title = words;
     this.time.textContent = `t = ${inUnits(model.timeAt(position), model.header)}`;
     const at = this.#current();
-    const text = at >= 0 ? this.notes[at].text : this.summary;
-    const said = position > this.until ? "This is another history now: what you did by hand has changed it." : text;
+    const text = translated(at >= 0 ? this.notes[at].text : this.summary);
+    const said = position > this.until ? say("This is another history now: what you did by hand has changed it.") : text;
     if (this.text.textContent !== said) this.text.textContent = said;
     this.count.textContent = this.notes.length > 0 ? `${at + 1} / ${this.notes.length}` : "";
     this.back.disabled = at <= 0 && position === 0;
@@ -129,7 +132,7 @@ export class Caption {
  */
 function atRest(model, position) {
   if (!model.end || !model.header.may_act) return "";
-  if (position < model.length) return model.records[model.steps[model.stepsBefore(position) - 1]]?.by_hand ? "Space plays on." : "";
+  if (position < model.length) return model.records[model.steps[model.stepsBefore(position) - 1]]?.by_hand ? say("Space plays on.") : "";
   if (model.end.reason !== "over") return "";
-  return model.length === 0 ? "Click a node to begin." : "The end: click a node to go on.";
+  return model.length === 0 ? say("Click a node to begin.") : say("The end: click a node to go on.");
 }

@@ -2,6 +2,7 @@
 import { h } from "../lib/dom.js";
 import { getJson } from "../lib/api.js";
 import { choice } from "../lib/form.js";
+import { say, translated } from "../lib/language.js";
 import { AXIS, GUTTER } from "./camera.js";
 
 /** @typedef {import("../wire.js").ClockStamp} ClockStamp */
@@ -33,13 +34,13 @@ export class Clocks {
     this.chunks = new Map();
     /** Of which history of which run they are. */
     this.of = "";
-    const choices = [{ value: "", title: "off" }, { value: "lamport", title: "Lamport" }, { value: "vector", title: "vector" }];
+    const choices = [{ value: "", title: say("off") }, { value: "lamport", title: "Lamport" }, { value: "vector", title: say("vector") }];
     this.switch = choice(choices, "", (value) => this.#switch(/** @type {Kind} */ (value)), { "data-test": "clocks-kind" });
-    const take = (/** @type {number} */ which) => h("button", { type: "button", class: "quiet", "data-test": `clocks-take-${"ab"[which]}`, onclick: () => this.#take(which) }, `${"AB"[which]}: this step`);
+    const take = (/** @type {number} */ which) => h("button", { type: "button", class: "quiet", "data-test": `clocks-take-${"ab"[which]}`, onclick: () => this.#take(which) }, `${"AB"[which]}: ${say("this step")}`);
     this.told = h("output", { class: "grow small", "data-test": "clocks-told" });
     this.question = h("span", { class: "toolbar grow", hidden: true }, take(0), take(1), this.told);
     this.element = h("div", { class: "toolbar play-clocks" },
-      h("label", { class: "tick", title: "The clocks of the lectures at every event, whatever clock the algorithm has itself" }, "Clocks", this.switch), this.question);
+      h("label", { class: "tick", title: say("The clocks of the lectures at every event, whatever clock the algorithm has itself") }, say("Clocks"), this.switch), this.question);
   }
 
   /** @param {Kind} kind */
@@ -202,7 +203,7 @@ export class Clocks {
   #tell() {
     if (!this.kind) return;
     const [a, b] = this.chosen;
-    this.told.textContent = a < 0 || b < 0 ? "Click two points of the diagram, or choose two steps, to see which happened before the other." : this.#relation(a, b);
+    this.told.textContent = a < 0 || b < 0 ? say("Click two points of the diagram, or choose two steps, to see which happened before the other.") : this.#relation(a, b);
   }
 
   /**
@@ -214,13 +215,13 @@ export class Clocks {
     const { records } = this.scene.model;
     const [one, other] = [this.#stamp(a), this.#stamp(b)];
     if (one === undefined || other === undefined) return "…";
-    if (!one || !other) return "What the network does to a message is no event of a node.";
+    if (!one || !other) return say("What the network does to a message is no event of a node.");
     const own = (/** @type {number} */ at, /** @type {ClockStamp} */ stamp) => stamp.vector[records[at].node - 1];
-    const name = (/** @type {number} */ at, /** @type {ClockStamp} */ stamp) => `P${records[at].node}.${own(at, stamp)} (${records[at].text}; ${stamp.lamport}; ${stamp.vector.join(",")})`;
+    const name = (/** @type {number} */ at, /** @type {ClockStamp} */ stamp) => `P${records[at].node}.${own(at, stamp)} (${translated(records[at].text)}; ${stamp.lamport}; ${stamp.vector.join(",")})`;
     const names = [name(a, one), name(b, other)];
-    if (a === b) return `A and B are one event: ${names[0]}.`;
-    if (own(a, one) <= own(a, other)) return `A happened before B: ${names.join(" → ")}.`;
-    if (own(b, other) <= own(b, one)) return `B happened before A: ${names.reverse().join(" → ")}.`;
-    return `A and B are concurrent: ${names.join(" ∥ ")}.`;
+    if (a === b) return say("A and B are one event: {event}.", { event: names[0] });
+    if (own(a, one) <= own(a, other)) return say("A happened before B: {events}.", { events: names.join(" → ") });
+    if (own(b, other) <= own(b, one)) return say("B happened before A: {events}.", { events: names.reverse().join(" → ") });
+    return say("A and B are concurrent: {events}.", { events: names.join(" ∥ ") });
   }
 }

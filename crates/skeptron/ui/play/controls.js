@@ -1,6 +1,7 @@
 // The bar that chooses what is run.
 import { h, clear } from "../lib/dom.js";
 import { field, choice, entry, algorithmChoices } from "../lib/form.js";
+import { say } from "../lib/language.js";
 
 /** @typedef {import("../wire.js").SimOptions} SimOptions */
 /** @typedef {import("../wire.js").AlgorithmInfo} AlgorithmInfo */
@@ -10,29 +11,29 @@ import { field, choice, entry, algorithmChoices } from "../lib/form.js";
 
 /** What a layout can be; what is not among these is written by hand. */
 const LAYOUTS = /** @type {Record<string, Choice & { option: TextOption }>} */ ({
-  coordinator: { option: "coordinator", label: "Coordinator", presets: [["P1", "P1"], ["P2", "P2"]], hint: "Who coordinates, as in P2" },
+  coordinator: { option: "coordinator", label: say("Coordinator"), presets: [["P1", "P1"], ["P2", "P2"]], hint: say("Who coordinates, as in P2") },
   quorums: {
-    option: "quorum", label: "Quorums", hint: "A construction of quorums, as `--quorum` takes it",
-    presets: [["cyclic", "cyclic"], ["maekawa-13", "13-node plane"], ["fano", "Fano plane (7)"], ["projective", "projective plane"], ["grid", "grid"], ["majority", "majority"],
-      ["triangle", "triangle"], ["wall", "wall"], ["tree", "tree"], ["hierarchical", "hierarchical"], ["all", "all nodes"], ["singleton", "one node"]],
+    option: "quorum", label: say("Quorums"), hint: say("A construction of quorums, as `--quorum` takes it"),
+    presets: [["cyclic", say("cyclic")], ["maekawa-13", say("13-node plane")], ["fano", say("Fano plane (7)")], ["projective", say("projective plane")], ["grid", say("grid")], ["majority", say("majority")],
+      ["triangle", say("triangle")], ["wall", say("wall")], ["tree", say("tree")], ["hierarchical", say("hierarchical")], ["all", say("all nodes")], ["singleton", say("one node")]],
   },
   structure: {
-    option: "structure", label: "Structure", hint: "Whom a node asks and informs, as `--structure` takes it",
-    presets: [["maekawa", "Maekawa's"], ["sanders-4", "Sanders' four nodes"], ["lamport", "Lamport's"], ["ricart-agrawala", "Ricart–Agrawala's"], ["star", "a star"]],
+    option: "structure", label: say("Structure"), hint: say("Whom a node asks and informs, as `--structure` takes it"),
+    presets: [["maekawa", say("Maekawa's")], ["sanders-4", say("Sanders' four nodes")], ["lamport", say("Lamport's")], ["ricart-agrawala", say("Ricart–Agrawala's")], ["star", say("a star")]],
   },
-  tree: { option: "tree", label: "Tree", presets: [["balanced:2", "binary"], ["balanced:3", "ternary"], ["star", "star"], ["line", "line"], ["elected", "elected by spanning-tree"]], hint: "The tree, as `--tree` takes it" },
-  arbitration: { option: "arbitration", label: "Arbitration", presets: [["round-robin", "round robin"], ["smallest-sequence", "smallest sequence number"], ["nearest", "nearest"]], hint: "How the holder of the token chooses" },
-  ring: { option: "ring", label: "Ring", presets: [["ascending", "ascending"], ["descending", "descending"], ["random:1", "at random"]], hint: "The order of the ring, or a list like P3,P1,P2" },
-  graph: { option: "graph", label: "Network", presets: [["complete", "complete"], ["ring", "ring"], ["line", "line"], ["star", "star"], ["grid", "grid"], ["hypercube", "hypercube"]], hint: "Who is linked to whom" },
+  tree: { option: "tree", label: say("Tree"), presets: [["balanced:2", say("binary")], ["balanced:3", say("ternary")], ["star", say("star")], ["line", say("line")], ["elected", say("elected by spanning-tree")]], hint: say("The tree, as `--tree` takes it") },
+  arbitration: { option: "arbitration", label: say("Arbitration"), presets: [["round-robin", say("round robin")], ["smallest-sequence", say("smallest sequence number")], ["nearest", say("nearest")]], hint: say("How the holder of the token chooses") },
+  ring: { option: "ring", label: say("Ring"), presets: [["ascending", say("ascending")], ["descending", say("descending")], ["random:1", say("at random")]], hint: say("The order of the ring, or a list like P3,P1,P2") },
+  graph: { option: "graph", label: say("Network"), presets: [["complete", say("complete")], ["ring", say("ring")], ["line", say("line")], ["star", say("star")], ["grid", say("grid")], ["hypercube", say("hypercube")]], hint: say("Who is linked to whom") },
 });
 
 /** Layouts of one number of nodes. */
 const ONE_SIZE = new Set(["maekawa-13", "fano", "sanders-4"]);
 
-const LATENCY = { label: "Latency", hint: "How long a message takes, in units: 1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, three-dc", presets: /** @type {[string, string][]} */ ([["1", "always 1"], ["uniform:0.5..1.5", "0.5 to 1.5"], ["exp:1", "exponential, mean 1"], ["pareto:0.5,1.5", "heavy tail"], ["three-dc", "three data centres"]]) };
-const WORKLOAD = { label: "Who asks when", hint: "When nodes ask for the section; by hand, nobody does before you click a node", presets: /** @type {[string, string][]} */ ([["closed", "everybody, always"], ["none", "nobody: by hand"], ["sequential", "one at a time"], ["poisson:0.1", "now and then"], ["bursts:3,10", "in bursts of three"], ["hot:1,0.8,0.2", "one node mostly"]]) };
-const SECTION = { label: "Stay inside", hint: "How long a node stays in the critical section", presets: /** @type {[string, string][]} */ ([["1", "1 unit"], ["hand", "until I release it"], ["0.2", "0.2 units"], ["3", "3 units"], ["exp:1", "exponential, mean 1"]]) };
-const DETECTOR = { label: "Failure detector", hint: "What nodes are told of crashes", presets: /** @type {[string, string][]} */ ([["perfect:2", "tells after 2 units"], ["perfect:0.5", "tells after 0.5 units"], ["perfect:10", "tells after 10 units"], ["imperfect:2,0.05,5", "errs now and then"]]) };
+const LATENCY = { label: say("Latency"), hint: say("How long a message takes, in units: 1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, three-dc"), presets: /** @type {[string, string][]} */ ([["1", say("always 1")], ["uniform:0.5..1.5", say("0.5 to 1.5")], ["exp:1", say("exponential, mean 1")], ["pareto:0.5,1.5", say("heavy tail")], ["three-dc", say("three data centres")]]) };
+const WORKLOAD = { label: say("Who asks when"), hint: say("When nodes ask for the section; by hand, nobody does before you click a node"), presets: /** @type {[string, string][]} */ ([["closed", say("everybody, always")], ["none", say("nobody: by hand")], ["sequential", say("one at a time")], ["poisson:0.1", say("now and then")], ["bursts:3,10", say("in bursts of three")], ["hot:1,0.8,0.2", say("one node mostly")]]) };
+const SECTION = { label: say("Stay inside"), hint: say("How long a node stays in the critical section"), presets: /** @type {[string, string][]} */ ([["1", say("1 unit")], ["hand", say("until I release it")], ["0.2", say("0.2 units")], ["3", say("3 units")], ["exp:1", say("exponential, mean 1")]]) };
+const DETECTOR = { label: say("Failure detector"), hint: say("What nodes are told of crashes"), presets: /** @type {[string, string][]} */ ([["perfect:2", say("tells after 2 units")], ["perfect:0.5", say("tells after 0.5 units")], ["perfect:10", say("tells after 10 units")], ["imperfect:2,0.05,5", say("errs now and then")]]) };
 
 /** The controls of a run: shows the options, and says when the user wants others. */
 export class Controls {
@@ -51,7 +52,7 @@ export class Controls {
     this.sim = { algorithm: "" };
     this.basic = h("div", { class: "fields play-basic" });
     this.more = h("div", { class: "fields play-more" });
-    this.details = h("details", { class: "play-details", "data-test": "play-options" }, h("summary", {}, "More options"), this.more);
+    this.details = h("details", { class: "play-details", "data-test": "play-options" }, h("summary", {}, say("More options")), this.more);
     this.element = h("div", { class: "play-controls", "data-test": "play-controls" }, this.basic, this.details);
   }
 
@@ -80,9 +81,9 @@ export class Controls {
     const algorithm = choice(algorithmChoices(this.infos), this.sim.algorithm, (name) => this.#algorithm(name), { "data-test": "play-algorithm" });
     const nodes = entry(String(this.sim.nodes ?? this.nodes), (value) => this.#number("nodes", value), { type: "number", min: 1, "data-test": "play-nodes" });
     nodes.classList.add("play-narrow");
-    const parts = [field("Algorithm", algorithm, info?.idea), field("Nodes", nodes)];
+    const parts = [field(say("Algorithm"), algorithm, info?.idea), field(say("Nodes"), nodes)];
     for (const layout of this.#layouts(info)) parts.push(this.#presets(layout, layout.option));
-    if (this.recorded) return [...parts, h("p", { class: "small muted play-recorded", "data-test": "play-recorded" }, "Recorded. A change here begins a run of your own.")];
+    if (this.recorded) return [...parts, h("p", { class: "small muted play-recorded", "data-test": "play-recorded" }, say("Recorded. A change here begins a run of your own."))];
     if (info?.kind !== "election") parts.push(this.#presets(WORKLOAD, "workload"), this.#presets(SECTION, "section"));
     parts.push(this.#presets(LATENCY, "latency"));
     return parts;
@@ -98,44 +99,44 @@ export class Controls {
 
   #requests() {
     return [
-      this.#text("requesters", "Who asks", "How many of the nodes, or a list like P1,P3", "all"),
-      this.#text("think", "Think", "From an exit to the next request, as in 0, 5 or exp:5", "0"),
-      this.#numeric("entries", "Entries", "After how many entries the run ends", { min: 1 }),
-      this.#text("clocks", "Clocks begin at", "Where the logical clocks of the nodes begin, as in 40,0,33", "0"),
+      this.#text("requesters", say("Who asks"), say("How many of the nodes, or a list like P1,P3"), "all"),
+      this.#text("think", say("Think"), say("From an exit to the next request, as in 0, 5 or exp:5"), "0"),
+      this.#numeric("entries", say("Entries"), say("After how many entries the run ends"), { min: 1 }),
+      this.#text("clocks", say("Clocks begin at"), say("Where the logical clocks of the nodes begin, as in 40,0,33"), "0"),
     ];
   }
 
   #elections() {
     return [
-      this.#text("initiators", "Who calls", "all, or a list like 1,3@2.5: node 1, and node 3 at time 2.5", "as needed"),
+      this.#text("initiators", say("Who calls"), say("all, or a list like 1,3@2.5: node 1, and node 3 at time 2.5"), say("as needed")),
       this.#presets(DETECTOR, "detector"),
-      this.#text("bound", "Bound", "How long a message takes at most, as the alarms assume", "longest latency"),
+      this.#text("bound", say("Bound"), say("How long a message takes at most, as the alarms assume"), say("longest latency")),
     ];
   }
 
   #order() {
-    const order = choice([{ value: "fifo", title: "as sent (FIFO)" }, { value: "any", title: "any order" }], this.sim.order ?? "fifo", (value) => this.#set("order", value), { "data-test": "play-order" });
-    return field("Messages arrive", order, "Whether messages between two nodes may overtake each other");
+    const order = choice([{ value: "fifo", title: say("as sent (FIFO)") }, { value: "any", title: say("any order") }], this.sim.order ?? "fifo", (value) => this.#set("order", value), { "data-test": "play-order" });
+    return field(say("Messages arrive"), order, say("Whether messages between two nodes may overtake each other"));
   }
 
   #network() {
     return [
       this.#order(),
-      this.#numeric("loss", "Loss", "Probability that a message is lost", { min: 0, max: 1, step: 0.01 }),
-      this.#numeric("duplicate", "Copies", "Probability that a message arrives twice", { min: 0, max: 1, step: 0.01 }),
-      this.#list("crash", "Crashes", "P3@5 crashes P3 at time 5; P3@5..9 restarts it at 9; several with spaces"),
-      this.#list("pause", "Pauses", "P2@5..8 lets P2 stand still; several with spaces"),
-      this.#list("partition", "Cuts", "1,2|3,4@10..20 cuts both ways, 1,2>3@10..20 one way; several with spaces"),
+      this.#numeric("loss", say("Loss"), say("Probability that a message is lost"), { min: 0, max: 1, step: 0.01 }),
+      this.#numeric("duplicate", say("Copies"), say("Probability that a message arrives twice"), { min: 0, max: 1, step: 0.01 }),
+      this.#list("crash", say("Crashes"), say("P3@5 crashes P3 at time 5; P3@5..9 restarts it at 9; several with spaces")),
+      this.#list("pause", say("Pauses"), say("P2@5..8 lets P2 stand still; several with spaces")),
+      this.#list("partition", say("Cuts"), say("1,2|3,4@10..20 cuts both ways, 1,2>3@10..20 one way; several with spaces")),
       this.#seed(),
     ];
   }
 
   #seed() {
-    const roll = h("button", { type: "button", class: "icon", title: "Another seed", "aria-label": "Another seed", "data-test": "play-dice",
+    const roll = h("button", { type: "button", class: "icon", title: say("Another seed"), "aria-label": say("Another seed"), "data-test": "play-dice",
       onclick: () => this.#set("seed", Math.floor(Math.random() * 100_000)) }, "⚄");
     const seed = entry(String(this.sim.seed ?? 1), (value) => this.#number("seed", value), { type: "number", min: 0, "data-test": "play-seed" });
     seed.classList.add("play-narrow");
-    return h("div", { class: "play-seed" }, field("Seed", seed, "Determines all chance: the same seed, the same run"), roll);
+    return h("div", { class: "play-seed" }, field(say("Seed"), seed, say("Determines all chance: the same seed, the same run")), roll);
   }
 
   /**
@@ -147,7 +148,7 @@ export class Controls {
     const value = this.sim[option] ?? presets[0][0];
     if (!presets.some(([preset]) => preset === value)) return this.#own(label, hint, option, value);
     const choices = presets.map(([value, title]) => ({ value, title }));
-    choices.push({ value: "…", title: "other …" });
+    choices.push({ value: "…", title: say("other …") });
     const select = choice(choices, value, (chosen) => {
       if (chosen === "…") {
         const own = this.#own(label, hint, option, value);
@@ -166,7 +167,7 @@ export class Controls {
    * @param {string} value
    */
   #own(label, hint, option, value) {
-    const input = entry(value, (text) => this.#set(option, text), { "data-test": `play-${option}`, placeholder: "empty: default" });
+    const input = entry(value, (text) => this.#set(option, text), { "data-test": `play-${option}`, placeholder: say("empty: default") });
     return field(label, input, hint);
   }
 
@@ -200,7 +201,7 @@ export class Controls {
    * @param {string} hint
    */
   #list(option, label, hint) {
-    const input = entry((this.sim[option] ?? []).join(" "), (text) => this.#set(option, text.split(/\s+/).filter(Boolean)), { placeholder: "none", "data-test": `play-${option}` });
+    const input = entry((this.sim[option] ?? []).join(" "), (text) => this.#set(option, text.split(/\s+/).filter(Boolean)), { placeholder: say("none"), "data-test": `play-${option}` });
     input.classList.add("play-short");
     return field(label, input, hint);
   }

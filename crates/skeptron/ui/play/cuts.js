@@ -1,4 +1,5 @@
 // Where the network is cut: by hand, or as the options of the run plan it.
+import { say } from "../lib/language.js";
 import { cutsAt } from "./hand.js";
 
 /** @typedef {{ from: number[], to: number[], both_ways: boolean }} Cut */
@@ -33,5 +34,5 @@ export function isCut(cuts, from, to) {
  */
 export function inWords(cuts) {
   const list = (/** @type {number[]} */ nodes) => nodes.map((node) => `P${node}`).join(", ");
-  return cuts.map(({ from, to, both_ways }) => `Cut: ${list(from)} ${both_ways ? "|" : ">"} ${list(to)}`).join("; ");
+  return cuts.map(({ from, to, both_ways }) => say("Cut: {from} {both_ways} {to}", { from: list(from), both_ways: both_ways ? "|" : ">", to: list(to) })).join("; ");
 }

@@ -1,5 +1,6 @@
 // The space-time diagram: a line for each node, time to the right. Draws only what is in sight.
 import { shortFence } from "../lib/fence.js";
+import { say } from "../lib/language.js";
 import { Arrows } from "./arrows.js";
 import { AXIS, GUTTER } from "./camera.js";
 import { Layer } from "./layer.js";
@@ -319,7 +320,7 @@ export class Diagram {
     ink.fillStyle = colour("muted");
     ink.font = font(FINEST);
     ink.textAlign = "left";
-    ink.fillText("time", 7, AXIS - 9);
+    ink.fillText(say("time"), 7, AXIS - 9);
     const [first, last] = this.#rows();
     const size = Math.max(FINEST, Math.min(14, camera.rowHeight * 0.8));
     // Rows that are lower than their names are named in part.

@@ -6,6 +6,7 @@ import { download, fileButton } from "../lib/files.js";
 import { choice, field } from "../lib/form.js";
 import { recordedAnswer, standalone } from "../lib/recorded.js";
 import { sheet } from "../lib/sheet.js";
+import { say } from "../lib/language.js";
 import { toPdf } from "../picture/pdf.js";
 import { sheetOf } from "../picture/shapes.js";
 import { toPng, toSvg } from "../picture/svg.js";
@@ -29,12 +30,12 @@ import { draw } from "./pictures.js";
  */
 
 const FORMATS = [
-  { format: "jsonl", title: "Replayable run (JSON Lines)", ending: "jsonl", type: "application/jsonl" },
-  { format: "svg", title: "Whole run as a diagram with tooltips (SVG)", ending: "svg", type: "image/svg+xml" },
-  { format: "tex", title: "Whole run as a diagram (TikZ)", ending: "tex", type: "text/plain" },
+  { format: "jsonl", title: say("Replayable run (JSON Lines)"), ending: "jsonl", type: "application/jsonl" },
+  { format: "svg", title: say("Whole run as a diagram with tooltips (SVG)"), ending: "svg", type: "image/svg+xml" },
+  { format: "tex", title: say("Whole run as a diagram (TikZ)"), ending: "tex", type: "text/plain" },
   { format: "mmd", title: "Mermaid", ending: "mmd", type: "text/plain" },
   { format: "shiviz", title: "ShiViz", ending: "shiviz", type: "text/plain" },
-  { format: "txt", title: "Timeline (text)", ending: "txt", type: "text/plain" },
+  { format: "txt", title: say("Timeline (text)"), ending: "txt", type: "text/plain" },
   { format: "perfetto", title: "Perfetto", ending: "json", type: "application/json" },
 ];
 
@@ -54,8 +55,8 @@ export function exportsAndImports(given) {
   sheet("/ui/play/exports.css");
   const { session, take, failed } = given;
   const place = h("div", { "data-test": "play-command" });
-  const line = h("div", { class: "play-command-line" }, h("span", { class: "small muted" }, "The same run on the command line:"), place);
-  const none = h("p", { class: "small muted" }, "What was done by hand has no command; export JSON Lines and replay it: skeptron sim --replay FILE.");
+  const line = h("div", { class: "play-command-line" }, h("span", { class: "small muted" }, say("The same run on the command line:")), place);
+  const none = h("p", { class: "small muted" }, say("What was done by hand has no command; export JSON Lines and replay it: skeptron sim --replay FILE."));
   const tried = (/** @type {() => Promise<void>} */ deed) => () => deed().catch(failed);
   const files = FORMATS.map(({ format, title, ending, type }) => h("button", { type: "button", class: "quiet", "data-test": `export-${format}`, "data-path": `/export?format=${format}`, onclick: tried(async () => {
     const run = session();
@@ -64,12 +65,12 @@ export function exportsAndImports(given) {
   const page = h("button", { type: "button", class: "quiet", "data-test": "export-html", "data-path": "/page", onclick: tried(async () => {
     const run = session();
     if (run?.model) download(`${run.model.header.algorithm}.html`, await postText(run.path("/page"), given.told()), "text/html");
-  }) }, "Page that plays it, without a server (HTML)");
-  const print = h("button", { type: "button", class: "quiet", "data-test": "export-print", onclick: () => window.print() }, "Print the view");
+  }) }, say("Page that plays it, without a server (HTML)"));
+  const print = h("button", { type: "button", class: "quiet", "data-test": "export-print", onclick: () => window.print() }, say("Print the view"));
   const pictures = new Pictures(given);
   const box = h("div", { class: "play-popup", popover: "auto", id: "play-export", "data-test": "play-export" },
-    h("h3", {}, "Picture of what I see"), pictures.element, h("h3", {}, "This run"), page, print, files, line, none);
-  const open = h("button", { type: "button", popovertarget: "play-export", "data-test": "play-export-open" }, "Export");
+    h("h3", {}, say("Picture of what I see")), pictures.element, h("h3", {}, say("This run")), page, print, files, line, none);
+  const open = h("button", { type: "button", popovertarget: "play-export", "data-test": "play-export-open" }, say("Export"));
   box.addEventListener("toggle", (event) => {
     if (/** @type {ToggleEvent} */ (event).newState !== "open") return;
     pictures.show();
@@ -79,11 +80,11 @@ export function exportsAndImports(given) {
     below(box, open);
   });
   const read = async (/** @type {File} */ file) => {
-    if (file.size > LARGEST_FILE) return failed(new Error(`${file.name} is larger than 16 MB; record a shorter run, with fewer --entries`));
+    if (file.size > LARGEST_FILE) return failed(new Error(say("{file} is larger than 16 MB; record a shorter run, with fewer --entries", { file: file.name })));
     take(await file.text());
   };
-  const choose = fileButton("Import", ".jsonl,.json,application/jsonl", read);
-  choose.title = "Play a recorded run: a .jsonl file of sim or check; or drop it anywhere here";
+  const choose = fileButton(say("Import"), ".jsonl,.json,application/jsonl", read);
+  choose.title = say("Play a recorded run: a .jsonl file of sim or check; or drop it anywhere here");
   choose.dataset.test = "play-import";
   return {
     element: h("div", { class: "toolbar" }, open, standalone ? null : choose, box),
@@ -106,17 +107,17 @@ class Pictures {
   constructor(given) {
     this.given = given;
     const pick = (/** @type {string} */ test, /** @type {[string, string][]} */ choices) => choice(choices.map(([value, title]) => ({ value, title })), choices[0][0], () => this.show(), { "data-test": test });
-    this.subject = pick("picture-subject", [["diagram", "Diagram"], ["topology", "Topology"], ["grid", "Staircase, queues or numbers"], ["states", "State table"]]);
-    this.part = pick("picture-part", [["sight", "what is in sight"], ["run", "whole run"], ["steps", "some steps"]]);
-    this.each = pick("picture-each", [["one", "one"], ["step", "one for each step"], ["note", "one for each note"], ["step-sheet", "all steps on one sheet"], ["note-sheet", "all notes on one sheet"]]);
+    this.subject = pick("picture-subject", [["diagram", say("Diagram")], ["topology", say("Topology")], ["grid", say("Staircase, queues or numbers")], ["states", say("State table")]]);
+    this.part = pick("picture-part", [["sight", say("what is in sight")], ["run", say("whole run")], ["steps", say("some steps")]]);
+    this.each = pick("picture-each", [["one", say("one")], ["step", say("one for each step")], ["note", say("one for each note")], ["step-sheet", say("all steps on one sheet")], ["note-sheet", say("all notes on one sheet")]]);
     this.format = pick("picture-format", [["svg", "SVG"], ["png", "PNG"], ["pdf", "PDF"], ["tex", "TikZ"]]);
-    this.steps = h("input", { type: "text", placeholder: "4..9 or 3,9,21", "data-test": "picture-steps" });
-    this.range = field("Steps", this.steps, "From one to another, as in 4..9, or some, as in 3,9,21");
+    this.steps = h("input", { type: "text", placeholder: say("4..9 or 3,9,21"), "data-test": "picture-steps" });
+    this.range = field(say("Steps"), this.steps, say("From one to another, as in 4..9, or some, as in 3,9,21"));
     this.dark = h("input", { type: "checkbox", "data-test": "picture-as-page" });
-    this.save = h("button", { type: "button", class: "primary", "data-test": "picture-save", onclick: () => this.#save().catch(given.failed) }, "Save picture");
+    this.save = h("button", { type: "button", class: "primary", "data-test": "picture-save", onclick: () => this.#save().catch(given.failed) }, say("Save picture"));
     this.element = h("div", { class: "play-pictures" },
-      h("div", { class: "fields" }, field("Picture", this.subject), field("Part", this.part), field("How many", this.each), field("Format", this.format)), this.range,
-      h("div", { class: "toolbar" }, h("label", { class: "tick", title: "Else dark on white" }, this.dark, "in the page’s colours"), this.save));
+      h("div", { class: "fields" }, field(say("Picture"), this.subject), field(say("Part"), this.part), field(say("How many"), this.each), field(say("Format"), this.format)), this.range,
+      h("div", { class: "toolbar" }, h("label", { class: "tick", title: say("Else dark on white") }, this.dark, say("in the page’s colours")), this.save));
   }
 
   /** Shows what can be chosen. */
@@ -136,7 +137,7 @@ class Pictures {
     const here = given.position();
     try {
       const all = await this.#pictures(model);
-      if (all.length === 0) throw new Error("there is no note among these steps; choose others");
+      if (all.length === 0) throw new Error(say("there is no note among these steps; choose others"));
       const made = this.each.value.endsWith("-sheet") ? [{ title: "", picture: sheetOf(all) }] : all;
       const name = `${model.header.algorithm}-${this.subject.value}`;
       await save(name, format.value, made);
@@ -162,11 +163,11 @@ class Pictures {
     const positions = each.value.startsWith("note") ? [...new Set(notes)]
       : each.value.startsWith("step") ? steps.map((step) => model.positionAfter(step))
         : [part.value === "sight" ? given.position() : last];
-    if (positions.length > MOST_PICTURES) throw new Error(`these are ${positions.length} pictures; choose at most ${MOST_PICTURES} steps`);
+    if (positions.length > MOST_PICTURES) throw new Error(say("these are {count} pictures; choose at most {most} steps", { count: positions.length, most: MOST_PICTURES }));
     const made = [];
     for (const position of positions) {
       if (position !== given.position()) await given.go(position);
-      made.push({ title: `Step ${model.stepsBefore(position)}`, picture: draw(/** @type {Subject} */ (this.subject.value), time, given.shown(), !this.dark.checked) });
+      made.push({ title: say("Step {step}", { step: model.stepsBefore(position) }), picture: draw(/** @type {Subject} */ (this.subject.value), time, given.shown(), !this.dark.checked) });
     }
     return made;
   }
@@ -182,7 +183,7 @@ function stepsOf(text, most) {
   const steps = new Set();
   for (const part of text.split(",")) {
     const [from, to = from] = part.split("..").map((word) => (word.trim() === "" ? NaN : Number(word)));
-    if (!(Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= most)) throw new Error(`“${text}” are no steps of this run, which has ${most}; write 4..9, or 3,9,21`);
+    if (!(Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= most)) throw new Error(say("“{text}” are no steps of this run, which has {most}; write 4..9, or 3,9,21", { text, most }));
     for (let step = from; step <= to; step++) steps.add(step);
   }
   return [...steps].sort((a, b) => a - b);

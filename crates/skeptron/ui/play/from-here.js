@@ -4,6 +4,7 @@ import { getText } from "../lib/api.js";
 import { commandLine } from "../lib/command.js";
 import { field } from "../lib/form.js";
 import { job } from "../lib/job.js";
+import { say, translated } from "../lib/language.js";
 import { standalone } from "../lib/recorded.js";
 import { counterexample } from "../check/counterexample.js";
 import { short } from "../check/live.js";
@@ -27,14 +28,14 @@ export class FromHere {
     this.given = given;
     /** How many nodes the wish is for. */
     this.nodes = 0;
-    this.button = h("button", { type: "button", "data-test": "check-from-here", onclick: () => this.#ask() }, "Check from here");
+    this.button = h("button", { type: "button", "data-test": "check-from-here", onclick: () => this.#ask() }, say("Check from here"));
     this.requests = h("input", { type: "text", class: "play-narrow", autocomplete: "off", spellcheck: "false", "data-test": "from-here-requests" });
     this.why = h("p", { class: "small muted" });
     this.answer = h("div", { "data-test": "from-here-answer" });
-    this.work = job({ name: "Search", changed: (running) => { this.button.disabled = running; } });
-    this.element = h("section", { class: "play-from-here", "aria-label": "Check from here", "data-test": "play-from-here" },
+    this.work = job({ name: say("Search"), changed: (running) => { this.button.disabled = running; } });
+    this.element = h("section", { class: "play-from-here", "aria-label": say("Check from here"), "data-test": "play-from-here" },
       h("div", { class: "toolbar" }, this.button,
-        field("Further requests", this.requests, "How often each node may still ask: a number, or one for each node, as in 1,0,2")),
+        field(say("Further requests"), this.requests, say("How often each node may still ask: a number, or one for each node, as in 1,0,2"))),
       this.why, this.work.element, this.answer);
   }
 
@@ -52,11 +53,11 @@ export class FromHere {
   show() {
     const session = this.given.session();
     const model = session?.model;
-    const cannot = !model ? "" : standalone || session.id === "" ? "The checker needs the lab’s server, which has not this run."
-      : model.header.kind === "election" ? "The alarms and detectors of an election keep a time of their own: it is checked from the beginning, in the view Check." : "";
+    const cannot = !model ? "" : standalone || session.id === "" ? say("The checker needs the lab’s server, which has not this run.")
+      : model.header.kind === "election" ? say("The alarms and detectors of an election keep a time of their own: it is checked from the beginning, in the view Check.") : "";
     this.button.disabled = !model || cannot !== "" || this.work.running();
-    this.button.textContent = model ? `Check from here, step ${model.stepsBefore(this.given.position())}` : "Check from here";
-    this.why.textContent = cannot || "Explores every order in which what is under way, exits and further requests can come, with these states and messages, and no further faults.";
+    this.button.textContent = model ? say("Check from here, step {step}", { step: model.stepsBefore(this.given.position()) }) : say("Check from here");
+    this.why.textContent = cannot || say("Explores every order in which what is under way, exits and further requests can come, with these states and messages, and no further faults.");
   }
 
   async #ask() {
@@ -69,7 +70,7 @@ export class FromHere {
     try {
       const trace = await getText(session.path("/export?format=jsonl"));
       const body = { from: { trace, at: step }, requests: this.requests.value.trim() || "0" };
-      await this.work.run("/lab/check", { body, stage: ({ label, states, depth }) => ({ share: null, text: label ?? `${short(states)} states, depth ${depth}` }),
+      await this.work.run("/lab/check", { body, stage: ({ label, states, depth }) => ({ share: null, text: label ? translated(label) : say("{states} states, depth {depth}", { states: short(states), depth }) }),
         result: (/** @type {CheckResult} */ result) => this.#tell(result, { step, position, requests: body.requests }) });
     } catch (error) {
       this.answer.replaceChildren(complaint(error));
@@ -83,13 +84,14 @@ export class FromHere {
   #tell(result, asked) {
     const broken = result.properties.filter(({ holds }) => holds === false);
     const open = result.properties.filter(({ holds }) => holds === null);
-    const names = (/** @type {CheckResult["properties"]} */ of) => of.map(({ name }) => property(name).title.toLowerCase()).join(", ");
-    const from = `From step ${asked.step}, with ${asked.requests === "0" ? "no further request" : `further requests: ${asked.requests}`}`;
+    const names = (/** @type {CheckResult["properties"]} */ of) => of.map(({ name }) => property(name).title).join(", ");
+    const { step, requests } = asked;
+    const from = requests === "0" ? say("From step {step}, with no further request", { step }) : say("From step {step}, with further requests: {requests}", { step, requests });
     const [kind, title, text] = broken.length > 0
-      ? ["bad", "✗ Something goes wrong.", `${from}: ${broken.map((judged) => `${property(judged.name).broken} ${when(judged.trace_length ?? 0, result.after)}`).join("; ")}.`]
+      ? ["bad", say("✗ Something goes wrong."), `${from}: ${broken.map((judged) => `${property(judged.name).broken} ${when(judged.trace_length ?? 0, result.after)}`).join("; ")}.`]
       : result.complete && open.length === 0
-        ? ["good", "✓ Nothing goes wrong.", `${from}, every interleaving keeps what is judged: ${names(result.properties)}. ${short(result.states)} states were seen, and nothing else can happen.`]
-        : ["unsure", "? Not decided.", `${from}: the search ended early; nothing is violated within ${result.depth} further steps. Ask for fewer requests.`];
+        ? ["good", say("✓ Nothing goes wrong."), say("{from}, every interleaving keeps what is judged: {properties}. {states} states were seen, and nothing else can happen.", { from, properties: names(result.properties), states: short(result.states) })]
+        : ["unsure", say("? Not decided."), say("{from}: the search ended early; nothing is violated within {depth} further steps. Ask for fewer requests.", { from, depth: result.depth })];
     const shown = broken.filter(({ trace }) => trace).map(({ name, trace }) => h("div", { "data-property": name },
       h("span", { class: "small" }, `${property(name).title}: `), counterexample(/** @type {string} */ (trace), `from-step-${asked.step}-${name}`, asked.position)));
     this.answer.replaceChildren(
@@ -104,7 +106,7 @@ export class FromHere {
  * @param {number} after how many of them had been taken
  */
 function when(steps, after) {
-  if (steps < after) return "already before this step";
-  if (steps === after) return "here";
-  return `in ${steps - after} further ${steps - after === 1 ? "step" : "steps"}`;
+  if (steps < after) return say("already before this step");
+  if (steps === after) return say("here");
+  return say("in {n} further steps", { n: steps - after });
 }

@@ -2,6 +2,7 @@
 import { h, clear } from "../lib/dom.js";
 import { href } from "../lib/address.js";
 import { getJson } from "../lib/api.js";
+import { say, translated } from "../lib/language.js";
 import { toParams } from "./options.js";
 
 /**
@@ -34,10 +35,10 @@ export class GoalBanner {
     this.task = h("span", { "data-test": "goal-task" });
     this.verdict = h("strong", { role: "status", "data-test": "goal-verdict" });
     this.hints = h("ol", { class: "small", "data-test": "goal-hints" });
-    this.more = h("button", { type: "button", "data-test": "goal-hint", onclick: () => this.#hint() }, "A hint");
+    this.more = h("button", { type: "button", "data-test": "goal-hint", onclick: () => this.#hint() }, say("A hint"));
     this.element = h("div", { class: "notice play-goal", hidden: true, "data-test": "play-goal" },
-      h("div", {}, h("strong", {}, "Goal: "), this.task, " ", this.verdict), this.hints,
-      h("div", { class: "toolbar" }, this.more, h("a", { href: href("exercises") }, "All exercises")));
+      h("div", {}, h("strong", {}, say("Goal:")), " ", this.task, " ", this.verdict), this.hints,
+      h("div", { class: "toolbar" }, this.more, h("a", { href: href("exercises") }, say("All exercises"))));
   }
 
   /** @param {string | null} name */
@@ -46,13 +47,13 @@ export class GoalBanner {
     const { goals } = /** @type {{ goals: Goal[] }} */ (await getJson("/ui/exercises.json"));
     this.goal = goals.find((goal) => goal.name === name) ?? null;
     this.element.hidden = !this.goal;
-    this.task.textContent = this.goal?.task ?? "";
+    this.task.textContent = translated(this.goal?.task ?? "");
     clear(this.hints);
   }
 
   #hint() {
     const { hints } = this.goal ?? { hints: [] };
-    this.hints.append(h("li", {}, hints[this.hints.children.length]));
+    this.hints.append(h("li", {}, translated(hints[this.hints.children.length])));
     this.more.hidden = this.hints.children.length >= hints.length;
   }
 
@@ -63,7 +64,7 @@ export class GoalBanner {
   show(model, acts) {
     if (!this.goal || !model.end) return;
     const is = isReached(this.goal.goal, model, acts);
-    this.verdict.textContent = is ? "✓ Reached. Play it to its end and see." : "";
+    this.verdict.textContent = is ? say("✓ Reached. Play it to its end and see.") : "";
     this.element.classList.toggle("good", is);
   }
 }

@@ -1,5 +1,6 @@
 // What the nodes know as a grid beside the topology: Singhal's staircase, Lamport's queues, Suzuki and Kasami's numbers.
 import { s, clear } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 import { dataOf, nodeName, numbersOf, rowsOf, stampsOf } from "./values.js";
 
 /** @typedef {import("../wire.js").NodeState} NodeState */
@@ -42,7 +43,7 @@ function staircase(states) {
     const cells = states.map((_, column) => (column === row ? ownState(state) : asks.has(column) ? "R" : "N")).map((text) => ({ text, look: text.toLowerCase() }));
     return { name: nodeName(row), cells: state.up ? cells : cells.map(() => ({ text: "" })) };
   });
-  return { caption: "SV of each node: R requests, E executes, H holds the token, N neither", wide: false, stairs: true, head: states.map((_, row) => nodeName(row)), rows };
+  return { caption: say("SV of each node: R requests, E executes, H holds the token, N neither"), wide: false, stairs: true, head: states.map((_, row) => nodeName(row)), rows };
 }
 
 /** @param {NodeState} state */
@@ -61,7 +62,7 @@ function queues(states) {
     name: `${place + 1}.`,
     cells: all.map((queue, row) => (queue[place] ? { text: `${queue[place].clock} ${nodeName(queue[place].row)}`, look: queue[place].row === row ? "own" : "full" } : { text: "" })),
   }));
-  return { caption: "The request queue of each node", wide: true, head: states.map((_, row) => nodeName(row)), rows };
+  return { caption: say("The request queue of each node"), wide: true, head: states.map((_, row) => nodeName(row)), rows };
 }
 
 /** RN of each node, and LN of the token; a request that the token has not served is one more than LN. @param {NodeState[]} states @returns {Grid} */
@@ -74,7 +75,7 @@ function numbers(states) {
   }));
   rows.push({ name: "LN", cells: fill(served, states.length).map((text) => ({ text: text || "·", look: "h" })) });
   const waiting = rowsOf(dataOf(holder, "token.queue")).map(nodeName).join(", ");
-  const caption = holder ? `Marked: RN above LN, not yet served; Q = [${waiting}]` : "The token and its LN are under way";
+  const caption = holder ? say("Marked: RN above LN, not yet served; Q = [{waiting}]", { waiting }) : say("The token and its LN are under way");
   return { caption, wide: false, head: states.map((_, row) => nodeName(row)), rows };
 }
 

@@ -1,5 +1,6 @@
 // What a hand can do to a run: menus of nodes and messages, cuts of the network, the list of what was done.
 import { h, clear } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 import { openMenu } from "./menu.js";
 import { inUnits } from "./units.js";
 
@@ -22,9 +23,9 @@ import { inUnits } from "./units.js";
  */
 
 /** Why nothing can be done. */
-const FIXED = "This election was recorded, and its alarms cannot be made to ring again: it can be played, not changed.";
+const FIXED = say("This election was recorded, and its alarms cannot be made to ring again: it can be played, not changed.");
 /** What becomes of a recorded run that is changed. */
-const FORKS = "This run was recorded. What you do begins another run at this step. ";
+const FORKS = say("This run was recorded. What you do begins another run at this step.");
 
 /** Deeds that do not show as a step. @type {ReadonlySet<string>} */
 export const SILENT = new Set(["cut", "mend", "delay"]);
@@ -47,10 +48,10 @@ export class Hand {
     this.situation = situation;
     this.list = h("ol", { class: "play-acts", "data-test": "play-acts" });
     this.lead = h("p", { class: "small" });
-    this.undo = h("button", { type: "button", "data-test": "play-undo", title: "Ctrl+Z", onclick: () => situation.undo() }, "Undo");
-    this.redo = h("button", { type: "button", "data-test": "play-redo", title: "Ctrl+Shift+Z", onclick: () => situation.redo() }, "Redo");
-    this.cut = h("button", { type: "button", "data-test": "play-cut", onclick: () => this.#openCut() }, "Cut the network …");
-    this.mend = h("button", { type: "button", "data-test": "play-mend", onclick: () => situation.act({ do: "mend" }) }, "Mend all cuts");
+    this.undo = h("button", { type: "button", "data-test": "play-undo", title: "Ctrl+Z", onclick: () => situation.undo() }, say("Undo"));
+    this.redo = h("button", { type: "button", "data-test": "play-redo", title: "Ctrl+Shift+Z", onclick: () => situation.redo() }, say("Redo"));
+    this.cut = h("button", { type: "button", "data-test": "play-cut", onclick: () => this.#openCut() }, say("Cut the network …"));
+    this.mend = h("button", { type: "button", "data-test": "play-mend", onclick: () => situation.act({ do: "mend" }) }, say("Mend all cuts"));
     this.element = h("div", { class: "play-hand", "data-test": "play-hand" }, this.lead,
       h("div", { class: "toolbar" }, this.cut, this.mend, this.undo, this.redo), this.list);
   }
@@ -64,8 +65,8 @@ export class Hand {
     this.lead.textContent = !may && model
       ? FIXED
       : acts.length === 0
-        ? (model?.header.recorded ? FORKS : "") + "Click a node to let it ask, leave, crash or pause; click a message under way to deliver, delay, lose or copy it. What you do in the past begins another history."
-        : "What was done by hand, in order. Going back and doing something else drops what was done after.";
+        ? (model?.header.recorded ? `${FORKS} ` : "") + say("Click a node to let it ask, leave, crash or pause; click a message under way to deliver, delay, lose or copy it. What you do in the past begins another history.")
+        : say("What was done by hand, in order. Going back and doing something else drops what was done after.");
     this.cut.disabled = !may;
     this.mend.disabled = !may || cutsAt(acts, situation.position()).length === 0;
     const can = situation.can();
@@ -93,15 +94,15 @@ export class Hand {
     const up = phase !== "down";
     const election = model.header.kind === "election";
     const can = (/** @type {boolean} */ possible) => possible && model.header.may_act;
-    const why = model.header.may_act ? `P${node} is ${paused ? "paused" : stateWord(phase, election)}.` : FIXED;
+    const why = model.header.may_act ? say("P{node} is {state}.", { node, state: paused ? say("paused") : stateWord(phase, election) }) : FIXED;
     const item = (/** @type {string} */ label, /** @type {any} */ deed, /** @type {boolean} */ possible) =>
       ({ label, test: `act-${deed}`, why, run: can(possible) ? () => this.situation.act({ do: deed, node }) : null });
     const items = election
-      ? [item("Call an election", "call", up && !paused)]
-      : [item("Ask for the section", "request", up && !paused && phase === "idle"), item("Leave the section", "release", up && !paused && phase === "inside")];
-    items.push(item("Pause", "pause", up && !paused), item("Go on", "resume", up && paused), item("Crash", "crash", up), item("Restart", "restart", !up));
+      ? [item(say("Call an election"), "call", up && !paused)]
+      : [item(say("Ask for the section"), "request", up && !paused && phase === "idle"), item(say("Leave the section"), "release", up && !paused && phase === "inside")];
+    items.push(item(say("Pause"), "pause", up && !paused), item(say("Go on"), "resume", up && paused), item(say("Crash"), "crash", up), item(say("Restart"), "restart", !up));
     if (!model.header.may_act) items.length = 0;
-    this.#open(place, `P${node}, ${paused ? "paused" : stateWord(phase, election)}`, model.header.may_act ? this.#warning() : [FIXED], items);
+    this.#open(place, `P${node}, ${paused ? say("paused") : stateWord(phase, election)}`, model.header.may_act ? this.#warning() : [FIXED], items);
   }
 
   /**
@@ -115,26 +116,26 @@ export class Hand {
     const id = messages.id[message];
     const flying = model.isInFlight(message, this.situation.position());
     const can = flying && header.may_act;
-    const why = header.may_act ? "It is not under way now." : FIXED;
-    const amount = h("input", { type: "number", min: 0.1, step: 0.5, value: 2, "aria-label": "Delay in units", "data-test": "act-delay-by" });
+    const why = header.may_act ? say("It is not under way now.") : FIXED;
+    const amount = h("input", { type: "number", min: 0.1, step: 0.5, value: 2, "aria-label": say("Delay in units"), "data-test": "act-delay-by" });
     const item = (/** @type {string} */ label, /** @type {string} */ test, /** @type {() => Deed} */ deed) =>
       ({ label, test, why, run: can ? () => this.situation.act(deed()) : null });
     const items = [
-      item("Deliver now", "act-deliver", () => ({ do: "deliver", message: id })),
-      { ...item("Delay by", "act-delay", () => ({ do: "delay", message: id, by: Math.max(1, Math.round(Number(amount.value) * header.ticks_per_unit)) })), amount },
-      item("Lose it", "act-drop", () => ({ do: "drop", message: id })),
-      item("Copy it", "act-duplicate", () => ({ do: "duplicate", message: id })),
-      { label: "Go to where it is sent", test: "go-sent", run: () => this.situation.jump(messages.sent[message] + 1) },
+      item(say("Deliver now"), "act-deliver", () => ({ do: "deliver", message: id })),
+      { ...item(say("Delay by"), "act-delay", () => ({ do: "delay", message: id, by: Math.max(1, Math.round(Number(amount.value) * header.ticks_per_unit)) })), amount },
+      item(say("Lose it"), "act-drop", () => ({ do: "drop", message: id })),
+      item(say("Copy it"), "act-duplicate", () => ({ do: "duplicate", message: id })),
+      { label: say("Go to where it is sent"), test: "go-sent", run: () => this.situation.jump(messages.sent[message] + 1) },
     ];
-    if (messages.end[message] >= 0) items.push({ label: "Go to where it ends", test: "go-end", run: () => this.situation.jump(messages.end[message] + 1) });
-    this.#open(place, nameOf(model, message), can ? this.#warning() : [flying ? why : "It is not under way now."], items);
+    if (messages.end[message] >= 0) items.push({ label: say("Go to where it ends"), test: "go-end", run: () => this.situation.jump(messages.end[message] + 1) });
+    this.#open(place, nameOf(model, message), can ? this.#warning() : [flying ? why : say("It is not under way now.")], items);
   }
 
   /** What is to be known before acting in the past. */
   #warning() {
     const acts = this.situation.acts();
     const later = acts.length - doneAt(acts, this.situation.position());
-    return later > 0 ? [`This makes another history: ${later} later deed${later > 1 ? "s" : ""} will be dropped.`] : [];
+    return later > 0 ? [say("This makes another history: {n} later deeds will be dropped.", { n: later })] : [];
   }
 
   /**
@@ -154,19 +155,19 @@ export class Hand {
     const boxes = Array.from({ length: model.header.nodes }, (_, row) => h("input", { type: "checkbox", value: row + 1 }));
     const oneWay = h("input", { type: "checkbox", "data-test": "cut-one-way" });
     const error = h("p", { class: "small", role: "alert" });
-    const dialog = h("dialog", { class: "play-cut", "data-test": "cut-dialog", "aria-label": "Cut the network" },
-      h("h2", {}, "Cut the network"),
-      h("p", {}, "Choose one side. Messages between it and the others are lost until the cut is mended."),
+    const dialog = h("dialog", { class: "play-cut", "data-test": "cut-dialog", "aria-label": say("Cut the network") },
+      h("h2", {}, say("Cut the network")),
+      h("p", {}, say("Choose one side. Messages between it and the others are lost until the cut is mended.")),
       h("div", { class: "play-cut-nodes" }, boxes.map((box) => h("label", { class: "tick" }, box, `P${box.value}`))),
-      h("label", { class: "tick" }, oneWay, "Only what the chosen ones send is lost"), error,
+      h("label", { class: "tick" }, oneWay, say("Only what the chosen ones send is lost")), error,
       h("div", { class: "toolbar" },
-        h("button", { type: "button", class: "primary", "data-test": "cut-do", onclick: () => done() }, "Cut"),
-        h("button", { type: "button", onclick: () => dialog.close() }, "Cancel")));
+        h("button", { type: "button", class: "primary", "data-test": "cut-do", onclick: () => done() }, say("Cut")),
+        h("button", { type: "button", onclick: () => dialog.close() }, say("Cancel"))));
     const done = () => {
       const from = boxes.filter((box) => box.checked).map((box) => Number(box.value));
       const to = boxes.filter((box) => !box.checked).map((box) => Number(box.value));
       if (from.length === 0 || to.length === 0) {
-        error.textContent = "Choose some of the nodes, but not all.";
+        error.textContent = say("Choose some of the nodes, but not all.");
         return;
       }
       dialog.close();
@@ -213,9 +214,9 @@ export function nameOf({ messages }, message) {
  * @returns {string}
  */
 export function stateWord(phase, election) {
-  if (phase === "inside") return election ? "leading" : "inside";
-  if (phase === "waiting") return election ? "electing" : "waiting";
-  return phase;
+  if (phase === "inside") return election ? say("leading") : say("inside");
+  if (phase === "waiting") return election ? say("electing") : say("waiting");
+  return phase === "down" ? say("down") : say("idle");
 }
 
 /**
@@ -224,21 +225,21 @@ export function stateWord(phase, election) {
  */
 function inWords(act, model) {
   const message = "message" in act ? model.messages.byId.get(act.message) : undefined;
-  const it = message === undefined ? "a message" : nameOf(model, message);
+  const it = message === undefined ? say("a message") : nameOf(model, message);
   const list = (/** @type {number[]} */ nodes) => nodes.map((node) => `P${node}`).join(", ");
   switch (act.do) {
-    case "request": return `P${act.node} asks`;
-    case "release": return `P${act.node} leaves`;
-    case "call": return `P${act.node} calls an election`;
-    case "crash": return `P${act.node} crashes`;
-    case "restart": return `P${act.node} restarts`;
-    case "pause": return `P${act.node} pauses`;
-    case "resume": return `P${act.node} goes on`;
-    case "deliver": return `${it}: delivered at once`;
-    case "drop": return `${it}: lost`;
-    case "duplicate": return `${it}: copied`;
-    case "delay": return `${it}: delayed by ${inUnits(act.by, model.header)}`;
-    case "cut": return `cut ${list(act.from)} ${act.both_ways ? "|" : ">"} ${list(act.to)}`;
-    case "mend": return "all cuts mended";
+    case "request": return say("P{node} asks", { node: act.node });
+    case "release": return say("P{node} leaves", { node: act.node });
+    case "call": return say("P{node} calls an election", { node: act.node });
+    case "crash": return say("P{node} crashes", { node: act.node });
+    case "restart": return say("P{node} restarts", { node: act.node });
+    case "pause": return say("P{node} pauses", { node: act.node });
+    case "resume": return say("P{node} goes on", { node: act.node });
+    case "deliver": return say("{it}: delivered at once", { it });
+    case "drop": return say("{it}: lost", { it });
+    case "duplicate": return say("{it}: copied", { it });
+    case "delay": return say("{it}: delayed by {time}", { it, time: inUnits(act.by, model.header) });
+    case "cut": return say("cut {link}", { link: `${list(act.from)} ${act.both_ways ? "|" : ">"} ${list(act.to)}` });
+    case "mend": return say("all cuts mended");
   }
 }

@@ -1,4 +1,5 @@
 // A run that no server makes: what was recorded of a live cluster.
+import { say } from "../lib/language.js";
 import { RunModel } from "./model.js";
 import { Session } from "./session.js";
 
@@ -21,6 +22,6 @@ export class Kept extends Session {
 
   /** @override @returns {string} */
   path() {
-    throw new Error("what was recorded of a live cluster is in the address of this page alone: copy the link");
+    throw new Error(say("what was recorded of a live cluster is in the address of this page alone: copy the link"));
   }
 }

@@ -1,5 +1,6 @@
 // Where the nodes stand in the picture of the topology: on a circle, a ring, a tree, a star, or in a plane. Planes
 // are drawn as the server draws them among the quorums.
+import { say } from "../lib/language.js";
 
 /** @typedef {{ x: number, y: number }} Place */
 /**
@@ -27,9 +28,9 @@ export function layoutOf({ nodes, topology }) {
   if (topology.links?.length) return network(topology.links, nodes);
   if (topology.coordinator !== null && !topology.quorums && !topology.request) return star(topology.coordinator - 1, nodes);
   const plane = topology.quorums && linesOfPlane(topology.quorums, nodes);
-  if (plane) return plane[0].length === 3 ? fano(plane) : { ...plain(circle(nodes)), lines: plane, name: `The plane of ${nodes} points: any two quorums share one` };
+  if (plane) return plane[0].length === 3 ? fano(plane) : { ...plain(circle(nodes)), lines: plane, name: say("The plane of {nodes} points: any two quorums share one", { nodes }) };
   const edges = topology.request || topology.quorums || nodes > MOST_COMPLETE ? [] : complete(nodes);
-  return { ...plain(circle(nodes)), edges, name: topology.request ? "Whom a node asks and informs: select one" : topology.quorums ? "Quorums: select a node to see its own" : "Every node reaches every other", whole: !topology.request && !topology.quorums };
+  return { ...plain(circle(nodes)), edges, name: topology.request ? say("Whom a node asks and informs: select one") : topology.quorums ? say("Quorums: select a node to see its own") : say("Every node reaches every other"), whole: !topology.request && !topology.quorums };
 }
 
 /** @param {number} nodes */
@@ -62,7 +63,7 @@ function ring(order, nodes) {
   const places = around.slice();
   order.forEach((node, k) => { places[node - 1] = around[k]; });
   const edges = order.map((node, k) => ({ from: node - 1, to: order[(k + 1) % order.length] - 1, directed: true }));
-  return { ...plain(places), edges, name: "The ring" };
+  return { ...plain(places), edges, name: say("The ring") };
 }
 
 /**
@@ -72,7 +73,7 @@ function ring(order, nodes) {
  */
 function network(links, nodes) {
   const edges = links.map(([from, to]) => ({ from: from - 1, to: to - 1, directed: false }));
-  return { ...plain(circle(nodes)), edges, name: "The network" };
+  return { ...plain(circle(nodes)), edges, name: say("The network") };
 }
 
 /**
@@ -85,7 +86,7 @@ function star(centre, nodes) {
   const places = Array.from({ length: nodes }, (_, row) => (row === centre ? { x: 0, y: 0 } : around[row < centre ? row : row - 1]));
   if (nodes === 2) places[1 - centre] = { x: 0, y: -1 };
   const edges = places.flatMap((_, row) => (row === centre ? [] : [{ from: row, to: centre, directed: false }]));
-  return { ...plain(places), edges, name: `P${centre + 1} coordinates` };
+  return { ...plain(places), edges, name: say("P{node} coordinates", { node: centre + 1 }) };
 }
 
 /**
@@ -122,7 +123,7 @@ function tree(parents) {
     place.y = deepest === 0 ? 0 : (place.y / deepest) * 1.9 - 0.95;
   }
   const edges = parents.flatMap((parent, row) => (parent === null ? [] : [{ from: row, to: parent - 1, directed: false }]));
-  return { ...plain(places), edges, name: "The tree; arrows point towards the token" };
+  return { ...plain(places), edges, name: say("The tree; arrows point towards the token") };
 }
 
 /**
@@ -173,7 +174,7 @@ function fano(lines) {
   places[bc] = middle(b, c);
   places[ca] = middle(c, a);
   places[centre] = { x: 0, y: 0.3 };
-  return { places, edges: [], lines: sorted(lines, places), round: through(ab, bc), name: "The plane of seven points: each line is a quorum" };
+  return { places, edges: [], lines: sorted(lines, places), round: through(ab, bc), name: say("The plane of seven points: each line is a quorum") };
 }
 
 /**

@@ -2,6 +2,7 @@
 import { h, clear } from "../lib/dom.js";
 import { hasEpoch } from "../lib/fence.js";
 import { kindColour } from "../lib/theme.js";
+import { say } from "../lib/language.js";
 
 /**
  * Fills the legend, if it has changed.
@@ -19,15 +20,15 @@ export function legend(place, model, stride, byHand) {
   clear(place);
   const election = model.header.kind === "election";
   const sample = (/** @type {string} */ kind, /** @type {string} */ words, /** @type {string} */ hint = "") => place.append(h("span", { class: "play-key", title: hint || null }, h("span", { class: `play-sample ${kind}` }), words));
-  sample("waiting", election ? "electing" : "waiting");
-  if (election) sample("inside", "leading");
-  else if (hasEpoch(fence)) sample("inside", "inside, fence epoch·entry", "The fence of an entry: the epoch of its view, and its number in it");
-  else sample("inside", "inside, #fence", "The fence of an entry. A simulated run has one view for ever, so that its fences are numbers without an epoch; in a cluster they are epoch·entry");
+  sample("waiting", election ? say("electing") : say("waiting"));
+  if (election) sample("inside", say("leading"));
+  else if (hasEpoch(fence)) sample("inside", say("inside, fence epoch·entry"), say("The fence of an entry: the epoch of its view, and its number in it"));
+  else sample("inside", say("inside, #fence"), say("The fence of an entry. A simulated run has one view for ever, so that its fences are numbers without an epoch; in a cluster they are epoch·entry"));
   labels.forEach((label) => {
     const line = h("span", { class: "play-sample arrow" }, "⟶");
     line.style.color = `var(--${kindColour(label)})`;
     place.append(h("span", { class: "play-key" }, line, label));
   });
-  if (byHand) place.append(h("span", { class: "play-key" }, h("span", { class: "play-sample arrow" }, "▼"), "by hand"));
-  if (stride > 1) place.append(h("span", { class: "muted" }, `Dense: 1 of ${stride} messages is drawn. Zoom in to see all.`));
+  if (byHand) place.append(h("span", { class: "play-key" }, h("span", { class: "play-sample arrow" }, "▼"), say("by hand")));
+  if (stride > 1) place.append(h("span", { class: "muted" }, say("Dense: 1 of {stride} messages is drawn. Zoom in to see all.", { stride })));
 }

@@ -1,5 +1,6 @@
 // What the address of this view says, and what is noted in it.
 import { note, pack, unpack } from "../lib/address.js";
+import { say } from "../lib/language.js";
 import { fromParams, toParams } from "./options.js";
 
 /** @typedef {import("../wire.js").Act} Act */
@@ -90,7 +91,7 @@ function actsOf(text) {
   } catch {
     // Said below: it is no list either way.
   }
-  throw new Error("the link is damaged: what was done by hand cannot be read; copy it again as a whole");
+  throw new Error(say("the link is damaged: what was done by hand cannot be read; copy it again as a whole"));
 }
 
 /**

@@ -1,4 +1,5 @@
 // What happens to a node, as marks on its line: crashes, alarms, leaders, violations.
+import { say, translated } from "../lib/language.js";
 import { AXIS, GUTTER } from "./camera.js";
 import { lowerBound } from "./model.js";
 
@@ -53,7 +54,7 @@ export class Marks {
         // A bar begins there anyway.
         if (!wordy) return;
         ring(ink, x, y, colour("ink"), colour("panel"));
-        if (record.kind === "call") this.#words(ink, "calls", record, "ink");
+        if (record.kind === "call") this.#words(ink, say("calls"), record, "ink");
         return;
       case "crash":
         return cross(ink, x, y, colour("crash"));
@@ -121,7 +122,7 @@ export class Marks {
     ink.font = font(13, "700");
     ink.textAlign = "center";
     ink.fillText("!", x, y + 5);
-    this.#words(ink, `${record.property ?? "a property"} violated`, record, "bad");
+    this.#words(ink, say("{property} violated", { property: translated(record.property ?? "a property") }), record, "bad");
   }
 
   /**
@@ -174,14 +175,17 @@ function roomAt(x, width, end, right) {
 /** @param {import("../wire.js").RunRecord} record */
 function wording(record) {
   switch (record.kind) {
-    case "restart": return "↻ restarts";
-    case "pause": return "‖ pauses";
-    case "resume": return "▸ resumes";
-    case "suspect": return `suspects P${record.whom}`;
-    case "trust": return `trusts P${record.whom}`;
-    case "expire": return "◆ alarm";
+    case "restart": return say("↻ restarts");
+    case "pause": return say("‖ pauses");
+    case "resume": return say("▸ resumes");
+    case "suspect": return say("suspects P{whom}", { whom: record.whom });
+    case "trust": return say("trusts P{whom}", { whom: record.whom });
+    case "expire": return say("◆ alarm");
     case "elect": return `★ P${record.leader}`;
-    case "refuse": return "⊘ refuses";
+    case "refuse": return say("⊘ refuses");
+    case "request": return say("request##mark");
+    case "crash": return say("crash##mark");
+    case "call": return say("call##mark");
     default: return record.kind;
   }
 }

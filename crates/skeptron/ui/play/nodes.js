@@ -1,6 +1,7 @@
 // What the nodes know, under the names of the paper. The nodes that the last step changed stand first and large; of the others
 // only the heads are shown, unless all are asked for.
-import { h, clear } from "../lib/dom.js";
+import { h, clear, english } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 import { stateWord } from "./hand.js";
 
 /** @typedef {import("../wire.js").NodeState} NodeState */
@@ -21,7 +22,7 @@ export class Nodes {
     this.all = h("input", { type: "checkbox", "data-test": "play-all-variables", onchange: () => this.#again() });
     this.list = h("div", { class: "play-nodes" });
     this.element = h("div", { "data-test": "play-nodes-panel" },
-      h("label", { class: "tick small play-all", title: "Show the variables of all nodes, not only of those that the last step changed" }, this.all, "All variables"), this.list);
+      h("label", { class: "tick small play-all", title: say("Show the variables of all nodes, not only of those that the last step changed") }, this.all, say("All variables")), this.list);
     /** @type {Map<string, VariableInfo>} */
     this.variables = new Map();
     /** The cards that are shown, and what they were made of. @type {{ made: unknown[], card: HTMLElement }[]} */
@@ -49,7 +50,7 @@ export class Nodes {
    */
   show(model, position, states, before, selected) {
     if (!states) {
-      if (!this.list.firstChild) this.list.append(h("p", { class: "muted small" }, "Asking what the nodes know …"));
+      if (!this.list.firstChild) this.list.append(h("p", { class: "muted small" }, say("Asking what the nodes know …")));
       return;
     }
     this.#again = () => this.show(model, position, states, before, selected);
@@ -100,12 +101,12 @@ export class Nodes {
    */
   #head(model, position, row, pressed = false) {
     const phase = model.phase(row, position);
-    const word = model.isPaused(row, position) ? "paused" : stateWord(phase, model.header.kind === "election");
+    const word = model.isPaused(row, position) ? say("paused") : stateWord(phase, model.header.kind === "election");
     return h("span", { class: "play-node-head" },
-      h("button", { type: "button", class: "quiet play-node-name", "data-node": `name-${row}`, "data-test": `node-${row + 1}`, "aria-pressed": String(pressed), title: "Select: its row, its quorum, its links",
+      h("button", { type: "button", class: "quiet play-node-name", "data-node": `name-${row}`, "data-test": `node-${row + 1}`, "aria-pressed": String(pressed), title: say("Select: its row, its quorum, its links"),
         onclick: () => this.wanted.select(pressed ? -1 : row) }, `P${row + 1}`),
       h("span", { class: `play-phase ${phase}` }, word),
-      h("button", { type: "button", class: "quiet play-node-menu", "data-node": `menu-${row}`, "data-test": `node-menu-${row + 1}`, title: `What P${row + 1} is to do`, "aria-label": `What P${row + 1} is to do`, "aria-haspopup": "menu",
+      h("button", { type: "button", class: "quiet play-node-menu", "data-node": `menu-${row}`, "data-test": `node-menu-${row + 1}`, title: say("What P{node} is to do", { node: row + 1 }), "aria-label": say("What P{node} is to do", { node: row + 1 }), "aria-haspopup": "menu",
         onclick: (/** @type {MouseEvent} */ event) => {
           const box = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
           this.wanted.menu(row, { x: box.left, y: box.bottom });
@@ -136,10 +137,10 @@ export class Nodes {
       const info = this.variables.get(field);
       const old = before?.vars.find((old) => old.field === field);
       const changed = before !== undefined && old?.value !== value;
-      const title = `${info?.meaning ?? field}${info ? ` (${field})` : ""}${changed && old ? `; was ${old.value}` : ""}`;
+      const title = `${info?.meaning ?? field}${info ? ` (${field})` : ""}${changed && old ? say("; was {value}", { value: old.value }) : ""}`;
       list.append(
         h("dt", { title, class: changed ? "changed-name" : "" }, info?.symbol || field),
-        h("dd", { title, class: changed ? "changed" : "", "data-field": field }, changed ? h("span", { class: "play-changed-mark", role: "img", "aria-label": "changed" }, "▸") : null, value));
+        h("dd", { title, class: changed ? "changed" : "", "data-field": field }, changed ? h("span", { class: "play-changed-mark", role: "img", "aria-label": say("changed") }, "▸") : null, english(value)));
     }
     return list;
   }
@@ -159,13 +160,13 @@ export class Nodes {
       const cells = fields.map(({ field }) => {
         const value = valueOf(state, field);
         const changed = before !== null && before[row] !== undefined && valueOf(before[row], field) !== value;
-        return h("td", { class: changed ? "changed" : "", title: value, "data-field": field }, changed ? "▸" : "", value);
+        return h("td", { class: changed ? "changed" : "", title: value, "data-field": field }, changed ? "▸" : "", english(value));
       });
       body.append(h("tr", { class: row === selected ? "selected" : "" }, h("td", {}, this.#head(model, position, row, row === selected)), cells));
     });
     this.list.append(h("table", { class: "data play-table" },
-      h("thead", {}, h("tr", {}, h("th", {}, "node"), fields.map(({ symbol, field, meaning }) => h("th", { title: `${meaning} (${field})` }, symbol || field)))), body));
-    if (states.length > MOST_ROWS) this.list.append(h("p", { class: "muted small" }, `The first ${MOST_ROWS} of ${states.length} nodes.`));
+      h("thead", {}, h("tr", {}, h("th", {}, say("node")), fields.map(({ symbol, field, meaning }) => h("th", { title: `${meaning} (${field})` }, symbol || field)))), body));
+    if (states.length > MOST_ROWS) this.list.append(h("p", { class: "muted small" }, say("The first {most} of {all} nodes.", { most: MOST_ROWS, all: states.length })));
   }
 }
 

@@ -3,6 +3,7 @@ import { h, clear } from "../lib/dom.js";
 import { getText } from "../lib/api.js";
 import { download } from "../lib/files.js";
 import { field } from "../lib/form.js";
+import { say, translated } from "../lib/language.js";
 
 /** @typedef {import("./model.js").RunModel} RunModel */
 /** @typedef {import("./link.js").Story} Story */
@@ -10,7 +11,7 @@ import { field } from "../lib/form.js";
 /** A scenario as a file. @typedef {Story & { sim?: import("../wire.js").SimOptions, trace?: string, acts?: import("../wire.js").Act[] }} Example */
 
 /** What a run is called until somebody calls it something else. */
-const UNNAMED = "A scenario of mine";
+const UNNAMED = say("A scenario of mine");
 /** Records that say nothing of what is seen. */
 const UNSEEN = new Set(["arm", "disarm", "violation"]);
 
@@ -28,17 +29,16 @@ export class Notes {
     this.summary = h("textarea", { rows: 2, "data-test": "notes-summary", onchange: () => this.#change({ summary: this.summary.value }) });
     this.list = h("ol", { class: "notes-list", "data-test": "notes-list" });
     this.here = h("button", { type: "button", class: "primary", "data-test": "notes-add", onclick: () => this.#add() });
-    const save = h("button", { type: "button", "data-test": "notes-save", onclick: () => this.#save().catch(given.failed) }, "Save scenario");
+    const save = h("button", { type: "button", "data-test": "notes-save", onclick: () => this.#save().catch(given.failed) }, say("Save scenario"));
     this.element = h("div", { class: "play-notes" },
-      h("p", { class: "small" }, "Go to a step and say what is to be seen there. The scenario is saved as a file: Import opens it, and ",
-        h("code", {}, "skeptron lab --gallery DIR"), " shows all that lie in a folder."),
-      field("Title", this.title), field("Summary", this.summary), h("div", { class: "toolbar" }, this.here, save), this.list);
+      h("p", { class: "small" }, say("Go to a step and say what is to be seen there. The scenario is saved as a file: Import opens it, and skeptron lab --gallery DIR shows all that lie in a folder.")),
+      field(say("Title"), this.title), field(say("Summary"), this.summary), h("div", { class: "toolbar" }, this.here, save), this.list);
   }
 
   /** Takes what is said of another run. @param {Story | undefined} story */
   tell(story) {
     const { title, summary, notes } = story ?? { title: "", summary: "", notes: [] };
-    this.story = { title, summary, notes: notes.toSorted((a, b) => a.at - b.at) };
+    this.story = { title: translated(title), summary: translated(summary), notes: notes.map((note) => ({ ...note, text: translated(note.text) })).sort((a, b) => a.at - b.at) };
     this.#fill();
   }
 
@@ -47,15 +47,15 @@ export class Notes {
     const { model } = this.given.session() ?? {};
     const position = this.given.position();
     const step = model?.stepsBefore(position) ?? 0;
-    this.here.textContent = `Write a note at step ${step}`;
+    this.here.textContent = say("Write a note at step {step}", { step });
     this.here.disabled = this.story.notes.some((note) => note.at === position);
     // Which step a note stands at is known once the run is.
     this.list.querySelectorAll("li").forEach((item, k) => {
       const { at } = this.story.notes[k];
-      const name = `Step ${model?.stepsBefore(at) ?? 0}`;
+      const name = say("Step {step}", { step: model?.stepsBefore(at) ?? 0 });
       item.classList.toggle("now", at === position);
       /** @type {HTMLElement} */ (item.querySelector("button")).textContent = name;
-      item.querySelector("textarea")?.setAttribute("aria-label", `Note at ${name}`);
+      item.querySelector("textarea")?.setAttribute("aria-label", say("Note at {name}", { name }));
     });
   }
 
@@ -78,7 +78,7 @@ export class Notes {
     return h("li", {},
       h("div", { class: "toolbar" },
         h("button", { type: "button", class: "quiet", onclick: () => this.given.jump(note.at) }),
-        h("button", { type: "button", class: "quiet", "data-test": `note-delete-${k + 1}`, onclick: () => { this.#change({ notes: this.story.notes.toSpliced(k, 1) }); this.#fill(); } }, "Delete")),
+        h("button", { type: "button", class: "quiet", "data-test": `note-delete-${k + 1}`, onclick: () => { this.#change({ notes: this.story.notes.toSpliced(k, 1) }); this.#fill(); } }, say("Delete"))),
       text);
   }
 

@@ -3,6 +3,7 @@ import { shapesOf } from "../picture/dom.js";
 import { Ink } from "../picture/ink.js";
 import { box, colourOf, path, shifted, text, widthOf } from "../picture/shapes.js";
 import { colours } from "../lib/theme.js";
+import { say } from "../lib/language.js";
 import { AXIS, Camera, GUTTER } from "./camera.js";
 import { Diagram } from "./diagram.js";
 
@@ -116,7 +117,7 @@ function topology({ topology, caption, cuts, grid: below }) {
 
 /** @param {Shown["grid"]} shown @returns {Picture} */
 function grid(shown) {
-  if (!shown) throw new Error("this algorithm is not shown as a grid; Singhal's, Lamport's, and Suzuki and Kasami's are");
+  if (!shown) throw new Error(say("this algorithm is not shown as a grid; Singhal's, Lamport's, and Suzuki and Kasami's are"));
   return captioned(shown.svg, [{ words: shown.caption, colour: "muted" }]);
 }
 
@@ -128,7 +129,7 @@ function grid(shown) {
  */
 function captioned(svg, lines) {
   const { width, height } = svg.getBoundingClientRect();
-  if (width < 10) throw new Error("the topology is not in sight: show it, and export it then");
+  if (width < 10) throw new Error(say("the topology is not in sight: show it, and export it then"));
   const said = lines.filter(({ words }) => words);
   // A grid may be narrower than what is said of it.
   const wide = Math.max(width, ...said.map(({ words }) => widthOf(words, `${CAPTION}px sans-serif`) + 2 * APART));
@@ -146,7 +147,7 @@ const SIZE = 13;
  * @returns {Picture}
  */
 function states({ states, before, variables, scene }) {
-  if (!states) throw new Error("what the nodes know is still on its way; try again");
+  if (!states) throw new Error(say("what the nodes know is still on its way; try again"));
   const fields = [...variables.values()];
   const value = (/** @type {import("../wire.js").NodeState | undefined} */ state, /** @type {string} */ field) => state?.vars.find((known) => known.field === field)?.value ?? "–";
   const rows = states.map((state, row) => [`P${row + 1}`, ...fields.map(({ field }) => value(state, field))]);

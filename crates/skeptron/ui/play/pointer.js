@@ -2,6 +2,7 @@
 import { AXIS, GUTTER } from "./camera.js";
 import { nameOf, stateWord } from "./hand.js";
 import { h } from "../lib/dom.js";
+import { say, translated } from "../lib/language.js";
 import { inUnits } from "./units.js";
 
 /** How far the pointer goes before a press is a drag. */
@@ -124,7 +125,7 @@ export class Pointer {
       this.wanted.redraw();
     }
     const mark = row >= 0 ? this.diagram.marks.at(x, y) : null;
-    const words = mark ? `P${mark.node} ${mark.text}, at ${inUnits(mark.t, scene.model.header)}` : row >= 0 ? this.#ofNode(row, x) : "";
+    const words = mark ? say("P{node} {text}, at {time}", { node: mark.node, text: translated(mark.text), time: inUnits(mark.t, scene.model.header) }) : row >= 0 ? this.#ofNode(row, x) : "";
     this.#tell(message >= 0 ? this.#ofMessage(message) : words, x, y);
   }
 
@@ -133,7 +134,9 @@ export class Pointer {
     const { model } = this.diagram.scene;
     const { sentT, endT, end } = model.messages;
     const fate = this.diagram.arrows.fate(message);
-    const times = fate === "in flight" || end[message] < 0 ? `sent at ${inUnits(sentT[message], model.header)}, under way` : `sent at ${inUnits(sentT[message], model.header)}, ${fate} at ${inUnits(endT[message], model.header)}`;
+    const [sent, ended] = [inUnits(sentT[message], model.header), inUnits(endT[message], model.header)];
+    const times = fate === "in flight" || end[message] < 0 ? say("sent at {sent}, under way", { sent })
+      : fate === "lost" ? say("sent at {sent}, lost at {ended}", { sent, ended }) : say("sent at {sent}, delivered at {ended}", { sent, ended });
     return `${nameOf(model, message)}\n${times}`;
   }
 
@@ -145,7 +148,7 @@ export class Pointer {
     const { model, camera, position, future } = this.diagram.scene;
     const there = x < GUTTER ? position : model.positionAt(camera.t(x));
     const at = future ? there : Math.min(there, position);
-    return `P${row + 1}, ${model.isPaused(row, at) ? "paused" : stateWord(model.phase(row, at), model.header.kind === "election")}`;
+    return `P${row + 1}, ${model.isPaused(row, at) ? say("paused") : stateWord(model.phase(row, at), model.header.kind === "election")}`;
   }
 
   /**

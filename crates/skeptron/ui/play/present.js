@@ -2,6 +2,7 @@
 // follow the height of the window; what is drawn on the canvas is magnified as much.
 import { h } from "../lib/dom.js";
 import { sheet } from "../lib/sheet.js";
+import { say } from "../lib/language.js";
 import { FINEST } from "./diagram.js";
 
 /** How high the smallest letters of the diagram are, in heights of the stage. */
@@ -33,7 +34,7 @@ export class Present {
     this.panel = "";
     /** Where the topology stands else. @type {HTMLElement | null} */
     this.home = null;
-    this.switch = h("button", { type: "button", class: "play-present-only", "data-test": "present-switch", title: "Diagram or topology (T)", onclick: () => this.#draw(!this.drawn) });
+    this.switch = h("button", { type: "button", class: "play-present-only", "data-test": "present-switch", title: say("Diagram or topology (T)"), onclick: () => this.#draw(!this.drawn) });
     this.toggle = h("button", { type: "button", "data-test": "play-present", onclick: () => (this.on ? this.leave() : this.enter()) });
     this.button = h("span", { class: "play-present" }, this.switch, this.toggle);
     this.#name();
@@ -132,8 +133,8 @@ export class Present {
   }
 
   #name() {
-    this.toggle.textContent = this.on ? "Leave" : "Present";
-    this.toggle.title = this.on ? "Back to the page (Escape)" : "One stage for a lecture hall (F)";
-    this.switch.textContent = this.drawn ? "Diagram" : "Topology";
+    this.toggle.textContent = this.on ? say("Leave") : say("Present");
+    this.toggle.title = this.on ? say("Back to the page (Escape)") : say("One stage for a lecture hall (F)");
+    this.switch.textContent = this.drawn ? say("Diagram") : say("Topology");
   }
 }

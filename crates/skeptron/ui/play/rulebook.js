@@ -1,5 +1,6 @@
 // The rules of the algorithm beside the run: those that the last step follows stand out, with their reason in values.
 import { h, clear } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 import { casesOf, fired, stepAt } from "./rules.js";
 
 /** @typedef {import("./rules.js").Fired} Fired */
@@ -19,13 +20,13 @@ export class FiredRule {
   show(rules, flaw) {
     // Of several rules the last one decided; the others prepared it.
     const chief = rules.findLast(({ reason }) => reason) ?? rules.at(-1);
-    const said = chief ? `Rule ${chief.number}: ${chief.reason || chief.text}` : flaw ? `No rule: ${flaw}` : "";
+    const said = chief ? `${say("Rule {number}", { number: chief.number })}: ${chief.reason || chief.text}` : flaw ? `${say("No rule")}: ${flaw}` : "";
     if (said === this.said) return;
     this.said = said;
     clear(this.element);
     this.element.title = chief?.text ?? "";
-    if (chief) this.element.append(h("span", { class: "play-fired-number" }, `Rule ${chief.number}`), h("span", { class: "play-fired-why" }, sentence(chief.reason)), h("span", { class: "play-fired-text" }, chief.text));
-    else if (flaw) this.element.append(h("span", { class: "play-fired-number none" }, "No rule"), h("span", { class: "play-fired-why" }, `No rule of the algorithm says this. The flaw: ${flaw}.`));
+    if (chief) this.element.append(h("span", { class: "play-fired-number" }, say("Rule {number}", { number: chief.number })), h("span", { class: "play-fired-why" }, sentence(chief.reason)), h("span", { class: "play-fired-text" }, chief.text));
+    else if (flaw) this.element.append(h("span", { class: "play-fired-number none" }, say("No rule")), h("span", { class: "play-fired-why" }, say("No rule of the algorithm says this. The flaw: {flaw}.", { flaw })));
   }
 }
 

@@ -1,5 +1,7 @@
 // Which rules of its algorithm a step follows, and why, in the values of that step. Rules are data of the catalogue: a
 // case says what comes in and what must hold of the step, with names in braces for its values.
+import { enumerated, translated } from "../lib/language.js";
+
 
 /** @typedef {{ number: number, text: string, inputs: string[], holds: [string, string, string][], reason: string }} Case */
 /** @typedef {import("../wire.js").NodeState} NodeState */
@@ -74,7 +76,7 @@ export function casesOf(info) {
   return (info?.fires ?? []).map((line) => {
     const [head, holds, reason] = line.split("|").map((part) => part.trim());
     const number = parseInt(head);
-    return { number, text: info?.rules[number - 1] ?? "", inputs: head.replace(/^\d+ /, "").split(", "), holds: conditions(holds), reason };
+    return { number, text: info?.rules[number - 1] ?? "", inputs: head.replace(/^\d+ /, "").split(", "), holds: conditions(holds), reason: translated(reason) };
   });
 }
 
@@ -92,7 +94,7 @@ export function fired(cases, step) {
     const filledIn = holds.map(([left, sign, right]) => /** @type {[string, string, string]} */ ([filled(left, step), sign, filled(right, step)]));
     if (!filledIn.every(([left, sign, right]) => judge(left, sign, right))) continue;
     const decided = filledIn.filter(([, sign]) => sign === "<" || sign === "≤").map(([left, sign, right]) => compared(parts(left), sign, parts(right)));
-    found.push({ number, text, reason: filled(reason.replace(DECIDED, decided[0] ?? ""), step) });
+    found.push({ number, text, reason: filled(reason.replace(DECIDED, decided[0] ?? ""), step, translated) });
   }
   return found;
 }
@@ -112,12 +114,13 @@ function conditions(holds) {
  * A text with the values of a step in place of their names; a name with `'` means the value after the step.
  * @param {string} text
  * @param {Step} step
+ * @param {(value: string) => string} [shown] how a value is written
  */
-function filled(text, step) {
+function filled(text, step, shown = (/** @type {string} */ value) => value) {
   return text.replaceAll(NAME, (_, /** @type {string} */ name, /** @type {string} */ prime, /** @type {string | undefined} */ place) => {
     const state = prime ? step.after : step.before;
     const value = step.values.get(name) ?? state?.vars.find(({ field }) => field === name)?.value ?? NOTHING;
-    return place === undefined ? value : part(value, place, step);
+    return shown(place === undefined ? value : part(value, place, step));
   });
 }
 
@@ -174,5 +177,5 @@ function sum(value) {
 function compared(left, sign, right) {
   const differs = left.findIndex((item, k) => item !== right[k]);
   const same = left.slice(0, differs < 0 ? left.length : differs).map((item, k) => `${item} = ${right[k]}`);
-  return (differs < 0 ? same : [...same, `${left[differs]} ${sign === "≤" ? "<" : sign} ${right[differs]}`]).join(" and ");
+  return enumerated(differs < 0 ? same : [...same, `${left[differs]} ${sign === "≤" ? "<" : sign} ${right[differs]}`]);
 }

@@ -1,5 +1,6 @@
 // The steps in words: a list of which only what is in sight exists.
 import { h } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 import { told } from "./words.js";
 import { inUnits } from "./units.js";
 
@@ -11,7 +12,7 @@ export class Steps {
   constructor(jump) {
     this.jump = jump;
     this.filler = h("ol", { class: "play-steps-all" });
-    this.element = h("div", { class: "play-steps", tabindex: 0, role: "region", "aria-label": "Steps", "data-test": "play-steps", onscroll: () => this.#fill() }, this.filler);
+    this.element = h("div", { class: "play-steps", tabindex: 0, role: "region", "aria-label": say("Steps"), "data-test": "play-steps", onscroll: () => this.#fill() }, this.filler);
     /** @type {import("./model.js").RunModel | null} */
     this.model = null;
     this.current = -1;

@@ -1,5 +1,6 @@
 // Panels of which one is shown.
 import { h } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 
 /**
  * @param {{ name: string, title: string, panel: HTMLElement }[]} pages
@@ -22,7 +23,7 @@ export function tabs(pages, turned) {
     show();
     turned();
   };
-  const list = h("div", { role: "tablist", class: "play-tabs", "aria-label": "Panels", onkeydown: (/** @type {KeyboardEvent} */ event) => {
+  const list = h("div", { role: "tablist", class: "play-tabs", "aria-label": say("Panels"), onkeydown: (/** @type {KeyboardEvent} */ event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by) return;
     event.preventDefault();

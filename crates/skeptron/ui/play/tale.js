@@ -1,4 +1,5 @@
 // What is said of the run that is shown: by the gallery, or by whoever writes notes here.
+import { say } from "../lib/language.js";
 import { packedShort } from "./link.js";
 
 /** @typedef {import("./link.js").Story} Story */
@@ -31,10 +32,10 @@ export class Tale {
    */
   of(source, item, header) {
     if (this.own || item) return this.own ?? item;
-    if ("live" in source) return { title: `“${source.live.lock}” in the cluster`, summary: "Recorded live: a unit of time is a millisecond. What the nodes knew was not recorded.", notes: [] };
+    if ("live" in source) return { title: say("“{lock}” in the cluster", { lock: source.live.lock }), summary: say("Recorded live: a unit of time is a millisecond. What the nodes knew was not recorded."), notes: [] };
     if (!("trace" in source)) return undefined;
-    const summary = header.may_act ? "What you do by hand begins another run from there on." : "It can be played, not changed: its alarms cannot be made to ring again.";
-    return { title: "A recorded run", summary, notes: [] };
+    const summary = header.may_act ? say("What you do by hand begins another run from there on.") : say("It can be played, not changed: its alarms cannot be made to ring again.");
+    return { title: say("A recorded run"), summary, notes: [] };
   }
 
   /**
@@ -43,7 +44,7 @@ export class Tale {
    * @returns {string | null}
    */
   lacks(source) {
-    if ("trace" in source && !source.packed) return "this run is too long for a link; export it as JSON Lines and pass the file on.";
-    return this.own && !this.packed ? "the notes are too long for a link; save the scenario and pass the file on." : null;
+    if ("trace" in source && !source.packed) return say("this run is too long for a link; export it as JSON Lines and pass the file on.");
+    return this.own && !this.packed ? say("the notes are too long for a link; save the scenario and pass the file on.") : null;
   }
 }

@@ -1,5 +1,6 @@
 // The picture of the topology: who is linked to whom, what each node knows, who waits for whom, what is under way.
 import { h, s, clear } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 import { badgesOf, mostBadges } from "./badges.js";
 import { inWords as cutsInWords, isCut } from "./cuts.js";
 import { Flying } from "./flying.js";
@@ -46,7 +47,7 @@ export class Topology {
     this.chosen = layer("chosen");
     this.points = layer("points");
     this.flying = new Flying();
-    this.svg = s("svg", { class: "play-topology-svg", role: "group", "aria-label": "Topology", "data-test": "topo-svg" },
+    this.svg = s("svg", { class: "play-topology-svg", role: "group", "aria-label": say("Topology"), "data-test": "topo-svg" },
       s("defs", {}, ["topo-tip", "topo-tip-strong", "topo-tip-wait", "topo-tip-circle"].map(tip)),
       this.edges, this.asking, this.cutLinks, this.pointers, this.chosen, this.waits, this.points, this.flying.element);
     this.caption = h("figcaption", { class: "small muted" });
@@ -88,7 +89,7 @@ export class Topology {
     this.gridOf = gridFor(info, header.nodes);
     this.gridPlace.hidden = this.gridOf === null;
     const moves = this.pointer && !header.topology.tree && !header.topology.links;
-    if (moves) this.layout = { ...this.layout, edges: [], name: `Arrows: ${this.pointer?.symbol}` };
+    if (moves) this.layout = { ...this.layout, edges: [], name: say("Arrows: {symbol}", { symbol: this.pointer?.symbol }) };
     for (const group of [this.edges, this.cutLinks, this.asking, this.pointers, this.waits, this.chosen, this.flying.element, this.points]) clear(group);
     this.cuts.textContent = "";
     this.cutNow = [];
@@ -220,12 +221,12 @@ export class Topology {
     this.marks.forEach(({ group, token, sign, badges }, row) => {
       const phase = model.phase(row, position);
       const paused = model.isPaused(row, position);
-      const word = paused ? "paused" : stateWord(phase, election);
+      const word = paused ? say("paused") : stateWord(phase, election);
       group.setAttribute("class", `topo-point ${phase}${row === selected ? " selected" : ""}${related.has(row) ? " related" : ""}${this.#isApart(row) ? " apart" : ""}`);
       const worn = this.#badged > 0 && states ? badgesOf(states[row], phase === "waiting" || phase === "inside", { variables: this.variables, coordinated: this.#coordinated, drawn: this.#drawn }) : [];
       group.setAttribute("aria-label", [`P${row + 1}, ${word}`, ...worn.map(({ text, title }) => `${title}: ${text}`)].join("; "));
       this.#wear(badges, worn, row);
-      sign.textContent = word === "idle" || worn.length > 0 ? "" : word;
+      sign.textContent = (phase === "idle" && !paused) || worn.length > 0 ? "" : word;
       token.setAttribute("visibility", this.#hasToken(states?.[row]) ? "visible" : "hidden");
     });
     this.#point(states);
@@ -296,7 +297,7 @@ export class Topology {
    */
   #waiting({ from, to, via, silent }, isInCircle) {
     const arbiter = via === undefined ? undefined : nodeName(via);
-    const words = `${nodeName(from)} waits for ${nodeName(to)}${arbiter ? `, which has the grant of ${arbiter}` : ""}${silent ? ", whose answer will not come" : ""}`;
+    const words = `${say("{one} waits for {other}", { one: nodeName(from), other: nodeName(to) })}${arbiter ? say(", which has the grant of {arbiter}", { arbiter }) : ""}${silent ? say(", whose answer will not come") : ""}`;
     const drawn = waitArrow(this.#at(from), this.#at(to), this.#radius(this.marks.length) + 3, {
       words, via: arbiter, look: `${isInCircle ? "circle " : ""}${silent ? "silent" : ""}`, head: isInCircle ? "topo-tip-circle" : "topo-tip-wait",
     });
@@ -322,7 +323,7 @@ export class Topology {
     for (const { quorum, row, phase } of asking) {
       const drawn = this.layout?.lines ? this.#line(row) : this.#polygon(quorum.map((node) => node - 1));
       drawn.classList.add(phase);
-      drawn.append(s("title", {}, `The quorum of P${row + 1}`));
+      drawn.append(s("title", {}, say("The quorum of P{node}", { node: row + 1 })));
       this.asking.append(drawn);
     }
   }
@@ -379,7 +380,7 @@ export class Topology {
   #say(selected) {
     if (!this.header || !this.layout) return;
     const { name, whole } = this.layout;
-    const shown = whole && this.cutNow.length > 0 ? "Some nodes do not reach others" : name;
+    const shown = whole && this.cutNow.length > 0 ? say("Some nodes do not reach others") : name;
     this.caption.textContent = selected < 0 ? shown : ofSelected(selected, this.header.topology) || shown;
   }
 
@@ -428,12 +429,12 @@ export class Topology {
  * @param {import("../wire.js").Topology} topology
  */
 function ofSelected(row, { quorums, request, inform }) {
-  if (quorums) return `The quorum of P${row + 1}: ${list(quorums[row])}`;
-  if (request && inform) return `P${row + 1} asks ${list(request[row])}, informs (dashed) ${list(inform[row])}`;
+  if (quorums) return say("The quorum of P{node}: {members}", { node: row + 1, members: list(quorums[row]) });
+  if (request && inform) return say("P{node} asks {asked}, informs (dashed) {told}", { node: row + 1, asked: list(request[row]), told: list(inform[row]) });
   return "";
 }
 
 /** @param {number[]} nodes */
 function list(nodes) {
-  return nodes.map((node) => `P${node}`).join(", ") || "nobody";
+  return nodes.map((node) => `P${node}`).join(", ") || say("nobody");
 }

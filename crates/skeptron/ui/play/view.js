@@ -7,6 +7,7 @@ import { dropZone } from "../lib/files.js";
 import { sheet } from "../lib/sheet.js";
 import { colours, onTheme, prefersStill } from "../lib/theme.js";
 import { announce } from "../lib/announce.js";
+import { say } from "../lib/language.js";
 import { tellAbout } from "./about.js";
 import { Camera } from "./camera.js";
 import { Caption } from "./caption.js";
@@ -94,7 +95,7 @@ class PlayView {
 
   playhead = new Playhead((moved) => { if (moved) this.following = true; this.refresh(); });
   canvas = h("canvas", { class: "play-canvas", tabindex: 0, role: "application", "data-test": "play-diagram",
-    "aria-label": "Space-time diagram. Left and right arrows step, space plays, up and down choose a node or a message, Enter opens its menu. The steps are also listed in words." });
+    "aria-label": say("Space-time diagram. Left and right arrows step, space plays, up and down choose a node or a message, Enter opens its menu. The steps are also listed in words.") });
   /** @type {import("./diagram.js").Scene} */
   scene = {
     model: new RunModel(NOBODY), camera: new Camera(), position: 0, now: 0, acts: [], future: false, selected: -1, related: new Set(), stressed: -1, colour: colours(),
@@ -137,8 +138,8 @@ class PlayView {
     this.topology = new Topology({ select: (row) => this.select(row === this.scene.selected ? -1 : row), menu });
     this.notes = new Notes({ session: () => this.session, position: () => this.playhead.position, jump, changed: (story) => this.#write(story), failed: (error) => this.complain(error) });
     this.tabs = tabs([
-      { name: "nodes", title: "Nodes", panel: this.nodes.element }, { name: "rules", title: "Rules", panel: this.rules.element }, { name: "steps", title: "Steps", panel: this.steps.element },
-      { name: "figures", title: "Figures", panel: this.lamps.figures }, { name: "hand", title: "By hand", panel: this.hand.element }, { name: "notes", title: "Notes", panel: this.notes.element }, { name: "about", title: "About", panel: this.about },
+      { name: "nodes", title: say("Nodes"), panel: this.nodes.element }, { name: "rules", title: say("Rules"), panel: this.rules.element }, { name: "steps", title: say("Steps"), panel: this.steps.element },
+      { name: "figures", title: say("Figures##tab"), panel: this.lamps.figures }, { name: "hand", title: say("By hand"), panel: this.hand.element }, { name: "notes", title: say("Notes"), panel: this.notes.element }, { name: "about", title: say("About"), panel: this.about },
     ], () => this.panels());
     this.files = exportsAndImports({ session: () => this.session, told: () => this.caption.told(), take: (text) => this.import(text), failed: (error) => this.complain(error),
       position: () => this.playhead.position, go: (position) => this.#go(position), shown: () => this.#shown() });
@@ -154,7 +155,7 @@ class PlayView {
   #place() {
     const left = h("div", { class: "play-left panel" }, this.legend, this.stage, this.caption.element, this.transport.element, this.clocks.element);
     const right = h("div", { class: "play-right" }, h("div", { class: "panel play-top" }, this.lamps.element, this.topology.element), this.tabs.element);
-    this.root.append(h("div", { class: "play", "data-test": "play", tabindex: -1 }, h("h1", { class: "unseen" }, "Play"), this.bar, this.errors, this.goal.element, h("div", { class: "play-main" }, left, right)));
+    this.root.append(h("div", { class: "play", "data-test": "play", tabindex: -1 }, h("h1", { class: "unseen" }, say("Play")), this.bar, this.errors, this.goal.element, h("div", { class: "play-main" }, left, right)));
   }
 
   #listen() {
@@ -301,7 +302,7 @@ class PlayView {
     const { source, session, playhead, tale, ended } = this;
     const { position } = playhead;
     playhead.pause();
-    this.complain(new Error("The server does not answer. As soon as it does, this run is made again."));
+    this.complain(new Error(say("The server does not answer. As soon as it does, this run is made again.")));
     while (!ended.signal.aborted && session === this.session) {
       await new Promise((done) => setTimeout(done, ASK_AGAIN));
       try {
@@ -311,7 +312,7 @@ class PlayView {
       }
       if (session !== this.session) return;
       this.run(source, session?.acts, position, tale.own);
-      toast("The server was restarted. This run was made again.");
+      toast(say("The server was restarted. This run was made again."));
       return;
     }
   }
@@ -395,7 +396,7 @@ class PlayView {
     this.playhead.pause();
     try {
       await this.session?.undo();
-      toast("The last thing done by hand is undone.");
+      toast(say("The last thing done by hand is undone."));
     } catch (error) {
       this.complain(error);
     }

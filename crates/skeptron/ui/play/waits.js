@@ -1,4 +1,5 @@
 // Who waits for whom, found in what the nodes know; and whether somebody waits in a circle.
+import { say } from "../lib/language.js";
 import { dataOf, nodeName, rowOf, rowsOf, stampsOf } from "./values.js";
 
 /** @typedef {import("../wire.js").NodeState} NodeState */
@@ -145,5 +146,5 @@ export function circleIn(waits) {
  */
 export function inWords(circle, atRest) {
   const names = [...circle, circle[0]].map(nodeName).join(" → ");
-  return atRest ? `Deadlock: ${names} wait for each other` : `${names} wait for each other, but messages are still under way`;
+  return atRest ? say("Deadlock: {names} wait for each other", { names }) : say("{names} wait for each other, but messages are still under way", { names });
 }

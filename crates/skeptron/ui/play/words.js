@@ -1,4 +1,5 @@
 // A step in words: what came in, and what the node did about it.
+import { say, translated } from "../lib/language.js";
 import { named } from "./model.js";
 
 /** @typedef {import("./model.js").RunModel} RunModel */
@@ -15,8 +16,8 @@ const OWNED = new Set(["lose", "duplicate", "expire"]);
  */
 export function told(model, position) {
   const { who, parts, found, byHand } = partsOf(model, position);
-  if (parts.length === 0) return "Nothing has happened yet.";
-  return `${byHand ? "By hand: " : ""}${who} ${parts.join(", ")}.${found.join("")}`;
+  if (parts.length === 0) return say("Nothing has happened yet.");
+  return `${byHand ? `${say("By hand:")} ` : ""}${who} ${parts.join(", ")}.${found.join("")}`;
 }
 
 /**
@@ -40,8 +41,8 @@ export function partsOf(model, position) {
     while (k + 1 < records.length && sameSend(records[first], records[k + 1])) k++;
     parts.push(sends(records.slice(first, k + 1)));
   }
-  const found = records.filter((record) => record.kind === "violation").map((record) => ` ⚠ P${record.node} ${record.text}.`);
-  const who = OWNED.has(records[0].kind) ? `P${records[0].node}’s` : `P${records[0].node}`;
+  const found = records.filter((record) => record.kind === "violation").map((record) => ` ⚠ P${record.node} ${translated(record.text)}.`);
+  const who = OWNED.has(records[0].kind) ? say("P{node}’s", { node: records[0].node }) : `P${records[0].node}`;
   return { who, parts, found, byHand: records[0].by_hand === true };
 }
 
@@ -52,14 +53,14 @@ export function partsOf(model, position) {
  */
 function inWords(model, record, elsewhere) {
   const message = record.kind === "deliver" ? model.messages.byId.get(record.message ?? -1) : undefined;
-  const words = message === undefined ? record.text : `receives ${model.messages.name(message)} from P${model.messages.from[message] + 1}`;
+  const words = message === undefined ? translated(record.text) : say("receives {message} from P{from}", { message: model.messages.name(message), from: model.messages.from[message] + 1 });
   return elsewhere ? `P${record.node} ${words}` : words;
 }
 
 /** @param {RunRecord[]} records */
 function sends(records) {
-  const [{ label = "a message", payload }] = records;
-  return `sends ${named(label, payload)} to ${records.map(({ to }) => `P${to}`).join(", ")}`;
+  const [{ label = say("a message"), payload }] = records;
+  return say("sends {message} to {nodes}", { message: named(label, payload), nodes: records.map(({ to }) => `P${to}`).join(", ") });
 }
 
 /**

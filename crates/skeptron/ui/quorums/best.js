@@ -1,8 +1,9 @@
 // All constructions side by side: a table that can be sorted, a plot, and what suits which goal.
-import { h, clear } from "../lib/dom.js";
+import { h, clear, english } from "../lib/dom.js";
 import { href } from "../lib/address.js";
 import { choice, field } from "../lib/form.js";
 import { plot, symbol, SHAPES } from "../lib/plot.js";
+import { say } from "../lib/language.js";
 import { figure, probability } from "./numbers.js";
 
 /** @typedef {import("../wire.js").QuorumCandidate} QuorumCandidate */
@@ -10,27 +11,27 @@ import { figure, probability } from "./numbers.js";
 
 /** What each goal is called. @type {Record<string, string>} */
 const GOALS = {
-  "equal-work": "Equal work for all", "fewest-messages": "Fewest messages", "lowest-load": "Lowest load",
-  "most-crashes": "Most crashes survived", "availability": "Least failure probability",
+  "equal-work": say("Equal work for all"), "fewest-messages": say("Fewest messages"), "lowest-load": say("Lowest load"),
+  "most-crashes": say("Most crashes survived"), "availability": say("Least failure probability"),
 };
 
 /** @typedef {{ title: string, hint: string, value: (candidate: QuorumCandidate) => number | string, shown: (candidate: QuorumCandidate) => string }} Column */
 
 /** @type {Column[]} */
 const COLUMNS = [
-  { title: "construction", hint: "Opens it.", value: (c) => c.name, shown: (c) => c.name },
-  { title: "asked", hint: "How many nodes each node asks in the mean.", value: (c) => c.asked, shown: (c) => figure(c.asked) },
-  { title: "load", hint: "The share of all entries for which the busiest node is asked.", value: (c) => c.load, shown: (c) => (c.load_fraction?.includes("/") ? `${c.load_fraction} = ${figure(c.load)}` : figure(c.load)) },
-  { title: "resilience", hint: "How many nodes may crash, whichever they are.", value: (c) => c.resilience, shown: (c) => `${c.resilience_is_exact ? "" : "≥ "}${c.resilience}` },
-  { title: "failure", hint: "The probability that no quorum is left.", value: (c) => c.failure_probability, shown: (c) => `${c.failure_is_exact ? "" : "≈ "}${probability(c.failure_probability)}` },
-  { title: "conditions 1–4", hint: "Whether all four hold: everybody pays and works the same.", value: (c) => Number(c.symmetric), shown: (c) => (c.symmetric ? "✓ all" : c.contains_self ? "✗ unequal" : "✗ own node not in it") },
+  { title: say("construction"), hint: say("Opens it."), value: (c) => c.name, shown: (c) => c.name },
+  { title: say("asked"), hint: say("How many nodes each node asks in the mean."), value: (c) => c.asked, shown: (c) => figure(c.asked) },
+  { title: say("load"), hint: say("The share of all entries for which the busiest node is asked."), value: (c) => c.load, shown: (c) => (c.load_fraction?.includes("/") ? `${c.load_fraction} = ${figure(c.load)}` : figure(c.load)) },
+  { title: say("resilience"), hint: say("How many nodes may crash, whichever they are."), value: (c) => c.resilience, shown: (c) => `${c.resilience_is_exact ? "" : "≥ "}${c.resilience}` },
+  { title: say("failure"), hint: say("The probability that no quorum is left."), value: (c) => c.failure_probability, shown: (c) => `${c.failure_is_exact ? "" : "≈ "}${probability(c.failure_probability)}` },
+  { title: say("conditions 1–4"), hint: say("Whether all four hold: everybody pays and works the same."), value: (c) => Number(c.symmetric), shown: (c) => (c.symmetric ? say("✓ all") : c.contains_self ? say("✗ unequal") : say("✗ own node not in it")) },
 ];
 
 /** What the plot may show against the load. */
 const AXES = [
-  { value: "resilience", title: "resilience", of: (/** @type {QuorumCandidate} */ c) => c.resilience, log: false },
-  { value: "failure", title: "failure probability", of: (/** @type {QuorumCandidate} */ c) => c.failure_probability, log: true },
-  { value: "asked", title: "nodes asked", of: (/** @type {QuorumCandidate} */ c) => c.asked, log: false },
+  { value: "resilience", title: say("resilience"), of: (/** @type {QuorumCandidate} */ c) => c.resilience, log: false },
+  { value: "failure", title: say("failure probability"), of: (/** @type {QuorumCandidate} */ c) => c.failure_probability, log: true },
+  { value: "asked", title: say("nodes asked"), of: (/** @type {QuorumCandidate} */ c) => c.asked, log: false },
 ];
 
 /**
@@ -40,8 +41,8 @@ const AXES = [
  */
 export function bestPanel(candidates, report) {
   return h("section", { class: "panel best", "data-test": "best" },
-    h("h2", {}, `All constructions for ${report.nodes} nodes`),
-    h("p", { class: "small muted" }, "None is best in every respect: small quorums cost few messages, large ones survive more crashes."),
+    h("h2", {}, say("All constructions for {n} nodes", { n: report.nodes })),
+    h("p", { class: "small muted" }, say("None is best in every respect: small quorums cost few messages, large ones survive more crashes.")),
     h("div", { class: "best-body" }, h("div", { class: "scroll" }, sortable(candidates, report.nodes)), scatter(candidates)),
     goals(report), missing(report));
 }
@@ -53,7 +54,7 @@ export function bestPanel(candidates, report) {
 function sortable(candidates, nodes) {
   const body = h("tbody", {});
   let [by, falls] = [COLUMNS[1], false];
-  const heads = COLUMNS.map((column) => h("th", { scope: "col" }, h("button", { type: "button", class: "quiet sort", title: `${column.hint} Press to sort.`, onclick: () => {
+  const heads = COLUMNS.map((column) => h("th", { scope: "col" }, h("button", { type: "button", class: "quiet sort", title: say("{hint} Press to sort.", { hint: column.hint }), onclick: () => {
     falls = by === column ? !falls : false;
     by = column;
     draw();
@@ -94,15 +95,15 @@ function address(name, nodes) {
 function scatter(candidates) {
   const drawn = plot();
   const draw = (/** @type {typeof AXES[number]} */ axis) => drawn.show({
-    title: `Load against ${axis.title}`, xLabel: "load", yLabel: axis.title, xLog: false, yLog: axis.log,
+    title: say("Load against {title}", { title: axis.title }), xLabel: say("load"), yLabel: axis.title, xLog: false, yLog: axis.log,
     series: candidates.map((candidate, i) => ({
       name: candidate.name, ...look(i),
-      points: [{ x: candidate.load, y: axis.of(candidate), text: `${candidate.name}: load ${figure(candidate.load)}, ${axis.title} ${probability(axis.of(candidate))}` }],
+      points: [{ x: candidate.load, y: axis.of(candidate), text: say("{name}: load {load}, {axis} {value}", { name: candidate.name, load: figure(candidate.load), axis: axis.title, value: probability(axis.of(candidate)) }) }],
     })),
   });
   const chosen = choice(AXES, "resilience", (value) => draw(AXES.find((axis) => axis.value === value) ?? AXES[0]));
   draw(AXES[0]);
-  return h("div", {}, h("div", { class: "fields" }, field("Load against", chosen)), drawn.element);
+  return h("div", {}, h("div", { class: "fields" }, field(say("Load against"), chosen)), drawn.element);
 }
 
 /**
@@ -116,12 +117,12 @@ function look(i) {
 /** @param {QuorumReport} report */
 function goals({ recommendations = [], nodes }) {
   return h("dl", { class: "goals", "data-test": "goals" }, recommendations.flatMap(({ goal, name, why }) => [
-    h("dt", {}, GOALS[goal] ?? goal), h("dd", {}, h("a", { href: address(name, nodes) }, name), `: ${why}`),
+    h("dt", {}, GOALS[goal] ?? goal), h("dd", {}, h("a", { href: address(name, nodes) }, name), ": ", english(why)),
   ]));
 }
 
 /** @param {QuorumReport} report */
 function missing({ missing = [] }) {
-  return missing.length === 0 ? null : h("details", { class: "small muted" }, h("summary", {}, "Constructions that do not exist for this N"),
-    h("ul", {}, missing.map((why) => h("li", {}, why))));
+  return missing.length === 0 ? null : h("details", { class: "small muted" }, h("summary", {}, say("Constructions that do not exist for this N")),
+    h("ul", {}, missing.map((why) => h("li", {}, english(why)))));
 }

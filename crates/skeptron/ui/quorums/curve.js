@@ -2,6 +2,7 @@
 import { h } from "../lib/dom.js";
 import { stream } from "../lib/api.js";
 import { plot } from "../lib/plot.js";
+import { say } from "../lib/language.js";
 import { figure, probability } from "./numbers.js";
 
 /** @typedef {import("../wire.js").QuorumRequest} QuorumRequest */
@@ -19,10 +20,10 @@ const MOST_KNOWN = 30;
  */
 export function curvePanel() {
   const drawn = plot();
-  const button = h("button", { type: "button", "data-test": "run-curve" }, "Compute it for other p");
+  const button = h("button", { type: "button", "data-test": "run-curve" }, say("Compute it for other p"));
   const says = h("p", { class: "small muted" }, "");
-  const element = h("section", { class: "panel curve", "data-test": "curve" }, h("h2", {}, "Failure probability"),
-    h("p", { class: "small muted" }, "That no quorum is left, if each node has failed with p independently. Below the dotted line it is better than one node alone."),
+  const element = h("section", { class: "panel curve", "data-test": "curve" }, h("h2", {}, say("Failure probability")),
+    h("p", { class: "small muted" }, say("That no quorum is left, if each node has failed with p independently. Below the dotted line it is better than one node alone.")),
     drawn.element, says, button);
   /** @type {AbortController | undefined} */
   let running;
@@ -52,9 +53,9 @@ export function curvePanel() {
   };
   const draw = (/** @type {Map<number, number>} */ values, /** @type {string} */ name) => {
     const points = [...values].sort(([a], [b]) => a - b).filter(([, value]) => value > 0)
-      .map(([p, value]) => ({ x: p, y: value, text: `${name}: ${probability(value)} at p = ${figure(p)}` }));
-    drawn.show({ title: "Failure probability", xLabel: "p of each node", yLabel: "no quorum left", xLog: false, yLog: true, series: [
-      { name: "one node alone", colour: "strong-line", shape: "plus", dash: "2 4", points: [], line: GRID.map((p) => ({ x: p, y: p })) },
+      .map(([p, value]) => ({ x: p, y: value, text: say("{name}: {value} at p = {p}", { name, value: probability(value), p: figure(p) }) }));
+    drawn.show({ title: say("Failure probability"), xLabel: say("p of each node"), yLabel: say("no quorum left"), xLog: false, yLog: true, series: [
+      { name: say("one node alone"), colour: "strong-line", shape: "plus", dash: "2 4", points: [], line: GRID.map((p) => ({ x: p, y: p })) },
       { name, colour: "series-1", shape: "circle", points, line: points },
     ] });
   };
@@ -65,7 +66,7 @@ export function curvePanel() {
       end();
       const values = remembered(request);
       draw(values, name);
-      says.textContent = atOnce || values.size === GRID.length ? "" : "Computing this system took a while, so the curve is left to you.";
+      says.textContent = atOnce || values.size === GRID.length ? "" : say("Computing this system took a while, so the curve is left to you.");
       button.hidden = false;
       button.onclick = () => run(request, name);
       if (atOnce || values.size === GRID.length) run(request, name);

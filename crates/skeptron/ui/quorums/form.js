@@ -2,6 +2,7 @@
 import { h, clear } from "../lib/dom.js";
 import { field, choice, entry } from "../lib/form.js";
 import { fileButton, dropZone } from "../lib/files.js";
+import { say } from "../lib/language.js";
 import { CONSTRUCTIONS, construction, suitable } from "./constructions.js";
 
 /** @typedef {import("./question.js").Question} Question */
@@ -11,11 +12,11 @@ const EXAMPLE = "1: 1 2\n2: 2 3\n3: 3 1\n";
 
 /** @type {Record<Exclude<Parameter, "text">, { label: string, placeholder: string, hint: string, size: number }>} */
 const PARAMETERS = {
-  nodes: { label: "Nodes", placeholder: "", hint: "How many.", size: 6 },
-  rows: { label: "or rows of widths", placeholder: "1,2,3,4", hint: "Widths of the rows from the top.", size: 12 },
-  weights: { label: "Votes of the nodes", placeholder: "3,1,1,1,1", hint: "One number for each node.", size: 18 },
-  height: { label: "or height", placeholder: "2", hint: "Of the tree.", size: 5 },
-  order: { label: "or order", placeholder: "3", hint: "Of the plane: a prime power; N = order² + order + 1.", size: 5 },
+  nodes: { label: say("Nodes"), placeholder: "", hint: say("How many."), size: 6 },
+  rows: { label: say("or rows of widths"), placeholder: "1,2,3,4", hint: say("Widths of the rows from the top."), size: 12 },
+  weights: { label: say("Votes of the nodes"), placeholder: "3,1,1,1,1", hint: say("One number for each node."), size: 18 },
+  height: { label: say("or height"), placeholder: "2", hint: say("Of the tree."), size: 5 },
+  order: { label: say("or order"), placeholder: "3", hint: say("Of the plane: a prime power; N = order² + order + 1."), size: 5 },
 };
 
 /**
@@ -45,7 +46,7 @@ export function quorumForm(first, changed) {
   }, { "data-test": "construction" });
   build();
   const element = h("form", { class: "panel quorum-form", "data-test": "quorum-form", onsubmit: (/** @type {Event} */ event) => event.preventDefault() },
-    h("div", { class: "fields" }, field("Construction", kind), parameters, analysis(question, set)), says);
+    h("div", { class: "fields" }, field(say("Construction"), kind), parameters, analysis(question, set)), says);
   return { element, set, question: () => question };
 }
 
@@ -70,9 +71,9 @@ function analysis(question, set) {
   const list = (/** @type {"capacities" | "latencies"} */ name, /** @type {string} */ placeholder) =>
     entry(question[name], (value) => set({ [name]: value }), { placeholder, size: 12, "data-test": name });
   return [
-    field("Each has failed with p", p, "For the probability that no quorum is left."),
-    field("Capacities", list("capacities", "equal"), "How many requests each node can serve in a unit of time, as in 2,1,1."),
-    field("Latencies", list("latencies", "none"), "How long each node takes to answer, as in 1,2,5."),
+    field(say("Each has failed with p"), p, say("For the probability that no quorum is left.")),
+    field(say("Capacities"), list("capacities", say("equal")), say("How many requests each node can serve in a unit of time, as in 2,1,1.")),
+    field(say("Latencies"), list("latencies", say("none##of latencies")), say("How long each node takes to answer, as in 1,2,5.")),
   ];
 }
 
@@ -88,5 +89,5 @@ function pasted(question, set) {
     set({ text: area.value, of: "" });
   };
   dropZone(area, take);
-  return h("span", { class: "pasted" }, field("Quorums, or what a file says", area, "A file may be dropped here."), fileButton("Choose a file …", ".quorums,.txt,.json", take));
+  return h("span", { class: "pasted" }, field(say("Quorums, or what a file says"), area, say("A file may be dropped here.")), fileButton(say("Choose a file …"), ".quorums,.txt,.json", take));
 }

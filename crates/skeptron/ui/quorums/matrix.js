@@ -1,5 +1,6 @@
 // Who asks whom: a row for each node's quorum, a dot for each member.
 import { h } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 import { braced } from "./numbers.js";
 
 /** Beyond this, dots are too small and sets are listed instead. */
@@ -14,8 +15,8 @@ const MOST_LISTED = 200;
  */
 export function matrixPanel(assignment, of, chosen) {
   const body = assignment.length <= MOST_DOTS ? dots(assignment, of, chosen) : sets(assignment);
-  return h("section", { class: "panel matrix", "data-test": "matrix" }, h("h2", {}, "Who asks whom"),
-    h("p", { class: "small muted" }, "Row i is the quorum of node i; any two rows share a dot. Click a row’s node to see its quorum in the picture."),
+  return h("section", { class: "panel matrix", "data-test": "matrix" }, h("h2", {}, say("Who asks whom")),
+    h("p", { class: "small muted" }, say("Row i is the quorum of node i; any two rows share a dot. Click a row’s node to see its quorum in the picture.")),
     h("div", { class: "scroll" }, body));
 }
 
@@ -39,5 +40,5 @@ function sets(assignment) {
   const rest = assignment.length - MOST_LISTED;
   return h("div", { class: "tall scroll" }, h("table", { class: "data" }, h("tbody", {},
     assignment.slice(0, MOST_LISTED).map((quorum, i) => h("tr", {}, h("th", { scope: "row" }, `P${i + 1}`), h("td", {}, braced(quorum, 60)))))),
-  rest > 0 ? h("p", { class: "small muted" }, `… and ${rest} more nodes`) : null);
+  rest > 0 ? h("p", { class: "small muted" }, say("… and {rest} more nodes", { rest })) : null);
 }

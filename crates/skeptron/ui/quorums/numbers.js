@@ -1,4 +1,5 @@
 // Numbers and sets as people read them.
+import { locale, say } from "../lib/language.js";
 
 /**
  * A figure in four digits.
@@ -6,7 +7,7 @@
  * @returns {string}
  */
 export function figure(value) {
-  return String(Number(value.toPrecision(4)));
+  return Number(value.toPrecision(4)).toLocaleString(locale, { maximumSignificantDigits: 4, useGrouping: false });
 }
 
 /**
@@ -17,7 +18,7 @@ export function figure(value) {
 export function probability(value) {
   if (value === 0 || value >= 1e-3) return figure(value);
   const [digits, power] = value.toExponential(2).split("e");
-  return `${digits} · 10${superscript(Number(power))}`;
+  return `${figure(Number(digits))} · 10${superscript(Number(power))}`;
 }
 
 /** @param {number} power */
@@ -33,7 +34,7 @@ function superscript(power) {
  */
 export function braced(nodes, most = 24) {
   const rest = nodes.length - most;
-  return `{${nodes.slice(0, most).join(", ")}${rest > 0 ? ` … and ${rest} more` : ""}}`;
+  return `{${nodes.slice(0, most).join(", ")}${rest > 0 ? ` ${say("… and {rest} more", { rest })}` : ""}}`;
 }
 
 /**

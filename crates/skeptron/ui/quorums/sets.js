@@ -1,5 +1,6 @@
 // A picture of whom one node asks and tells: the nodes on a circle, arrows from the chosen one.
 import { h, s } from "../lib/dom.js";
+import { say } from "../lib/language.js";
 
 /** @typedef {import("../wire.js").StructureReport} StructureReport */
 
@@ -27,7 +28,7 @@ export function sets({ nodes, request, inform }, of, chosen) {
   const circles = everyone.map((node) => {
     const { x, y } = place(node, nodes);
     const kinds = ["node", asked.has(node) && "asked", told.has(node) && "told", node === of && "self"].filter(Boolean).join(" ");
-    const does = node === of ? "chosen" : told.has(node) ? "asked and told" : asked.has(node) ? "asked" : "neither asked nor told";
+    const does = node === of ? say("chosen") : told.has(node) ? say("asked and told") : asked.has(node) ? say("asked") : say("neither asked nor told");
     return s("g", {
       class: kinds, role: "button", tabindex: 0, "aria-label": `P${node}, ${does}`, "aria-pressed": String(node === of),
       onclick: () => chosen(node),
@@ -41,9 +42,9 @@ export function sets({ nodes, request, inform }, of, chosen) {
   const arrow = s("marker", { id: "sets-arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
     s("path", { d: "M0 0L8 4L0 8z", fill: "context-stroke" }));
   return h("div", {},
-    s("svg", { class: "sets", viewBox: `0 0 ${SIZE} ${SIZE}`, role: "group", "aria-label": `Request and inform set of P${of}`, "data-test": "sets" }, s("defs", {}, arrow), links, circles),
-    h("ul", { class: "key small" }, key("link", "asks (R)"), key("link told", "asks and tells (R and I)"), key("link asking", "is asked by"),
-      h("li", { class: "muted" }, "Click a node to see its sets.")));
+    s("svg", { class: "sets", viewBox: `0 0 ${SIZE} ${SIZE}`, role: "group", "aria-label": say("Request and inform set of P{of}", { of }), "data-test": "sets" }, s("defs", {}, arrow), links, circles),
+    h("ul", { class: "key small" }, key("link", say("asks (R)")), key("link told", say("asks and tells (R and I)")), key("link asking", say("is asked by")),
+      h("li", { class: "muted" }, say("Click a node to see its sets."))));
 }
 
 /**

@@ -4,6 +4,7 @@ import { note } from "../lib/address.js";
 import { choice, entry, field } from "../lib/form.js";
 import { fileButton, dropZone } from "../lib/files.js";
 import { job } from "../lib/job.js";
+import { say } from "../lib/language.js";
 import { structureReport } from "./structure-report.js";
 
 /** @typedef {import("../wire.js").StructureRequest} StructureRequest */
@@ -11,13 +12,13 @@ import { structureReport } from "./structure-report.js";
 
 /** @type {{ value: string, title: string, group: string, says: string }[]} */
 const STRUCTURES = [
-  { value: "sanders-4", title: "Sanders’ four nodes", group: "Published", says: "Her own example: neither Maekawa’s nor Ricart and Agrawala’s, but a mixture. P1 and P2 ask each other, P3 and P4 go through both." },
-  { value: "lamport", title: "Lamport", group: "Published", says: "Everybody asks everybody, and tells everybody when it leaves." },
-  { value: "ricart-agrawala", title: "Ricart–Agrawala", group: "Published", says: "Everybody asks everybody, and tells nobody else when it leaves: who was deferred is granted then." },
-  { value: "maekawa", title: "Maekawa, from quorums", group: "Published", says: "Everybody asks and tells its quorum." },
-  { value: "star", title: "star", group: "Published", says: "Everybody asks and tells one centre, which is a coordinator." },
-  { value: "optimise", title: "the best for given rates (search)", group: "Your own", says: "The structure with the fewest expected messages at low load, if some nodes ask more often than others; with demands on the busiest node and on the delay." },
-  { value: "file", title: "your own (paste)", group: "Your own", says: "JSON with a list of nodes for each node, counted from 1; whatever is wrong with it is named." },
+  { value: "sanders-4", title: say("Sanders’ four nodes"), group: say("Published"), says: say("Her own example: neither Maekawa’s nor Ricart and Agrawala’s, but a mixture. P1 and P2 ask each other, P3 and P4 go through both.") },
+  { value: "lamport", title: "Lamport", group: say("Published"), says: say("Everybody asks everybody, and tells everybody when it leaves.") },
+  { value: "ricart-agrawala", title: "Ricart–Agrawala", group: say("Published"), says: say("Everybody asks everybody, and tells nobody else when it leaves: who was deferred is granted then.") },
+  { value: "maekawa", title: say("Maekawa, from quorums"), group: say("Published"), says: say("Everybody asks and tells its quorum.") },
+  { value: "star", title: say("star"), group: say("Published"), says: say("Everybody asks and tells one centre, which is a coordinator.") },
+  { value: "optimise", title: say("the best for given rates (search)"), group: say("Your own"), says: say("The structure with the fewest expected messages at low load, if some nodes ask more often than others; with demands on the busiest node and on the delay.") },
+  { value: "file", title: say("your own (paste)"), group: say("Your own"), says: say("JSON with a list of nodes for each node, counted from 1; whatever is wrong with it is named.") },
 ];
 const EXAMPLE = "{\"request\": [[1,2],[1,2],[3]],\n \"inform\": [[1],[2],[3]]}";
 /** @type {Question} */
@@ -31,7 +32,7 @@ const NAMES = /** @type {(keyof Question)[]} */ (Object.keys(FIRST));
  */
 export function showStructure(page, params) {
   let question = fromParams(params);
-  const work = job({ name: "Analysis" });
+  const work = job({ name: say("Analysis") });
   const found = h("div", { class: "structure-found" });
   const fields = h("span", { class: "fields parameters" });
   const says = h("p", { class: "small muted construction-says" });
@@ -63,7 +64,7 @@ export function showStructure(page, params) {
   }, { "data-test": "structure" });
   build();
   const form = h("form", { class: "panel", "data-test": "structure-form", onsubmit: (/** @type {Event} */ event) => event.preventDefault() },
-    h("div", { class: "fields" }, field("Structure", what), fields), says);
+    h("div", { class: "fields" }, field(say("Structure"), what), fields), says);
   page.append(h("div", { class: "asking" }, form, h("div", { class: "work" }, work.element)), found);
   run();
   return work.cancel;
@@ -85,16 +86,16 @@ function parameters(question, set) {
   const text = (/** @type {keyof Question} */ name, /** @type {string} */ placeholder, /** @type {Record<string, unknown>} */ more = {}) =>
     entry(question[name], (value) => set({ [name]: value }), { placeholder, size: 12, "data-test": name, ...more });
   const number = { type: "number", class: "count" };
-  const rates = field("How often each asks", text("rates", "all equally"), "As in 5,1,1,1; only the ratios matter.");
-  const nodes = field("Nodes", text("nodes", "5", { ...number, min: 1, max: 200 }));
+  const rates = field(say("How often each asks"), text("rates", say("all equally")), say("As in 5,1,1,1; only the ratios matter."));
+  const nodes = field(say("Nodes"), text("nodes", "5", { ...number, min: 1, max: 200 }));
   switch (kindOf(question)) {
     case "sanders-4": return [rates];
-    case "maekawa": return [nodes, field("Quorums", text("quorum", "cyclic"), "A construction, as in grid or wall:1,2,3."), rates];
-    case "star": return [field("Centre", centre(question, set), "As in P2."), nodes, rates];
+    case "maekawa": return [nodes, field(say("Quorums"), text("quorum", "cyclic"), say("A construction, as in grid or wall:1,2,3.")), rates];
+    case "star": return [field(say("Centre"), centre(question, set), say("As in P2.")), nodes, rates];
     case "optimise": return [
       rates,
-      field("Busiest node at most", text("busiest", "anything", { ...number, min: 0, max: 1, step: 0.05 }), "No node may be asked by others for more than this share of all entries."),
-      field("Delay at most", text("delay", "2", { ...number, min: 1, max: 2, step: 0.1 }), "Mean synchronisation delay in latencies, between 1 and 2."),
+      field(say("Busiest node at most"), text("busiest", "anything", { ...number, min: 0, max: 1, step: 0.05 }), say("No node may be asked by others for more than this share of all entries.")),
+      field(say("Delay at most"), text("delay", "2", { ...number, min: 1, max: 2, step: 0.1 }), say("Mean synchronisation delay in latencies, between 1 and 2.")),
     ];
     case "file": return [pasted(question, set), rates];
     default: return [nodes, rates];
@@ -121,7 +122,7 @@ function pasted(question, set) {
     set({ text: area.value });
   };
   dropZone(area, take);
-  return h("span", { class: "pasted" }, field("Request and inform sets", area, "A file may be dropped here."), fileButton("Choose a file …", ".json", take));
+  return h("span", { class: "pasted" }, field(say("Request and inform sets"), area, say("A file may be dropped here.")), fileButton(say("Choose a file …"), ".json", take));
 }
 
 /**

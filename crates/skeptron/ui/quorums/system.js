@@ -9,6 +9,7 @@ import { PICTURES } from "./constructions.js";
 import { fromParams, toParams, toRequest } from "./question.js";
 import { quorumForm } from "./form.js";
 import { drawing } from "../lib/drawing.js";
+import { say, translated } from "../lib/language.js";
 import { facts } from "./facts.js";
 import { loadPanel } from "./load.js";
 import { matrixPanel } from "./matrix.js";
@@ -32,7 +33,7 @@ const MOST_CHECKED = 5;
  * @returns {() => void} what ends it
  */
 export function showSystem(page, params) {
-  const work = job({ name: "Analysis" });
+  const work = job({ name: say("Analysis") });
   const sketch = drawing({ chosen: (node) => choose(node) });
   const curve = curvePanel();
   const picture = h("section", { class: "panel picture" });
@@ -53,7 +54,7 @@ export function showSystem(page, params) {
     sketch.show(svg);
     picture.hidden = svg === null;
     picture.replaceChildren(pictureTools(form, report.nodes), sketch.element, h("p", { class: "toolbar" }, ...links(result), ...(svg === null ? [] : [saving(svg, report.name)])));
-    known.replaceChildren(h("h2", {}, `${report.name}, ${report.nodes} nodes`), facts(report), commandLine(command));
+    known.replaceChildren(h("h2", {}, say("{name}, {n} nodes", { name: report.name, n: report.nodes })), facts(report), commandLine(command));
     const of = question.of === "" ? null : Number(question.of);
     const isSystem = report.load !== null;
     const matrix = matrixPanel(report.assignment, of, choose);
@@ -97,9 +98,9 @@ export function showSystem(page, params) {
 function pictureTools(form, nodes) {
   const { of, picture } = form.question();
   const everyone = Array.from({ length: nodes }, (_, i) => ({ value: String(i + 1), title: `P${i + 1}` }));
-  const whose = choice([{ value: "", title: "one that shows it well" }, ...everyone], of, (of) => form.set({ of }), { "data-test": "of" });
-  const kind = choice([{ value: "", title: "what suits it" }, ...PICTURES.map((value) => ({ value, title: value }))], picture, (picture) => form.set({ picture }), { "data-test": "picture-kind" });
-  return h("div", { class: "fields" }, field("Quorum of", whose, "Or click a node in the picture."), field("Picture", kind, "Not every system can be drawn in every way."));
+  const whose = choice([{ value: "", title: say("one that shows it well") }, ...everyone], of, (of) => form.set({ of }), { "data-test": "of" });
+  const kind = choice([{ value: "", title: say("what suits it") }, ...PICTURES.map((value) => ({ value, title: translated(value) }))], picture, (picture) => form.set({ picture }), { "data-test": "picture-kind" });
+  return h("div", { class: "fields" }, field(say("Quorum of"), whose, say("Or click a node in the picture.")), field(say("Picture"), kind, say("Not every system can be drawn in every way.")));
 }
 
 /** @param {QuorumResult} result */
@@ -107,8 +108,8 @@ function links({ report }) {
   // What was pasted has no name under which a run could ask for it.
   if (report.kind === "file" || report.load === null) return [];
   const layout = { quorum: report.name, nodes: String(report.nodes) };
-  const play = h("a", { class: "button", href: href("play", { algorithm: "maekawa", ...layout }), "data-test": "simulate" }, "Simulate Maekawa on this");
-  const check = h("a", { class: "button", href: href("check", { algorithm: "maekawa", ...layout }) }, "Check Maekawa on this");
+  const play = h("a", { class: "button", href: href("play", { algorithm: "maekawa", ...layout }), "data-test": "simulate" }, say("Simulate Maekawa on this"));
+  const check = h("a", { class: "button", href: href("check", { algorithm: "maekawa", ...layout }) }, say("Check Maekawa on this"));
   return report.nodes <= MOST_CHECKED ? [play, check] : [play];
 }
 
@@ -118,5 +119,5 @@ function links({ report }) {
  */
 function saving(svg, name) {
   const file = `${name.replaceAll(/[^\w-]+/g, "-")}.svg`;
-  return h("button", { type: "button", onclick: () => download(file, svg, "image/svg+xml") }, "Download .svg");
+  return h("button", { type: "button", onclick: () => download(file, svg, "image/svg+xml") }, say("Download .svg"));
 }

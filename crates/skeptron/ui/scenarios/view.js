@@ -4,6 +4,7 @@ import { getJson } from "../lib/api.js";
 import { href, note } from "../lib/address.js";
 import { sheet } from "../lib/sheet.js";
 import { algorithms, choice, entry, field } from "../lib/form.js";
+import { say, translated } from "../lib/language.js";
 import { glimpses } from "./glimpse.js";
 
 /** @typedef {import("../wire.js").GalleryItem} GalleryItem */
@@ -21,7 +22,7 @@ import { glimpses } from "./glimpse.js";
 export function show(root, address) {
   sheet("/ui/scenarios/view.css");
   const drawer = glimpses();
-  const place = h("div", { class: "gallery" }, h("p", { class: "muted" }, "The examples are on their way …"));
+  const place = h("div", { class: "gallery" }, h("p", { class: "muted" }, say("The examples are on their way …")));
   root.append(h("div", { class: "page" }, introduction(), place));
   let ended = false;
   fill(place, address, drawer, () => ended).catch((error) => {
@@ -35,9 +36,8 @@ export function show(root, address) {
 
 function introduction() {
   return h("header", {},
-    h("h1", {}, "Scenarios"),
-    h("p", {}, "The classic examples of the papers, told step by step. Each opens in Play: go forward and back, look into "
-      + "the nodes, and change what happens. Below them, for every variant that is broken on purpose, the shortest run that shows it."));
+    h("h1", {}, say("Scenarios")),
+    h("p", {}, say("The classic examples of the papers, told step by step. Each opens in Play: go forward and back, look into the nodes, and change what happens. Below them, for every variant that is broken on purpose, the shortest run that shows it.")));
 }
 
 /**
@@ -58,13 +58,13 @@ async function fill(place, address, drawer, ended) {
   const sections = grouped(cards, frame);
   const path = lecture(items);
   const count = h("p", { class: "muted small", role: "status" });
-  const nothing = h("p", { class: "notice", hidden: true }, "No scenario fits. Take a word away, or choose all algorithms.");
+  const nothing = h("p", { class: "notice", hidden: true }, say("No scenario fits. Take a word away, or choose all algorithms."));
   const filter = { words: address.params.get("words") ?? "", algorithm: address.params.get("algorithm") ?? "" };
   const apply = () => {
     const shown = cards.filter((card) => fits(card, filter));
     for (const card of cards) card.element.hidden = !shown.includes(card);
     for (const section of sections) section.hidden = !section.querySelector(".card:not([hidden])");
-    count.textContent = shown.length === cards.length ? `${cards.length} scenarios` : `${shown.length} of ${cards.length} scenarios`;
+    count.textContent = shown.length === cards.length ? say("{n} scenarios", { n: cards.length }) : say("{shown} of {all} scenarios", { shown: shown.length, all: cards.length });
     nothing.hidden = shown.length > 0;
     path.hidden = shown.length < cards.length;
   };
@@ -88,7 +88,7 @@ function toolbar(filter, cards, known, count, apply) {
     apply();
     note("scenarios", Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== "")));
   };
-  const search = entry(filter.words, () => {}, { class: "search", placeholder: "deadlock, token, crash …" });
+  const search = entry(filter.words, () => {}, { class: "search", placeholder: say("deadlock, token, crash …") });
   search.addEventListener("input", () => {
     filter.words = search.value;
     changed();
@@ -96,11 +96,11 @@ function toolbar(filter, cards, known, count, apply) {
   const present = [...new Set(cards.map((card) => card.algorithm))];
   const titles = present.map((name) => ({ value: name, title: known.get(name)?.title ?? name }));
   titles.sort((a, b) => a.title.localeCompare(b.title));
-  const select = choice([{ value: "", title: "All algorithms" }, ...titles], filter.algorithm, (value) => {
+  const select = choice([{ value: "", title: say("All algorithms") }, ...titles], filter.algorithm, (value) => {
     filter.algorithm = value;
     changed();
   });
-  return h("div", { class: "fields gallery-tools" }, field("Search", search), field("Algorithm", select), count);
+  return h("div", { class: "fields gallery-tools" }, field(say("Search"), search), field(say("Algorithm"), select), count);
 }
 
 /** Every word must occur. @param {Card} card @param {Filter} filter */
@@ -120,10 +120,10 @@ function plain(text) {
  */
 function lecture(items) {
   const stops = items.filter((item) => item.stop !== null);
-  return h("nav", { class: "lecture panel", "aria-label": "The lecture", "data-test": "lecture" },
-    h("h2", {}, "The lecture"),
-    h("p", { class: "muted" }, `${stops.length} stops, from clocks to elections. The last note of each leads to the next.`),
-    h("ol", {}, stops.map((item) => h("li", {}, h("a", { href: href("play", { scenario: item.name }) }, item.title)))));
+  return h("nav", { class: "lecture panel", "aria-label": say("The lecture"), "data-test": "lecture" },
+    h("h2", {}, say("The lecture")),
+    h("p", { class: "muted" }, say("{stops} stops, from clocks to elections. The last note of each leads to the next.", { stops: stops.length })),
+    h("ol", {}, stops.map((item) => h("li", {}, h("a", { href: href("play", { scenario: item.name }) }, translated(item.title))))));
 }
 
 /**
@@ -138,13 +138,14 @@ function grouped(cards, frame) {
   for (const card of cards) groups.set(card.item.group, [...(groups.get(card.item.group) ?? []), card]);
   return [...groups].map(([group, cards]) => h("section", { "aria-label": heading(group) },
     h("h2", {}, heading(group)),
-    frame.groups[group] && h("p", { class: "muted" }, frame.groups[group]),
+    frame.groups[group] && h("p", { class: "muted" }, translated(frame.groups[group])),
     h("ul", { class: "cards" }, cards.map((card) => card.element))));
 }
 
 /** @param {string} group */
 function heading(group) {
-  return group.charAt(0).toUpperCase() + group.slice(1);
+  const name = translated(group);
+  return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
 /**
@@ -154,17 +155,19 @@ function heading(group) {
  */
 function card(item, known) {
   const info = known.get(item.algorithm);
+  const title = translated(item.title);
   const broken = info?.broken;
-  const play = h("a", { class: "button primary", href: href("play", { scenario: item.name }), "aria-label": `Play: ${item.title}` }, "Play");
+  const play = h("a", { class: "button primary", href: href("play", { scenario: item.name }), "aria-label": say("Play: {title}", { title }) }, say("Play"));
   const element = h("li", { class: "card panel" },
     h("div", { class: "glimpse", "aria-hidden": "true" }),
-    h("h3", {}, item.stop !== null && h("span", { class: "muted" }, `${item.stop}. `), item.title),
-    h("p", {}, item.summary),
+    h("h3", {}, item.stop !== null && h("span", { class: "muted" }, `${item.stop}. `), title),
+    h("p", {}, translated(item.summary)),
     h("div", { class: "toolbar" },
       play,
       !item.title.includes(item.algorithm) && h("span", { class: "chip" }, h("code", {}, item.algorithm)),
       broken && h("span", { class: "chip bad" }, `✗ ${broken.breaks}`)));
-  const words = [item.title, item.summary, item.algorithm, item.group, ...item.tags, ...item.notes.map((note) => note.text),
-    info?.title, info?.family, info?.paper, broken?.flaw, broken?.breaks];
+  // What is found in English is found in every language.
+  const said = [item.title, item.summary, item.group, ...item.tags, ...item.notes.map((note) => note.text)];
+  const words = [...said, ...said.map(translated), item.algorithm, info?.title, info?.family, info?.paper, broken?.flaw, broken?.breaks];
   return { item, element, algorithm: broken?.of ?? item.algorithm, words: plain(words.join(" ")) };
 }

@@ -1,6 +1,7 @@
 // A page of one view that needs no server.
-import { current, onChange } from "../lib/address.js";
+import { current, exactLink, onChange } from "../lib/address.js";
 import { clear } from "../lib/dom.js";
+import { languageChoice, translated } from "../lib/language.js";
 import { themeButton } from "../lib/theme.js";
 
 /**
@@ -21,6 +22,8 @@ export function begin(name, show, defaults = {}) {
     end = show(root, { view: name, params });
   };
   themeButton(/** @type {HTMLButtonElement} */ (document.getElementById("theme")));
+  languageChoice(/** @type {HTMLSelectElement} */ (document.getElementById("language")), () => "href" in exactLink());
+  document.title = translated(document.title);
   onChange(open);
   open();
 }

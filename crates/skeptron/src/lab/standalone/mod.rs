@@ -1,5 +1,6 @@
 //! Pages that need no server: the page's own modules, inlined, with the answers that they would ask for.
 
+mod languages;
 mod modules;
 mod run;
 pub(crate) mod site;
@@ -24,6 +25,8 @@ struct Standalone<'a> {
     view: &'static str,
     /// Where its name leads to, as in `../index.html`.
     home: Option<&'a str>,
+    /// The language that it is shown in, where its reader has not chosen one.
+    lang: Option<&'a str>,
     answers: Answers,
 }
 
@@ -46,11 +49,15 @@ impl Standalone<'_> {
             Some(home) => format!("<a class=\"brand\" href=\"{}\">{brand}</a>", escaped(home)),
             None => format!("<span class=\"brand\">{brand}</span>"),
         };
-        let answers = in_script(&serde_json::to_string(&self.answers)?);
+        let mut answers = languages::of(page, &modules.spoken(), &self.answers)?;
+        answers.extend(self.answers.clone());
+        let answers = in_script(&serde_json::to_string(&answers)?);
         let title = escaped(self.title);
+        let lang =
+            self.lang.map_or_else(String::new, |lang| format!(" data-lang=\"{}\"", escaped(lang)));
         Ok(format!(
             "<!DOCTYPE html>\n\
-             <html lang=\"en\" data-standalone>\n<head>\n<meta charset=\"utf-8\">\n\
+             <html lang=\"en\" data-standalone{lang}>\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
@@ -59,7 +66,8 @@ impl Standalone<'_> {
              <script type=\"application/json\" id=\"answers\">{answers}</script>\n\
              <script type=\"module\">import \"ui/{entry}\";</script>\n</head>\n<body>\n\
              <header class=\"site\">{brand}<nav></nav>\
-             <div class=\"site-tools\"><button type=\"button\" id=\"theme\"></button></div></header>\n\
+             <div class=\"site-tools\"><button type=\"button\" id=\"theme\"></button>\
+             <select id=\"language\"></select></div></header>\n\
              <main id=\"view\" tabindex=\"-1\"></main>\n\
              <div id=\"toast\" role=\"status\" aria-live=\"polite\"></div>\n\
              <noscript>This page is a program: it needs JavaScript.</noscript>\n</body>\n</html>\n"

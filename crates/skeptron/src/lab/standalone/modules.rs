@@ -59,6 +59,17 @@ impl Modules {
         format!("{{\"imports\":{{\n{}\n}}}}", imports.join(",\n"))
     }
 
+    /// The texts that the modules say, in English.
+    pub(super) fn spoken(&self) -> BTreeSet<String> {
+        let said = |source: &str| {
+            let begins = source.match_indices("say(\"").map(|(at, _)| at + "say(".len());
+            // A string in JavaScript is one in JSON where it stands in double quotes.
+            let text = |at| serde_json::Deserializer::from_str(&source[at..]).into_iter().next();
+            begins.filter_map(text).filter_map(Result::ok).collect::<Vec<String>>()
+        };
+        self.sources.values().flat_map(|source| said(source)).collect()
+    }
+
     /// The style sheets as elements: what all views share, then their own.
     ///
     /// # Errors

@@ -44,9 +44,10 @@ pub(super) fn of_run(
     told: RunPage,
     played: &Played,
 ) -> Result<String> {
-    let title = told.title.clone();
+    let (title, lang) = (told.title.clone(), told.lang.clone());
     let answers = answers(name, told, played)?;
-    Standalone { title: &title, view: "play", home, answers }.html(page)
+    let lang = lang.as_deref();
+    Standalone { title: &title, view: "play", home, lang, answers }.html(page)
 }
 
 /// What is said about a run of which nobody has said anything.
@@ -59,7 +60,7 @@ fn about(trace: &Trace) -> RunPage {
         }
     }
     let made = trace.header.command.as_ref().map(|command| format!("Made by: {command}"));
-    RunPage { title: trace.title(), summary: made.unwrap_or_default(), notes }
+    RunPage { title: trace.title(), summary: made.unwrap_or_default(), notes, lang: None }
 }
 
 /// All that the view asks about a run that it plays as the scenario of that name.

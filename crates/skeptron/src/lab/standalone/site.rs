@@ -48,8 +48,13 @@ pub(crate) fn write(gallery: &Gallery, folder: &Path) -> Result<Site> {
     answers.insert("/lab/algorithms".into(), serde_json::to_value(catalogue::algorithms())?);
     answers.insert("/lab/scenarios".into(), serde_json::to_value(&items)?);
     answers.insert(format!("/ui/{FRAME}"), serde_json::from_str(&modules::text(page, FRAME)?)?);
-    let index =
-        Standalone { title: "Skeptron: the gallery", view: "scenarios", home: None, answers };
+    let index = Standalone {
+        title: "Skeptron: the gallery",
+        view: "scenarios",
+        home: None,
+        lang: None,
+        answers,
+    };
     let path = folder.join("index.html");
     put(&path, index.html(page)?.as_bytes())?;
     Ok(Site { runs: items.len(), index: path.display().to_string() })
@@ -76,6 +81,7 @@ fn write_run(page: &Page, folder: &Path, item: &GalleryItem, played: &Played) ->
         title: item.title.clone(),
         summary: item.summary.clone(),
         notes: item.notes.clone(),
+        lang: None,
     };
     let up = "../".repeat(item.name.matches('/').count());
     let home = format!("{up}index.html");

@@ -193,6 +193,10 @@ pub struct RunPage {
     pub summary: String,
     /// What to see, step by step.
     pub notes: Vec<Note>,
+    /// The language in which it was seen; without one the page follows its reader.
+    #[serde(default)]
+    #[ts(optional)]
+    pub lang: Option<String>,
 }
 
 /// What is run.
