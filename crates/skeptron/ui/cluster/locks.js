@@ -1,7 +1,7 @@
 // The locks in use: who holds each, with which fence, and who waits.
 import { h } from "../lib/dom.js";
 import { shortFence } from "../lib/fence.js";
-import { numeral, say } from "../lib/language.js";
+import { numeral, say, translated } from "../lib/language.js";
 
 /** @typedef {{ element: HTMLElement, button: HTMLElement, cells: HTMLElement[], since: number | null }} Row */
 
@@ -70,7 +70,7 @@ function fill(row, { algorithm, holder, waiting }, chosen, now) {
   const [, who, fence, , waits, guarded] = row.cells;
   row.button.setAttribute("aria-pressed", String(chosen));
   row.since = holder ? now - holder.held : null;
-  who.textContent = holder ? `P${holder.node}${holder.owner ? ` (${holder.owner})` : ""}` : "–";
+  who.textContent = holder ? `P${holder.node}${holder.owner ? ` (${translated(holder.owner)})` : ""}` : "–";
   fence.textContent = holder ? shortFence(holder.fence) : "–";
   fence.title = holder ? say("{fence}: epoch·entry, as the number that resources compare", { fence: String(holder.fence) }) : "";
   waits.textContent = queue || "–";

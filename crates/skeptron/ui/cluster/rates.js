@@ -1,7 +1,7 @@
 // Messages per second: one line of history for each node, one bar for each kind.
 import { h, s, clear } from "../lib/dom.js";
 import { kindColour } from "../lib/theme.js";
-import { say } from "../lib/language.js";
+import { numeral, say } from "../lib/language.js";
 
 /** So many seconds are shown. */
 const SECONDS = 60;
@@ -116,13 +116,13 @@ function showKinds(place, counts) {
  */
 function kindLine(kind, rate, most) {
   const bar = h("span", { class: "bar" });
-  const [label] = kind.split(" of ");
+  const [label, algorithm] = kind.split(" of ");
   bar.style.width = `${Math.max(0, (100 * rate) / most)}%`;
   bar.style.background = `var(--${kindColour(label)})`;
-  return h("div", { class: "kind" }, h("span", { class: "name", title: kind }, label), h("span", { class: "track" }, bar), h("span", { class: "value" }, shown(Math.max(0, rate))));
+  return h("div", { class: "kind" }, h("span", { class: "name", title: say("{label} of {algorithm}", { label, algorithm }) }, label), h("span", { class: "track" }, bar), h("span", { class: "value" }, shown(Math.max(0, rate))));
 }
 
 /** @param {number} rate */
 function shown(rate) {
-  return rate >= 10 || rate < 0.05 ? Math.round(rate).toLocaleString("en") : rate.toFixed(1);
+  return rate >= 10 || rate < 0.05 ? numeral(rate) : numeral(rate, 1);
 }
