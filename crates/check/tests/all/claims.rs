@@ -10,16 +10,7 @@ use skeptron_core::{Arbitration, Setup};
 use skeptron_quorum::Construction;
 use skeptron_testing::{is_full, sample};
 
-/// A system with every layout that an algorithm may want.
-fn setup(nodes: usize) -> Setup {
-    let quorums = skeptron_quorum::quorums(&skeptron_quorum::default_for(nodes), nodes).unwrap();
-    Setup::new(nodes)
-        .unwrap()
-        .with_structure(Structure::maekawa(&quorums))
-        .and_then(|setup| setup.with_quorums(quorums))
-        .and_then(|setup| setup.with_tree(Tree::balanced(nodes, 2)))
-        .unwrap()
-}
+use crate::setup;
 
 fn explore(name: &str, setup: &Setup, requests: &[u8], order: Order) -> Report {
     let info = catalogue::find(name).unwrap();

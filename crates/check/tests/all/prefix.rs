@@ -4,20 +4,10 @@ use skeptron_check::{
     Faults, Goal, Judging, Measure, Options, Property, Report, Scenario, ScenarioError, Step,
     Which, check, extreme,
 };
+use skeptron_core::NodeId;
 use skeptron_core::catalogue::{self, Order};
-use skeptron_core::topology::{Structure, Tree};
-use skeptron_core::{NodeId, Setup};
 
-/// A system with every layout that an algorithm may want.
-fn setup(nodes: usize) -> Setup {
-    let quorums = skeptron_quorum::quorums(&skeptron_quorum::default_for(nodes), nodes).unwrap();
-    Setup::new(nodes)
-        .unwrap()
-        .with_structure(Structure::maekawa(&quorums))
-        .and_then(|setup| setup.with_quorums(quorums))
-        .and_then(|setup| setup.with_tree(Tree::balanced(nodes, 2)))
-        .unwrap()
-}
+use crate::setup;
 
 fn judge(name: &str, scenario: &Scenario) -> Report {
     check(catalogue::find(name).unwrap(), scenario, &Options::default()).unwrap()

@@ -5,19 +5,9 @@ use skeptron_check::{
     extreme,
 };
 use skeptron_core::catalogue::{self, Order};
-use skeptron_core::topology::{Structure, Tree};
 use skeptron_core::{Arbitration, NodeId, Setup};
 
-/// A system with every layout that an algorithm may want.
-fn setup(nodes: usize) -> Setup {
-    let quorums = skeptron_quorum::quorums(&skeptron_quorum::default_for(nodes), nodes).unwrap();
-    Setup::new(nodes)
-        .unwrap()
-        .with_structure(Structure::maekawa(&quorums))
-        .and_then(|setup| setup.with_quorums(quorums))
-        .and_then(|setup| setup.with_tree(Tree::balanced(nodes, 2)))
-        .unwrap()
-}
+use crate::setup;
 
 fn scenario(setup: Setup, requests: &[u8], order: Order) -> Scenario {
     Scenario { requests: requests.to_vec(), ..Scenario::new(setup, 0, order) }

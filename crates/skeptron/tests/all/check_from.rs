@@ -45,7 +45,7 @@ fn what_is_found_continues_the_run() {
         let run = simulated(words);
         write(&run, &path);
         let steps = run.steps();
-        for at in (0..=steps).step_by(1 + steps / 12) {
+        for at in (1..=steps).step_by(1 + steps / 12) {
             for (property, trace) in found(&path, at, more) {
                 let said = format!("{words}, after {at}: {property}");
                 replay(&trace).unwrap_or_else(|error| panic!("{said}: {error}"));
@@ -128,8 +128,9 @@ fn the_command_line_begins_where_a_run_is() {
     refused("check --from nowhere.jsonl", "nowhere.jsonl");
     refused("check --at 3 central", "--from");
     let text = std::fs::read_to_string(at.join("run.jsonl")).unwrap();
-    std::fs::write(at.join("damaged.jsonl"), text.replacen("\"to\":2", "\"to\":1", 1)).unwrap();
+    std::fs::write(at.join("damaged.jsonl"), text.replacen("{\"t\":1}", "{\"t\":9}", 1)).unwrap();
     refused("check --from damaged.jsonl", "the trace is not what the nodes do");
+    refused("check --from run.jsonl --at 0 --requests 0", "nobody asks");
     std::fs::write(at.join("none.jsonl"), "nothing").unwrap();
     refused("check --from none.jsonl", "none.jsonl");
     skeptron(at, "sim bully -n 3 --trace bully.jsonl");
