@@ -14,6 +14,7 @@ mod cluster;
 mod config;
 mod error;
 pub mod etcd;
+mod gate;
 mod link;
 mod node;
 pub mod observe;

@@ -17,7 +17,7 @@ use skeptron_member::{Fence, Load, MemberId};
 use tokio::sync::{broadcast, watch};
 
 use crate::env;
-use crate::supervise::Gate;
+use crate::gate::Gate;
 
 /// Something that happened at a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,9 +4,8 @@ use std::any::Any;
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Waker, ready};
+use std::sync::Arc;
+use std::task::ready;
 
 use futures_util::FutureExt as _;
 
@@ -35,43 +34,6 @@ impl Observer {
         // The sender is a field of what is borrowed here.
         let why = failure.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
         why.unwrap_or_default()
-    }
-}
-
-/// Whether the tasks of a node stand still, as those of a process that was stopped: none takes a step,
-/// what arrives waits, and time goes on.
-#[derive(Debug, Default)]
-pub(crate) struct Gate {
-    is_closed: AtomicBool,
-    waiting: Mutex<Vec<Waker>>,
-}
-
-impl Gate {
-    /// No task takes another step until it is opened.
-    pub(crate) fn close(&self) {
-        self.is_closed.store(true, Ordering::Release);
-    }
-
-    /// All go on.
-    pub(crate) fn open(&self) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        self.is_closed.store(false, Ordering::Release);
-        waiting.drain(..).for_each(Waker::wake);
-    }
-
-    fn pass(&self, context: &Context<'_>) -> Poll<()> {
-        if !self.is_closed.load(Ordering::Acquire) {
-            return Poll::Ready(());
-        }
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        // It may have been opened meanwhile, and then nobody would wake this one.
-        if !self.is_closed.load(Ordering::Acquire) {
-            return Poll::Ready(());
-        }
-        if !waiting.iter().any(|other| other.will_wake(context.waker())) {
-            waiting.push(context.waker().clone());
-        }
-        Poll::Pending
     }
 }
 

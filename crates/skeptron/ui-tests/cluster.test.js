@@ -153,7 +153,7 @@ up.test("a member that is paused is done without, and finds its lease over when 
   const third = part(page, "cluster-members").getByRole("row").filter({ hasText: "P3" });
   await page.getByRole("button", { name: "Pause P3" }).click();
   await third.filter({ hasText: "paused" }).waitFor();
-  await part(page, "cluster-ring").getByText("paused").waitFor();
+  await part(page, "cluster-ring").getByText("paused", { exact: true }).waitFor();
   await part(page, "cluster-news").filter({ hasText: "P3 stands still" }).waitFor();
   await part(page, "cluster-view").filter({ hasText: /epoch \d+: P1, P2\./ }).waitFor();
   await third.filter({ hasText: "over" }).waitFor();

@@ -166,7 +166,7 @@ up.test("a live cluster says nothing that no language knows", async (open) => {
   await part(page, "cluster-news").filter({ hasText: /cut off/ }).waitFor();
   const names = await staying(page);
   // Why a link is down is the server's to say.
-  assert.deepEqual(await unmarked(page, ["door", "this node has blocked it, to try out a partition", ...names]), []);
+  assert.deepEqual(await unmarked(page, ["door", "this node has blocked it, to try out a partition", "cut on request", ...names]), []);
   await part(page, "cluster-cut-3").click();
   await part(page, "cluster-release").click();
 });

@@ -44,7 +44,8 @@ fn every_row_is_measured_and_judged() {
         let number = |key: &str| row[key].as_f64().unwrap();
         let [low, high] = [0, 1].map(|k| row["cycles_per_second_range"][k].as_f64().unwrap());
         let median = number("cycles_per_second");
-        assert!(0.0 < low && low <= median && median <= high, "{row}");
+        // A busy machine may leave a short round without a cycle.
+        assert!(low <= median && median <= high && 0.0 < high, "{row}");
         assert!(number("p50_ns") <= number("p99_ns"), "{row}");
         assert_eq!(row.get("violation"), None);
     }

@@ -66,7 +66,8 @@ export function inWords(row, unit = "") {
   const who = `${row.algorithm}${row.case ? `, ${translated(row.case)}` : ""}, N = ${row.nodes}: `;
   const measured = row.measured ? `${measuredText(row)} ${unit}`.trim() : say("nothing to measure");
   const elsewhere = row.not_compared ? `; ${say("not compared:")} ${elsewhereText(row.not_compared)}` : "";
-  return `${who}${measured}${row.claim ? `; ${say("claim {claimed}", { claimed: claimText(row) })}${verdict(row.holds)}` : elsewhere}`;
+  const claimed = row.claim ? `; ${say("claim {claimed}", { claimed: claimText(row) })}${verdict(row.holds)}` : "";
+  return `${who}${measured}${claimed}${elsewhere}`;
 }
 
 /**

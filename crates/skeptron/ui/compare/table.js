@@ -74,8 +74,15 @@ function columnsOf(figureTitle, cases) {
 }
 
 /** @param {Row} row */
-function verdictChip({ holds, claim, not_compared: other }) {
-  if (!claim && other) return h("span", { class: "muted small", "data-test": "not-compared" }, say("not compared:"), " ", elsewhereText(other));
+function verdictChip(row) {
+  const { claim, not_compared: other } = row;
+  if (!other) return chip(row);
+  const elsewhere = h("span", { class: "muted small", "data-test": "not-compared" }, say("not compared:"), " ", elsewhereText(other));
+  return claim ? h("span", {}, chip(row), " ", elsewhere) : elsewhere;
+}
+
+/** @param {Row} row */
+function chip({ holds, claim }) {
   if (!claim) return h("span", { class: "muted" }, say("no claim"));
   if (holds === null) return h("span", { class: "muted" }, say("not judged"));
   return holds ? h("span", { class: "chip good" }, say("✓ holds")) : h("span", { class: "chip bad" }, say("✗ missed"));

@@ -53,7 +53,7 @@ impl CheckArgs {
         let (after, order, faults) = (steps.clone(), header.order, self.faults()?);
         let scenario = Scenario { setup, after, requests, order, faults };
         scenario.check()?;
-        Ok(Question::Mutex(*info, scenario))
+        Ok(Question::Mutex(info, scenario))
     }
 }
 
