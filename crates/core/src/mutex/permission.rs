@@ -6,8 +6,19 @@ use serde::{Deserialize, Serialize};
 use super::arbiter::Arbiter;
 use super::candidate::Candidate;
 use super::{Entered, Lock, Mutex, known_peer};
+use crate::catalogue::OwnClock;
 use crate::time::{LamportClock, Timestamp, plausible};
 use crate::{Counter, Input, Message, Never, NodeId, NodeSet, Outbox, Refused, Setup};
+
+/// How the clock of such a node differs from that of the lectures.
+pub(super) const CLOCK: OwnClock = OwnClock {
+    counts: "Only a request counts.",
+    receipt: "Every message carries the clock c of its sender and makes it max(C, c).",
+    why: "Only requests are stamped and compared. The next one counts on from the highest \
+         stamp that was seen, so it is later than every request that its node knows of. \
+         Were only REQUESTs to carry clocks, nodes that are nobody's arbiter would lag \
+         behind and get more than their share.",
+};
 
 /// What the broken variants get wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

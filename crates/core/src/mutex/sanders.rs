@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::permission::{Flaw, Node};
+use super::permission::{CLOCK, Flaw, Node};
 pub use super::permission::{Msg, Word};
 use super::{Entered, Lock, Mutex};
-use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, OwnClock, Variable};
+use crate::catalogue::{Breaks, Broken, Family, Info, Layout, Order, Variable};
 use crate::claims::Condition::{AsksNobody, AsksOthers, ConstantLatency, Fifo, Lone, Saturated};
 use crate::claims::Quantity::{ClientDelay, Messages, SyncDelay};
 use crate::claims::{Claims, Published};
@@ -67,17 +67,7 @@ const SOUND: Info = Info {
     ],
     variables: &[
         Variable::new("candidate.phase", "state", "idle, waiting or inside"),
-        Variable::clock(
-            "C",
-            OwnClock {
-                counts: "Only a request counts.",
-                receipt: "Every message carries the clock c of its sender and makes it max(C, c).",
-                why: "Only requests are stamped and compared. The next one counts on from the highest \
-                     stamp that was seen, so it is later than every request that its node knows of. \
-                     Were only REQUESTs to carry clocks, nodes that are nobody's arbiter would lag \
-                     behind and get more than their share.",
-            },
-        ),
+        Variable::clock("C", CLOCK),
         Variable::new(
             "candidate.stamp",
             "T",
