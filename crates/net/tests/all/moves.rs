@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // Tests wait in real time.
 
 mod elections;
+mod pool;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

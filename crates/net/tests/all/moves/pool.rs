@@ -1,0 +1,67 @@
+//! Pools of sessions: locks are acquired where their names select.
+
+use skeptron_client::ClientPool;
+
+use super::*;
+
+/// Enough that they are at several nodes, whatever the ports are.
+const NAMES: [&str; 16] =
+    ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"];
+
+/// Messages of algorithms that all nodes have sent.
+fn messages(site: &Site) -> u64 {
+    let sent = |text: String| {
+        let lines = text.lines().filter(|line| line.starts_with("skeptron_messages_sent_total"));
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum::<u64>()
+    };
+    site.cluster.nodes.iter().map(|node| sent(node.metrics())).sum()
+}
+
+async fn cycle(pool: &ClientPool) {
+    for name in NAMES {
+        within(within(pool.lock(name)).await.unwrap().release()).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pools_of_the_same_endpoints_exchange_no_messages_between_nodes() {
+    let site = Site::start().await;
+    let (one, other) =
+        (ClientPool::new(&site.reach(&[0, 1, 2])), ClientPool::new(&site.reach(&[2, 0, 1])));
+    cycle(&one).await;
+    let first = messages(&site);
+    for _ in 0..10 {
+        cycle(&other).await;
+        cycle(&one).await;
+    }
+    assert_eq!(messages(&site), first, "each lock stays where it was acquired first");
+    for node in &site.cluster.nodes {
+        let sessions = node.status().sessions;
+        assert!([0, 2].contains(&sessions), "one of each pool, but there are {sessions}");
+    }
+
+    let alone = site.client(&[0]).await;
+    for name in NAMES {
+        within(within(alone.lock(name)).await.unwrap().release()).await.unwrap();
+    }
+    assert!(messages(&site) > first, "a client of one node fetches locks of the others");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_goes_on_without_one_of_its_nodes() {
+    let mut site = Site::start().await;
+    let pool = ClientPool::new(&site.reach(&[0, 1, 2]));
+    let mut guards = Vec::new();
+    for name in NAMES {
+        guards.push(within(pool.lock(name)).await.unwrap());
+    }
+    site.kill(2);
+    // What was held there moves; it is released at another node and acquired again.
+    for guard in guards {
+        let (name, fence) = (guard.name().to_string(), guard.fence());
+        within(guard.release()).await.unwrap();
+        assert!(within(pool.lock(&name)).await.unwrap().fence() > fence);
+    }
+    let late = ClientPool::new(&site.reach(&[2, 1, 0]));
+    cycle(&late).await;
+}
