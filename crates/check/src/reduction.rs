@@ -7,7 +7,7 @@
 //!
 //! Which messages are absorbed is an algorithm's claim ([`skeptron_core::Protocol::absorbs`]). It is
 //! not believed: after the search [`certify`] proves it for the system at hand, or the search is done
-//! again without. `ARCHITECTURE.md` has the argument.
+//! again without. `docs/checker.md` has the argument.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use skeptron_core::catalogue::Order;
