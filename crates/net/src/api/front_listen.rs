@@ -12,8 +12,8 @@ use hyper_util::server::conn::auto;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::auth::Caller;
 use super::crowd::Place;
-use super::door::Caller;
 use super::listen::{
     BUFFER_BYTES, GONE_WITHIN, HEAD_WITHIN, MOST_HEAD_BYTES, MOST_HEADERS, Reception, Stage,
     Watched,

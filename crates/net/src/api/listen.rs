@@ -29,9 +29,9 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use super::audit::{Act, Audit};
+use super::auth::{Auth, Caller, is_open};
 use super::crowd::{Crowd, Place};
 use super::desk::Desk;
-use super::door::{Caller, Door, is_open};
 use super::front::Front;
 use super::native;
 use super::prefixed::Prefixed;
@@ -110,7 +110,7 @@ pub(super) enum Speaks {
 pub(super) struct Reception {
     router: TowerToHyperService<Router>,
     speaks: Speaks,
-    pub(super) door: Arc<ArcSwap<Door>>,
+    pub(super) auth: Arc<ArcSwap<Auth>>,
     crowd: Arc<Crowd>,
     /// Connections that one client may have.
     pub(super) quota: Option<usize>,
@@ -144,7 +144,7 @@ enum End {
 impl Reception {
     pub(super) fn new(
         (router, speaks): (Router, Speaks),
-        door: Arc<ArcSwap<Door>>,
+        auth: Arc<ArcSwap<Auth>>,
         (crowd, quota): (Arc<Crowd>, Option<usize>),
         watched: Watched,
     ) -> Self {
@@ -155,7 +155,7 @@ impl Reception {
             .max_headers(MOST_HEADERS)
             .max_buf_size(BUFFER_BYTES);
         let router = TowerToHyperService::new(router);
-        Reception { router, speaks, door, crowd, quota, audit: Audit::new(), watched, http }
+        Reception { router, speaks, auth, crowd, quota, audit: Audit::new(), watched, http }
     }
 
     /// Which other protocol it speaks, if not the API's own.
@@ -391,7 +391,7 @@ impl Reception {
             front.tell_who(request.headers_mut());
             counts_as = front.counts_as(&path);
         }
-        let admitted = self.door.load().admit(caller, &request, counts_as);
+        let admitted = self.auth.load().admit(caller, &request, counts_as);
         let name = match &admitted {
             Ok(client) => Arc::clone(client.name()),
             Err(denied) => Arc::clone(&denied.client),

@@ -3,9 +3,9 @@
 //! description.
 
 mod audit;
+mod auth;
 mod crowd;
 mod desk;
-mod door;
 mod elections;
 mod front;
 mod front_listen;
@@ -195,7 +195,7 @@ impl Api {
             fronted.map(|fronted| (fronted.front.router(FrontDesk(Arc::clone(&desk))), fronted));
         let (own, watched) = ((router, Some(desk)), (stage, observer));
         let site = Site::open((&config, listeners), own, fronted, watched).await?;
-        node.relays().perform_by(Some(relay::performer(relayed, site.door())));
+        node.relays().perform_by(Some(relay::performer(relayed, site.auth())));
         Ok(Api { node, site, leave })
     }
 

@@ -23,9 +23,9 @@ use skeptron_member::session::SessionId;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use super::audit::Act;
+use super::auth::{Auth, Caller, NotAdmitted};
 use super::crowd::Place;
 use super::desk::Desk;
-use super::door::{Caller, Door, NotAdmitted};
 use super::elections::Observer;
 use super::listen::{Reception, Stage, Watched};
 use super::refusal::{self, Refusal};
@@ -103,8 +103,8 @@ impl Reception {
             let told = format!("this node speaks version {VERSION}, not {}", hello.version);
             return Err(refused(Refusal::Invalid(told)));
         }
-        let door = self.door.load_full();
-        let admitted = door.admit(&caller, &shown, ANY_PATH).and_then(|client| {
+        let auth = self.auth.load_full();
+        let admitted = auth.admit(&caller, &shown, ANY_PATH).and_then(|client| {
             let begun = place.begin(client.name(), false, self.quota);
             begun.map_err(|refusal| NotAdmitted {
                 client: Arc::clone(client.name()),
@@ -133,7 +133,7 @@ impl Reception {
             place,
             caller,
             shown,
-            door,
+            auth,
             client,
             received: Vec::new(),
             unsent: Vec::new(),
@@ -193,7 +193,7 @@ struct Line<'a> {
     /// What the client shows of itself.
     shown: Request<()>,
     /// Who let it in, and as whom: asked again when tokens or roles have changed.
-    door: Arc<Door>,
+    auth: Arc<Auth>,
     client: Client,
     received: Vec<u8>,
     unsent: Vec<u8>,
@@ -393,10 +393,10 @@ impl Line<'_> {
 
     /// Whether the client may ask for that now, which may bring a session to this connection.
     fn admit(&mut self, (method, path): &Kind, is_new: bool) -> Result<(), Refusal> {
-        let door = self.reception.door.load();
-        if !Arc::ptr_eq(&door, &self.door) {
-            self.client = door.admit(&self.caller, &self.shown, ANY_PATH)?;
-            self.door = Arc::clone(&door);
+        let auth = self.reception.auth.load();
+        if !Arc::ptr_eq(&auth, &self.auth) {
+            self.client = auth.admit(&self.caller, &self.shown, ANY_PATH)?;
+            self.auth = Arc::clone(&auth);
         }
         self.client.check(method, path)?;
         if self.under_way.len() >= MOST_IN_FLIGHT {

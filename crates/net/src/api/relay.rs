@@ -20,8 +20,8 @@ use skeptron_client::native::{self, Ask, Reply};
 use skeptron_member::MemberId;
 use skeptron_member::session::SessionId;
 
+use super::auth::Auth;
 use super::desk::Desk;
-use super::door::Door;
 use super::refusal::Refusal;
 use super::roles::{Client, RELAYED};
 use crate::env;
@@ -206,12 +206,12 @@ pub(super) async fn sign_at_home(
 }
 
 /// Performs what other nodes pass on, by this node's own API.
-pub(super) fn performer(router: Router, door: Arc<ArcSwap<Door>>) -> Perform {
+pub(super) fn performer(router: Router, auth: Arc<ArcSwap<Auth>>) -> Perform {
     let router = TowerToHyperService::new(router);
     Box::new(move |bytes| {
-        let (router, door) = (router.clone(), Arc::clone(&door));
+        let (router, auth) = (router.clone(), Arc::clone(&auth));
         async move {
-            let answered = match request(&bytes, &door.load()) {
+            let answered = match request(&bytes, &auth.load()) {
                 Ok(request) => answered(&router, request).await,
                 Err(refusal) => collected(refusal.into_response()).await,
             };
@@ -222,10 +222,10 @@ pub(super) fn performer(router: Router, door: Arc<ArcSwap<Door>>) -> Perform {
 }
 
 /// What the other node has passed on, from the client that it let in.
-fn request(bytes: &[u8], door: &Door) -> Result<Request, Refusal> {
+fn request(bytes: &[u8], auth: &Auth) -> Result<Request, Refusal> {
     let malformed = |what: &str| Refusal::Malformed(format!("it was passed on without {what}"));
     let passed: Passed = postcard::from_bytes(bytes).map_err(|_| malformed("its parts"))?;
-    let client = door.passed_on(&passed.client, passed.is_bound)?;
+    let client = auth.passed_on(&passed.client, passed.is_bound)?;
     let method = Method::from_bytes(passed.method.as_bytes()).map_err(|_| malformed("a method"))?;
     let request = Request::builder().method(method).uri(passed.path).extension(client.clone());
     let request = request.body(Body::from(passed.body)).map_err(|_| malformed("a path"))?;

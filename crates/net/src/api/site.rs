@@ -1,4 +1,4 @@
-//! What answers HTTP at some addresses, whatever it says: the front door of a node's API, and of pages
+//! What answers HTTP at some addresses, whatever it says: that of a node's API, and of pages
 //! that need no node.
 
 use std::net::SocketAddr;
@@ -12,9 +12,9 @@ use rustls::ServerConfig;
 use skeptron_member::MemberId;
 use tokio::sync::watch;
 
+use super::auth::{Auth, Caller};
 use super::crowd::Crowd;
 use super::desk::Desk;
-use super::door::{Caller, Door};
 use super::front::Fronted;
 use super::listen::{self, Reception, Speaks, Stage, Watched};
 use super::listeners::Listeners;
@@ -33,7 +33,7 @@ pub struct Site {
     unix: Option<PathBuf>,
     crowd: Arc<Crowd>,
     stage: watch::Sender<Stage>,
-    door: Arc<ArcSwap<Door>>,
+    auth: Arc<ArcSwap<Auth>>,
     /// With which certificates clients are answered, if with any.
     tls: Option<Arc<ArcSwap<ServerConfig>>>,
     /// Counts certificates.
@@ -70,19 +70,19 @@ impl Site {
         let connections = listen::affordable(config.connections);
         let (limits, watching) = (config.quota, Arc::clone(&observer));
         let crowd = Arc::new(Crowd::new(connections, limits.address_connections, watching));
-        let door = Arc::new(ArcSwap::from_pointee(Door::new(config.token.clone(), &config.roles)));
+        let auth = Arc::new(ArcSwap::from_pointee(Auth::new(config.token.clone(), &config.roles)));
         let renewed = watch::Sender::new(0);
         let watched = Watched { stage: stage.subscribe(), renewed: renewed.subscribe(), observer };
         let places = (Arc::clone(&crowd), limits.connections);
         let reception = |router, speaks| {
-            let (door, places, watched) = (Arc::clone(&door), places.clone(), watched.clone());
-            Arc::new(Reception::new((router, speaks), door, places, watched))
+            let (auth, places, watched) = (Arc::clone(&auth), places.clone(), watched.clone());
+            Arc::new(Reception::new((router, speaks), auth, places, watched))
         };
         let own = (listeners, reception(router, desk.map_or(Speaks::Http, Speaks::Native)));
         let other =
             fronted.map(|(router, it)| (it.listeners, reception(router, Speaks::Other(it.front))));
         let (addresses, unix, exposed) = (Vec::new(), None, None);
-        let mut site = Site { addresses, unix, crowd, stage, door, tls, renewed, exposed };
+        let mut site = Site { addresses, unix, crowd, stage, auth, tls, renewed, exposed };
         site.listen(config, own, other).await?;
         Ok(site)
     }
@@ -110,7 +110,7 @@ impl Site {
                 "the API begins or ceases to speak TLS only when the node is started"
             ),
         }
-        self.door.store(Arc::new(Door::new(config.token.clone(), &config.roles)));
+        self.auth.store(Arc::new(Auth::new(config.token.clone(), &config.roles)));
         Ok(())
     }
 
@@ -153,8 +153,8 @@ impl Site {
         Ok(())
     }
 
-    pub(super) fn door(&self) -> Arc<ArcSwap<Door>> {
-        Arc::clone(&self.door)
+    pub(super) fn auth(&self) -> Arc<ArcSwap<Auth>> {
+        Arc::clone(&self.auth)
     }
 
     /// Where it listens; ports that the system chose are filled in.

@@ -53,15 +53,15 @@ impl From<NotAdmitted> for Refusal {
 
 /// Lets those in who may come.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Auth {
     token: Option<String>,
     /// Who may do what; everybody everything if there are none.
     roles: Vec<Arc<Role>>,
 }
 
-impl Door {
+impl Auth {
     pub(super) fn new(token: Option<String>, roles: &[Role]) -> Self {
-        Door { token, roles: roles.iter().cloned().map(Arc::new).collect() }
+        Auth { token, roles: roles.iter().cloned().map(Arc::new).collect() }
     }
 
     /// Who asks, if the request may be answered with the rights that `path` asks for.
@@ -189,8 +189,8 @@ mod tests {
     }
 
     fn admitted(token: Option<&str>, caller: Caller, headers: &[(&str, &str)]) -> bool {
-        let door = Door::new(token.map(str::to_string), &[]);
-        door.admit(&caller, &asked("/v1/status", headers), "/v1/status").is_ok()
+        let auth = Auth::new(token.map(str::to_string), &[]);
+        auth.admit(&caller, &asked("/v1/status", headers), "/v1/status").is_ok()
     }
 
     fn certified() -> Caller {
@@ -247,12 +247,12 @@ mod tests {
 
     #[test]
     fn health_and_the_page_are_open_to_all() {
-        let door = Door::new(Some("t".into()), &[]);
+        let auth = Auth::new(Some("t".into()), &[]);
         for path in ["/health", "/ready", "/live", "/", "/ui/main.js", "/ui/lib/dom.js"] {
-            assert!(door.admit(&Caller::Stranger, &asked(path, &[]), path).is_ok(), "{path}");
+            assert!(auth.admit(&Caller::Stranger, &asked(path, &[]), path).is_ok(), "{path}");
         }
         for path in ["/health/", "/ui", "/lab/about", "/lab/runs", "/v1/ui/main.js"] {
-            assert!(door.admit(&Caller::Stranger, &asked(path, &[]), path).is_err(), "{path}");
+            assert!(auth.admit(&Caller::Stranger, &asked(path, &[]), path).is_err(), "{path}");
         }
     }
 
@@ -267,11 +267,11 @@ mod tests {
             admin: false,
         };
         let roles = [role("web", Some("w"), None), role("ops", None, Some("alice"))];
-        let door = Door::new(Some("all".into()), &roles);
+        let auth = Auth::new(Some("all".into()), &roles);
         let come = |caller: Caller, token: &str| {
             let shown = format!("Bearer {token}");
             let request = asked("/v1/status", &[("authorization", shown.as_str())]);
-            match door.admit(&caller, &request, "/v1/status") {
+            match auth.admit(&caller, &request, "/v1/status") {
                 Ok(client) => client.name().to_string(),
                 Err(denied) => denied.refusal.kind().1.to_string(),
             }
@@ -283,8 +283,8 @@ mod tests {
         assert_eq!(come(Caller::Owner, "wrong"), "stranger");
         assert_eq!(come(Caller::Certified("bob".into()), ""), "permission-denied");
         assert_eq!(come(Caller::Certified("bob".into()), "w"), "web");
-        let door = Door::new(None, &roles);
-        let come = |caller: Caller, path: &str| door.admit(&caller, &asked(path, &[]), path);
+        let auth = Auth::new(None, &roles);
+        let come = |caller: Caller, path: &str| auth.admit(&caller, &asked(path, &[]), path);
         assert!(come(Caller::Owner, "/v1/leave").is_ok());
         assert!(come(Caller::Neighbour, "/v1/status").is_err());
         assert!(come(certified(), "/v1/voters").is_err());
@@ -300,7 +300,7 @@ mod tests {
             list: vec![],
             admin: false,
         };
-        let door = Door::new(None, &[role]);
+        let auth = Auth::new(None, &[role]);
         let token = ("authorization", "Bearer o");
         let foreign = [("origin", "http://evil.example"), token];
         for (caller, headers, name) in [
@@ -311,7 +311,7 @@ mod tests {
             (Caller::Stranger, &[], "unknown"),
         ] {
             let denied =
-                door.admit(&caller, &asked("/v1/unlock", headers), "/v1/unlock").unwrap_err();
+                auth.admit(&caller, &asked("/v1/unlock", headers), "/v1/unlock").unwrap_err();
             assert_eq!(&*denied.client, name, "{caller:?} {headers:?}: {}", denied.refusal);
         }
     }
