@@ -39,14 +39,14 @@ impl Caller {
 
 /// Why a request is not answered, and who sent it.
 #[derive(Debug)]
-pub(super) struct NotAdmitted {
+pub(super) struct AuthError {
     /// The name under which it would have been let in, if it is known who it is.
     pub(super) client: Arc<str>,
     pub(super) refusal: Box<Refusal>,
 }
 
-impl From<NotAdmitted> for Refusal {
-    fn from(it: NotAdmitted) -> Self {
+impl From<AuthError> for Refusal {
+    fn from(it: AuthError) -> Self {
         *it.refusal
     }
 }
@@ -70,7 +70,7 @@ impl Auth {
         caller: &Caller,
         request: &Request<B>,
         path: &str,
-    ) -> Result<Client, NotAdmitted> {
+    ) -> Result<Client, AuthError> {
         if is_open(path) {
             return Ok(Client::nobody());
         }
@@ -87,7 +87,7 @@ impl Auth {
             client.check(request.method(), path)?;
             Ok(client)
         });
-        admitted.map_err(|refusal| NotAdmitted { client: name, refusal: Box::new(refusal) })
+        admitted.map_err(|refusal| AuthError { client: name, refusal: Box::new(refusal) })
     }
 
     /// Who asks, as another node says that let it in. Where there are roles, whoever has none is somebody who

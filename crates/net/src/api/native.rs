@@ -23,7 +23,7 @@ use skeptron_member::session::SessionId;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use super::audit::Act;
-use super::auth::{Auth, Caller, NotAdmitted};
+use super::auth::{Auth, AuthError, Caller};
 use super::crowd::Place;
 use super::desk::Desk;
 use super::elections::Observer;
@@ -106,14 +106,14 @@ impl Reception {
         let auth = self.auth.load_full();
         let admitted = auth.admit(&caller, &shown, ANY_PATH).and_then(|client| {
             let begun = place.begin(client.name(), false, self.quota);
-            begun.map_err(|refusal| NotAdmitted {
+            begun.map_err(|refusal| AuthError {
                 client: Arc::clone(client.name()),
                 refusal: Box::new(refusal),
             })?;
             place.end(false);
             Ok(client)
         });
-        let client = admitted.map_err(|NotAdmitted { client, refusal }| {
+        let client = admitted.map_err(|AuthError { client, refusal }| {
             let (status, code) = refusal.kind();
             let act = Act {
                 client: &client,
