@@ -14,12 +14,12 @@ use skeptron_member::election::Leadership;
 use skeptron_member::session::{Held, SessionError};
 use tokio::sync::watch;
 
-use super::desk::Desk;
 use super::listen::Stage;
 use super::quota::Observing;
 use super::refusal::Refusal;
 use super::roles::Client;
 use super::routes::{Asked, Filter};
+use super::service::ApiService;
 use crate::env;
 use crate::messages::{
     Acquire, Campaign, Elected, HEARD_EVERY, NewValue, Proclaim, Release, Resign, Resigned,
@@ -30,27 +30,27 @@ use crate::shell::Observation;
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 pub(super) async fn campaign(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Campaign>,
 ) -> Result<Json<Elected>, Refusal> {
     let Campaign { session, name, value, wait_ms, request } = asked;
     let asked = Acquire::exclusive(session, name, wait_ms, request);
-    let Held { lock, fence } = desk.acquire(&client, asked, Some(&value)).await?;
+    let Held { lock, fence } = service.acquire(&client, asked, Some(&value)).await?;
     Ok(Json(Elected { name: lock, term: fence }))
 }
 
 pub(super) async fn proclaim(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Proclaim>,
 ) -> Result<Json<NewValue>, Refusal> {
-    let version = desk.proclaim(&client, &asked)?;
+    let version = service.proclaim(&client, &asked)?;
     Ok(Json(NewValue { name: asked.name, version }))
 }
 
 pub(super) async fn resign(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Resign>,
 ) -> Result<Json<Resigned>, Refusal> {
@@ -59,7 +59,7 @@ pub(super) async fn resign(
         return Err(Refusal::Invalid("give either `term` or `request`".to_string()));
     }
     let asked = Release { session, lock: name, fence: term, request };
-    let resigned = desk.release(&client, &asked)?;
+    let resigned = service.release(&client, &asked)?;
     Ok(Json(Resigned { name: asked.lock, resigned }))
 }
 
@@ -70,14 +70,14 @@ pub(super) struct Election {
 }
 
 pub(super) async fn leader(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Filter(Election { name }): Filter<Election>,
 ) -> Result<Json<Leadership>, Refusal> {
-    desk.leader(&client, &name).await.map(Json)
+    service.leader(&client, &name).await.map(Json)
 }
 
-impl Desk {
+impl ApiService {
     /// Who leads, as soon as all members have said so.
     pub(super) async fn leader(&self, client: &Client, name: &str) -> Result<Leadership, Refusal> {
         let mut observer = Observer::begin(self, client, name, None)?;
@@ -101,11 +101,11 @@ pub(super) struct Observe {
 }
 
 pub(super) async fn observe(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Filter(Observe { name, after }): Filter<Observe>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
-    let observer = Observer::begin(&desk, &client, &name, after)?;
+    let observer = Observer::begin(&service, &client, &name, after)?;
     let told = stream::unfold(observer, async |mut observer| {
         let told = observer.next().await?;
         let data = serde_json::to_string(&told).expect("names and numbers");
@@ -124,7 +124,7 @@ pub struct Observer {
 
 impl Observer {
     pub(super) fn begin(
-        desk: &Desk,
+        service: &ApiService,
         client: &Client,
         name: &str,
         after: Option<Fence>,
@@ -132,10 +132,10 @@ impl Observer {
         if !client.may_see(name) {
             return Err(client.denied(format!("see who leads `{name}`")));
         }
-        let counted = desk.ledger.observe(client)?;
-        let observation = desk.node.shell()?.observe_election(name, after);
+        let counted = service.ledger.observe(client)?;
+        let observation = service.node.shell()?.observe_election(name, after);
         let observation = observation.map_err(SessionError::Lock)?;
-        Ok(Observer { observation, stage: desk.stage.clone(), _counted: counted })
+        Ok(Observer { observation, stage: service.stage.clone(), _counted: counted })
     }
 
     /// The leader at first, then the next change; none when the node closes.

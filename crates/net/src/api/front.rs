@@ -14,13 +14,13 @@ use skeptron_member::session::{Held, SessionId, SessionReport};
 use skeptron_member::view::View;
 use skeptron_member::{Fence, MemberId};
 
-use super::desk::Desk;
 use super::elections::Observer;
 use super::listen::Closing;
 use super::listeners::Listeners;
 use super::refusal::{Refusal, Refused};
 use super::relay::{self, Answered};
 use super::roles::{Client, RELAYED};
+use super::service::ApiService;
 use crate::env;
 use crate::messages::{Acquire, OpenSession, Proclaim, Release};
 use crate::node::Node;
@@ -28,10 +28,10 @@ use crate::node::Node;
 /// Another protocol over HTTP in which clients are answered, at addresses of its own.
 pub trait Front: Send + Sync {
     /// Answers clients; each request has the [`Client`] that sent it and [`Closing`] as extensions.
-    fn router(&self, desk: FrontDesk) -> Router;
+    fn router(&self, service: FrontDesk) -> Router;
 
     /// Performs what the same front end of another node has passed on by [`FrontDesk::pass_on`].
-    fn relayed(&self, desk: FrontDesk) -> Router;
+    fn relayed(&self, service: FrontDesk) -> Router;
 
     /// The path of the HTTP API for which one needs the same rights, or `/health` if one needs none.
     fn counts_as(&self, path: &str) -> &'static str;
@@ -53,7 +53,7 @@ pub struct Fronted {
 
 /// What a front end may ask of a node's API.
 #[derive(Clone, Debug)]
-pub struct FrontDesk(pub(super) Arc<Desk>);
+pub struct FrontDesk(pub(super) Arc<ApiService>);
 
 impl FrontDesk {
     /// Whose API it is.

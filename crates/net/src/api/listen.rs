@@ -31,12 +31,12 @@ use tokio_rustls::TlsAcceptor;
 use super::audit::{Act, Audit};
 use super::auth::{Auth, Caller, is_open};
 use super::crowd::{Crowd, Place};
-use super::desk::Desk;
 use super::front::Front;
 use super::native;
 use super::prefixed::Prefixed;
 use super::refusal::{Refusal, Refused};
 use super::roles::{Client, is_order};
+use super::service::ApiService;
 use crate::env;
 use crate::observe::Observer;
 use crate::prompt::Prompt;
@@ -100,8 +100,8 @@ impl Closing {
 pub(super) enum Speaks {
     /// HTTP/1.1.
     Http,
-    /// The same, and the native protocol, whose clients are served at this desk.
-    Native(Arc<Desk>),
+    /// The same, and the native protocol, whose clients this service answers.
+    Native(Arc<ApiService>),
     /// Another protocol, over HTTP/1.1 or HTTP/2.
     Other(Arc<dyn Front>),
 }
@@ -319,8 +319,8 @@ impl Reception {
             return refuse(io, &place, &refusal).await;
         }
         match &self.speaks {
-            Speaks::Native(desk) if native::begins_with(received[0]) => {
-                self.serve_native(desk, (io, received), (caller, &place), first).await;
+            Speaks::Native(service) if native::begins_with(received[0]) => {
+                self.serve_native(service, (io, received), (caller, &place), first).await;
             }
             _ => self.serve_http(Prefixed::new(received, io), caller, place, first).await,
         }

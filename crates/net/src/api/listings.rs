@@ -8,10 +8,10 @@ use serde::Deserialize;
 use skeptron_member::report::{LockListing, SessionListing};
 use skeptron_member::session::SessionHandle;
 
-use super::desk::Desk;
 use super::refusal::Refusal;
 use super::roles::Client;
 use super::routes::Filter;
+use super::service::ApiService;
 
 /// One answer lists at most so many.
 const MOST_LISTED: usize = 10_000;
@@ -30,7 +30,7 @@ pub(super) struct LocksFilter {
 }
 
 pub(super) async fn locks(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Filter(filter): Filter<LocksFilter>,
 ) -> Result<Json<LockListing>, Refusal> {
@@ -48,7 +48,7 @@ pub(super) async fn locks(
             all.complete = false;
             break;
         }
-        all.append(desk.node.locks(&visible, &after, left).await);
+        all.append(service.node.locks(&visible, &after, left).await);
     }
     Ok(Json(all))
 }
@@ -63,12 +63,12 @@ pub(super) struct SessionsFilter {
 }
 
 pub(super) async fn sessions(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Filter(filter): Filter<SessionsFilter>,
 ) -> Result<Json<SessionListing>, Refusal> {
     let limit = allowed(filter.limit)?;
-    let mut all = desk.node.sessions(filter.after.unwrap_or(SessionHandle(0)), limit).await;
+    let mut all = service.node.sessions(filter.after.unwrap_or(SessionHandle(0)), limit).await;
     if !client.sees_all_sessions() {
         // Names beyond those that are told cannot be judged.
         all.complete &= !all.sessions.iter().any(|it| it.holds > it.held.len() as u64);

@@ -5,7 +5,6 @@
 mod audit;
 mod auth;
 mod crowd;
-mod desk;
 mod elections;
 mod front;
 mod front_listen;
@@ -23,6 +22,7 @@ mod refusal;
 mod relay;
 mod roles;
 mod routes;
+mod service;
 mod site;
 mod unlock;
 
@@ -38,9 +38,9 @@ use tokio::sync::watch;
 use crate::env;
 use crate::node::Node;
 use crate::tls::Identity;
-use desk::Desk;
 use listen::Stage;
 use quota::Ledger;
+use service::ApiService;
 
 pub use elections::Observer;
 pub use front::{Front, FrontDesk, Fronted};
@@ -176,7 +176,7 @@ impl Api {
         node.observer().set_sessions_limit(config.sessions);
         let stage = watch::Sender::new(Stage::Open);
         let leave = Arc::new(watch::Sender::new(false));
-        let desk = Desk {
+        let service = ApiService {
             node: node.clone(),
             most_sessions: config.sessions,
             ttl: config.ttl,
@@ -184,16 +184,16 @@ impl Api {
             leave: Arc::clone(&leave),
             ledger: Arc::new(Ledger::new(config.quota)),
         };
-        let desk = Arc::new(desk);
-        let router = routes::router(Arc::clone(&desk), extra);
+        let service = Arc::new(service);
+        let router = routes::router(Arc::clone(&service), extra);
         let observer = Arc::clone(node.observer());
         let mut relayed = router.clone();
         if let Some(Fronted { front, .. }) = &fronted {
-            relayed = relayed.merge(front.relayed(FrontDesk(Arc::clone(&desk))));
+            relayed = relayed.merge(front.relayed(FrontDesk(Arc::clone(&service))));
         }
         let fronted =
-            fronted.map(|fronted| (fronted.front.router(FrontDesk(Arc::clone(&desk))), fronted));
-        let (own, watched) = ((router, Some(desk)), (stage, observer));
+            fronted.map(|fronted| (fronted.front.router(FrontDesk(Arc::clone(&service))), fronted));
+        let (own, watched) = ((router, Some(service)), (stage, observer));
         let site = Site::open((&config, listeners), own, fronted, watched).await?;
         node.relays().perform_by(Some(relay::performer(relayed, site.auth())));
         Ok(Api { node, site, leave })

@@ -1,6 +1,6 @@
 //! Clients that speak the native protocol: one task reads what arrived, answers what can be answered at
 //! once, and writes all of it together. What waits is polled by the same task, and so is a grant written
-//! when it comes. All rules are those of HTTP, in [`super::desk`], [`super::moves`] and
+//! when it comes. All rules are those of HTTP, in [`super::service`], [`super::moves`] and
 //! [`super::elections`].
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,11 +25,11 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use super::audit::Act;
 use super::auth::{Auth, AuthError, Caller};
 use super::crowd::Place;
-use super::desk::Desk;
 use super::elections::Observer;
 use super::listen::{Reception, Stage, Watched};
 use super::refusal::{self, Refusal};
 use super::roles::Client;
+use super::service::ApiService;
 use super::{moves, relay, routes};
 use crate::env;
 use crate::messages::{Acquire, Campaign, HEARD_EVERY, SessionPlace};
@@ -50,7 +50,7 @@ impl Reception {
     /// Serves a connection of which this has arrived.
     pub(super) async fn serve_native<I>(
         &self,
-        desk: &Arc<Desk>,
+        service: &Arc<ApiService>,
         (mut io, mut received): (I, Vec<u8>),
         (caller, place): (Caller, &Place),
         too_late: impl Future<Output = ()>,
@@ -63,7 +63,7 @@ impl Reception {
             () = place.cut() => return,
         };
         let Ok(hello) = hello else { return };
-        let greeted = self.greet(desk, (caller, hello), place);
+        let greeted = self.greet(service, (caller, hello), place);
         let mut unsent = MAGIC.to_vec();
         let greeting = match &greeted {
             Ok(_) => Greeting::Welcome { version: VERSION },
@@ -87,11 +87,11 @@ impl Reception {
 
     fn greet<'a>(
         &'a self,
-        desk: &'a Arc<Desk>,
+        service: &'a Arc<ApiService>,
         (caller, hello): (Caller, Hello),
         place: &'a Place,
     ) -> Result<Line<'a>, Refused> {
-        let refused = |refusal: Refusal| refused(desk, &refusal);
+        let refused = |refusal: Refusal| refused(service, &refusal);
         let mut shown = Request::new(());
         *shown.uri_mut() = axum::http::Uri::from_static(ANY_PATH);
         if let Some(token) = hello.token {
@@ -129,7 +129,7 @@ impl Reception {
         })?;
         Ok(Line {
             reception: self,
-            desk,
+            service,
             place,
             caller,
             shown,
@@ -175,11 +175,11 @@ fn malformed(error: BadFrame) -> io::Error {
 }
 
 /// What HTTP would answer.
-fn refused(desk: &Desk, refusal: &Refusal) -> Refused {
+fn refused(service: &ApiService, refusal: &Refusal) -> Refused {
     let (status, _) = refusal.kind();
     let mut problem = refusal.problem();
     if status == StatusCode::SERVICE_UNAVAILABLE {
-        problem = routes::naming_others(&desk.node, problem);
+        problem = routes::naming_others(&service.node, problem);
     }
     Refused { status: status.as_u16(), problem: Json(problem) }
 }
@@ -187,7 +187,7 @@ fn refused(desk: &Desk, refusal: &Refusal) -> Refused {
 /// One connection.
 struct Line<'a> {
     reception: &'a Reception,
-    desk: &'a Arc<Desk>,
+    service: &'a Arc<ApiService>,
     place: &'a Place,
     caller: Caller,
     /// What the client shows of itself.
@@ -233,7 +233,7 @@ impl Line<'_> {
     where
         I: AsyncRead + AsyncWrite + Unpin + Send,
     {
-        let mut signals = pin!(signals(self.reception, self.desk, self.place));
+        let mut signals = pin!(signals(self.reception, self.service, self.place));
         loop {
             self.take_questions().await?;
             if !self.unsent.is_empty() {
@@ -303,7 +303,7 @@ impl Line<'_> {
     /// Whether it has not asked for anything since the last look, and nobody could miss it.
     fn is_idle(&mut self) -> bool {
         let has_asked = std::mem::take(&mut self.has_asked);
-        self.sessions.retain(|id| self.desk.look(*id).is_some());
+        self.sessions.retain(|id| self.service.look(*id).is_some());
         !has_asked && self.under_way.is_empty() && self.sessions.is_empty()
     }
 
@@ -335,36 +335,37 @@ impl Line<'_> {
         if let Err(refusal) = self.admit(&kind, is_new) {
             return self.refuse(number, &kind, &refusal);
         }
-        if let Some(place) = relay.filter(|place| !relay::is_here(self.desk, place)) {
-            let (desk, client) = (Arc::clone(self.desk), self.client.clone());
-            let passing = async move { relay::pass_question_on(&desk, &client, &place, ask).await };
+        if let Some(place) = relay.filter(|place| !relay::is_here(self.service, place)) {
+            let (service, client) = (Arc::clone(self.service), self.client.clone());
+            let passing =
+                async move { relay::pass_question_on(&service, &client, &place, ask).await };
             return self.begin(number, kind, passing.boxed()).await;
         }
-        let (desk, client) = (self.desk, &self.client);
+        let (service, client) = (self.service, &self.client);
         let answered = match ask {
-            Ask::Open(asked) => desk.open_session(client, asked).map(|opened| {
+            Ask::Open(asked) => service.open_session(client, asked).map(|opened| {
                 self.sessions.insert(opened.session);
                 Reply::Opened(Json(opened))
             }),
-            Ask::KeepAlive { session, life, epoch } => desk
+            Ask::KeepAlive { session, life, epoch } => service
                 .keep_alive(client, session, (life, epoch))
                 .map(|kept| Reply::KeptAlive(Json(kept))),
             Ask::End(session) => {
                 self.sessions.remove(&session);
-                desk.end_session(client, session).map(|_| Reply::Ended)
+                service.end_session(client, session).map(|_| Reply::Ended)
             }
             Ask::Move(session, asked) => {
                 self.sessions.insert(session);
-                let (desk, client) = (Arc::clone(desk), client.clone());
+                let (service, client) = (Arc::clone(service), client.clone());
                 let moving = async move {
-                    let moved = moves::take_in(&desk, &client, session, asked).await;
+                    let moved = moves::take_in(&service, &client, session, asked).await;
                     moved.map(|moved| Reply::Moved(Json(moved)))
                 };
                 return self.begin(number, kind, moving.boxed()).await;
             }
             Ask::LeftBehind(session, asked) => {
                 self.sessions.remove(&session);
-                moves::let_go(desk, client, session, asked).map(|()| Reply::LeftBehind)
+                moves::let_go(service, client, session, asked).map(|()| Reply::LeftBehind)
             }
             Ask::Acquire(asked) => {
                 return self.begin(number, kind, self.acquire(asked, None)).await;
@@ -373,10 +374,10 @@ impl Line<'_> {
                 let asked = Acquire::exclusive(session, name, wait_ms, request);
                 return self.begin(number, kind, self.acquire(asked, Some(value))).await;
             }
-            Ask::Release(asked) => desk.release(client, &asked).map(Reply::Released),
-            Ask::Proclaim(asked) => desk.proclaim(client, &asked).map(Reply::Proclaimed),
-            Ask::Downgrade(asked) => desk.downgrade(client, &asked).map(|()| Reply::Downgraded),
-            Ask::Observe { name, after } => match Observer::begin(desk, client, &name, after) {
+            Ask::Release(asked) => service.release(client, &asked).map(Reply::Released),
+            Ask::Proclaim(asked) => service.proclaim(client, &asked).map(Reply::Proclaimed),
+            Ask::Downgrade(asked) => service.downgrade(client, &asked).map(|()| Reply::Downgraded),
+            Ask::Observe { name, after } => match Observer::begin(service, client, &name, after) {
                 Ok(observer) => {
                     // That it begins; the leader may take a moment to be known.
                     put(&Word::Leads { number, told: None }, &mut self.unsent);
@@ -404,7 +405,7 @@ impl Line<'_> {
         }
         if is_new {
             if self.sessions.len() >= MOST_SESSIONS {
-                self.sessions.retain(|id| self.desk.look(*id).is_some());
+                self.sessions.retain(|id| self.service.look(*id).is_some());
             }
             if self.sessions.len() >= MOST_SESSIONS {
                 return Err(Refusal::FullConnection("sessions"));
@@ -421,8 +422,9 @@ impl Line<'_> {
         asked: Acquire,
         value: Option<String>,
     ) -> BoxFuture<'static, Result<Reply, Refusal>> {
-        let (desk, client) = (Arc::clone(self.desk), self.client.clone());
-        async move { desk.acquire(&client, asked, value.as_deref()).await.map(Reply::Held) }.boxed()
+        let (service, client) = (Arc::clone(self.service), self.client.clone());
+        async move { service.acquire(&client, asked, value.as_deref()).await.map(Reply::Held) }
+            .boxed()
     }
 
     /// Answers at once if that is possible, later otherwise.
@@ -494,7 +496,7 @@ impl Line<'_> {
     /// Whoever may not, or asks too much, is written down and answered later and later.
     fn refuse(&mut self, number: u64, (method, path): &Kind, refusal: &Refusal) {
         let (status, code) = refusal.kind();
-        let refused = refused(self.desk, refusal);
+        let refused = refused(self.service, refusal);
         if !refusal::is_slowed(code) {
             return self.answer(number, Reply::Refused(refused));
         }
@@ -517,12 +519,12 @@ impl Line<'_> {
 /// What a connection hears beside its client, as it happens.
 fn signals<'a>(
     reception: &Reception,
-    desk: &Desk,
+    service: &ApiService,
     place: &'a Place,
 ) -> impl Stream<Item = Signal> + use<'a> {
     let Watched { stage, mut renewed, .. } = reception.watched.clone();
     renewed.mark_unchanged();
-    let losses = desk.node.observer().losses();
+    let losses = service.node.observer().losses();
     let first = (stage, renewed, losses, Stage::Open);
     stream::unfold(first, async move |(mut stage, mut renewed, mut losses, heard)| {
         let signal = tokio::select! {

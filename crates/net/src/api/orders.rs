@@ -10,26 +10,26 @@ use skeptron_member::clock::Drift;
 use skeptron_views::views::LeaseSettings;
 use skeptron_views::voter::{Admin, AdminAccepted};
 
-use super::desk::Desk;
 use super::refusal::Refusal;
 use super::routes::Asked;
+use super::service::ApiService;
 use crate::messages::{DrainOrder, Drained, Leaving, Order, Ordered};
 
 /// Gives an order to the voters. The answer says that it was proposed; `GET /v1/status` shows when it
 /// is decided.
 pub(super) async fn order(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Asked(order): Asked<Order>,
 ) -> Result<Json<Ordered>, Refusal> {
-    let voters = desk.node.voters().ok_or_else(|| {
-        let report = desk.node.status().views;
+    let voters = service.node.voters().ok_or_else(|| {
+        let report = service.node.status().views;
         match (report.kind.as_str(), report.trouble) {
             ("etcd", Some(why)) => Refusal::Etcd(format!("it cannot be reached now, {why}")),
             ("etcd", None) => Refusal::Etcd(format!("it is at {}", report.endpoints.join(", "))),
             _ => Refusal::NoVoters,
         }
     })?;
-    let is_member = |id: MemberId| desk.node.view().is_some_and(|view| view.rank(id).is_some());
+    let is_member = |id: MemberId| service.node.view().is_some_and(|view| view.rank(id).is_some());
     // A voter that nobody can reach would stand in the way of every later change.
     let must_be_member = |id: MemberId| match is_member(id) {
         true => Ok(id),
@@ -41,8 +41,8 @@ pub(super) async fn order(
         Order::RemoveVoter { member } => Admin::RemoveVoter { id: member },
         Order::RemoveMember { member } => Admin::RemoveMember { id: member },
         Order::Lease { lease_ms, drift_ppm } => {
-            let present = desk.node.status().views.drift_ppm;
-            let ppm = drift_ppm.or(present).ok_or(Refusal::NoDrift(desk.node.id()))?;
+            let present = service.node.status().views.drift_ppm;
+            let ppm = drift_ppm.or(present).ok_or(Refusal::NoDrift(service.node.id()))?;
             let lease = Duration::from_millis(lease_ms);
             Admin::Settings(LeaseSettings { lease, drift: Drift { ppm } })
         }
@@ -55,23 +55,25 @@ pub(super) async fn order(
 }
 
 /// Makes the program leave the cluster and end, if it listens to that.
-pub(super) async fn leave(State(desk): State<Arc<Desk>>) -> Result<Json<Leaving>, Refusal> {
-    if desk.leave.receiver_count() == 0 {
-        return Err(Refusal::Embedded(desk.node.id()));
+pub(super) async fn leave(
+    State(service): State<Arc<ApiService>>,
+) -> Result<Json<Leaving>, Refusal> {
+    if service.leave.receiver_count() == 0 {
+        return Err(Refusal::Embedded(service.node.id()));
     }
-    desk.leave.send_replace(true);
-    Ok(Json(Leaving { node: desk.node.id(), leaving: true }))
+    service.leave.send_replace(true);
+    Ok(Json(Leaving { node: service.node.id(), leaving: true }))
 }
 
 /// Makes the node serve no clients, or serve them again. The answer says how far it is; `GET /v1/status`
 /// shows when it is done.
 pub(super) async fn drain(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Asked(asked): Asked<DrainOrder>,
 ) -> Result<Json<Drained>, Refusal> {
     match asked.undo {
-        true => desk.node.serve_again(),
-        false => desk.node.drain()?,
+        true => service.node.serve_again(),
+        false => service.node.drain()?,
     }
-    Ok(Json(Drained { node: desk.node.id(), drain: desk.node.drained() }))
+    Ok(Json(Drained { node: service.node.id(), drain: service.node.drained() }))
 }

@@ -13,24 +13,24 @@ use serde::Deserialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
-use super::desk::Desk;
 use super::listen::Stage;
 use super::refusal::Refusal;
 use super::roles::Client;
 use super::routes::Filter;
+use super::service::ApiService;
 use crate::observe::{Event, Events, What};
 use skeptron_member::report::Status;
 
 /// The description of the API, as it is served.
 const OPENAPI: &str = include_str!("openapi.json");
 
-pub(super) async fn status(State(desk): State<Arc<Desk>>) -> Json<Status> {
-    Json(desk.node.status())
+pub(super) async fn status(State(service): State<Arc<ApiService>>) -> Json<Status> {
+    Json(service.node.status())
 }
 
-pub(super) async fn metrics(State(desk): State<Arc<Desk>>) -> impl IntoResponse {
+pub(super) async fn metrics(State(service): State<Arc<ApiService>>) -> impl IntoResponse {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], desk.node.metrics())
+    ([(header::CONTENT_TYPE, kind)], service.node.metrics())
 }
 
 pub(super) async fn openapi() -> impl IntoResponse {
@@ -45,16 +45,16 @@ pub(super) struct EventsFilter {
 }
 
 pub(super) async fn events(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Filter(filter): Filter<EventsFilter>,
 ) -> Result<Sse<impl Stream<Item = Result<axum::response::sse::Event, Infallible>>>, Refusal> {
     client.may_list(filter.lock.as_deref().unwrap_or_default())?;
     let reader = Reader {
-        events: desk.node.observer().listen(),
+        events: service.node.observer().listen(),
         prefix: filter.lock,
         client,
-        stage: desk.stage.clone(),
+        stage: service.stage.clone(),
     };
     let told = stream::unfold(reader, async |mut reader| {
         let told = reader.next().await?;

@@ -6,30 +6,35 @@ use axum::Json;
 use axum::extract::State;
 use skeptron_member::report::{Cause, Reason};
 
-use super::desk::Desk;
 use super::refusal::Refusal;
+use super::service::ApiService;
 use crate::messages::Health;
 
 /// Whether the node can grant locks.
-pub(super) async fn health(State(desk): State<Arc<Desk>>) -> Result<Json<Health>, Refusal> {
-    judged(&desk, Reason::stops_grants)
+pub(super) async fn health(
+    State(service): State<Arc<ApiService>>,
+) -> Result<Json<Health>, Refusal> {
+    judged(&service, Reason::stops_grants)
 }
 
 /// Whether clients should come here: it is a member, its lease runs, and it does not leave.
-pub(super) async fn ready(State(desk): State<Arc<Desk>>) -> Result<Json<Health>, Refusal> {
-    judged(&desk, Reason::ends_service)
+pub(super) async fn ready(State(service): State<Arc<ApiService>>) -> Result<Json<Health>, Refusal> {
+    judged(&service, Reason::ends_service)
 }
 
 /// Whether the process works; if not, only a restart helps.
-pub(super) async fn live(State(desk): State<Arc<Desk>>) -> Result<Json<Health>, Refusal> {
-    judged(&desk, |reason| reason == Reason::Failed)
+pub(super) async fn live(State(service): State<Arc<ApiService>>) -> Result<Json<Health>, Refusal> {
+    judged(&service, |reason| reason == Reason::Failed)
 }
 
-fn judged(desk: &Desk, is_grave: impl Fn(Reason) -> bool) -> Result<Json<Health>, Refusal> {
-    let causes = desk.node.status().causes;
+fn judged(
+    service: &ApiService,
+    is_grave: impl Fn(Reason) -> bool,
+) -> Result<Json<Health>, Refusal> {
+    let causes = service.node.status().causes;
     let grave = |cause: &Cause| is_grave(cause.reason);
     match causes.iter().any(grave) {
-        false => Ok(Json(Health { node: desk.node.id(), well: true, causes })),
+        false => Ok(Json(Health { node: service.node.id(), well: true, causes })),
         true => Err(Refusal::CannotGrant(causes)),
     }
 }
@@ -49,7 +54,7 @@ mod tests {
     async fn a_node_whose_part_has_panicked_wants_a_restart() {
         let plans = crate::Plans::new(crate::Plan::named(crate::Plan::DEFAULT).unwrap());
         let cluster = crate::Cluster::start(1, plans).await.unwrap();
-        let desk = Arc::new(Desk {
+        let service = Arc::new(ApiService {
             node: cluster.nodes[0].clone(),
             most_sessions: 1,
             ttl: Default::default(),
@@ -57,11 +62,11 @@ mod tests {
             leave: Arc::new(watch::Sender::new(false)),
             ledger: Arc::new(Ledger::new(Quota::default())),
         });
-        assert!(live(State(Arc::clone(&desk))).await.is_ok());
+        assert!(live(State(Arc::clone(&service))).await.is_ok());
         cluster.nodes[0].observer().fail("a link panicked: why not".to_string());
         let probes =
-            [health(State(Arc::clone(&desk))).await, ready(State(Arc::clone(&desk))).await];
-        for probe in probes.into_iter().chain([live(State(desk)).await]) {
+            [health(State(Arc::clone(&service))).await, ready(State(Arc::clone(&service))).await];
+        for probe in probes.into_iter().chain([live(State(service)).await]) {
             let problem = probe.unwrap_err().problem();
             assert_eq!(problem.code, "unwell");
             assert_eq!(problem.error, "P1 grants nothing: a link panicked: why not");

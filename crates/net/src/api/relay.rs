@@ -21,9 +21,9 @@ use skeptron_member::MemberId;
 use skeptron_member::session::SessionId;
 
 use super::auth::Auth;
-use super::desk::Desk;
 use super::refusal::Refusal;
 use super::roles::{Client, RELAYED};
+use super::service::ApiService;
 use crate::env;
 use crate::messages::{KeptAlive, RELAY, SessionPlace};
 use crate::shell::relay::{MOST_ANSWER_BYTES, MOST_REQUEST_BYTES, Perform};
@@ -55,7 +55,7 @@ pub(super) struct Answered {
 
 /// Passes a request on that names another node's life as the session's place.
 pub(super) async fn pass_on(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -64,10 +64,10 @@ pub(super) async fn pass_on(
         let told = format!("`{RELAY}` is NODE-LIFE, as in 1-00c0ffee00c0ffee");
         return Refusal::Invalid(told).into_response();
     };
-    if is_own(&desk, life) {
+    if is_own(&service, life) {
         return next.run(request).await;
     }
-    match passed_on(&desk, life, request).await {
+    match passed_on(&service, life, request).await {
         Ok(response) => response,
         Err(refusal) => refusal.into_response(),
     }
@@ -81,7 +81,7 @@ fn life(text: &HeaderValue) -> Option<(MemberId, u64)> {
 }
 
 async fn passed_on(
-    desk: &Desk,
+    service: &ApiService,
     life: (MemberId, u64),
     request: Request,
 ) -> Result<Response, Refusal> {
@@ -92,31 +92,31 @@ async fn passed_on(
     let body = body.map_err(|_| Refusal::TooLarge(MOST_REQUEST_BYTES / 2))?;
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
     let asked = (&parts.method, path, body.to_bytes().to_vec());
-    let (status, body) = forward(desk, life, &client, asked).await?;
+    let (status, body) = forward(service, life, &client, asked).await?;
     Ok((status, [(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
 /// Whether it is this node's own life.
-fn is_own(desk: &Desk, life: (MemberId, u64)) -> bool {
-    let own = desk.node.shell().ok().and_then(|shell| shell.core().life());
+fn is_own(service: &ApiService, life: (MemberId, u64)) -> bool {
+    let own = service.node.shell().ok().and_then(|shell| shell.core().life());
     own.is_some_and(|own| (own.member, own.incarnation) == life)
 }
 
 /// Whether a session at this place is at this node.
-pub(super) fn is_here(desk: &Desk, place: &SessionPlace) -> bool {
-    is_own(desk, (place.node, place.life.0))
+pub(super) fn is_here(service: &ApiService, place: &SessionPlace) -> bool {
+    is_own(service, (place.node, place.life.0))
 }
 
 /// Passes a question on to the node where its session is.
 pub(super) async fn pass_question_on(
-    desk: &Desk,
+    service: &ApiService,
     client: &Client,
     place: &SessionPlace,
     question: Ask,
 ) -> Result<Reply, Refusal> {
     let life = (place.node, place.life.0);
     let (method, path, body) = question.to_http();
-    let (status, body) = forward(desk, life, client, (&method, &path, body)).await?;
+    let (status, body) = forward(service, life, client, (&method, &path, body)).await?;
     let unreadable = |_| Refusal::NotRelayed(life.0);
     if status.is_success() {
         return question.read(&body).map_err(unreadable);
@@ -127,7 +127,7 @@ pub(super) async fn pass_question_on(
 
 /// What the life of another node answers.
 async fn forward(
-    desk: &Desk,
+    service: &ApiService,
     life: (MemberId, u64),
     client: &Client,
     (method, path, body): (&Method, &str, Vec<u8>),
@@ -137,7 +137,7 @@ async fn forward(
         return Err(Refusal::Invalid(format!("`{RELAY}` is for what a session asks")));
     }
     let waits = bare == "/v1/acquire";
-    let passed = ask(desk, life, client, (method, path), body);
+    let passed = ask(service, life, client, (method, path), body);
     let unreachable = || Refusal::NotRelayed(life.0);
     let Answered { status, body } = match waits {
         true => passed.await?,
@@ -160,7 +160,7 @@ fn is_of_session(method: &Method, path: &str) -> bool {
 
 /// Asks the API of a life of another node in the name of a client.
 pub(super) async fn ask(
-    desk: &Desk,
+    service: &ApiService,
     life: (MemberId, u64),
     client: &Client,
     (method, path): (&Method, &str),
@@ -177,24 +177,24 @@ pub(super) async fn ask(
     if bytes.len() > MOST_REQUEST_BYTES {
         return Err(Refusal::TooLarge(MOST_REQUEST_BYTES));
     }
-    let answer = desk.node.shell()?.pass_on(life, &bytes).await?;
+    let answer = service.node.shell()?.pass_on(life, &bytes).await?;
     postcard::from_bytes(&answer).map_err(|_| Refusal::NotRelayed(life.0))
 }
 
 /// A sign of life at the place of a session that wants to move here: if that life can be reached from here and
 /// still has the session, it stays there.
 pub(super) async fn sign_at_home(
-    desk: &Desk,
+    service: &ApiService,
     client: &Client,
     id: SessionId,
     from: &SessionPlace,
 ) -> Result<Option<KeptAlive>, Refusal> {
     let life = (from.node, from.life.0);
-    if !desk.node.shell()?.reaches(life) {
+    if !service.node.shell()?.reaches(life) {
         return Ok(None);
     }
     let path = format!("/v1/sessions/{id}/keep-alive?life={:016x}&epoch=0", from.life.0);
-    let asked = ask(desk, life, client, (&Method::POST, &path), Vec::new());
+    let asked = ask(service, life, client, (&Method::POST, &path), Vec::new());
     let Some(Ok(Answered { status, body })) = env::timeout(HOME_WITHIN, asked).await else {
         return Ok(None);
     };

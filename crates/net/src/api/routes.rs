@@ -14,7 +14,6 @@ use http_body_util::{BodyExt, Limited};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::desk::Desk;
 use super::elections;
 use super::listings;
 use super::moves;
@@ -24,6 +23,7 @@ use super::probes;
 use super::refusal::{Refusal, Refused};
 use super::relay;
 use super::roles::Client;
+use super::service::ApiService;
 use super::unlock;
 use crate::env;
 use crate::messages::{
@@ -39,8 +39,8 @@ const MOST_BODY_BYTES: usize = 64 << 10;
 const BODY_WITHIN: Duration = Duration::from_secs(5);
 
 /// All paths, and those of `extra`.
-pub(super) fn router(desk: Arc<Desk>, extra: Router) -> Router {
-    let (node, passing) = (desk.node.clone(), Arc::clone(&desk));
+pub(super) fn router(service: Arc<ApiService>, extra: Router) -> Router {
+    let (node, passing) = (service.node.clone(), Arc::clone(&service));
     Router::new()
         .route("/v1/sessions", post(open_session).get(listings::sessions))
         .route("/v1/sessions/{session}", get(show_session).delete(end_session))
@@ -67,7 +67,7 @@ pub(super) fn router(desk: Arc<Desk>, extra: Router) -> Router {
         .route("/ready", get(probes::ready))
         .route("/live", get(probes::live))
         .route("/openapi.json", get(outlook::openapi))
-        .with_state(desk)
+        .with_state(service)
         .merge(extra)
         .fallback(async || Refusal::NoSuchPath)
         .method_not_allowed_fallback(async || Refusal::NoSuchMethod)
@@ -93,11 +93,11 @@ async fn with_nodes(State(node): State<Node>, mut response: Response) -> Respons
 }
 
 async fn open_session(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<OpenSession>,
 ) -> Result<Json<SessionOpened>, Refusal> {
-    desk.open_session(&client, asked).map(Json)
+    service.open_session(&client, asked).map(Json)
 }
 
 /// Which life of the node is meant, and what the client knows.
@@ -112,54 +112,54 @@ struct Meant {
 }
 
 async fn show_session(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Named(id): Named,
 ) -> Result<Json<SessionStatus>, Refusal> {
-    desk.show_session(&client, id).map(Json)
+    service.show_session(&client, id).map(Json)
 }
 
 async fn end_session(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Named(id): Named,
 ) -> Result<Json<SessionStatus>, Refusal> {
-    desk.end_session(&client, id).map(Json)
+    service.end_session(&client, id).map(Json)
 }
 
 async fn keep_alive(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Named(id): Named,
     Filter(meant): Filter<Meant>,
 ) -> Result<Json<KeptAlive>, Refusal> {
-    desk.keep_alive(&client, id, (meant.life, meant.epoch)).map(Json)
+    service.keep_alive(&client, id, (meant.life, meant.epoch)).map(Json)
 }
 
 async fn acquire(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Acquire>,
 ) -> Result<Json<Held>, Refusal> {
-    desk.acquire(&client, asked, None).await.map(Json)
+    service.acquire(&client, asked, None).await.map(Json)
 }
 
 async fn downgrade(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Downgrade>,
 ) -> Result<Json<Downgraded>, Refusal> {
-    desk.downgrade(&client, &asked)?;
+    service.downgrade(&client, &asked)?;
     let Downgrade { lock, fence, mode, .. } = asked;
     Ok(Json(Downgraded { lock, fence, mode }))
 }
 
 async fn release(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Release>,
 ) -> Result<Json<Released>, Refusal> {
-    let released = desk.release(&client, &asked)?;
+    let released = service.release(&client, &asked)?;
     Ok(Json(Released { lock: asked.lock, released }))
 }
 
@@ -188,11 +188,14 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Asked<T> {
 /// The session that the path names.
 pub(super) struct Named(pub(super) SessionId);
 
-impl FromRequestParts<Arc<Desk>> for Named {
+impl FromRequestParts<Arc<ApiService>> for Named {
     type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Refusal> {
-        let Path(id) = Path::<String>::from_request_parts(parts, desk)
+    async fn from_request_parts(
+        parts: &mut Parts,
+        service: &Arc<ApiService>,
+    ) -> Result<Self, Refusal> {
+        let Path(id) = Path::<String>::from_request_parts(parts, service)
             .await
             .map_err(|error| Refusal::Invalid(error.body_text()))?;
         id.parse().map(Named).map_err(Refusal::Invalid)

@@ -14,10 +14,10 @@ use tokio::sync::watch;
 
 use super::auth::{Auth, Caller};
 use super::crowd::Crowd;
-use super::desk::Desk;
 use super::front::Fronted;
 use super::listen::{self, Reception, Speaks, Stage, Watched};
 use super::listeners::Listeners;
+use super::service::ApiService;
 use super::{ApiConfig, ApiError};
 use crate::env;
 use crate::observe::Observer;
@@ -56,11 +56,11 @@ impl Site {
         Self::open((config, listeners), (router, None), None, (stage, observer)).await
     }
 
-    /// The same, with a stage that others know already, a desk for those who speak the native protocol, and
+    /// The same, with a stage that others know already, a service for those who speak the native protocol, and
     /// a front end for those who speak another one.
     pub(super) async fn open(
         (config, listeners): (&ApiConfig, Listeners),
-        (router, desk): (Router, Option<Arc<Desk>>),
+        (router, service): (Router, Option<Arc<ApiService>>),
         fronted: Option<(Router, Fronted)>,
         (stage, observer): (watch::Sender<Stage>, Arc<Observer>),
     ) -> Result<Self, ApiError> {
@@ -78,7 +78,7 @@ impl Site {
             let (auth, places, watched) = (Arc::clone(&auth), places.clone(), watched.clone());
             Arc::new(Reception::new((router, speaks), auth, places, watched))
         };
-        let own = (listeners, reception(router, desk.map_or(Speaks::Http, Speaks::Native)));
+        let own = (listeners, reception(router, service.map_or(Speaks::Http, Speaks::Native)));
         let other =
             fronted.map(|(router, it)| (it.listeners, reception(router, Speaks::Other(it.front))));
         let (addresses, unix, exposed) = (Vec::new(), None, None);

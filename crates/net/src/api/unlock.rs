@@ -5,14 +5,14 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 
-use super::desk::Desk;
 use super::refusal::Refusal;
 use super::routes::Asked;
+use super::service::ApiService;
 use crate::messages::{MOST_OWNER_BYTES, Unlock, Unlocked};
 
 /// Breaks a lock, at whichever member it is held; the audit log has the reason.
 pub(super) async fn unlock(
-    State(desk): State<Arc<Desk>>,
+    State(service): State<Arc<ApiService>>,
     Asked(asked): Asked<Unlock>,
 ) -> Result<Json<Unlocked>, Refusal> {
     let Unlock { lock, fence, reason, now } = asked;
@@ -20,7 +20,7 @@ pub(super) async fn unlock(
         let told = format!("`reason` has at most {MOST_OWNER_BYTES} bytes, no control characters");
         return Err(Refusal::Invalid(told));
     }
-    let breaking = desk.node.shell()?.break_lock(&lock, fence, now).await;
+    let breaking = service.node.shell()?.break_lock(&lock, fence, now).await;
     if let Some((node, handed_on, believed_ms)) = breaking.lost {
         return Ok(Json(Unlocked { lock, fence, node, handed_on, believed_ms }));
     }

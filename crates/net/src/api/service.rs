@@ -27,7 +27,7 @@ const LEAST_WAIT: Duration = Duration::from_secs(1);
 
 /// What the handlers share.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct ApiService {
     pub(super) node: Node,
     /// Sessions at most.
     pub(super) most_sessions: usize,
@@ -40,7 +40,7 @@ pub(super) struct Desk {
     pub(super) ledger: Arc<Ledger>,
 }
 
-impl Desk {
+impl ApiService {
     /// What there is of a session.
     pub(super) fn look(&self, id: SessionId) -> Option<SessionReport> {
         self.node.shell().ok()?.core().peek_session(id)
@@ -61,7 +61,7 @@ impl Desk {
     }
 }
 
-impl Desk {
+impl ApiService {
     pub(super) fn open_session(
         &self,
         client: &Client,
@@ -173,7 +173,7 @@ pub(super) fn allowed_owner(owner: String) -> Result<String, Refusal> {
     Err(Refusal::Invalid(told))
 }
 
-impl Desk {
+impl ApiService {
     /// A session gets a lock, to lead with this value if there is one.
     pub(super) async fn acquire(
         &self,
@@ -219,13 +219,13 @@ impl Desk {
 
 /// The lock, as soon as it is granted.
 async fn wait_for(
-    (desk, client): (&Desk, &Client),
+    (service, client): (&ApiService, &Client),
     asked: Acquire,
     value: Option<&str>,
 ) -> Result<Held, Refusal> {
     let Acquire { session, lock, wait_ms, request, mode, upgrade } = asked;
     let mode = if upgrade.is_some() { Mode::EXCLUSIVE } else { mode };
-    let shell = desk.node.shell()?;
+    let shell = service.node.shell()?;
     let not_granted = |mut why: NotGranted| {
         if !client.may_see(&lock) {
             why.holder.iter_mut().for_each(|holder| holder.owner.clear());
@@ -256,7 +256,7 @@ async fn wait_for(
         Ok(granted) => granted,
         Err(why) => wait.give_up().ok_or_else(|| not_granted(why))?,
     };
-    granted.map_err(|why| Refusal::not_served(why, desk.node.id(), lock.clone()))
+    granted.map_err(|why| Refusal::not_served(why, service.node.id(), lock.clone()))
 }
 
 /// The lock if it is granted in that time, or why it is not.
