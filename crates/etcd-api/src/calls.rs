@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use skeptron_member::session::{Held, SessionId};
 use skeptron_net::Fence;
-use skeptron_net::api::{Client, FrontDesk};
+use skeptron_net::api::{Client, FrontEndApi};
 use tonic::Status;
 
 use crate::call::{Call, passed_on};
@@ -443,7 +443,7 @@ impl Here {
 
 /// Gives a lock back that was granted to a request which nobody waits for any more.
 struct Undo<'a> {
-    desk: &'a FrontDesk,
+    desk: &'a FrontEndApi,
     client: &'a Client,
     session: SessionId,
     name: &'a str,

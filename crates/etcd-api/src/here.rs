@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use skeptron_member::election::Leadership;
 use skeptron_member::session::SessionReport;
-use skeptron_net::api::{Client, FrontDesk};
+use skeptron_net::api::{Client, FrontEndApi};
 use skeptron_net::{Fence, MemberId};
 use tonic::{Code, Status};
 
@@ -28,7 +28,7 @@ pub(crate) type Life = (MemberId, u64);
 /// This member.
 #[derive(Debug)]
 pub(crate) struct Here {
-    pub(crate) desk: FrontDesk,
+    pub(crate) desk: FrontEndApi,
     pub(crate) leases: Arc<Leases>,
     /// A digest of the cluster's name.
     pub(crate) cluster_id: u64,

@@ -26,7 +26,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use axum::response::IntoResponse as _;
-use skeptron_net::api::{Front, FrontDesk, Fronted, Listeners, Refused};
+use skeptron_net::api::{FrontEnd, FrontEndApi, Listeners, ListeningFrontEnd, Refused};
 use tonic::Status;
 
 use gateway::Problem;
@@ -57,9 +57,9 @@ struct Etcd {
 /// Answers clients of etcd at these listeners, in the cluster of this name. Clients that ask for the members
 /// are told to reach this one at `urls`.
 #[must_use]
-pub fn front(cluster: &str, listeners: Listeners, urls: Vec<String>) -> Fronted {
+pub fn front(cluster: &str, listeners: Listeners, urls: Vec<String>) -> ListeningFrontEnd {
     let etcd = Etcd { cluster_id: digest(cluster), leases: Arc::default(), urls: Arc::new(urls) };
-    Fronted { listeners, front: Arc::new(etcd) }
+    ListeningFrontEnd { listeners, front: Arc::new(etcd) }
 }
 
 /// The same for the same name, at every member: FNV-1a.
@@ -69,14 +69,14 @@ fn digest(name: &str) -> u64 {
 }
 
 impl Etcd {
-    fn here(&self, desk: FrontDesk) -> Arc<Here> {
+    fn here(&self, desk: FrontEndApi) -> Arc<Here> {
         let (leases, urls) = (Arc::clone(&self.leases), Arc::clone(&self.urls));
         Arc::new(Here { desk, leases, cluster_id: self.cluster_id, urls })
     }
 }
 
-impl Front for Etcd {
-    fn router(&self, desk: FrontDesk) -> Router {
+impl FrontEnd for Etcd {
+    fn router(&self, desk: FrontEndApi) -> Router {
         let here = self.here(desk);
         let services = Services(Arc::clone(&here));
         macro_rules! grpc {
@@ -107,7 +107,7 @@ impl Front for Etcd {
             .fallback(not_here)
     }
 
-    fn relayed(&self, desk: FrontDesk) -> Router {
+    fn relayed(&self, desk: FrontEndApi) -> Router {
         let router = Router::new();
         let router = call::route::<rpc::LeaseGrantRequest>(router);
         let router = call::route::<rpc::LeaseRevokeRequest>(router);

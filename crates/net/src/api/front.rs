@@ -1,4 +1,4 @@
-//! Front ends for other protocols: what they may ask of a node's API, and what they must say of theirs. The
+//! FrontEnd ends for other protocols: what they may ask of a node's API, and what they must say of theirs. The
 //! rules (who is let in, what it may do, how much it may have, what happens while the node closes) are those
 //! of the HTTP API, and the same code.
 
@@ -26,12 +26,12 @@ use crate::messages::{Acquire, OpenSession, Proclaim, Release};
 use crate::node::Node;
 
 /// Another protocol over HTTP in which clients are answered, at addresses of its own.
-pub trait Front: Send + Sync {
+pub trait FrontEnd: Send + Sync {
     /// Answers clients; each request has the [`Client`] that sent it and [`Closing`] as extensions.
-    fn router(&self, service: FrontDesk) -> Router;
+    fn router(&self, service: FrontEndApi) -> Router;
 
-    /// Performs what the same front end of another node has passed on by [`FrontDesk::pass_on`].
-    fn relayed(&self, service: FrontDesk) -> Router;
+    /// Performs what the same front end of another node has passed on by [`FrontEndApi::pass_on`].
+    fn relayed(&self, service: FrontEndApi) -> Router;
 
     /// The path of the HTTP API for which one needs the same rights, or `/health` if one needs none.
     fn counts_as(&self, path: &str) -> &'static str;
@@ -44,18 +44,18 @@ pub trait Front: Send + Sync {
 }
 
 /// A front end and where it listens.
-pub struct Fronted {
+pub struct ListeningFrontEnd {
     /// Where.
     pub listeners: Listeners,
     /// Which protocol.
-    pub front: Arc<dyn Front>,
+    pub front: Arc<dyn FrontEnd>,
 }
 
 /// What a front end may ask of a node's API.
 #[derive(Clone, Debug)]
-pub struct FrontDesk(pub(super) Arc<ApiService>);
+pub struct FrontEndApi(pub(super) Arc<ApiService>);
 
-impl FrontDesk {
+impl FrontEndApi {
     /// Whose API it is.
     #[must_use]
     pub fn node(&self) -> &Node {
@@ -217,7 +217,7 @@ impl FrontDesk {
         self.0.node.shell().is_ok_and(|shell| shell.reaches(life))
     }
 
-    /// Lets the same front end of another node's life perform something for a client: [`Front::relayed`] is
+    /// Lets the same front end of another node's life perform something for a client: [`FrontEnd::relayed`] is
     /// asked there for `/relayed/PATH`. It waits without end only if it is said to.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ use tokio_rustls::TlsAcceptor;
 use super::audit::{Act, Audit};
 use super::auth::{Auth, Caller, is_open};
 use super::crowd::{Crowd, Place};
-use super::front::Front;
+use super::front::FrontEnd;
 use super::native;
 use super::prefixed::Prefixed;
 use super::refusal::{Refusal, Refused};
@@ -103,7 +103,7 @@ pub(super) enum Speaks {
     /// The same, and the native protocol, whose clients this service answers.
     Native(Arc<ApiService>),
     /// Another protocol, over HTTP/1.1 or HTTP/2.
-    Other(Arc<dyn Front>),
+    Other(Arc<dyn FrontEnd>),
 }
 
 /// Answers connections.
@@ -159,7 +159,7 @@ impl Reception {
     }
 
     /// Which other protocol it speaks, if not the API's own.
-    pub(super) fn front(&self) -> Option<&dyn Front> {
+    pub(super) fn front(&self) -> Option<&dyn FrontEnd> {
         match &self.speaks {
             Speaks::Other(front) => Some(front.as_ref()),
             Speaks::Http | Speaks::Native(_) => None,

@@ -43,7 +43,7 @@ use quota::Ledger;
 use service::ApiService;
 
 pub use elections::Observer;
-pub use front::{Front, FrontDesk, Fronted};
+pub use front::{FrontEnd, FrontEndApi, ListeningFrontEnd};
 pub use listen::Closing;
 pub use listeners::Listeners;
 pub use quota::Quota;
@@ -171,7 +171,7 @@ impl Api {
         config: ApiConfig,
         listeners: Listeners,
         extra: Router,
-        fronted: Option<Fronted>,
+        fronted: Option<ListeningFrontEnd>,
     ) -> Result<Self, ApiError> {
         node.observer().set_sessions_limit(config.sessions);
         let stage = watch::Sender::new(Stage::Open);
@@ -188,11 +188,11 @@ impl Api {
         let router = routes::router(Arc::clone(&service), extra);
         let observer = Arc::clone(node.observer());
         let mut relayed = router.clone();
-        if let Some(Fronted { front, .. }) = &fronted {
-            relayed = relayed.merge(front.relayed(FrontDesk(Arc::clone(&service))));
+        if let Some(ListeningFrontEnd { front, .. }) = &fronted {
+            relayed = relayed.merge(front.relayed(FrontEndApi(Arc::clone(&service))));
         }
-        let fronted =
-            fronted.map(|fronted| (fronted.front.router(FrontDesk(Arc::clone(&service))), fronted));
+        let fronted = fronted
+            .map(|fronted| (fronted.front.router(FrontEndApi(Arc::clone(&service))), fronted));
         let (own, watched) = ((router, Some(service)), (stage, observer));
         let site = Site::open((&config, listeners), own, fronted, watched).await?;
         node.relays().perform_by(Some(relay::performer(relayed, site.auth())));

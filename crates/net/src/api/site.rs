@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use super::auth::{Auth, Caller};
 use super::crowd::Crowd;
-use super::front::Fronted;
+use super::front::ListeningFrontEnd;
 use super::listen::{self, Reception, Speaks, Stage, Watched};
 use super::listeners::Listeners;
 use super::service::ApiService;
@@ -61,7 +61,7 @@ impl Site {
     pub(super) async fn open(
         (config, listeners): (&ApiConfig, Listeners),
         (router, service): (Router, Option<Arc<ApiService>>),
-        fronted: Option<(Router, Fronted)>,
+        fronted: Option<(Router, ListeningFrontEnd)>,
         (stage, observer): (watch::Sender<Stage>, Arc<Observer>),
     ) -> Result<Self, ApiError> {
         check_tokens(config)?;

@@ -5,7 +5,7 @@ use std::sync::{Mutex as StdMutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use skeptron_net::api::{Api, ApiConfig, ApiError, Fronted, Listeners};
+use skeptron_net::api::{Api, ApiConfig, ApiError, Listeners, ListeningFrontEnd};
 use skeptron_net::{Cluster, MemberId, Node, StartError};
 use thiserror::Error;
 use tokio::sync::Mutex;
@@ -308,7 +308,7 @@ async fn serve_again(
 }
 
 /// Answers clients of etcd.
-fn fronted(listeners: Listeners) -> Fronted {
+fn fronted(listeners: Listeners) -> ListeningFrontEnd {
     let urls = listeners.addresses().map(|at| format!("http://{at}")).collect();
     skeptron_etcd_api::front("skeptron", listeners, urls)
 }
