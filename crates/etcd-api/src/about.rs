@@ -53,8 +53,8 @@ impl Call for MemberListRequest {
     }
 
     async fn perform(self, here: &Here, client: &Client) -> Result<MemberListResponse, Status> {
-        let view = here.desk.view();
-        let own = here.desk.node().id();
+        let view = here.api.view();
+        let own = here.api.node().id();
         let members = view.iter().flat_map(|view| &view.members).map(async |member| {
             let told = match (member.id == own, member.incarnation) {
                 (true, _) => OwnAddresses {}.perform(here, client).await,
@@ -85,7 +85,7 @@ impl Call for StatusRequest {
 
     async fn perform(self, here: &Here, _: &Client) -> Result<StatusResponse, Status> {
         let header = here.header(None);
-        let causes = here.desk.node().status().causes;
+        let causes = here.api.node().status().causes;
         Ok(StatusResponse {
             version: format!("skeptron {}", env!("CARGO_PKG_VERSION")),
             // No member leads the others.

@@ -52,7 +52,7 @@ pub(crate) async fn passed_on<C: Call>(
     request: &C,
 ) -> Result<C::Answer, Status> {
     let asked = (C::NAME, request.encode_to_vec());
-    let answer = here.desk.pass_on(client, life, asked, C::WAITS).await;
+    let answer = here.api.pass_on(client, life, asked, C::WAITS).await;
     let bytes = answer.map_err(|why| error::refused(&why))?;
     read(&bytes).unwrap_or_else(|| {
         Err(Status::internal(format!("{} gave an answer that cannot be read", life.0)))

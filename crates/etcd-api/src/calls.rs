@@ -62,7 +62,7 @@ impl Call for LeaseRevokeRequest {
 
     async fn perform(self, here: &Here, client: &Client) -> Result<LeaseRevokeResponse, Status> {
         let lease = here.lease(self.id).ok_or_else(error::lease_not_found)?;
-        here.desk.end(client, lease.session).map_err(|why| error::refused(&why))?;
+        here.api.end(client, lease.session).map_err(|why| error::refused(&why))?;
         here.leases.remove(lease.id);
         Ok(LeaseRevokeResponse { header: here.header(None) })
     }
@@ -80,7 +80,7 @@ impl Call for LeaseKeepAliveRequest {
         let answer = |ttl| LeaseKeepAliveResponse { header: here.header(None), id: self.id, ttl };
         // One that is over has no time left.
         let Some(lease) = here.lease(self.id) else { return Ok(answer(0)) };
-        match here.desk.keep_alive(client, lease.session) {
+        match here.api.keep_alive(client, lease.session) {
             Ok(()) => Ok(answer(lease.ttl)),
             Err(why) if why.code() == "session-over" => Ok(answer(0)),
             Err(why) => Err(error::refused(&why)),
@@ -108,8 +108,8 @@ impl Call for LeaseTimeToLiveRequest {
             ..LeaseTimeToLiveResponse::default()
         };
         let Some(lease) = here.lease(self.id) else { return Ok(answer) };
-        here.desk.check(client, lease.session).map_err(|why| error::refused(&why))?;
-        if let Some((report, left)) = here.desk.look(lease.session) {
+        here.api.check(client, lease.session).map_err(|why| error::refused(&why))?;
+        if let Some((report, left)) = here.api.look(lease.session) {
             (answer.ttl, answer.granted_ttl) = (left.as_secs() as i64, lease.ttl);
             if self.keys {
                 let keys = report.held.into_iter().map(|held| lease.key(held.lock));
@@ -138,7 +138,7 @@ impl Call for ListAfter {
     async fn perform(self, here: &Here, client: &Client) -> Result<LeaseLeasesResponse, Status> {
         // As far as it may use them: a role sees its own.
         let is_seen = |lease: &Arc<Lease>| {
-            here.desk.look(lease.session).is_some() && here.desk.is_own(client, lease.session)
+            here.api.look(lease.session).is_some() && here.api.is_own(client, lease.session)
         };
         let (mut after, mut leases) = (self.after, Vec::new());
         loop {
@@ -241,7 +241,7 @@ impl Call for UnlockRequest {
         let answer = Ok(UnlockResponse { header: here.header(None) });
         let Some(Entry { name, lease, number }) = Entry::read(&self.key) else { return answer };
         let Some(lease) = here.lease(lease) else { return answer };
-        here.desk.check(client, lease.session).map_err(|why| error::lock_refused(&why))?;
+        here.api.check(client, lease.session).map_err(|why| error::lock_refused(&why))?;
         if here.held(&lease, &name).is_none() {
             return answer;
         }
@@ -275,7 +275,7 @@ impl Call for CampaignRequest {
         if was_held {
             // Who leads already has a new value, as in etcd.
             let entry = (name.as_str(), held.fence);
-            let proclaimed = here.desk.proclaim(client, lease.session, entry, &value);
+            let proclaimed = here.api.proclaim(client, lease.session, entry, &value);
             proclaimed.map_err(|why| error::lock_refused(&why))?;
         }
         let leader = LeaderKey {
@@ -302,7 +302,7 @@ impl Call for ProclaimRequest {
         let (name, value) = (names::name(leader.name)?, names::value_to_text(self.value));
         let lease = lease.and_then(|id| here.lease(id)).ok_or_else(error::not_leader)?;
         let term = fence(leader.rev);
-        match here.desk.proclaim(client, lease.session, (&name, term), &value) {
+        match here.api.proclaim(client, lease.session, (&name, term), &value) {
             Ok(_) => Ok(ProclaimResponse { header: here.header(Some(term)) }),
             Err(why) => Err(match why.code() {
                 "not-held" | "other-fence" | "not-leading" | "lost" | "session-over" => {
@@ -349,7 +349,7 @@ impl Call for LeaderRequest {
 
     async fn perform(self, here: &Here, client: &Client) -> Result<LeaderResponse, Status> {
         let name = names::name(self.name)?;
-        let told = here.desk.leader(client, &name).await;
+        let told = here.api.leader(client, &name).await;
         here.shown(&name, told.map_err(|why| error::lock_refused(&why))?)
     }
 }
@@ -370,7 +370,7 @@ impl Lease {
 
 impl Here {
     fn grant(&self, client: &Client, id: i64, ttl: i64) -> Result<Arc<Lease>, Status> {
-        let (shortest, longest) = self.desk.ttl();
+        let (shortest, longest) = self.api.ttl();
         let ttl = ttl.max(LEAST_TTL).max(shortest.as_millis().div_ceil(1000) as i64);
         if ttl > longest.as_secs() as i64 {
             return Err(error::too_large_ttl());
@@ -378,8 +378,8 @@ impl Here {
         let unused = |id: &i64| self.leases.find(*id).is_none();
         let id = match id {
             0 => {
-                let life = self.desk.life().map(|(_, life)| life);
-                let draw = || leases::number(self.desk.node().id(), life);
+                let life = self.api.life().map(|(_, life)| life);
+                let draw = || leases::number(self.api.node().id(), life);
                 // Twice the same number of 31 random bits is likely among 46 000.
                 std::iter::from_fn(draw).take(8).find(unused).ok_or_else(|| {
                     Status::unavailable("no number was found for the lease; try again")
@@ -389,9 +389,9 @@ impl Here {
             id => id,
         };
         let time = Duration::from_secs(ttl as u64);
-        let session = self.desk.open(client, time, names::owner(id));
+        let session = self.api.open(client, time, names::owner(id));
         let session = session.map_err(|why| error::refused(&why))?;
-        let is_alive = |lease: &Lease| self.desk.look(lease.session).is_some();
+        let is_alive = |lease: &Lease| self.api.look(lease.session).is_some();
         Ok(self.leases.insert(Lease::new(id, session, ttl), is_alive))
     }
 
@@ -413,10 +413,10 @@ impl Here {
     ) -> Result<(Held, bool), Status> {
         let _turn = lease.turn(name).await;
         let held_before = self.held(lease, name);
-        let (desk, session) = (&self.desk, lease.session);
+        let (api, session) = (&self.api, lease.session);
         // Whoever goes away while it waits must not get what it does not know of.
-        let mut undo = Undo { desk, client, session, name, is_due: held_before.is_none() };
-        let held = self.desk.acquire(client, (session, name), value).await;
+        let mut undo = Undo { api, client, session, name, is_due: held_before.is_none() };
+        let held = self.api.acquire(client, (session, name), value).await;
         undo.is_due = false;
         let held = held.map_err(|why| error::lock_refused(&why))?;
         let was_held = held_before == Some(held.fence);
@@ -429,7 +429,7 @@ impl Here {
         lease: &Lease,
         (name, fence): (&str, Fence),
     ) -> Result<(), Status> {
-        let released = self.desk.release(client, (lease.session, name), fence);
+        let released = self.api.release(client, (lease.session, name), fence);
         // Also if it had been lost: that entry is over.
         lease.released(name);
         match released {
@@ -443,7 +443,7 @@ impl Here {
 
 /// Gives a lock back that was granted to a request which nobody waits for any more.
 struct Undo<'a> {
-    desk: &'a FrontEndApi,
+    api: &'a FrontEndApi,
     client: &'a Client,
     session: SessionId,
     name: &'a str,
@@ -455,11 +455,11 @@ impl Drop for Undo<'_> {
         if !self.is_due {
             return;
         }
-        let report = self.desk.look(self.session).map(|(report, _)| report);
+        let report = self.api.look(self.session).map(|(report, _)| report);
         let held = report.and_then(|it| it.held.into_iter().find(|held| held.lock == self.name));
         if let Some(Held { fence, .. }) = held {
             // It may have been lost since.
-            let _ = self.desk.release(self.client, (self.session, self.name), fence);
+            let _ = self.api.release(self.client, (self.session, self.name), fence);
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) type Life = (MemberId, u64);
 /// This member.
 #[derive(Debug)]
 pub(crate) struct Here {
-    pub(crate) desk: FrontEndApi,
+    pub(crate) api: FrontEndApi,
     pub(crate) leases: Arc<Leases>,
     /// A digest of the cluster's name.
     pub(crate) cluster_id: u64,
@@ -48,11 +48,11 @@ impl Here {
     /// The header of an answer: with the fence of an entry if it is about one, else with a number that is
     /// smaller than all fences of this view.
     pub(crate) fn header(&self, fence: Option<Fence>) -> Option<ResponseHeader> {
-        let epoch = self.desk.view().map_or(0, |view| view.epoch);
+        let epoch = self.api.view().map_or(0, |view| view.epoch);
         let fence = fence.or_else(|| Fence::new(epoch, 0)).unwrap_or_default();
         Some(ResponseHeader {
             cluster_id: self.cluster_id,
-            member_id: u64::from(self.desk.node().id().number()),
+            member_id: u64::from(self.api.node().id().number()),
             revision: revision(fence),
             raft_term: epoch,
         })
@@ -92,14 +92,14 @@ impl Here {
         if self.lease(lease).is_some() {
             return Ok(Place::Here);
         }
-        let Some(view) = self.desk.view() else { return Ok(Place::Here) };
-        let own = self.desk.life();
+        let Some(view) = self.api.view() else { return Ok(Place::Here) };
+        let own = self.api.life();
         let lives = view.members.iter().chain(&view.away);
         let lives: Vec<Life> = lives.filter_map(|it| Some((it.id, it.incarnation?))).collect();
         if let Some(&life) = lives.iter().find(|life| is_made_by(lease, **life)) {
             return match Some(life) == own {
                 true => Ok(Place::Here),
-                false if self.desk.reaches(life) => Ok(Place::There(life)),
+                false if self.api.reaches(life) => Ok(Place::There(life)),
                 false => Err(error::not_reached(life.0)),
             };
         }
@@ -131,7 +131,7 @@ impl Here {
 
     /// The lives of all other members.
     pub(crate) fn others(&self) -> Vec<Life> {
-        let (view, own) = (self.desk.view(), self.desk.life());
+        let (view, own) = (self.api.view(), self.api.life());
         let members = view.iter().flat_map(|view| &view.members);
         let lives = members.filter_map(|it| Some((it.id, it.incarnation?)));
         lives.filter(|life| Some(*life) != own).collect()
@@ -140,7 +140,7 @@ impl Here {
     /// A lease that lives here.
     pub(crate) fn lease(&self, id: i64) -> Option<Arc<Lease>> {
         let lease = self.leases.find(id)?;
-        if self.desk.look(lease.session).is_none() {
+        if self.api.look(lease.session).is_none() {
             self.leases.remove(id);
             return None;
         }
@@ -149,7 +149,7 @@ impl Here {
 
     /// What a session holds; nothing if it is over.
     pub(crate) fn report(&self, lease: &Lease) -> Option<SessionReport> {
-        self.desk.look(lease.session).map(|(report, _)| report)
+        self.api.look(lease.session).map(|(report, _)| report)
     }
 
     /// The fence with which a lease holds a lock.

@@ -69,15 +69,15 @@ fn digest(name: &str) -> u64 {
 }
 
 impl Etcd {
-    fn here(&self, desk: FrontEndApi) -> Arc<Here> {
+    fn here(&self, api: FrontEndApi) -> Arc<Here> {
         let (leases, urls) = (Arc::clone(&self.leases), Arc::clone(&self.urls));
-        Arc::new(Here { desk, leases, cluster_id: self.cluster_id, urls })
+        Arc::new(Here { api, leases, cluster_id: self.cluster_id, urls })
     }
 }
 
 impl FrontEnd for Etcd {
-    fn router(&self, desk: FrontEndApi) -> Router {
-        let here = self.here(desk);
+    fn router(&self, api: FrontEndApi) -> Router {
+        let here = self.here(api);
         let services = Services(Arc::clone(&here));
         macro_rules! grpc {
             ($server:ty) => {
@@ -107,7 +107,7 @@ impl FrontEnd for Etcd {
             .fallback(not_here)
     }
 
-    fn relayed(&self, desk: FrontEndApi) -> Router {
+    fn relayed(&self, api: FrontEndApi) -> Router {
         let router = Router::new();
         let router = call::route::<rpc::LeaseGrantRequest>(router);
         let router = call::route::<rpc::LeaseRevokeRequest>(router);
@@ -120,7 +120,7 @@ impl FrontEnd for Etcd {
         let router = call::route::<election::ProclaimRequest>(router);
         let router = call::route::<election::ResignRequest>(router);
         let router = call::route::<about::OwnAddresses>(router);
-        router.with_state(self.here(desk))
+        router.with_state(self.here(api))
     }
 
     fn counts_as(&self, path: &str) -> &'static str {

@@ -44,7 +44,7 @@ impl Services {
     /// Who asks.
     fn client<T>(&self, request: &Request<T>) -> Result<Client, Status> {
         let requires = request.metadata().get(REQUIRE_LEADER);
-        if requires.is_some_and(|it| it == "true") && self.0.desk.can_grant().is_err() {
+        if requires.is_some_and(|it| it == "true") && self.0.api.can_grant().is_err() {
             return Err(error::member_without_leader());
         }
         let client = request.extensions().get::<Client>().cloned();
@@ -64,7 +64,7 @@ pub(crate) fn kept_alive(
     client: Client,
     signs: impl Stream<Item = Result<LeaseKeepAliveRequest, Status>> + Send + 'static,
 ) -> Answers<LeaseKeepAliveResponse> {
-    let closing = Box::pin(here.desk.closing().begun());
+    let closing = Box::pin(here.api.closing().begun());
     let answers = signs.map(move |sign| {
         let (here, client) = (Arc::clone(&here), client.clone());
         async move { here.answer(&client, sign?).await }
@@ -88,7 +88,7 @@ pub(crate) fn observed(
     request: LeaderRequest,
 ) -> Result<Answers<LeaderResponse>, Status> {
     let name = crate::names::name(request.name)?;
-    let observer = here.desk.observe(client, &name).map_err(|why| error::lock_refused(&why))?;
+    let observer = here.api.observe(client, &name).map_err(|why| error::lock_refused(&why))?;
     Ok(Box::pin(stream::unfold(Some((here, name, observer)), async |state| {
         let (here, name, mut observer) = state?;
         loop {
