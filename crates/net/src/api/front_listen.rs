@@ -15,8 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::auth::Caller;
 use super::crowd::Place;
 use super::listen::{
-    BUFFER_BYTES, GONE_WITHIN, HEAD_WITHIN, MOST_HEAD_BYTES, MOST_HEADERS, Reception, Stage,
-    Watched,
+    BUFFER_BYTES, ConnectionHandler, GONE_WITHIN, HEAD_WITHIN, MOST_HEAD_BYTES, MOST_HEADERS,
+    Stage, Watched,
 };
 use crate::env;
 use crate::observe::Observer;
@@ -42,7 +42,7 @@ where
     }
 }
 
-impl Reception {
+impl ConnectionHandler {
     /// What the TLS handshake offers: HTTP/2 has to be agreed on in it.
     pub(super) fn offered(&self, tls: Arc<ServerConfig>) -> Arc<ServerConfig> {
         if self.front().is_none() {
@@ -64,8 +64,8 @@ impl Reception {
         let (asked, own) = (Arc::clone(&has_asked), Arc::clone(&place));
         let service = service_fn(move |request| {
             asked.store(true, Ordering::Relaxed);
-            let (reception, caller, place) = (Arc::clone(&self), caller.clone(), Arc::clone(&own));
-            async move { reception.answer(&caller, &place, request).await }
+            let (handler, caller, place) = (Arc::clone(&self), caller.clone(), Arc::clone(&own));
+            async move { handler.answer(&caller, &place, request).await }
         });
         let mut http = auto::Builder::new(Supervisor(observer));
         http.http1()

@@ -96,7 +96,7 @@ impl Closing {
     }
 }
 
-/// What is spoken at the addresses of a reception.
+/// What is spoken at the addresses of a handler.
 pub(super) enum Speaks {
     /// HTTP/1.1.
     Http,
@@ -107,7 +107,7 @@ pub(super) enum Speaks {
 }
 
 /// Answers connections.
-pub(super) struct Reception {
+pub(super) struct ConnectionHandler {
     router: TowerToHyperService<Router>,
     speaks: Speaks,
     pub(super) auth: Arc<ArcSwap<Auth>>,
@@ -141,7 +141,7 @@ enum End {
     Renewed,
 }
 
-impl Reception {
+impl ConnectionHandler {
     pub(super) fn new(
         (router, speaks): (Router, Speaks),
         auth: Arc<ArcSwap<Auth>>,
@@ -155,7 +155,7 @@ impl Reception {
             .max_headers(MOST_HEADERS)
             .max_buf_size(BUFFER_BYTES);
         let router = TowerToHyperService::new(router);
-        Reception { router, speaks, auth, crowd, quota, audit: Audit::new(), watched, http }
+        ConnectionHandler { router, speaks, auth, crowd, quota, audit: Audit::new(), watched, http }
     }
 
     /// Which other protocol it speaks, if not the API's own.
@@ -206,13 +206,13 @@ impl Reception {
                 // It was gone before it was answered.
                 continue;
             }
-            let (reception, caller) = (Arc::clone(&self), caller.clone());
+            let (handler, caller) = (Arc::clone(&self), caller.clone());
             let in_a_rush = place.in_a_rush;
             match &tls {
-                None => self.spawn(reception.serve(stream, caller, place)),
+                None => self.spawn(handler.serve(stream, caller, place)),
                 Some(tls) => {
                     let tls = TlsAcceptor::from(self.offered(tls.load_full()));
-                    self.spawn(reception.serve_tls(stream, tls, place));
+                    self.spawn(handler.serve_tls(stream, tls, place));
                 }
             }
             if in_a_rush {

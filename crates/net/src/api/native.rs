@@ -26,7 +26,7 @@ use super::audit::Act;
 use super::auth::{Auth, AuthError, Caller};
 use super::crowd::Place;
 use super::elections::Observer;
-use super::listen::{Reception, Stage, Watched};
+use super::listen::{ConnectionHandler, Stage, Watched};
 use super::refusal::{self, Refusal};
 use super::roles::Client;
 use super::service::ApiService;
@@ -46,7 +46,7 @@ pub(super) fn begins_with(first: u8) -> bool {
     first == MAGIC[0]
 }
 
-impl Reception {
+impl ConnectionHandler {
     /// Serves a connection of which this has arrived.
     pub(super) async fn serve_native<I>(
         &self,
@@ -128,7 +128,7 @@ impl Reception {
             refused(*refusal)
         })?;
         Ok(Line {
-            reception: self,
+            handler: self,
             service,
             place,
             caller,
@@ -186,7 +186,7 @@ fn refused(service: &ApiService, refusal: &Refusal) -> Refused {
 
 /// One connection.
 struct Line<'a> {
-    reception: &'a Reception,
+    handler: &'a ConnectionHandler,
     service: &'a Arc<ApiService>,
     place: &'a Place,
     caller: Caller,
@@ -233,7 +233,7 @@ impl Line<'_> {
     where
         I: AsyncRead + AsyncWrite + Unpin + Send,
     {
-        let mut signals = pin!(signals(self.reception, self.service, self.place));
+        let mut signals = pin!(signals(self.handler, self.service, self.place));
         loop {
             self.take_questions().await?;
             if !self.unsent.is_empty() {
@@ -394,7 +394,7 @@ impl Line<'_> {
 
     /// Whether the client may ask for that now, which may bring a session to this connection.
     fn admit(&mut self, (method, path): &Kind, is_new: bool) -> Result<(), Refusal> {
-        let auth = self.reception.auth.load();
+        let auth = self.handler.auth.load();
         if !Arc::ptr_eq(&auth, &self.auth) {
             self.client = auth.admit(&self.caller, &self.shown, ANY_PATH)?;
             self.auth = Arc::clone(&auth);
@@ -411,7 +411,7 @@ impl Line<'_> {
                 return Err(Refusal::FullConnection("sessions"));
             }
             // It is not cut for others while it is idle.
-            self.place.begin(self.client.name(), true, self.reception.quota)?;
+            self.place.begin(self.client.name(), true, self.handler.quota)?;
             self.place.end(true);
         }
         Ok(())
@@ -502,7 +502,7 @@ impl Line<'_> {
         }
         if status != StatusCode::SERVICE_UNAVAILABLE {
             let (client, address) = (&**self.client.name(), self.place.address);
-            self.reception.audit.refused(&Act { client, address, method, path }, code, status);
+            self.handler.audit.refused(&Act { client, address, method, path }, code, status);
         }
         let delay = self.place.refused(code, &refused.problem.0.error);
         if delay.is_zero() {
@@ -518,11 +518,11 @@ impl Line<'_> {
 
 /// What a connection hears beside its client, as it happens.
 fn signals<'a>(
-    reception: &Reception,
+    handler: &ConnectionHandler,
     service: &ApiService,
     place: &'a Place,
 ) -> impl Stream<Item = Signal> + use<'a> {
-    let Watched { stage, mut renewed, .. } = reception.watched.clone();
+    let Watched { stage, mut renewed, .. } = handler.watched.clone();
     renewed.mark_unchanged();
     let losses = service.node.observer().losses();
     let first = (stage, renewed, losses, Stage::Open);

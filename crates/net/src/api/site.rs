@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use super::auth::{Auth, Caller};
 use super::crowd::Crowd;
 use super::front::ListeningFrontEnd;
-use super::listen::{self, Reception, Speaks, Stage, Watched};
+use super::listen::{self, ConnectionHandler, Speaks, Stage, Watched};
 use super::listeners::Listeners;
 use super::service::ApiService;
 use super::{ApiConfig, ApiError};
@@ -74,13 +74,13 @@ impl Site {
         let renewed = watch::Sender::new(0);
         let watched = Watched { stage: stage.subscribe(), renewed: renewed.subscribe(), observer };
         let places = (Arc::clone(&crowd), limits.connections);
-        let reception = |router, speaks| {
+        let handler = |router, speaks| {
             let (auth, places, watched) = (Arc::clone(&auth), places.clone(), watched.clone());
-            Arc::new(Reception::new((router, speaks), auth, places, watched))
+            Arc::new(ConnectionHandler::new((router, speaks), auth, places, watched))
         };
-        let own = (listeners, reception(router, service.map_or(Speaks::Http, Speaks::Native)));
+        let own = (listeners, handler(router, service.map_or(Speaks::Http, Speaks::Native)));
         let other =
-            fronted.map(|(router, it)| (it.listeners, reception(router, Speaks::Other(it.front))));
+            fronted.map(|(router, it)| (it.listeners, handler(router, Speaks::Other(it.front))));
         let (addresses, unix, exposed) = (Vec::new(), None, None);
         let mut site = Site { addresses, unix, crowd, stage, auth, tls, renewed, exposed };
         site.listen(config, own, other).await?;
@@ -118,12 +118,12 @@ impl Site {
     async fn listen(
         &mut self,
         config: &ApiConfig,
-        (own, reception): (Listeners, Arc<Reception>),
-        other: Option<(Listeners, Arc<Reception>)>,
+        (own, handler): (Listeners, Arc<ConnectionHandler>),
+        other: Option<(Listeners, Arc<ConnectionHandler>)>,
     ) -> Result<(), ApiError> {
         self.addresses.extend(own.addresses());
         let mut listeners = Vec::new();
-        for (bound, reception) in [(own, Arc::clone(&reception))].into_iter().chain(other) {
+        for (bound, handler) in [(own, Arc::clone(&handler))].into_iter().chain(other) {
             for (listener, at, address) in bound.into_parts() {
                 let near = at.ip().is_loopback();
                 if !near && self.tls.is_none() {
@@ -134,7 +134,7 @@ impl Site {
                     tracing::warn!(%at, "the API's token crosses the network unencrypted; use TLS");
                 }
                 let caller = if near { Caller::Neighbour } else { Caller::Stranger };
-                listeners.push((listener, caller, Arc::clone(&reception)));
+                listeners.push((listener, caller, Arc::clone(&handler)));
             }
         }
         if let Some(path) = &config.unix {
@@ -144,11 +144,11 @@ impl Site {
                 source,
             })?;
             self.unix = Some(path.clone());
-            reception.supervise(Arc::clone(&reception).receive_unix(listener, owner));
+            handler.supervise(Arc::clone(&handler).receive_unix(listener, owner));
         }
-        for (listener, caller, reception) in listeners {
-            let receiving = Arc::clone(&reception).receive_tcp(listener, caller, self.tls.clone());
-            reception.supervise(receiving);
+        for (listener, caller, handler) in listeners {
+            let receiving = Arc::clone(&handler).receive_tcp(listener, caller, self.tls.clone());
+            handler.supervise(receiving);
         }
         Ok(())
     }
