@@ -22,8 +22,8 @@ mod refusal;
 mod relay;
 mod roles;
 mod routes;
+mod server;
 mod service;
-mod site;
 mod unlock;
 
 use std::net::SocketAddr;
@@ -49,7 +49,7 @@ pub use listeners::Listeners;
 pub use quota::Quota;
 pub use refusal::Refused;
 pub use roles::{Client, Role};
-pub use site::Site;
+pub use server::HttpServer;
 
 /// 128 bits that nobody can guess; none if the system gives no randomness.
 #[must_use]
@@ -88,7 +88,7 @@ pub struct ApiConfig {
 #[derive(Debug)]
 pub struct Api {
     node: Node,
-    site: Site,
+    site: HttpServer,
     leave: Arc<watch::Sender<bool>>,
 }
 
@@ -194,7 +194,7 @@ impl Api {
         let fronted = fronted
             .map(|fronted| (fronted.front.router(FrontEndApi(Arc::clone(&service))), fronted));
         let (own, watched) = ((router, Some(service)), (stage, observer));
-        let site = Site::open((&config, listeners), own, fronted, watched).await?;
+        let site = HttpServer::open((&config, listeners), own, fronted, watched).await?;
         node.relays().perform_by(Some(relay::performer(relayed, site.auth())));
         Ok(Api { node, site, leave })
     }

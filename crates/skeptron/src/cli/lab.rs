@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use serde::Serialize;
-use skeptron_net::api::{ApiConfig, ApiError, Site};
+use skeptron_net::api::{ApiConfig, ApiError, HttpServer};
 
 use super::Verdict;
 use super::logs;
@@ -111,10 +111,12 @@ impl LabArgs {
         Ok(Verdict::Fine)
     }
 
-    async fn site(&self, gallery: Gallery) -> Result<Site> {
+    async fn site(&self, gallery: Gallery) -> Result<HttpServer> {
         let config =
             ApiConfig { listen: vec![format!("127.0.0.1:{}", self.port)], ..ApiConfig::default() };
-        match Site::start(&config, lab::site(Lab { gallery, runs: true, cluster: None })).await {
+        match HttpServer::start(&config, lab::site(Lab { gallery, runs: true, cluster: None }))
+            .await
+        {
             Ok(site) => Ok(site),
             Err(ApiError::Listen { address, source }) => bail!(
                 "the lab cannot answer at {address}: {source}; choose another port with --port, or \

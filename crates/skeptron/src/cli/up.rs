@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Args;
 use serde::Serialize;
-use skeptron_net::api::{ApiConfig, ApiError, Listeners, Site, unguessable};
+use skeptron_net::api::{ApiConfig, ApiError, HttpServer, Listeners, unguessable};
 use skeptron_net::{Cluster, Config, LeaseSettings, MemberId, Plan, Plans};
 
 use super::Verdict;
@@ -233,10 +233,12 @@ impl UpArgs {
     }
 
     /// The lab at an address of its own, which answers whoever is killed.
-    async fn site(&self, lab: Lab, nodes: usize) -> Result<Site> {
+    async fn site(&self, lab: Lab, nodes: usize) -> Result<HttpServer> {
         let wanted = config(self.port_of(nodes));
-        match Site::start(&wanted, lab::site(lab.clone())).await {
-            Err(ApiError::Listen { .. }) => Ok(Site::start(&config(0), lab::site(lab)).await?),
+        match HttpServer::start(&wanted, lab::site(lab.clone())).await {
+            Err(ApiError::Listen { .. }) => {
+                Ok(HttpServer::start(&config(0), lab::site(lab)).await?)
+            }
             site => Ok(site?),
         }
     }
@@ -244,7 +246,7 @@ impl UpArgs {
     fn announce(
         &self,
         (urls, etcd): (&[String], &[Option<String>]),
-        site: &Site,
+        site: &HttpServer,
         is_voting: bool,
         out: &mut impl Write,
     ) -> Result<()> {

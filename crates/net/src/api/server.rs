@@ -28,7 +28,7 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
 /// A running site. Dropping it cuts all connections.
 #[derive(Debug)]
-pub struct Site {
+pub struct HttpServer {
     addresses: Vec<SocketAddr>,
     unix: Option<PathBuf>,
     crowd: Arc<Crowd>,
@@ -42,7 +42,7 @@ pub struct Site {
     exposed: Option<String>,
 }
 
-impl Site {
+impl HttpServer {
     /// Answers by `router` where, and those whom, `config` says; what it says of sessions does not
     /// matter here. `/`, `/ui/…` and `/health` are open to all.
     ///
@@ -82,7 +82,7 @@ impl Site {
         let other =
             fronted.map(|(router, it)| (it.listeners, handler(router, Speaks::Other(it.front))));
         let (addresses, unix, exposed) = (Vec::new(), None, None);
-        let mut site = Site { addresses, unix, crowd, stage, auth, tls, renewed, exposed };
+        let mut site = HttpServer { addresses, unix, crowd, stage, auth, tls, renewed, exposed };
         site.listen(config, own, other).await?;
         Ok(site)
     }
@@ -171,7 +171,7 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         self.stage.send_replace(Stage::Gone);
         if let Some(path) = &self.unix {
