@@ -13,7 +13,7 @@ use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::auth::Caller;
-use super::crowd::Place;
+use super::connection_limiter::ConnectionSlot;
 use super::listen::{
     BUFFER_BYTES, ConnectionHandler, GONE_WITHIN, HEAD_WITHIN, MOST_HEAD_BYTES, MOST_HEADERS,
     Stage, Watched,
@@ -54,8 +54,12 @@ impl ConnectionHandler {
     }
 
     /// Answers one connection, until it ends or has to go.
-    pub(super) async fn serve_front<I>(self: Arc<Self>, io: I, caller: Caller, place: Place)
-    where
+    pub(super) async fn serve_front<I>(
+        self: Arc<Self>,
+        io: I,
+        caller: Caller,
+        place: ConnectionSlot,
+    ) where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let Watched { mut stage, mut renewed, observer } = self.watched.clone();

@@ -30,7 +30,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::audit::{Act, Audit};
 use super::auth::{Auth, Caller, is_open};
-use super::crowd::{Crowd, Place};
+use super::connection_limiter::{ConnectionLimiter, ConnectionSlot};
 use super::front::FrontEnd;
 use super::native;
 use super::prefixed::Prefixed;
@@ -111,7 +111,7 @@ pub(super) struct ConnectionHandler {
     router: TowerToHyperService<Router>,
     speaks: Speaks,
     pub(super) auth: Arc<ArcSwap<Auth>>,
-    crowd: Arc<Crowd>,
+    limiter: Arc<ConnectionLimiter>,
     /// Connections that one client may have.
     pub(super) quota: Option<usize>,
     pub(super) audit: Audit,
@@ -145,7 +145,7 @@ impl ConnectionHandler {
     pub(super) fn new(
         (router, speaks): (Router, Speaks),
         auth: Arc<ArcSwap<Auth>>,
-        (crowd, quota): (Arc<Crowd>, Option<usize>),
+        (limiter, quota): (Arc<ConnectionLimiter>, Option<usize>),
         watched: Watched,
     ) -> Self {
         let mut http = http1::Builder::new();
@@ -155,7 +155,16 @@ impl ConnectionHandler {
             .max_headers(MOST_HEADERS)
             .max_buf_size(BUFFER_BYTES);
         let router = TowerToHyperService::new(router);
-        ConnectionHandler { router, speaks, auth, crowd, quota, audit: Audit::new(), watched, http }
+        ConnectionHandler {
+            router,
+            speaks,
+            auth,
+            limiter,
+            quota,
+            audit: Audit::new(),
+            watched,
+            http,
+        }
     }
 
     /// Which other protocol it speaks, if not the API's own.
@@ -191,10 +200,10 @@ impl ConnectionHandler {
                 env::sleep(BREATH).await;
                 continue;
             };
-            let place = match self.crowd.enter(Some(from.ip())) {
+            let place = match self.limiter.enter(Some(from.ip())) {
                 Ok(place) => place,
                 Err(refusal) => {
-                    self.crowd.refused(Some(from.ip()), refusal.kind().1, &refusal.to_string());
+                    self.limiter.refused(Some(from.ip()), refusal.kind().1, &refusal.to_string());
                     // Whoever speaks TLS could not read it yet; the others may as well know why.
                     if tls.is_none() && self.front().is_none() {
                         let _ = stream.try_write(unasked(&refusal).as_bytes());
@@ -234,10 +243,10 @@ impl ConnectionHandler {
             if !peer.is_ok_and(|peer| peer == owner || peer == 0) {
                 continue;
             }
-            match self.crowd.enter(None) {
+            match self.limiter.enter(None) {
                 Ok(place) => self.spawn(Arc::clone(&self).serve(stream, Caller::Owner, place)),
                 Err(refusal) => {
-                    self.crowd.refused(None, refusal.kind().1, &refusal.to_string());
+                    self.limiter.refused(None, refusal.kind().1, &refusal.to_string());
                     let _ = stream.try_write(unasked(&refusal).as_bytes());
                 }
             }
@@ -256,7 +265,12 @@ impl ConnectionHandler {
         }
     }
 
-    async fn serve_tls(self: Arc<Self>, stream: TcpStream, tls: TlsAcceptor, place: Place) {
+    async fn serve_tls(
+        self: Arc<Self>,
+        stream: TcpStream,
+        tls: TlsAcceptor,
+        place: ConnectionSlot,
+    ) {
         let handshake = async {
             if self.front().is_none() && is_plain(&stream).await {
                 return Err(Some(stream));
@@ -294,7 +308,7 @@ impl ConnectionHandler {
         self.serve(stream, caller, place).await;
     }
 
-    async fn serve<I>(self: Arc<Self>, mut io: I, caller: Caller, place: Place)
+    async fn serve<I>(self: Arc<Self>, mut io: I, caller: Caller, place: ConnectionSlot)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -330,7 +344,7 @@ impl ConnectionHandler {
         &self,
         io: I,
         caller: Caller,
-        place: Place,
+        place: ConnectionSlot,
         mut first: Pin<&mut impl Future<Output = ()>>,
     ) where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -380,7 +394,7 @@ impl ConnectionHandler {
     pub(super) async fn answer(
         &self,
         caller: &Caller,
-        place: &Place,
+        place: &ConnectionSlot,
         mut request: Request<Incoming>,
     ) -> Result<Response<Body>, Infallible> {
         request.extensions_mut().insert(Closing(self.watched.stage.clone()));
@@ -422,7 +436,7 @@ impl ConnectionHandler {
     async fn answer_client(
         &self,
         client: Client,
-        place: &Place,
+        place: &ConnectionSlot,
         (act, counts_as): (&Act<'_>, &str),
         mut request: Request<Incoming>,
     ) -> Response<Body> {
@@ -511,7 +525,7 @@ async fn let_read(mut stream: TcpStream) {
 }
 
 /// Tells somebody who has not asked for anything that it has to go.
-async fn refuse(mut io: impl AsyncWrite + Unpin, place: &Place, refusal: &Refusal) {
+async fn refuse(mut io: impl AsyncWrite + Unpin, place: &ConnectionSlot, refusal: &Refusal) {
     place.refused(refusal.kind().1, &refusal.to_string());
     let told = async {
         io.write_all(unasked(refusal).as_bytes()).await?;

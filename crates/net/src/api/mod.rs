@@ -4,7 +4,7 @@
 
 mod audit;
 mod auth;
-mod crowd;
+mod connection_limiter;
 mod elections;
 mod front;
 mod front_listen;

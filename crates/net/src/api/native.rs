@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use super::audit::Act;
 use super::auth::{Auth, AuthError, Caller};
-use super::crowd::Place;
+use super::connection_limiter::ConnectionSlot;
 use super::elections::Observer;
 use super::listen::{ConnectionHandler, Stage, Watched};
 use super::refusal::{self, Refusal};
@@ -52,7 +52,7 @@ impl ConnectionHandler {
         &self,
         service: &Arc<ApiService>,
         (mut io, mut received): (I, Vec<u8>),
-        (caller, place): (Caller, &Place),
+        (caller, place): (Caller, &ConnectionSlot),
         too_late: impl Future<Output = ()>,
     ) where
         I: AsyncRead + AsyncWrite + Unpin + Send,
@@ -89,7 +89,7 @@ impl ConnectionHandler {
         &'a self,
         service: &'a Arc<ApiService>,
         (caller, hello): (Caller, Hello),
-        place: &'a Place,
+        place: &'a ConnectionSlot,
     ) -> Result<Line<'a>, Refused> {
         let refused = |refusal: Refusal| refused(service, &refusal);
         let mut shown = Request::new(());
@@ -188,7 +188,7 @@ fn refused(service: &ApiService, refusal: &Refusal) -> Refused {
 struct Line<'a> {
     handler: &'a ConnectionHandler,
     service: &'a Arc<ApiService>,
-    place: &'a Place,
+    place: &'a ConnectionSlot,
     caller: Caller,
     /// What the client shows of itself.
     shown: Request<()>,
@@ -520,7 +520,7 @@ impl Line<'_> {
 fn signals<'a>(
     handler: &ConnectionHandler,
     service: &ApiService,
-    place: &'a Place,
+    place: &'a ConnectionSlot,
 ) -> impl Stream<Item = Signal> + use<'a> {
     let Watched { stage, mut renewed, .. } = handler.watched.clone();
     renewed.mark_unchanged();

@@ -13,7 +13,7 @@ use skeptron_member::MemberId;
 use tokio::sync::watch;
 
 use super::auth::{Auth, Caller};
-use super::crowd::Crowd;
+use super::connection_limiter::ConnectionLimiter;
 use super::front::ListeningFrontEnd;
 use super::listen::{self, ConnectionHandler, Speaks, Stage, Watched};
 use super::listeners::Listeners;
@@ -31,7 +31,7 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 pub struct HttpServer {
     addresses: Vec<SocketAddr>,
     unix: Option<PathBuf>,
-    crowd: Arc<Crowd>,
+    limiter: Arc<ConnectionLimiter>,
     stage: watch::Sender<Stage>,
     auth: Arc<ArcSwap<Auth>>,
     /// With which certificates clients are answered, if with any.
@@ -69,11 +69,12 @@ impl HttpServer {
         let tls = tls.transpose()?.map(|tls| Arc::new(ArcSwap::new(tls)));
         let connections = listen::affordable(config.connections);
         let (limits, watching) = (config.quota, Arc::clone(&observer));
-        let crowd = Arc::new(Crowd::new(connections, limits.address_connections, watching));
+        let limiter =
+            Arc::new(ConnectionLimiter::new(connections, limits.address_connections, watching));
         let auth = Arc::new(ArcSwap::from_pointee(Auth::new(config.token.clone(), &config.roles)));
         let renewed = watch::Sender::new(0);
         let watched = Watched { stage: stage.subscribe(), renewed: renewed.subscribe(), observer };
-        let places = (Arc::clone(&crowd), limits.connections);
+        let places = (Arc::clone(&limiter), limits.connections);
         let handler = |router, speaks| {
             let (auth, places, watched) = (Arc::clone(&auth), places.clone(), watched.clone());
             Arc::new(ConnectionHandler::new((router, speaks), auth, places, watched))
@@ -82,7 +83,7 @@ impl HttpServer {
         let other =
             fronted.map(|(router, it)| (it.listeners, handler(router, Speaks::Other(it.front))));
         let (addresses, unix, exposed) = (Vec::new(), None, None);
-        let mut site = HttpServer { addresses, unix, crowd, stage, auth, tls, renewed, exposed };
+        let mut site = HttpServer { addresses, unix, limiter, stage, auth, tls, renewed, exposed };
         site.listen(config, own, other).await?;
         Ok(site)
     }
@@ -167,7 +168,7 @@ impl HttpServer {
     pub async fn close(&self) {
         self.stage.send_replace(Stage::Closing);
         // Those that do not end are cut by the drop.
-        env::timeout(CLOSE_WITHIN, self.crowd.all_gone()).await;
+        env::timeout(CLOSE_WITHIN, self.limiter.all_gone()).await;
     }
 }
 

@@ -34,7 +34,7 @@ const LOG_EVERY: Duration = Duration::from_secs(10);
 
 /// All connections of a site.
 #[derive(Debug)]
-pub(super) struct Crowd {
+pub(super) struct ConnectionLimiter {
     /// Places for those that were let in.
     most: usize,
     /// Further places, for strangers and for sessions in need.
@@ -75,8 +75,8 @@ struct Connection {
 
 /// One connection; its place is free when this is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    crowd: Arc<Crowd>,
+pub(super) struct ConnectionSlot {
+    limiter: Arc<ConnectionLimiter>,
     number: u64,
     pub(super) address: Option<IpAddr>,
     /// Strangers come so fast that those before them had no time to ask: the next should come slower.
@@ -84,11 +84,11 @@ pub(super) struct Place {
     cut: Arc<Notify>,
 }
 
-impl Crowd {
+impl ConnectionLimiter {
     pub(super) fn new(most: usize, of_address: Option<usize>, observer: Arc<Observer>) -> Self {
         let reserve = (most / 8).max(4);
         let (state, gone) = (Mutex::default(), Notify::new());
-        Crowd { most, reserve, of_address, state, observer, gone }
+        ConnectionLimiter { most, reserve, of_address, state, observer, gone }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -99,7 +99,10 @@ impl Crowd {
     ///
     /// # Errors
     /// If all are taken by those that were let in, or the address has too many.
-    pub(super) fn enter(self: &Arc<Self>, address: Option<IpAddr>) -> Result<Place, Refusal> {
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        address: Option<IpAddr>,
+    ) -> Result<ConnectionSlot, Refusal> {
         let mut state = self.state();
         let here = state.addresses.get(&address).copied().unwrap_or(0);
         if self.of_address.is_some_and(|most| here >= most) {
@@ -140,7 +143,7 @@ impl Crowd {
         *state.addresses.entry(address).or_default() += 1;
         self.count(&state);
         drop(state);
-        Ok(Place { crowd: Arc::clone(self), number, address, in_a_rush, cut })
+        Ok(ConnectionSlot { limiter: Arc::clone(self), number, address, in_a_rush, cut })
     }
 
     /// Cuts the connection that has been idle longest and belongs to no session; whether there is one.
@@ -248,7 +251,7 @@ impl State {
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Waits until somebody else gets the place.
     pub(super) async fn cut(&self) {
         self.cut.notified().await;
@@ -265,7 +268,7 @@ impl Place {
         for_session: bool,
         quota: Option<usize>,
     ) -> Result<bool, Refusal> {
-        let mut state = self.crowd.state();
+        let mut state = self.limiter.state();
         let Some(own) = state.open.get(&self.number) else {
             return Err(Refusal::TooManyConnections);
         };
@@ -273,7 +276,7 @@ impl Place {
             let same = state.open.values().filter(|other| other.client.as_ref() == Some(client));
             let refusal = if quota.is_some_and(|most| same.count() >= most) {
                 Some(Refusal::Quota("connections"))
-            } else if state.known >= self.crowd.most && !self.crowd.cut_idle(&mut state) {
+            } else if state.known >= self.limiter.most && !self.limiter.cut_idle(&mut state) {
                 Some(Refusal::TooManyConnections)
             } else {
                 None
@@ -291,13 +294,13 @@ impl Place {
             own.client = Some(Arc::clone(client));
             own.requests += 1;
         }
-        self.crowd.count(&state);
+        self.limiter.count(&state);
         Ok(true)
     }
 
     /// The answer of a request that had begun is on its way.
     pub(super) fn end(&self, in_session: bool) {
-        if let Some(own) = self.crowd.state().open.get_mut(&self.number) {
+        if let Some(own) = self.limiter.state().open.get_mut(&self.number) {
             own.requests = own.requests.saturating_sub(1);
             own.in_session |= in_session;
             own.since = env::now();
@@ -306,17 +309,17 @@ impl Place {
 
     /// Something was refused; for how long to hold the answer back.
     pub(super) fn refused(&self, code: &'static str, said: &str) -> Duration {
-        self.crowd.refused(self.address, code, said)
+        self.limiter.refused(self.address, code, said)
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut state = self.crowd.state();
+        let mut state = self.limiter.state();
         state.remove(self.number);
-        self.crowd.count(&state);
+        self.limiter.count(&state);
         drop(state);
-        self.crowd.gone.notify_waiters();
+        self.limiter.gone.notify_waiters();
     }
 }
 
@@ -327,46 +330,48 @@ mod tests {
 
     use super::*;
 
-    fn crowd(most: usize) -> Arc<Crowd> {
-        Arc::new(Crowd::new(most, None, Arc::new(Observer::new(MemberId::at(0)))))
+    fn limiter(most: usize) -> Arc<ConnectionLimiter> {
+        Arc::new(ConnectionLimiter::new(most, None, Arc::new(Observer::new(MemberId::at(0)))))
     }
 
     fn address(last: u8) -> Option<IpAddr> {
         Some([10, 0, 0, last].into())
     }
 
-    fn is_cut(place: &Place) -> bool {
+    fn is_cut(place: &ConnectionSlot) -> bool {
         place.cut().now_or_never().is_some()
     }
 
     #[test]
     fn strangers_are_cut_for_whoever_comes_those_of_the_busiest_address_first() {
-        let crowd = crowd(32);
+        let limiter = limiter(32);
         let alice: Arc<str> = "alice".into();
-        let holder = crowd.enter(address(1)).unwrap();
+        let holder = limiter.enter(address(1)).unwrap();
         assert!(holder.begin(&alice, true, None).unwrap());
-        let few: Vec<Place> = (0..5).map(|_| crowd.enter(address(2)).unwrap()).collect();
-        let many: Vec<Place> = (0..1000).map(|_| crowd.enter(address(3)).unwrap()).collect();
+        let few: Vec<ConnectionSlot> = (0..5).map(|_| limiter.enter(address(2)).unwrap()).collect();
+        let many: Vec<ConnectionSlot> =
+            (0..1000).map(|_| limiter.enter(address(3)).unwrap()).collect();
         // A quarter of 36 places for one address.
         assert_eq!(many.iter().filter(|place| !is_cut(place)).count(), 9);
         assert!(!is_cut(many.last().unwrap()), "the newest stays");
         for place in 4..200 {
-            std::mem::forget(crowd.enter(address(place)).unwrap());
+            std::mem::forget(limiter.enter(address(place)).unwrap());
         }
         assert!(!is_cut(&holder));
         assert!(few.iter().filter(|place| !is_cut(place)).count() <= 5);
-        assert!(crowd.state().open.len() <= 36);
+        assert!(limiter.state().open.len() <= 36);
     }
 
     #[test]
     fn when_all_places_are_used_a_session_still_has_the_reserve() {
-        let crowd = crowd(3);
+        let limiter = limiter(3);
         let alice: Arc<str> = "alice".into();
-        let busy: Vec<Place> = (0..3).map(|_| crowd.enter(address(1)).unwrap()).collect();
+        let busy: Vec<ConnectionSlot> =
+            (0..3).map(|_| limiter.enter(address(1)).unwrap()).collect();
         for place in &busy {
             assert!(place.begin(&alice, false, None).unwrap());
         }
-        let late = crowd.enter(address(1)).unwrap();
+        let late = limiter.enter(address(1)).unwrap();
         assert!(matches!(late.begin(&alice, false, None), Err(Refusal::TooManyConnections)));
         assert!(!late.begin(&alice, true, None).unwrap(), "it should go then");
         // One that is idle and belongs to no session makes room.
@@ -380,24 +385,25 @@ mod tests {
     #[test]
     fn a_client_has_its_share_and_an_address_its_own() {
         let observer = Arc::new(Observer::new(MemberId::at(0)));
-        let crowd = Arc::new(Crowd::new(100, Some(3), observer));
+        let limiter = Arc::new(ConnectionLimiter::new(100, Some(3), observer));
         let (alice, bob): (Arc<str>, Arc<str>) = ("alice".into(), "bob".into());
-        let places: Vec<Place> = (0..3).map(|_| crowd.enter(address(1)).unwrap()).collect();
-        assert!(matches!(crowd.enter(address(1)), Err(Refusal::Quota(_))));
+        let places: Vec<ConnectionSlot> =
+            (0..3).map(|_| limiter.enter(address(1)).unwrap()).collect();
+        assert!(matches!(limiter.enter(address(1)), Err(Refusal::Quota(_))));
         assert!(places[0].begin(&alice, false, Some(1)).unwrap());
         assert!(matches!(places[1].begin(&alice, false, Some(1)), Err(Refusal::Quota(_))));
         assert!(places[1].begin(&bob, false, Some(1)).unwrap());
         drop(places);
-        crowd.enter(address(1)).unwrap();
+        limiter.enter(address(1)).unwrap();
     }
 
     #[test]
     fn refusals_are_slowed_after_the_first_few() {
-        let crowd = crowd(3);
+        let limiter = limiter(3);
         let delays: Vec<Duration> =
-            (0..100).map(|_| crowd.refused(address(1), "stranger", "")).collect();
+            (0..100).map(|_| limiter.refused(address(1), "stranger", "")).collect();
         assert!(delays[..20].iter().all(Duration::is_zero));
         assert!(delays.is_sorted() && delays[99] == SLOWEST);
-        assert!(crowd.refused(address(2), "stranger", "").is_zero());
+        assert!(limiter.refused(address(2), "stranger", "").is_zero());
     }
 }
