@@ -16,9 +16,9 @@ use serde::de::DeserializeOwned;
 
 use super::elections;
 use super::listings;
+use super::monitoring;
 use super::moves;
 use super::orders;
-use super::outlook;
 use super::probes;
 use super::refusal::{Refusal, Refused};
 use super::relay;
@@ -56,17 +56,17 @@ pub(super) fn router(service: Arc<ApiService>, extra: Router) -> Router {
         .route("/v1/leader", get(elections::leader))
         .route("/v1/observe", get(elections::observe))
         .route("/v1/locks", get(listings::locks))
-        .route("/v1/status", get(outlook::status))
-        .route("/v1/events", get(outlook::events))
+        .route("/v1/status", get(monitoring::status))
+        .route("/v1/events", get(monitoring::events))
         .route("/v1/voters", post(orders::order))
         .route("/v1/leave", post(orders::leave))
         .route("/v1/unlock", post(unlock::unlock))
         .route("/v1/drain", post(orders::drain))
-        .route("/metrics", get(outlook::metrics))
+        .route("/metrics", get(monitoring::metrics))
         .route("/health", get(probes::health))
         .route("/ready", get(probes::ready))
         .route("/live", get(probes::live))
-        .route("/openapi.json", get(outlook::openapi))
+        .route("/openapi.json", get(monitoring::openapi))
         .with_state(service)
         .merge(extra)
         .fallback(async || Refusal::NoSuchPath)
