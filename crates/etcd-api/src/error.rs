@@ -1,7 +1,7 @@
 //! Why a request gets nothing, in etcd's codes and words where clients match them.
 
 use skeptron_net::MemberId;
-use skeptron_net::api::Refused;
+use skeptron_net::api::ErrorResponse;
 use tonic::{Code, Status};
 
 /// As etcd's Lease service says it.
@@ -51,7 +51,7 @@ pub(crate) fn not_reached(member: MemberId) -> Status {
 }
 
 /// What the API's rules refuse.
-pub(crate) fn refused(why: &Refused) -> Status {
+pub(crate) fn refused(why: &ErrorResponse) -> Status {
     let sentence = why.sentence();
     let (code, text) = match why.code() {
         "malformed" | "invalid" => (Code::InvalidArgument, sentence),
@@ -68,6 +68,6 @@ pub(crate) fn refused(why: &Refused) -> Status {
 }
 
 /// The same of a lock or an election.
-pub(crate) fn lock_refused(why: &Refused) -> Status {
+pub(crate) fn lock_refused(why: &ErrorResponse) -> Status {
     if why.code() == "session-over" { no_lease_for_lock() } else { refused(why) }
 }

@@ -26,7 +26,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use axum::response::IntoResponse as _;
-use skeptron_net::api::{FrontEnd, FrontEndApi, Listeners, ListeningFrontEnd, Refused};
+use skeptron_net::api::{ErrorResponse, FrontEnd, FrontEndApi, Listeners, ListeningFrontEnd};
 use tonic::Status;
 
 use gateway::Problem;
@@ -155,7 +155,7 @@ impl FrontEnd for Etcd {
         }
     }
 
-    fn refusal(&self, request: &Request<()>, why: &Refused) -> Response<Body> {
+    fn refusal(&self, request: &Request<()>, why: &ErrorResponse) -> Response<Body> {
         told(request.headers(), error::refused(why))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, Request, header};
 use subtle::ConstantTimeEq;
 
-use super::refusal::Refusal;
+use super::error::RequestError;
 use super::roles::{Client, Role};
 
 /// Whether anybody may see it: how the node is, and the page with its files, which say
@@ -42,10 +42,10 @@ impl Caller {
 pub(super) struct AuthError {
     /// The name under which it would have been let in, if it is known who it is.
     pub(super) client: Arc<str>,
-    pub(super) refusal: Box<Refusal>,
+    pub(super) refusal: Box<RequestError>,
 }
 
-impl From<AuthError> for Refusal {
+impl From<AuthError> for RequestError {
     fn from(it: AuthError) -> Self {
         *it.refusal
     }
@@ -95,17 +95,17 @@ impl Auth {
     ///
     /// # Errors
     /// If its role does not exist here.
-    pub(super) fn passed_on(&self, name: &str, is_bound: bool) -> Result<Client, Refusal> {
+    pub(super) fn passed_on(&self, name: &str, is_bound: bool) -> Result<Client, RequestError> {
         let may_all = self.roles.is_empty() || matches!(name, "token" | "unix");
         if !is_bound && may_all {
             return Ok(Client::free(name));
         }
         let role = self.roles.iter().find(|role| is_bound && role.name == name);
-        role.map(Client::with).ok_or_else(|| Refusal::NoRole(name.to_string()))
+        role.map(Client::with).ok_or_else(|| RequestError::NoRole(name.to_string()))
     }
 
     /// Without roles, whoever is let in may do everything.
-    fn admit_all(&self, caller: &Caller, headers: &HeaderMap) -> Result<Client, Refusal> {
+    fn admit_all(&self, caller: &Caller, headers: &HeaderMap) -> Result<Client, RequestError> {
         match (caller, &self.token) {
             (Caller::Certified(name), _) => Ok(Client::free(name)),
             (Caller::Owner, None) => Ok(Client::free("unix")),
@@ -114,12 +114,12 @@ impl Auth {
                 refuse_foreign_names(headers)?;
                 Ok(Client::free("local"))
             }
-            _ => Err(Refusal::Stranger),
+            _ => Err(RequestError::Stranger),
         }
     }
 
     /// Whose certificate or token it is.
-    fn find(&self, caller: &Caller, headers: &HeaderMap) -> Result<Client, Refusal> {
+    fn find(&self, caller: &Caller, headers: &HeaderMap) -> Result<Client, RequestError> {
         if let Caller::Certified(name) = caller
             && let Some(role) = self.roles.iter().find(|role| role.is_of(name))
         {
@@ -134,25 +134,27 @@ impl Auth {
             (_, Some(token)) if shows(headers, token) => Ok(Client::free("token")),
             // Whoever runs the node, or is root, can do more than this.
             (Caller::Owner, None) => Ok(Client::free("unix")),
-            (Caller::Certified(name), _) => Err(Refusal::NoRole(name.to_string())),
-            _ => Err(Refusal::Stranger),
+            (Caller::Certified(name), _) => Err(RequestError::NoRole(name.to_string())),
+            _ => Err(RequestError::Stranger),
         }
     }
 }
 
 /// A browser names the page that asks; only pages that this node served itself may.
-fn refuse_foreign_pages(headers: &HeaderMap) -> Result<(), Refusal> {
+fn refuse_foreign_pages(headers: &HeaderMap) -> Result<(), RequestError> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let site = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
     match (site, text(headers, header::HOST)) {
         (Some((_, site)), Some(host)) if site.eq_ignore_ascii_case(host) => Ok(()),
-        _ => Err(Refusal::ForeignOrigin(String::from_utf8_lossy(origin.as_bytes()).into_owned())),
+        _ => Err(RequestError::ForeignOrigin(
+            String::from_utf8_lossy(origin.as_bytes()).into_owned(),
+        )),
     }
 }
 
 /// A page whose own name has been pointed at this machine sends that name: addresses and localhost
 /// cannot be pointed anywhere.
-fn refuse_foreign_names(headers: &HeaderMap) -> Result<(), Refusal> {
+fn refuse_foreign_names(headers: &HeaderMap) -> Result<(), RequestError> {
     let Some(host) = headers.get(header::HOST) else { return Ok(()) };
     let given = String::from_utf8_lossy(host.as_bytes());
     let name = given.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
@@ -162,7 +164,7 @@ fn refuse_foreign_names(headers: &HeaderMap) -> Result<(), Refusal> {
     if fixed || name == "localhost" || name.ends_with(".localhost") {
         return Ok(());
     }
-    Err(Refusal::ForeignHost(given.into_owned()))
+    Err(RequestError::ForeignHost(given.into_owned()))
 }
 
 /// Whether the headers show this token; how long that takes tells nothing of it but its length.

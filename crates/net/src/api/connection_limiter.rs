@@ -13,7 +13,7 @@ use std::time::Duration;
 use skeptron_member::clock::Moment;
 use tokio::sync::Notify;
 
-use super::refusal::Refusal;
+use super::error::RequestError;
 use crate::env;
 use crate::observe::Observer;
 
@@ -102,11 +102,11 @@ impl ConnectionLimiter {
     pub(super) fn enter(
         self: &Arc<Self>,
         address: Option<IpAddr>,
-    ) -> Result<ConnectionSlot, Refusal> {
+    ) -> Result<ConnectionSlot, RequestError> {
         let mut state = self.state();
         let here = state.addresses.get(&address).copied().unwrap_or(0);
         if self.of_address.is_some_and(|most| here >= most) {
-            return Err(Refusal::Quota("connections of one address"));
+            return Err(RequestError::Quota("connections of one address"));
         }
         let all = self.most + self.reserve;
         let of_here = state.strangers.get(&address);
@@ -126,7 +126,7 @@ impl ConnectionLimiter {
             self.observer.api_cut.inc();
         }
         if state.open.len() >= all && !self.cut_idle(&mut state) {
-            return Err(Refusal::TooManyConnections);
+            return Err(RequestError::TooManyConnections);
         }
         let (number, cut) = (state.next, Arc::new(Notify::new()));
         state.next += 1;
@@ -267,17 +267,17 @@ impl ConnectionSlot {
         client: &Arc<str>,
         for_session: bool,
         quota: Option<usize>,
-    ) -> Result<bool, Refusal> {
+    ) -> Result<bool, RequestError> {
         let mut state = self.limiter.state();
         let Some(own) = state.open.get(&self.number) else {
-            return Err(Refusal::TooManyConnections);
+            return Err(RequestError::TooManyConnections);
         };
         if own.client.is_none() {
             let same = state.open.values().filter(|other| other.client.as_ref() == Some(client));
             let refusal = if quota.is_some_and(|most| same.count() >= most) {
-                Some(Refusal::Quota("connections"))
+                Some(RequestError::Quota("connections"))
             } else if state.known >= self.limiter.most && !self.limiter.cut_idle(&mut state) {
-                Some(Refusal::TooManyConnections)
+                Some(RequestError::TooManyConnections)
             } else {
                 None
             };
@@ -372,7 +372,7 @@ mod tests {
             assert!(place.begin(&alice, false, None).unwrap());
         }
         let late = limiter.enter(address(1)).unwrap();
-        assert!(matches!(late.begin(&alice, false, None), Err(Refusal::TooManyConnections)));
+        assert!(matches!(late.begin(&alice, false, None), Err(RequestError::TooManyConnections)));
         assert!(!late.begin(&alice, true, None).unwrap(), "it should go then");
         // One that is idle and belongs to no session makes room.
         busy[0].end(true);
@@ -389,9 +389,9 @@ mod tests {
         let (alice, bob): (Arc<str>, Arc<str>) = ("alice".into(), "bob".into());
         let places: Vec<ConnectionSlot> =
             (0..3).map(|_| limiter.enter(address(1)).unwrap()).collect();
-        assert!(matches!(limiter.enter(address(1)), Err(Refusal::Quota(_))));
+        assert!(matches!(limiter.enter(address(1)), Err(RequestError::Quota(_))));
         assert!(places[0].begin(&alice, false, Some(1)).unwrap());
-        assert!(matches!(places[1].begin(&alice, false, Some(1)), Err(Refusal::Quota(_))));
+        assert!(matches!(places[1].begin(&alice, false, Some(1)), Err(RequestError::Quota(_))));
         assert!(places[1].begin(&bob, false, Some(1)).unwrap());
         drop(places);
         limiter.enter(address(1)).unwrap();

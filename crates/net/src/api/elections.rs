@@ -14,9 +14,9 @@ use skeptron_member::election::Leadership;
 use skeptron_member::session::{Held, SessionError};
 use tokio::sync::watch;
 
+use super::error::RequestError;
 use super::listen::Stage;
 use super::quota::Observing;
-use super::refusal::Refusal;
 use super::roles::Client;
 use super::routes::{Asked, Filter};
 use super::service::ApiService;
@@ -33,7 +33,7 @@ pub(super) async fn campaign(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Campaign>,
-) -> Result<Json<Elected>, Refusal> {
+) -> Result<Json<Elected>, RequestError> {
     let Campaign { session, name, value, wait_ms, request } = asked;
     let asked = Acquire::exclusive(session, name, wait_ms, request);
     let Held { lock, fence } = service.acquire(&client, asked, Some(&value)).await?;
@@ -44,7 +44,7 @@ pub(super) async fn proclaim(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Proclaim>,
-) -> Result<Json<NewValue>, Refusal> {
+) -> Result<Json<NewValue>, RequestError> {
     let version = service.proclaim(&client, &asked)?;
     Ok(Json(NewValue { name: asked.name, version }))
 }
@@ -53,10 +53,10 @@ pub(super) async fn resign(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Resign>,
-) -> Result<Json<Resigned>, Refusal> {
+) -> Result<Json<Resigned>, RequestError> {
     let Resign { session, name, term, request } = asked;
     if term.is_some() == request.is_some() {
-        return Err(Refusal::Invalid("give either `term` or `request`".to_string()));
+        return Err(RequestError::Invalid("give either `term` or `request`".to_string()));
     }
     let asked = Release { session, lock: name, fence: term, request };
     let resigned = service.release(&client, &asked)?;
@@ -73,17 +73,21 @@ pub(super) async fn leader(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Filter(Election { name }): Filter<Election>,
-) -> Result<Json<Leadership>, Refusal> {
+) -> Result<Json<Leadership>, RequestError> {
     service.leader(&client, &name).await.map(Json)
 }
 
 impl ApiService {
     /// Who leads, as soon as all members have said so.
-    pub(super) async fn leader(&self, client: &Client, name: &str) -> Result<Leadership, Refusal> {
+    pub(super) async fn leader(
+        &self,
+        client: &Client,
+        name: &str,
+    ) -> Result<Leadership, RequestError> {
         let mut observer = Observer::begin(self, client, name, None)?;
         match env::timeout(ANSWER_WITHIN, observer.observation.next()).await {
             Some(Some(leadership)) => Ok(leadership),
-            _ => Err(Refusal::Unwell(format!(
+            _ => Err(RequestError::Unwell(format!(
                 "not every member has said within {} s whether `{name}` has a leader there",
                 ANSWER_WITHIN.as_secs()
             ))),
@@ -104,7 +108,7 @@ pub(super) async fn observe(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Filter(Observe { name, after }): Filter<Observe>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, RequestError> {
     let observer = Observer::begin(&service, &client, &name, after)?;
     let told = stream::unfold(observer, async |mut observer| {
         let told = observer.next().await?;
@@ -128,7 +132,7 @@ impl Observer {
         client: &Client,
         name: &str,
         after: Option<Fence>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, RequestError> {
         if !client.may_see(name) {
             return Err(client.denied(format!("see who leads `{name}`")));
         }

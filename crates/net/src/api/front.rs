@@ -15,9 +15,9 @@ use skeptron_member::view::View;
 use skeptron_member::{Fence, MemberId};
 
 use super::elections::Observer;
+use super::error::{ErrorResponse, RequestError};
 use super::listen::Closing;
 use super::listeners::Listeners;
-use super::refusal::{Refusal, Refused};
 use super::relay::{self, Answered};
 use super::roles::{Client, RELAYED};
 use super::service::ApiService;
@@ -40,7 +40,7 @@ pub trait FrontEnd: Send + Sync {
     fn tell_who(&self, headers: &mut HeaderMap);
 
     /// The answer to somebody who is not let in.
-    fn refusal(&self, request: &Request<()>, why: &Refused) -> Response<Body>;
+    fn refusal(&self, request: &Request<()>, why: &ErrorResponse) -> Response<Body>;
 }
 
 /// A front end and where it listens.
@@ -91,8 +91,8 @@ impl FrontEndApi {
     ///
     /// # Errors
     /// If not.
-    pub fn can_grant(&self) -> Result<(), Refused> {
-        let shell = self.0.node.shell().map_err(Refusal::from)?;
+    pub fn can_grant(&self) -> Result<(), ErrorResponse> {
+        let shell = self.0.node.shell().map_err(RequestError::from)?;
         Ok(self.0.can_grant(&shell)?)
     }
 
@@ -105,7 +105,7 @@ impl FrontEndApi {
         client: &Client,
         ttl: Duration,
         owner: String,
-    ) -> Result<SessionId, Refused> {
+    ) -> Result<SessionId, ErrorResponse> {
         let asked = OpenSession { ttl_ms: milliseconds(ttl), owner };
         self.noted(client, self.0.open_session(client, asked).map(|opened| opened.session))
     }
@@ -114,7 +114,7 @@ impl FrontEndApi {
     ///
     /// # Errors
     /// If the session is over, or the node leaves.
-    pub fn keep_alive(&self, client: &Client, id: SessionId) -> Result<(), Refused> {
+    pub fn keep_alive(&self, client: &Client, id: SessionId) -> Result<(), ErrorResponse> {
         self.noted(client, self.0.keep_alive(client, id, (None, None)).map(drop))
     }
 
@@ -122,7 +122,7 @@ impl FrontEndApi {
     ///
     /// # Errors
     /// If it is over, or somebody else's.
-    pub fn end(&self, client: &Client, id: SessionId) -> Result<(), Refused> {
+    pub fn end(&self, client: &Client, id: SessionId) -> Result<(), ErrorResponse> {
         self.noted(client, self.0.end_session(client, id).map(drop))
     }
 
@@ -130,7 +130,7 @@ impl FrontEndApi {
     ///
     /// # Errors
     /// If it is somebody else's.
-    pub fn check(&self, client: &Client, id: SessionId) -> Result<(), Refused> {
+    pub fn check(&self, client: &Client, id: SessionId) -> Result<(), ErrorResponse> {
         self.noted(client, self.0.ledger.check(client, id))
     }
 
@@ -159,7 +159,7 @@ impl FrontEndApi {
         client: &Client,
         (session, lock): (SessionId, &str),
         value: Option<&str>,
-    ) -> Result<Held, Refused> {
+    ) -> Result<Held, ErrorResponse> {
         let asked = Acquire::exclusive(session, lock.to_string(), None, None);
         self.noted(client, self.0.acquire(client, asked, value).await)
     }
@@ -173,7 +173,7 @@ impl FrontEndApi {
         client: &Client,
         (session, lock): (SessionId, &str),
         fence: Fence,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ErrorResponse> {
         let lock = lock.to_string();
         let asked = Release { session, lock, fence: Some(fence), request: None };
         self.noted(client, self.0.release(client, &asked).map(drop))
@@ -189,7 +189,7 @@ impl FrontEndApi {
         session: SessionId,
         (name, term): (&str, Fence),
         value: &str,
-    ) -> Result<u64, Refused> {
+    ) -> Result<u64, ErrorResponse> {
         let (name, value) = (name.to_string(), value.to_string());
         let asked = Proclaim { session, name, term, value, version: None };
         self.noted(client, self.0.proclaim(client, &asked))
@@ -199,7 +199,7 @@ impl FrontEndApi {
     ///
     /// # Errors
     /// If the client may not see it, or a member does not answer.
-    pub async fn leader(&self, client: &Client, name: &str) -> Result<Leadership, Refused> {
+    pub async fn leader(&self, client: &Client, name: &str) -> Result<Leadership, ErrorResponse> {
         self.noted(client, self.0.leader(client, name).await)
     }
 
@@ -207,7 +207,7 @@ impl FrontEndApi {
     ///
     /// # Errors
     /// If the client may not see it, or observes too many.
-    pub fn observe(&self, client: &Client, name: &str) -> Result<Observer, Refused> {
+    pub fn observe(&self, client: &Client, name: &str) -> Result<Observer, ErrorResponse> {
         self.noted(client, Observer::begin(&self.0, client, name, None))
     }
 
@@ -228,7 +228,7 @@ impl FrontEndApi {
         life: (MemberId, u64),
         (path, body): (&str, Vec<u8>),
         waits: bool,
-    ) -> Result<Vec<u8>, Refused> {
+    ) -> Result<Vec<u8>, ErrorResponse> {
         let path = format!("{RELAYED}{path}");
         let asked = relay::ask(&self.0, life, client, (&Method::POST, &path), body);
         let answered = match waits {
@@ -236,19 +236,23 @@ impl FrontEndApi {
             false => env::timeout(relay::ANSWER_WITHIN, asked).await,
         };
         let answered = match answered {
-            None => Err(Refusal::NotRelayed(life.0)),
+            None => Err(RequestError::NotRelayed(life.0)),
             Some(Ok(Answered { status: 200, body })) => Ok(body),
             // The other node has no such front end, or does not know who asks.
-            Some(Ok(_)) => Err(Refusal::NotRelayed(life.0)),
+            Some(Ok(_)) => Err(RequestError::NotRelayed(life.0)),
             Some(Err(refusal)) => Err(refusal),
         };
         self.noted(client, answered)
     }
 
     /// What is refused is counted with its request.
-    fn noted<T>(&self, client: &Client, answer: Result<T, Refusal>) -> Result<T, Refused> {
+    fn noted<T>(
+        &self,
+        client: &Client,
+        answer: Result<T, RequestError>,
+    ) -> Result<T, ErrorResponse> {
         answer.map_err(|refusal| {
-            let refused = Refused::from(refusal);
+            let refused = ErrorResponse::from(refusal);
             client.note(&refused);
             refused
         })

@@ -31,10 +31,10 @@ use tokio_rustls::TlsAcceptor;
 use super::audit::{Act, Audit};
 use super::auth::{Auth, Caller, is_open};
 use super::connection_limiter::{ConnectionLimiter, ConnectionSlot};
+use super::error::{ErrorResponse, RequestError};
 use super::front::FrontEnd;
 use super::native;
 use super::prefixed::Prefixed;
-use super::refusal::{Refusal, Refused};
 use super::roles::{Client, is_order};
 use super::service::ApiService;
 use crate::env;
@@ -293,7 +293,7 @@ impl ConnectionHandler {
             Some(Err(Some(mut plain))) => {
                 // What is left unread would make the system take the answer back.
                 let _ = plain.try_read(&mut [0; FIRST_BYTES]);
-                return refuse(&mut plain, &place, &Refusal::TlsOnly).await;
+                return refuse(&mut plain, &place, &RequestError::TlsOnly).await;
             }
             Some(Err(None)) | None => return,
         };
@@ -326,8 +326,8 @@ impl ConnectionHandler {
                 Ok(_) => None,
             },
             _ = stage.wait_for(|stage| *stage > Stage::Open) => return,
-            () = place.cut() => Some(Refusal::TooManyConnections),
-            () = first.as_mut() => Some(Refusal::Silent(FIRST_WITHIN.as_secs())),
+            () = place.cut() => Some(RequestError::TooManyConnections),
+            () = first.as_mut() => Some(RequestError::Silent(FIRST_WITHIN.as_secs())),
         };
         if let Some(refusal) = refusal {
             return refuse(io, &place, &refusal).await;
@@ -373,8 +373,8 @@ impl ConnectionHandler {
         };
         if matches!(end, End::Cut | End::Silent) && !has_asked.load(Ordering::Relaxed) {
             let refusal = match end {
-                End::Silent => Refusal::Silent(FIRST_WITHIN.as_secs()),
-                _ => Refusal::TooManyConnections,
+                End::Silent => RequestError::Silent(FIRST_WITHIN.as_secs()),
+                _ => RequestError::TooManyConnections,
             };
             return refuse(connection.into_parts().io.into_inner(), &place, &refusal).await;
         }
@@ -420,10 +420,12 @@ impl ConnectionHandler {
                 }
                 response
             }
-            Err(denied) => self.refusal(&request, Refusal::from(denied)),
+            Err(denied) => self.refusal(&request, RequestError::from(denied)),
         };
-        let refused = response.extensions_mut().remove::<Refused>();
-        if let Some(Refused { status, code, problem }) = refused.filter(Refused::is_slowed) {
+        let refused = response.extensions_mut().remove::<ErrorResponse>();
+        if let Some(ErrorResponse { status, code, problem }) =
+            refused.filter(ErrorResponse::is_slowed)
+        {
             if status != StatusCode::SERVICE_UNAVAILABLE {
                 self.audit.refused(&act, code, status);
             }
@@ -461,12 +463,12 @@ impl ConnectionHandler {
     }
 
     /// The answer to somebody who is refused, as its protocol has it.
-    fn refusal(&self, request: &Request<Incoming>, refusal: Refusal) -> Response<Body> {
+    fn refusal(&self, request: &Request<Incoming>, refusal: RequestError) -> Response<Body> {
         let Some(front) = self.front() else { return refusal.into_response() };
         let mut asked = Request::new(());
         asked.uri_mut().clone_from(request.uri());
         asked.headers_mut().clone_from(request.headers());
-        let refused = Refused::from(refusal);
+        let refused = ErrorResponse::from(refusal);
         let mut response = front.refusal(&asked, &refused);
         response.extensions_mut().insert(refused);
         response
@@ -479,10 +481,10 @@ impl ConnectionHandler {
         let body = match env::timeout(FIRST_WITHIN, read).await {
             Some(Ok(body)) => body.to_bytes(),
             Some(Err(error)) if error.is::<LengthLimitError>() => {
-                return Refusal::TooLarge(MOST_ORDER_BYTES).into_response();
+                return RequestError::TooLarge(MOST_ORDER_BYTES).into_response();
             }
-            Some(Err(error)) => return Refusal::Malformed(error.to_string()).into_response(),
-            None => return Refusal::Slow(FIRST_WITHIN.as_secs()).into_response(),
+            Some(Err(error)) => return RequestError::Malformed(error.to_string()).into_response(),
+            None => return RequestError::Slow(FIRST_WITHIN.as_secs()).into_response(),
         };
         let request = Request::from_parts(parts, Body::from(body.clone()));
         let response = self.call(request).await;
@@ -525,7 +527,7 @@ async fn let_read(mut stream: TcpStream) {
 }
 
 /// Tells somebody who has not asked for anything that it has to go.
-async fn refuse(mut io: impl AsyncWrite + Unpin, place: &ConnectionSlot, refusal: &Refusal) {
+async fn refuse(mut io: impl AsyncWrite + Unpin, place: &ConnectionSlot, refusal: &RequestError) {
     place.refused(refusal.kind().1, &refusal.to_string());
     let told = async {
         io.write_all(unasked(refusal).as_bytes()).await?;
@@ -536,7 +538,7 @@ async fn refuse(mut io: impl AsyncWrite + Unpin, place: &ConnectionSlot, refusal
 }
 
 /// What whoever has to go is told without having asked.
-fn unasked(refusal: &Refusal) -> String {
+fn unasked(refusal: &RequestError) -> String {
     let body = serde_json::to_string(&refusal.problem()).expect("a problem is three texts");
     let (status, _) = refusal.kind();
     format!(

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use skeptron_member::report::{LockListing, SessionListing};
 use skeptron_member::session::SessionHandle;
 
-use super::refusal::Refusal;
+use super::error::RequestError;
 use super::roles::Client;
 use super::routes::Filter;
 use super::service::ApiService;
@@ -33,7 +33,7 @@ pub(super) async fn locks(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Filter(filter): Filter<LocksFilter>,
-) -> Result<Json<LockListing>, Refusal> {
+) -> Result<Json<LockListing>, RequestError> {
     let LocksFilter { prefix, after, limit } = filter;
     let limit = allowed(limit)?;
     client.may_list(&prefix)?;
@@ -66,7 +66,7 @@ pub(super) async fn sessions(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Filter(filter): Filter<SessionsFilter>,
-) -> Result<Json<SessionListing>, Refusal> {
+) -> Result<Json<SessionListing>, RequestError> {
     let limit = allowed(filter.limit)?;
     let mut all = service.node.sessions(filter.after.unwrap_or(SessionHandle(0)), limit).await;
     if !client.sees_all_sessions() {
@@ -83,10 +83,10 @@ pub(super) async fn sessions(
     Ok(Json(all))
 }
 
-fn allowed(limit: Option<usize>) -> Result<usize, Refusal> {
+fn allowed(limit: Option<usize>) -> Result<usize, RequestError> {
     let limit = limit.unwrap_or(MOST_LISTED);
     if (1..=MOST_LISTED).contains(&limit) {
         return Ok(limit);
     }
-    Err(Refusal::Invalid(format!("`limit` lies between 1 and {MOST_LISTED}, not at {limit}")))
+    Err(RequestError::Invalid(format!("`limit` lies between 1 and {MOST_LISTED}, not at {limit}")))
 }

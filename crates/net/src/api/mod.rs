@@ -6,6 +6,7 @@ mod audit;
 mod auth;
 mod connection_limiter;
 mod elections;
+mod error;
 mod front;
 mod front_listen;
 mod listen;
@@ -18,7 +19,6 @@ mod orders;
 mod prefixed;
 mod probes;
 mod quota;
-mod refusal;
 mod relay;
 mod roles;
 mod routes;
@@ -43,11 +43,11 @@ use quota::Ledger;
 use service::ApiService;
 
 pub use elections::Observer;
+pub use error::ErrorResponse;
 pub use front::{FrontEnd, FrontEndApi, ListeningFrontEnd};
 pub use listen::Closing;
 pub use listeners::Listeners;
 pub use quota::Quota;
-pub use refusal::Refused;
 pub use roles::{Client, Role};
 pub use server::HttpServer;
 

@@ -13,8 +13,8 @@ use serde::Deserialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
+use super::error::RequestError;
 use super::listen::Stage;
-use super::refusal::Refusal;
 use super::roles::Client;
 use super::routes::Filter;
 use super::service::ApiService;
@@ -48,7 +48,7 @@ pub(super) async fn events(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Filter(filter): Filter<EventsFilter>,
-) -> Result<Sse<impl Stream<Item = Result<axum::response::sse::Event, Infallible>>>, Refusal> {
+) -> Result<Sse<impl Stream<Item = Result<axum::response::sse::Event, Infallible>>>, RequestError> {
     client.may_list(filter.lock.as_deref().unwrap_or_default())?;
     let reader = Reader {
         events: service.node.observer().listen(),

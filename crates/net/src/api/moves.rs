@@ -7,7 +7,7 @@ use axum::{Extension, Json};
 use skeptron_member::report::milliseconds;
 use skeptron_member::session::{Alive, Life, Move, SessionId};
 
-use super::refusal::Refusal;
+use super::error::RequestError;
 use super::relay;
 use super::roles::Client;
 use super::routes::{Asked, Named};
@@ -19,7 +19,7 @@ pub(super) async fn here(
     Extension(client): Extension<Client>,
     Named(id): Named,
     Asked(asked): Asked<MoveSession>,
-) -> Result<Json<Moved>, Refusal> {
+) -> Result<Json<Moved>, RequestError> {
     take_in(&service, &client, id, asked).await.map(Json)
 }
 
@@ -29,7 +29,7 @@ pub(super) async fn take_in(
     client: &Client,
     id: SessionId,
     asked: MoveSession,
-) -> Result<Moved, Refusal> {
+) -> Result<Moved, RequestError> {
     let MoveSession { from, number, ttl_ms, owner, requests, held } = asked;
     let ttl = service.allowed_ttl(ttl_ms)?;
     let owner = allowed_owner(client.owner(owner))?;
@@ -43,7 +43,7 @@ pub(super) async fn take_in(
     let shell = service.node.shell()?;
     let node = service.node.id();
     service.can_grant(&shell)?;
-    let Some(place) = shell.core().life() else { return Err(Refusal::NoLives(node)) };
+    let Some(place) = shell.core().life() else { return Err(RequestError::NoLives(node)) };
     if !service.ledger.knows(id) {
         service.ledger.may_open(client, |id| service.look(id))?;
     }
@@ -60,7 +60,7 @@ pub(super) async fn away(
     Extension(client): Extension<Client>,
     Named(id): Named,
     Asked(asked): Asked<LeftBehind>,
-) -> Result<Json<LeftBehind>, Refusal> {
+) -> Result<Json<LeftBehind>, RequestError> {
     let_go(&service, &client, id, asked)?;
     Ok(Json(asked))
 }
@@ -71,7 +71,7 @@ pub(super) fn let_go(
     client: &Client,
     id: SessionId,
     asked: LeftBehind,
-) -> Result<(), Refusal> {
+) -> Result<(), RequestError> {
     service.ledger.check(client, id)?;
     Ok(service.node.shell()?.leave_session_behind(id, asked.number)?)
 }

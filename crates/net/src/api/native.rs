@@ -26,8 +26,8 @@ use super::audit::Act;
 use super::auth::{Auth, AuthError, Caller};
 use super::connection_limiter::ConnectionSlot;
 use super::elections::Observer;
+use super::error::{self, RequestError};
 use super::listen::{ConnectionHandler, Stage, Watched};
-use super::refusal::{self, Refusal};
 use super::roles::Client;
 use super::service::ApiService;
 use super::{moves, relay, routes};
@@ -91,17 +91,17 @@ impl ConnectionHandler {
         (caller, hello): (Caller, Hello),
         place: &'a ConnectionSlot,
     ) -> Result<Line<'a>, Refused> {
-        let refused = |refusal: Refusal| refused(service, &refusal);
+        let refused = |refusal: RequestError| refused(service, &refusal);
         let mut shown = Request::new(());
         *shown.uri_mut() = axum::http::Uri::from_static(ANY_PATH);
         if let Some(token) = hello.token {
             let bearer = HeaderValue::from_str(&format!("Bearer {token}"));
-            let bearer = bearer.map_err(|_| refused(Refusal::Stranger))?;
+            let bearer = bearer.map_err(|_| refused(RequestError::Stranger))?;
             shown.headers_mut().insert(header::AUTHORIZATION, bearer);
         }
         if hello.version != VERSION {
             let told = format!("this node speaks version {VERSION}, not {}", hello.version);
-            return Err(refused(Refusal::Invalid(told)));
+            return Err(refused(RequestError::Invalid(told)));
         }
         let auth = self.auth.load_full();
         let admitted = auth.admit(&caller, &shown, ANY_PATH).and_then(|client| {
@@ -175,7 +175,7 @@ fn malformed(error: BadFrame) -> io::Error {
 }
 
 /// What HTTP would answer.
-fn refused(service: &ApiService, refusal: &Refusal) -> Refused {
+fn refused(service: &ApiService, refusal: &RequestError) -> Refused {
     let (status, _) = refusal.kind();
     let mut problem = refusal.problem();
     if status == StatusCode::SERVICE_UNAVAILABLE {
@@ -211,7 +211,7 @@ type Kind = (Method, &'static str);
 
 /// What comes of a request that could not be answered at once.
 enum Outcome {
-    Done(u64, Kind, Result<Reply, Refusal>),
+    Done(u64, Kind, Result<Reply, RequestError>),
     /// To be told after a delay.
     HeldBack(u64, Refused),
     Leads(u64, Observer, Option<Option<Leadership>>),
@@ -393,7 +393,7 @@ impl Line<'_> {
     }
 
     /// Whether the client may ask for that now, which may bring a session to this connection.
-    fn admit(&mut self, (method, path): &Kind, is_new: bool) -> Result<(), Refusal> {
+    fn admit(&mut self, (method, path): &Kind, is_new: bool) -> Result<(), RequestError> {
         let auth = self.handler.auth.load();
         if !Arc::ptr_eq(&auth, &self.auth) {
             self.client = auth.admit(&self.caller, &self.shown, ANY_PATH)?;
@@ -401,14 +401,14 @@ impl Line<'_> {
         }
         self.client.check(method, path)?;
         if self.under_way.len() >= MOST_IN_FLIGHT {
-            return Err(Refusal::FullConnection("requests in flight"));
+            return Err(RequestError::FullConnection("requests in flight"));
         }
         if is_new {
             if self.sessions.len() >= MOST_SESSIONS {
                 self.sessions.retain(|id| self.service.look(*id).is_some());
             }
             if self.sessions.len() >= MOST_SESSIONS {
-                return Err(Refusal::FullConnection("sessions"));
+                return Err(RequestError::FullConnection("sessions"));
             }
             // It is not cut for others while it is idle.
             self.place.begin(self.client.name(), true, self.handler.quota)?;
@@ -421,7 +421,7 @@ impl Line<'_> {
         &self,
         asked: Acquire,
         value: Option<String>,
-    ) -> BoxFuture<'static, Result<Reply, Refusal>> {
+    ) -> BoxFuture<'static, Result<Reply, RequestError>> {
         let (service, client) = (Arc::clone(self.service), self.client.clone());
         async move { service.acquire(&client, asked, value.as_deref()).await.map(Reply::Held) }
             .boxed()
@@ -432,7 +432,7 @@ impl Line<'_> {
         &mut self,
         number: u64,
         kind: Kind,
-        mut asked: BoxFuture<'static, Result<Reply, Refusal>>,
+        mut asked: BoxFuture<'static, Result<Reply, RequestError>>,
     ) {
         let first = std::future::poll_fn(|context| Poll::Ready(asked.as_mut().poll(context)));
         match first.await {
@@ -494,10 +494,10 @@ impl Line<'_> {
     }
 
     /// Whoever may not, or asks too much, is written down and answered later and later.
-    fn refuse(&mut self, number: u64, (method, path): &Kind, refusal: &Refusal) {
+    fn refuse(&mut self, number: u64, (method, path): &Kind, refusal: &RequestError) {
         let (status, code) = refusal.kind();
         let refused = refused(self.service, refusal);
-        if !refusal::is_slowed(code) {
+        if !error::is_slowed(code) {
             return self.answer(number, Reply::Refused(refused));
         }
         if status != StatusCode::SERVICE_UNAVAILABLE {

@@ -10,7 +10,7 @@ use skeptron_member::clock::Drift;
 use skeptron_views::views::LeaseSettings;
 use skeptron_views::voter::{Admin, AdminAccepted};
 
-use super::refusal::Refusal;
+use super::error::RequestError;
 use super::routes::Asked;
 use super::service::ApiService;
 use crate::messages::{DrainOrder, Drained, Leaving, Order, Ordered};
@@ -20,20 +20,22 @@ use crate::messages::{DrainOrder, Drained, Leaving, Order, Ordered};
 pub(super) async fn order(
     State(service): State<Arc<ApiService>>,
     Asked(order): Asked<Order>,
-) -> Result<Json<Ordered>, Refusal> {
+) -> Result<Json<Ordered>, RequestError> {
     let voters = service.node.voters().ok_or_else(|| {
         let report = service.node.status().views;
         match (report.kind.as_str(), report.trouble) {
-            ("etcd", Some(why)) => Refusal::Etcd(format!("it cannot be reached now, {why}")),
-            ("etcd", None) => Refusal::Etcd(format!("it is at {}", report.endpoints.join(", "))),
-            _ => Refusal::NoVoters,
+            ("etcd", Some(why)) => RequestError::Etcd(format!("it cannot be reached now, {why}")),
+            ("etcd", None) => {
+                RequestError::Etcd(format!("it is at {}", report.endpoints.join(", ")))
+            }
+            _ => RequestError::NoVoters,
         }
     })?;
     let is_member = |id: MemberId| service.node.view().is_some_and(|view| view.rank(id).is_some());
     // A voter that nobody can reach would stand in the way of every later change.
     let must_be_member = |id: MemberId| match is_member(id) {
         true => Ok(id),
-        false => Err(Refusal::NoMember(id)),
+        false => Err(RequestError::NoMember(id)),
     };
     let admin = match order {
         Order::AddVoter { member } => Admin::AddVoter { id: must_be_member(member)? },
@@ -42,7 +44,7 @@ pub(super) async fn order(
         Order::RemoveMember { member } => Admin::RemoveMember { id: member },
         Order::Lease { lease_ms, drift_ppm } => {
             let present = service.node.status().views.drift_ppm;
-            let ppm = drift_ppm.or(present).ok_or(Refusal::NoDrift(service.node.id()))?;
+            let ppm = drift_ppm.or(present).ok_or(RequestError::NoDrift(service.node.id()))?;
             let lease = Duration::from_millis(lease_ms);
             Admin::Settings(LeaseSettings { lease, drift: Drift { ppm } })
         }
@@ -57,9 +59,9 @@ pub(super) async fn order(
 /// Makes the program leave the cluster and end, if it listens to that.
 pub(super) async fn leave(
     State(service): State<Arc<ApiService>>,
-) -> Result<Json<Leaving>, Refusal> {
+) -> Result<Json<Leaving>, RequestError> {
     if service.leave.receiver_count() == 0 {
-        return Err(Refusal::Embedded(service.node.id()));
+        return Err(RequestError::Embedded(service.node.id()));
     }
     service.leave.send_replace(true);
     Ok(Json(Leaving { node: service.node.id(), leaving: true }))
@@ -70,7 +72,7 @@ pub(super) async fn leave(
 pub(super) async fn drain(
     State(service): State<Arc<ApiService>>,
     Asked(asked): Asked<DrainOrder>,
-) -> Result<Json<Drained>, Refusal> {
+) -> Result<Json<Drained>, RequestError> {
     match asked.undo {
         true => service.node.serve_again(),
         false => service.node.drain()?,

@@ -6,36 +6,40 @@ use axum::Json;
 use axum::extract::State;
 use skeptron_member::report::{Cause, Reason};
 
-use super::refusal::Refusal;
+use super::error::RequestError;
 use super::service::ApiService;
 use crate::messages::Health;
 
 /// Whether the node can grant locks.
 pub(super) async fn health(
     State(service): State<Arc<ApiService>>,
-) -> Result<Json<Health>, Refusal> {
+) -> Result<Json<Health>, RequestError> {
     judged(&service, Reason::stops_grants)
 }
 
 /// Whether clients should come here: it is a member, its lease runs, and it does not leave.
-pub(super) async fn ready(State(service): State<Arc<ApiService>>) -> Result<Json<Health>, Refusal> {
+pub(super) async fn ready(
+    State(service): State<Arc<ApiService>>,
+) -> Result<Json<Health>, RequestError> {
     judged(&service, Reason::ends_service)
 }
 
 /// Whether the process works; if not, only a restart helps.
-pub(super) async fn live(State(service): State<Arc<ApiService>>) -> Result<Json<Health>, Refusal> {
+pub(super) async fn live(
+    State(service): State<Arc<ApiService>>,
+) -> Result<Json<Health>, RequestError> {
     judged(&service, |reason| reason == Reason::Failed)
 }
 
 fn judged(
     service: &ApiService,
     is_grave: impl Fn(Reason) -> bool,
-) -> Result<Json<Health>, Refusal> {
+) -> Result<Json<Health>, RequestError> {
     let causes = service.node.status().causes;
     let grave = |cause: &Cause| is_grave(cause.reason);
     match causes.iter().any(grave) {
         false => Ok(Json(Health { node: service.node.id(), well: true, causes })),
-        true => Err(Refusal::CannotGrant(causes)),
+        true => Err(RequestError::CannotGrant(causes)),
     }
 }
 

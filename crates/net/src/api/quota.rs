@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use skeptron_member::session::{SessionId, SessionReport};
 
-use super::refusal::Refusal;
+use super::error::RequestError;
 use super::roles::Client;
 
 /// How much one client may have, at one node. A client is a role, or whoever has the certificate of one
@@ -86,7 +86,7 @@ impl Ledger {
         &self,
         client: &Client,
         look: impl Fn(SessionId) -> Option<SessionReport>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), RequestError> {
         let mut accounts = self.accounts();
         let has = |accounts: &Accounts| {
             accounts.clients.get(client.name()).map_or(0, |account| account.sessions.len())
@@ -96,7 +96,7 @@ impl Ledger {
         if full(&accounts) || accounts.owners.len() >= accounts.look_at {
             accounts.sweep(look);
         }
-        if full(&accounts) { Err(Refusal::Quota("sessions")) } else { Ok(()) }
+        if full(&accounts) { Err(RequestError::Quota("sessions")) } else { Ok(()) }
     }
 
     /// Whether the session is counted already.
@@ -126,7 +126,7 @@ impl Ledger {
     ///
     /// # Errors
     /// If it is somebody else's.
-    pub(super) fn check(&self, client: &Client, session: SessionId) -> Result<(), Refusal> {
+    pub(super) fn check(&self, client: &Client, session: SessionId) -> Result<(), RequestError> {
         if client.is_bound()
             && let Some(owner) = self.accounts().owners.get(&session)
             && owner != client.name()
@@ -145,7 +145,7 @@ impl Ledger {
         client: &Client,
         (session, lock): (SessionId, &str),
         look: impl Fn(SessionId) -> Option<SessionReport>,
-    ) -> Result<Waiting, Refusal> {
+    ) -> Result<Waiting, RequestError> {
         let mut accounts = self.accounts();
         let names = |accounts: &Accounts| {
             let account = accounts.clients.get(client.name());
@@ -162,12 +162,12 @@ impl Ledger {
                 accounts.sweep(look);
             }
             if names(&accounts) >= most {
-                return Err(Refusal::Quota("names of locks"));
+                return Err(RequestError::Quota("names of locks"));
             }
         }
         let account = accounts.clients.entry(Arc::clone(client.name())).or_default();
         if self.quota.waiters.is_some_and(|most| account.waiters >= most) {
-            return Err(Refusal::Quota("acquires that wait"));
+            return Err(RequestError::Quota("acquires that wait"));
         }
         account.waiters += 1;
         if self.quota.names.is_some()
@@ -182,11 +182,11 @@ impl Ledger {
     ///
     /// # Errors
     /// If it observes too many.
-    pub(super) fn observe(self: &Arc<Self>, client: &Client) -> Result<Observing, Refusal> {
+    pub(super) fn observe(self: &Arc<Self>, client: &Client) -> Result<Observing, RequestError> {
         let mut accounts = self.accounts();
         let account = accounts.clients.entry(Arc::clone(client.name())).or_default();
         if self.quota.observers.is_some_and(|most| account.observers >= most) {
-            return Err(Refusal::Quota("observers of elections"));
+            return Err(RequestError::Quota("observers of elections"));
         }
         account.observers += 1;
         Ok(Observing { ledger: Arc::clone(self), client: Arc::clone(client.name()) })
@@ -265,7 +265,7 @@ mod tests {
             ledger.may_open(&alice, alive).unwrap();
             ledger.opened(&alice, SessionId(number));
         }
-        assert!(matches!(ledger.may_open(&alice, alive), Err(Refusal::Quota(_))));
+        assert!(matches!(ledger.may_open(&alice, alive), Err(RequestError::Quota(_))));
         ledger.may_open(&Client::free("bob"), alive).unwrap();
         ledger.closed(SessionId(0));
         ledger.may_open(&alice, alive).unwrap();
@@ -289,7 +289,7 @@ mod tests {
         let look = |_| Some(report(&["a", "b"]));
         let first = ledger.acquire(&alice, (session, "a"), look).unwrap();
         let _second = ledger.acquire(&alice, (session, "b"), look).unwrap();
-        let said = |refused: Result<Waiting, Refusal>| refused.unwrap_err().to_string();
+        let said = |refused: Result<Waiting, RequestError>| refused.unwrap_err().to_string();
         assert!(said(ledger.acquire(&alice, (session, "c"), look)).contains("names"));
         assert!(said(ledger.acquire(&alice, (session, "b"), look)).contains("wait"));
         drop(first);
@@ -306,7 +306,7 @@ mod tests {
         let quota = Quota { observers: Some(1), ..Quota::default() };
         let (ledger, alice) = (Arc::new(Ledger::new(quota)), Client::free("alice"));
         let first = ledger.observe(&alice).unwrap();
-        assert!(matches!(ledger.observe(&alice), Err(Refusal::Quota(_))));
+        assert!(matches!(ledger.observe(&alice), Err(RequestError::Quota(_))));
         ledger.observe(&Client::free("bob")).unwrap();
         drop(first);
         ledger.observe(&alice).unwrap();

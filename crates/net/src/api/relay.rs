@@ -21,7 +21,7 @@ use skeptron_member::MemberId;
 use skeptron_member::session::SessionId;
 
 use super::auth::Auth;
-use super::refusal::Refusal;
+use super::error::RequestError;
 use super::roles::{Client, RELAYED};
 use super::service::ApiService;
 use crate::env;
@@ -62,7 +62,7 @@ pub(super) async fn pass_on(
     let Some(place) = request.headers().get(RELAY) else { return next.run(request).await };
     let Some(life) = life(place) else {
         let told = format!("`{RELAY}` is NODE-LIFE, as in 1-00c0ffee00c0ffee");
-        return Refusal::Invalid(told).into_response();
+        return RequestError::Invalid(told).into_response();
     };
     if is_own(&service, life) {
         return next.run(request).await;
@@ -84,12 +84,12 @@ async fn passed_on(
     service: &ApiService,
     life: (MemberId, u64),
     request: Request,
-) -> Result<Response, Refusal> {
+) -> Result<Response, RequestError> {
     let (parts, body) = request.into_parts();
     let client = parts.extensions.get::<Client>().cloned().unwrap_or_else(Client::nobody);
     let body = env::timeout(ANSWER_WITHIN, Limited::new(body, MOST_REQUEST_BYTES / 2).collect());
-    let body = body.await.ok_or(Refusal::Slow(ANSWER_WITHIN.as_secs()))?;
-    let body = body.map_err(|_| Refusal::TooLarge(MOST_REQUEST_BYTES / 2))?;
+    let body = body.await.ok_or(RequestError::Slow(ANSWER_WITHIN.as_secs()))?;
+    let body = body.map_err(|_| RequestError::TooLarge(MOST_REQUEST_BYTES / 2))?;
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
     let asked = (&parts.method, path, body.to_bytes().to_vec());
     let (status, body) = forward(service, life, &client, asked).await?;
@@ -113,11 +113,11 @@ pub(super) async fn pass_question_on(
     client: &Client,
     place: &SessionPlace,
     question: Ask,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, RequestError> {
     let life = (place.node, place.life.0);
     let (method, path, body) = question.to_http();
     let (status, body) = forward(service, life, client, (&method, &path, body)).await?;
-    let unreadable = |_| Refusal::NotRelayed(life.0);
+    let unreadable = |_| RequestError::NotRelayed(life.0);
     if status.is_success() {
         return question.read(&body).map_err(unreadable);
     }
@@ -131,14 +131,14 @@ async fn forward(
     life: (MemberId, u64),
     client: &Client,
     (method, path, body): (&Method, &str, Vec<u8>),
-) -> Result<(StatusCode, Vec<u8>), Refusal> {
+) -> Result<(StatusCode, Vec<u8>), RequestError> {
     let (bare, _) = path.split_once('?').unwrap_or((path, ""));
     if !is_of_session(method, bare) {
-        return Err(Refusal::Invalid(format!("`{RELAY}` is for what a session asks")));
+        return Err(RequestError::Invalid(format!("`{RELAY}` is for what a session asks")));
     }
     let waits = bare == "/v1/acquire";
     let passed = ask(service, life, client, (method, path), body);
-    let unreachable = || Refusal::NotRelayed(life.0);
+    let unreachable = || RequestError::NotRelayed(life.0);
     let Answered { status, body } = match waits {
         true => passed.await?,
         false => env::timeout(ANSWER_WITHIN, passed).await.ok_or_else(unreachable)??,
@@ -165,7 +165,7 @@ pub(super) async fn ask(
     client: &Client,
     (method, path): (&Method, &str),
     body: Vec<u8>,
-) -> Result<Answered, Refusal> {
+) -> Result<Answered, RequestError> {
     let passed = Passed {
         method: method.to_string(),
         path: path.to_string(),
@@ -175,10 +175,10 @@ pub(super) async fn ask(
     };
     let bytes = postcard::to_stdvec(&passed).expect("a request fits into memory");
     if bytes.len() > MOST_REQUEST_BYTES {
-        return Err(Refusal::TooLarge(MOST_REQUEST_BYTES));
+        return Err(RequestError::TooLarge(MOST_REQUEST_BYTES));
     }
     let answer = service.node.shell()?.pass_on(life, &bytes).await?;
-    postcard::from_bytes(&answer).map_err(|_| Refusal::NotRelayed(life.0))
+    postcard::from_bytes(&answer).map_err(|_| RequestError::NotRelayed(life.0))
 }
 
 /// A sign of life at the place of a session that wants to move here: if that life can be reached from here and
@@ -188,7 +188,7 @@ pub(super) async fn sign_at_home(
     client: &Client,
     id: SessionId,
     from: &SessionPlace,
-) -> Result<Option<KeptAlive>, Refusal> {
+) -> Result<Option<KeptAlive>, RequestError> {
     let life = (from.node, from.life.0);
     if !service.node.shell()?.reaches(life) {
         return Ok(None);
@@ -222,8 +222,9 @@ pub(super) fn performer(router: Router, auth: Arc<ArcSwap<Auth>>) -> Perform {
 }
 
 /// What the other node has passed on, from the client that it let in.
-fn request(bytes: &[u8], auth: &Auth) -> Result<Request, Refusal> {
-    let malformed = |what: &str| Refusal::Malformed(format!("it was passed on without {what}"));
+fn request(bytes: &[u8], auth: &Auth) -> Result<Request, RequestError> {
+    let malformed =
+        |what: &str| RequestError::Malformed(format!("it was passed on without {what}"));
     let passed: Passed = postcard::from_bytes(bytes).map_err(|_| malformed("its parts"))?;
     let client = auth.passed_on(&passed.client, passed.is_bound)?;
     let method = Method::from_bytes(passed.method.as_bytes()).map_err(|_| malformed("a method"))?;
@@ -249,7 +250,7 @@ async fn collected(response: Response) -> Answered {
     match Limited::new(body, MOST_ANSWER_BYTES - 16).collect().await {
         Ok(body) => Answered { status: parts.status.as_u16(), body: body.to_bytes().to_vec() },
         Err(_) => {
-            let refusal = Refusal::TooLarge(MOST_ANSWER_BYTES);
+            let refusal = RequestError::TooLarge(MOST_ANSWER_BYTES);
             let body = serde_json::to_vec(&refusal.problem()).unwrap_or_default();
             Answered { status: refusal.kind().0.as_u16(), body }
         }

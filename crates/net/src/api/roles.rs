@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use axum::http::Method;
 
-use super::refusal::{Refusal, Refused};
+use super::error::{ErrorResponse, RequestError};
 
 /// A kind of client, known by its certificate or its token, and what it may do.
 #[derive(Clone, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub struct Client {
     /// None for somebody who may do everything.
     role: Option<Arc<Role>>,
     /// Why the request got nothing, if its answer cannot say so to those who count.
-    refused: Arc<OnceLock<Refused>>,
+    refused: Arc<OnceLock<ErrorResponse>>,
 }
 
 impl Client {
@@ -109,12 +109,12 @@ impl Client {
     }
 
     /// Its request gets nothing, for this reason.
-    pub(super) fn note(&self, refused: &Refused) {
+    pub(super) fn note(&self, refused: &ErrorResponse) {
         let _ = self.refused.set(refused.clone());
     }
 
     /// Why its request got nothing, if that was noted.
-    pub(super) fn noted(&self) -> Option<&Refused> {
+    pub(super) fn noted(&self) -> Option<&ErrorResponse> {
         self.refused.get()
     }
 
@@ -127,7 +127,7 @@ impl Client {
     ///
     /// # Errors
     /// If not.
-    pub(super) fn check(&self, method: &Method, path: &str) -> Result<(), Refusal> {
+    pub(super) fn check(&self, method: &Method, path: &str) -> Result<(), RequestError> {
         let Some(role) = &self.role else { return Ok(()) };
         let (may, what) = match needs(method, path) {
             Needs::Nothing => (true, ""),
@@ -144,7 +144,7 @@ impl Client {
     ///
     /// # Errors
     /// If not.
-    pub(super) fn may_lock(&self, name: &str) -> Result<(), Refusal> {
+    pub(super) fn may_lock(&self, name: &str) -> Result<(), RequestError> {
         match &self.role {
             Some(role) if !covers(&role.lock, name) => {
                 Err(self.denied(format!("take the lock `{name}`")))
@@ -162,7 +162,7 @@ impl Client {
     ///
     /// # Errors
     /// If not.
-    pub(super) fn may_list(&self, prefix: &str) -> Result<(), Refusal> {
+    pub(super) fn may_list(&self, prefix: &str) -> Result<(), RequestError> {
         match self.visible(prefix).is_empty() {
             false => Ok(()),
             true => Err(self.denied(format!("see locks that begin with `{prefix}`"))),
@@ -206,8 +206,8 @@ impl Client {
         self.role.is_some()
     }
 
-    pub(super) fn denied(&self, what: String) -> Refusal {
-        Refusal::PermissionDenied { client: self.name.to_string(), what }
+    pub(super) fn denied(&self, what: String) -> RequestError {
+        RequestError::PermissionDenied { client: self.name.to_string(), what }
     }
 }
 

@@ -15,12 +15,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::elections;
+use super::error::{ErrorResponse, RequestError};
 use super::listings;
 use super::monitoring;
 use super::moves;
 use super::orders;
 use super::probes;
-use super::refusal::{Refusal, Refused};
 use super::relay;
 use super::roles::Client;
 use super::service::ApiService;
@@ -69,8 +69,8 @@ pub(super) fn router(service: Arc<ApiService>, extra: Router) -> Router {
         .route("/openapi.json", get(monitoring::openapi))
         .with_state(service)
         .merge(extra)
-        .fallback(async || Refusal::NoSuchPath)
-        .method_not_allowed_fallback(async || Refusal::NoSuchMethod)
+        .fallback(async || RequestError::NoSuchPath)
+        .method_not_allowed_fallback(async || RequestError::NoSuchMethod)
         .layer(middleware::from_fn_with_state(passing, relay::pass_on))
         .layer(middleware::map_response_with_state(node, with_nodes))
 }
@@ -82,7 +82,7 @@ pub(super) fn naming_others(node: &Node, problem: Problem) -> Problem {
 
 async fn with_nodes(State(node): State<Node>, mut response: Response) -> Response {
     if response.status() == StatusCode::SERVICE_UNAVAILABLE
-        && let Some(Refused { problem, .. }) = response.extensions().get::<Refused>()
+        && let Some(ErrorResponse { problem, .. }) = response.extensions().get::<ErrorResponse>()
     {
         let problem = naming_others(&node, Problem::clone(problem));
         let body = Json(problem).into_response();
@@ -96,7 +96,7 @@ async fn open_session(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<OpenSession>,
-) -> Result<Json<SessionOpened>, Refusal> {
+) -> Result<Json<SessionOpened>, RequestError> {
     service.open_session(&client, asked).map(Json)
 }
 
@@ -115,7 +115,7 @@ async fn show_session(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Named(id): Named,
-) -> Result<Json<SessionStatus>, Refusal> {
+) -> Result<Json<SessionStatus>, RequestError> {
     service.show_session(&client, id).map(Json)
 }
 
@@ -123,7 +123,7 @@ async fn end_session(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Named(id): Named,
-) -> Result<Json<SessionStatus>, Refusal> {
+) -> Result<Json<SessionStatus>, RequestError> {
     service.end_session(&client, id).map(Json)
 }
 
@@ -132,7 +132,7 @@ async fn keep_alive(
     Extension(client): Extension<Client>,
     Named(id): Named,
     Filter(meant): Filter<Meant>,
-) -> Result<Json<KeptAlive>, Refusal> {
+) -> Result<Json<KeptAlive>, RequestError> {
     service.keep_alive(&client, id, (meant.life, meant.epoch)).map(Json)
 }
 
@@ -140,7 +140,7 @@ async fn acquire(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Acquire>,
-) -> Result<Json<Held>, Refusal> {
+) -> Result<Json<Held>, RequestError> {
     service.acquire(&client, asked, None).await.map(Json)
 }
 
@@ -148,7 +148,7 @@ async fn downgrade(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Downgrade>,
-) -> Result<Json<Downgraded>, Refusal> {
+) -> Result<Json<Downgraded>, RequestError> {
     service.downgrade(&client, &asked)?;
     let Downgrade { lock, fence, mode, .. } = asked;
     Ok(Json(Downgraded { lock, fence, mode }))
@@ -158,7 +158,7 @@ async fn release(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
     Asked(asked): Asked<Release>,
-) -> Result<Json<Released>, Refusal> {
+) -> Result<Json<Released>, RequestError> {
     let released = service.release(&client, &asked)?;
     Ok(Json(Released { lock: asked.lock, released }))
 }
@@ -167,21 +167,21 @@ async fn release(
 pub(super) struct Asked<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Asked<T> {
-    type Rejection = Refusal;
+    type Rejection = RequestError;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, RequestError> {
         let body = Limited::new(request.into_body(), MOST_BODY_BYTES).collect();
         let body = env::timeout(BODY_WITHIN, body).await;
-        let body = body.ok_or(Refusal::Slow(BODY_WITHIN.as_secs()))?;
+        let body = body.ok_or(RequestError::Slow(BODY_WITHIN.as_secs()))?;
         let bytes = body.map_err(|error| {
             if error.is::<http_body_util::LengthLimitError>() {
-                Refusal::TooLarge(MOST_BODY_BYTES)
+                RequestError::TooLarge(MOST_BODY_BYTES)
             } else {
-                Refusal::Malformed(error.to_string())
+                RequestError::Malformed(error.to_string())
             }
         })?;
         let read = serde_json::from_slice(&bytes.to_bytes());
-        read.map(Asked).map_err(|error| Refusal::Malformed(error.to_string()))
+        read.map(Asked).map_err(|error| RequestError::Malformed(error.to_string()))
     }
 }
 
@@ -189,16 +189,16 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Asked<T> {
 pub(super) struct Named(pub(super) SessionId);
 
 impl FromRequestParts<Arc<ApiService>> for Named {
-    type Rejection = Refusal;
+    type Rejection = RequestError;
 
     async fn from_request_parts(
         parts: &mut Parts,
         service: &Arc<ApiService>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, RequestError> {
         let Path(id) = Path::<String>::from_request_parts(parts, service)
             .await
-            .map_err(|error| Refusal::Invalid(error.body_text()))?;
-        id.parse().map(Named).map_err(Refusal::Invalid)
+            .map_err(|error| RequestError::Invalid(error.body_text()))?;
+        id.parse().map(Named).map_err(RequestError::Invalid)
     }
 }
 
@@ -206,12 +206,12 @@ impl FromRequestParts<Arc<ApiService>> for Named {
 pub(super) struct Filter<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Filter<T> {
-    type Rejection = Refusal;
+    type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, RequestError> {
         let read = Query::try_from_uri(&parts.uri);
         read.map(|Query(filter)| Filter(filter))
-            .map_err(|error| Refusal::Invalid(error.body_text()))
+            .map_err(|error| RequestError::Invalid(error.body_text()))
     }
 }
 

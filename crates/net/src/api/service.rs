@@ -9,10 +9,10 @@ use skeptron_member::session::{Alive, Claim, Held, SessionError, SessionId, Sess
 use skeptron_member::{LockError, NotServed};
 use tokio::sync::watch;
 
+use super::error::RequestError;
 use super::listen::Stage;
 use super::moves;
 use super::quota::{Ledger, Waiting};
-use super::refusal::Refusal;
 use super::roles::Client;
 use crate::env;
 use crate::messages::{
@@ -54,7 +54,7 @@ impl ApiService {
     }
 
     /// The client begins to wait for a lock, if it may.
-    fn begin(&self, client: &Client, id: SessionId, lock: &str) -> Result<Waiting, Refusal> {
+    fn begin(&self, client: &Client, id: SessionId, lock: &str) -> Result<Waiting, RequestError> {
         client.may_lock(lock)?;
         self.ledger.check(client, id)?;
         self.ledger.acquire(client, (id, lock), |id| self.look(id))
@@ -66,12 +66,12 @@ impl ApiService {
         &self,
         client: &Client,
         asked: OpenSession,
-    ) -> Result<SessionOpened, Refusal> {
+    ) -> Result<SessionOpened, RequestError> {
         let ttl = self.allowed_ttl(asked.ttl_ms)?;
         let owner = allowed_owner(client.owner(asked.owner))?;
-        let id = super::unguessable().map(SessionId).ok_or(Refusal::NoRandomness)?;
+        let id = super::unguessable().map(SessionId).ok_or(RequestError::NoRandomness)?;
         if self.node.drained().is_some() {
-            return Err(Refusal::Drained(self.node.id()));
+            return Err(RequestError::Drained(self.node.id()));
         }
         if self.node.is_leaving() {
             return Err(SessionError::Lock(LockError::Leaving(self.node.id())).into());
@@ -91,7 +91,7 @@ impl ApiService {
         &self,
         client: &Client,
         id: SessionId,
-    ) -> Result<SessionStatus, Refusal> {
+    ) -> Result<SessionStatus, RequestError> {
         self.ledger.check(client, id)?;
         let report = self.node.shell()?.core().session(env::now(), id)?;
         Ok(told(id, report))
@@ -102,7 +102,7 @@ impl ApiService {
         &self,
         client: &Client,
         id: SessionId,
-    ) -> Result<SessionStatus, Refusal> {
+    ) -> Result<SessionStatus, RequestError> {
         self.ledger.check(client, id)?;
         let last = self.node.shell()?.close_session(id)?;
         self.ledger.closed(id);
@@ -116,13 +116,13 @@ impl ApiService {
         client: &Client,
         id: SessionId,
         (life, epoch): (Option<Incarnation>, Option<u64>),
-    ) -> Result<KeptAlive, Refusal> {
+    ) -> Result<KeptAlive, RequestError> {
         self.ledger.check(client, id)?;
         let shell = self.node.shell()?;
         if let (Some(meant), Some(own)) = (life, shell.core().life())
             && meant.0 != own.incarnation
         {
-            return Err(Refusal::OtherLife(self.node.id()));
+            return Err(RequestError::OtherLife(self.node.id()));
         }
         self.can_grant(&shell)?;
         let Alive { valid, pending, lost } = shell.core().keep_alive(env::now(), id)?;
@@ -131,7 +131,7 @@ impl ApiService {
     }
 
     /// A leader changes its value. Returns the version of the value.
-    pub(super) fn proclaim(&self, client: &Client, asked: &Proclaim) -> Result<u64, Refusal> {
+    pub(super) fn proclaim(&self, client: &Client, asked: &Proclaim) -> Result<u64, RequestError> {
         let Proclaim { session, name, term, value, version } = asked;
         self.ledger.check(client, *session)?;
         let shell = self.node.shell()?;
@@ -142,18 +142,18 @@ impl ApiService {
     ///
     /// # Errors
     /// If it is over.
-    pub(super) fn can_grant(&self, shell: &Shell) -> Result<(), Refusal> {
+    pub(super) fn can_grant(&self, shell: &Shell) -> Result<(), RequestError> {
         let (node, core) = (self.node.id(), shell.core());
         match core.halted() {
-            Some(_) => Err(Refusal::CannotGrant(self.node.status().causes)),
+            Some(_) => Err(RequestError::CannotGrant(self.node.status().causes)),
             None if core.lease() <= env::now() => {
-                Err(Refusal::Unwell(format!("{node} grants no locks: its lease has ended")))
+                Err(RequestError::Unwell(format!("{node} grants no locks: its lease has ended")))
             }
             None => Ok(()),
         }
     }
 
-    pub(super) fn allowed_ttl(&self, ttl_ms: u64) -> Result<Duration, Refusal> {
+    pub(super) fn allowed_ttl(&self, ttl_ms: u64) -> Result<Duration, RequestError> {
         let ttl = Duration::from_millis(ttl_ms);
         let (shortest, longest) = self.ttl;
         if (shortest..=longest).contains(&ttl) {
@@ -161,16 +161,16 @@ impl ApiService {
         }
         let (shortest, longest) = (milliseconds(shortest), milliseconds(longest));
         let told = format!("`ttl_ms` lies between {shortest} and {longest} here, not at {ttl_ms}");
-        Err(Refusal::Invalid(told))
+        Err(RequestError::Invalid(told))
     }
 }
 
-pub(super) fn allowed_owner(owner: String) -> Result<String, Refusal> {
+pub(super) fn allowed_owner(owner: String) -> Result<String, RequestError> {
     if owner.len() <= MOST_OWNER_BYTES && !owner.chars().any(char::is_control) {
         return Ok(owner);
     }
     let told = format!("`owner` has at most {MOST_OWNER_BYTES} bytes, no control characters");
-    Err(Refusal::Invalid(told))
+    Err(RequestError::Invalid(told))
 }
 
 impl ApiService {
@@ -180,7 +180,7 @@ impl ApiService {
         client: &Client,
         asked: Acquire,
         value: Option<&str>,
-    ) -> Result<Held, Refusal> {
+    ) -> Result<Held, RequestError> {
         let (session, lock) = (asked.session, asked.lock.clone());
         let waiting = self.begin(client, session, &lock)?;
         let held = wait_for((self, client), asked, value).await;
@@ -192,25 +192,25 @@ impl ApiService {
     }
 
     /// An exclusive entry of a session tolerates others from now on.
-    pub(super) fn downgrade(&self, client: &Client, asked: &Downgrade) -> Result<(), Refusal> {
+    pub(super) fn downgrade(&self, client: &Client, asked: &Downgrade) -> Result<(), RequestError> {
         let &Downgrade { session, ref lock, fence, mode } = asked;
         self.ledger.check(client, session)?;
         if mode.is_exclusive() {
             let told = "`mode` is `shared` or `permits:K` with K from 2 on".to_string();
-            return Err(Refusal::Invalid(told));
+            return Err(RequestError::Invalid(told));
         }
         Ok(self.node.shell()?.session_downgrade(session, (lock, fence, mode))?)
     }
 
     /// A session gives a lock back, or whatever came of an acquire. Whether anything was held.
-    pub(super) fn release(&self, client: &Client, asked: &Release) -> Result<bool, Refusal> {
+    pub(super) fn release(&self, client: &Client, asked: &Release) -> Result<bool, RequestError> {
         let &Release { session, ref lock, fence, request } = asked;
         self.ledger.check(client, session)?;
         let shell = self.node.shell()?;
         let released = match (fence, request) {
             (Some(fence), None) => shell.session_release(session, lock, fence).map(|()| true)?,
             (None, Some(request)) => shell.session_withdraw(session, lock, request)?,
-            _ => return Err(Refusal::Invalid("give either `fence` or `request`".to_string())),
+            _ => return Err(RequestError::Invalid("give either `fence` or `request`".to_string())),
         };
         self.ledger.dropped(session, lock);
         Ok(released)
@@ -222,7 +222,7 @@ async fn wait_for(
     (service, client): (&ApiService, &Client),
     asked: Acquire,
     value: Option<&str>,
-) -> Result<Held, Refusal> {
+) -> Result<Held, RequestError> {
     let Acquire { session, lock, wait_ms, request, mode, upgrade } = asked;
     let mode = if upgrade.is_some() { Mode::EXCLUSIVE } else { mode };
     let shell = service.node.shell()?;
@@ -230,7 +230,7 @@ async fn wait_for(
         if !client.may_see(&lock) {
             why.holder.iter_mut().for_each(|holder| holder.owner.clear());
         }
-        Refusal::NotGranted { lock: lock.clone(), wait_ms: wait_ms.unwrap_or(0), why }
+        RequestError::NotGranted { lock: lock.clone(), wait_ms: wait_ms.unwrap_or(0), why }
     };
     let relieved = shell.relieved(&lock);
     match wait_ms {
@@ -256,7 +256,7 @@ async fn wait_for(
         Ok(granted) => granted,
         Err(why) => wait.give_up().ok_or_else(|| not_granted(why))?,
     };
-    granted.map_err(|why| Refusal::not_served(why, service.node.id(), lock.clone()))
+    granted.map_err(|why| RequestError::not_served(why, service.node.id(), lock.clone()))
 }
 
 /// The lock if it is granted in that time, or why it is not.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 
-use super::refusal::Refusal;
+use super::error::RequestError;
 use super::routes::Asked;
 use super::service::ApiService;
 use crate::messages::{MOST_OWNER_BYTES, Unlock, Unlocked};
@@ -14,24 +14,24 @@ use crate::messages::{MOST_OWNER_BYTES, Unlock, Unlocked};
 pub(super) async fn unlock(
     State(service): State<Arc<ApiService>>,
     Asked(asked): Asked<Unlock>,
-) -> Result<Json<Unlocked>, Refusal> {
+) -> Result<Json<Unlocked>, RequestError> {
     let Unlock { lock, fence, reason, now } = asked;
     if reason.len() > MOST_OWNER_BYTES || reason.chars().any(char::is_control) {
         let told = format!("`reason` has at most {MOST_OWNER_BYTES} bytes, no control characters");
-        return Err(Refusal::Invalid(told));
+        return Err(RequestError::Invalid(told));
     }
     let breaking = service.node.shell()?.break_lock(&lock, fence, now).await;
     if let Some((node, handed_on, believed_ms)) = breaking.lost {
         return Ok(Json(Unlocked { lock, fence, node, handed_on, believed_ms }));
     }
     Err(match (breaking.other, breaking.is_moving) {
-        (Some(held), _) => Refusal::HeldOtherwise { lock, held, given: fence },
-        (None, true) => Refusal::HolderMoves(lock),
-        (None, false) if breaking.silent.is_empty() => Refusal::NobodyHolds(lock),
+        (Some(held), _) => RequestError::HeldOtherwise { lock, held, given: fence },
+        (None, true) => RequestError::HolderMoves(lock),
+        (None, false) if breaking.silent.is_empty() => RequestError::NobodyHolds(lock),
         (None, false) => {
             let silent: Vec<String> = breaking.silent.iter().map(ToString::to_string).collect();
             let silent = silent.join(", ");
-            Refusal::Unwell(format!(
+            RequestError::Unwell(format!(
                 "whether `{lock}` is held is not known: {silent} did not answer"
             ))
         }

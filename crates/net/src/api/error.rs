@@ -18,7 +18,7 @@ use crate::shell::relay::NotRelayed;
 
 /// Why a request gets nothing.
 #[derive(Debug, Error)]
-pub(super) enum Refusal {
+pub(super) enum RequestError {
     #[error("the body is not what this path takes: {0}")]
     Malformed(String),
     #[error("the body did not arrive whole within {0} s")]
@@ -97,25 +97,27 @@ pub(super) enum Refusal {
     Drained(MemberId),
 }
 
-impl From<NotRelayed> for Refusal {
+impl From<NotRelayed> for RequestError {
     fn from(why: NotRelayed) -> Self {
         match why {
-            NotRelayed::Unreachable(member) => Refusal::NotRelayed(member),
-            NotRelayed::Full => Refusal::ManyRelayed,
+            NotRelayed::Unreachable(member) => RequestError::NotRelayed(member),
+            NotRelayed::Full => RequestError::ManyRelayed,
         }
     }
 }
 
-impl Refusal {
+impl RequestError {
     /// Of an acquire that waited at `member` and was not served.
     pub(super) fn not_served(why: NotServed, member: MemberId, lock: String) -> Self {
         match why {
             NotServed::Leaving => SessionError::Lock(LockError::Leaving(member)).into(),
-            NotServed::Halted => Refusal::Unwell(format!("{member} cannot grant locks any more")),
+            NotServed::Halted => {
+                RequestError::Unwell(format!("{member} cannot grant locks any more"))
+            }
             NotServed::SessionOver => SessionError::Over.into(),
             NotServed::Withdrawn => SessionError::Withdrawn(lock).into(),
             NotServed::UpgradeDenied => SessionError::Lock(LockError::UpgradeDenied(lock)).into(),
-            NotServed::Replaced => Refusal::Replaced(lock),
+            NotServed::Replaced => RequestError::Replaced(lock),
             NotServed::Deadlock => SessionError::Lock(LockError::Deadlock(lock)).into(),
         }
     }
@@ -123,24 +125,24 @@ impl Refusal {
     /// The status and the code.
     pub(super) fn kind(&self) -> (StatusCode, &'static str) {
         match self {
-            Refusal::Malformed(_) => (StatusCode::BAD_REQUEST, "malformed"),
-            Refusal::Slow(_) => (StatusCode::REQUEST_TIMEOUT, "slow"),
-            Refusal::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
-            Refusal::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
-            Refusal::Stranger => (StatusCode::UNAUTHORIZED, "stranger"),
-            Refusal::NoRole(_) | Refusal::PermissionDenied { .. } => {
+            RequestError::Malformed(_) => (StatusCode::BAD_REQUEST, "malformed"),
+            RequestError::Slow(_) => (StatusCode::REQUEST_TIMEOUT, "slow"),
+            RequestError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
+            RequestError::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
+            RequestError::Stranger => (StatusCode::UNAUTHORIZED, "stranger"),
+            RequestError::NoRole(_) | RequestError::PermissionDenied { .. } => {
                 (StatusCode::FORBIDDEN, "permission-denied")
             }
-            Refusal::Quota(_) | Refusal::FullConnection(_) => {
+            RequestError::Quota(_) | RequestError::FullConnection(_) => {
                 (StatusCode::TOO_MANY_REQUESTS, "quota")
             }
-            Refusal::Silent(_) => (StatusCode::REQUEST_TIMEOUT, "slow"),
-            Refusal::TlsOnly => (StatusCode::BAD_REQUEST, TLS_ONLY),
-            Refusal::ForeignHost(_) => (StatusCode::FORBIDDEN, "foreign-host"),
-            Refusal::ForeignOrigin(_) => (StatusCode::FORBIDDEN, "foreign-origin"),
-            Refusal::NoSuchPath => (StatusCode::NOT_FOUND, "no-such-path"),
-            Refusal::NoSuchMethod => (StatusCode::METHOD_NOT_ALLOWED, "no-such-method"),
-            Refusal::Session(error) => match error {
+            RequestError::Silent(_) => (StatusCode::REQUEST_TIMEOUT, "slow"),
+            RequestError::TlsOnly => (StatusCode::BAD_REQUEST, TLS_ONLY),
+            RequestError::ForeignHost(_) => (StatusCode::FORBIDDEN, "foreign-host"),
+            RequestError::ForeignOrigin(_) => (StatusCode::FORBIDDEN, "foreign-origin"),
+            RequestError::NoSuchPath => (StatusCode::NOT_FOUND, "no-such-path"),
+            RequestError::NoSuchMethod => (StatusCode::METHOD_NOT_ALLOWED, "no-such-method"),
+            RequestError::Session(error) => match error {
                 SessionError::Over => (StatusCode::GONE, "session-over"),
                 SessionError::Withdrawn(_) => (StatusCode::CONFLICT, "withdrawn"),
                 SessionError::NotHeld(_) => (StatusCode::NOT_FOUND, "not-held"),
@@ -172,32 +174,32 @@ impl Refusal {
                     (StatusCode::SERVICE_UNAVAILABLE, "full")
                 }
             },
-            Refusal::OtherLife(_) => (StatusCode::MISDIRECTED_REQUEST, "other-life"),
-            Refusal::NotRelayed(_) => (StatusCode::SERVICE_UNAVAILABLE, "unreachable"),
-            Refusal::ManyRelayed => (StatusCode::SERVICE_UNAVAILABLE, "full"),
-            Refusal::NoLives(_) => (StatusCode::CONFLICT, "fixed"),
-            Refusal::NotGranted { why, .. } if why.is_outage() => {
+            RequestError::OtherLife(_) => (StatusCode::MISDIRECTED_REQUEST, "other-life"),
+            RequestError::NotRelayed(_) => (StatusCode::SERVICE_UNAVAILABLE, "unreachable"),
+            RequestError::ManyRelayed => (StatusCode::SERVICE_UNAVAILABLE, "full"),
+            RequestError::NoLives(_) => (StatusCode::CONFLICT, "fixed"),
+            RequestError::NotGranted { why, .. } if why.is_outage() => {
                 (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
             }
-            Refusal::NotGranted { .. } => (StatusCode::CONFLICT, "not-acquired"),
-            Refusal::NobodyHolds(_) => (StatusCode::NOT_FOUND, "not-held"),
-            Refusal::HeldOtherwise { .. } => (StatusCode::CONFLICT, "other-fence"),
-            Refusal::HolderMoves(_) => (StatusCode::SERVICE_UNAVAILABLE, "moving"),
-            Refusal::Replaced(_) => (StatusCode::CONFLICT, "replaced"),
-            Refusal::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "full"),
-            Refusal::Unwell(_) | Refusal::CannotGrant(_) | Refusal::NotEntered(_) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "unwell")
-            }
-            Refusal::NoRandomness => (StatusCode::SERVICE_UNAVAILABLE, "no-randomness"),
-            Refusal::NoVoters | Refusal::Etcd(_) => (StatusCode::CONFLICT, "no-voters"),
-            Refusal::NoMember(_) => (StatusCode::CONFLICT, "refused"),
-            Refusal::NoDrift(_) => (StatusCode::BAD_REQUEST, "invalid"),
-            Refusal::Embedded(_) => (StatusCode::CONFLICT, "embedded"),
-            Refusal::Drain(DrainRefused::Fixed(_)) => (StatusCode::CONFLICT, "fixed"),
-            Refusal::Drain(_) => (StatusCode::CONFLICT, "refused"),
-            Refusal::Drained(_) => (StatusCode::SERVICE_UNAVAILABLE, "leaving"),
-            Refusal::Order(OrderError::NoLeader) => (StatusCode::GATEWAY_TIMEOUT, "no-leader"),
-            Refusal::Order(OrderError::Refused(why)) => match why {
+            RequestError::NotGranted { .. } => (StatusCode::CONFLICT, "not-acquired"),
+            RequestError::NobodyHolds(_) => (StatusCode::NOT_FOUND, "not-held"),
+            RequestError::HeldOtherwise { .. } => (StatusCode::CONFLICT, "other-fence"),
+            RequestError::HolderMoves(_) => (StatusCode::SERVICE_UNAVAILABLE, "moving"),
+            RequestError::Replaced(_) => (StatusCode::CONFLICT, "replaced"),
+            RequestError::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "full"),
+            RequestError::Unwell(_)
+            | RequestError::CannotGrant(_)
+            | RequestError::NotEntered(_) => (StatusCode::SERVICE_UNAVAILABLE, "unwell"),
+            RequestError::NoRandomness => (StatusCode::SERVICE_UNAVAILABLE, "no-randomness"),
+            RequestError::NoVoters | RequestError::Etcd(_) => (StatusCode::CONFLICT, "no-voters"),
+            RequestError::NoMember(_) => (StatusCode::CONFLICT, "refused"),
+            RequestError::NoDrift(_) => (StatusCode::BAD_REQUEST, "invalid"),
+            RequestError::Embedded(_) => (StatusCode::CONFLICT, "embedded"),
+            RequestError::Drain(DrainRefused::Fixed(_)) => (StatusCode::CONFLICT, "fixed"),
+            RequestError::Drain(_) => (StatusCode::CONFLICT, "refused"),
+            RequestError::Drained(_) => (StatusCode::SERVICE_UNAVAILABLE, "leaving"),
+            RequestError::Order(OrderError::NoLeader) => (StatusCode::GATEWAY_TIMEOUT, "no-leader"),
+            RequestError::Order(OrderError::Refused(why)) => match why {
                 AdminRefused::NotLeader(_)
                 | AdminRefused::Busy
                 | AdminRefused::Leads(_)
@@ -214,25 +216,27 @@ impl Refusal {
 
     fn remedy(&self) -> &'static str {
         match self {
-            Refusal::Malformed(_) | Refusal::NoSuchPath | Refusal::NoSuchMethod => {
+            RequestError::Malformed(_) | RequestError::NoSuchPath | RequestError::NoSuchMethod => {
                 "GET /openapi.json says which paths there are and what they take"
             }
-            Refusal::Slow(_) => "send it at once",
-            Refusal::TooLarge(_) => "send less",
-            Refusal::Invalid(_) => "change it and try again",
-            Refusal::Stranger => {
+            RequestError::Slow(_) => "send it at once",
+            RequestError::TooLarge(_) => "send less",
+            RequestError::Invalid(_) => "change it and try again",
+            RequestError::Stranger => {
                 "send `Authorization: Bearer TOKEN` with the API's token, or use a client certificate"
             }
-            Refusal::NoRole(_) | Refusal::PermissionDenied { .. } => {
+            RequestError::NoRole(_) | RequestError::PermissionDenied { .. } => {
                 "use another certificate or token, or change `[[api.roles]]` at the node"
             }
-            Refusal::Quota(_) => "give some back, or raise `api.quota_…` at the node",
-            Refusal::FullConnection(_) => "open another connection",
-            Refusal::Silent(_) => "send it at once after connecting",
-            Refusal::TlsOnly => "say https:// instead of http://, with the cluster's certificates",
-            Refusal::ForeignHost(_) => "say 127.0.0.1 or localhost",
-            Refusal::ForeignOrigin(_) => "ask from a program or from a page of this node",
-            Refusal::Session(error) => match error {
+            RequestError::Quota(_) => "give some back, or raise `api.quota_…` at the node",
+            RequestError::FullConnection(_) => "open another connection",
+            RequestError::Silent(_) => "send it at once after connecting",
+            RequestError::TlsOnly => {
+                "say https:// instead of http://, with the cluster's certificates"
+            }
+            RequestError::ForeignHost(_) => "say 127.0.0.1 or localhost",
+            RequestError::ForeignOrigin(_) => "ask from a program or from a page of this node",
+            RequestError::Session(error) => match error {
                 SessionError::Over => "its locks are lost; open another with POST /v1/sessions",
                 SessionError::Withdrawn(_) => "give the next acquire another `request`",
                 SessionError::NotHeld(_) => "GET /v1/sessions/{session} says what it holds",
@@ -265,55 +269,59 @@ impl Refusal {
                 SessionError::Lock(_) => "ask another node, or try again later",
                 SessionError::TooMany(_) => "end some, or raise `api.sessions`",
             },
-            Refusal::ManyRelayed => "try again later, or ask another node",
-            Refusal::OtherLife(_) | Refusal::NotRelayed(_) => {
+            RequestError::ManyRelayed => "try again later, or ask another node",
+            RequestError::OtherLife(_) | RequestError::NotRelayed(_) => {
                 "POST /v1/sessions/{session}/move at any node, while the client may believe in it"
             }
-            Refusal::NoLives(_) => "run the nodes with `voters`",
-            Refusal::NobodyHolds(_) => "`skeptron locks` (GET /v1/locks) shows what is held",
-            Refusal::HeldOtherwise { .. } => {
+            RequestError::NoLives(_) => "run the nodes with `voters`",
+            RequestError::NobodyHolds(_) => "`skeptron locks` (GET /v1/locks) shows what is held",
+            RequestError::HeldOtherwise { .. } => {
                 "somebody else has it by now; give its present fence if that is who should lose it"
             }
-            Refusal::HolderMoves(_) => "try again in a few seconds",
-            Refusal::NotGranted { why, .. } if why.is_outage() => {
+            RequestError::HolderMoves(_) => "try again in a few seconds",
+            RequestError::NotGranted { why, .. } if why.is_outage() => {
                 "wait longer with `wait_ms`; `skeptron status` (GET /v1/status) shows the members and links"
             }
-            Refusal::NotGranted { .. } => "try again, or wait longer with `wait_ms`",
-            Refusal::Replaced(_) => "wait for the answer of the later one",
-            Refusal::TooManyConnections => "try again later, or raise `api.connections`",
-            Refusal::NotEntered(_) => "ask another node, or try again later",
-            Refusal::Unwell(_) | Refusal::CannotGrant(_) => {
+            RequestError::NotGranted { .. } => "try again, or wait longer with `wait_ms`",
+            RequestError::Replaced(_) => "wait for the answer of the later one",
+            RequestError::TooManyConnections => "try again later, or raise `api.connections`",
+            RequestError::NotEntered(_) => "ask another node, or try again later",
+            RequestError::Unwell(_) | RequestError::CannotGrant(_) => {
                 "`skeptron status` (GET /v1/status) says more"
             }
-            Refusal::NoRandomness => "look at the machine",
-            Refusal::NoVoters => "run its nodes by `skeptron node`, with `voters`",
-            Refusal::Etcd(_) => {
+            RequestError::NoRandomness => "look at the machine",
+            RequestError::NoVoters => "run its nodes by `skeptron node`, with `voters`",
+            RequestError::Etcd(_) => {
                 "a member that died is removed after its lease, and leases change only while all nodes are \
                  stopped: see docs/etcd.md"
             }
-            Refusal::NoMember(_) => "start it first, and let it join the cluster",
-            Refusal::NoDrift(_) => "ask a voter, or give `drift_ppm` as well",
-            Refusal::Embedded(_) => "end that program",
-            Refusal::Drain(DrainRefused::Fixed(_)) => "run the nodes with `voters`",
-            Refusal::Drain(DrainRefused::Last(_)) => {
+            RequestError::NoMember(_) => "start it first, and let it join the cluster",
+            RequestError::NoDrift(_) => "ask a voter, or give `drift_ppm` as well",
+            RequestError::Embedded(_) => "end that program",
+            RequestError::Drain(DrainRefused::Fixed(_)) => "run the nodes with `voters`",
+            RequestError::Drain(DrainRefused::Last(_)) => {
                 "start another node first, or end this one: `skeptron leave`"
             }
-            Refusal::Drain(DrainRefused::Guards { .. }) => "let that program release them first",
-            Refusal::Drain(DrainRefused::Ending(_)) => "ask another node",
-            Refusal::Drained(_) => {
+            RequestError::Drain(DrainRefused::Guards { .. }) => {
+                "let that program release them first"
+            }
+            RequestError::Drain(DrainRefused::Ending(_)) => "ask another node",
+            RequestError::Drained(_) => {
                 "ask another node, or let it serve again: `skeptron drain --undo`"
             }
-            Refusal::Order(OrderError::NoLeader) => {
+            RequestError::Order(OrderError::NoLeader) => {
                 "look at `skeptron voters` and at `skeptron status` of each voter, and start those that are down"
             }
-            Refusal::Order(OrderError::Refused(_)) if self.kind().1 == "busy" => "try again soon",
-            Refusal::Order(OrderError::Refused(AdminRefused::NoFolder(_))) => {
+            RequestError::Order(OrderError::Refused(_)) if self.kind().1 == "busy" => {
+                "try again soon"
+            }
+            RequestError::Order(OrderError::Refused(AdminRefused::NoFolder(_))) => {
                 "or choose another member"
             }
-            Refusal::Order(OrderError::Refused(AdminRefused::Settings)) => {
+            RequestError::Order(OrderError::Refused(AdminRefused::Settings)) => {
                 "change it and try again"
             }
-            Refusal::Order(_) => {
+            RequestError::Order(_) => {
                 "`skeptron voters` shows who votes, `skeptron members` who is a member"
             }
         }
@@ -324,8 +332,8 @@ impl Refusal {
         let (_, code) = self.kind();
         let (error, remedy) = (self.to_string(), self.remedy().to_string());
         let why = match self {
-            Refusal::NotGranted { why, .. } => Some(why.clone()),
-            Refusal::CannotGrant(causes) => Some(NotGranted::because(causes.clone())),
+            RequestError::NotGranted { why, .. } => Some(why.clone()),
+            RequestError::CannotGrant(causes) => Some(NotGranted::because(causes.clone())),
             _ => None,
         };
         let why = why.map(Box::new);
@@ -346,20 +354,20 @@ fn joined(causes: &[Cause]) -> String {
 
 /// Why a client gets nothing. Goes with the answer, too, for those who count.
 #[derive(Clone, Debug)]
-pub struct Refused {
+pub struct ErrorResponse {
     pub(super) status: StatusCode,
     pub(super) code: &'static str,
     pub(super) problem: Box<Problem>,
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
+impl From<RequestError> for ErrorResponse {
+    fn from(refusal: RequestError) -> Self {
         let (status, code) = refusal.kind();
-        Refused { status, code, problem: Box::new(refusal.problem()) }
+        ErrorResponse { status, code, problem: Box::new(refusal.problem()) }
     }
 }
 
-impl Refused {
+impl ErrorResponse {
     /// For programs: one of the codes of `docs/api.md`.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -383,9 +391,9 @@ pub(super) fn is_slowed(code: &str) -> bool {
         .contains(&code)
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for RequestError {
     fn into_response(self) -> Response {
-        let refused = Refused::from(self);
+        let refused = ErrorResponse::from(self);
         let status = refused.status;
         let mut response = (status, Json(&refused.problem)).into_response();
         response.extensions_mut().insert(refused);
