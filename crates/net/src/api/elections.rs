@@ -18,7 +18,7 @@ use super::error::RequestError;
 use super::listen::Stage;
 use super::quota::Observing;
 use super::roles::Client;
-use super::routes::{Asked, Filter};
+use super::routes::{JsonBody, QueryParams};
 use super::service::ApiService;
 use crate::env;
 use crate::messages::{
@@ -32,7 +32,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 pub(super) async fn campaign(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Asked(asked): Asked<Campaign>,
+    JsonBody(asked): JsonBody<Campaign>,
 ) -> Result<Json<Elected>, RequestError> {
     let Campaign { session, name, value, wait_ms, request } = asked;
     let asked = Acquire::exclusive(session, name, wait_ms, request);
@@ -43,7 +43,7 @@ pub(super) async fn campaign(
 pub(super) async fn proclaim(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Asked(asked): Asked<Proclaim>,
+    JsonBody(asked): JsonBody<Proclaim>,
 ) -> Result<Json<NewValue>, RequestError> {
     let version = service.proclaim(&client, &asked)?;
     Ok(Json(NewValue { name: asked.name, version }))
@@ -52,7 +52,7 @@ pub(super) async fn proclaim(
 pub(super) async fn resign(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Asked(asked): Asked<Resign>,
+    JsonBody(asked): JsonBody<Resign>,
 ) -> Result<Json<Resigned>, RequestError> {
     let Resign { session, name, term, request } = asked;
     if term.is_some() == request.is_some() {
@@ -72,7 +72,7 @@ pub(super) struct Election {
 pub(super) async fn leader(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Filter(Election { name }): Filter<Election>,
+    QueryParams(Election { name }): QueryParams<Election>,
 ) -> Result<Json<Leadership>, RequestError> {
     service.leader(&client, &name).await.map(Json)
 }
@@ -107,7 +107,7 @@ pub(super) struct Observe {
 pub(super) async fn observe(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Filter(Observe { name, after }): Filter<Observe>,
+    QueryParams(Observe { name, after }): QueryParams<Observe>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, RequestError> {
     let observer = Observer::begin(&service, &client, &name, after)?;
     let told = stream::unfold(observer, async |mut observer| {

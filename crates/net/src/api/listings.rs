@@ -10,7 +10,7 @@ use skeptron_member::session::SessionHandle;
 
 use super::error::RequestError;
 use super::roles::Client;
-use super::routes::Filter;
+use super::routes::QueryParams;
 use super::service::ApiService;
 
 /// One answer lists at most so many.
@@ -32,7 +32,7 @@ pub(super) struct LocksFilter {
 pub(super) async fn locks(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Filter(filter): Filter<LocksFilter>,
+    QueryParams(filter): QueryParams<LocksFilter>,
 ) -> Result<Json<LockListing>, RequestError> {
     let LocksFilter { prefix, after, limit } = filter;
     let limit = allowed(limit)?;
@@ -65,7 +65,7 @@ pub(super) struct SessionsFilter {
 pub(super) async fn sessions(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Filter(filter): Filter<SessionsFilter>,
+    QueryParams(filter): QueryParams<SessionsFilter>,
 ) -> Result<Json<SessionListing>, RequestError> {
     let limit = allowed(filter.limit)?;
     let mut all = service.node.sessions(filter.after.unwrap_or(SessionHandle(0)), limit).await;

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::error::RequestError;
 use super::listen::Stage;
 use super::roles::Client;
-use super::routes::Filter;
+use super::routes::QueryParams;
 use super::service::ApiService;
 use crate::observe::{Event, Events, What};
 use skeptron_member::report::Status;
@@ -47,7 +47,7 @@ pub(super) struct EventsFilter {
 pub(super) async fn events(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Filter(filter): Filter<EventsFilter>,
+    QueryParams(filter): QueryParams<EventsFilter>,
 ) -> Result<Sse<impl Stream<Item = Result<axum::response::sse::Event, Infallible>>>, RequestError> {
     client.may_list(filter.lock.as_deref().unwrap_or_default())?;
     let reader = Reader {

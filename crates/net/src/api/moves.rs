@@ -10,15 +10,15 @@ use skeptron_member::session::{Alive, Life, Move, SessionId};
 use super::error::RequestError;
 use super::relay;
 use super::roles::Client;
-use super::routes::{Asked, Named};
+use super::routes::{JsonBody, SessionPath};
 use super::service::{ApiService, allowed_owner};
 use crate::messages::{Incarnation, KeptAlive, LeftBehind, MoveSession, Moved, SessionPlace};
 
 pub(super) async fn here(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Named(id): Named,
-    Asked(asked): Asked<MoveSession>,
+    SessionPath(id): SessionPath,
+    JsonBody(asked): JsonBody<MoveSession>,
 ) -> Result<Json<Moved>, RequestError> {
     take_in(&service, &client, id, asked).await.map(Json)
 }
@@ -58,8 +58,8 @@ pub(super) async fn take_in(
 pub(super) async fn away(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Named(id): Named,
-    Asked(asked): Asked<LeftBehind>,
+    SessionPath(id): SessionPath,
+    JsonBody(asked): JsonBody<LeftBehind>,
 ) -> Result<Json<LeftBehind>, RequestError> {
     let_go(&service, &client, id, asked)?;
     Ok(Json(asked))

@@ -11,7 +11,7 @@ use skeptron_views::views::LeaseSettings;
 use skeptron_views::voter::{Admin, AdminAccepted};
 
 use super::error::RequestError;
-use super::routes::Asked;
+use super::routes::JsonBody;
 use super::service::ApiService;
 use crate::messages::{DrainOrder, Drained, Leaving, Order, Ordered};
 
@@ -19,7 +19,7 @@ use crate::messages::{DrainOrder, Drained, Leaving, Order, Ordered};
 /// is decided.
 pub(super) async fn order(
     State(service): State<Arc<ApiService>>,
-    Asked(order): Asked<Order>,
+    JsonBody(order): JsonBody<Order>,
 ) -> Result<Json<Ordered>, RequestError> {
     let voters = service.node.voters().ok_or_else(|| {
         let report = service.node.status().views;
@@ -71,7 +71,7 @@ pub(super) async fn leave(
 /// shows when it is done.
 pub(super) async fn drain(
     State(service): State<Arc<ApiService>>,
-    Asked(asked): Asked<DrainOrder>,
+    JsonBody(asked): JsonBody<DrainOrder>,
 ) -> Result<Json<Drained>, RequestError> {
     match asked.undo {
         true => service.node.serve_again(),

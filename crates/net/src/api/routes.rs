@@ -95,7 +95,7 @@ async fn with_nodes(State(node): State<Node>, mut response: Response) -> Respons
 async fn open_session(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Asked(asked): Asked<OpenSession>,
+    JsonBody(asked): JsonBody<OpenSession>,
 ) -> Result<Json<SessionOpened>, RequestError> {
     service.open_session(&client, asked).map(Json)
 }
@@ -103,7 +103,7 @@ async fn open_session(
 /// Which life of the node is meant, and what the client knows.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Meant {
+struct KeepAliveParams {
     #[serde(default)]
     life: Option<Incarnation>,
     /// The epoch of the last answer.
@@ -114,7 +114,7 @@ struct Meant {
 async fn show_session(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Named(id): Named,
+    SessionPath(id): SessionPath,
 ) -> Result<Json<SessionStatus>, RequestError> {
     service.show_session(&client, id).map(Json)
 }
@@ -122,7 +122,7 @@ async fn show_session(
 async fn end_session(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Named(id): Named,
+    SessionPath(id): SessionPath,
 ) -> Result<Json<SessionStatus>, RequestError> {
     service.end_session(&client, id).map(Json)
 }
@@ -130,8 +130,8 @@ async fn end_session(
 async fn keep_alive(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Named(id): Named,
-    Filter(meant): Filter<Meant>,
+    SessionPath(id): SessionPath,
+    QueryParams(meant): QueryParams<KeepAliveParams>,
 ) -> Result<Json<KeptAlive>, RequestError> {
     service.keep_alive(&client, id, (meant.life, meant.epoch)).map(Json)
 }
@@ -139,7 +139,7 @@ async fn keep_alive(
 async fn acquire(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Asked(asked): Asked<Acquire>,
+    JsonBody(asked): JsonBody<Acquire>,
 ) -> Result<Json<Held>, RequestError> {
     service.acquire(&client, asked, None).await.map(Json)
 }
@@ -147,7 +147,7 @@ async fn acquire(
 async fn downgrade(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Asked(asked): Asked<Downgrade>,
+    JsonBody(asked): JsonBody<Downgrade>,
 ) -> Result<Json<Downgraded>, RequestError> {
     service.downgrade(&client, &asked)?;
     let Downgrade { lock, fence, mode, .. } = asked;
@@ -157,16 +157,16 @@ async fn downgrade(
 async fn release(
     State(service): State<Arc<ApiService>>,
     Extension(client): Extension<Client>,
-    Asked(asked): Asked<Release>,
+    JsonBody(asked): JsonBody<Release>,
 ) -> Result<Json<Released>, RequestError> {
     let released = service.release(&client, &asked)?;
     Ok(Json(Released { lock: asked.lock, released }))
 }
 
 /// The body, read as JSON.
-pub(super) struct Asked<T>(pub(super) T);
+pub(super) struct JsonBody<T>(pub(super) T);
 
-impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Asked<T> {
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = RequestError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, RequestError> {
@@ -181,14 +181,14 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Asked<T> {
             }
         })?;
         let read = serde_json::from_slice(&bytes.to_bytes());
-        read.map(Asked).map_err(|error| RequestError::Malformed(error.to_string()))
+        read.map(JsonBody).map_err(|error| RequestError::Malformed(error.to_string()))
     }
 }
 
 /// The session that the path names.
-pub(super) struct Named(pub(super) SessionId);
+pub(super) struct SessionPath(pub(super) SessionId);
 
-impl FromRequestParts<Arc<ApiService>> for Named {
+impl FromRequestParts<Arc<ApiService>> for SessionPath {
     type Rejection = RequestError;
 
     async fn from_request_parts(
@@ -198,19 +198,19 @@ impl FromRequestParts<Arc<ApiService>> for Named {
         let Path(id) = Path::<String>::from_request_parts(parts, service)
             .await
             .map_err(|error| RequestError::Invalid(error.body_text()))?;
-        id.parse().map(Named).map_err(RequestError::Invalid)
+        id.parse().map(SessionPath).map_err(RequestError::Invalid)
     }
 }
 
 /// What stands behind the `?`.
-pub(super) struct Filter<T>(pub(super) T);
+pub(super) struct QueryParams<T>(pub(super) T);
 
-impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Filter<T> {
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for QueryParams<T> {
     type Rejection = RequestError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, RequestError> {
         let read = Query::try_from_uri(&parts.uri);
-        read.map(|Query(filter)| Filter(filter))
+        read.map(|Query(filter)| QueryParams(filter))
             .map_err(|error| RequestError::Invalid(error.body_text()))
     }
 }

@@ -6,14 +6,14 @@ use axum::Json;
 use axum::extract::State;
 
 use super::error::RequestError;
-use super::routes::Asked;
+use super::routes::JsonBody;
 use super::service::ApiService;
 use crate::messages::{MOST_OWNER_BYTES, Unlock, Unlocked};
 
 /// Breaks a lock, at whichever member it is held; the audit log has the reason.
 pub(super) async fn unlock(
     State(service): State<Arc<ApiService>>,
-    Asked(asked): Asked<Unlock>,
+    JsonBody(asked): JsonBody<Unlock>,
 ) -> Result<Json<Unlocked>, RequestError> {
     let Unlock { lock, fence, reason, now } = asked;
     if reason.len() > MOST_OWNER_BYTES || reason.chars().any(char::is_control) {
