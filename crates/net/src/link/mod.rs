@@ -38,10 +38,10 @@ use crate::supervise::supervised;
 use crate::tls::TlsError;
 
 /// Takes what is to be sent. Implemented by [`Links`]; the shell's tests have one in memory.
-pub(crate) trait Post: Send + Sync + 'static {
+pub(crate) trait LinkSender: Send + Sync + 'static {
     /// Puts it at the end of the link's queue, and says which number it has there; 0 if there is no
-    /// such link, or if it is too long, of which [`Post::flush`] tells the inbox. Never blocks; nothing
-    /// is on its way before [`Post::flush`]. To be called under the lock's own mutex, so that the order
+    /// such link, or if it is too long, of which [`LinkSender::flush`] tells the inbox. Never blocks; nothing
+    /// is on its way before [`LinkSender::flush`]. To be called under the lock's own mutex, so that the order
     /// of steps is the order on the link.
     fn send(&self, to: MemberId, envelope: &Envelope<'_>) -> u64;
 
@@ -73,7 +73,7 @@ pub(crate) trait Inbox: Send + Sync + 'static {
     fn receive(&self, from: MemberId, sequence: u64, envelope: &Envelope<'_>);
 
     /// A message could not be sent and is lost, which may have been a token. Called by
-    /// [`Post::flush`].
+    /// [`LinkSender::flush`].
     fn cannot_go_on(&self, why: String);
 }
 
@@ -252,7 +252,7 @@ impl std::fmt::Debug for Links {
     }
 }
 
-impl Post for Links {
+impl LinkSender for Links {
     fn send(&self, to: MemberId, envelope: &Envelope<'_>) -> u64 {
         self.shared.send(to, envelope)
     }

@@ -4,7 +4,7 @@ use skeptron_member::MemberId;
 use skeptron_member::clock::Drift;
 
 use super::Node;
-use crate::link::Post as _;
+use crate::link::LinkSender as _;
 
 /// Addresses of other members that a client is told at once.
 const MOST_NAMED: usize = 16;

@@ -84,7 +84,7 @@ impl Shell {
         let me = self.core.id();
         let view = self.core.view();
         let (mut asked, silent): (Vec<MemberId>, Vec<MemberId>) =
-            view.ids().filter(|&id| id != me).partition(|&id| self.post.is_up(id));
+            view.ids().filter(|&id| id != me).partition(|&id| self.links.is_up(id));
         let mut breaking = Breaking { silent, ..Breaking::default() };
         let (id, mut answers) = self.breaks.open(asked.len());
         let own = self.perform(|core, now, effects| {

@@ -33,10 +33,10 @@ pub(super) struct Performing<'a> {
 impl Effects<Waiter> for Performing<'_> {
     fn send(&mut self, to: MemberId, envelope: &Envelope<'_>) -> u64 {
         self.done.sent = true;
-        if self.shell.post.congested() {
-            self.shell.slow.note(&*self.shell.post, to, envelope);
+        if self.shell.links.congested() {
+            self.shell.slow.note(&*self.shell.links, to, envelope);
         }
-        self.shell.post.send(to, envelope)
+        self.shell.links.send(to, envelope)
     }
 
     fn grant(&mut self, waiter: Waiter, lock: &Arc<Lock<Waiter>>, fence: Fence) {

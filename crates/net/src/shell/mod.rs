@@ -23,7 +23,7 @@ use skeptron_member::{Effects, Fence, Halt, Lock, MemberCore, MemberId, NotServe
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::env;
-use crate::link::{Inbox, Post};
+use crate::link::{Inbox, LinkSender};
 use crate::observe::{Observer, What};
 use crate::supervise::supervised;
 use crate::view::{Lease, Member, View, ViewService};
@@ -41,7 +41,7 @@ pub(crate) use wait::{Asked, SessionAcquire, SessionWait};
 /// A member core and what performs its effects.
 pub(crate) struct Shell {
     core: MemberCore<Waiter>,
-    post: Arc<dyn Post>,
+    links: Arc<dyn LinkSender>,
     service: Arc<dyn ViewService>,
     /// Told when this life is over.
     ended: Arc<Notify>,
@@ -83,17 +83,17 @@ impl Shell {
     const ROOM_TRIES: u32 = 10;
     const ROOM_WITHIN: Duration = Duration::from_secs(1);
 
-    /// The shell of `core`, which sends through `post`. To be called inside a tokio runtime.
+    /// The shell of `core`, which sends through `links`. To be called inside a tokio runtime.
     pub(crate) fn new(
         core: MemberCore<Waiter>,
         (service, ended, relays): (Arc<dyn ViewService>, Arc<Notify>, Arc<Relays>),
-        post: Arc<dyn Post>,
+        links: Arc<dyn LinkSender>,
         observer: Arc<Observer>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|shell| Shell {
             counters: counters(&core.settings().plans, &observer),
             core,
-            post,
+            links,
             service,
             ended,
             observer,
@@ -172,7 +172,7 @@ impl Shell {
     ) -> T {
         let (result, done) = self.decide(decide);
         if done.sent {
-            self.post.flush();
+            self.links.flush();
         }
         self.settle(done);
         result
@@ -235,8 +235,8 @@ impl Shell {
     /// Waits while a new request for this lock would add to what a peer is behind, and a while for room for
     /// its name.
     pub(crate) async fn relieved(self: &Arc<Self>, name: &str) {
-        if self.post.congested() {
-            self.slow.relieved(&*self.post, name).await;
+        if self.links.congested() {
+            self.slow.relieved(&*self.links, name).await;
         }
         for _ in 0..Self::ROOM_TRIES {
             if !self.core.is_full(name) {
@@ -308,7 +308,7 @@ impl Shell {
         let view = self.core.view();
         let (before, after): (Vec<_>, Vec<_>) =
             view.ids().filter(|&id| id != me).partition(|&id| id < me);
-        after.into_iter().chain(before).find(|&id| self.post.is_up(id))
+        after.into_iter().chain(before).find(|&id| self.links.is_up(id))
     }
 }
 

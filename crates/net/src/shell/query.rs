@@ -115,10 +115,10 @@ impl Shell {
         if member == self.core.id() {
             return Ok(self.core.told(env::now(), &question));
         }
-        if !self.post.is_up(member) {
+        if !self.links.is_up(member) {
             return Err(Silence::Unreachable);
         }
-        if self.post.is_congested(member) {
+        if self.links.is_congested(member) {
             return Err(Silence::FarBehind);
         }
         let (query, answer) = self.queries.open(self, member);

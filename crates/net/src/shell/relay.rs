@@ -118,7 +118,7 @@ impl Shell {
     pub(crate) fn reaches(&self, (to, life): (MemberId, u64)) -> bool {
         let view = self.core.view();
         view.member(to).is_some_and(|member| member.incarnation == Some(life))
-            && self.post.is_up(to)
+            && self.links.is_up(to)
     }
 
     /// Passes a request on to a life of another member, and waits for its answer as long as that can be
@@ -129,7 +129,7 @@ impl Shell {
         request: &[u8],
     ) -> Result<Vec<u8>, NotRelayed> {
         let (to, unreachable) = (life.0, NotRelayed::Unreachable(life.0));
-        if !self.reaches(life) || self.post.is_congested(to) {
+        if !self.reaches(life) || self.links.is_congested(to) {
             return Err(unreachable);
         }
         let (id, mut answer) = self.relays.begin(to)?;

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use skeptron_member::MemberId;
 use skeptron_member::wire::{Envelope, Payload};
 
-use crate::link::Post;
+use crate::link::LinkSender;
 
 /// Which peer holds up which lock. As many entries at most as there are locks.
 #[derive(Default)]
@@ -18,18 +18,18 @@ impl Slow {
     }
 
     /// A message is about to be sent while some peer is far behind.
-    pub(super) fn note(&self, post: &dyn Post, to: MemberId, envelope: &Envelope<'_>) {
+    pub(super) fn note(&self, links: &dyn LinkSender, to: MemberId, envelope: &Envelope<'_>) {
         if let Payload::Message { lock, .. } = envelope.payload
-            && post.is_congested(to)
+            && links.is_congested(to)
         {
             self.held_up().insert(Arc::from(lock), to);
         }
     }
 
     /// Waits until the peer that holds up this lock, if one does, has caught up or left.
-    pub(super) async fn relieved(&self, post: &dyn Post, name: &str) {
+    pub(super) async fn relieved(&self, links: &dyn LinkSender, name: &str) {
         let Some(peer) = self.held_up().get(name).copied() else { return };
-        post.relieved(peer).await;
+        links.relieved(peer).await;
         self.held_up().remove(name);
     }
 }

@@ -16,7 +16,7 @@ use skeptron_member::{Limits, MemberCore, MemberId, Pace, Settings};
 
 use super::wait::{Asked, Wait};
 use super::{Guard, Shell};
-use crate::link::{Inbox, Post};
+use crate::link::{Inbox, LinkSender};
 use crate::observe::Observer;
 use crate::view::{Fixed, View, ViewService};
 use skeptron_member::wire::Envelope;
@@ -91,7 +91,7 @@ struct Exit {
     from: usize,
 }
 
-impl Post for Exit {
+impl LinkSender for Exit {
     fn send(&self, to: MemberId, envelope: &Envelope<'_>) -> u64 {
         let Some(network) = self.network.upgrade() else { return 0 };
         let bytes = postcard::to_allocvec(envelope).unwrap();
@@ -158,9 +158,9 @@ impl System {
             let core = MemberCore::new(id, settings.clone(), Arc::clone(&view)).unwrap();
             // Views come from the test.
             let service = Arc::new(Fixed::new(Vec::new(), 1));
-            let post = Arc::new(Exit { network: Arc::downgrade(&network), from });
+            let links = Arc::new(Exit { network: Arc::downgrade(&network), from });
             let service = (service as Arc<dyn ViewService>, Arc::default(), Arc::default());
-            Shell::new(core, service, post, Arc::new(Observer::new(id)))
+            Shell::new(core, service, links, Arc::new(Observer::new(id)))
         };
         let shells: Vec<_> = (0..3).map(shell).collect();
         let inboxes = shells.iter().map(|shell| Arc::clone(shell.inbox())).collect();

@@ -120,7 +120,7 @@ impl Shell {
     fn cause_of(&self, member: MemberId, silence: Silence, within: Duration) -> Cause {
         match silence {
             Silence::Unreachable => {
-                Cause::unreachable(member, self.post.down_for(member).map(milliseconds))
+                Cause::unreachable(member, self.links.down_for(member).map(milliseconds))
             }
             Silence::FarBehind => Cause::behind(member),
             Silence::Late => Cause::no_answer(member, milliseconds(within)),

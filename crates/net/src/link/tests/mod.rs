@@ -17,7 +17,7 @@ use skeptron_member::wire::{Envelope, Payload};
 
 use super::block::Blocked;
 use super::listen::Listener;
-use super::{Inbox, Links, Post, draw_incarnation};
+use super::{Inbox, LinkSender, Links, draw_incarnation};
 use crate::config::{Config, Membership, Security};
 use crate::env;
 use crate::observe::Observer;
