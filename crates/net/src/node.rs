@@ -442,12 +442,12 @@ impl Node {
     /// step, what arrives waits, and time goes on, so that its lease ends unnoticed. For trying out what
     /// that does.
     pub fn pause(&self) {
-        self.parts.observer.gate.close();
+        self.parts.observer.pause.close();
     }
 
     /// Goes on after [`Node::pause`].
     pub fn resume(&self) {
-        self.parts.observer.gate.open();
+        self.parts.observer.pause.open();
     }
 
     /// Takes no more requests, tells whoever waits, and begins no other life.

@@ -17,7 +17,7 @@ use skeptron_member::{Fence, Load, MemberId};
 use tokio::sync::{broadcast, watch};
 
 use crate::env;
-use crate::gate::Gate;
+use crate::pause::PauseSwitch;
 
 /// Something that happened at a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -236,7 +236,7 @@ pub struct Observer {
     /// Why the node does not do any more what it should, if so.
     pub(crate) failure: watch::Sender<Option<String>>,
     /// Whether the node's tasks stand still.
-    pub(crate) gate: Gate,
+    pub(crate) pause: PauseSwitch,
     /// Changes when sessions may have lost something, or are about to.
     losses: watch::Sender<u64>,
     /// Request to entry, in seconds.
@@ -331,7 +331,7 @@ impl Observer {
             listeners: Arc::default(),
             number: AtomicU64::new(0),
             failure: watch::Sender::new(None),
-            gate: Gate::default(),
+            pause: PauseSwitch::default(),
             losses: watch::Sender::new(0),
             acquire_seconds: seconds(),
             hold_seconds: seconds(),

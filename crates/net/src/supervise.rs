@@ -37,7 +37,7 @@ impl Observer {
     }
 }
 
-/// Runs a part of a node without which it does not do what it should, while its gate is open. If it
+/// Runs a part of a node without which it does not do what it should, while it is not paused. If it
 /// panics, the observer knows: the node counts as unwell from then on, and its program should end.
 pub(crate) async fn supervised<T>(
     observer: Arc<Observer>,
@@ -46,7 +46,7 @@ pub(crate) async fn supervised<T>(
 ) -> Option<T> {
     let mut task = pin!(AssertUnwindSafe(task).catch_unwind());
     let gated = poll_fn(|context| {
-        ready!(observer.gate.pass(context));
+        ready!(observer.pause.pass(context));
         task.as_mut().poll(context)
     });
     match gated.await {
@@ -98,14 +98,14 @@ mod tests {
         tokio::spawn(supervised(Arc::clone(&observer), "an echo", echo));
         words.send(1).unwrap();
         assert_eq!(answered.recv().await, Some(1));
-        observer.gate.close();
+        observer.pause.close();
         words.send(2).unwrap();
         words.send(3).unwrap();
         for _ in 0..20 {
             tokio::task::yield_now().await;
         }
         assert!(answered.try_recv().is_err());
-        observer.gate.open();
+        observer.pause.open();
         assert_eq!((answered.recv().await, answered.recv().await), (Some(2), Some(3)));
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// From below; what stands in one line does not know each other or is one layer.
 const LAYERS: &[&[&str]] = &[
-    &["gate", "tls", "view"],
+    &["pause", "tls", "view"],
     &["observe"],
     &["supervise"],
     &["config"],

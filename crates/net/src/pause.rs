@@ -7,12 +7,12 @@ use std::task::{Context, Poll, Waker};
 /// Whether the tasks of a node stand still, as those of a process that was stopped: none takes a step,
 /// what arrives waits, and time goes on.
 #[derive(Debug, Default)]
-pub(crate) struct Gate {
+pub(crate) struct PauseSwitch {
     is_closed: AtomicBool,
     waiting: Mutex<Vec<Waker>>,
 }
 
-impl Gate {
+impl PauseSwitch {
     /// No task takes another step until it is opened.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
