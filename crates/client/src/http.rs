@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::prompt::Prompt;
+use crate::eager_poll::EagerPoll;
 use crate::socket::tune;
 
 /// The largest answer that is read.
@@ -94,7 +94,7 @@ impl Connection {
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<(StatusCode, Bytes), Useless> {
-        Prompt::new(self.converse(request)).await
+        EagerPoll::new(self.converse(request)).await
     }
 
     /// Tells of each piece of an answer that does not end, until it does.

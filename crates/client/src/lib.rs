@@ -17,6 +17,8 @@ pub mod tls;
 
 // What the nodes' side needs as well (`skeptron-net`); no part of the client's interface.
 #[doc(hidden)]
+pub mod eager_poll;
+#[doc(hidden)]
 pub mod env;
 #[doc(hidden)]
 pub mod http;
@@ -24,8 +26,6 @@ pub mod http;
 pub mod messages;
 #[doc(hidden)]
 pub mod native;
-#[doc(hidden)]
-pub mod prompt;
 #[doc(hidden)]
 pub mod socket;
 

@@ -34,7 +34,7 @@ pub use link::LinksError;
 pub use node::{DrainRefused, Node};
 pub use shell::Guard;
 pub use skeptron_client::ReleaseError;
-pub(crate) use skeptron_client::{env, http, messages, prompt, socket};
+pub(crate) use skeptron_client::{eager_poll, env, http, messages, socket};
 pub use skeptron_member::clock::Drift;
 pub use skeptron_member::election::{Leader, Leadership};
 pub use skeptron_member::plan::{Plan, PlanError, Plans};

@@ -37,9 +37,9 @@ use super::native;
 use super::prefixed::Prefixed;
 use super::roles::{Client, is_order};
 use super::service::ApiService;
+use crate::eager_poll::EagerPoll;
 use crate::env;
 use crate::observe::Observer;
-use crate::prompt::Prompt;
 use crate::socket::tune;
 use crate::supervise::supervised;
 use crate::tls::Certificate;
@@ -185,7 +185,7 @@ impl ConnectionHandler {
     fn spawn(&self, serving: impl Future<Output = ()> + Send + 'static) {
         // What a request has changed by half is used by all later ones.
         let observer = Arc::clone(&self.watched.observer);
-        tokio::spawn(supervised(observer, "a request", Prompt::new(serving)));
+        tokio::spawn(supervised(observer, "a request", EagerPoll::new(serving)));
     }
 
     /// Answers whoever comes to `listener`, until the API closes.

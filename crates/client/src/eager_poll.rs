@@ -10,9 +10,9 @@ use crate::UNPOISONED;
 /// Polls a future again at once when it was woken from inside its own poll, as HTTP connections are
 /// whose two halves talk to each other. Left to the scheduler, each such wake rouses another thread
 /// that then finds nothing to do.
-pub struct Prompt<F> {
+pub struct EagerPoll<F> {
     future: Pin<Box<F>>,
-    bell: Arc<Bell>,
+    flag: Arc<WakeFlag>,
     waker: Waker,
 }
 
@@ -24,35 +24,37 @@ const POLLING: u8 = 1;
 const RUNG: u8 = 2;
 
 /// Knows whether the future is being polled, and whom to wake if not.
-struct Bell {
+struct WakeFlag {
     state: AtomicU8,
     task: Mutex<Waker>,
 }
 
-impl<F: Future> Prompt<F> {
+impl<F: Future> EagerPoll<F> {
     /// How often it is polled in a row before others have their turn.
     const MOST_IN_A_ROW: usize = 32;
 
     pub fn new(future: F) -> Self {
-        let bell =
-            Arc::new(Bell { state: AtomicU8::new(QUIET), task: Mutex::new(Waker::noop().clone()) });
-        Prompt { future: Box::pin(future), waker: Arc::clone(&bell).into(), bell }
+        let flag = Arc::new(WakeFlag {
+            state: AtomicU8::new(QUIET),
+            task: Mutex::new(Waker::noop().clone()),
+        });
+        EagerPoll { future: Box::pin(future), waker: Arc::clone(&flag).into(), flag }
     }
 }
 
-impl<F: Future> Future for Prompt<F> {
+impl<F: Future> Future for EagerPoll<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = &mut *self;
-        this.bell.task.lock().expect(UNPOISONED).clone_from(context.waker());
+        this.flag.task.lock().expect(UNPOISONED).clone_from(context.waker());
         for _ in 0..Self::MOST_IN_A_ROW {
-            this.bell.state.store(POLLING, Ordering::SeqCst);
+            this.flag.state.store(POLLING, Ordering::SeqCst);
             let inner = &mut Context::from_waker(&this.waker);
             if let Poll::Ready(output) = this.future.as_mut().poll(inner) {
                 return Poll::Ready(output);
             }
-            if this.bell.state.swap(QUIET, Ordering::SeqCst) != RUNG {
+            if this.flag.state.swap(QUIET, Ordering::SeqCst) != RUNG {
                 return Poll::Pending;
             }
         }
@@ -61,7 +63,7 @@ impl<F: Future> Future for Prompt<F> {
     }
 }
 
-impl Wake for Bell {
+impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -92,13 +94,13 @@ mod tests {
     #[test]
     fn a_wake_from_inside_is_answered_at_once() {
         let (count, mut polls) = (Arc::new(Count::default()), 0);
-        let mut prompt = Prompt::new(std::future::poll_fn(|context| {
+        let mut eager_poll = EagerPoll::new(std::future::poll_fn(|context| {
             polls += 1;
             context.waker().wake_by_ref();
             if polls == 3 { Poll::Ready(()) } else { Poll::Pending }
         }));
         let waker = Arc::clone(&count).into();
-        assert!(Pin::new(&mut prompt).poll(&mut Context::from_waker(&waker)).is_ready());
+        assert!(Pin::new(&mut eager_poll).poll(&mut Context::from_waker(&waker)).is_ready());
         assert_eq!(count.0.load(Ordering::SeqCst), 0);
     }
 
@@ -106,12 +108,12 @@ mod tests {
     fn a_wake_from_outside_reaches_the_task() {
         let count = Arc::new(Count::default());
         let kept = Mutex::new(None);
-        let mut prompt = Prompt::new(std::future::poll_fn(|context| {
+        let mut eager_poll = EagerPoll::new(std::future::poll_fn(|context| {
             *kept.lock().unwrap() = Some(context.waker().clone());
             Poll::<()>::Pending
         }));
         let waker = Arc::clone(&count).into();
-        assert!(Pin::new(&mut prompt).poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(Pin::new(&mut eager_poll).poll(&mut Context::from_waker(&waker)).is_pending());
         assert_eq!(count.0.load(Ordering::SeqCst), 0);
         kept.lock().unwrap().take().unwrap().wake();
         assert_eq!(count.0.load(Ordering::SeqCst), 1);
@@ -120,12 +122,12 @@ mod tests {
     #[test]
     fn one_that_never_stops_leaves_others_their_turn() {
         let count = Arc::new(Count::default());
-        let mut prompt = Prompt::new(std::future::poll_fn(|context| {
+        let mut eager_poll = EagerPoll::new(std::future::poll_fn(|context| {
             context.waker().wake_by_ref();
             Poll::<()>::Pending
         }));
         let waker = Arc::clone(&count).into();
-        assert!(Pin::new(&mut prompt).poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(Pin::new(&mut eager_poll).poll(&mut Context::from_waker(&waker)).is_pending());
         assert_eq!(count.0.load(Ordering::SeqCst), 1);
     }
 }
