@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::election::Leadership;
 use crate::locks::{Broken, Lock, Turn};
-use crate::query::Told;
+use crate::query::PeerAnswer;
 use crate::session::SessionId;
 use crate::wire::{Envelope, Relay};
 use crate::{Fence, MemberId};
@@ -35,7 +35,7 @@ pub trait Effects<W> {
     fn arm(&mut self, timer: Timer, after: Duration);
 
     /// A member answers a query.
-    fn answer(&mut self, from: MemberId, query: u64, told: &Told);
+    fn answer(&mut self, from: MemberId, query: u64, told: &PeerAnswer);
 
     /// A member passes a request of a client on, or answers one.
     fn relay(&mut self, _from: MemberId, _relay: Relay<'_>) {}

@@ -7,7 +7,7 @@ use crate::report::{Cause, LockStatus, SessionSummary};
 /// What a member asks another one. What does not fit into one answer is asked for again, after the last
 /// that was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Question<'a> {
+pub enum PeerQuery<'a> {
     /// Who holds this lock, who waits for it, and what keeps you from granting it?
     Lock {
         /// Which.
@@ -29,7 +29,7 @@ pub enum Question<'a> {
 
 /// What a member answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Told {
+pub enum PeerAnswer {
     /// Of one lock.
     Lock {
         /// Who holds it and who waits for it there; none if nobody does.

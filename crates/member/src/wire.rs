@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use skeptron_core::mutex::sharing::{Presence, Register, Word};
 
-use crate::query::{Question, Told};
+use crate::query::{PeerAnswer, PeerQuery};
 use crate::{Broken, Fence};
 
 /// Everything above the links: who it is for is the link's business, which view it is of stands first.
@@ -94,14 +94,14 @@ pub enum Payload<'a> {
         id: u64,
         /// What is asked.
         #[serde(borrow)]
-        question: Question<'a>,
+        question: PeerQuery<'a>,
     },
     /// That is what I know.
     Answer {
         /// Of the query.
         id: u64,
         /// What the sender knows.
-        told: Told,
+        told: PeerAnswer,
     },
     /// Of a client whose session is at another member than the one it can reach.
     Relay(#[serde(borrow)] Relay<'a>),

@@ -9,7 +9,7 @@ use skeptron_member::clock::Moment;
 use skeptron_member::election::Leadership;
 use skeptron_member::link::Link;
 use skeptron_member::link::handshake::{Hello, Terms};
-use skeptron_member::query::Told;
+use skeptron_member::query::PeerAnswer;
 use skeptron_member::session::{Place, SessionId};
 use skeptron_member::view::View;
 use skeptron_member::wire::{Envelope, Relay};
@@ -191,7 +191,7 @@ impl Effects<Waiter> for Desk {
         self.deeds.push(Deed::Arm { timer, after });
     }
 
-    fn answer(&mut self, _from: MemberId, _query: u64, _told: &Told) {}
+    fn answer(&mut self, _from: MemberId, _query: u64, _told: &PeerAnswer) {}
 
     fn relay(&mut self, _from: MemberId, relay: Relay<'_>) {
         let (Relay::Request { id, .. } | Relay::Answer { id, .. } | Relay::Cancel { id }) = relay;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use skeptron_core::mutex::Mode;
 use skeptron_member::clock::Moment;
-use skeptron_member::query::Told;
+use skeptron_member::query::PeerAnswer;
 use skeptron_member::view::{Lease, Member, View};
 use skeptron_member::wire::{Envelope, Payload};
 use skeptron_member::{
@@ -426,7 +426,7 @@ impl Effects<u8> for Done {
         self.trouble_if(timer != Timer::Forget, "arms a timer");
     }
 
-    fn answer(&mut self, _: MemberId, _: u64, _: &Told) {}
+    fn answer(&mut self, _: MemberId, _: u64, _: &PeerAnswer) {}
 
     fn tell(&mut self, event: Event<'_>) {
         match event {

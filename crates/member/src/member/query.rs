@@ -4,29 +4,29 @@ use super::MemberCore;
 use crate::MemberId;
 use crate::clock::Moment;
 use crate::effects::Effects;
-use crate::query::{Question, Told};
+use crate::query::{PeerAnswer, PeerQuery};
 use crate::report::{LockStatus, SessionSummary};
 use crate::wire::{Envelope, Payload};
 
 impl<W> MemberCore<W> {
     /// What is known here: of lists, as much as fits into one message.
     #[must_use]
-    pub fn told(&self, now: Moment, question: &Question<'_>) -> Told {
+    pub fn told(&self, now: Moment, question: &PeerQuery<'_>) -> PeerAnswer {
         let most = Payload::MOST_LISTED;
         match *question {
-            Question::Lock { name } => Told::Lock {
+            PeerQuery::Lock { name } => PeerAnswer::Lock {
                 lock: self.locks.status(now, name),
                 causes: self.locks.obstacles(now, name),
             },
-            Question::Locks { prefix, after } => {
+            PeerQuery::Locks { prefix, after } => {
                 let (mut locks, more) = self.locks.listing(now, prefix, after, most);
                 let more = self.fit(&mut locks, lock_bytes) || more;
-                Told::Locks { locks, more }
+                PeerAnswer::Locks { locks, more }
             }
-            Question::Sessions { after } => {
+            PeerQuery::Sessions { after } => {
                 let (mut sessions, more) = self.sessions.listing(now, self.id(), after, most);
                 let more = self.fit(&mut sessions, session_bytes) || more;
-                Told::Sessions { sessions, more }
+                PeerAnswer::Sessions { sessions, more }
             }
         }
     }
@@ -49,7 +49,7 @@ impl<W> MemberCore<W> {
         now: Moment,
         to: MemberId,
         id: u64,
-        question: &Question<'_>,
+        question: &PeerQuery<'_>,
         effects: &mut dyn Effects<W>,
     ) {
         let told = self.told(now, question);
@@ -62,7 +62,7 @@ impl<W> MemberCore<W> {
         &self,
         to: MemberId,
         id: u64,
-        question: Question<'_>,
+        question: PeerQuery<'_>,
         effects: &mut dyn Effects<W>,
     ) {
         let epoch = self.view().epoch;

@@ -8,7 +8,7 @@ use super::{Begun, Claim, Held, Life, Move, MovedHold, SessionError, SessionId};
 use crate::clock::Moment;
 use crate::effects::{Effects, Event, Halt, NeedView, NotServed, Timer};
 use crate::plan::{Plan, Plans};
-use crate::query::Told;
+use crate::query::PeerAnswer;
 use crate::view::{Lease, View};
 use crate::wire::Envelope;
 use crate::{Acquired, Broken, Fence, Limits, Lock, MemberCore, MemberId, Pace, Settings};
@@ -39,7 +39,7 @@ impl Effects<u32> for Done {
         self.armed.push((timer, after));
     }
 
-    fn answer(&mut self, _: MemberId, _: u64, _: &Told) {}
+    fn answer(&mut self, _: MemberId, _: u64, _: &PeerAnswer) {}
 
     fn tell(&mut self, event: Event<'_>) {
         self.expired += usize::from(matches!(event, Event::SessionExpired { .. }));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use skeptron_member::clock::Moment;
 use skeptron_member::plan::{Plan, Plans};
-use skeptron_member::query::Told;
+use skeptron_member::query::PeerAnswer;
 use skeptron_member::session::{Begun, Claim, SessionError, SessionId};
 use skeptron_member::view::View;
 use skeptron_member::wire::{Envelope, decode};
@@ -39,7 +39,7 @@ impl Effects<&'static str> for Desk {
 
     fn arm(&mut self, _: Timer, _: Duration) {}
 
-    fn answer(&mut self, _: MemberId, _: u64, _: &Told) {}
+    fn answer(&mut self, _: MemberId, _: u64, _: &PeerAnswer) {}
 
     fn tell(&mut self, event: Event<'_>) {
         assert!(!matches!(event, Event::Refused { .. }), "{event:?}");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use skeptron_member::clock::Moment;
 use skeptron_member::election::{Leadership, MOST_WATCHED};
 use skeptron_member::plan::{Plan, Plans};
-use skeptron_member::query::Told;
+use skeptron_member::query::PeerAnswer;
 use skeptron_member::session::{Begun, Claim, SessionError, SessionId};
 use skeptron_member::view::{Member, View};
 use skeptron_member::wire::{Envelope, Payload, decode};
@@ -44,7 +44,7 @@ impl Effects<Who> for Desk {
 
     fn arm(&mut self, _: Timer, _: Duration) {}
 
-    fn answer(&mut self, _: MemberId, _: u64, _: &Told) {}
+    fn answer(&mut self, _: MemberId, _: u64, _: &PeerAnswer) {}
 
     fn tell(&mut self, event: Event<'_>) {
         match event {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use skeptron_member::clock::Moment;
 use skeptron_member::plan::{Plan, Plans};
-use skeptron_member::query::Told;
+use skeptron_member::query::PeerAnswer;
 use skeptron_member::view::View;
 use skeptron_member::wire::{Envelope, Payload};
 use skeptron_member::{
@@ -33,7 +33,7 @@ impl Effects<()> for Notes {
     fn grant(&mut self, _waiter: (), _: &Arc<Lock<()>>, _: Fence) {}
     fn refuse(&mut self, _waiter: (), _: NotServed) {}
     fn arm(&mut self, _: Timer, _: Duration) {}
-    fn answer(&mut self, _: MemberId, _: u64, _: &Told) {}
+    fn answer(&mut self, _: MemberId, _: u64, _: &PeerAnswer) {}
     fn tell(&mut self, event: Event<'_>) {
         if let Event::View { kept, .. } = event {
             self.kept = Some(kept);

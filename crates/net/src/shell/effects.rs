@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skeptron_member::clock::Moment;
-use skeptron_member::query::Told;
+use skeptron_member::query::PeerAnswer;
 use skeptron_member::wire::{Envelope, Relay};
 use skeptron_member::{
     Broken, Effects, Event, Fence, Halt, Lock, MemberId, NeedView, NotServed, Timer,
@@ -72,7 +72,7 @@ impl Effects<Waiter> for Performing<'_> {
         self.shell.runtime.spawn(supervised(observer, "a timer", expiring));
     }
 
-    fn answer(&mut self, from: MemberId, query: u64, told: &Told) {
+    fn answer(&mut self, from: MemberId, query: u64, told: &PeerAnswer) {
         self.shell.queries.answer(from, query, told);
     }
 

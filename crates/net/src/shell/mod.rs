@@ -43,7 +43,7 @@ pub(crate) struct Shell {
     core: MemberCore<Waiter>,
     links: Arc<dyn LinkSender>,
     service: Arc<dyn ViewService>,
-    /// Told when this life is over.
+    /// PeerAnswer when this life is over.
     ended: Arc<Notify>,
     pub(crate) observer: Arc<Observer>,
     inbox: Arc<dyn Inbox>,

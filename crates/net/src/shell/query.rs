@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use rustc_hash::FxHashMap;
 use skeptron_member::MemberId;
-use skeptron_member::query::{Question, Told};
+use skeptron_member::query::{PeerAnswer, PeerQuery};
 use skeptron_member::report::{LockListing, LockStatus, SessionListing, SessionSummary};
 use skeptron_member::session::SessionHandle;
 use tokio::sync::oneshot;
@@ -109,9 +109,9 @@ impl Shell {
     pub(super) async fn ask_member(
         self: &Arc<Self>,
         member: MemberId,
-        question: Question<'_>,
+        question: PeerQuery<'_>,
         within: Duration,
-    ) -> Result<Told, Silence> {
+    ) -> Result<PeerAnswer, Silence> {
         if member == self.core.id() {
             return Ok(self.core.told(env::now(), &question));
         }
@@ -141,10 +141,10 @@ trait Listed: Sized {
     /// Where a page ended.
     type Cursor: Clone + PartialOrd;
 
-    fn question<'a>(filter: &'a str, after: &'a Self::Cursor) -> Question<'a>;
+    fn question<'a>(filter: &'a str, after: &'a Self::Cursor) -> PeerQuery<'a>;
 
     /// The page, and whether there are more; none if something else was told.
-    fn page(told: Told) -> Option<(Vec<Self>, bool)>;
+    fn page(told: PeerAnswer) -> Option<(Vec<Self>, bool)>;
 
     fn cursor(&self) -> Self::Cursor;
 }
@@ -152,12 +152,12 @@ trait Listed: Sized {
 impl Listed for LockStatus {
     type Cursor = String;
 
-    fn question<'a>(filter: &'a str, after: &'a String) -> Question<'a> {
-        Question::Locks { prefix: filter, after }
+    fn question<'a>(filter: &'a str, after: &'a String) -> PeerQuery<'a> {
+        PeerQuery::Locks { prefix: filter, after }
     }
 
-    fn page(told: Told) -> Option<(Vec<Self>, bool)> {
-        if let Told::Locks { locks, more } = told { Some((locks, more)) } else { None }
+    fn page(told: PeerAnswer) -> Option<(Vec<Self>, bool)> {
+        if let PeerAnswer::Locks { locks, more } = told { Some((locks, more)) } else { None }
     }
 
     fn cursor(&self) -> String {
@@ -168,12 +168,16 @@ impl Listed for LockStatus {
 impl Listed for SessionSummary {
     type Cursor = u64;
 
-    fn question<'a>(_: &'a str, after: &'a u64) -> Question<'a> {
-        Question::Sessions { after: *after }
+    fn question<'a>(_: &'a str, after: &'a u64) -> PeerQuery<'a> {
+        PeerQuery::Sessions { after: *after }
     }
 
-    fn page(told: Told) -> Option<(Vec<Self>, bool)> {
-        if let Told::Sessions { sessions, more } = told { Some((sessions, more)) } else { None }
+    fn page(told: PeerAnswer) -> Option<(Vec<Self>, bool)> {
+        if let PeerAnswer::Sessions { sessions, more } = told {
+            Some((sessions, more))
+        } else {
+            None
+        }
     }
 
     fn cursor(&self) -> u64 {
@@ -185,22 +189,22 @@ impl Listed for SessionSummary {
 #[derive(Debug, Default)]
 pub(super) struct Queries {
     last: AtomicU64,
-    open: Mutex<FxHashMap<u64, (MemberId, oneshot::Sender<Told>)>>,
+    open: Mutex<FxHashMap<u64, (MemberId, oneshot::Sender<PeerAnswer>)>>,
 }
 
 impl Queries {
-    fn lock(&self) -> MutexGuard<'_, FxHashMap<u64, (MemberId, oneshot::Sender<Told>)>> {
+    fn lock(&self) -> MutexGuard<'_, FxHashMap<u64, (MemberId, oneshot::Sender<PeerAnswer>)>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self, shell: &Arc<Shell>, asked: MemberId) -> (Query, oneshot::Receiver<Told>) {
+    fn open(&self, shell: &Arc<Shell>, asked: MemberId) -> (Query, oneshot::Receiver<PeerAnswer>) {
         let id = self.last.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
         self.lock().insert(id, (asked, sender));
         (Query { shell: Arc::clone(shell), id }, answer)
     }
 
-    pub(super) fn answer(&self, from: MemberId, id: u64, told: &Told) {
+    pub(super) fn answer(&self, from: MemberId, id: u64, told: &PeerAnswer) {
         let mut open = self.lock();
         if open.get(&id).is_some_and(|(asked, _)| *asked == from)
             && let Some((_, answer)) = open.remove(&id)

@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use skeptron_core::mutex::Mode;
 use skeptron_member::MemberId;
-use skeptron_member::query::{Question, Told};
+use skeptron_member::query::{PeerAnswer, PeerQuery};
 use skeptron_member::report::{Cause, NotGranted, milliseconds, why_not_granted};
 
 use super::Shell;
@@ -89,13 +89,13 @@ impl Shell {
         let view = self.core.view();
         let away = || view.away.iter().map(|life| life.id);
         let asked = view.ids().chain(away()).map(async |member| {
-            (member, self.ask_member(member, Question::Lock { name }, within).await)
+            (member, self.ask_member(member, PeerQuery::Lock { name }, within).await)
         });
         let mut asked: FuturesUnordered<_> = asked.collect();
         let (mut seen, mut causes) = (Vec::new(), Vec::new());
         while let Some((member, told)) = asked.next().await {
             match told {
-                Ok(Told::Lock { lock, causes: obstacles }) => {
+                Ok(PeerAnswer::Lock { lock, causes: obstacles }) => {
                     causes.extend(obstacles);
                     let holder = lock.as_ref().and_then(|lock| lock.holder.as_ref());
                     let is_held = holder.is_some_and(|holder| holder.is_in_the_way(1, mode));

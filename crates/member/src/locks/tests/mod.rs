@@ -20,7 +20,7 @@ use crate::clock::Moment;
 use crate::effects::{Effects, Event, Halt, NeedView, NotServed, Timer};
 use crate::link::tests::chance::{Chance, for_seeds};
 use crate::plan::{Plan, Plans};
-use crate::query::Told;
+use crate::query::PeerAnswer;
 use crate::view::{Lease, View};
 use crate::wire::{Envelope, Payload};
 use crate::{Fence, Limits, Lock, MemberCore, MemberId, Pace};
@@ -75,7 +75,7 @@ impl Effects<u32> for Performing<'_> {
         self.network.timers.push((self.me, self.now.after(after), timer));
     }
 
-    fn answer(&mut self, _: MemberId, _: u64, _: &Told) {}
+    fn answer(&mut self, _: MemberId, _: u64, _: &PeerAnswer) {}
 
     fn tell(&mut self, event: Event<'_>) {
         match event {

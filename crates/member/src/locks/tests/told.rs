@@ -1,19 +1,21 @@
 //! What a member tells others of its locks.
 
 use super::*;
-use crate::query::{Question, Told};
+use crate::query::{PeerAnswer, PeerQuery};
 use crate::report::{Cause, Reason};
 
 fn page(system: &System, prefix: &str, after: &str) -> (Vec<String>, bool) {
-    match system.cores[0].told(system.now, &Question::Locks { prefix, after }) {
-        Told::Locks { locks, more } => (locks.into_iter().map(|lock| lock.name).collect(), more),
+    match system.cores[0].told(system.now, &PeerQuery::Locks { prefix, after }) {
+        PeerAnswer::Locks { locks, more } => {
+            (locks.into_iter().map(|lock| lock.name).collect(), more)
+        }
         other => panic!("{other:?}"),
     }
 }
 
 fn causes(system: &System, node: usize, name: &str) -> Vec<Cause> {
-    match system.cores[node].told(system.now, &Question::Lock { name }) {
-        Told::Lock { causes, .. } => causes,
+    match system.cores[node].told(system.now, &PeerQuery::Lock { name }) {
+        PeerAnswer::Lock { causes, .. } => causes,
         other => panic!("{other:?}"),
     }
 }
