@@ -10,7 +10,7 @@
 mod watches;
 
 pub use skeptron_types::election::{Leader, Leadership, Proclaimed, Seen};
-pub(crate) use watches::{Told, Unwatched, Watches};
+pub(crate) use watches::{Unwatched, WatchReport, Watches};
 
 /// The longest value of a leader, in bytes.
 pub const MOST_VALUE_BYTES: usize = 4096;

@@ -48,7 +48,7 @@ pub(crate) struct Unwatched;
 
 /// What a member says of an election.
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum WatchReport {
     /// It leads there.
     Leads(Leader),
     /// Nobody leads there any more, or does at all.
@@ -131,7 +131,7 @@ impl Watches {
         view: &View,
         from: MemberId,
         (name, number): (&str, u64),
-        told: Told,
+        told: WatchReport,
         flaw: Option<Flaw>,
     ) -> Result<Option<(u64, Leadership)>, Unwatched> {
         let it = self.by_name.get_mut(name).filter(|it| it.born <= number).ok_or(Unwatched)?;
@@ -139,8 +139,8 @@ impl Watches {
             it.unheard.remove(&from);
         }
         match told {
-            Told::Leads(leader) => it.leads(from, leader),
-            Told::Vacant(ended) => it.has_ended(from, ended),
+            WatchReport::Leads(leader) => it.leads(from, leader),
+            WatchReport::Vacant(ended) => it.has_ended(from, ended),
         }
         Ok(it.news(view, flaw))
     }

@@ -12,7 +12,7 @@ use super::{LockError, Locks};
 use crate::clock::Moment;
 use crate::effects::{Effects, Event, NotServed};
 use crate::election::{
-    Leader, MOST_VALUE_BYTES, MOST_WATCHED, Observed, Proclaimed, Told, Unwatched, Watches,
+    Leader, MOST_VALUE_BYTES, MOST_WATCHED, Observed, Proclaimed, Unwatched, WatchReport, Watches,
 };
 use crate::view::View;
 use crate::wire::{Envelope, Payload};
@@ -87,7 +87,7 @@ impl<W> Act<'_, W> {
         let leader = self.leader();
         if watcher == self.locks.id {
             let term = leader.as_ref().map(|leader| leader.term);
-            let told = leader.map_or(Told::Vacant(self.state.last_led), Told::Leads);
+            let told = leader.map_or(WatchReport::Vacant(self.state.last_led), WatchReport::Leads);
             let (name, view) = (&*self.lock.name, &self.current.view);
             let heard = self.locks.hear(view, watcher, (name, number), told, self.effects);
             if let (Some(term), Ok(())) = (term, heard) {
@@ -396,7 +396,8 @@ impl<W> Locks<W> {
                 }
                 let (value, owner) = (value.to_string(), owner.to_string());
                 let leader = Leader { term, value, version, owner, node: from };
-                let heard = self.hear(view, from, (lock, number), Told::Leads(leader), effects);
+                let heard =
+                    self.hear(view, from, (lock, number), WatchReport::Leads(leader), effects);
                 if heard.is_ok() {
                     let seen = Payload::Seen { lock, term };
                     effects.send(from, &Envelope { epoch: view.epoch, payload: seen });
@@ -408,7 +409,7 @@ impl<W> Locks<W> {
                     return effects.tell(Event::Refused { lock, from, why });
                 }
                 // An answer to an earlier watch says nothing.
-                let _ = self.hear(view, from, (lock, number), Told::Vacant(ended), effects);
+                let _ = self.hear(view, from, (lock, number), WatchReport::Vacant(ended), effects);
             }
             _ => {}
         }
@@ -419,7 +420,7 @@ impl<W> Locks<W> {
         view: &View,
         from: MemberId,
         (lock, number): (&str, u64),
-        told: Told,
+        told: WatchReport,
         effects: &mut dyn Effects<W>,
     ) -> Result<(), Unwatched> {
         let mut watches = self.watches();
