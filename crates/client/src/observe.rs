@@ -33,13 +33,13 @@ pub struct Observer {
     has_begun: bool,
     /// Whether leaders may have come and gone since the last answer: it has gone to another node.
     has_missed: bool,
-    stream: Option<Told>,
+    stream: Option<ObservationStream>,
     /// What arrived and is not a whole line yet.
     received: Vec<u8>,
 }
 
 /// What a node tells.
-enum Told {
+enum ObservationStream {
     Native(native::Observation),
     Http(Stream),
 }
@@ -121,8 +121,8 @@ impl Observer {
     /// What the node tells next; none if it is not there any more.
     async fn read(&mut self) -> Option<Leadership> {
         match self.stream.as_mut()? {
-            Told::Http(stream) => read_line(stream, &mut self.received).await,
-            Told::Native(observation) => loop {
+            ObservationStream::Http(stream) => read_line(stream, &mut self.received).await,
+            ObservationStream::Native(observation) => loop {
                 match env::timeout(SILENT_AFTER, observation.next()).await? {
                     Ok(Some(told)) => return Some(told),
                     // It is still there.
@@ -134,17 +134,17 @@ impl Observer {
     }
 }
 
-async fn begin(caller: &Caller, question: &Ask) -> Result<Told, Trouble> {
+async fn begin(caller: &Caller, question: &Ask) -> Result<ObservationStream, Trouble> {
     if let Some(mut observation) = caller.observe(question.clone()).await? {
         // The first word says that it begins.
         return match observation.next().await {
-            Ok(_) => Ok(Told::Native(observation)),
+            Ok(_) => Ok(ObservationStream::Native(observation)),
             Err(Ok(Reply::Refused(refused))) => Err(refused.into()),
             Err(_) => Err(Trouble::silent("the observation ended at once")),
         };
     }
     let (_, path, _) = question.to_http();
-    Ok(Told::Http(caller.stream(&path).await?))
+    Ok(ObservationStream::Http(caller.stream(&path).await?))
 }
 
 async fn read_line(stream: &mut Stream, received: &mut Vec<u8>) -> Option<Leadership> {

@@ -149,13 +149,13 @@ impl From<Status> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         #[derive(Serialize)]
-        struct Told<'a> {
+        struct ErrorBody<'a> {
             error: &'a str,
             message: &'a str,
             code: i32,
         }
         let text = self.0.message();
-        let told = Told { error: text, message: text, code: self.0.code().into() };
+        let told = ErrorBody { error: text, message: text, code: self.0.code().into() };
         (http_status(self.0.code()), Json(told)).into_response()
     }
 }

@@ -27,7 +27,7 @@ use crate::env;
 use crate::link::draw_incarnation;
 use crate::observe::{Observer, What};
 use crate::view::{Admission, Lease, NotAdmitted, ServiceReport, View, algorithms};
-use report::{Standings, Told};
+use report::{LeaderReport, Standings};
 
 /// How long a leaving leader waits for another one.
 const HAND_OVER_WITHIN: Duration = Duration::from_secs(1);
@@ -95,7 +95,7 @@ pub(super) struct Driver {
     /// How fast the members' clocks run, while this node leads.
     clocks: Clocks,
     /// What a leader said last of how the voters stand.
-    told: Option<Told>,
+    told: Option<LeaderReport>,
     /// What this node said of them to all members, while it leads.
     shared: Standings,
 }
@@ -320,7 +320,7 @@ impl Driver {
             }
             Word::Clock(theirs) => self.compare_clocks(from, now, theirs),
             Word::Standings(standings) => {
-                self.told = Some(Told { by: from, at: now, standings });
+                self.told = Some(LeaderReport { by: from, at: now, standings });
             }
             Word::Ordered { number, result } => {
                 if let Err(AdminRefused::NotLeader(leader)) = result {

@@ -17,7 +17,7 @@ use crate::view::{ServiceReport, VoterStatus};
 pub(in crate::service) type Standings = Vec<(u64, Standing)>;
 
 /// What a leader said of the voters.
-pub(super) struct Told {
+pub(super) struct LeaderReport {
     pub(super) by: MemberId,
     pub(super) at: Moment,
     pub(super) standings: Standings,
