@@ -58,7 +58,7 @@ pub(crate) enum Letter {
 }
 
 /// A voter that runs.
-pub(crate) struct Seat {
+pub(crate) struct SimulatedVoter {
     pub(crate) voter: Voter,
     log: VoterLog<MemoryDisk>,
     /// Not yet durable; the first one is under way.
@@ -191,7 +191,7 @@ impl World {
                 .and_then(|(log, found)| {
                     let start = Voter::start(now, found.identity, options, found.records, &mut out);
                     let voter = start.map_err(|error| error.to_string())?;
-                    Ok(Seat { voter, log, writes: VecDeque::new() })
+                    Ok(SimulatedVoter { voter, log, writes: VecDeque::new() })
                 });
             match seat {
                 Ok(seat) => site.voter = Some(seat),
@@ -211,7 +211,7 @@ impl World {
         site.boot += 1;
         site.membership = None;
         let tears = self.options.faults.has(FaultKind::Disk);
-        if let Some(Seat { mut log, mut writes, .. }) = site.voter.take() {
+        if let Some(SimulatedVoter { mut log, mut writes, .. }) = site.voter.take() {
             let chance = &mut self.view_chance;
             let first = if how == Stop::Clean { writes.len() } else { 0 };
             for (_, write) in writes.drain(..first) {

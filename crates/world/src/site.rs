@@ -23,7 +23,7 @@ use crate::clock::{Clock, NEVER, Time};
 use crate::names;
 use crate::recorder::Step;
 use crate::relay::Via;
-use crate::service::Seat;
+use crate::service::SimulatedVoter;
 
 /// Whoever waits for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +53,7 @@ pub(crate) struct Site {
     /// When the next look at it is planned.
     pub(crate) renew_at: Time,
     /// Its voter, if it has one and is up.
-    pub(crate) voter: Option<Seat>,
+    pub(crate) voter: Option<SimulatedVoter>,
     /// The disk of its voter, while it is down.
     pub(crate) disk: MemoryDisk,
 }

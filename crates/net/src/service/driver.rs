@@ -21,7 +21,7 @@ use super::ServiceError;
 use super::clocks::Clocks;
 use super::exchange::{Exchange, Heard, Word};
 use super::folder::{self, Contents, DataError, Log};
-use super::seat::{Seat, Written};
+use super::running_voter::{RunningVoter, Written};
 use crate::config::{Config, VoterConfig};
 use crate::env;
 use crate::link::draw_incarnation;
@@ -74,7 +74,7 @@ pub(super) struct Driver {
     exchange: Arc<Exchange>,
     inputs: mpsc::UnboundedSender<Input>,
     observer: Arc<Observer>,
-    seat: Option<Seat>,
+    running: Option<RunningVoter>,
     /// The folder, while there is no voter to use it.
     disk: Option<FileDisk>,
     life: Option<Life>,
@@ -128,7 +128,7 @@ impl Driver {
             exchange: Arc::clone(exchange),
             inputs,
             observer,
-            seat: None,
+            running: None,
             disk: None,
             life: None,
             leaving: None,
@@ -165,7 +165,7 @@ impl Driver {
         loop {
             self.settle();
             self.tell();
-            let tick = self.seat.as_ref().map_or(Moment::NEVER, |seat| seat.tick);
+            let tick = self.running.as_ref().map_or(Moment::NEVER, |running| running.tick);
             let renewal = self.life.as_ref().map_or(Moment::NEVER, |life| life.membership.next());
             let leaving = self.leaving.as_ref().map_or(Moment::NEVER, |leaving| leaving.deadline);
             tokio::select! {
@@ -179,9 +179,9 @@ impl Driver {
             }
             self.pass_time();
         }
-        if let Some(seat) = self.seat.take() {
+        if let Some(running) = self.running.take() {
             // The log is whole before the folder is free for the next one.
-            let _ = tokio::task::spawn_blocking(|| seat.end()).await;
+            let _ = tokio::task::spawn_blocking(|| running.end()).await;
         }
         self.exchange.stop();
         // Whoever waits until the inputs are closed may use the folder then.
@@ -191,9 +191,9 @@ impl Driver {
     /// Whatever is due by now.
     fn pass_time(&mut self) {
         let now = env::now();
-        if let Some(seat) = self.seat.as_mut().filter(|seat| now >= seat.tick) {
-            seat.tick = now.after(voter::TICK);
-            seat.voter.tick(now, &mut self.from_voter);
+        if let Some(running) = self.running.as_mut().filter(|running| now >= running.tick) {
+            running.tick = now.after(voter::TICK);
+            running.voter.tick(now, &mut self.from_voter);
         }
         self.membership(now, member::Input::Timer);
         if let Some(leaving) = self.leaving.take_if(|leaving| now >= leaving.deadline) {
@@ -223,8 +223,8 @@ impl Driver {
             Input::Order { order, reply } => self.take_order(order, reply),
             Input::Suspects(lives) => self.membership(now, member::Input::Suspects(lives)),
             Input::Written(Written::Upto(number)) => {
-                if let Some(seat) = &mut self.seat {
-                    seat.voter.persisted(now, number, &mut self.from_voter);
+                if let Some(running) = &mut self.running {
+                    running.voter.persisted(now, number, &mut self.from_voter);
                 }
             }
             Input::Written(Written::Failed(error)) => {
@@ -271,7 +271,7 @@ impl Driver {
 
     /// Who leads, as this node's own voter knows.
     fn leads(&self) -> Option<MemberId> {
-        self.seat.as_ref().and_then(|seat| seat.voter.leader())
+        self.running.as_ref().and_then(|running| running.voter.leader())
     }
 
     fn some_voter(&self) -> Option<MemberId> {
@@ -280,27 +280,27 @@ impl Driver {
 
     fn administer(&mut self, order: Admin) -> Result<AdminAccepted, AdminRefused> {
         let leader = self.leader;
-        let Some(seat) = &mut self.seat else { return Err(AdminRefused::NotLeader(leader)) };
-        seat.voter.administer(env::now(), order, &mut self.from_voter)
+        let Some(running) = &mut self.running else { return Err(AdminRefused::NotLeader(leader)) };
+        running.voter.administer(env::now(), order, &mut self.from_voter)
     }
 
     fn hear(&mut self, from: MemberId, word: Word) {
         let now = env::now();
         match word {
             Word::Packet(packet) => {
-                if let Some(seat) = &mut self.seat {
-                    seat.voter.receive(now, from, packet, &mut self.from_voter);
+                if let Some(running) = &mut self.running {
+                    running.voter.receive(now, from, packet, &mut self.from_voter);
                 }
             }
-            Word::Request(request) => match &mut self.seat {
-                Some(seat) => {
-                    seat.voter.request(now, from, request, &mut self.from_voter);
-                    let views = seat.voter.views();
+            Word::Request(request) => match &mut self.running {
+                Some(running) => {
+                    running.voter.request(now, from, request, &mut self.from_voter);
+                    let views = running.voter.views();
                     let is_new = views.view().rank(from).is_none()
                         && views.seats().iter().all(|seat| seat.id != from);
                     // Whoever knows this voter alone cannot find the leader otherwise. What a follower
                     // knows may be old, so nobody is told by it that it votes.
-                    if is_new && !seat.voter.leads() {
+                    if is_new && !running.voter.leads() {
                         let voters = views.voters();
                         self.exchange.send(from, Word::Answer(Answer::Voters(voters)));
                     }
@@ -335,8 +335,10 @@ impl Driver {
 
     /// Leases are safe only while no clock's rate is off by more than the bound.
     fn compare_clocks(&mut self, from: MemberId, ours: Moment, theirs: Moment) {
-        let Some(seat) = self.seat.as_ref().filter(|seat| seat.voter.leads()) else { return };
-        let bound = seat.voter.views().settings().drift;
+        let Some(running) = self.running.as_ref().filter(|running| running.voter.leads()) else {
+            return;
+        };
+        let bound = running.voter.views().settings().drift;
         if let Some(rate) = self.clocks.heard(from, (ours, theirs), bound) {
             let bound = bound.ppm;
             tracing::warn!(
@@ -399,14 +401,15 @@ impl Driver {
                 self.exchange.send(to, Word::Answer(answer));
             }
             voter::Effect::Persist { number, write } => {
-                if let Some(seat) = &self.seat {
-                    seat.write(number, write);
+                if let Some(running) = &self.running {
+                    running.write(number, write);
                 }
             }
             voter::Effect::Decided { view, term, outcomes } => {
                 // What a leader finds of older terms was told by whoever led then.
-                let is_new = |seat: &Seat| seat.voter.leads() && seat.voter.term() == term;
-                if self.seat.as_ref().is_some_and(is_new) {
+                let is_new =
+                    |running: &RunningVoter| running.voter.leads() && running.voter.term() == term;
+                if self.running.as_ref().is_some_and(is_new) {
                     let said = outcomes.iter().filter(|&outcome| *outcome != Outcome::Nothing);
                     let what: Vec<String> = said.map(ToString::to_string).collect();
                     tracing::info!(epoch = view.epoch, term, "decided: {}", what.join(", "));
@@ -416,7 +419,7 @@ impl Driver {
             }
             voter::Effect::Halt(why @ HaltReason::Removed { .. }) => {
                 tracing::info!(%why, "this node votes no more");
-                self.disk = self.seat.take().and_then(Seat::end);
+                self.disk = self.running.take().and_then(RunningVoter::end);
             }
             voter::Effect::Halt(why) => self.stand_up(why.to_string()),
         }
@@ -425,15 +428,17 @@ impl Driver {
     /// The voter must not go on. The member does: it needs any leader, not this one.
     fn stand_up(&mut self, why: String) {
         tracing::error!(why, "this node votes no more");
-        let Some(seat) = self.seat.take() else { return };
-        self.halted = Some((seat.voter.identity().raft, why));
-        self.disk = seat.end();
+        let Some(running) = self.running.take() else { return };
+        self.halted = Some((running.voter.identity().raft, why));
+        self.disk = running.end();
     }
 
     fn perform_of_life(&mut self, effect: member::Effect) {
         match effect {
-            member::Effect::Send { to, request } if to == self.me => match &mut self.seat {
-                Some(seat) => seat.voter.request(env::now(), to, request, &mut self.from_voter),
+            member::Effect::Send { to, request } if to == self.me => match &mut self.running {
+                Some(running) => {
+                    running.voter.request(env::now(), to, request, &mut self.from_voter)
+                }
                 None => self.answered(env::now(), to, Answer::NotLeader(self.leader)),
             },
             member::Effect::Send { to, request } => {
@@ -495,7 +500,7 @@ impl Driver {
         self.exchange.set_number(voters.cluster);
         self.exchange.set_addresses(&voters.addresses);
         let mine = voters.seats.iter().rev().find(|seat| seat.id == self.me);
-        let raft = self.seat.as_ref().map(|seat| seat.voter.identity().raft);
+        let raft = self.running.as_ref().map(|running| running.voter.identity().raft);
         let halted = self.halted.as_ref().map(|(raft, _)| *raft);
         if let Some(seat) = mine
             && raft.max(halted).is_none_or(|raft| raft < seat.raft)
@@ -520,7 +525,7 @@ impl Driver {
             self.halted = Some((identity.raft, why));
             return;
         }
-        let former = self.seat.take().and_then(Seat::end);
+        let former = self.running.take().and_then(RunningVoter::end);
         let Some(disk) = former.or_else(|| self.disk.take()) else {
             let why = "it has no folder for a voter's log: set `data` and restart it".to_string();
             tracing::error!(why, "this node cannot vote");
@@ -547,16 +552,16 @@ impl Driver {
 
     /// Voters that were restarted from their logs must find each other before anybody is a member.
     fn find_voters(&self) {
-        if let Some(seat) = &self.seat {
-            self.exchange.set_addresses(&seat.voter.views().voters().addresses);
+        if let Some(running) = &self.running {
+            self.exchange.set_addresses(&running.voter.views().voters().addresses);
         }
     }
 
     /// The name tells clusters apart, unless two have the same one: then only the addresses look wrong.
     /// They may all have changed, so this is no reason to refuse the log.
     fn warn_of_other_voters(&self) {
-        let Some(seat) = &self.seat else { return };
-        let logged = seat.voter.views().voters().addresses;
+        let Some(running) = &self.running else { return };
+        let logged = running.voter.views().voters().addresses;
         let configured = &self.config.voters;
         if logged.is_empty() || logged.values().any(|it| configured.values().any(|at| at == it)) {
             return;
@@ -576,7 +581,7 @@ impl Driver {
         self.exchange.set_number(found.identity.cluster);
         let inputs = self.inputs.clone();
         let tell = move |written| drop(inputs.send(Input::Written(written)));
-        self.seat = Some(Seat::new(log, found, tell, &mut self.from_voter)?);
+        self.running = Some(RunningVoter::new(log, found, tell, &mut self.from_voter)?);
         self.find_voters();
         Ok(())
     }

@@ -5,7 +5,7 @@ mod clocks;
 mod driver;
 mod exchange;
 mod folder;
-mod seat;
+mod running_voter;
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use skeptron_member::report::{VoterState, milliseconds};
 use skeptron_views::views::Role;
 use skeptron_views::voter::Standing;
 
-use super::{Driver, Seat, Word};
+use super::{Driver, RunningVoter, Word};
 use crate::env;
 use crate::view::{ServiceReport, VoterStatus};
 
@@ -38,8 +38,9 @@ impl Driver {
     }
 
     fn report_at(&self, now: Moment) -> ServiceReport {
-        let own = self.informed_seat();
-        let known = own.map(|seat| seat.voter.views().voters()).or_else(|| self.voters.clone());
+        let own = self.informed_voter();
+        let known =
+            own.map(|running| running.voter.views().voters()).or_else(|| self.voters.clone());
         let leader = self.present_leader();
         let standings = self.standings(now, leader);
         let voters = known.iter().flat_map(|known| {
@@ -65,12 +66,12 @@ impl Driver {
                 }
             })
         });
-        let lease = own.map(|seat| seat.voter.views().settings());
+        let lease = own.map(|running| running.voter.views().settings());
         let drift = || self.life.as_ref().and_then(|life| life.membership.drift());
         ServiceReport {
             kind: "voters".to_string(),
             leader,
-            term: own.map(|seat| seat.voter.term()),
+            term: own.map(|running| running.voter.term()),
             voters: voters.collect(),
             endpoints: Vec::new(),
             trouble: leader.is_none().then(|| {
@@ -87,27 +88,27 @@ impl Driver {
     /// Who leads now, as far as this node knows. A voter takes part in elections; others know only who
     /// answered them last, which is worth nothing once that one cannot be reached.
     fn present_leader(&self) -> Option<MemberId> {
-        match self.informed_seat() {
-            Some(seat) => seat.voter.leader(),
+        match self.informed_voter() {
+            Some(running) => running.voter.leader(),
             None => self.leader.filter(|&leader| self.exchange.trouble(leader).is_none()),
         }
     }
 
     /// This node's voter, unless it has not been sent the log yet and knows nobody, or its seat was taken
     /// away while it was down: nobody sends it what was decided since.
-    fn informed_seat(&self) -> Option<&Seat> {
+    fn informed_voter(&self) -> Option<&RunningVoter> {
         let is_present = |raft: u64| {
             let told = self.voters.as_ref();
             told.is_none_or(|voters| voters.seats.iter().any(|seat| seat.raft == raft))
         };
-        self.seat.as_ref().filter(|seat| {
-            !seat.voter.views().seats().is_empty() && is_present(seat.voter.identity().raft)
+        self.running.as_ref().filter(|running| {
+            !running.voter.views().seats().is_empty() && is_present(running.voter.identity().raft)
         })
     }
 
     fn standings(&self, now: Moment, leader: Option<MemberId>) -> BTreeMap<u64, Standing> {
-        if let Some(seat) = self.seat.as_ref().filter(|seat| seat.voter.leads()) {
-            return seat.voter.standings(now).into_iter().collect();
+        if let Some(running) = self.running.as_ref().filter(|running| running.voter.leads()) {
+            return running.voter.standings(now).into_iter().collect();
         }
         let Some(told) = self.told.as_ref().filter(|told| Some(told.by) == leader) else {
             return BTreeMap::new();
@@ -123,11 +124,11 @@ impl Driver {
     /// A leader tells all members at once when a voter falls silent or is back, and each one again with
     /// every renewal, since words may be lost.
     fn share_standings(&mut self, now: Moment) {
-        let Some(seat) = self.seat.as_ref().filter(|seat| seat.voter.leads()) else {
+        let Some(running) = self.running.as_ref().filter(|running| running.voter.leads()) else {
             self.shared.clear();
             return;
         };
-        let standings = seat.voter.standings(now);
+        let standings = running.voter.standings(now);
         let kind = |&(raft, standing): &(u64, Standing)| match standing {
             Standing::Silent { .. } => (raft, Standing::Silent { since: Duration::ZERO }),
             other => (raft, other),
@@ -137,15 +138,15 @@ impl Driver {
             return;
         }
         self.shared = kinds;
-        for member in seat.voter.views().view().ids().filter(|&id| id != self.me) {
+        for member in running.voter.views().view().ids().filter(|&id| id != self.me) {
             self.exchange.send(member, Word::Standings(standings.clone()));
         }
     }
 
     /// Tells one member, if this node leads.
     pub(super) fn tell_standings(&self, to: MemberId) {
-        if let Some(seat) = self.seat.as_ref().filter(|seat| seat.voter.leads()) {
-            self.exchange.send(to, Word::Standings(seat.voter.standings(env::now())));
+        if let Some(running) = self.running.as_ref().filter(|running| running.voter.leads()) {
+            self.exchange.send(to, Word::Standings(running.voter.standings(env::now())));
         }
     }
 }

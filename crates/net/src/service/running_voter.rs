@@ -25,7 +25,7 @@ pub(super) enum Written {
 }
 
 /// A voter at work.
-pub(super) struct Seat {
+pub(super) struct RunningVoter {
     pub(super) voter: Voter,
     writes: mpsc::Sender<(u64, Write)>,
     thread: JoinHandle<FileDisk>,
@@ -33,7 +33,7 @@ pub(super) struct Seat {
     pub(super) tick: Moment,
 }
 
-impl Seat {
+impl RunningVoter {
     /// Goes on from what was found in the log; `tell` is called by the writing thread.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl Seat {
             log.into_disk()
         });
         let thread = thread.expect("the system has room for a thread");
-        Ok(Seat { voter, writes, thread, tick: now })
+        Ok(RunningVoter { voter, writes, thread, tick: now })
     }
 
     /// Writes in the background.
