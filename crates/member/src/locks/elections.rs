@@ -169,8 +169,8 @@ impl<W> Act<'_, W> {
         if !self.locks.may_enter(self.now) {
             return;
         }
-        let Some(Waiter { seat, who, .. }) = self.take_unseen() else { return };
-        match seat.map_or(Ok(()), |seat| seat.keep(fence)) {
+        let Some(Waiter { queued, who, .. }) = self.take_unseen() else { return };
+        match queued.map_or(Ok(()), |queued| queued.keep(fence)) {
             Ok(()) => self.effects.grant(who, self.lock, fence),
             Err(why) => {
                 self.effects.refuse(who, why);

@@ -15,7 +15,7 @@ use super::instance::Instance;
 use crate::Fence;
 use crate::clock::Moment;
 use crate::election::Proclaimed;
-use crate::session::{Seat, Session};
+use crate::session::{QueuedAcquire, Session};
 
 /// One lock at one member.
 pub struct Lock<W> {
@@ -119,7 +119,7 @@ pub(super) struct Waiter<W> {
     pub(super) since: Moment,
     pub(super) owner: Box<str>,
     /// The place in its session, if it has one.
-    pub(super) seat: Option<Seat>,
+    pub(super) queued: Option<QueuedAcquire>,
     pub(super) who: W,
 }
 

@@ -46,7 +46,7 @@ use crate::clock::Moment;
 use crate::effects::{Effects, Event, Halt, NotServed};
 use crate::election::Watches;
 use crate::plan::Plans;
-use crate::session::{Life, Seat};
+use crate::session::{Life, QueuedAcquire};
 use crate::view::{Lease, View};
 use crate::wire::{Envelope, Payload};
 use crate::{Fence, Flaw, Limits, MemberId, Pace};
@@ -348,7 +348,7 @@ impl<W> Locks<W> {
         now: Moment,
         lock: &Arc<Lock<W>>,
         (owner, mode): (&str, Mode),
-        seat: Option<Seat>,
+        queued: Option<QueuedAcquire>,
         who: impl FnOnce() -> W,
         effects: &mut dyn Effects<W>,
     ) -> Result<Acquired, LockError> {
@@ -366,7 +366,7 @@ impl<W> Locks<W> {
                 let (member, name) = (self.id, lock.name.to_string());
                 return Err(LockError::TooManyWaiters { member, name, most });
             }
-            Ok(act.ask(owner, mode, seat, who))
+            Ok(act.ask(owner, mode, queued, who))
         })
     }
 
@@ -376,7 +376,7 @@ impl<W> Locks<W> {
         now: Moment,
         lock: &Arc<Lock<W>>,
         fence: Fence,
-        seat: Option<Seat>,
+        queued: Option<QueuedAcquire>,
         who: impl FnOnce() -> W,
         effects: &mut dyn Effects<W>,
     ) -> Result<Acquired, LockError> {
@@ -387,7 +387,7 @@ impl<W> Locks<W> {
             if let Some(why) = self.halted() {
                 return Err(LockError::Halted { member: self.id, why: why.clone() });
             }
-            act.upgrade(fence, seat, who)
+            act.upgrade(fence, queued, who)
         })
     }
 

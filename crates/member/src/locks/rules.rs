@@ -13,7 +13,7 @@ use super::{Acquired, Locks};
 use crate::clock::Moment;
 use crate::effects::{Effects, Event, NeedView, NotServed};
 use crate::election::Proclaimed;
-use crate::session::{Seat, Session};
+use crate::session::{QueuedAcquire, Session};
 use crate::wire::{Envelope, Payload};
 use crate::{Fence, Flaw, MemberId};
 
@@ -64,14 +64,14 @@ impl<W> Act<'_, W> {
         &mut self,
         owner: &str,
         mode: Mode,
-        seat: Option<Seat>,
+        queued: Option<QueuedAcquire>,
         who: impl FnOnce() -> W,
     ) -> Acquired {
         self.effects.tell(Event::Requested { lock: &self.lock.name });
         let mut entered = None;
         let is_first = self.state.waiters.is_empty() && mode.is_exclusive();
         if is_first && self.state.is_exclusive() && self.request() {
-            entered = self.take((owner.into(), mode), seat.as_ref(), self.now);
+            entered = self.take((owner.into(), mode), queued.as_ref(), self.now);
         }
         if let Some(fence) = entered
             && self.may_know(fence)
@@ -80,7 +80,7 @@ impl<W> Act<'_, W> {
         }
         self.state.tickets += 1;
         let (ticket, since, owner) = (self.state.tickets, self.now, owner.into());
-        let waiter = Waiter { ticket, mode, since, owner, seat, who: who() };
+        let waiter = Waiter { ticket, mode, since, owner, queued, who: who() };
         if entered.is_some() {
             self.put_aside(waiter);
             return Acquired::Waiting(ticket);
@@ -246,7 +246,7 @@ impl<W> Act<'_, W> {
     pub(super) fn take(
         &mut self,
         (owner, mode): (Box<str>, Mode),
-        seat: Option<&Seat>,
+        queued: Option<&QueuedAcquire>,
         asked: Moment,
     ) -> Option<Fence> {
         let counter = self.state.counter.attach();
@@ -256,7 +256,12 @@ impl<W> Act<'_, W> {
         let fence = Fence::new(self.current.view.epoch, counter)?;
         let waited = self.now.since(asked);
         self.effects.tell(Event::Entered { lock: &self.lock.name, fence, mode, waited });
-        self.hold((fence, mode), owner, seat.map(Seat::session), seat.and_then(Seat::leads));
+        self.hold(
+            (fence, mode),
+            owner,
+            queued.map(QueuedAcquire::session),
+            queued.and_then(QueuedAcquire::leads),
+        );
         Some(fence)
     }
 
@@ -287,7 +292,7 @@ impl<W> Act<'_, W> {
             && let Some(waiter) = self.state.waiters.pop_front()
         {
             let owner = (waiter.owner.clone(), waiter.mode);
-            let taken = self.take(owner, waiter.seat.as_ref(), waiter.since);
+            let taken = self.take(owner, waiter.queued.as_ref(), waiter.since);
             let Some(fence) = taken else {
                 // The next view has fences again.
                 return self.state.waiters.push_front(waiter);
@@ -296,8 +301,8 @@ impl<W> Act<'_, W> {
             if !self.may_know(fence) {
                 return self.put_aside(waiter);
             }
-            let Waiter { seat, who, .. } = waiter;
-            match seat.map_or(Ok(()), |seat| seat.keep(fence)) {
+            let Waiter { queued, who, .. } = waiter;
+            match queued.map_or(Ok(()), |queued| queued.keep(fence)) {
                 Ok(()) => return self.effects.grant(who, self.lock, fence),
                 Err(why) => {
                     self.effects.refuse(who, why);

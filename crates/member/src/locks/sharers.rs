@@ -11,7 +11,7 @@ use super::lock::{Upgrade, Waiter};
 use super::rules::Act;
 use super::{Acquired, LockError, Turn};
 use crate::effects::{Event, NotServed};
-use crate::session::Seat;
+use crate::session::QueuedAcquire;
 use crate::wire::Payload;
 use crate::{Fence, Flaw};
 
@@ -210,7 +210,7 @@ impl<W> Act<'_, W> {
         let owner = (waiter.owner.clone(), mode);
         let may_enter = self.locks.may_enter(self.now);
         let taken =
-            may_enter.then(|| self.take(owner, waiter.seat.as_ref(), waiter.since)).flatten();
+            may_enter.then(|| self.take(owner, waiter.queued.as_ref(), waiter.since)).flatten();
         let Some(fence) = taken else {
             self.state.waiters.push_front(waiter);
             return self.leave(mode, duties);
@@ -219,8 +219,8 @@ impl<W> Act<'_, W> {
         if mode.is_exclusive() && !self.may_know(fence) {
             return self.put_aside(waiter);
         }
-        let Waiter { seat, who, .. } = waiter;
-        match seat.map_or(Ok(()), |seat| seat.keep(fence)) {
+        let Waiter { queued, who, .. } = waiter;
+        match queued.map_or(Ok(()), |queued| queued.keep(fence)) {
             Ok(()) => self.effects.grant(who, self.lock, fence),
             Err(why) => {
                 self.effects.refuse(who, why);
@@ -250,7 +250,7 @@ impl<W> Act<'_, W> {
     pub(super) fn upgrade(
         &mut self,
         fence: Fence,
-        seat: Option<Seat>,
+        queued: Option<QueuedAcquire>,
         who: impl FnOnce() -> W,
     ) -> Result<Acquired, LockError> {
         let name = || self.lock.name.to_string();
@@ -267,7 +267,7 @@ impl<W> Act<'_, W> {
         let (owner, mode) = (hold.owner.clone(), Mode::EXCLUSIVE);
         self.state.tickets += 1;
         let (ticket, since) = (self.state.tickets, self.now);
-        let waiter = Waiter { ticket, mode, since, owner, seat, who: who() };
+        let waiter = Waiter { ticket, mode, since, owner, queued, who: who() };
         self.state.upgrade = Some(Box::new(Upgrade { fence, waiter }));
         self.serve();
         Ok(Acquired::Waiting(ticket))
@@ -283,9 +283,9 @@ impl<W> Act<'_, W> {
         let fence = Fence::new(self.current.view.epoch, counter)
             .filter(|_| self.locks.may_enter(self.now))
             .map(|fence| if self.locks.has(Flaw::UpgradedWithoutFence) { before } else { fence });
-        let kept = match (fence, waiter.seat.as_ref()) {
+        let kept = match (fence, waiter.queued.as_ref()) {
             (None, _) => Err(NotServed::Withdrawn),
-            (Some(fence), Some(seat)) => seat.keep_upgraded(before, fence),
+            (Some(fence), Some(queued)) => queued.keep_upgraded(before, fence),
             (Some(_), None) => Ok(()),
         };
         if let (Some(fence), Ok(())) = (fence, kept) {

@@ -3,7 +3,8 @@
 use std::sync::{Arc, PoisonError};
 
 use super::{
-    Begun, Claim, Held, Holding, NO_TICKET, Place, Seat, SessionError, SessionId, Sessions, Wait,
+    Begun, Claim, Held, Holding, NO_TICKET, Place, QueuedAcquire, SessionError, SessionId,
+    Sessions, Wait,
 };
 use skeptron_core::mutex::Mode;
 
@@ -106,18 +107,19 @@ impl Sessions {
         }
         let mode = wish.mode();
         let value = if let Wish::Lead(value) = &wish { Some(Arc::clone(value)) } else { None };
-        let seat = Seat { session: Arc::clone(&session), claim: claim.clone(), mode, value };
+        let queued =
+            QueuedAcquire { session: Arc::clone(&session), claim: claim.clone(), mode, value };
         let acquired = match wish {
             Wish::Upgrade(fence) => {
-                locks.upgrade(now, &lock, fence, Some(seat.clone()), || who, effects)
+                locks.upgrade(now, &lock, fence, Some(queued.clone()), || who, effects)
             }
             _ => {
                 let owner = (session.owner.as_str(), mode);
-                locks.acquire(now, &lock, owner, Some(seat.clone()), || who, effects)
+                locks.acquire(now, &lock, owner, Some(queued.clone()), || who, effects)
             }
         };
         match acquired {
-            Ok(Acquired::Granted(fence)) => match seat.keep(fence) {
+            Ok(Acquired::Granted(fence)) => match queued.keep(fence) {
                 Ok(()) => Ok(Begun::Held(Held { lock: claim.lock, fence })),
                 Err(why) => {
                     locks.release(now, &lock, fence, effects);

@@ -102,7 +102,7 @@ struct Wait {
 
 /// What a waiter of a session carries in a lock's queue.
 #[derive(Clone, Debug)]
-pub(crate) struct Seat {
+pub(crate) struct QueuedAcquire {
     session: Arc<Session>,
     claim: Claim,
     mode: Mode,
@@ -110,7 +110,7 @@ pub(crate) struct Seat {
     value: Option<Arc<str>>,
 }
 
-impl Seat {
+impl QueuedAcquire {
     /// What it says of itself as a leader.
     pub(crate) fn leads(&self) -> Option<Proclaimed> {
         self.value.as_ref().map(|value| Proclaimed { value: value.to_string(), version: 1 })
