@@ -73,20 +73,20 @@ impl Caller {
     ///
     /// # Errors
     /// If not.
-    pub fn check(&self, me: &Caller) -> Result<(), Refusal> {
+    pub fn check(&self, me: &Caller) -> Result<(), HandshakeRefusal> {
         if self.cluster != me.cluster {
             let (mine, yours) = (me.cluster.clone(), self.cluster.clone());
-            return Err(Refusal::Cluster { me: me.from, mine, yours });
+            return Err(HandshakeRefusal::Cluster { me: me.from, mine, yours });
         }
         if self.to != me.from {
-            return Err(Refusal::Somebody { me: me.from, meant: self.to });
+            return Err(HandshakeRefusal::Somebody { me: me.from, meant: self.to });
         }
         if self.from == me.from {
-            return Err(Refusal::Caller { me: me.from, you: self.from });
+            return Err(HandshakeRefusal::Caller { me: me.from, you: self.from });
         }
         match (self.number, me.number) {
             (Some(theirs), Some(mine)) if theirs != mine => {
-                Err(Refusal::Namesake { me: me.from, cluster: me.cluster.clone() })
+                Err(HandshakeRefusal::Namesake { me: me.from, cluster: me.cluster.clone() })
             }
             _ => Ok(()),
         }
@@ -99,7 +99,7 @@ pub enum Answer {
     /// We belong together.
     Welcome(Hello),
     /// We do not.
-    Refused(Refusal),
+    Refused(HandshakeRefusal),
 }
 
 /// What the caller says to the hello of the called one, and the called one to a [`Caller`].
@@ -108,12 +108,12 @@ pub enum Verdict {
     /// The link is up.
     Accepted,
     /// It is not.
-    Refused(Refusal),
+    Refused(HandshakeRefusal),
 }
 
 /// Why a node refuses another. Said to the other, too, so it names both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
-pub enum Refusal {
+pub enum HandshakeRefusal {
     /// Another cluster.
     #[error(
         "{me} belongs to the cluster {mine:?} and the other to {yours:?}; correct `cluster` or the \
@@ -293,29 +293,36 @@ impl Terms {
     ///
     /// # Errors
     /// If it is not.
-    pub fn check(&self, hello: &Hello, view: &View, known: Option<u64>) -> Result<(), Refusal> {
+    pub fn check(
+        &self,
+        hello: &Hello,
+        view: &View,
+        known: Option<u64>,
+    ) -> Result<(), HandshakeRefusal> {
         let (me, you) = (self.me, hello.from);
         if hello.cluster != self.cluster {
             let (mine, yours) = (self.cluster.clone(), hello.cluster.clone());
-            return Err(Refusal::Cluster { me, mine, yours });
+            return Err(HandshakeRefusal::Cluster { me, mine, yours });
         }
         if hello.to != me {
-            return Err(Refusal::Somebody { me, meant: hello.to });
+            return Err(HandshakeRefusal::Somebody { me, meant: hello.to });
         }
         if hello.epoch == view.epoch && hello.members != members_digest(view) {
-            return Err(Refusal::Members { me, you });
+            return Err(HandshakeRefusal::Members { me, you });
         }
         if you == me || view.life(you).is_none() {
-            return Err(Refusal::Caller { me, you });
+            return Err(HandshakeRefusal::Caller { me, you });
         }
         if hello.plans != self.plans {
-            return Err(Refusal::Plans { me, you });
+            return Err(HandshakeRefusal::Plans { me, you });
         }
         let named = view.life(you).and_then(|life| life.incarnation);
         match known {
             Some(known) if known == hello.incarnation => Ok(()),
-            Some(_) if named.is_some() => Err(Refusal::NotInView { me, you, epoch: view.epoch }),
-            Some(_) => Err(Refusal::Restarted { you }),
+            Some(_) if named.is_some() => {
+                Err(HandshakeRefusal::NotInView { me, you, epoch: view.epoch })
+            }
+            Some(_) => Err(HandshakeRefusal::Restarted { you }),
             None => Ok(()),
         }
     }

@@ -8,8 +8,8 @@ use rustls::pki_types::CertificateDer;
 use serde::de::DeserializeOwned;
 use skeptron_member::MemberId;
 use skeptron_member::link::handshake::{
-    Answer, Caller, Hello, Opening, PREAMBLE_BYTES, Refusal, Stranger, Verdict, WORD_BYTES,
-    check_preamble, preamble,
+    Answer, Caller, HandshakeRefusal, Hello, Opening, PREAMBLE_BYTES, Stranger, Verdict,
+    WORD_BYTES, check_preamble, preamble,
 };
 use skeptron_member::wire::{FrameError, append_frame, decode};
 use thiserror::Error;
@@ -119,10 +119,10 @@ pub(crate) enum ConnectError {
     Frame(#[from] FrameError),
     /// We refuse it.
     #[error("{refusal}")]
-    RefusedHere { from: MemberId, refusal: Refusal },
+    RefusedHere { from: MemberId, refusal: HandshakeRefusal },
     /// It refuses us.
     #[error("{by} refuses: {refusal}")]
-    RefusedThere { by: MemberId, refusal: Refusal },
+    RefusedThere { by: MemberId, refusal: HandshakeRefusal },
 }
 
 /// Calls a peer.
@@ -204,7 +204,7 @@ async fn say_hello(
         // A view may have named another life meanwhile, for which `own` counts wrongly.
         shared.check(&hello, known)
     } else {
-        Err(Refusal::Somebody { me: hello.from, meant: peer.id })
+        Err(HandshakeRefusal::Somebody { me: hello.from, meant: peer.id })
     };
     match checked {
         Ok(()) => {
@@ -300,24 +300,27 @@ fn check_linked(
     callee: &Callee,
     hello: &Hello,
     tls: Option<&mut rustls::Connection>,
-) -> Result<Hello, Refusal> {
-    let shared = callee.links().ok_or(Refusal::NoMember { me: callee.me })?;
+) -> Result<Hello, HandshakeRefusal> {
+    let shared = callee.links().ok_or(HandshakeRefusal::NoMember { me: callee.me })?;
     let (me, you) = (shared.me, hello.from);
     let peer = shared.peer(you);
     let (own, known) = peer.as_deref().map(|peer| shared.hello(peer)).unzip();
     shared.check(hello, known.flatten())?;
     let Some(own) = own.filter(|_| you > me) else {
-        return Err(Refusal::Caller { me, you });
+        return Err(HandshakeRefusal::Caller { me, you });
     };
     check_certificate(you, tls)?;
     Ok(own)
 }
 
-fn check_certificate(you: MemberId, tls: Option<&mut rustls::Connection>) -> Result<(), Refusal> {
+fn check_certificate(
+    you: MemberId,
+    tls: Option<&mut rustls::Connection>,
+) -> Result<(), HandshakeRefusal> {
     let Some(tls) = tls else { return Ok(()) };
     match tls.peer_certificates() {
         Some([certificate, ..]) if is_of(certificate, you) => Ok(()),
-        _ => Err(Refusal::Certificate { you }),
+        _ => Err(HandshakeRefusal::Certificate { you }),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use skeptron_member::link::handshake::{Caller, Refusal};
+use skeptron_member::link::handshake::{Caller, HandshakeRefusal};
 use skeptron_member::link::handshake_limit;
 use skeptron_member::{Limits, MemberId};
 use tokio::net::{TcpListener, TcpStream};
@@ -135,8 +135,8 @@ impl Callee {
     ///
     /// # Errors
     /// If not.
-    pub(crate) fn check(&self, caller: &Caller) -> Result<(), Refusal> {
-        let switchboard = self.switchboard().ok_or(Refusal::NoService { me: self.me })?;
+    pub(crate) fn check(&self, caller: &Caller) -> Result<(), HandshakeRefusal> {
+        let switchboard = self.switchboard().ok_or(HandshakeRefusal::NoService { me: self.me })?;
         caller.check(&switchboard.myself())
     }
 }

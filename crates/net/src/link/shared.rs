@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, Weak};
 
-use skeptron_member::link::handshake::{Hello, Refusal, Terms};
+use skeptron_member::link::handshake::{HandshakeRefusal, Hello, Terms};
 use skeptron_member::report::{LinkState, MemberStatus};
 use skeptron_member::view::{Member, View};
 use skeptron_member::wire::Envelope;
@@ -140,7 +140,7 @@ impl Shared {
     ///
     /// # Errors
     /// If it is not.
-    pub(crate) fn check(&self, hello: &Hello, known: Option<u64>) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, hello: &Hello, known: Option<u64>) -> Result<(), HandshakeRefusal> {
         let view = Arc::clone(&self.membership().view);
         self.terms.check(hello, &view, known)
     }

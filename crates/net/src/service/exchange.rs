@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use skeptron_member::clock::Moment;
-use skeptron_member::link::handshake::{Caller, Refusal};
+use skeptron_member::link::handshake::{Caller, HandshakeRefusal};
 use skeptron_member::wire::{append_frame, decode};
 use skeptron_member::{Limits, MemberId};
 use skeptron_views::Packet;
@@ -159,7 +159,7 @@ impl Exchange {
             let called = env::timeout(within, calling).await?;
             let is_refused = matches!(
                 called,
-                Err(ConnectError::RefusedThere { refusal: Refusal::Namesake { .. }, .. })
+                Err(ConnectError::RefusedThere { refusal: HandshakeRefusal::Namesake { .. }, .. })
             );
             is_refused.then_some(to)
         };

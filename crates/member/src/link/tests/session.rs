@@ -4,7 +4,9 @@ use super::chance::{Chance, for_seeds};
 use super::weather::{Delivery, Network, Weather, impatient};
 use super::*;
 use crate::Limits;
-use crate::link::handshake::{Refusal, Stranger, Terms, VERSION, check_preamble, preamble};
+use crate::link::handshake::{
+    HandshakeRefusal, Stranger, Terms, VERSION, check_preamble, preamble,
+};
 use crate::link::session::{Broken, Frame, Session, SessionLimits, Taken};
 use crate::view::View;
 use crate::wire::decode;
@@ -233,22 +235,25 @@ fn each_difference_is_named() {
         |theirs: Terms, to, known| mine.check(&theirs.hello(to, &view, 0), &view, known).err();
     assert_eq!(refusal(yours(), me, None), None);
     assert_eq!(refusal(yours(), me, Some(7)), None);
-    assert_eq!(refusal(yours(), me, Some(8)), Some(Refusal::Restarted { you }));
-    assert_eq!(refusal(yours(), you, None), Some(Refusal::Somebody { me, meant: you }));
-    assert_eq!(refusal(terms(me, &plans()), me, None), Some(Refusal::Caller { me, you: me }));
+    assert_eq!(refusal(yours(), me, Some(8)), Some(HandshakeRefusal::Restarted { you }));
+    assert_eq!(refusal(yours(), you, None), Some(HandshakeRefusal::Somebody { me, meant: you }));
+    assert_eq!(
+        refusal(terms(me, &plans()), me, None),
+        Some(HandshakeRefusal::Caller { me, you: me })
+    );
     let stranger = terms(member(4), &plans());
-    assert_eq!(refusal(stranger, me, None), Some(Refusal::Caller { me, you: member(4) }));
+    assert_eq!(refusal(stranger, me, None), Some(HandshakeRefusal::Caller { me, you: member(4) }));
     let other_cluster = Terms::new("other", you, 7, &plans());
-    let cluster = Refusal::Cluster { me, mine: "skeptron".into(), yours: "other".into() };
+    let cluster = HandshakeRefusal::Cluster { me, mine: "skeptron".into(), yours: "other".into() };
     assert_eq!(refusal(other_cluster, me, None), Some(cluster));
     let prefixed = plans().with_prefix("jobs/", Plan::named("raymond").unwrap());
-    assert_eq!(refusal(terms(you, &prefixed), me, None), Some(Refusal::Plans { me, you }));
+    assert_eq!(refusal(terms(you, &prefixed), me, None), Some(HandshakeRefusal::Plans { me, you }));
     for info in skeptron_core::catalogue::sound() {
         let other = Plans::new(Plan::named(info.name).unwrap());
-        let differs = (info.name != Plan::DEFAULT).then_some(Refusal::Plans { me, you });
+        let differs = (info.name != Plan::DEFAULT).then_some(HandshakeRefusal::Plans { me, you });
         assert_eq!(refusal(terms(you, &other), me, None), differs, "{}", info.name);
     }
-    let words = Refusal::Restarted { you }.to_string();
+    let words = HandshakeRefusal::Restarted { you }.to_string();
     assert!(words.contains("restart all nodes"), "{words}");
 }
 
@@ -260,7 +265,7 @@ fn views_may_differ_if_their_epochs_do() {
     let mut other = view.clone();
     other.members[2].address = "127.0.0.1:4".into();
     let check = |theirs: &View| mine.check(&yours.hello(me, theirs, 0), &view, None);
-    assert_eq!(check(&other), Err(Refusal::Members { me, you }));
+    assert_eq!(check(&other), Err(HandshakeRefusal::Members { me, you }));
     other.epoch = 2;
     assert_eq!(check(&other), Ok(()), "one of the two will learn of the other's view");
 }
@@ -272,7 +277,7 @@ fn a_life_that_the_view_does_not_name_is_told_to_wait() {
     let mut view = View::of_addresses(5, addresses(2));
     view.members[1].incarnation = Some(8);
     let refused = mine.check(&yours.hello(me, &view, 0), &view, Some(8));
-    assert_eq!(refused, Err(Refusal::NotInView { me, you, epoch: 5 }));
+    assert_eq!(refused, Err(HandshakeRefusal::NotInView { me, you, epoch: 5 }));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::chance::Chance;
 use super::*;
 use crate::Limits;
 use crate::clock::Moment;
-use crate::link::handshake::{Answer, Hello, Refusal, Terms, Verdict, WORD_BYTES};
+use crate::link::handshake::{Answer, HandshakeRefusal, Hello, Terms, Verdict, WORD_BYTES};
 use crate::link::session::{Frame, Taken};
 use crate::link::{Link, LinkError};
 use crate::view::View;
@@ -205,7 +205,7 @@ impl Network {
         let known = self.ends[me][hello.from.place()].link.incarnation();
         match self.terms[me].check(hello, &self.view, known) {
             Ok(()) => Some(()),
-            Err(Refusal::Restarted { .. }) => None,
+            Err(HandshakeRefusal::Restarted { .. }) => None,
             Err(refusal) => panic!("{refusal}"),
         }
     }

@@ -2,7 +2,7 @@
 //! bounded, and the link to a good peer goes on.
 
 use skeptron_member::link::handshake::{
-    Answer, Hello, Opening, PREAMBLE_BYTES, Refusal, Terms, Verdict, preamble,
+    Answer, HandshakeRefusal, Hello, Opening, PREAMBLE_BYTES, Terms, Verdict, preamble,
 };
 use skeptron_member::link::session::Frame;
 use skeptron_member::report::{LinkState, MemberStatus};
@@ -253,12 +253,12 @@ async fn whoever_does_not_belong_is_told_why() {
     }
     let (mine, yours) = ("skeptron".to_string(), "other".to_string());
     let expected = [
-        Refusal::Cluster { me, mine, yours },
-        Refusal::Somebody { me, meant: MemberId::at(1) },
-        Refusal::Caller { me, you: MemberId::at(3) },
-        Refusal::Caller { me, you: me },
-        Refusal::Members { me, you },
-        Refusal::Plans { me, you },
+        HandshakeRefusal::Cluster { me, mine, yours },
+        HandshakeRefusal::Somebody { me, meant: MemberId::at(1) },
+        HandshakeRefusal::Caller { me, you: MemberId::at(3) },
+        HandshakeRefusal::Caller { me, you: me },
+        HandshakeRefusal::Members { me, you },
+        HandshakeRefusal::Plans { me, you },
     ];
     assert_eq!(refusals, expected);
     until("its trouble is shown", || {
@@ -281,7 +281,7 @@ async fn another_life_of_a_node_is_refused() {
     let stage = Stage::new().await;
     let first_life = stage.connect(7).await;
     let (_, answer) = stage.greet(&stage.hello(8)).await;
-    let refusal = Refusal::Restarted { you: MemberId::at(2) };
+    let refusal = HandshakeRefusal::Restarted { you: MemberId::at(2) };
     assert_eq!(answer, Answer::Refused(refusal));
     assert_eq!(stage.third().link, LinkState::Up, "the first life goes on");
     drop(first_life);
