@@ -10,7 +10,7 @@ use skeptron_member::report::NotGranted;
 
 use super::{Life, Node};
 use crate::env;
-use crate::shell::{Asked, Guard};
+use crate::shell::{Guard, LocalAcquire};
 
 impl Node {
     /// Waits for the lock, also while the node has yet to enter the cluster or enters it anew. The
@@ -42,8 +42,8 @@ impl Node {
             let life = self.life().await?;
             life.shell.relieved(name).await;
             let granted = match life.shell.ask(name, (owner, mode)) {
-                Ok(Asked::Granted(guard)) => Ok(guard),
-                Ok(Asked::Waiting(wait)) => wait.await,
+                Ok(LocalAcquire::Granted(guard)) => Ok(guard),
+                Ok(LocalAcquire::Waiting(wait)) => wait.await,
                 Err(error) => Err(error),
             };
             match granted {
@@ -81,8 +81,8 @@ impl Node {
         tokio::task::coop::consume_budget().await;
         let life = self.life().await?;
         let mut wait = match life.shell.ask(name, (owner, Mode::EXCLUSIVE))? {
-            Asked::Granted(guard) => return Ok(Some(guard)),
-            Asked::Waiting(wait) => wait,
+            LocalAcquire::Granted(guard) => return Ok(Some(guard)),
+            LocalAcquire::Waiting(wait) => wait,
         };
         match life.shell.unless_held((name, Mode::EXCLUSIVE), &mut wait).await {
             Ok(granted) => granted.map(Some),

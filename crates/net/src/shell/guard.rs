@@ -6,7 +6,7 @@ use skeptron_client::ReleaseError;
 use skeptron_core::mutex::Mode;
 use skeptron_member::{Fence, Lock, LockError};
 
-use super::{Asked, Shell, Waiter};
+use super::{LocalAcquire, Shell, Waiter};
 
 /// A held lock. Dropping it releases.
 #[derive(Debug)]
@@ -68,8 +68,8 @@ impl Guard {
     pub async fn upgrade(self) -> Result<Guard, (LockError, Option<Guard>)> {
         let (shell, lock) = self.hold();
         let upgraded = match shell.ask_to_upgrade(Arc::clone(lock), self.fence) {
-            Ok(Asked::Granted(guard)) => Ok(guard),
-            Ok(Asked::Waiting(wait)) => wait.await,
+            Ok(LocalAcquire::Granted(guard)) => Ok(guard),
+            Ok(LocalAcquire::Waiting(wait)) => wait.await,
             Err(error) => Err(error),
         };
         match upgraded {

@@ -36,7 +36,7 @@ use observe::{Counters, counters};
 use query::Queries;
 use relay::Relays;
 use slow::Slow;
-pub(crate) use wait::{Asked, SessionAcquire, SessionWait};
+pub(crate) use wait::{LocalAcquire, SessionAcquire, SessionWait};
 
 /// A member core and what performs its effects.
 pub(crate) struct Shell {
@@ -97,7 +97,7 @@ impl Shell {
             service,
             ended,
             observer,
-            inbox: Arc::new(Reception(shell.clone())),
+            inbox: Arc::new(ShellInbox(shell.clone())),
             queries: Queries::default(),
             relays,
             breaks: BreakOrders::default(),
@@ -354,9 +354,9 @@ fn view_change(former: &View, view: &View) -> String {
 }
 
 /// What the links hand up goes to the shell while there is one.
-struct Reception(Weak<Shell>);
+struct ShellInbox(Weak<Shell>);
 
-impl Inbox for Reception {
+impl Inbox for ShellInbox {
     fn receive(&self, from: MemberId, sequence: u64, envelope: &Envelope<'_>) {
         let Some(shell) = self.0.upgrade() else { return };
         // The link flushes when it has handed up all that it read.

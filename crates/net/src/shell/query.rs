@@ -20,7 +20,7 @@ pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
 /// Why a member does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Silence {
+pub(super) enum QueryError {
     /// There is no link.
     Unreachable,
     /// It would only be asked more and more.
@@ -111,19 +111,19 @@ impl Shell {
         member: MemberId,
         question: PeerQuery<'_>,
         within: Duration,
-    ) -> Result<PeerAnswer, Silence> {
+    ) -> Result<PeerAnswer, QueryError> {
         if member == self.core.id() {
             return Ok(self.core.told(env::now(), &question));
         }
         if !self.links.is_up(member) {
-            return Err(Silence::Unreachable);
+            return Err(QueryError::Unreachable);
         }
         if self.links.is_congested(member) {
-            return Err(Silence::FarBehind);
+            return Err(QueryError::FarBehind);
         }
         let (query, answer) = self.queries.open(self, member);
         self.perform(|core, _, effects| core.query(member, query.id, question, effects));
-        env::timeout(within, answer).await.and_then(Result::ok).ok_or(Silence::Late)
+        env::timeout(within, answer).await.and_then(Result::ok).ok_or(QueryError::Late)
     }
 }
 
@@ -133,7 +133,7 @@ struct Pages<T> {
     /// Whether it has more to tell.
     more: bool,
     /// Why it told no more, if it did not answer.
-    ended: Option<Silence>,
+    ended: Option<QueryError>,
 }
 
 /// What members tell in pages.

@@ -14,7 +14,7 @@ use skeptron_core::monitor::{Exclusion, FenceMonitor};
 use skeptron_member::plan::{Plan, Plans};
 use skeptron_member::{Limits, MemberCore, MemberId, Pace, Settings};
 
-use super::wait::{Asked, Wait};
+use super::wait::{LocalAcquire, Wait};
 use super::{Guard, Shell};
 use crate::link::{Inbox, LinkSender};
 use crate::observe::Observer;
@@ -224,12 +224,12 @@ fn storm(algorithm: &str, seed: u64) {
                 .ask("a", ("", skeptron_core::mutex::Mode::EXCLUSIVE))
                 .unwrap()
             {
-                Asked::Granted(guard) => {
+                LocalAcquire::Granted(guard) => {
                     enter(node, &guard);
                     assert!(inside.is_none(), "{told}: two inside");
                     inside = Some((node, guard));
                 }
-                Asked::Waiting(wait) => waiting.push((node, wait)),
+                LocalAcquire::Waiting(wait) => waiting.push((node, wait)),
             },
             2 if !waiting.is_empty() => {
                 let place = system.network.roll(waiting.len());

@@ -23,7 +23,7 @@ impl Shell {
         self: &Arc<Self>,
         name: &str,
         (owner, mode): (&str, Mode),
-    ) -> Result<Asked, LockError> {
+    ) -> Result<LocalAcquire, LockError> {
         let make_room = |_: &LockError| {
             self.perform(|core, now, effects| core.make_room(now, effects));
         };
@@ -44,7 +44,7 @@ impl Shell {
         self: &Arc<Self>,
         lock: Arc<Lock<Waiter>>,
         fence: Fence,
-    ) -> Result<Asked, LockError> {
+    ) -> Result<LocalAcquire, LockError> {
         let mut receiver = None;
         let who = || {
             let (sender, waits) = oneshot::channel();
@@ -61,9 +61,9 @@ impl Shell {
         lock: Arc<Lock<Waiter>>,
         acquired: Acquired,
         receiver: Option<oneshot::Receiver<Result<Guard, NotServed>>>,
-    ) -> Asked {
+    ) -> LocalAcquire {
         match (acquired, receiver) {
-            (Acquired::Waiting(ticket), Some(receiver)) => Asked::Waiting(Wait {
+            (Acquired::Waiting(ticket), Some(receiver)) => LocalAcquire::Waiting(Wait {
                 shell: Arc::clone(self),
                 lock,
                 ticket,
@@ -71,7 +71,7 @@ impl Shell {
                 done: false,
             }),
             (Acquired::Granted(fence), _) => {
-                Asked::Granted(Guard::new(Arc::clone(self), lock, fence))
+                LocalAcquire::Granted(Guard::new(Arc::clone(self), lock, fence))
             }
             (Acquired::Waiting(_), None) => unreachable!("whoever waits has been made"),
         }
@@ -213,7 +213,7 @@ impl Shell {
 
 /// What came of asking for a lock.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum LocalAcquire {
     /// It is yours.
     Granted(Guard),
     /// It will be.

@@ -11,7 +11,7 @@ use skeptron_member::query::{PeerAnswer, PeerQuery};
 use skeptron_member::report::{Cause, NotGranted, milliseconds, why_not_granted};
 
 use super::Shell;
-use super::query::{ANSWER_WITHIN, Silence};
+use super::query::{ANSWER_WITHIN, QueryError};
 use crate::env;
 
 /// A lock that goes from one to the other may be held by nobody at the moment of a look: then it is
@@ -107,7 +107,7 @@ impl Shell {
                 // What nobody but one who is away may have is told by the lock's home.
                 _ if away().any(|id| id == member) => {}
                 Err(silence) => causes.push(self.cause_of(member, silence, within)),
-                Ok(_) => causes.push(self.cause_of(member, Silence::Late, within)),
+                Ok(_) => causes.push(self.cause_of(member, QueryError::Late, within)),
             }
         }
         causes.sort_by_key(|cause| (cause.reason, cause.member));
@@ -117,13 +117,13 @@ impl Shell {
         why_not_granted(seen, causes, mode)
     }
 
-    fn cause_of(&self, member: MemberId, silence: Silence, within: Duration) -> Cause {
+    fn cause_of(&self, member: MemberId, silence: QueryError, within: Duration) -> Cause {
         match silence {
-            Silence::Unreachable => {
+            QueryError::Unreachable => {
                 Cause::unreachable(member, self.links.down_for(member).map(milliseconds))
             }
-            Silence::FarBehind => Cause::behind(member),
-            Silence::Late => Cause::no_answer(member, milliseconds(within)),
+            QueryError::FarBehind => Cause::behind(member),
+            QueryError::Late => Cause::no_answer(member, milliseconds(within)),
         }
     }
 }
