@@ -182,7 +182,7 @@ impl Node {
     ) -> Result<Self, StartError> {
         let listener = Arc::new(listener);
         if let Some(voters) = &voters {
-            listener.connect(&voters.switchboard());
+            listener.connect(&voters.acceptor());
         }
         let mut entering = Arc::clone(&service).enter();
         let parts = Arc::new(Parts {

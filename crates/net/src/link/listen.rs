@@ -24,7 +24,7 @@ use crate::supervise::supervised;
 const MOST_STRANGERS: usize = 64;
 
 /// Takes connections to the view service.
-pub(crate) trait Switchboard: Send + Sync + 'static {
+pub(crate) trait ServiceAcceptor: Send + Sync + 'static {
     /// What this node would say of itself as a caller.
     fn myself(&self) -> Caller;
 
@@ -47,7 +47,7 @@ pub(crate) struct Callee {
     observer: Arc<Observer>,
     /// The links of the present life.
     links: Mutex<Weak<Shared>>,
-    switchboard: OnceLock<Weak<dyn Switchboard>>,
+    acceptor: OnceLock<Weak<dyn ServiceAcceptor>>,
 }
 
 impl Listener {
@@ -73,7 +73,7 @@ impl Listener {
             blocked,
             observer,
             links: Mutex::new(Weak::new()),
-            switchboard: OnceLock::new(),
+            acceptor: OnceLock::new(),
         });
         let listening = listen(Arc::clone(&callee), socket);
         let observer = Arc::clone(&callee.observer);
@@ -89,8 +89,8 @@ impl Listener {
     }
 
     /// From now on callers find this view service; a second call does nothing.
-    pub(crate) fn connect(&self, switchboard: &Arc<dyn Switchboard>) {
-        self.callee.switchboard.get_or_init(|| Arc::downgrade(switchboard));
+    pub(crate) fn connect(&self, acceptor: &Arc<dyn ServiceAcceptor>) {
+        self.callee.acceptor.get_or_init(|| Arc::downgrade(acceptor));
     }
 
     /// How connections are protected.
@@ -127,8 +127,8 @@ impl Callee {
         self.links.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
     }
 
-    fn switchboard(&self) -> Option<Arc<dyn Switchboard>> {
-        self.switchboard.get().and_then(Weak::upgrade)
+    fn acceptor(&self) -> Option<Arc<dyn ServiceAcceptor>> {
+        self.acceptor.get().and_then(Weak::upgrade)
     }
 
     /// Whether this caller may speak to the view service.
@@ -136,8 +136,8 @@ impl Callee {
     /// # Errors
     /// If not.
     pub(crate) fn check(&self, caller: &Caller) -> Result<(), HandshakeRefusal> {
-        let switchboard = self.switchboard().ok_or(HandshakeRefusal::NoService { me: self.me })?;
-        caller.check(&switchboard.myself())
+        let acceptor = self.acceptor().ok_or(HandshakeRefusal::NoService { me: self.me })?;
+        caller.check(&acceptor.myself())
     }
 }
 
@@ -181,8 +181,8 @@ async fn meet(callee: Arc<Callee>, stream: TcpStream) {
             }
         }
         Ok(Called::Service(connection)) => {
-            if let Some(switchboard) = callee.switchboard() {
-                switchboard.take(connection);
+            if let Some(acceptor) = callee.acceptor() {
+                acceptor.take(connection);
             }
         }
         Err(error) => {

@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, watch};
 use crate::env;
 use crate::link::block::Blocked;
 use crate::link::connect::{ConnectError, Protection, ServiceConnection, call_service};
-use crate::link::listen::Switchboard;
+use crate::link::listen::ServiceAcceptor;
 use crate::tls::{Identity, TlsError};
 
 /// What nodes say to each other about views.
@@ -336,7 +336,7 @@ impl State {
     }
 }
 
-impl Switchboard for Exchange {
+impl ServiceAcceptor for Exchange {
     fn myself(&self) -> Caller {
         let (cluster, number) = (self.cluster.clone(), self.state().number);
         Caller { cluster, number, from: self.me, to: self.me }

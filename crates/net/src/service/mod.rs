@@ -29,7 +29,7 @@ use crate::env;
 use crate::link::LinksError;
 use crate::link::block::Blocked;
 use crate::link::connect::Protection;
-use crate::link::listen::Switchboard;
+use crate::link::listen::ServiceAcceptor;
 use crate::observe::Observer;
 use crate::supervise::supervised;
 use crate::tls::{Identity, TlsError};
@@ -139,7 +139,7 @@ impl Voters {
     }
 
     /// Where other nodes' connections go.
-    pub(crate) fn switchboard(&self) -> Arc<dyn Switchboard> {
+    pub(crate) fn acceptor(&self) -> Arc<dyn ServiceAcceptor> {
         Arc::clone(&self.exchange) as _
     }
 
