@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::ServiceError;
 use super::clocks::Clocks;
-use super::exchange::{Exchange, Heard, Word};
+use super::exchange::{Exchange, Heard, ViewMessage};
 use super::folder::{self, Contents, DataError, Log};
 use super::running_voter::{RunningVoter, Written};
 use crate::config::{Config, VoterConfig};
@@ -263,7 +263,7 @@ impl Driver {
                 let number = self.order;
                 self.orders.retain(|_, reply| !reply.is_closed());
                 self.orders.insert(number, reply);
-                self.exchange.send(leader, Word::Order { number, order });
+                self.exchange.send(leader, ViewMessage::Order { number, order });
             }
             None => drop(reply.send(Err(AdminRefused::NotLeader(None)))),
         }
@@ -284,15 +284,15 @@ impl Driver {
         running.voter.administer(env::now(), order, &mut self.from_voter)
     }
 
-    fn hear(&mut self, from: MemberId, word: Word) {
+    fn hear(&mut self, from: MemberId, word: ViewMessage) {
         let now = env::now();
         match word {
-            Word::Packet(packet) => {
+            ViewMessage::Packet(packet) => {
                 if let Some(running) = &mut self.running {
                     running.voter.receive(now, from, packet, &mut self.from_voter);
                 }
             }
-            Word::Request(request) => match &mut self.running {
+            ViewMessage::Request(request) => match &mut self.running {
                 Some(running) => {
                     running.voter.request(now, from, request, &mut self.from_voter);
                     let views = running.voter.views();
@@ -302,27 +302,27 @@ impl Driver {
                     // knows may be old, so nobody is told by it that it votes.
                     if is_new && !running.voter.leads() {
                         let voters = views.voters();
-                        self.exchange.send(from, Word::Answer(Answer::Voters(voters)));
+                        self.exchange.send(from, ViewMessage::Answer(Answer::Voters(voters)));
                     }
                 }
                 None => {
                     let answer = Answer::NotLeader(self.leader);
-                    self.exchange.send(from, Word::Answer(answer));
+                    self.exchange.send(from, ViewMessage::Answer(answer));
                     if let Some(voters) = self.voters.clone() {
-                        self.exchange.send(from, Word::Answer(Answer::Voters(voters)));
+                        self.exchange.send(from, ViewMessage::Answer(Answer::Voters(voters)));
                     }
                 }
             },
-            Word::Answer(answer) => self.answered(now, from, answer),
-            Word::Order { number, order } => {
+            ViewMessage::Answer(answer) => self.answered(now, from, answer),
+            ViewMessage::Order { number, order } => {
                 let result = self.administer(order);
-                self.exchange.send(from, Word::Ordered { number, result });
+                self.exchange.send(from, ViewMessage::Ordered { number, result });
             }
-            Word::Clock(theirs) => self.compare_clocks(from, now, theirs),
-            Word::Standings(standings) => {
+            ViewMessage::Clock(theirs) => self.compare_clocks(from, now, theirs),
+            ViewMessage::Standings(standings) => {
                 self.told = Some(LeaderReport { by: from, at: now, standings });
             }
-            Word::Ordered { number, result } => {
+            ViewMessage::Ordered { number, result } => {
                 if let Err(AdminRefused::NotLeader(leader)) = result {
                     self.leader = leader;
                 }
@@ -390,7 +390,9 @@ impl Driver {
 
     fn perform(&mut self, effect: voter::Effect) {
         match effect {
-            voter::Effect::Send { to, packet } => self.exchange.send(to, Word::Packet(packet)),
+            voter::Effect::Send { to, packet } => {
+                self.exchange.send(to, ViewMessage::Packet(packet))
+            }
             voter::Effect::Answer { to, answer } if to == self.me => {
                 self.answered(env::now(), to, answer);
             }
@@ -398,7 +400,7 @@ impl Driver {
                 if matches!(answer, Answer::Renewed { .. }) {
                     self.tell_standings(to);
                 }
-                self.exchange.send(to, Word::Answer(answer));
+                self.exchange.send(to, ViewMessage::Answer(answer));
             }
             voter::Effect::Persist { number, write } => {
                 if let Some(running) = &self.running {
@@ -442,8 +444,8 @@ impl Driver {
                 None => self.answered(env::now(), to, Answer::NotLeader(self.leader)),
             },
             member::Effect::Send { to, request } => {
-                self.exchange.send(to, Word::Request(request));
-                self.exchange.send(to, Word::Clock(env::now()));
+                self.exchange.send(to, ViewMessage::Request(request));
+                self.exchange.send(to, ViewMessage::Clock(env::now()));
             }
             member::Effect::Installed(view) => self.install(view),
             member::Effect::Voters(voters) => self.follow(voters),

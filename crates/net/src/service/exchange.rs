@@ -24,7 +24,7 @@ use crate::tls::{Identity, TlsError};
 
 /// What nodes say to each other about views.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Word {
+pub(super) enum ViewMessage {
     /// From voter to voter.
     Packet(Packet),
     /// From a member to a voter.
@@ -45,10 +45,10 @@ pub(super) enum Word {
     Standings(Vec<(u64, Standing)>),
 }
 
-impl Word {
+impl ViewMessage {
     /// Whether something is heard of the other side soon, if it is there.
     fn is_answered(&self) -> bool {
-        matches!(self, Word::Packet(_) | Word::Request(_) | Word::Order { .. })
+        matches!(self, ViewMessage::Packet(_) | ViewMessage::Request(_) | ViewMessage::Order { .. })
     }
 }
 
@@ -62,7 +62,7 @@ const IDLE: Duration = Duration::from_secs(30);
 const MOST_WAITING: usize = 256;
 
 /// A word has come from a node.
-pub(super) type Heard = (MemberId, Word);
+pub(super) type Heard = (MemberId, ViewMessage);
 
 /// The connections of a node to others, for words about views.
 pub(super) struct Exchange {
@@ -104,7 +104,7 @@ struct Trouble {
 #[derive(Clone)]
 struct Line {
     number: u64,
-    words: mpsc::Sender<Word>,
+    words: mpsc::Sender<ViewMessage>,
 }
 
 impl Exchange {
@@ -198,7 +198,7 @@ impl Exchange {
     }
 
     /// Sends a word by the newest connection with a node, or calls it. It may be lost.
-    pub(super) fn send(&self, to: MemberId, word: Word) {
+    pub(super) fn send(&self, to: MemberId, word: ViewMessage) {
         if self.blocked.contains(to) {
             return;
         }
@@ -266,7 +266,7 @@ impl Exchange {
         &self,
         connection: ServiceConnection,
         line: &Line,
-        mut words: mpsc::Receiver<Word>,
+        mut words: mpsc::Receiver<ViewMessage>,
     ) {
         let ServiceConnection { mut sending, mut receiving, peer } = connection;
         // Since when something was said that nothing was heard after.
@@ -277,7 +277,7 @@ impl Exchange {
             loop {
                 loop {
                     while let Some(body) = receiving.next().map_err(io::Error::other)? {
-                        let word = decode::<Word>(body).map_err(io::Error::other)?;
+                        let word = decode::<ViewMessage>(body).map_err(io::Error::other)?;
                         unanswered = Moment::NEVER;
                         self.hear(peer, line, word);
                     }
@@ -313,7 +313,7 @@ impl Exchange {
         }
     }
 
-    fn hear(&self, from: MemberId, line: &Line, word: Word) {
+    fn hear(&self, from: MemberId, line: &Line, word: ViewMessage) {
         let mut state = self.state();
         if state.lines.get(&from).is_none_or(|used| used.number != line.number) {
             state.lines.insert(from, line.clone());
@@ -327,7 +327,7 @@ impl Exchange {
 
 impl State {
     /// A new line to a node, in place of any former one.
-    fn line(&mut self, to: MemberId) -> (Line, mpsc::Receiver<Word>) {
+    fn line(&mut self, to: MemberId) -> (Line, mpsc::Receiver<ViewMessage>) {
         let (words, receiver) = mpsc::channel(MOST_WAITING);
         self.connections += 1;
         let line = Line { number: self.connections, words };

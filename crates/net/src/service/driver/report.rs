@@ -9,7 +9,7 @@ use skeptron_member::report::{VoterState, milliseconds};
 use skeptron_views::views::Role;
 use skeptron_views::voter::Standing;
 
-use super::{Driver, RunningVoter, Word};
+use super::{Driver, RunningVoter, ViewMessage};
 use crate::env;
 use crate::view::{ServiceReport, VoterStatus};
 
@@ -139,14 +139,14 @@ impl Driver {
         }
         self.shared = kinds;
         for member in running.voter.views().view().ids().filter(|&id| id != self.me) {
-            self.exchange.send(member, Word::Standings(standings.clone()));
+            self.exchange.send(member, ViewMessage::Standings(standings.clone()));
         }
     }
 
     /// Tells one member, if this node leads.
     pub(super) fn tell_standings(&self, to: MemberId) {
         if let Some(running) = self.running.as_ref().filter(|running| running.voter.leads()) {
-            self.exchange.send(to, Word::Standings(running.voter.standings(env::now())));
+            self.exchange.send(to, ViewMessage::Standings(running.voter.standings(env::now())));
         }
     }
 }
