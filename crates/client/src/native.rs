@@ -50,7 +50,7 @@ pub enum Greeting {
 
 /// A frame of a client after the first one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Question {
+pub enum ClientFrame {
     Ask {
         /// Chosen by the client; no other request in flight on the connection has it.
         number: u64,
@@ -81,7 +81,7 @@ pub enum Ask {
     Campaign(Campaign),
     Proclaim(Proclaim),
     Downgrade(Downgrade),
-    /// The present leader, then every change, until it is cancelled: each as [`Word::Leads`].
+    /// The present leader, then every change, until it is cancelled: each as [`NodeFrame::Leads`].
     Observe {
         name: String,
         /// The last term that the observer has seen.
@@ -91,7 +91,7 @@ pub enum Ask {
 
 /// A frame of a node after the first one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Word {
+pub enum NodeFrame {
     /// What the request of this number comes to.
     Answer { number: u64, reply: Reply },
     /// Who leads the election that the request of this number observes; none is a sign of life.

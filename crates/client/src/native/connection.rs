@@ -15,8 +15,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, Re
 use tokio::sync::watch;
 
 use super::{
-    Ask, Greeting, Hello, MAGIC, MOST_ANSWER_BYTES, Question, Refused, Reply, VERSION, Word, put,
-    take,
+    Ask, ClientFrame, Greeting, Hello, MAGIC, MOST_ANSWER_BYTES, NodeFrame, Refused, Reply,
+    VERSION, put, take,
 };
 use crate::http::told;
 use crate::messages::SessionPlace;
@@ -198,7 +198,7 @@ impl Connection {
         }
         let number = inner.next;
         inner.next += 1;
-        put(&Question::Ask { number, relay, ask }, &mut inner.unsent);
+        put(&ClientFrame::Ask { number, relay, ask }, &mut inner.unsent);
         inner.open.insert(number, Slot { waker: None, arrived });
         Ok(number)
     }
@@ -212,7 +212,7 @@ impl Connection {
             Arrived::Leads { end, .. } => end.is_some(),
         };
         if !is_answered && inner.ended.is_none() {
-            put(&Question::Cancel { number }, &mut inner.unsent);
+            put(&ClientFrame::Cancel { number }, &mut inner.unsent);
             // Whoever reads on sends what does not go out now, and finds out what is wrong.
             let _ = inner.flush();
         }
@@ -470,11 +470,11 @@ impl Inner {
         Ok(())
     }
 
-    fn take_word(&mut self, word: Word) {
+    fn take_word(&mut self, word: NodeFrame) {
         match word {
-            Word::Answer { number, reply } => self.arrived(number, Ok(reply)),
-            Word::Again { number } => self.arrived(number, Err(Broken::Again)),
-            Word::Leads { number, told: news } => {
+            NodeFrame::Answer { number, reply } => self.arrived(number, Ok(reply)),
+            NodeFrame::Again { number } => self.arrived(number, Err(Broken::Again)),
+            NodeFrame::Leads { number, told: news } => {
                 if let Some(slot) = self.open.get_mut(&number)
                     && let Arrived::Leads { told, .. } = &mut slot.arrived
                 {
@@ -482,8 +482,8 @@ impl Inner {
                     slot.wake();
                 }
             }
-            Word::Look => self.looks.send_modify(|count| *count += 1),
-            Word::Leaving => self.is_leaving = true,
+            NodeFrame::Look => self.looks.send_modify(|count| *count += 1),
+            NodeFrame::Leaving => self.is_leaving = true,
         }
     }
 
@@ -530,7 +530,7 @@ mod tests {
 
     async fn answer(node: &mut DuplexStream, number: u64) {
         let mut word = Vec::new();
-        put(&Word::Answer { number, reply: Reply::Released(true) }, &mut word);
+        put(&NodeFrame::Answer { number, reply: Reply::Released(true) }, &mut word);
         node.write_all(&word).await.unwrap();
     }
 

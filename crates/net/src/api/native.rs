@@ -15,8 +15,8 @@ use futures_util::future::{AbortHandle, Abortable, BoxFuture};
 use futures_util::stream::{self, FuturesUnordered, Stream};
 use futures_util::{FutureExt as _, StreamExt as _};
 use skeptron_client::native::{
-    Ask, BadFrame, Greeting, Hello, Json, MAGIC, MOST_IN_FLIGHT, MOST_QUESTION_BYTES,
-    MOST_SESSIONS, Question, Refused, Reply, VERSION, Word, put, take,
+    Ask, BadFrame, ClientFrame, Greeting, Hello, Json, MAGIC, MOST_IN_FLIGHT, MOST_QUESTION_BYTES,
+    MOST_SESSIONS, NodeFrame, Refused, Reply, VERSION, put, take,
 };
 use skeptron_member::election::Leadership;
 use skeptron_member::session::SessionId;
@@ -289,11 +289,11 @@ impl Line<'_> {
     /// Whether the connection is over.
     fn hear(&mut self, signal: &Signal) -> bool {
         match signal {
-            Signal::Look => put(&Word::Look, &mut self.unsent),
+            Signal::Look => put(&NodeFrame::Look, &mut self.unsent),
             Signal::Tick => return self.is_idle(),
             Signal::Leave => {
                 self.is_leaving = true;
-                put(&Word::Leaving, &mut self.unsent);
+                put(&NodeFrame::Leaving, &mut self.unsent);
             }
             Signal::End => return true,
         }
@@ -314,11 +314,11 @@ impl Line<'_> {
         {
             taken += length;
             match question {
-                Question::Ask { number, .. } if self.is_leaving => {
-                    put(&Word::Again { number }, &mut self.unsent);
+                ClientFrame::Ask { number, .. } if self.is_leaving => {
+                    put(&NodeFrame::Again { number }, &mut self.unsent);
                 }
-                Question::Ask { number, relay, ask } => self.ask(number, relay, ask).await,
-                Question::Cancel { number } => {
+                ClientFrame::Ask { number, relay, ask } => self.ask(number, relay, ask).await,
+                ClientFrame::Cancel { number } => {
                     if let Some(cancel) = self.cancels.remove(&number) {
                         cancel.abort();
                     }
@@ -380,7 +380,7 @@ impl Line<'_> {
             Ask::Observe { name, after } => match Observer::begin(service, client, &name, after) {
                 Ok(observer) => {
                     // That it begins; the leader may take a moment to be known.
-                    put(&Word::Leads { number, told: None }, &mut self.unsent);
+                    put(&NodeFrame::Leads { number, told: None }, &mut self.unsent);
                     return self.observe(number, observer);
                 }
                 Err(refusal) => Err(refusal),
@@ -479,7 +479,7 @@ impl Line<'_> {
                 self.answer(number, Reply::Refused(refused));
             }
             Some(Outcome::Leads(number, observer, Some(told))) => {
-                put(&Word::Leads { number, told }, &mut self.unsent);
+                put(&NodeFrame::Leads { number, told }, &mut self.unsent);
                 self.observe(number, observer);
             }
             Some(Outcome::Leads(number, _, None)) => {
@@ -490,7 +490,7 @@ impl Line<'_> {
     }
 
     fn answer(&mut self, number: u64, reply: Reply) {
-        put(&Word::Answer { number, reply }, &mut self.unsent);
+        put(&NodeFrame::Answer { number, reply }, &mut self.unsent);
     }
 
     /// Whoever may not, or asks too much, is written down and answered later and later.

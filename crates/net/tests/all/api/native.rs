@@ -7,7 +7,8 @@ mod pushes;
 
 use skeptron_client::messages::{Acquire, OpenSession, Release};
 use skeptron_client::native::{
-    Ask, Greeting, Hello, MAGIC, MOST_ANSWER_BYTES, Question, Reply, VERSION, Word, put, take,
+    Ask, ClientFrame, Greeting, Hello, MAGIC, MOST_ANSWER_BYTES, NodeFrame, Reply, VERSION, put,
+    take,
 };
 use skeptron_member::session::SessionId;
 use skeptron_net::Fence;
@@ -63,7 +64,7 @@ impl Line {
         let number = self.next;
         self.next += 1;
         let mut bytes = Vec::new();
-        put(&Question::Ask { number, relay: None, ask }, &mut bytes);
+        put(&ClientFrame::Ask { number, relay: None, ask }, &mut bytes);
         self.raw(&bytes).await;
         number
     }
@@ -76,13 +77,13 @@ impl Line {
     /// The answer to this one, which comes before all others.
     async fn answer(&mut self, number: u64) -> Reply {
         match self.word().await {
-            Some(Word::Answer { number: of, reply }) if of == number => reply,
+            Some(NodeFrame::Answer { number: of, reply }) if of == number => reply,
             other => panic!("{other:?}"),
         }
     }
 
     /// What comes next; none if the connection has ended.
-    async fn word(&mut self) -> Option<Word> {
+    async fn word(&mut self) -> Option<NodeFrame> {
         self.frame().await
     }
 

@@ -2,8 +2,8 @@
 
 use skeptron_client::messages::Acquire;
 use skeptron_client::native::{
-    Ask, Greeting, Hello, Json, MAGIC, MOST_IN_FLIGHT, MOST_QUESTION_BYTES, Question, Reply,
-    VERSION, Word, put,
+    Ask, ClientFrame, Greeting, Hello, Json, MAGIC, MOST_IN_FLIGHT, MOST_QUESTION_BYTES, NodeFrame,
+    Reply, VERSION, put,
 };
 
 use super::{Line, acquire, fence, open, refusal, release, session};
@@ -24,7 +24,7 @@ async fn what_is_no_frame_ends_that_connection_only() {
     let id = session(honest.ask(open(60_000)).await);
     let too_long = (MOST_QUESTION_BYTES as u32 + 1).to_le_bytes().to_vec();
     let mut trailing = Vec::new();
-    put(&(Question::Cancel { number: 1 }, 7u8), &mut trailing);
+    put(&(ClientFrame::Cancel { number: 1 }, 7u8), &mut trailing);
     let noise: Vec<u8> =
         (0..4096u32).map(|k| k.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
     let bad: [Vec<u8>; 6] =
@@ -99,7 +99,7 @@ async fn a_limit_that_is_reached_is_an_answer() {
     for number in 0..MOST_IN_FLIGHT {
         let (session, request) = (sessions[number % sessions.len()], Some(number as u64 + 1));
         let ask = Ask::Acquire(Acquire::exclusive(session, "a".into(), None, request));
-        put(&Question::Ask { number: FIRST + number as u64, relay: None, ask }, &mut bytes);
+        put(&ClientFrame::Ask { number: FIRST + number as u64, relay: None, ask }, &mut bytes);
     }
     line.raw(&bytes).await;
     site.waiters(MOST_IN_FLIGHT as u64).await;
@@ -109,7 +109,10 @@ async fn a_limit_that_is_reached_is_an_answer() {
     let number = line.send(release(id, "a", held)).await;
     let first = line.word().await;
     let is_either = |of: u64| of == number || of >= FIRST;
-    assert!(matches!(first, Some(Word::Answer { number: of, .. }) if is_either(of)), "{first:?}");
+    assert!(
+        matches!(first, Some(NodeFrame::Answer { number: of, .. }) if is_either(of)),
+        "{first:?}"
+    );
     drop(line);
     site.waiters(0).await;
     answers(&site).await;
@@ -123,7 +126,7 @@ async fn a_client_that_does_not_read_holds_up_nobody() {
     let mut deaf = Line::open(&site).await;
     let mut bytes = Vec::new();
     for number in 0..20_000 {
-        put(&Question::Ask { number, relay: None, ask: open(0) }, &mut bytes);
+        put(&ClientFrame::Ask { number, relay: None, ask: open(0) }, &mut bytes);
     }
     let writing = tokio::time::timeout(std::time::Duration::from_secs(2), deaf.raw(&bytes));
     // It may or may not all be taken.

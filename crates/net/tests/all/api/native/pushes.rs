@@ -1,6 +1,6 @@
 //! What a node tells by itself: grants, losses, leaders, and that it leaves.
 
-use skeptron_client::native::{Ask, Question, Reply, Word, put};
+use skeptron_client::native::{Ask, ClientFrame, NodeFrame, Reply, put};
 use skeptron_client::{Client, ClientConfig, Protocol, Unlock};
 
 use super::{Line, acquire, fence, open, release, session};
@@ -21,11 +21,13 @@ async fn answers_come_in_any_order_and_grants_when_they_happen() {
     let mut numbers = Vec::new();
     for _ in 0..2 {
         match line.word().await {
-            Some(Word::Answer { number, reply: Reply::Held(granted) }) => {
+            Some(NodeFrame::Answer { number, reply: Reply::Held(granted) }) => {
                 assert!(granted.fence > held);
                 numbers.push(number);
             }
-            Some(Word::Answer { number, reply: Reply::Released(true) }) => numbers.push(number),
+            Some(NodeFrame::Answer { number, reply: Reply::Released(true) }) => {
+                numbers.push(number)
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -44,7 +46,7 @@ async fn a_cancelled_acquire_leaves_the_queue() {
     let number = line.send(acquire(other, "a", None)).await;
     site.waiters(1).await;
     let mut bytes = Vec::new();
-    put(&Question::Cancel { number }, &mut bytes);
+    put(&ClientFrame::Cancel { number }, &mut bytes);
     line.raw(&bytes).await;
     site.waiters(0).await;
     site.stop().await;
@@ -67,14 +69,15 @@ async fn observers_are_told_on_the_connection_of_the_sessions() {
     let mut campaign = Some(campaign);
     while leaders.len() < 2 {
         match line.word().await.expect("the connection stays") {
-            Word::Leads { number, told: Some(told) } => {
+            NodeFrame::Leads { number, told: Some(told) } => {
                 assert_eq!(number, observed);
                 leaders.push(told.leader.map(|leader| leader.value));
                 if let Some(campaign) = campaign.take() {
                     line.send(Ask::Campaign(campaign)).await;
                 }
             }
-            Word::Leads { told: None, .. } | Word::Answer { reply: Reply::Held(_), .. } => {}
+            NodeFrame::Leads { told: None, .. }
+            | NodeFrame::Answer { reply: Reply::Held(_), .. } => {}
             other => panic!("{other:?}"),
         }
     }
