@@ -18,7 +18,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::UNPOISONED;
 use crate::env;
-use crate::http::{Connection, Stream, Tls, Useless};
+use crate::http::{Connection, ConnectionError, Stream, Tls};
 use crate::messages::{Problem, RELAY, SessionPlace, TLS_ONLY};
 use crate::native::connection::{Broken, NoConnection};
 use crate::native::{self, Ask, Reply};
@@ -43,16 +43,16 @@ const IDLE_FOR: Duration = Duration::from_secs(30);
 
 /// Why there is no good answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum CallError {
     /// None came: the request may or may not have been carried out.
     Unreachable(Unanswered),
     /// The node says no.
     Refused(StatusCode, Problem),
 }
 
-impl Trouble {
+impl CallError {
     pub(crate) fn silent(why: impl Into<String>) -> Self {
-        Trouble::Unreachable(Unanswered::now(why))
+        CallError::Unreachable(Unanswered::now(why))
     }
 }
 
@@ -61,12 +61,12 @@ impl Trouble {
 pub(crate) struct Unanswered {
     /// Who was asked, if whoever noticed knows that.
     at: Option<Endpoint>,
-    why: Useless,
+    why: ConnectionError,
 }
 
 impl Unanswered {
     pub(crate) fn now(why: impl Into<String>) -> Self {
-        Unanswered { at: None, why: Useless::now(why) }
+        Unanswered { at: None, why: ConnectionError::now(why) }
     }
 
     /// Whoever knows says who was asked.
@@ -155,7 +155,7 @@ impl Caller {
         &self,
         question: Ask,
         relay: Option<&SessionPlace>,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<Reply, CallError> {
         // A connection may have been closed meanwhile, so a new one is tried when it breaks.
         for _ in 0..2 {
             let Some((connection, is_new)) = self.native().await? else {
@@ -166,21 +166,21 @@ impl Caller {
                 Ok(reply) => return Ok(reply),
                 Err(Broken::Again) => {}
                 Err(Broken::Ended(why)) if is_new => {
-                    return Err(self.unreachable(Useless::now(why)));
+                    return Err(self.unreachable(ConnectionError::now(why)));
                 }
                 Err(Broken::Ended(_)) => {}
             }
         }
-        Err(self.unreachable(Useless::now(NO_REQUESTS)))
+        Err(self.unreachable(ConnectionError::now(NO_REQUESTS)))
     }
 
     /// Observes an election natively; none if the node does not speak that.
     pub(crate) async fn observe(
         &self,
         question: Ask,
-    ) -> Result<Option<native::Observation>, Trouble> {
+    ) -> Result<Option<native::Observation>, CallError> {
         let Some((connection, _)) = self.native().await? else { return Ok(None) };
-        let refused = |_| self.unreachable(Useless::now(NO_REQUESTS));
+        let refused = |_| self.unreachable(ConnectionError::now(NO_REQUESTS));
         connection.observe(question).map(Some).map_err(refused)
     }
 
@@ -193,12 +193,12 @@ impl Caller {
         }
     }
 
-    fn unreachable(&self, why: Useless) -> Trouble {
-        Trouble::Unreachable(Unanswered { at: Some(self.endpoint.clone()), why })
+    fn unreachable(&self, why: ConnectionError) -> CallError {
+        CallError::Unreachable(Unanswered { at: Some(self.endpoint.clone()), why })
     }
 
-    fn not_native(&self) -> Trouble {
-        self.unreachable(Useless::now(NOT_NATIVE))
+    fn not_native(&self) -> CallError {
+        self.unreachable(ConnectionError::now(NOT_NATIVE))
     }
 
     fn native_state(&self) -> MutexGuard<'_, Native> {
@@ -215,7 +215,7 @@ impl Caller {
     }
 
     /// The native connection to the node, and whether it is new; none if HTTP is to be used.
-    async fn native(&self) -> Result<Option<(Arc<native::Connection>, bool)>, Trouble> {
+    async fn native(&self) -> Result<Option<(Arc<native::Connection>, bool)>, CallError> {
         if self.protocol == Protocol::Http {
             return Ok(None);
         }
@@ -235,7 +235,7 @@ impl Caller {
         }
     }
 
-    async fn greet(&self) -> Result<Option<Arc<native::Connection>>, Trouble> {
+    async fn greet(&self) -> Result<Option<Arc<native::Connection>>, CallError> {
         let io = within_time(CONNECT_WITHIN, self.dial_native()).await;
         let io = io.map_err(|why| self.unreachable(why))?;
         // Before it is known: whoever waits may have no time for an answer that does not come.
@@ -261,7 +261,7 @@ impl Caller {
         }
     }
 
-    async fn dial_native(&self) -> Result<Box<dyn native::Io>, Useless> {
+    async fn dial_native(&self) -> Result<Box<dyn native::Io>, ConnectionError> {
         let stream = match &self.endpoint {
             Endpoint::Unix(path) => {
                 return Ok(Box::new(UnixStream::connect(path).await?));
@@ -281,7 +281,7 @@ impl Caller {
         &self,
         question: &Ask,
         relay: Option<&SessionPlace>,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<Reply, CallError> {
         let (method, path, body) = question.to_http();
         let relay = relay.map(|place| {
             let life = format!("{}-{:016x}", place.node.number(), place.life.0);
@@ -295,20 +295,22 @@ impl Caller {
     }
 
     /// What it means that a node, or whoever is there, does not do it.
-    fn refused(&self, status: StatusCode, said: &[u8]) -> Trouble {
+    fn refused(&self, status: StatusCode, said: &[u8]) -> CallError {
         match serde_json::from_slice::<Problem>(said) {
             // Nobody else would be asked otherwise: to this client the node is not there.
             Ok(problem) if problem.code == TLS_ONLY => {
                 let Problem { error, remedy, .. } = problem;
-                self.unreachable(Useless::for_good(format!("{error}; {remedy}")))
+                self.unreachable(ConnectionError::for_good(format!("{error}; {remedy}")))
             }
-            Ok(problem) => Trouble::Refused(status, problem),
+            Ok(problem) => CallError::Refused(status, problem),
             Err(error) => self.strange(status, &error),
         }
     }
 
-    fn strange(&self, status: StatusCode, error: &serde_json::Error) -> Trouble {
-        self.unreachable(Useless::now(format!("answers {status}, which is no node: {error}")))
+    fn strange(&self, status: StatusCode, error: &serde_json::Error) -> CallError {
+        self.unreachable(ConnectionError::now(format!(
+            "answers {status}, which is no node: {error}"
+        )))
     }
 
     pub(crate) fn endpoint(&self) -> &Endpoint {
@@ -320,7 +322,7 @@ impl Caller {
         &self,
         method: Method,
         path: &str,
-    ) -> Result<A, Trouble> {
+    ) -> Result<A, CallError> {
         self.send(method, path, Bytes::new()).await
     }
 
@@ -329,7 +331,7 @@ impl Caller {
         &self,
         path: &str,
         question: &Q,
-    ) -> Result<A, Trouble> {
+    ) -> Result<A, CallError> {
         let body = serde_json::to_vec(question).expect("a question has only names and numbers");
         self.send(Method::POST, path, body.into()).await
     }
@@ -339,7 +341,7 @@ impl Caller {
         method: Method,
         path: &str,
         body: Bytes,
-    ) -> Result<A, Trouble> {
+    ) -> Result<A, CallError> {
         let (status, bytes) = self.exchange(method, path, body, None).await?;
         if status.is_success() {
             return serde_json::from_slice(&bytes).map_err(|error| self.strange(status, &error));
@@ -355,7 +357,7 @@ impl Caller {
         path: &str,
         body: Bytes,
         relay: Option<&HeaderValue>,
-    ) -> Result<(StatusCode, Bytes), Trouble> {
+    ) -> Result<(StatusCode, Bytes), CallError> {
         if let Some(mut kept) = self.kept() {
             let request = self.request(&method, path, body.clone(), relay)?;
             if let Ok(answer) = kept.exchange(request).await {
@@ -372,7 +374,7 @@ impl Caller {
     }
 
     /// Asks for an answer that does not end.
-    pub(crate) async fn stream(&self, path: &str) -> Result<Stream, Trouble> {
+    pub(crate) async fn stream(&self, path: &str) -> Result<Stream, CallError> {
         let unreachable = |why| self.unreachable(why);
         let connection = self.connect().await.map_err(unreachable)?;
         let request = self.request(&Method::GET, path, Bytes::new(), None)?;
@@ -393,12 +395,12 @@ impl Caller {
         path: &str,
         body: Bytes,
         relay: Option<&HeaderValue>,
-    ) -> Result<Request<Full<Bytes>>, Trouble> {
+    ) -> Result<Request<Full<Bytes>>, CallError> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method.clone();
         *request.uri_mut() = path
             .parse()
-            .map_err(|_| self.unreachable(Useless::now(format!("`{path}` is no path"))))?;
+            .map_err(|_| self.unreachable(ConnectionError::now(format!("`{path}` is no path"))))?;
         let headers = request.headers_mut();
         headers.insert(HOST, self.host.clone());
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -430,11 +432,11 @@ impl Caller {
         }
     }
 
-    async fn connect(&self) -> Result<Connection, Useless> {
+    async fn connect(&self) -> Result<Connection, ConnectionError> {
         within_time(CONNECT_WITHIN, self.dial()).await
     }
 
-    async fn dial(&self) -> Result<Connection, Useless> {
+    async fn dial(&self) -> Result<Connection, ConnectionError> {
         match &self.endpoint {
             Endpoint::Unix(path) => Connection::over(UnixStream::connect(path).await?).await,
             Endpoint::Http(address) | Endpoint::Https(address) => {
@@ -470,29 +472,29 @@ impl Route {
         self.relay.is_none()
     }
 
-    pub(crate) async fn ask(&self, question: Ask) -> Result<Reply, Trouble> {
+    pub(crate) async fn ask(&self, question: Ask) -> Result<Reply, CallError> {
         self.caller.ask(question, self.relay.as_ref()).await
     }
 }
 
-impl From<native::Refused> for Trouble {
+impl From<native::Refused> for CallError {
     fn from(refused: native::Refused) -> Self {
         let status = StatusCode::from_u16(refused.status);
-        Trouble::Refused(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), refused.problem.0)
+        CallError::Refused(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), refused.problem.0)
     }
 }
 
 /// A node that answers something else than what it was asked is none.
-pub(crate) fn unexpected(reply: &Reply) -> Trouble {
-    Trouble::silent(format!("the node answers something else: {reply:?}"))
+pub(crate) fn unexpected(reply: &Reply) -> CallError {
+    CallError::silent(format!("the node answers something else: {reply:?}"))
 }
 
 async fn within_time<T>(
     time: Duration,
-    made: impl Future<Output = Result<T, Useless>>,
-) -> Result<T, Useless> {
+    made: impl Future<Output = Result<T, ConnectionError>>,
+) -> Result<T, ConnectionError> {
     let made = env::timeout(time, made).await;
-    made.unwrap_or_else(|| Err(Useless::now(format!("no answer in {} s", time.as_secs()))))
+    made.unwrap_or_else(|| Err(ConnectionError::now(format!("no answer in {} s", time.as_secs()))))
 }
 
 impl fmt::Debug for Caller {
@@ -523,25 +525,25 @@ fn tls(
     Ok((TlsConnector::from(Arc::clone(&tls)), name))
 }
 
-impl From<Trouble> for ClientError {
-    fn from(trouble: Trouble) -> Self {
+impl From<CallError> for ClientError {
+    fn from(trouble: CallError) -> Self {
         match trouble {
-            Trouble::Unreachable(why) => ClientError::unanswered(&[why]),
-            Trouble::Refused(StatusCode::GONE, _) => ClientError::SessionOver,
-            Trouble::Refused(_, problem) if problem.code == "upgrade-denied" => {
+            CallError::Unreachable(why) => ClientError::unanswered(&[why]),
+            CallError::Refused(StatusCode::GONE, _) => ClientError::SessionOver,
+            CallError::Refused(_, problem) if problem.code == "upgrade-denied" => {
                 ClientError::UpgradeDenied(problem.error)
             }
-            Trouble::Refused(_, problem) if problem.code == "deadlock" => {
+            CallError::Refused(_, problem) if problem.code == "deadlock" => {
                 ClientError::Deadlock(problem.error)
             }
-            Trouble::Refused(_, problem) if problem.code == "busy" => {
+            CallError::Refused(_, problem) if problem.code == "busy" => {
                 ClientError::Busy(problem.error)
             }
-            Trouble::Refused(_, problem) if problem.is_outage() => {
+            CallError::Refused(_, problem) if problem.is_outage() => {
                 let causes = problem.why.map_or_else(Vec::new, |why| why.causes);
                 ClientError::Unavailable { error: problem.error, causes }
             }
-            Trouble::Refused(_, problem) => {
+            CallError::Refused(_, problem) => {
                 ClientError::Refused(format!("{}; {}", problem.error, problem.remedy))
             }
         }

@@ -7,7 +7,7 @@ use hyper::StatusCode;
 use thiserror::Error;
 
 use crate::ClientError;
-use crate::connection::{Route, Trouble, unexpected};
+use crate::connection::{CallError, Route, unexpected};
 use crate::env;
 use crate::messages::{Acquire, Campaign, Downgrade, Problem, Proclaim, Release};
 use crate::native::{Ask, Reply};
@@ -217,11 +217,11 @@ impl Guard {
             () = self.session.over() => return Err(lost()),
         };
         let told = told.map_err(|trouble| match trouble {
-            Trouble::Refused(StatusCode::GONE | StatusCode::CONFLICT, _) => lost(),
-            Trouble::Refused(_, problem) => {
+            CallError::Refused(StatusCode::GONE | StatusCode::CONFLICT, _) => lost(),
+            CallError::Refused(_, problem) => {
                 ReleaseError::Unreachable { name: self.name.clone(), why: problem.error }
             }
-            Trouble::Unreachable(why) => {
+            CallError::Unreachable(why) => {
                 ReleaseError::Unreachable { name: self.name.clone(), why: why.to_string() }
             }
         });
@@ -278,17 +278,17 @@ pub(crate) async fn acquire(
             };
             Ok(Ok(grant))
         }
-        Err(Trouble::Refused(_, Problem { code, why: Some(why), .. }))
+        Err(CallError::Refused(_, Problem { code, why: Some(why), .. }))
             if matches!(code.as_str(), "not-acquired" | "unavailable") =>
         {
             Ok(Err(*why))
         }
-        Err(Trouble::Refused(StatusCode::GONE, _)) => {
+        Err(CallError::Refused(StatusCode::GONE, _)) => {
             session.give_up();
             Err(ClientError::SessionOver)
         }
         // It was not heard in time; the node is told to forget it.
-        Err(trouble @ Trouble::Unreachable(_)) => {
+        Err(trouble @ CallError::Unreachable(_)) => {
             asking.settled = false;
             Err(trouble.into())
         }
@@ -305,24 +305,24 @@ struct Asking {
     /// The number of the acquire, once it has been sent: another one at each node.
     request: Option<(u64, u64)>,
     /// Why it was refused last, if the node answered.
-    refused: Option<Trouble>,
+    refused: Option<CallError>,
     settled: bool,
 }
 
 impl Asking {
     /// Asks until there is an answer, or until it would be long overdue.
-    async fn answer(&mut self, wait: Option<Duration>) -> Result<Held, Trouble> {
+    async fn answer(&mut self, wait: Option<Duration>) -> Result<Held, CallError> {
         let Some(wait) = wait else { return self.ask_until(None).await };
         let overdue = wait.saturating_add((self.session.ttl() / 3).max(TOLD_WITHIN));
         let deadline = env::now().after(wait);
         let answer = env::timeout(overdue, self.ask_until(Some(deadline))).await;
-        let silent = || Trouble::silent("no answer in time");
+        let silent = || CallError::silent("no answer in time");
         answer.unwrap_or_else(|| Err(self.refused.take().unwrap_or_else(silent)))
     }
 
     /// A connection may break at any time, and the session may move; the number of the request makes it
     /// the same acquire.
-    async fn ask_until(&mut self, deadline: Option<Moment>) -> Result<Held, Trouble> {
+    async fn ask_until(&mut self, deadline: Option<Moment>) -> Result<Held, CallError> {
         let mut pause = FIRST_PAUSE;
         loop {
             let (route, moved) = self.session.settled().await;
@@ -341,7 +341,7 @@ impl Asking {
                 }
                 Ok(_) => continue,
                 // It was granted and lost before that was heard, as when somebody breaks the lock.
-                Err(Trouble::Refused(_, problem))
+                Err(CallError::Refused(_, problem))
                     if problem.code == "withdrawn" && !matches!(self.wish, Wish::Upgrade(_)) =>
                 {
                     self.request = None;
@@ -351,7 +351,7 @@ impl Asking {
                     if !is_over_there(&self.session, &trouble) {
                         return Err(trouble);
                     }
-                    self.refused = Some(trouble).filter(|it| matches!(it, Trouble::Refused(..)));
+                    self.refused = Some(trouble).filter(|it| matches!(it, CallError::Refused(..)));
                     self.session.doubt();
                     env::sleep(pause).await;
                 }
@@ -365,7 +365,7 @@ impl Asking {
         route: &Route,
         request: u64,
         deadline: Option<Moment>,
-    ) -> Result<Held, Trouble> {
+    ) -> Result<Held, CallError> {
         let (session, name) = (self.session.id(), self.name.clone());
         let (wait_ms, request) = (deadline.map(milliseconds_until), Some(request));
         let (mode, upgrade) = match self.wish {
@@ -382,7 +382,7 @@ impl Asking {
     }
 }
 
-fn held(reply: Reply) -> Result<Held, Trouble> {
+fn held(reply: Reply) -> Result<Held, CallError> {
     match reply {
         Reply::Held(held) => Ok(held),
         other => Err(unexpected(&other)),
@@ -402,13 +402,13 @@ impl Drop for Asking {
 }
 
 /// Whether the same may be asked again: the node cannot be reached, or another one may know more.
-fn is_over_there(session: &Session, trouble: &Trouble) -> bool {
+fn is_over_there(session: &Session, trouble: &CallError) -> bool {
     match trouble {
-        Trouble::Unreachable(_) => true,
-        Trouble::Refused(StatusCode::GONE | StatusCode::SERVICE_UNAVAILABLE, problem) => {
+        CallError::Unreachable(_) => true,
+        CallError::Refused(StatusCode::GONE | StatusCode::SERVICE_UNAVAILABLE, problem) => {
             session.can_move() && !matches!(problem.code.as_str(), "full" | "unavailable")
         }
-        Trouble::Refused(..) => false,
+        CallError::Refused(..) => false,
     }
 }
 
@@ -420,15 +420,15 @@ fn milliseconds_until(deadline: Moment) -> u64 {
 
 /// Tells the node to release. That nothing is held is no trouble: an earlier try came through, and only
 /// its answer did not.
-async fn forget(session: &Session, question: &Release) -> Result<(), Trouble> {
+async fn forget(session: &Session, question: &Release) -> Result<(), CallError> {
     match tell(session, Ask::Release(question.clone())).await {
-        Err(Trouble::Refused(StatusCode::NOT_FOUND, _)) => Ok(()),
+        Err(CallError::Refused(StatusCode::NOT_FOUND, _)) => Ok(()),
         told => told,
     }
 }
 
 /// Tells the node something, again and again until it answers.
-async fn tell(session: &Session, question: Ask) -> Result<(), Trouble> {
+async fn tell(session: &Session, question: Ask) -> Result<(), CallError> {
     let mut pause = FIRST_PAUSE;
     loop {
         let (route, moved) = session.settled().await;

@@ -36,41 +36,41 @@ pub type Tls = (TlsConnector, ServerName<'static>);
 
 /// Why a connection is of no use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Useless {
+pub struct ConnectionError {
     pub why: String,
     /// Whether the next one will not be either: one end does not accept the other's certificate, or only
     /// one of them speaks TLS.
     pub lasts: bool,
 }
 
-impl Useless {
+impl ConnectionError {
     pub fn now(why: impl Into<String>) -> Self {
-        Useless { why: why.into(), lasts: false }
+        ConnectionError { why: why.into(), lasts: false }
     }
 
     pub fn for_good(why: impl Into<String>) -> Self {
-        Useless { why: why.into(), lasts: true }
+        ConnectionError { why: why.into(), lasts: true }
     }
 }
 
-impl<E: Error + 'static> From<E> for Useless {
+impl<E: Error + 'static> From<E> for ConnectionError {
     fn from(error: E) -> Self {
         match tls_error(&error).and_then(mismatch) {
-            Some(why) => Useless::for_good(why),
-            None => Useless::now(told(error)),
+            Some(why) => ConnectionError::for_good(why),
+            None => ConnectionError::now(told(error)),
         }
     }
 }
 
-impl From<Useless> for String {
-    fn from(useless: Useless) -> Self {
+impl From<ConnectionError> for String {
+    fn from(useless: ConnectionError) -> Self {
         useless.why
     }
 }
 
 impl Connection {
     /// A new one over TCP, protected if `tls` says how.
-    pub async fn dial(address: &str, tls: Option<&Tls>) -> Result<Self, Useless> {
+    pub async fn dial(address: &str, tls: Option<&Tls>) -> Result<Self, ConnectionError> {
         let stream = TcpStream::connect(address).await?;
         tune(&stream)?;
         match tls {
@@ -82,7 +82,7 @@ impl Connection {
         }
     }
 
-    pub async fn over<I>(stream: I) -> Result<Self, Useless>
+    pub async fn over<I>(stream: I) -> Result<Self, ConnectionError>
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -93,7 +93,7 @@ impl Connection {
     pub async fn exchange(
         &mut self,
         request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Bytes), Useless> {
+    ) -> Result<(StatusCode, Bytes), ConnectionError> {
         EagerPoll::new(self.converse(request)).await
     }
 
@@ -102,7 +102,7 @@ impl Connection {
         &mut self,
         request: Request<Full<Bytes>>,
         mut heard: impl FnMut(),
-    ) -> Result<(), Useless> {
+    ) -> Result<(), ConnectionError> {
         let sender = &mut self.sender;
         let mut listening = pin!(async move {
             let mut body = sender.send_request(request).await?.into_body();
@@ -110,7 +110,7 @@ impl Connection {
                 piece?;
                 heard();
             }
-            Ok::<_, Useless>(())
+            Ok::<_, ConnectionError>(())
         });
         tokio::select! {
             biased;
@@ -123,7 +123,7 @@ impl Connection {
     pub async fn stream(
         mut self,
         request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Stream), Useless> {
+    ) -> Result<(StatusCode, Stream), ConnectionError> {
         let mut answer = pin!(self.sender.send_request(request));
         let answer = tokio::select! {
             biased;
@@ -143,14 +143,14 @@ impl Connection {
     async fn converse(
         &mut self,
         request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Bytes), Useless> {
+    ) -> Result<(StatusCode, Bytes), ConnectionError> {
         let sender = &mut self.sender;
         let mut answer = pin!(async move {
             sender.ready().await?;
             let answer = sender.send_request(request).await?;
             let status = answer.status();
             let body = Limited::new(answer.into_body(), MOST_ANSWER_BYTES).collect().await;
-            Ok((status, body.map_err(|error| Useless::now(error.to_string()))?.to_bytes()))
+            Ok((status, body.map_err(|error| ConnectionError::now(error.to_string()))?.to_bytes()))
         });
         tokio::select! {
             biased;
@@ -177,7 +177,7 @@ pub struct Stream {
 
 impl Stream {
     /// The next piece; none at the end.
-    pub async fn next(&mut self) -> Result<Option<Bytes>, Useless> {
+    pub async fn next(&mut self) -> Result<Option<Bytes>, ConnectionError> {
         loop {
             let frame = tokio::select! {
                 biased;

@@ -37,7 +37,7 @@ use hyper::Method;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use connection::{Caller, Trouble, Unanswered, joined};
+use connection::{CallError, Caller, Unanswered, joined};
 pub use endpoint::{Endpoint, InvalidEndpoint, is_loopback};
 use grant::Wish;
 pub use grant::{Guard, ReleaseError, UpgradeError};
@@ -465,7 +465,7 @@ async fn first<A, F>(
     ask: impl Fn(Arc<Caller>) -> F,
 ) -> Result<A, ClientError>
 where
-    F: Future<Output = Result<A, Trouble>>,
+    F: Future<Output = Result<A, CallError>>,
 {
     // Whoever asks about a node means that one.
     let only = ClientConfig { discovery: false, ..config.clone() };

@@ -7,7 +7,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use hyper::StatusCode;
 
 use crate::UNPOISONED;
-use crate::connection::{Caller, Trouble, Unanswered, joined};
+use crate::connection::{CallError, Caller, Unanswered, joined};
 use crate::endpoint::is_loopback;
 use crate::env;
 use crate::{ClientConfig, ClientError, Endpoint};
@@ -82,7 +82,7 @@ impl Nodes {
         ask: impl Fn(Arc<Caller>) -> F,
     ) -> Result<(Arc<Caller>, A), ClientError>
     where
-        F: Future<Output = Result<A, Trouble>>,
+        F: Future<Output = Result<A, CallError>>,
     {
         let (mut unanswered, mut unavailable) = (Vec::new(), None);
         let (mut place, mut asked) = (0, FuturesUnordered::new());
@@ -101,10 +101,10 @@ impl Nodes {
             };
             match answer {
                 None => break,
-                Some((caller, Err(Trouble::Unreachable(why)))) => {
+                Some((caller, Err(CallError::Unreachable(why)))) => {
                     unanswered.push(why.at(caller.endpoint()));
                 }
-                Some((caller, Err(Trouble::Refused(status, problem))))
+                Some((caller, Err(CallError::Refused(status, problem))))
                     if status == StatusCode::SERVICE_UNAVAILABLE =>
                 {
                     self.add(&problem.nodes);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::StatusCode;
 use skeptron_types::election::{Leadership, Seen};
 
-use crate::connection::{Caller, Trouble, Unanswered};
+use crate::connection::{CallError, Caller, Unanswered};
 use crate::env;
 use crate::http::Stream;
 use crate::messages::HEARD_EVERY;
@@ -103,8 +103,8 @@ impl Observer {
                         self.has_begun = true;
                         return Ok(());
                     }
-                    Err(Trouble::Unreachable(why)) => unanswered.push(why.at(caller.endpoint())),
-                    Err(Trouble::Refused(StatusCode::SERVICE_UNAVAILABLE, problem)) => {
+                    Err(CallError::Unreachable(why)) => unanswered.push(why.at(caller.endpoint())),
+                    Err(CallError::Refused(StatusCode::SERVICE_UNAVAILABLE, problem)) => {
                         unanswered.push(Unanswered::now(problem.error).at(caller.endpoint()));
                     }
                     Err(refused) => return Err(refused.into()),
@@ -134,13 +134,13 @@ impl Observer {
     }
 }
 
-async fn begin(caller: &Caller, question: &Ask) -> Result<ObservationStream, Trouble> {
+async fn begin(caller: &Caller, question: &Ask) -> Result<ObservationStream, CallError> {
     if let Some(mut observation) = caller.observe(question.clone()).await? {
         // The first word says that it begins.
         return match observation.next().await {
             Ok(_) => Ok(ObservationStream::Native(observation)),
             Err(Ok(Reply::Refused(refused))) => Err(refused.into()),
-            Err(_) => Err(Trouble::silent("the observation ended at once")),
+            Err(_) => Err(CallError::silent("the observation ended at once")),
         };
     }
     let (_, path, _) = question.to_http();

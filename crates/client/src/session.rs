@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 
 use crate::ClientError;
-use crate::connection::{Caller, Route, Trouble, unexpected};
+use crate::connection::{CallError, Caller, Route, unexpected};
 use crate::env;
 use crate::grant::Wish;
 use crate::messages::{ClusterInfo, OpenSession, SessionOpened, SessionPlace};
@@ -297,7 +297,7 @@ impl Session {
     }
 
     /// Ends it, if it is not over yet, and waits until the node has taken note.
-    pub(crate) async fn end(&self) -> Result<(), Trouble> {
+    pub(crate) async fn end(&self) -> Result<(), CallError> {
         if self.standing.borrow().is_forgotten() {
             return Ok(());
         }
@@ -316,7 +316,7 @@ impl Session {
 
     /// One sign of life where the session is; if that goes through another node, also straight, in case it can
     /// be reached again. Whether the node there can go on.
-    async fn give_sign(&self) -> Result<bool, Trouble> {
+    async fn give_sign(&self) -> Result<bool, CallError> {
         let (route, home) = {
             let standing = self.standing.borrow();
             (standing.at.clone(), Route::direct(Arc::clone(&standing.home)))
@@ -344,7 +344,7 @@ impl Session {
 
     /// One sign of life by this way. The session counts as alive for what its node promises, from the
     /// moment that the sign was *sent*: the node cannot have seen it earlier.
-    async fn give_sign_by(&self, route: &Route) -> Result<bool, Trouble> {
+    async fn give_sign_by(&self, route: &Route) -> Result<bool, CallError> {
         let (moved, question) = {
             let standing = self.standing.borrow();
             let (session, epoch) = (self.id, Some(standing.epoch));
@@ -357,7 +357,7 @@ impl Session {
             // The session has arrived elsewhere meanwhile: the word of where it was is void.
             return Ok(true);
         }
-        if let Err(Trouble::Unreachable(_)) = answer {
+        if let Err(CallError::Unreachable(_)) = answer {
             route.caller.doubt();
         }
         let kept = match answer? {
@@ -383,8 +383,8 @@ impl Session {
     }
 
     /// A node refuses, and may name others.
-    pub(crate) fn refused(&self, trouble: &Trouble) {
-        if let Trouble::Refused(_, problem) = trouble {
+    pub(crate) fn refused(&self, trouble: &CallError) {
+        if let CallError::Refused(_, problem) = trouble {
             self.nodes.add(&problem.nodes);
         }
     }
@@ -446,7 +446,7 @@ impl Session {
                 let _ = moved || self.move_on().await;
                 Some(self.pause())
             }
-            Err(Trouble::Refused(StatusCode::GONE, _)) => {
+            Err(CallError::Refused(StatusCode::GONE, _)) => {
                 self.standing
                     .send_modify(|standing| (standing.over, standing.told_over) = (true, true));
                 None
@@ -512,7 +512,7 @@ async fn open_at(
     caller: Arc<Caller>,
     ttl: Duration,
     owner: &str,
-) -> Result<(Moment, SessionOpened), Trouble> {
+) -> Result<(Moment, SessionOpened), CallError> {
     let question = OpenSession { ttl_ms: milliseconds(ttl), owner: owner.to_string() };
     // Before what it takes to connect: only the request itself counts, but earlier is safe.
     let sent = env::now();
@@ -521,7 +521,7 @@ async fn open_at(
         other => return Err(unexpected(&other)),
     };
     if opened.valid_ms == 0 {
-        return Err(Trouble::silent("the node has lost its lease"));
+        return Err(CallError::silent("the node has lost its lease"));
     }
     Ok((sent, opened))
 }
@@ -582,9 +582,9 @@ fn drift(cluster: &ClusterInfo) -> Option<Drift> {
 }
 
 /// Tells the node that the session ends.
-async fn farewell(route: Route, id: SessionId) -> Result<(), Trouble> {
+async fn farewell(route: Route, id: SessionId) -> Result<(), CallError> {
     match within(ANSWER_WITHIN, route.ask(Ask::End(id))).await {
-        Ok(_) | Err(Trouble::Refused(StatusCode::GONE, _)) => Ok(()),
+        Ok(_) | Err(CallError::Refused(StatusCode::GONE, _)) => Ok(()),
         Err(trouble) => Err(trouble),
     }
 }
@@ -592,8 +592,8 @@ async fn farewell(route: Route, id: SessionId) -> Result<(), Trouble> {
 /// The answer, if it comes in time.
 pub(crate) async fn within<T>(
     time: Duration,
-    asked: impl Future<Output = Result<T, Trouble>>,
-) -> Result<T, Trouble> {
+    asked: impl Future<Output = Result<T, CallError>>,
+) -> Result<T, CallError> {
     let answer = env::timeout(time, asked).await;
-    answer.unwrap_or_else(|| Err(Trouble::silent(format!("no answer in {time:?}"))))
+    answer.unwrap_or_else(|| Err(CallError::silent(format!("no answer in {time:?}"))))
 }

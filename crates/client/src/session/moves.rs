@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Session, Standing, Trouble, within};
+use super::{CallError, Session, Standing, within};
 use crate::connection::{Caller, Route};
 use crate::env;
 use crate::messages::{LeftBehind, MoveSession, Moved, SessionPlace};
@@ -98,7 +98,7 @@ impl Session {
                 false
             }
             Err(trouble) => {
-                if let Trouble::Unreachable(_) = trouble {
+                if let CallError::Unreachable(_) = trouble {
                     doubted.doubt();
                 }
                 self.refused(&trouble);
@@ -167,9 +167,9 @@ impl Session {
     }
 
     /// The node where the session is did not take a sign of life.
-    pub(super) fn note(&self, trouble: &Trouble) {
+    pub(super) fn note(&self, trouble: &CallError) {
         self.refused(trouble);
-        if let Trouble::Refused(_, problem) = trouble
+        if let CallError::Refused(_, problem) = trouble
             && problem.code == "leaving"
         {
             self.standing.send_modify(|standing| standing.home_leaves = true);
