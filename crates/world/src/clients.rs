@@ -12,9 +12,9 @@ use skeptron_member::{Acquired, Fence, NotServed};
 use crate::chance::{Chance, Purpose};
 use crate::clock::{Clock, MICROSECOND, MILLISECOND, Time};
 use crate::faults::FaultKind;
+use crate::machine::{Waiter, judged};
 use crate::options::Options;
 use crate::outcome::Property;
-use crate::site::{Waiter, judged};
 use crate::world::{Event, Wake, World};
 
 /// One client.
@@ -296,11 +296,11 @@ impl World {
         let it = &self.clients[client];
         let (goal, sent) = (it.goal_number, it.clock.read(self.now));
         let names = std::sync::Arc::clone(&self.names);
-        let acquired = self.with_core(at, |core, now, desk| {
+        let acquired = self.with_core(at, |core, now, effects| {
             let known = core.lock(&names[lock]);
-            let handle = known.inspect_err(|_| core.make_room(now, desk))?;
+            let handle = known.inspect_err(|_| core.make_room(now, effects))?;
             let who = || Waiter { client, goal, sent, via: None };
-            core.acquire(now, &handle, ("client", mode), who, desk)
+            core.acquire(now, &handle, ("client", mode), who, effects)
         });
         match acquired {
             Some(Ok(Acquired::Granted(fence))) => self.enter(client, lock, fence),
@@ -395,16 +395,18 @@ impl World {
 
     fn release_in_core(&mut self, at: usize, lock: usize, fence: Fence) -> Option<bool> {
         let names = std::sync::Arc::clone(&self.names);
-        self.with_core(at, |core, now, desk| {
-            core.lock(&names[lock]).is_ok_and(|handle| core.release(now, &handle, fence, desk))
+        self.with_core(at, |core, now, effects| {
+            core.lock(&names[lock]).is_ok_and(|handle| core.release(now, &handle, fence, effects))
         })
     }
 
     fn cancel(&mut self, client: usize, lock: usize, ticket: u64) {
         let at = self.clients[client].at;
         let names = std::sync::Arc::clone(&self.names);
-        let cancelled = self.with_core(at, |core, now, desk| {
-            core.lock(&names[lock]).ok().and_then(|handle| core.cancel(now, &handle, ticket, desk))
+        let cancelled = self.with_core(at, |core, now, effects| {
+            core.lock(&names[lock])
+                .ok()
+                .and_then(|handle| core.cancel(now, &handle, ticket, effects))
         });
         if cancelled == Some(None) {
             let detail = format!("client {} was neither granted nor refused", client + 1);

@@ -6,8 +6,8 @@ use skeptron_member::wire::{LENGTH_BYTES, decode};
 use skeptron_member::{Flaw, MemberId};
 
 use crate::clock::NEVER;
-use crate::network::{Packet, Word};
-use crate::site::{End, Handshake};
+use crate::machine::{End, Handshake};
+use crate::network::{Packet, PacketBody};
 use crate::world::{Event, World};
 
 impl World {
@@ -19,7 +19,7 @@ impl World {
             let Some(life) = &mut self.sites[place].life else { return };
             let id = MemberId::at(peer);
             let member = if id == me { None } else { life.view.life(id) };
-            let end = &mut life.desk.ends[peer];
+            let end = &mut life.effects.ends[peer];
             match (member, end.as_mut()) {
                 (None, _) => *end = None,
                 (Some(member), Some(end)) => {
@@ -59,7 +59,7 @@ impl World {
     }
 
     pub(crate) fn end(&mut self, place: usize, peer: usize) -> Option<&mut End> {
-        self.sites[place].life.as_mut()?.desk.ends[peer].as_mut()
+        self.sites[place].life.as_mut()?.effects.ends[peer].as_mut()
     }
 
     /// Looks at an end of a link: is a beat, a dial, the end of a handshake due?
@@ -101,10 +101,10 @@ impl World {
         let connection = self.connections;
         let until = self.clock(place).after(handshake_limit(&self.settings.limits));
         let Some(life) = &mut self.sites[place].life else { return };
-        let Some(end) = &mut life.desk.ends[peer] else { return };
+        let Some(end) = &mut life.effects.ends[peer] else { return };
         let hello = life.terms.hello(MemberId::at(peer), &life.view, end.link.received());
         end.handshake = Some(Handshake { connection, hello: None, until });
-        self.put(place, peer, Packet { connection, word: Word::Hello(Box::new(hello)) });
+        self.put(place, peer, Packet { connection, word: PacketBody::Hello(Box::new(hello)) });
     }
 
     /// Puts a packet on its way, whatever becomes of it.
@@ -116,7 +116,7 @@ impl World {
             self.survived.lost += 1;
             return;
         }
-        let is_frame = matches!(packet.word, Word::Frame(_));
+        let is_frame = matches!(packet.word, PacketBody::Frame(_));
         let overtaken = is_frame && chance.happens(quality.reordering);
         let duplicated = is_frame && chance.happens(quality.duplication);
         self.survived.reordered += u64::from(overtaken);
@@ -136,7 +136,7 @@ impl World {
         while let Some((prefix, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() {
             self.figures.frames += 1;
             let (body, rest) = rest.split_at(u32::from_le_bytes(*prefix) as usize);
-            self.put(from, to, Packet { connection, word: Word::Frame(body.to_vec()) });
+            self.put(from, to, Packet { connection, word: PacketBody::Frame(body.to_vec()) });
             bytes = rest;
         }
     }
@@ -173,20 +173,20 @@ impl World {
         let Packet { connection, word } = packet;
         let local = self.clock(to);
         match word {
-            Word::Hello(hello) => {
+            PacketBody::Hello(hello) => {
                 let flawed = self.settings.flaw == Some(Flaw::RestartAccepted);
                 let until = local.after(handshake_limit(&self.settings.limits));
                 let Some(life) = &mut self.sites[to].life else {
-                    return self.put(to, from, Packet { connection, word: Word::Reset });
+                    return self.put(to, from, Packet { connection, word: PacketBody::Reset });
                 };
-                let Some(end) = &mut life.desk.ends[from] else {
-                    return self.put(to, from, Packet { connection, word: Word::Reset });
+                let Some(end) = &mut life.effects.ends[from] else {
+                    return self.put(to, from, Packet { connection, word: PacketBody::Reset });
                 };
                 if flawed && end.link.replace(Some(hello.incarnation)) {
                     end.connection = None;
                 }
                 if life.terms.check(&hello, &life.view, end.link.incarnation()).is_err() {
-                    return self.put(to, from, Packet { connection, word: Word::Reset });
+                    return self.put(to, from, Packet { connection, word: PacketBody::Reset });
                 }
                 // Whoever dials has no other connection.
                 if end.connection.take().is_some() {
@@ -195,15 +195,19 @@ impl World {
                 }
                 let word = life.terms.hello(hello.from, &life.view, end.link.received());
                 end.handshake = Some(Handshake { connection, hello: Some(hello), until });
-                self.put(to, from, Packet { connection, word: Word::Welcome(Box::new(word)) });
+                self.put(
+                    to,
+                    from,
+                    Packet { connection, word: PacketBody::Welcome(Box::new(word)) },
+                );
                 self.plan_poll(to, from);
             }
-            Word::Welcome(hello) => {
+            PacketBody::Welcome(hello) => {
                 let flawed = self.settings.flaw == Some(Flaw::RestartAccepted);
                 let Some(life) = &mut self.sites[to].life else { return };
-                let Some(end) = &mut life.desk.ends[from] else { return };
+                let Some(end) = &mut life.effects.ends[from] else { return };
                 if end.handshake.as_ref().is_none_or(|it| it.connection != connection) {
-                    return self.put(to, from, Packet { connection, word: Word::Reset });
+                    return self.put(to, from, Packet { connection, word: PacketBody::Reset });
                 }
                 end.handshake = None;
                 if flawed {
@@ -214,27 +218,27 @@ impl World {
                 if !agreed {
                     end.link.dial_failed(local);
                     self.plan_poll(to, from);
-                    return self.put(to, from, Packet { connection, word: Word::Reset });
+                    return self.put(to, from, Packet { connection, word: PacketBody::Reset });
                 }
                 end.connection = Some(connection);
                 let mended = std::mem::take(&mut end.is_broken);
-                self.put(to, from, Packet { connection, word: Word::Accepted });
+                self.put(to, from, Packet { connection, word: PacketBody::Accepted });
                 self.flush_to(to, from, true);
                 if mended {
                     self.report_broken_links(to);
                 }
             }
-            Word::Accepted => {
+            PacketBody::Accepted => {
                 let Some(end) = self.end(to, from) else { return };
                 let Some(handshake) =
                     end.handshake.take_if(|handshake| handshake.connection == connection)
                 else {
-                    return self.put(to, from, Packet { connection, word: Word::Reset });
+                    return self.put(to, from, Packet { connection, word: PacketBody::Reset });
                 };
                 let agreed =
                     handshake.hello.is_some_and(|hello| end.link.connected(local, &hello).is_ok());
                 if !agreed {
-                    return self.put(to, from, Packet { connection, word: Word::Reset });
+                    return self.put(to, from, Packet { connection, word: PacketBody::Reset });
                 }
                 end.connection = Some(connection);
                 let mended = std::mem::take(&mut end.is_broken);
@@ -243,7 +247,7 @@ impl World {
                     self.report_broken_links(to);
                 }
             }
-            Word::Reset => {
+            PacketBody::Reset => {
                 let Some(end) = self.end(to, from) else { return };
                 if end.connection == Some(connection) {
                     self.disconnect(to, from);
@@ -252,8 +256,8 @@ impl World {
                 }
                 self.plan_poll(to, from);
             }
-            Word::Frame(body) => self.take_frame(from, to, connection, &body),
-            Word::Letter(letter) => self.take_letter(from, to, *letter),
+            PacketBody::Frame(body) => self.take_frame(from, to, connection, &body),
+            PacketBody::ServiceMessage(letter) => self.take_letter(from, to, *letter),
         }
     }
 
@@ -262,7 +266,7 @@ impl World {
         let sender = self.sites[from].id;
         let Some(end) = self.end(to, from).filter(|end| end.connection == Some(connection)) else {
             // Nobody listens there.
-            return self.put(to, from, Packet { connection, word: Word::Reset });
+            return self.put(to, from, Packet { connection, word: PacketBody::Reset });
         };
         let frame: Frame<'_> = decode(body).expect("the network changes no bytes");
         let taken = end.link.take(local, &frame, body.len());
@@ -270,14 +274,14 @@ impl World {
         match (taken, &frame) {
             (Err(_), _) => {
                 self.disconnect(to, from);
-                return self.put(to, from, Packet { connection, word: Word::Reset });
+                return self.put(to, from, Packet { connection, word: PacketBody::Reset });
             }
             (Ok(taken), Frame::Data { sequence, envelope, .. })
                 if taken == Taken::Now || again && taken == Taken::Before =>
             {
                 let sequence = *sequence;
-                self.with_core(to, |core, now, desk| {
-                    core.receive(now, sender, sequence, envelope, desk);
+                self.with_core(to, |core, now, effects| {
+                    core.receive(now, sender, sequence, envelope, effects);
                 });
             }
             _ => {}

@@ -9,9 +9,9 @@ use skeptron_views::views::{Join, JoinRefused, Outcome};
 
 use crate::clock::{MICROSECOND, MILLISECOND, NEVER, Time};
 use crate::history::Wrong;
+use crate::machine::judged;
 use crate::outcome::Property;
-use crate::service::{Letter, Stop};
-use crate::site::judged;
+use crate::service::{ServiceMessage, Stop};
 use crate::world::{Event, World};
 
 /// Of the protocol between members, and of what guards the locks: all agree.
@@ -67,7 +67,7 @@ impl World {
         for effect in out {
             match effect {
                 Effect::Send { to, request } => {
-                    self.post(place, to.place(), Letter::Request(request));
+                    self.post(place, to.place(), ServiceMessage::Request(request));
                 }
                 Effect::Installed(view) => self.install(place, incarnation, view),
                 Effect::Prolonged(until) => {
@@ -88,7 +88,7 @@ impl World {
     pub(crate) fn report_broken_links(&mut self, place: usize) {
         let site = &self.sites[place];
         if let (Some(life), Some(_)) = (&site.life, &site.membership) {
-            let broken = life.desk.ends.iter().flatten().filter(|end| end.is_broken);
+            let broken = life.effects.ends.iter().flatten().filter(|end| end.is_broken);
             let suspects = broken.filter_map(|end| end.link.incarnation()).collect();
             self.tell_membership(place, Input::Suspects(suspects));
         }
@@ -118,7 +118,7 @@ impl World {
             life.view = Arc::clone(&view);
         }
         self.update_links(place);
-        self.with_core(place, |core, now, desk| core.install(now, view, desk));
+        self.with_core(place, |core, now, effects| core.install(now, view, effects));
     }
 
     /// A life begins to act when it knows its view and has a lease.
@@ -153,7 +153,7 @@ impl World {
             }
             End::RanOut | End::Removed | End::Refused(_) if self.sites[place].life.is_some() => {
                 // The core halts, which begins the next life.
-                self.with_core(place, |core, now, desk| core.renew(now, Lease::Over, desk));
+                self.with_core(place, |core, now, effects| core.renew(now, Lease::Over, effects));
             }
             End::RanOut | End::Removed | End::Refused(_) => self.begin_membership(place),
         }
@@ -161,7 +161,7 @@ impl World {
 
     /// A member has a lease until then, by its clock.
     fn take_lease(&mut self, place: usize, until: Moment) {
-        self.with_core(place, |core, now, desk| core.renew(now, Lease::Until(until), desk));
+        self.with_core(place, |core, now, effects| core.renew(now, Lease::Until(until), effects));
         let (now, end) = (self.now, self.lease_end(place));
         for judge in &mut self.judges {
             judge.members.extend(judged(place), now, end);
@@ -185,7 +185,7 @@ impl World {
         };
         let incarnation = life.incarnation;
         self.survived.leaves += 1;
-        self.with_core(place, |core, now, desk| core.leave(now, desk));
+        self.with_core(place, |core, now, effects| core.leave(now, effects));
         self.with_core(place, |core, now, _| core.end_sessions(now));
         let at = self.now + self.view_chance.below(50 * MILLISECOND);
         self.queue.plan(at, Event::Leave { at: place, incarnation });
@@ -201,8 +201,8 @@ impl World {
             let at = self.now + 20 * MILLISECOND;
             return self.queue.plan(at, Event::Leave { at: place, incarnation });
         }
-        self.with_core(place, |core, now, desk| core.close_sessions(now, desk));
-        self.with_core(place, |core, now, desk| core.lose_all(now, desk));
+        self.with_core(place, |core, now, effects| core.close_sessions(now, effects));
+        self.with_core(place, |core, now, effects| core.lose_all(now, effects));
         self.end_life(place);
         if let Some(service) = &mut self.service {
             let out_by = self.at_rest.then_some(self.now + REMOVED_WITHIN);

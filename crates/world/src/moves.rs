@@ -196,7 +196,7 @@ impl World {
         if let (Some((lock, fence)), Some(_)) = (self.clients[client].holds(), holds)
             && alive.lost.iter().any(|held| held.fence == fence)
         {
-            self.judges[lock].clients.leave(crate::site::judged(client));
+            self.judges[lock].clients.leave(crate::machine::judged(client));
             self.think(client);
         }
     }

@@ -6,19 +6,19 @@ use skeptron_member::link::handshake::Hello;
 
 use crate::chance::Chance;
 use crate::clock::Time;
-use crate::service::Letter;
+use crate::service::ServiceMessage;
 
 /// What travels between two members.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     /// Of which connection.
     pub(crate) connection: u64,
-    pub(crate) word: Word,
+    pub(crate) word: PacketBody,
 }
 
 /// What a packet says.
 #[derive(Clone, Debug)]
-pub(crate) enum Word {
+pub(crate) enum PacketBody {
     /// The first word of whoever dials.
     Hello(Box<Hello>),
     /// The called one agrees.
@@ -30,7 +30,7 @@ pub(crate) enum Word {
     /// The body of a frame.
     Frame(Vec<u8>),
     /// Between members and voters; belongs to no connection.
-    Letter(Box<Letter>),
+    ServiceMessage(Box<ServiceMessage>),
 }
 
 /// How likely a packet meets which fate, in parts per million, and how long it takes.
@@ -93,7 +93,9 @@ impl Path {
 
     /// The first packet on its way, if it is a frame.
     pub(crate) fn take_first_frame(&mut self) -> Option<Packet> {
-        let (_, Packet { word: Word::Frame(_), .. }) = self.in_flight.front()? else { return None };
+        let (_, Packet { word: PacketBody::Frame(_), .. }) = self.in_flight.front()? else {
+            return None;
+        };
         self.in_flight.pop_front().map(|(_, packet)| packet)
     }
 }

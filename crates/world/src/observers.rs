@@ -10,9 +10,9 @@ use skeptron_member::election::{Leadership, Observed, Seen};
 
 use crate::chance::{Chance, Purpose};
 use crate::clock::MILLISECOND;
+use crate::machine::judged;
 use crate::options::Options;
 use crate::outcome::Property;
-use crate::site::judged;
 use crate::world::{Event, World};
 
 /// All observers, and what is known of those that lead.
@@ -119,7 +119,7 @@ impl World {
         let it = &mut self.elections.observers[observer];
         let (name, left) = (self.names[it.lock].clone(), it.at.take());
         if let Some(place) = left {
-            self.with_core(place, |core, now, desk| core.unobserve(now, &name, desk));
+            self.with_core(place, |core, now, effects| core.unobserve(now, &name, effects));
         }
         let place = self.elections.chance.index(self.sites.len());
         let it = &mut self.elections.observers[observer];
@@ -141,8 +141,8 @@ impl World {
     fn begin_to_observe(&mut self, observer: usize, place: usize) -> bool {
         let it = &self.elections.observers[observer];
         let (lock, after, names) = (it.lock, it.seen.term(), Arc::clone(&self.names));
-        let begun =
-            self.with_core(place, |core, now, desk| core.observe(now, &names[lock], after, desk));
+        let begun = self
+            .with_core(place, |core, now, effects| core.observe(now, &names[lock], after, effects));
         let Some(Ok(Observed { told, .. })) = begun else { return false };
         if let Some(told) = told {
             self.tell_observer(observer, place, (u64::MAX, &told));

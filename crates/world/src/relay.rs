@@ -8,8 +8,8 @@ use skeptron_member::wire::Relay;
 use skeptron_member::{Flaw, MemberId};
 
 use crate::clock::{MILLISECOND, Time};
+use crate::machine::judged;
 use crate::sessions::{Answer, Op, Reply, Request};
-use crate::site::judged;
 use crate::world::{Event, World};
 
 /// How long the member where a session is has to answer, before a move is taken after all.
@@ -55,7 +55,7 @@ impl World {
         let view = own.core.view();
         let is_member =
             view.member(life.member).is_some_and(|it| it.incarnation == Some(life.incarnation));
-        let end = own.desk.ends.get(life.member.place()).and_then(Option::as_ref);
+        let end = own.effects.ends.get(life.member.place()).and_then(Option::as_ref);
         is_member && end.is_some_and(|end| end.connection.is_some())
     }
 
@@ -74,7 +74,7 @@ impl World {
             Some(Passed::Cancel(_)) => Relay::Cancel { id },
             None => return,
         };
-        self.with_core(at, |core, _, desk| core.relay(to, relay, desk));
+        self.with_core(at, |core, _, effects| core.relay(to, relay, effects));
     }
 
     /// At a member: a client asks for something at the place of its session, elsewhere.

@@ -18,7 +18,7 @@ use crate::chance::Chance;
 use crate::clock::{MICROSECOND, MILLISECOND, SECOND, Time};
 use crate::faults::{FaultKind, Faults};
 use crate::history::History;
-use crate::network::{Packet, Word};
+use crate::network::{Packet, PacketBody};
 use crate::outcome::Property;
 use crate::world::{Event, World};
 
@@ -51,7 +51,7 @@ pub(crate) struct Service {
 
 /// What voters and members send each other.
 #[derive(Clone, Debug)]
-pub(crate) enum Letter {
+pub(crate) enum ServiceMessage {
     Voter(skeptron_views::Packet),
     Request(Request),
     Answer(Answer),
@@ -118,17 +118,18 @@ impl Service {
 
 impl World {
     /// Sends a letter, whatever becomes of it.
-    pub(crate) fn post(&mut self, from: usize, to: usize, letter: Letter) {
+    pub(crate) fn post(&mut self, from: usize, to: usize, letter: ServiceMessage) {
         let Some(service) = &self.service else { return };
         let (voter_delay, late_ppm) = (service.voter_delay, service.late_ppm);
-        let is_voters = matches!(letter, Letter::Voter(_));
+        let is_voters = matches!(letter, ServiceMessage::Voter(_));
         match letter {
-            Letter::Voter(_) => self.figures.voter_packets += 1,
-            Letter::Request(_) => self.figures.requests += 1,
-            Letter::Answer(_) => self.figures.answers += 1,
+            ServiceMessage::Voter(_) => self.figures.voter_packets += 1,
+            ServiceMessage::Request(_) => self.figures.requests += 1,
+            ServiceMessage::Answer(_) => self.figures.answers += 1,
         }
         let path = self.path(from, to);
-        let packet = |letter| Packet { connection: 0, word: Word::Letter(Box::new(letter)) };
+        let packet =
+            |letter| Packet { connection: 0, word: PacketBody::ServiceMessage(Box::new(letter)) };
         if from == to {
             let number = self.paths[path].put(packet(letter));
             return self.queue.plan(self.now + 1, Event::Arrival { from, to, number });
@@ -153,16 +154,16 @@ impl World {
         }
     }
 
-    pub(crate) fn take_letter(&mut self, from: usize, to: usize, letter: Letter) {
+    pub(crate) fn take_letter(&mut self, from: usize, to: usize, letter: ServiceMessage) {
         let sender = MemberId::at(from);
         match letter {
-            Letter::Answer(answer) => {
+            ServiceMessage::Answer(answer) => {
                 self.tell_membership(to, Input::Answer { from: sender, answer });
             }
-            Letter::Voter(packet) => {
+            ServiceMessage::Voter(packet) => {
                 self.with_voter(to, |voter, now, out| voter.receive(now, sender, packet, out));
             }
-            Letter::Request(request) => {
+            ServiceMessage::Request(request) => {
                 self.with_voter(to, |voter, now, out| voter.request(now, sender, request, out));
             }
         }
@@ -287,10 +288,10 @@ impl World {
         for effect in effects.drain(..) {
             match effect {
                 Effect::Send { to, packet } => {
-                    self.post(place, to.place(), Letter::Voter(packet));
+                    self.post(place, to.place(), ServiceMessage::Voter(packet));
                 }
                 Effect::Answer { to, answer } => {
-                    self.post(place, to.place(), Letter::Answer(answer));
+                    self.post(place, to.place(), ServiceMessage::Answer(answer));
                 }
                 Effect::Persist { number, write } => {
                     let Some(seat) = &mut self.sites[place].voter else { return };

@@ -11,8 +11,8 @@ use skeptron_member::{Fence, Flaw, LockError, NotServed};
 use crate::clients::{Goal, OwnSession};
 use crate::clock::{MICROSECOND, MILLISECOND, Time};
 use crate::faults::FaultKind;
+use crate::machine::{Waiter, judged};
 use crate::relay::{Passed, Via};
-use crate::site::{Waiter, judged};
 use crate::world::{Event, Wake, World};
 
 /// Something that a client asks its member.
@@ -279,8 +279,8 @@ impl World {
             Op::Open => {
                 let id = u128::from(self.chance.bits()) << 64 | u128::from(self.chance.bits());
                 let session = SessionId(id);
-                let opened = self.with_core(place, |core, now, desk| {
-                    core.open_session(now, session, ttl, format!("client {client}"), 1000, desk)
+                let opened = self.with_core(place, |core, now, effects| {
+                    core.open_session(now, session, ttl, format!("client {client}"), 1000, effects)
                 });
                 match opened {
                     Some(Ok(())) => Some(Answer::Opened { session, valid: self.valid(place, ttl) }),
@@ -297,8 +297,9 @@ impl World {
             }
             Op::Move(moved) => {
                 let (session, number) = (moved.id, moved.number);
-                let alive = self
-                    .with_core(place, |core, now, desk| core.move_session(now, *moved, 1000, desk));
+                let alive = self.with_core(place, |core, now, effects| {
+                    core.move_session(now, *moved, 1000, effects)
+                });
                 match alive {
                     Some(Ok(alive)) => Some(Answer::Moved { session, number, alive }),
                     Some(Err(SessionError::Over)) => Some(Answer::Over),
@@ -306,8 +307,8 @@ impl World {
                 }
             }
             Op::LeaveBehind { session, number } => {
-                self.with_core(place, |core, now, desk| {
-                    core.leave_session_behind(now, session, number, desk)
+                self.with_core(place, |core, now, effects| {
+                    core.leave_session_behind(now, session, number, effects)
                 });
                 None
             }
@@ -318,26 +319,32 @@ impl World {
                 self.serve_acquire(place, asker, (session, lock, request), Some(fence))
             }
             Op::Downgrade { session, lock, fence } => {
-                let downgraded = self.with_core(place, |core, now, desk| {
-                    core.session_downgrade(now, session, (&names[lock], fence, Mode::SHARED), desk)
+                let downgraded = self.with_core(place, |core, now, effects| {
+                    core.session_downgrade(
+                        now,
+                        session,
+                        (&names[lock], fence, Mode::SHARED),
+                        effects,
+                    )
                 });
                 answered(downgraded, Answer::Downgraded)
             }
             Op::Withdraw { session, lock, request } => {
-                let withdrawn = self.with_core(place, |core, now, desk| {
-                    core.session_withdraw(now, session, &names[lock], request, desk)
+                let withdrawn = self.with_core(place, |core, now, effects| {
+                    core.session_withdraw(now, session, &names[lock], request, effects)
                 });
                 answered(withdrawn, Answer::Withdrawn)
             }
             Op::Release { session, lock, fence } => {
-                let released = self.with_core(place, |core, now, desk| {
-                    core.session_release(now, session, &names[lock], fence, desk)
+                let released = self.with_core(place, |core, now, effects| {
+                    core.session_release(now, session, &names[lock], fence, effects)
                 });
                 answered(released, Answer::Released)
             }
             Op::Close(session) => {
-                let closed =
-                    self.with_core(place, |core, now, desk| core.close_session(now, session, desk));
+                let closed = self.with_core(place, |core, now, effects| {
+                    core.close_session(now, session, effects)
+                });
                 answered(closed, Answer::Closed)
             }
         };
@@ -356,13 +363,13 @@ impl World {
         let claim = Claim { lock: self.names[lock].clone(), request: Some(request) };
         let client = waiter.client;
         let (campaigns, mode) = (self.clients[client].campaigns, self.clients[client].mode);
-        let begun = self.with_core(place, |core, now, desk| {
+        let begun = self.with_core(place, |core, now, effects| {
             if let Some(fence) = upgrades {
-                core.session_upgrade(now, session, (claim, fence), waiter, desk)
+                core.session_upgrade(now, session, (claim, fence), waiter, effects)
             } else if campaigns {
-                core.campaign(now, session, (claim, "client"), waiter, desk)
+                core.campaign(now, session, (claim, "client"), waiter, effects)
             } else {
-                core.session_acquire(now, session, (claim, mode), waiter, desk)
+                core.session_acquire(now, session, (claim, mode), waiter, effects)
             }
         });
         match begun? {
@@ -405,7 +412,9 @@ impl World {
         let Some(life) = &mut self.sites[place].life else { return };
         if let Some((session, waits)) = life.places[client].take() {
             self.survived.resets += 1;
-            self.with_core(place, |core, now, desk| core.leave_place(now, session, &waits, desk));
+            self.with_core(place, |core, now, effects| {
+                core.leave_place(now, session, &waits, effects)
+            });
         }
     }
 

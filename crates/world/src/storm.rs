@@ -9,7 +9,7 @@ use skeptron_views::voter::Admin;
 
 use crate::clock::{MILLISECOND, Time};
 use crate::faults::FaultKind;
-use crate::network::{Packet, Word};
+use crate::network::{Packet, PacketBody};
 use crate::service::Stop;
 use crate::world::{Event, World};
 
@@ -113,7 +113,7 @@ impl World {
             if let Some(connection) = self.end(to, from).and_then(|end| end.connection)
                 && self.storm_chance.below(4) > 0
             {
-                self.put(from, to, Packet { connection, word: Word::Reset });
+                self.put(from, to, Packet { connection, word: PacketBody::Reset });
             }
         }
     }
@@ -255,10 +255,10 @@ impl World {
             return;
         }
         let (name, id) = (self.names[lock].clone(), self.sites[place].id);
-        self.with_core(place, |core, now, desk| {
-            core.break_lock(now, &name, fence, false, desk);
+        self.with_core(place, |core, now, effects| {
+            core.break_lock(now, &name, fence, false, effects);
             let others: Vec<_> = core.view().ids().filter(|&other| other != id).collect();
-            core.order_break(&others, 0, (&name, fence, false), desk);
+            core.order_break(&others, 0, (&name, fence, false), effects);
         });
     }
 

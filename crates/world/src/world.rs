@@ -17,6 +17,7 @@ use crate::clients::Client;
 use crate::clock::{Clock, MICROSECOND, MILLISECOND, NEVER, SECOND, Time};
 use crate::faults::FaultKind;
 use crate::judge::Judge;
+use crate::machine::{CollectedEffects, DeferredEffect, Life, Machine, Waiter, judged};
 use crate::names::{self, Naming};
 use crate::network::{Path, Quality};
 use crate::observers::Elections;
@@ -27,7 +28,6 @@ use crate::recorder::Recorder;
 use crate::relay::Relays;
 use crate::service::Service;
 use crate::sessions::{Reply, Request};
-use crate::site::{Deed, Desk, Life, Site, Waiter, judged};
 use crate::storm::Trouble;
 use crate::trace_hash::TraceHash;
 
@@ -111,7 +111,7 @@ pub(crate) struct World {
     pub(crate) drift: Drift,
     pub(crate) names: Arc<[String]>,
     pub(crate) naming: Naming,
-    pub(crate) sites: Vec<Site>,
+    pub(crate) sites: Vec<Machine>,
     pub(crate) clients: Vec<Client>,
     /// By sender and receiver.
     pub(crate) paths: Vec<Path>,
@@ -206,8 +206,8 @@ impl World {
         let addresses = (0..options.members).map(|place| format!("member-{}:1", place + 1));
         let fixed = Arc::new(View::of_addresses(1, addresses.collect()));
         let incarnations: Vec<u64> = (0..options.members).map(|_| chance.bits()).collect();
-        let sites = (0..options.members).map(|place| Site::new(place, clock(&mut chance)));
-        let sites: Vec<Site> = sites.collect();
+        let sites = (0..options.members).map(|place| Machine::new(place, clock(&mut chance)));
+        let sites: Vec<Machine> = sites.collect();
         let clients = (0..options.clients).map(|place| {
             let clock = clock(&mut chance);
             Client::new(seed, place, clock, options)
@@ -314,20 +314,20 @@ impl World {
             }
         };
         let terms = Terms::new("world", id, incarnation, &self.settings.plans);
-        let desk = Desk {
+        let effects = CollectedEffects {
             ends: std::iter::repeat_with(|| None).take(self.sites.len()).collect(),
-            deeds: Vec::new(),
+            deferred: Vec::new(),
             names: Arc::clone(&self.names),
             recorded: self.recorded,
             told: 0,
             messages: 0,
         };
         let places = vec![None; self.clients.len()];
-        let life = Life { incarnation, core, terms, view, desk, places };
+        let life = Life { incarnation, core, terms, view, effects, places };
         let (epoch, alone) = (life.view.epoch, life.view.members.len() == 1);
         self.sites[place].life = Some(life);
         self.update_links(place);
-        self.with_core(place, |core, _, desk| core.open(desk));
+        self.with_core(place, |core, _, effects| core.open(effects));
         self.begin_observers(place);
         if alone {
             self.met(place, epoch);
@@ -421,7 +421,7 @@ impl World {
             Event::Ring { at, incarnation, timer } => {
                 if self.lives(at, incarnation) {
                     self.hash.mix(2 + self.now, at as u64);
-                    self.with_core(at, |core, now, desk| core.expire(now, &timer, desk));
+                    self.with_core(at, |core, now, effects| core.expire(now, &timer, effects));
                 }
             }
             Event::Client { client, goal, what } => {
@@ -496,11 +496,11 @@ impl World {
     pub(crate) fn with_core<T>(
         &mut self,
         place: usize,
-        call: impl FnOnce(&MemberCore<Waiter>, Moment, &mut Desk) -> T,
+        call: impl FnOnce(&MemberCore<Waiter>, Moment, &mut CollectedEffects) -> T,
     ) -> Option<T> {
         let now = self.clock(place);
         let life = self.sites[place].life.as_mut()?;
-        let result = call(&life.core, now, &mut life.desk);
+        let result = call(&life.core, now, &mut life.effects);
         self.interleave(place);
         self.perform(place);
         Some(result)
@@ -526,15 +526,15 @@ impl World {
     /// Does what a core wants done.
     fn perform(&mut self, place: usize) {
         let Some(life) = &mut self.sites[place].life else { return };
-        self.hash.mix(7, life.desk.told);
-        let mut deeds = std::mem::take(&mut life.desk.deeds);
-        for deed in deeds.drain(..) {
+        self.hash.mix(7, life.effects.told);
+        let mut deferred = std::mem::take(&mut life.effects.deferred);
+        for deed in deferred.drain(..) {
             self.perform_one(place, deed);
         }
         // Nothing is lost that was wanted meanwhile, and the memory is used again.
         if let Some(life) = &mut self.sites[place].life {
-            if life.desk.deeds.is_empty() {
-                life.desk.deeds = deeds;
+            if life.effects.deferred.is_empty() {
+                life.effects.deferred = deferred;
             } else {
                 return self.perform(place);
             }
@@ -542,34 +542,40 @@ impl World {
         self.flush(place);
     }
 
-    fn perform_one(&mut self, place: usize, deed: Deed) {
+    fn perform_one(&mut self, place: usize, deed: DeferredEffect) {
         match deed {
-            Deed::Granted { waiter, lock, fence } => self.granted(place, waiter, lock, fence),
-            Deed::NotServed { waiter, why } => self.not_served(place, waiter, why),
-            Deed::Arm { timer, after } => {
+            DeferredEffect::Granted { waiter, lock, fence } => {
+                self.granted(place, waiter, lock, fence)
+            }
+            DeferredEffect::NotServed { waiter, why } => self.not_served(place, waiter, why),
+            DeferredEffect::Arm { timer, after } => {
                 let site = &self.sites[place];
                 let Some(life) = &site.life else { return };
                 let at = site.clock.when(site.clock.read(self.now).after(after)).max(self.now);
                 let incarnation = life.incarnation;
                 self.queue.plan(at, Event::Ring { at: place, incarnation, timer });
             }
-            Deed::Entered { lock, fence, mode } => self.judge_entry(place, lock, (fence, mode)),
-            Deed::Changed { lock, before, fence, mode } => {
+            DeferredEffect::Entered { lock, fence, mode } => {
+                self.judge_entry(place, lock, (fence, mode))
+            }
+            DeferredEffect::Changed { lock, before, fence, mode } => {
                 self.judge_change(place, lock, before, (fence, mode));
             }
-            Deed::Left { lock, fence } => self.judges[lock].members.end(fence),
-            Deed::Refused { lock, why } => self.violate(Property::Refused, lock, Some(place), why),
-            Deed::Leadership { lock, round, leadership } => {
+            DeferredEffect::Left { lock, fence } => self.judges[lock].members.end(fence),
+            DeferredEffect::Refused { lock, why } => {
+                self.violate(Property::Refused, lock, Some(place), why)
+            }
+            DeferredEffect::Leadership { lock, round, leadership } => {
                 self.tell_observers(place, lock, round, &leadership);
             }
-            Deed::SessionExpired => self.survived.sessions_expired += 1,
-            Deed::Broken { lock, fence } => self.broken(place, lock, fence),
-            Deed::Forgot { names } => self.survived.names_forgotten += names as u64,
-            Deed::NeedView => self.administer(skeptron_views::voter::Admin::Renumber),
-            Deed::Met { epoch } => self.met(place, epoch),
-            Deed::Relay { number } => self.take_relay(place, number),
-            Deed::Halted { why } => self.halted(place, &why),
-            Deed::Step(step) => {
+            DeferredEffect::SessionExpired => self.survived.sessions_expired += 1,
+            DeferredEffect::Broken { lock, fence } => self.broken(place, lock, fence),
+            DeferredEffect::Forgot { names } => self.survived.names_forgotten += names as u64,
+            DeferredEffect::NeedView => self.administer(skeptron_views::voter::Admin::Renumber),
+            DeferredEffect::Met { epoch } => self.met(place, epoch),
+            DeferredEffect::Relay { number } => self.take_relay(place, number),
+            DeferredEffect::Halted { why } => self.halted(place, &why),
+            DeferredEffect::Step(step) => {
                 let now = self.now;
                 if let Some(recorder) = &mut self.recorder {
                     recorder.step(now, step);

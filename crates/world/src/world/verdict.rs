@@ -92,7 +92,7 @@ impl World {
     /// What a life has sent counts when it is over.
     pub(crate) fn count_messages(&mut self, place: usize) {
         if let Some(life) = &mut self.sites[place].life {
-            self.figures.lock_messages += std::mem::take(&mut life.desk.messages);
+            self.figures.lock_messages += std::mem::take(&mut life.effects.messages);
         }
     }
 
@@ -110,12 +110,12 @@ impl World {
         self.survived.leases_over += u64::from(*why == Halt::Lease);
         let now = self.clock(place);
         if let Some(life) = &mut self.sites[place].life {
-            life.core.lose_all(now, &mut life.desk);
+            life.core.lose_all(now, &mut life.effects);
         }
         // What that wants done still belongs to this life; then the next one begins.
-        let deeds =
-            self.sites[place].life.as_mut().map(|life| std::mem::take(&mut life.desk.deeds));
-        for deed in deeds.into_iter().flatten() {
+        let deferred =
+            self.sites[place].life.as_mut().map(|life| std::mem::take(&mut life.effects.deferred));
+        for deed in deferred.into_iter().flatten() {
             self.perform_one(place, deed);
         }
         self.flush(place);
@@ -201,7 +201,7 @@ impl World {
                 return Some((Property::Progress, place, detail));
             }
             let load = life.core.load();
-            let ends = life.desk.ends.iter().flatten();
+            let ends = life.effects.ends.iter().flatten();
             let unacknowledged: usize = ends.map(|end| end.link.unacknowledged()).sum();
             let missing = life.core.missing();
             let left = (load.waiters, load.held_locks, load.sessions, load.backlog_bytes);

@@ -38,7 +38,7 @@ pub(crate) struct Waiter {
 }
 
 /// One member.
-pub(crate) struct Site {
+pub(crate) struct Machine {
     pub(crate) id: MemberId,
     pub(crate) clock: Clock,
     /// Until when nothing happens here.
@@ -58,10 +58,10 @@ pub(crate) struct Site {
     pub(crate) disk: MemoryDisk,
 }
 
-impl Site {
+impl Machine {
     /// A member that is down.
     pub(crate) fn new(place: usize, clock: Clock) -> Self {
-        Site {
+        Machine {
             id: MemberId::at(place),
             clock,
             paused_until: 0,
@@ -81,7 +81,7 @@ pub(crate) struct Life {
     pub(crate) core: MemberCore<Waiter>,
     pub(crate) terms: Terms,
     pub(crate) view: Arc<View>,
-    pub(crate) desk: Desk,
+    pub(crate) effects: CollectedEffects,
     /// The place where each client's connection waits, by client.
     pub(crate) places: Vec<Option<(SessionId, Place)>>,
 }
@@ -113,7 +113,7 @@ pub(crate) struct Handshake {
 
 /// What a core wants done, in its order.
 #[derive(Debug)]
-pub(crate) enum Deed {
+pub(crate) enum DeferredEffect {
     Granted { waiter: Waiter, lock: usize, fence: Fence },
     NotServed { waiter: Waiter, why: NotServed },
     Arm { timer: Timer, after: Duration },
@@ -134,10 +134,10 @@ pub(crate) enum Deed {
 
 /// Takes what a core wants done. What it sends goes to the links at once, everything else waits for
 /// the world.
-pub(crate) struct Desk {
+pub(crate) struct CollectedEffects {
     /// By place of the peer.
     pub(crate) ends: Vec<Option<End>>,
-    pub(crate) deeds: Vec<Deed>,
+    pub(crate) deferred: Vec<DeferredEffect>,
     pub(crate) names: Arc<[String]>,
     /// Of which lock the steps are recorded.
     pub(crate) recorded: Option<usize>,
@@ -147,7 +147,7 @@ pub(crate) struct Desk {
     pub(crate) messages: u64,
 }
 
-impl Desk {
+impl CollectedEffects {
     fn lock(&self, name: &str) -> Option<usize> {
         names::place(&self.names, name)
     }
@@ -155,7 +155,7 @@ impl Desk {
     fn change(&mut self, lock: &str, before: Fence, (fence, mode): (Fence, Mode)) {
         self.note(206, fence.number());
         if let Some(lock) = self.lock(lock) {
-            self.deeds.push(Deed::Changed { lock, before, fence, mode });
+            self.deferred.push(DeferredEffect::Changed { lock, before, fence, mode });
         }
     }
 
@@ -164,14 +164,15 @@ impl Desk {
     }
 }
 
-impl Effects<Waiter> for Desk {
+impl Effects<Waiter> for CollectedEffects {
     fn send(&mut self, to: MemberId, envelope: &Envelope<'_>) -> u64 {
         let Some(Some(end)) = self.ends.get_mut(to.place()) else { return 0 };
         end.is_dirty = true;
         match end.link.send(envelope) {
             Ok(sequence) => sequence,
             Err(error) => {
-                self.deeds.push(Deed::Halted { why: Halt::Unsendable(error.to_string()) });
+                self.deferred
+                    .push(DeferredEffect::Halted { why: Halt::Unsendable(error.to_string()) });
                 0
             }
         }
@@ -179,16 +180,16 @@ impl Effects<Waiter> for Desk {
 
     fn grant(&mut self, waiter: Waiter, lock: &Arc<Lock<Waiter>>, fence: Fence) {
         if let Some(lock) = self.lock(lock.name()) {
-            self.deeds.push(Deed::Granted { waiter, lock, fence });
+            self.deferred.push(DeferredEffect::Granted { waiter, lock, fence });
         }
     }
 
     fn refuse(&mut self, waiter: Waiter, why: NotServed) {
-        self.deeds.push(Deed::NotServed { waiter, why });
+        self.deferred.push(DeferredEffect::NotServed { waiter, why });
     }
 
     fn arm(&mut self, timer: Timer, after: Duration) {
-        self.deeds.push(Deed::Arm { timer, after });
+        self.deferred.push(DeferredEffect::Arm { timer, after });
     }
 
     fn answer(&mut self, _from: MemberId, _query: u64, _told: &PeerAnswer) {}
@@ -196,7 +197,7 @@ impl Effects<Waiter> for Desk {
     fn relay(&mut self, _from: MemberId, relay: Relay<'_>) {
         let (Relay::Request { id, .. } | Relay::Answer { id, .. } | Relay::Cancel { id }) = relay;
         self.note(205, id);
-        self.deeds.push(Deed::Relay { number: id });
+        self.deferred.push(DeferredEffect::Relay { number: id });
     }
 
     fn tell(&mut self, event: Event<'_>) {
@@ -204,7 +205,7 @@ impl Effects<Waiter> for Desk {
             Event::Entered { lock, fence, mode, .. } => {
                 self.note(1, fence.number());
                 if let Some(lock) = self.lock(lock) {
-                    self.deeds.push(Deed::Entered { lock, fence, mode });
+                    self.deferred.push(DeferredEffect::Entered { lock, fence, mode });
                 }
             }
             Event::Upgraded { lock, before, fence, .. } => {
@@ -214,7 +215,7 @@ impl Effects<Waiter> for Desk {
             Event::Released { lock, fence, .. } | Event::Lost { lock, fence } => {
                 self.note(2, fence.number());
                 if let Some(lock) = self.lock(lock) {
-                    self.deeds.push(Deed::Left { lock, fence });
+                    self.deferred.push(DeferredEffect::Left { lock, fence });
                 }
             }
             Event::Sent { kind, sequence, .. } => {
@@ -224,34 +225,34 @@ impl Effects<Waiter> for Desk {
             Event::Received { kind, sequence, .. } => self.note(100 + kind as u64, sequence),
             Event::Refused { lock, from, why } => {
                 let (lock, why) = (self.lock(lock), format!("{from} is refused: {why}"));
-                self.deeds.push(Deed::Refused { lock, why });
+                self.deferred.push(DeferredEffect::Refused { lock, why });
             }
             Event::Stepped { lock, epoch, part, turn } => {
                 if let Some(recorded) = self.recorded
                     && self.names[recorded] == lock
                 {
-                    self.deeds.push(Deed::Step(Step::new(epoch, part, turn)));
+                    self.deferred.push(DeferredEffect::Step(Step::new(epoch, part, turn)));
                 }
             }
             Event::Adopted { fence, .. } => self.note(204, fence.number()),
             Event::Broken { lock, fence } => {
                 self.note(205, fence.number());
                 if let Some(lock) = self.lock(lock) {
-                    self.deeds.push(Deed::Broken { lock, fence });
+                    self.deferred.push(DeferredEffect::Broken { lock, fence });
                 }
             }
-            Event::Forgot { names } => self.deeds.push(Deed::Forgot { names }),
+            Event::Forgot { names } => self.deferred.push(DeferredEffect::Forgot { names }),
             Event::Leadership { lock, round, leadership } => {
                 if let Some(lock) = self.lock(lock) {
                     let leadership = leadership.clone();
-                    self.deeds.push(Deed::Leadership { lock, round, leadership });
+                    self.deferred.push(DeferredEffect::Leadership { lock, round, leadership });
                 }
             }
-            Event::SessionExpired { .. } => self.deeds.push(Deed::SessionExpired),
+            Event::SessionExpired { .. } => self.deferred.push(DeferredEffect::SessionExpired),
             Event::View { epoch, kept } => self.note(200, epoch << 20 | kept as u64),
             Event::Met { epoch } => {
                 self.note(201, epoch);
-                self.deeds.push(Deed::Met { epoch });
+                self.deferred.push(DeferredEffect::Met { epoch });
             }
             Event::Stale { from } => self.note(202, from.number().into()),
             Event::Requested { .. } | Event::HandedOver | Event::Withdrawn { .. } => {
@@ -261,11 +262,11 @@ impl Effects<Waiter> for Desk {
     }
 
     fn need_view(&mut self, _why: NeedView) {
-        self.deeds.push(Deed::NeedView);
+        self.deferred.push(DeferredEffect::NeedView);
     }
 
     fn halt(&mut self, why: &Halt) {
-        self.deeds.push(Deed::Halted { why: why.clone() });
+        self.deferred.push(DeferredEffect::Halted { why: why.clone() });
     }
 }
 
