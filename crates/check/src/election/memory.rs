@@ -5,7 +5,7 @@ use std::sync::RwLock;
 use rustc_hash::FxHashMap;
 use skeptron_core::NodeId;
 use skeptron_core::election::{Elected, Election, Epoch};
-use skeptron_core::monitor::{Discord, Leadership};
+use skeptron_core::monitor::{Leadership, LeadershipViolation};
 
 use crate::local::{self, CellId, Locals, Numbered};
 
@@ -66,11 +66,11 @@ pub(crate) struct Memory<'a, P: Election> {
     facts: Vec<Facts>,
     recovered: FxHashMap<CellId, CellId>,
     judges: &'a Judges,
-    judged: FxHashMap<(u32, Word), (u32, Option<Discord>)>,
+    judged: FxHashMap<(u32, Word), (u32, Option<LeadershipViolation>)>,
     judge_hashes: Vec<u64>,
     newest: Vec<Epoch>,
     /// What was wrong last: who named whom.
-    pub(super) discord: Option<(NodeId, Elected, Discord)>,
+    pub(super) discord: Option<(NodeId, Elected, LeadershipViolation)>,
 }
 
 impl<'a, P: Election> Memory<'a, P> {
@@ -113,7 +113,7 @@ impl<'a, P: Election> Memory<'a, P> {
     }
 
     /// What the judge remembers after it was told something, and what it finds wrong.
-    pub(super) fn tell(&mut self, judge: u32, word: Word) -> (u32, Option<Discord>) {
+    pub(super) fn tell(&mut self, judge: u32, word: Word) -> (u32, Option<LeadershipViolation>) {
         let judges = self.judges;
         *self.judged.entry((judge, word)).or_insert_with(|| {
             let mut after = judges.judge(judge);
@@ -153,7 +153,8 @@ impl<'a, P: Election> Memory<'a, P> {
         self.nodes.bytes()
             + self.facts.capacity() * size_of::<Facts>()
             + self.recovered.capacity() * 9
-            + self.judged.capacity() * (size_of::<((u32, Word), (u32, Option<Discord>))>() + 1)
+            + self.judged.capacity()
+                * (size_of::<((u32, Word), (u32, Option<LeadershipViolation>))>() + 1)
             + self.judge_hashes.capacity() * (8 + size_of::<Epoch>())
     }
 }

@@ -2,7 +2,7 @@
 
 use skeptron_core::NodeId;
 use skeptron_core::election::Election;
-use skeptron_core::monitor::Discord;
+use skeptron_core::monitor::LeadershipViolation;
 
 use super::memory::Memory;
 use super::state::{Move, Packet, State};
@@ -121,9 +121,13 @@ impl<P: Election> Teller<'_, P> {
                 let (leader, epoch) = (elected.leader, elected.epoch);
                 let who = if node == leader { "itself".into() } else { leader.to_string() };
                 let why = match discord {
-                    Discord::Other(other) => format!("but {other} was named in that epoch before"),
-                    Discord::Dead => "which was down when that epoch began".into(),
-                    Discord::Passed(higher) => format!("but {higher} is higher and was alive"),
+                    LeadershipViolation::Other(other) => {
+                        format!("but {other} was named in that epoch before")
+                    }
+                    LeadershipViolation::Dead => "which was down when that epoch began".into(),
+                    LeadershipViolation::Passed(higher) => {
+                        format!("but {higher} is higher and was alive")
+                    }
                 };
                 (node.index(), format!("{node} names {who} in epoch {epoch}, {why}"))
             }

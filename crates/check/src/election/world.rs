@@ -8,7 +8,7 @@
 
 use skeptron_core::catalogue::{ElectionInfo, Order};
 use skeptron_core::election::{Elected, Election};
-use skeptron_core::monitor::{Discord, Leadership};
+use skeptron_core::monitor::{Leadership, LeadershipViolation};
 use skeptron_core::{NodeId, Setup};
 
 use super::memory::{Judges, Memory, Word};
@@ -325,8 +325,10 @@ impl<P: Election> World<P> {
         }
         match discord {
             None => {}
-            Some(Discord::Other(_)) => found.insert(Property::Agreement),
-            Some(Discord::Dead | Discord::Passed(_)) => found.insert(Property::Validity),
+            Some(LeadershipViolation::Other(_)) => found.insert(Property::Agreement),
+            Some(LeadershipViolation::Dead | LeadershipViolation::Passed(_)) => {
+                found.insert(Property::Validity)
+            }
         }
     }
 
@@ -335,7 +337,7 @@ impl<P: Election> World<P> {
         memory: &mut Memory<'_, P>,
         state: &mut State,
         word: Word,
-    ) -> Option<Discord> {
+    ) -> Option<LeadershipViolation> {
         let discord;
         (state.judge, discord) = memory.tell(state.judge, word);
         discord

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::{Elected, Election, Notice};
 use crate::catalogue::{Breaks, ElectionInfo, Layout, Order};
-use crate::monitor::{Discord, Leadership};
+use crate::monitor::{Leadership, LeadershipViolation};
 use crate::topology::{Graph, Ring};
 use crate::{Effect, Input, NodeId, NodeSet, Outbox, Setup};
 
@@ -439,7 +439,7 @@ impl<P: Election> Storm<P> {
                 self.named[node] = Some(elected);
                 match self.judge.named(elected) {
                     None => {}
-                    Some(Discord::Other(_)) => self.trouble = Some(Breaks::Agreement),
+                    Some(LeadershipViolation::Other(_)) => self.trouble = Some(Breaks::Agreement),
                     Some(discord) => {
                         self.tell(|| format!("{discord:?}"));
                         self.trouble = Some(Breaks::Validity);

@@ -35,7 +35,7 @@ impl Life {
 
 /// What is wrong with naming a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Discord {
+pub enum LeadershipViolation {
     /// Agreement: somebody else was named in the same epoch, and both are alive. A leader that crashed
     /// before it could tell everybody may be replaced in its epoch: nobody can know that it had won.
     Other(NodeId),
@@ -77,13 +77,13 @@ impl Leadership {
     }
 
     /// A node names a leader.
-    pub fn named(&mut self, elected: Elected) -> Option<Discord> {
+    pub fn named(&mut self, elected: Elected) -> Option<LeadershipViolation> {
         let Elected { leader, epoch } = elected;
         self.reached(epoch);
         let ended = |node: NodeId| self.nodes[node.index()].ended(epoch);
         match self.leaders.get(&epoch) {
             Some(&other) if other == leader || ended(leader) => return None,
-            Some(&other) if !ended(other) => return Some(Discord::Other(other)),
+            Some(&other) if !ended(other) => return Some(LeadershipViolation::Other(other)),
             _ => self.leaders.insert(epoch, leader),
         };
         let throughout = |node: NodeId, up: bool| {
@@ -91,11 +91,11 @@ impl Leadership {
             life.up == up && life.since.is_some_and(|since| since < epoch)
         };
         if throughout(leader, false) {
-            return Some(Discord::Dead);
+            return Some(LeadershipViolation::Dead);
         }
         let higher = || NodeId::all(self.nodes.len()).skip(leader.index() + 1);
         let passed = self.highest.then(|| higher().find(|&node| throughout(node, true))).flatten();
-        passed.map(Discord::Passed)
+        passed.map(LeadershipViolation::Passed)
     }
 
     /// The leaders that were named, by epoch.
@@ -134,7 +134,7 @@ mod tests {
         let mut monitor = Leadership::new(3, false);
         assert_eq!(monitor.named(elected(2, 1)), None);
         assert_eq!(monitor.named(elected(2, 1)), None);
-        assert_eq!(monitor.named(elected(1, 1)), Some(Discord::Other(node(2))));
+        assert_eq!(monitor.named(elected(1, 1)), Some(LeadershipViolation::Other(node(2))));
         assert_eq!(monitor.named(elected(1, 2)), None);
         assert_eq!(monitor.leaders().len(), 2);
     }
@@ -145,13 +145,13 @@ mod tests {
         monitor.reached(elected(0, 1).epoch);
         monitor.crash(node(2));
         assert_eq!(monitor.named(elected(2, 1)), None);
-        assert_eq!(monitor.named(elected(2, 2)), Some(Discord::Dead));
-        assert_eq!(monitor.named(elected(0, 3)), Some(Discord::Passed(node(1))));
+        assert_eq!(monitor.named(elected(2, 2)), Some(LeadershipViolation::Dead));
+        assert_eq!(monitor.named(elected(0, 3)), Some(LeadershipViolation::Passed(node(1))));
         monitor.restart(node(2));
         assert_eq!(monitor.named(elected(2, 4)), None);
         assert_eq!(monitor.named(elected(1, 5)), None);
         monitor.trusted(node(2));
-        assert_eq!(monitor.named(elected(1, 6)), Some(Discord::Passed(node(2))));
+        assert_eq!(monitor.named(elected(1, 6)), Some(LeadershipViolation::Passed(node(2))));
     }
 
     #[test]
@@ -161,10 +161,10 @@ mod tests {
         monitor.crash(node(3));
         assert_eq!(monitor.named(elected(2, 1)), None);
         assert_eq!(monitor.named(elected(3, 1)), None, "word of it that comes late");
-        assert_eq!(monitor.named(elected(1, 1)), Some(Discord::Other(node(2))));
+        assert_eq!(monitor.named(elected(1, 1)), Some(LeadershipViolation::Other(node(2))));
         monitor.restart(node(3));
         assert_eq!(monitor.named(elected(2, 1)), None, "its old life is over");
         assert_eq!(monitor.named(elected(3, 2)), None);
-        assert_eq!(monitor.named(elected(2, 2)), Some(Discord::Other(node(3))));
+        assert_eq!(monitor.named(elected(2, 2)), Some(LeadershipViolation::Other(node(3))));
     }
 }

@@ -10,7 +10,7 @@ mod progress;
 
 pub use exclusion::Exclusion;
 pub use fence::{Fence, FenceMonitor};
-pub use leadership::{Discord, Leadership};
-pub use occupancy::{Crowd, Occupancy};
+pub use leadership::{Leadership, LeadershipViolation};
+pub use occupancy::{Occupancy, OccupancyViolation};
 pub use order::{Knowledge, OrderMonitor};
 pub use progress::{Progress, Stall};

@@ -12,7 +12,7 @@ pub struct Occupancy {
 
 /// Somebody is among more than it tolerates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Crowd {
+pub struct OccupancyViolation {
     /// Whose entry it is.
     pub node: NodeId,
     /// What it tolerates.
@@ -23,7 +23,7 @@ pub struct Crowd {
 
 impl Occupancy {
     /// An entry of `node` comes in. Returns who is among too many now: a violation.
-    pub fn enter(&mut self, node: NodeId, mode: Mode) -> Option<Crowd> {
+    pub fn enter(&mut self, node: NodeId, mode: Mode) -> Option<OccupancyViolation> {
         self.inside.push((node, mode));
         self.crowded()
     }
@@ -36,10 +36,14 @@ impl Occupancy {
 
     /// The strictest entry, if it is among more than it tolerates.
     #[must_use]
-    pub fn crowded(&self) -> Option<Crowd> {
+    pub fn crowded(&self) -> Option<OccupancyViolation> {
         let &(node, mode) = self.inside.iter().min_by_key(|(_, mode)| *mode)?;
         let inside = self.inside.len();
-        (inside as u64 > u64::from(mode.most())).then_some(Crowd { node, mode, inside })
+        (inside as u64 > u64::from(mode.most())).then_some(OccupancyViolation {
+            node,
+            mode,
+            inside,
+        })
     }
 
     /// How many are inside.
@@ -67,7 +71,7 @@ mod tests {
         let mut monitor = Occupancy::default();
         assert_eq!(monitor.enter(a, two), None);
         assert_eq!(monitor.enter(b, Mode::SHARED), None);
-        let crowd = Crowd { node: a, mode: two, inside: 3 };
+        let crowd = OccupancyViolation { node: a, mode: two, inside: 3 };
         assert_eq!(monitor.enter(c, Mode::SHARED), Some(crowd), "a reader may be one too many");
         assert!(monitor.leave(a, two));
         assert!(!monitor.leave(a, two));

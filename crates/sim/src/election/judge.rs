@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use skeptron_core::election::{Elected, Election, Epoch};
-use skeptron_core::monitor::Discord;
+use skeptron_core::monitor::LeadershipViolation;
 use skeptron_core::{Message as _, NodeId, NodeSet};
 
 use super::simulation::Simulation;
@@ -90,13 +90,13 @@ impl<P: Election> Simulation<'_, P> {
         reign.or_insert_with(|| (self.now, NodeSet::default())).1.insert(node);
         let named = format!("{node} names {leader} leader in epoch {epoch}");
         match self.leadership.named(elected) {
-            Some(Discord::Other(other)) => {
+            Some(LeadershipViolation::Other(other)) => {
                 self.violate(node, "agreement", format!("{named}, in which {other} was named"));
             }
-            Some(Discord::Dead) => {
+            Some(LeadershipViolation::Dead) => {
                 self.violate(node, "validity", format!("{named}, but it was down before that"));
             }
-            Some(Discord::Passed(higher)) => {
+            Some(LeadershipViolation::Passed(higher)) => {
                 let detail = format!("{named}, but {higher} was alive all the time");
                 self.violate(node, "validity", detail);
             }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::Deserialize as _;
 use skeptron_core::catalogue::ElectionInfo;
 use skeptron_core::election::{Elected, Election, Notice, Visitor};
-use skeptron_core::monitor::{Discord, Leadership};
+use skeptron_core::monitor::{Leadership, LeadershipViolation};
 use skeptron_core::{Effect, Input, NodeId, Outbox, Setup, SetupError};
 
 use super::states::{self, Visit, run_again};
@@ -222,11 +222,13 @@ impl<P: Election> System<P> {
         self.leaders[node.index()] = Some(leader);
         let says = format!("{node} names {leader} leader in epoch {epoch}");
         let (property, detail) = match self.leadership.named(elected) {
-            Some(Discord::Other(other)) => {
+            Some(LeadershipViolation::Other(other)) => {
                 ("agreement", format!("{says}, in which {other} was named"))
             }
-            Some(Discord::Dead) => ("validity", format!("{says}, but it was down before that")),
-            Some(Discord::Passed(_)) | None => return,
+            Some(LeadershipViolation::Dead) => {
+                ("validity", format!("{says}, but it was down before that"))
+            }
+            Some(LeadershipViolation::Passed(_)) | None => return,
         };
         let (line, t) = (self.line, named.t);
         self.violations.push(Violation { line, t, node, property, detail });
