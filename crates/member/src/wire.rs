@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use skeptron_core::mutex::sharing::{Presence, Register, Word};
+use skeptron_core::mutex::sharing::{Presence, Register, SharingMessage};
 
 use crate::query::{PeerAnswer, PeerQuery};
 use crate::{Broken, Fence};
@@ -72,7 +72,7 @@ pub enum Payload<'a> {
         /// The sender's fence counter for it.
         fence: u64,
         /// What it says.
-        word: Word,
+        word: SharingMessage,
     },
     /// May this lock be entered in this view? For algorithms whose quorums may leave its home out.
     Ask {

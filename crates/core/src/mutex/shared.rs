@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::sharing::{Access, AccessEvent, Duty, Register, Sharing, SharingFlaw, Word};
+use super::sharing::{Access, AccessEvent, Duty, Register, Sharing, SharingFlaw, SharingMessage};
 use super::{Lock, Mode, Mutex, central, naimi_trehel, ricart_agrawala};
 use crate::catalogue::Info;
 use crate::{Effect, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
@@ -26,7 +26,7 @@ pub enum SharedMsg<M> {
         message: M,
     },
     /// About those inside.
-    Word(Word),
+    SharingMessage(SharingMessage),
 }
 
 impl<M: Message> SharedMsg<M> {
@@ -56,11 +56,11 @@ impl<M: Message> Message for SharedMsg<M> {
     fn kind(&self) -> usize {
         let word = match self {
             SharedMsg::Door { message, .. } => return message.kind(),
-            SharedMsg::Word(Word::Ask { .. }) => 0,
-            SharedMsg::Word(Word::Left { wants: false, .. }) => 1,
-            SharedMsg::Word(Word::Left { wants: true, .. }) => 2,
-            SharedMsg::Word(Word::Lend { .. }) => 3,
-            SharedMsg::Word(Word::Deny { .. }) => 4,
+            SharedMsg::SharingMessage(SharingMessage::Ask { .. }) => 0,
+            SharedMsg::SharingMessage(SharingMessage::Left { wants: false, .. }) => 1,
+            SharedMsg::SharingMessage(SharingMessage::Left { wants: true, .. }) => 2,
+            SharedMsg::SharingMessage(SharingMessage::Lend { .. }) => 3,
+            SharedMsg::SharingMessage(SharingMessage::Deny { .. }) => 4,
         };
         M::KINDS.len() + word
     }
@@ -68,7 +68,7 @@ impl<M: Message> Message for SharedMsg<M> {
     fn payload(&self) -> String {
         match self {
             SharedMsg::Door { message, .. } => message.payload(),
-            SharedMsg::Word(_) => String::new(),
+            SharedMsg::SharingMessage(_) => String::new(),
         }
     }
 }
@@ -118,7 +118,7 @@ impl<P: Mutex> Shared<P> {
                     self.turn(Lock::Release, &mut inner, out);
                 }
                 Duty::Release => {}
-                Duty::Tell(to, word) => out.send(to, SharedMsg::Word(word)),
+                Duty::Tell(to, word) => out.send(to, SharedMsg::SharingMessage(word)),
                 Duty::Emit(event) => out.emit(event),
             }
         }
@@ -165,7 +165,7 @@ impl<P: Mutex> Protocol for Shared<P> {
                 self.pass_on(&mut inner, out);
             }
             Input::Command(access) => self.sharing.access(access, &mut duties)?,
-            Input::Deliver { from, message: SharedMsg::Word(word) } => {
+            Input::Deliver { from, message: SharedMsg::SharingMessage(word) } => {
                 self.sharing.hear(from, word, &mut duties)?;
             }
             Input::Deliver { from, message: SharedMsg::Door { register, message } } => {

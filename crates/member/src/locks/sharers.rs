@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use skeptron_core::NodeId;
-use skeptron_core::mutex::sharing::{Access, AccessEvent, Duty, Register, Sharing, Word};
+use skeptron_core::mutex::sharing::{Access, AccessEvent, Duty, Register, Sharing, SharingMessage};
 use skeptron_core::mutex::{Mode, Phase};
 
 use super::lock::{Upgrade, Waiter};
@@ -63,7 +63,7 @@ impl<W> Act<'_, W> {
     }
 
     /// A member says something about those inside.
-    pub(super) fn hear(&mut self, from: NodeId, counter: u64, word: Word) {
+    pub(super) fn hear(&mut self, from: NodeId, counter: u64, word: SharingMessage) {
         if self.state.kept.is_some() {
             return self.refuse(from, "nobody else can be at the door of a lock that is kept here");
         }

@@ -13,16 +13,16 @@
 
 mod amid;
 mod flaw;
+mod messages;
 mod register;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use serde::{Deserialize, Serialize};
 
 pub use flaw::{SharingFlaw, UnknownFlaw};
+pub use messages::{Access, AccessEvent, Duty, SharingMessage};
 pub use register::{Presence, Register, Row};
-pub use words::{Access, AccessEvent, Duty, Word};
 
 use super::Mode;
 use crate::{NodeId, Refused};
@@ -421,7 +421,10 @@ impl Sharing {
         for other in &mut vigil.others {
             other.seq = 0;
             if other.here.count > 0 {
-                duties.push(Duty::Tell(other.node, Word::Ask { round, all, knows: other.here }));
+                duties.push(Duty::Tell(
+                    other.node,
+                    SharingMessage::Ask { round, all, knows: other.here },
+                ));
             }
         }
         if self.flaw == Some(SharingFlaw::DoorAjar) {
@@ -435,7 +438,7 @@ impl Sharing {
             && let Some(seq) = vigil.others.iter().find(|o| o.node == upgrader).map(|o| o.seq)
         {
             vigil.lent = true;
-            duties.push(Duty::Tell(upgrader, Word::Lend { round, seq }));
+            duties.push(Duty::Tell(upgrader, SharingMessage::Lend { round, seq }));
         }
     }
 
@@ -446,23 +449,23 @@ impl Sharing {
     pub fn hear(
         &mut self,
         from: NodeId,
-        word: Word,
+        word: SharingMessage,
         duties: &mut Vec<Duty>,
     ) -> Result<(), Refused> {
         crate::protocol::known_peer(from, self.me, self.n as usize)?;
         match word {
-            Word::Ask { round, all, knows } => {
+            SharingMessage::Ask { round, all, knows } => {
                 let told = (knows, false);
                 self.on_ask(Asker { node: from, round, all, seq: 0, told }, duties)
             }
-            Word::Left { round, seq, here, wants } => {
+            SharingMessage::Left { round, seq, here, wants } => {
                 self.on_left(round, Other { node: from, here, seq }, wants, duties)
             }
-            Word::Lend { round, seq } => {
+            SharingMessage::Lend { round, seq } => {
                 self.on_lend(from, (round, seq), duties);
                 Ok(())
             }
-            Word::Deny { round, seq } => {
+            SharingMessage::Deny { round, seq } => {
                 self.on_deny(from, (round, seq), duties);
                 Ok(())
             }
@@ -502,7 +505,7 @@ impl Sharing {
         asker.seq += 1;
         asker.told = (here, wants);
         let Asker { node, round, seq, .. } = *asker;
-        duties.push(Duty::Tell(node, Word::Left { round, seq, here, wants }));
+        duties.push(Duty::Tell(node, SharingMessage::Left { round, seq, here, wants }));
         if here.count == 0 {
             self.asker = None;
         }
@@ -540,7 +543,7 @@ impl Sharing {
         }
         if wants && *vigil.upgrader.get_or_insert(news.node) != news.node {
             let seq = news.seq;
-            duties.push(Duty::Tell(news.node, Word::Deny { round, seq }));
+            duties.push(Duty::Tell(news.node, SharingMessage::Deny { round, seq }));
         }
         self.serve(duties);
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Access, AccessEvent, Presence, Register, Row, Word};
+use super::{Access, AccessEvent, Presence, Register, Row, SharingMessage};
 use crate::mutex::central::Central;
 use crate::mutex::naimi_trehel::NaimiTrehel;
 use crate::mutex::ricart_agrawala::RicartAgrawala;
@@ -264,15 +264,15 @@ fn what_no_correct_peer_can_have_said_is_refused() {
     scene.play(2, Access::Enter(WRITE));
     let none = Presence::NONE;
     let one = Presence { count: 1, least: READ };
-    let left = |seq, here, wants| Word::Left { round: 1, seq, here, wants };
+    let left = |seq, here, wants| SharingMessage::Left { round: 1, seq, here, wants };
     for (from, to, word) in [
-        (7, 1, Word::Lend { round: 1, seq: 1 }), // of nobody
-        (2, 1, Word::Ask { round: 1, all: true, knows: one }), // asked already
-        (1, 2, Word::Ask { round: 1, all: true, knows: one }), // is at the door itself
-        (0, 2, left(1, none, false)),            // was not asked
-        (1, 2, left(1, none, true)),             // has nothing to upgrade
+        (7, 1, SharingMessage::Lend { round: 1, seq: 1 }), // of nobody
+        (2, 1, SharingMessage::Ask { round: 1, all: true, knows: one }), // asked already
+        (1, 2, SharingMessage::Ask { round: 1, all: true, knows: one }), // is at the door itself
+        (0, 2, left(1, none, false)),                      // was not asked
+        (1, 2, left(1, none, true)),                       // has nothing to upgrade
     ] {
-        let message = SharedMsg::Word(word);
+        let message = SharedMsg::SharingMessage(word);
         let refused = scene.step(to, Input::Deliver { from: NodeId::new(from), message });
         assert!(matches!(refused, Err(Refused::Unexpected(_))), "{from} {to} {word:?}");
     }

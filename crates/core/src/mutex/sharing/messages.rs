@@ -47,7 +47,7 @@ pub enum Duty {
     /// in first ([`Access::Enter`]).
     Release,
     /// Send this to another node, which calls [`super::Sharing::hear`].
-    Tell(NodeId, Word),
+    Tell(NodeId, SharingMessage),
     /// Tell the application.
     Emit(AccessEvent),
 }
@@ -55,7 +55,7 @@ pub enum Duty {
 /// What nodes tell each other besides the algorithm's messages. Each belongs to a round: the version of the
 /// register with which the asker came to the door.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Word {
+pub enum SharingMessage {
     /// The asker waits at the door: tell me when you leave.
     Ask {
         /// The asker's round.
