@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A moment on one machine's clock that is never set back and also runs while the machine sleeps.
-/// Moments of different machines are not comparable.
+/// A point in time on one machine's clock, which is never set back and also runs while the machine sleeps.
+/// Those of different machines are not comparable.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-pub struct Moment(u64);
+pub struct MonotonicTime(u64);
 
-impl Moment {
+impl MonotonicTime {
     /// Later than every other.
-    pub const NEVER: Moment = Moment(u64::MAX);
+    pub const NEVER: MonotonicTime = MonotonicTime(u64::MAX);
 
     /// So many nanoseconds after the clock began.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
-        Moment(nanos)
+        MonotonicTime(nanos)
     }
 
     /// Nanoseconds since the clock began.
@@ -30,12 +30,12 @@ impl Moment {
     /// That much later.
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
-        Moment(self.0.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
+        MonotonicTime(self.0.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
     }
 
     /// How long after `earlier` this is; zero if it is not.
     #[must_use]
-    pub fn since(self, earlier: Moment) -> Duration {
+    pub fn since(self, earlier: MonotonicTime) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 }

@@ -167,7 +167,7 @@ impl World {
         client: usize,
         via: usize,
         (session, number): (SessionId, u64),
-        sent: skeptron_member::clock::Moment,
+        sent: skeptron_member::clock::MonotonicTime,
         alive: &Alive,
     ) {
         let drift = self.drift;

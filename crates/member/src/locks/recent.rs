@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::lock::Lock;
-use crate::clock::Moment;
+use crate::clock::MonotonicTime;
 
 /// Locks by the period in which they were last used.
 pub(super) struct Recent<W> {
@@ -19,7 +19,7 @@ pub(super) struct Recent<W> {
 const PERIOD_NANOS: u64 = 10_000_000_000;
 
 /// In which period that is.
-pub(super) fn period(now: Moment) -> u64 {
+pub(super) fn period(now: MonotonicTime) -> u64 {
     now.nanos() / PERIOD_NANOS
 }
 

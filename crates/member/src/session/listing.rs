@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Session, SessionHandle, Sessions};
 use crate::MemberId;
-use crate::clock::Moment;
+use crate::clock::MonotonicTime;
 use crate::report::{SessionSummary, milliseconds};
 
 /// Of a session with more, only so many names of each kind are told.
@@ -14,7 +14,7 @@ impl Sessions {
     /// The first sessions after that handle, by handle, and whether there are more.
     pub(crate) fn listing(
         &self,
-        now: Moment,
+        now: MonotonicTime,
         node: MemberId,
         after: u64,
         most: usize,
@@ -37,7 +37,12 @@ impl Sessions {
 }
 
 impl Session {
-    fn summary(&self, now: Moment, node: MemberId, session: SessionHandle) -> SessionSummary {
+    fn summary(
+        &self,
+        now: MonotonicTime,
+        node: MemberId,
+        session: SessionHandle,
+    ) -> SessionSummary {
         let state = self.state();
         let (mut held, holds) = (state.listed(), state.listed().len());
         held.truncate(MOST_NAMES);

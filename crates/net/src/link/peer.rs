@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
-use skeptron_member::clock::Moment;
+use skeptron_member::clock::MonotonicTime;
 use skeptron_member::link::handshake::Hello;
 use skeptron_member::link::session::{Frame, Taken};
 use skeptron_member::link::{Link, LinkError};
@@ -66,7 +66,7 @@ struct State {
     /// Why the link is down.
     trouble: Option<String>,
     /// Since when it has been.
-    down: Moment,
+    down: MonotonicTime,
     /// What of that the log says already.
     logged: Option<String>,
     connects: u64,
@@ -270,19 +270,19 @@ impl Peer {
     }
 
     /// When to dial the peer.
-    pub(crate) fn next_dial(&self) -> Moment {
+    pub(crate) fn next_dial(&self) -> MonotonicTime {
         self.lock().link.next_dial()
     }
 
     /// Dialling failed.
-    pub(crate) fn dial_failed(&self, now: Moment, why: String) {
+    pub(crate) fn dial_failed(&self, now: MonotonicTime, why: String) {
         self.lock().link.dial_failed(now);
         self.complain(now, why);
     }
 
     /// Says why the link is down, unless it is up; in the log only if that is news. A view reaches one
     /// member before another: a link that has never been up is not worth a warning at once.
-    pub(crate) fn complain(&self, now: Moment, why: String) {
+    pub(crate) fn complain(&self, now: MonotonicTime, why: String) {
         let mut state = self.lock();
         if state.sending.is_some() {
             return;
@@ -301,7 +301,12 @@ impl Peer {
     ///
     /// # Errors
     /// If its other end is not the one that we have spoken to before.
-    pub(crate) fn install(&self, now: Moment, sending: Sending, hello: &Hello) -> Result<(), End> {
+    pub(crate) fn install(
+        &self,
+        now: MonotonicTime,
+        sending: Sending,
+        hello: &Hello,
+    ) -> Result<(), End> {
         let mut state = self.lock();
         if state.is_closed {
             return Err(End::Stopped);
@@ -322,7 +327,7 @@ impl Peer {
     }
 
     /// The connection is no more.
-    pub(crate) fn uninstall(&self, now: Moment, why: End) {
+    pub(crate) fn uninstall(&self, now: MonotonicTime, why: End) {
         let mut state = self.lock();
         let why = match (why, state.end.take()) {
             (End::Link(LinkError::NotConnected), Some(cause)) => cause,
@@ -349,7 +354,12 @@ impl Peer {
     ///
     /// # Errors
     /// If the connection cannot go on.
-    pub(crate) fn take(&self, now: Moment, frame: &Frame<'_>, bytes: usize) -> Result<Taken, End> {
+    pub(crate) fn take(
+        &self,
+        now: MonotonicTime,
+        frame: &Frame<'_>,
+        bytes: usize,
+    ) -> Result<Taken, End> {
         let mut state = self.lock();
         if state.is_closed {
             return Err(End::Stopped);
@@ -371,10 +381,10 @@ impl Peer {
     ///
     /// # Errors
     /// If the peer is silent or deaf for too long.
-    pub(crate) fn poll(&self, now: Moment) -> Result<Moment, End> {
+    pub(crate) fn poll(&self, now: MonotonicTime) -> Result<MonotonicTime, End> {
         let mut state = self.lock();
         let State { link, sending: Some(sending), is_blocked, .. } = &mut *state else {
-            return Ok(Moment::NEVER);
+            return Ok(MonotonicTime::NEVER);
         };
         if *is_blocked {
             link.poll_blocked(now)?;
@@ -484,7 +494,7 @@ impl Peer {
 
 impl State {
     /// Whether there was a connection until now.
-    fn disconnect(&mut self, now: Moment) -> bool {
+    fn disconnect(&mut self, now: MonotonicTime) -> bool {
         let had_one = self.sending.take().is_some();
         if had_one {
             self.down = now;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use skeptron_member::MemberId;
-use skeptron_member::clock::Moment;
+use skeptron_member::clock::MonotonicTime;
 use skeptron_member::report::{VoterState, milliseconds};
 use skeptron_views::views::Role;
 use skeptron_views::voter::Standing;
@@ -19,7 +19,7 @@ pub(in crate::service) type Standings = Vec<(u64, Standing)>;
 /// What a leader said of the voters.
 pub(super) struct LeaderReport {
     pub(super) by: MemberId,
-    pub(super) at: Moment,
+    pub(super) at: MonotonicTime,
     pub(super) standings: Standings,
 }
 
@@ -37,7 +37,7 @@ impl Driver {
         });
     }
 
-    fn report_at(&self, now: Moment) -> ServiceReport {
+    fn report_at(&self, now: MonotonicTime) -> ServiceReport {
         let own = self.informed_voter();
         let known =
             own.map(|running| running.voter.views().voters()).or_else(|| self.voters.clone());
@@ -106,7 +106,7 @@ impl Driver {
         })
     }
 
-    fn standings(&self, now: Moment, leader: Option<MemberId>) -> BTreeMap<u64, Standing> {
+    fn standings(&self, now: MonotonicTime, leader: Option<MemberId>) -> BTreeMap<u64, Standing> {
         if let Some(running) = self.running.as_ref().filter(|running| running.voter.leads()) {
             return running.voter.standings(now).into_iter().collect();
         }
@@ -123,7 +123,7 @@ impl Driver {
 
     /// A leader tells all members at once when a voter falls silent or is back, and each one again with
     /// every renewal, since words may be lost.
-    fn share_standings(&mut self, now: Moment) {
+    fn share_standings(&mut self, now: MonotonicTime) {
         let Some(running) = self.running.as_ref().filter(|running| running.voter.leads()) else {
             self.shared.clear();
             return;
