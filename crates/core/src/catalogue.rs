@@ -59,7 +59,7 @@ impl Info {
     /// Whether `sim` and `check` offer kinds of locks over it: shared entries, semaphores, upgrades.
     #[must_use]
     pub fn offers_kinds(&self) -> bool {
-        mutex::shared::is_door(self)
+        mutex::shared::offers_kinds(self)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use skeptron_core::catalogue::Info;
 use skeptron_core::mutex::Mutex;
-use skeptron_core::mutex::shared::{DoorVisitor, dispatch_door};
+use skeptron_core::mutex::shared::{InnerVisitor, dispatch_inner};
 
 use super::scenario::{KindsError, KindsScenario};
 use super::story;
@@ -13,7 +13,7 @@ use crate::check::{Options, Report, verdicts};
 use crate::explorer::{Limits, explore};
 use crate::game::Game as _;
 
-/// Explores every interleaving of `scenario` with `info` as the door, and judges each. Fences are watched in
+/// Explores every interleaving of `scenario` with `info` as the inner lock, and judges each. Fences are watched in
 /// every state: those of kinds do not follow from exclusion alone.
 ///
 /// # Errors
@@ -23,8 +23,8 @@ pub fn check_kinds(
     scenario: &KindsScenario,
     options: &Options<'_>,
 ) -> Result<Report, KindsError> {
-    let answer = dispatch_door(info, Check { info, scenario, options });
-    answer.unwrap_or(Err(KindsError::NoDoor(info.name)))
+    let answer = dispatch_inner(info, Check { info, scenario, options });
+    answer.unwrap_or(Err(KindsError::NotOffered(info.name)))
 }
 
 struct Check<'a> {
@@ -33,7 +33,7 @@ struct Check<'a> {
     options: &'a Options<'a>,
 }
 
-impl DoorVisitor for Check<'_> {
+impl InnerVisitor for Check<'_> {
     type Output = Result<Report, KindsError>;
 
     fn visit<P: Mutex>(self) -> Self::Output {

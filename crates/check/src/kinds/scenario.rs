@@ -1,7 +1,7 @@
 //! What to explore: a small system whose users enter in modes.
 
 use skeptron_core::catalogue::{Info, Order};
-use skeptron_core::mutex::shared::is_door;
+use skeptron_core::mutex::shared::offers_kinds;
 use skeptron_core::mutex::sharing::SharingFlaw;
 use skeptron_core::mutex::{Mode, Usage};
 use skeptron_core::{Setup, SetupError};
@@ -33,7 +33,7 @@ pub enum KindsError {
     Setup(#[from] SetupError),
     /// Kinds are not offered over this algorithm.
     #[error("kinds are offered over central, ricart-agrawala and naimi-trehel, not over {0}")]
-    NoDoor(&'static str),
+    NotOffered(&'static str),
     /// Too many nodes.
     #[error("{0} nodes are too many to explore; at most {most} are possible", most = Scenario::MOST_NODES)]
     TooManyNodes(usize),
@@ -73,8 +73,8 @@ impl KindsScenario {
     /// Which bound is broken.
     pub fn check(&self, info: &Info) -> Result<(), KindsError> {
         let nodes = self.setup.nodes();
-        if !is_door(info) {
-            return Err(KindsError::NoDoor(info.name));
+        if !offers_kinds(info) {
+            return Err(KindsError::NotOffered(info.name));
         }
         if nodes > Scenario::MOST_NODES {
             return Err(KindsError::TooManyNodes(nodes));

@@ -238,7 +238,7 @@ impl<P: Mutex> World<P> {
     }
 }
 
-/// How many messages there may be when everybody is served. An access costs what the door costs, an ASK to each
+/// How many messages there may be when everybody is served. An access costs what the inner lock costs, an ASK to each
 /// other node and an answer; where entries wait for some of those inside to leave, each exit may be told; and
 /// an upgrader is answered in each round.
 fn most_messages(most: Option<Formula>, scenario: &KindsScenario) -> f64 {
@@ -253,9 +253,9 @@ fn most_messages(most: Option<Formula>, scenario: &KindsScenario) -> f64 {
         + if given_up { 2.0 } else { 0.0 };
     let of_node = |(node, usages): (NodeId, &Vec<Usage>)| {
         let figures = scenario.setup.figures(&[node]);
-        let door = most.map_or(f64::INFINITY, |most| most.value(&figures));
+        let inner = most.map_or(f64::INFINITY, |most| most.value(&figures));
         let accesses: f64 = usages.iter().map(|usage| 1.0 + f64::from(usage.upgrades)).sum();
-        accesses * (door + each)
+        accesses * (inner + each)
     };
     NodeId::all(scenario.usages.len()).zip(&scenario.usages).map(of_node).sum()
 }

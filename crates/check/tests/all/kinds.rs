@@ -1,10 +1,10 @@
-//! Locks with kinds keep what they promise in every interleaving of small systems, over each of the doors.
+//! Locks with kinds keep what they promise in every interleaving of small systems, over each inner algorithm.
 
 use skeptron_check::{KindsScenario, Options, Property, Report, check_kinds};
 use skeptron_core::Setup;
 use skeptron_core::catalogue::{self, Breaks, Info, Order};
 use skeptron_core::mutex::Usage;
-use skeptron_core::mutex::shared::is_door;
+use skeptron_core::mutex::shared::offers_kinds;
 use skeptron_core::mutex::sharing::SharingFlaw;
 use skeptron_testing::sample;
 
@@ -19,28 +19,28 @@ fn scenario(modes: &str, requests: &[usize], order: Order) -> KindsScenario {
     KindsScenario { setup, usages: usages.collect(), at_once: 1, order, flaw: None }
 }
 
-fn doors() -> impl Iterator<Item = (&'static Info, Order)> {
+fn inner_locks() -> impl Iterator<Item = (&'static Info, Order)> {
     let orders = |info: &'static Info| match info.channel {
         Order::Fifo => vec![(info, Order::Fifo)],
         Order::Any => vec![(info, Order::Fifo), (info, Order::Any)],
     };
-    catalogue::sound().filter(|info| is_door(info)).flat_map(orders)
+    catalogue::sound().filter(|info| offers_kinds(info)).flat_map(orders)
 }
 
 fn explore(info: &Info, scenario: &KindsScenario) -> Report {
     check_kinds(info, scenario, &Options::default()).unwrap()
 }
 
-/// Asserts that the search is complete and that everything holds, over every door, or in the usual tier some.
+/// Asserts that the search is complete and that everything holds, over every inner algorithm, or in the usual tier some.
 fn prove(modes: &str, requests: &[usize], at_once: u8) {
-    for (info, order) in sample(modes, doors(), 2) {
+    for (info, order) in sample(modes, inner_locks(), 2) {
         prove_over(info, order, modes, requests, at_once);
     }
 }
 
-/// The same without Ricart and Agrawala's door, whose broadcasts make for many states.
+/// The same without `ricart-agrawala`, whose broadcasts make for many states.
 fn prove_where_few_messages_fly(modes: &str, requests: &[usize], at_once: u8) {
-    let few = doors().filter(|(info, _)| info.name != "ricart-agrawala");
+    let few = inner_locks().filter(|(info, _)| info.name != "ricart-agrawala");
     for (info, order) in sample(modes, few, 2) {
         prove_over(info, order, modes, requests, at_once);
     }
@@ -77,7 +77,7 @@ fn semaphores() {
     prove_where_few_messages_fly("permits:2", &[1, 1, 1, 1], 1);
 }
 
-/// Over Ricart and Agrawala's door with fewer requests: docs/kinds.md has what more of them took.
+/// Over `ricart-agrawala` with fewer requests: docs/kinds.md has what more of them took.
 #[test]
 fn upgrades() {
     prove("upgrade", &[1, 1, 1], 1);
@@ -98,7 +98,7 @@ fn downgrades() {
     prove_where_few_messages_fly("downgrade,shared,upgrade", &[2, 2, 2], 1);
 }
 
-/// Whoever waits may stop, at the door or on its way there, and nobody else waits for that.
+/// Whoever waits may stop, holding the inner lock or waiting for it, and nobody else waits for that.
 #[test]
 fn whoever_waits_may_stop() {
     prove("shared,shared,try:exclusive", &[2, 2, 2], 1);
@@ -121,7 +121,7 @@ fn several_entries_of_a_node_at_once() {
     prove_where_few_messages_fly("upgrade,shared+upgrade,exclusive", &[2, 2, 1], 2);
 }
 
-/// Each rule is needed, whichever algorithm guards the door.
+/// Each rule is needed, whichever algorithm is the inner lock.
 #[test]
 fn without_any_rule_something_breaks() {
     for flaw in SharingFlaw::ALL {
@@ -137,7 +137,7 @@ fn without_any_rule_something_breaks() {
         let requests: Vec<usize> = requests.iter().copied().cycle().take(nodes).collect();
         let reorders = broken.refuted_by.contains("--order any");
         let wanted = if reorders { Order::Any } else { Order::Fifo };
-        for (info, order) in doors().filter(|(_, order)| *order == wanted) {
+        for (info, order) in inner_locks().filter(|(_, order)| *order == wanted) {
             let scenario = scenario(value("--modes"), &requests, order);
             let report = explore(info, &KindsScenario { flaw: Some(flaw), ..scenario });
             let violated = report.violation().map(|(property, _)| property);

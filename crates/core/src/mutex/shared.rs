@@ -1,4 +1,4 @@
-//! An algorithm for mutual exclusion as the door of a lock with kinds.
+//! An algorithm for mutual exclusion as the inner lock of a lock with kinds.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use super::{Lock, Mode, Mutex, central, naimi_trehel, ricart_agrawala};
 use crate::catalogue::Info;
 use crate::{Effect, Input, Message, Never, NodeId, Outbox, Protocol, Refused, Setup, SetupError};
 
-/// A node of a lock with kinds: `P` guards the door, unchanged, and [`Sharing`] has the rules.
+/// A node of a lock with kinds: `P` is the inner lock, unchanged, and [`Sharing`] has the rules.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Shared<P: Mutex> {
-    door: P,
+    inner: P,
     sharing: Sharing,
 }
 
@@ -19,7 +19,7 @@ pub struct Shared<P: Mutex> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SharedMsg<M> {
     /// A message of the algorithm, and the register with it.
-    Door {
+    InnerLock {
         /// The newest that the sender knows.
         register: Register,
         /// What the algorithm says.
@@ -55,7 +55,7 @@ impl<M: Message> Message for SharedMsg<M> {
 
     fn kind(&self) -> usize {
         let word = match self {
-            SharedMsg::Door { message, .. } => return message.kind(),
+            SharedMsg::InnerLock { message, .. } => return message.kind(),
             SharedMsg::SharingMessage(SharingMessage::Ask { .. }) => 0,
             SharedMsg::SharingMessage(SharingMessage::Left { wants: false, .. }) => 1,
             SharedMsg::SharingMessage(SharingMessage::Left { wants: true, .. }) => 2,
@@ -67,7 +67,7 @@ impl<M: Message> Message for SharedMsg<M> {
 
     fn payload(&self) -> String {
         match self {
-            SharedMsg::Door { message, .. } => message.payload(),
+            SharedMsg::InnerLock { message, .. } => message.payload(),
             SharedMsg::SharingMessage(_) => String::new(),
         }
     }
@@ -96,9 +96,9 @@ impl<P: Mutex> Shared<P> {
         inside: &[Vec<Mode>],
         flaw: Option<SharingFlaw>,
     ) -> Result<Vec<Self>, SetupError> {
-        let doors = NodeId::all(setup.nodes()).zip(P::build(name, setup)?);
-        Ok(doors
-            .map(|(me, door)| Shared { door, sharing: Sharing::new(me, inside, flaw) })
+        let inner_locks = NodeId::all(setup.nodes()).zip(P::build(name, setup)?);
+        Ok(inner_locks
+            .map(|(me, inner)| Shared { inner, sharing: Sharing::new(me, inside, flaw) })
             .collect())
     }
 
@@ -108,7 +108,7 @@ impl<P: Mutex> Shared<P> {
         &self.sharing
     }
 
-    /// Does what the rules want done; the door may open at once, and then they want more.
+    /// Does what the rules want done; the inner lock may be granted at once, and then they want more.
     fn perform(&mut self, duties: Vec<Duty>, out: &mut Outbox<Self>) {
         let mut inner = Outbox::new();
         for duty in duties {
@@ -125,8 +125,8 @@ impl<P: Mutex> Shared<P> {
     }
 
     fn turn(&mut self, lock: Lock, inner: &mut Outbox<P>, out: &mut Outbox<Self>) {
-        let taken = self.door.step(Input::Command(lock), inner);
-        debug_assert!(taken.is_ok(), "the rules request and release the door by turns");
+        let taken = self.inner.step(Input::Command(lock), inner);
+        debug_assert!(taken.is_ok(), "the rules request and release the inner lock by turns");
         self.pass_on(inner, out);
     }
 
@@ -137,10 +137,10 @@ impl<P: Mutex> Shared<P> {
             let register = || self.sharing.register().clone();
             match effect {
                 Effect::Send { to, message } => {
-                    out.send(to, SharedMsg::Door { register: register(), message });
+                    out.send(to, SharedMsg::InnerLock { register: register(), message });
                 }
                 Effect::Broadcast { message } => {
-                    out.broadcast(SharedMsg::Door { register: register(), message });
+                    out.broadcast(SharedMsg::InnerLock { register: register(), message });
                 }
                 Effect::Emit(_) => self.sharing.admitted(&mut duties),
                 Effect::Arm { timer, .. } | Effect::Disarm(timer) => match timer {},
@@ -161,17 +161,17 @@ impl<P: Mutex> Protocol for Shared<P> {
         match input {
             Input::Start => {
                 let mut inner = Outbox::new();
-                self.door.step(Input::Start, &mut inner)?;
+                self.inner.step(Input::Start, &mut inner)?;
                 self.pass_on(&mut inner, out);
             }
             Input::Command(access) => self.sharing.access(access, &mut duties)?,
             Input::Deliver { from, message: SharedMsg::SharingMessage(word) } => {
                 self.sharing.hear(from, word, &mut duties)?;
             }
-            Input::Deliver { from, message: SharedMsg::Door { register, message } } => {
+            Input::Deliver { from, message: SharedMsg::InnerLock { register, message } } => {
                 self.sharing.check(&register)?;
                 let mut inner = Outbox::new();
-                self.door.step(Input::Deliver { from, message }, &mut inner)?;
+                self.inner.step(Input::Deliver { from, message }, &mut inner)?;
                 self.sharing.learn(register);
                 self.pass_on(&mut inner, out);
             }
@@ -182,23 +182,23 @@ impl<P: Mutex> Protocol for Shared<P> {
     }
 }
 
-/// Does something with a door whose type is known only by its name; see [`dispatch_door`].
-pub trait DoorVisitor {
+/// Does something with an inner lock whose type is known only by its name; see [`dispatch_inner`].
+pub trait InnerVisitor {
     /// What comes of it.
     type Output;
-    /// The door's type is `P`.
+    /// The inner lock's type is `P`.
     fn visit<P: Mutex>(self) -> Self::Output;
 }
 
-/// Whether the simulator and the checker offer kinds over this algorithm. Every algorithm could be a door;
+/// Whether the simulator and the checker offer kinds over this algorithm. Every algorithm could be an inner lock;
 /// one of each family is, so that the others are not compiled twice.
 #[must_use]
-pub fn is_door(info: &Info) -> bool {
+pub fn offers_kinds(info: &Info) -> bool {
     ["central", "ricart-agrawala", "naimi-trehel"].contains(&info.name)
 }
 
-/// Calls `visitor` with the type of the door that `info` describes; `None` if kinds are not offered for it.
-pub fn dispatch_door<V: DoorVisitor>(info: &Info, visitor: V) -> Option<V::Output> {
+/// Calls `visitor` with the type of the inner lock that `info` describes; `None` if kinds are not offered for it.
+pub fn dispatch_inner<V: InnerVisitor>(info: &Info, visitor: V) -> Option<V::Output> {
     Some(match info.name {
         "central" => visitor.visit::<central::Central>(),
         "ricart-agrawala" => visitor.visit::<ricart_agrawala::RicartAgrawala>(),

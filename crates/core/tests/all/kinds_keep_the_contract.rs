@@ -1,4 +1,4 @@
-//! The contract of [`Protocol::step`] for locks with kinds, over each of the doors: whatever comes, no step
+//! The contract of [`Protocol::step`] for locks with kinds, over each inner algorithm: whatever comes, no step
 //! panics, a refused input leaves node and outbox as they were, and honest nodes never refuse each other.
 //!
 //! A failure names its seed; `SKEPTRON_SEED=<seed> cargo test -p skeptron-core --test all
@@ -6,7 +6,7 @@
 
 use skeptron_core::catalogue;
 use skeptron_core::monitor::Occupancy;
-use skeptron_core::mutex::shared::{DoorVisitor, Shared, SharedMsg, dispatch_door, is_door};
+use skeptron_core::mutex::shared::{InnerVisitor, Shared, SharedMsg, dispatch_inner, offers_kinds};
 use skeptron_core::mutex::sharing::{Access, AccessEvent};
 use skeptron_core::mutex::{Mode, Mutex};
 use skeptron_core::{Effect, Input, NodeId, Outbox, Protocol as _, Refused, Setup};
@@ -29,10 +29,10 @@ fn honest_nodes_never_refuse_each_other() {
 }
 
 fn play_all(hostile: bool) {
-    for info in catalogue::sound().filter(|info| is_door(info)) {
+    for info in catalogue::sound().filter(|info| offers_kinds(info)) {
         let mut told = 0;
         for seed in chosen_seed().map_or(0..=CASES - 1, |seed| seed..=seed) {
-            told += dispatch_door(info, Case { name: info.name, hostile, seed }).unwrap();
+            told += dispatch_inner(info, Case { name: info.name, hostile, seed }).unwrap();
         }
         assert!(told > 0 || chosen_seed().is_some(), "{}: nobody ever entered", info.name);
     }
@@ -44,7 +44,7 @@ struct Case {
     seed: u64,
 }
 
-impl DoorVisitor for Case {
+impl InnerVisitor for Case {
     type Output = usize;
 
     fn visit<P: Mutex>(self) -> usize {

@@ -162,11 +162,11 @@ impl<W> Act<'_, W> {
             return false;
         }
         // Those inside from before may have been told just now.
-        self.opens() && self.state.is_exclusive() && self.request_door()
+        self.opens() && self.state.is_exclusive() && self.request_inner()
     }
 
     /// The algorithm's node requests. Whether it is in at once.
-    pub(super) fn request_door(&mut self) -> bool {
+    pub(super) fn request_inner(&mut self) -> bool {
         self.begin();
         self.state.phase = Phase::Waiting;
         if self.layout().passes_first_by && self.state.pass == Pass::NotAsked {
@@ -424,7 +424,7 @@ impl<W> Act<'_, W> {
             Payload::Wake { .. } => self.wake(),
             Payload::Take { .. } if !self.locks.is_leaving() => {
                 if !self.state.is_exclusive() {
-                    self.fetch_door();
+                    self.fetch_inner();
                 } else if self.request() {
                     self.grant();
                 }

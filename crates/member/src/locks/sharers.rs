@@ -1,4 +1,4 @@
-//! Entries that tolerate others: the algorithm's node guards the door, and [`Sharing`] has the rules. A lock
+//! Entries that tolerate others: the algorithm's node is the inner lock, and [`Sharing`] has the rules. A lock
 //! comes here when somebody in this view wants it so, or has it so from before.
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl<W> Act<'_, W> {
         self.state.sharing.as_mut().expect("it was made just now")
     }
 
-    /// Who is inside, as whoever gets the door is told.
+    /// Who is inside, as whoever gets the inner lock is told.
     pub(super) fn register(&self) -> Register {
         let known = self.state.sharing.as_ref().filter(|_| !self.locks.has(Flaw::RegisterNotSent));
         known.map_or_else(Register::default, |sharing| sharing.register().clone())
@@ -65,7 +65,8 @@ impl<W> Act<'_, W> {
     /// A member says something about those inside.
     pub(super) fn hear(&mut self, from: NodeId, counter: u64, word: SharingMessage) {
         if self.state.kept.is_some() {
-            return self.refuse(from, "nobody else can be at the door of a lock that is kept here");
+            return self
+                .refuse(from, "nobody else can hold the inner lock of a lock that is kept here");
         }
         self.state.counter.receive(counter);
         let mut duties = Vec::new();
@@ -75,7 +76,7 @@ impl<W> Act<'_, W> {
         }
     }
 
-    /// The algorithm lets this member in: it is at the door.
+    /// The algorithm lets this member in: it holds the inner lock.
     pub(super) fn admitted_to_share(&mut self) {
         let mut duties = Vec::new();
         self.sharing().admitted(&mut duties);
@@ -96,8 +97,8 @@ impl<W> Act<'_, W> {
         self.perform(Vec::new());
     }
 
-    /// Fetches the door for a member that leaves.
-    pub(super) fn fetch_door(&mut self) {
+    /// Fetches the inner lock for a member that leaves.
+    pub(super) fn fetch_inner(&mut self) {
         if self.state.kept.is_none() && self.opens() {
             self.begin();
             let mut duties = Vec::new();
@@ -135,11 +136,11 @@ impl<W> Act<'_, W> {
             next += 1;
             match duty {
                 Duty::Acquire => {
-                    if self.request_door() {
+                    if self.request_inner() {
                         self.sharing().admitted(&mut duties);
                     }
                 }
-                Duty::Release => self.release_door(&mut duties),
+                Duty::Release => self.release_inner(&mut duties),
                 Duty::Tell(to, word) => {
                     let (lock, fence) = (Arc::clone(&self.lock.name), self.state.counter.attach());
                     self.send(to, Payload::Sharing { lock: &lock, fence, word });
@@ -184,8 +185,8 @@ impl<W> Act<'_, W> {
         false
     }
 
-    /// Nothing needs the door: the next one of this turn goes first, then the others.
-    fn release_door(&mut self, duties: &mut Vec<Duty>) {
+    /// Nothing needs the inner lock: the next one of this turn goes first, then the others.
+    fn release_inner(&mut self, duties: &mut Vec<Duty>) {
         if self.state.turn > 0 && !self.state.waiters.is_empty() && self.ask_for_first(duties) {
             self.state.turn -= 1;
             self.effects.tell(Event::HandedOver);

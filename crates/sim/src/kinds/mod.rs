@@ -1,4 +1,4 @@
-//! Runs of locks with kinds: entries in modes, upgrades and downgrades, over an algorithm as the door.
+//! Runs of locks with kinds: entries in modes, upgrades and downgrades, over an algorithm as the inner lock.
 
 mod report;
 mod run;

@@ -7,7 +7,7 @@ use crate::metrics::{Summary, Violation, as_map};
 /// The report of one run. All times in units.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KindsReport {
-    /// The algorithm that guards the door.
+    /// The algorithm that is the inner lock.
     pub algorithm: &'static str,
     /// How many nodes.
     pub nodes: usize,
@@ -25,7 +25,7 @@ pub struct KindsReport {
     pub messages: u64,
     /// Divided by entries.
     pub messages_per_entry: f64,
-    /// By kind: those of the door, then those about who is inside.
+    /// By kind: those of the inner lock, then those about who is inside.
     #[serde(serialize_with = "as_map")]
     pub by_type: Vec<(&'static str, u64)>,
     /// Their contents in the wire encoding, the register included.

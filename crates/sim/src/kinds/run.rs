@@ -2,7 +2,7 @@
 
 use skeptron_core::catalogue::Info;
 use skeptron_core::monitor::{Fence, FenceMonitor, Occupancy, Progress, Stall};
-use skeptron_core::mutex::shared::{DoorVisitor, Shared, SharedMsg, dispatch_door};
+use skeptron_core::mutex::shared::{InnerVisitor, Shared, SharedMsg, dispatch_inner};
 use skeptron_core::mutex::sharing::{Access, AccessEvent};
 use skeptron_core::mutex::{Mode, Mutex, Usage};
 use skeptron_core::{Effect, Input, Message, NodeId, Outbox, Protocol as _, Refused};
@@ -32,7 +32,7 @@ pub struct KindsOutcome {
     pub timeline: Vec<String>,
 }
 
-/// Runs `scenario` with `info` as the door. Channels lose nothing and nodes do not crash, whatever the
+/// Runs `scenario` with `info` as the inner lock. Channels lose nothing and nodes do not crash, whatever the
 /// scenario says: [`ScenarioError::KindsWithFaults`].
 ///
 /// # Errors
@@ -48,7 +48,7 @@ pub fn run_kinds(
         return Err(ScenarioError::KindsWithFaults);
     }
     let run = Run { info, scenario, kinds, timeline };
-    dispatch_door(info, run).unwrap_or(Err(ScenarioError::NoKinds(info.name)))
+    dispatch_inner(info, run).unwrap_or(Err(ScenarioError::NoKinds(info.name)))
 }
 
 struct Run<'a> {
@@ -58,7 +58,7 @@ struct Run<'a> {
     timeline: bool,
 }
 
-impl DoorVisitor for Run<'_> {
+impl InnerVisitor for Run<'_> {
     type Output = Result<KindsOutcome, ScenarioError>;
 
     fn visit<P: Mutex>(self) -> Self::Output {

@@ -3,14 +3,14 @@
 
 use skeptron_core::catalogue::{self, Breaks, Info, Order};
 use skeptron_core::mutex::Usage;
-use skeptron_core::mutex::shared::is_door;
+use skeptron_core::mutex::shared::offers_kinds;
 use skeptron_core::mutex::sharing::SharingFlaw;
 use skeptron_core::{NodeId, Setup};
 use skeptron_sim::kinds::{Kinds, KindsReport, run_kinds};
 use skeptron_sim::{Distribution, Latency, Scenario, ScenarioError, Workload};
 
-fn doors() -> impl Iterator<Item = &'static Info> {
-    catalogue::sound().filter(|info| is_door(info))
+fn inner_locks() -> impl Iterator<Item = &'static Info> {
+    catalogue::sound().filter(|info| offers_kinds(info))
 }
 
 fn kinds(modes: &str, nodes: usize) -> Kinds {
@@ -25,28 +25,28 @@ fn report(info: &'static Info, scenario: &Scenario, kinds: &Kinds) -> KindsRepor
     run_kinds(info, scenario, kinds, false).unwrap().report
 }
 
-/// A reader that comes back alone pays what the door costs, and nothing for having left.
+/// A reader that comes back alone pays what the inner lock costs, and nothing for having left.
 #[test]
-fn a_lone_reader_pays_the_door() {
-    for info in doors() {
+fn a_lone_reader_pays_the_inner_lock() {
+    for info in inner_locks() {
         let lone = Scenario { requesters: vec![NodeId::new(4)], ..scenario(5) };
         let report = report(info, &lone, &kinds("shared", 5));
         assert!(report.is_fine(), "{report:?}");
-        let door = match info.name {
+        let inner = match info.name {
             "central" => 3.0,
             "ricart-agrawala" => 8.0,
             _ => 0.0,
         };
-        assert_eq!(report.messages_per_entry, door, "{}", info.name);
+        assert_eq!(report.messages_per_entry, inner, "{}", info.name);
         let told = report.by_type.iter().filter(|(kind, _)| ["ASK", "LEFT"].contains(kind));
         assert!(told.map(|(_, count)| count).sum::<u64>() == 0, "{}", info.name);
     }
 }
 
-/// Exclusive entries through the door are the algorithm's own entries, message for message.
+/// Exclusive entries through the inner lock are the algorithm's own entries, message for message.
 #[test]
 fn exclusive_entries_cost_what_the_algorithm_costs() {
-    for info in doors() {
+    for info in inner_locks() {
         let scenario = scenario(5);
         let with_kinds = report(info, &scenario, &kinds("exclusive", 5));
         let plain = skeptron_sim::run(info, &scenario, &skeptron_sim::Options::default()).unwrap();
@@ -60,7 +60,7 @@ fn exclusive_entries_cost_what_the_algorithm_costs() {
 /// Everybody reads for long: all are inside together.
 #[test]
 fn readers_share_and_permits_are_counted() {
-    for info in doors() {
+    for info in inner_locks() {
         let long = Scenario { section: Distribution::constant(100.0), ..scenario(5) };
         for (modes, most) in [("shared", 5), ("permits:2", 2), ("permits:4", 4), ("exclusive", 1)] {
             let report = report(info, &long, &kinds(modes, 5));
@@ -74,7 +74,7 @@ fn readers_share_and_permits_are_counted() {
 /// Many entries of one node at once.
 #[test]
 fn several_entries_of_a_node() {
-    for info in doors() {
+    for info in inner_locks() {
         let long = Scenario { section: Distribution::constant(100.0), ..scenario(3) };
         let kinds = Kinds { at_once: 4, ..kinds("shared", 3) };
         let report = report(info, &long, &kinds);
@@ -83,11 +83,11 @@ fn several_entries_of_a_node() {
     }
 }
 
-/// Nine readers ask again as soon as they have left. A writer at the door stops them, so it is passed only by
-/// those that get to the door before it: a few for each node, in a run of hundreds.
+/// Nine readers ask again as soon as they have left. A writer that holds the inner lock stops them, so it is passed only by
+/// those that get the inner lock before it: a few for each node, in a run of hundreds.
 #[test]
 fn a_storm_of_readers_does_not_starve_a_writer() {
-    for info in doors() {
+    for info in inner_locks() {
         for seed in 1..=20 {
             let storm = Scenario {
                 seed,
@@ -108,7 +108,7 @@ fn a_storm_of_readers_does_not_starve_a_writer() {
 /// A mix of everything, on channels that reorder, with chance in every time.
 #[test]
 fn random_runs_are_fine_and_repeat() {
-    for info in doors() {
+    for info in inner_locks() {
         for seed in 1..=100 {
             let random = Scenario {
                 seed,
@@ -142,7 +142,7 @@ fn without_any_rule_something_breaks() {
         };
         let nodes: usize = value("-n").unwrap().parse().unwrap();
         let kinds = Kinds { flaw: Some(flaw), ..kinds(value("--modes").unwrap(), nodes) };
-        for info in doors() {
+        for info in inner_locks() {
             let shown = (1..=300).any(|seed| {
                 let latency = Distribution::parse(value("--latency").unwrap_or("1")).unwrap();
                 let order = value("--order").map_or(Order::Fifo, |_| Order::Any);

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use skeptron_core::catalogue::Info;
 use skeptron_core::mutex::Usage;
-use skeptron_core::mutex::shared::is_door;
+use skeptron_core::mutex::shared::offers_kinds;
 use skeptron_core::mutex::sharing::SharingFlaw;
 
 /// What the requests of a lock with kinds are for.
@@ -30,7 +30,7 @@ impl KindsArgs {
     pub(super) fn usages(&self, info: &Info, nodes: usize) -> Result<Vec<Vec<Usage>>> {
         let text = self.modes.as_deref().unwrap_or("exclusive");
         ensure!(
-            is_door(info),
+            offers_kinds(info),
             "--modes: kinds are offered over central, ricart-agrawala and naimi-trehel, not over {}",
             info.name
         );

@@ -1,12 +1,12 @@
 //! How the rules begin at a lock that has been used without them.
 
-use super::{Door, Register, Row, Sharing, SharingFlaw, Vigil};
+use super::{InnerLock, Register, Row, Sharing, SharingFlaw, Vigil};
 use crate::NodeId;
 use crate::mutex::{Mode, Phase};
 
 impl Sharing {
     /// A node of `n` of a lock that has had exclusive entries only, as far as this node knows, but for its own
-    /// `entries` from before: where its door is, whether an exclusive entry is inside here, and what waits.
+    /// `entries` from before: where its inner lock is, whether an exclusive entry is inside here, and what waits.
     #[must_use]
     pub fn amid(
         (me, n): (NodeId, usize),
@@ -20,10 +20,10 @@ impl Sharing {
         let mut sharing = Sharing::new(me, &inside, flaw);
         // Others hear of the entries from whoever begins with a register.
         sharing.register = Register::default();
-        sharing.door = match phase {
-            Phase::Idle => Door::Away,
-            Phase::Waiting => Door::Coming,
-            Phase::Inside => Door::Here,
+        sharing.inner = match phase {
+            Phase::Idle => InnerLock::Away,
+            Phase::Waiting => InnerLock::Coming,
+            Phase::Inside => InnerLock::Here,
         };
         if phase == Phase::Inside {
             let (asked, others, upgrader) = (None, Vec::new(), None);

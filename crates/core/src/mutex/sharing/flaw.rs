@@ -18,7 +18,7 @@ pub enum SharingFlaw {
     AsksNobody,
     /// Whoever is asked says at once that it has left.
     LeavesEarly,
-    /// Whoever waits at the door releases it.
+    /// Whoever waits holding the inner lock releases it.
     DoorAjar,
     /// An upgrader says nothing to whoever waits for it.
     UpgradersWait,
@@ -62,7 +62,7 @@ impl SharingFlaw {
         }
     }
 
-    /// What is wrong with it, and how that is shown with each of the doors.
+    /// What is wrong with it, and how that is shown with each inner algorithm.
     #[must_use]
     pub fn broken(self) -> Broken {
         let (flaw, breaks, shown_by, refuted_by) = match self {
@@ -85,13 +85,13 @@ impl SharingFlaw {
                 "-n 2 --requests 1 --modes shared,exclusive",
             ),
             SharingFlaw::DoorAjar => (
-                "whoever waits at the door for others to leave lets newcomers pass",
+                "whoever waits holding the inner lock for others to leave lets newcomers pass",
                 Breaks::Safety,
                 "-n 3 --modes shared,exclusive --section exp:5",
                 "-n 3 --requests 1 --modes shared,shared,exclusive",
             ),
             SharingFlaw::UpgradersWait => (
-                "an upgrader says nothing to whoever waits for it at the door",
+                "an upgrader says nothing to whoever waits for it holding the inner lock",
                 Breaks::Liveness,
                 "-n 3 --modes upgrade --section exp:5",
                 "-n 2 --requests 1 --modes upgrade",

@@ -41,9 +41,9 @@ pub enum AccessEvent {
 /// What the rules want done, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duty {
-    /// Request the door; then [`super::Sharing::admitted`], once the algorithm lets the node in.
+    /// Request the inner lock; then [`super::Sharing::admitted`], once the algorithm lets the node in.
     Acquire,
-    /// Nothing here needs the door any more: [`super::Sharing::release`] it, or let another entry of this node
+    /// Nothing here needs the inner lock any more: [`super::Sharing::release`] it, or let another entry of this node
     /// in first ([`Access::Enter`]).
     Release,
     /// Send this to another node, which calls [`super::Sharing::hear`].
@@ -53,10 +53,10 @@ pub enum Duty {
 }
 
 /// What nodes tell each other besides the algorithm's messages. Each belongs to a round: the version of the
-/// register with which the asker came to the door.
+/// register with which the asker got the inner lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SharingMessage {
-    /// The asker waits at the door: tell me when you leave.
+    /// The asker waits holding the inner lock: tell me when you leave.
     Ask {
         /// The asker's round.
         round: u64,

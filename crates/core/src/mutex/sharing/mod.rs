@@ -1,14 +1,14 @@
-//! Kinds of locks over an exclusive algorithm: the algorithm guards a door, and a register says who is
+//! Kinds of locks over an exclusive algorithm: the algorithm is an inner lock, and a register says who is
 //! inside.
 //!
-//! To enter in any mode a node acquires the door. At the door it knows the newest register, which rides
-//! on the algorithm's messages as the fence does. If its entry fits, an exclusive one keeps the door until
-//! it leaves; any other writes itself into the register and releases the door at once. If it does not fit,
-//! the node waits at the door, so that nobody else comes in before it, and asks those in the register to
+//! To enter in any mode a node acquires the inner lock. Holding it, it knows the newest register, which rides
+//! on the algorithm's messages as the fence does. If its entry fits, an exclusive one keeps the inner lock until
+//! it leaves; any other writes itself into the register and releases the inner lock at once. If it does not fit,
+//! the node waits holding the inner lock, so that nobody else comes in before it, and asks those in the register to
 //! say when they leave. Who leaves unasked says nothing.
 //!
 //! [`Sharing`] is these rules for one node, whatever the algorithm: it says when to request and release the
-//! door and what to tell whom ([`Duty`]), and is told what happens. [`super::shared::Shared`] joins it with
+//! inner lock and what to tell whom ([`Duty`]), and is told what happens. [`super::shared::Shared`] joins it with
 //! an algorithm of the catalogue.
 
 mod amid;
@@ -27,17 +27,17 @@ pub use register::{Presence, Register, Row};
 use super::Mode;
 use crate::{NodeId, Refused};
 
-/// Where the door is, as seen from a node.
+/// Where the inner lock is, as seen from a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Door {
+enum InnerLock {
     Away,
-    /// Requested. A request cannot be taken back: who no longer needs the door releases it on arrival.
+    /// Requested. A request cannot be taken back: who no longer needs the inner lock releases it on arrival.
     Coming,
     Here,
 }
 
-/// Who waits at the door for this node's entries.
+/// Who waits holding the inner lock for this node's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Asker {
     node: NodeId,
@@ -48,7 +48,7 @@ struct Asker {
     told: (Presence, bool),
 }
 
-/// A node at the door, and what it hears there. Nobody else comes in meanwhile, so counts only fall.
+/// A node that holds the inner lock, and what it hears there. Nobody else comes in meanwhile, so counts only fall.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Vigil {
     /// The present round, once somebody was asked.
@@ -74,14 +74,14 @@ pub struct Sharing {
     n: u32,
     flaw: Option<SharingFlaw>,
     register: Register,
-    door: Door,
+    inner: InnerLock,
     /// The entry that waits.
     wish: Option<Mode>,
     /// The entry inside that waits to be exclusive.
     upgrade: Option<Mode>,
     /// What is inside and tolerates others, sorted; the one that upgrades included.
     entries: Vec<Mode>,
-    /// An exclusive entry is inside: with the door, or without it by leave of who has it.
+    /// An exclusive entry is inside: with the inner lock, or without it by leave of who has it.
     exclusive: bool,
     asker: Option<Asker>,
     vigil: Option<Vigil>,
@@ -89,7 +89,7 @@ pub struct Sharing {
 
 impl Sharing {
     /// A node of `n`. `inside` lists what each node has inside from the start, sharers that survived a
-    /// change of view, say; an exclusive entry cannot be among them, for it must have the door.
+    /// change of view, say; an exclusive entry cannot be among them, for it must have the inner lock.
     #[must_use]
     pub fn new(me: NodeId, inside: &[Vec<Mode>], flaw: Option<SharingFlaw>) -> Self {
         let mut entries = inside[me.index()].clone();
@@ -99,7 +99,7 @@ impl Sharing {
             n: inside.len() as u32,
             flaw,
             register: Register::of(inside),
-            door: Door::Away,
+            inner: InnerLock::Away,
             wish: None,
             upgrade: None,
             entries,
@@ -200,7 +200,7 @@ impl Sharing {
     }
 
     /// Two upgraders would wait for each other for ever, so there is one at a time, and whoever is at the
-    /// door decides which.
+    /// inner lock decides which.
     fn upgrade(&mut self, mode: Mode, duties: &mut Vec<Duty>) -> Result<(), Refused> {
         if !self.entries.contains(&mode) {
             return Err(Refused::NotHeld);
@@ -256,22 +256,22 @@ impl Sharing {
         Ok(())
     }
 
-    /// Requests the door for nobody, so that it comes here.
+    /// Requests the inner lock for nobody, so that it comes here.
     pub fn fetch(&mut self, duties: &mut Vec<Duty>) {
-        if self.door == Door::Away && self.vigil.is_none() {
+        if self.inner == InnerLock::Away && self.vigil.is_none() {
             self.come(duties);
         }
     }
 
-    /// Something at this node needs the door.
+    /// Something at this node needs the inner lock.
     fn come(&mut self, duties: &mut Vec<Duty>) {
-        match self.door {
-            Door::Away if self.vigil.is_none() => {
-                self.door = Door::Coming;
+        match self.inner {
+            InnerLock::Away if self.vigil.is_none() => {
+                self.inner = InnerLock::Coming;
                 duties.push(Duty::Acquire);
             }
-            Door::Coming => {}
-            Door::Away | Door::Here => self.serve(duties),
+            InnerLock::Coming => {}
+            InnerLock::Away | InnerLock::Here => self.serve(duties),
         }
     }
 
@@ -295,9 +295,9 @@ impl Sharing {
         }
     }
 
-    /// The algorithm lets this node in: it is at the door.
+    /// The algorithm lets this node in: it holds the inner lock.
     pub fn admitted(&mut self, duties: &mut Vec<Duty>) {
-        self.door = Door::Here;
+        self.inner = InnerLock::Here;
         self.asker = None;
         let others = self.register.rows.iter().filter(|row| row.node != self.me);
         let others = others.map(|row| Other { node: row.node, here: row.here, seq: 0 }).collect();
@@ -306,7 +306,7 @@ impl Sharing {
         self.serve(duties);
     }
 
-    /// At the door: whoever fits comes in; with nobody left to serve here the door is released.
+    /// Holding the inner lock: whoever fits comes in; with nobody left to serve here the inner lock is released.
     fn serve(&mut self, duties: &mut Vec<Duty>) {
         while let Some(vigil) = &self.vigil {
             if self.exclusive || vigil.lent {
@@ -393,7 +393,7 @@ impl Sharing {
         }
     }
 
-    /// Whether the algorithm is to release the door now, as [`Duty::Release`] asks for.
+    /// Whether the algorithm is to release the inner lock now, as [`Duty::Release`] asks for.
     #[must_use]
     pub fn release(&mut self) -> bool {
         let needed = self.wish.is_some() || self.upgrade.is_some() || self.exclusive;
@@ -403,9 +403,9 @@ impl Sharing {
         if !needed {
             self.vigil = None;
         }
-        let was_here = self.door == Door::Here;
+        let was_here = self.inner == InnerLock::Here;
         if was_here {
-            self.door = Door::Away;
+            self.inner = InnerLock::Away;
         }
         was_here
     }
@@ -478,7 +478,7 @@ impl Sharing {
             return Ok(()); // It has entered since, or somebody after it asks.
         }
         if self.vigil.is_some() && self.flaw.is_none() {
-            return Err(Refused::Unexpected("an ASK while this node is at the door"));
+            return Err(Refused::Unexpected("an ASK while this node holds the inner lock"));
         }
         if self.asker.is_some_and(|known| known.round == asker.round) {
             return Err(Refused::Unexpected("a second ASK in one round"));
@@ -567,7 +567,7 @@ impl Sharing {
         }
     }
 
-    /// A DENY may come late: the one at the door has entered after it, and this node's turn is to come.
+    /// A DENY may come late: the one that holds the inner lock has entered after it, and this node's turn is to come.
     fn on_deny(&mut self, from: NodeId, to: (u64, u32), duties: &mut Vec<Duty>) {
         if self.answers(from, to)
             && let Some(asker) = &mut self.asker

@@ -1,4 +1,4 @@
-//! Who is inside, as whoever passed the door last left it.
+//! Who is inside, as whoever held the inner lock last left it.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,11 +32,11 @@ impl Presence {
 pub struct Row {
     /// Whose.
     pub node: NodeId,
-    /// What it has inside, or had: leaving is written down by the next that passes the door.
+    /// What it has inside, or had: leaving is written down by the next that holds the inner lock.
     pub here: Presence,
 }
 
-/// Who is inside, or was when the door was last passed. Only the node at the door writes it, so versions
+/// Who is inside, or was when the inner lock was last held. Only the node that holds it writes it, so versions
 /// are never written twice, and the newest is right but for those who have left since.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Register {

@@ -86,9 +86,9 @@ fn free(n: usize) -> Vec<Vec<Mode>> {
     vec![Vec::new(); n]
 }
 
-/// A lone reader's second entry costs nothing where the door stays: its exit told nobody, either.
+/// A lone reader's second entry costs nothing where the inner lock stays: its exit told nobody, either.
 #[test]
-fn a_lone_reader_comes_back_for_what_the_door_costs() {
+fn a_lone_reader_comes_back_for_what_the_inner_lock_costs() {
     fn again<P: Mutex>(name: &str) -> usize {
         let mut scene = Scene::<P>::new(name, &free(5));
         scene.play(1, Access::Enter(READ));
@@ -126,8 +126,8 @@ fn a_writer_asks_each_reading_node_once() {
     scene.news();
     scene.play(4, Access::Enter(WRITE));
     assert_eq!(scene.told, []);
-    let (door, left) = (3, 1); // The REQUEST is forwarded once.
-    assert_eq!(scene.news().1, door + 3 + left, "three are asked, and the one that left says so");
+    let (inner, left) = (3, 1); // The REQUEST is forwarded once.
+    assert_eq!(scene.news().1, inner + 3 + left, "three are asked, and the one that left says so");
     scene.play(2, Access::Leave(READ));
     scene.play(3, Access::Leave(READ));
     scene.play(3, Access::Leave(READ));
@@ -139,7 +139,7 @@ fn a_writer_asks_each_reading_node_once() {
     assert_eq!(scene.news(), (vec![(4, AccessEvent::Entered)], 0), "nobody is left to ask");
 }
 
-/// Fair: who waits at the door is not passed by newcomers, whatever these tolerate.
+/// Fair: who waits holding the inner lock is not passed by newcomers, whatever these tolerate.
 #[test]
 fn a_waiting_writer_stops_new_readers() {
     let mut scene = Scene::<Central>::new("central", &free(3));
@@ -184,12 +184,12 @@ fn the_second_of_two_upgraders_is_denied() {
     assert_eq!(scene.sent, ["LEFT"]);
     assert_eq!(scene.news().0, [(0, AccessEvent::Upgraded)]);
     scene.play(0, Access::Downgrade(READ));
-    assert_eq!(scene.sent, ["TOKEN"], "the door that was asked for comes, and is not needed");
+    assert_eq!(scene.sent, ["TOKEN"], "the inner lock that was asked for comes, and is not needed");
     scene.play(1, Access::Enter(READ));
     assert_eq!(scene.news(), (vec![(1, AccessEvent::Entered)], 1));
 }
 
-/// The writer was first at the door, but the upgrader will not leave before it was exclusive.
+/// The writer got the inner lock first, but the upgrader will not leave before it was exclusive.
 #[test]
 fn an_upgrader_goes_before_the_writer_that_waits_for_it() {
     let mut scene = Scene::<Central>::new("central", &free(3));
@@ -268,9 +268,9 @@ fn what_no_correct_peer_can_have_said_is_refused() {
     for (from, to, word) in [
         (7, 1, SharingMessage::Lend { round: 1, seq: 1 }), // of nobody
         (2, 1, SharingMessage::Ask { round: 1, all: true, knows: one }), // asked already
-        (1, 2, SharingMessage::Ask { round: 1, all: true, knows: one }), // is at the door itself
-        (0, 2, left(1, none, false)),                      // was not asked
-        (1, 2, left(1, none, true)),                       // has nothing to upgrade
+        (1, 2, SharingMessage::Ask { round: 1, all: true, knows: one }), // holds the inner lock itself
+        (0, 2, left(1, none, false)),                                    // was not asked
+        (1, 2, left(1, none, true)),                                     // has nothing to upgrade
     ] {
         let message = SharedMsg::SharingMessage(word);
         let refused = scene.step(to, Input::Deliver { from: NodeId::new(from), message });
@@ -280,7 +280,7 @@ fn what_no_correct_peer_can_have_said_is_refused() {
     for rows in [vec![row(7)], vec![row(2), row(1)], vec![Row { here: none, ..row(1) }]] {
         let register = Register { version: 3, rows };
         let message = crate::mutex::central::Msg::Request;
-        let input = SharedMsg::Door { register, message };
+        let input = SharedMsg::InnerLock { register, message };
         let refused = scene.step(0, Input::Deliver { from: NodeId::new(1), message: input });
         assert!(matches!(refused, Err(Refused::Unexpected(_))));
     }

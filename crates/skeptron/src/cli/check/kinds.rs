@@ -7,7 +7,7 @@ use skeptron_check::{Counterexample, KindsScenario, Options, Report, Step, check
 use skeptron_core::catalogue::{Info, Order};
 use skeptron_core::monitor::Fence;
 use skeptron_core::mutex::Mutex;
-use skeptron_core::mutex::shared::{DoorVisitor, Shared, SharedMsg, dispatch_door};
+use skeptron_core::mutex::shared::{InnerVisitor, Shared, SharedMsg, dispatch_inner};
 use skeptron_core::mutex::sharing::{Access, AccessEvent};
 use skeptron_core::{Effect, Input, Message as _, NodeId, Outbox, Protocol as _, SetupError};
 
@@ -109,7 +109,7 @@ impl CheckArgs {
         let requests: Vec<u8> = scenario.usages.iter().map(|list| list.len() as u8).collect();
         let flaw = scenario.flaw.map_or(String::new(), |flaw| format!(" · flaw {flaw}"));
         let said = format!(
-            "{} as the door · {} · {} · modes {} · {} at once · {order}{flaw}",
+            "kinds over {} · {} · {} · modes {} · {} at once · {order}{flaw}",
             info.name,
             counted_in_thousands(scenario.setup.nodes() as u64, "node"),
             print::requests(&requests),
@@ -152,7 +152,7 @@ fn follow(
     scenario: &KindsScenario,
     counterexample: &Counterexample,
 ) -> Result<Vec<String>> {
-    let followed = dispatch_door(info, Follow { info, scenario, counterexample });
+    let followed = dispatch_inner(info, Follow { info, scenario, counterexample });
     Ok(followed.unwrap_or_else(|| Ok(Vec::new()))?)
 }
 
@@ -162,7 +162,7 @@ struct Follow<'a> {
     counterexample: &'a Counterexample,
 }
 
-impl DoorVisitor for Follow<'_> {
+impl InnerVisitor for Follow<'_> {
     type Output = Result<Vec<String>, SetupError>;
 
     fn visit<P: Mutex>(self) -> Self::Output {

@@ -104,7 +104,7 @@ impl SimArgs {
         };
         let flaw = self.kinds.flaw.as_ref().map_or(String::new(), |flaw| format!(" · flaw {flaw}"));
         let said = format!(
-            "{} as the door · {}, {} asking · modes {} · {} at once · latency {} · {order} · seed {}{flaw}",
+            "kinds over {} · {}, {} asking · modes {} · {} at once · latency {} · {order} · seed {}{flaw}",
             report.algorithm,
             counted(report.nodes as u64, "node"),
             report.requesters,
