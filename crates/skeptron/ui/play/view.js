@@ -9,6 +9,7 @@ import { colours, onTheme, prefersStill } from "../lib/theme.js";
 import { announce } from "../lib/announce.js";
 import { say } from "../lib/language.js";
 import { tellAbout } from "./about.js";
+import { Acting } from "./acting.js";
 import { Camera } from "./camera.js";
 import { Caption } from "./caption.js";
 import { Clocks } from "./clocks.js";
@@ -17,10 +18,11 @@ import { Diagram } from "./diagram.js";
 import { exportsAndImports } from "./exports.js";
 import { cutsNow } from "./cuts.js";
 import { FromHere } from "./from-here.js";
-import { Hand, SILENT } from "./hand.js";
+import { Hand } from "./hand.js";
 import { Lamps } from "./lamps.js";
 import { GoalBanner } from "./goal.js";
 import { Kept } from "./kept.js";
+import { listenToKeys } from "./keys.js";
 import { legend } from "./legend.js";
 import { noted, parting, recorded, wished, withEntries } from "./link.js";
 import { RunModel } from "./model.js";
@@ -66,19 +68,13 @@ class PlayView {
   session = null;
   /** The run that was asked for last; it is shown once the server has made it. @type {Session | null} */
   asked = null;
-  /** @type {import("./link.js").Source} */
-  source = { sim: { algorithm: "" } };
   /** @type {import("../wire.js").AlgorithmInfo[]} */
   infos = [];
-  /** @type {import("../wire.js").GalleryItem[]} */
-  gallery = [];
   tale = new Tale();
   /** Which time is seen as soon as the run is known. @type {[number, number] | null} */
   wantedWindow = null;
   /** Where to go as soon as that is known. @type {number | null} */
   wantedAt = null;
-  /** What becomes of a deed that is under way: whether its step is shown, and whether the run plays on. @type {{ does: string, after: number, shows: boolean, plays: boolean, cut: boolean } | null} */
-  deed = null;
   /** Whether the camera follows the present: not while the user looks elsewhere. */
   following = true;
   /** Whether the user has chosen what of this run is seen. */
@@ -116,9 +112,10 @@ class PlayView {
     const jump = (/** @type {number} */ position) => { this.playhead.pause(); this.playhead.jump(position); };
     const menu = (/** @type {number} */ row, /** @type {{ x: number, y: number }} */ place) => this.hand.openNode(row, place);
     const select = (/** @type {number} */ row) => this.select(row);
+    this.acting = new Acting({ session: () => this.session, playhead: this.playhead, canvas: this.canvas, begun: () => clear(this.errors), changed: () => this.refresh(), failed: (error) => this.complain(error) });
     this.hand = new Hand({
       root, model: () => this.session?.model ?? null, position: () => this.playhead.position, now: () => this.playhead.now, acts: () => this.session?.acts ?? [],
-      act: (deed) => this.act(deed), undo: () => this.undo(), redo: () => this.redo(), can: () => ({ undo: this.session?.canUndo ?? false, redo: (this.session?.future.length ?? 0) > 0 }), jump, hold: () => this.hold(),
+      act: (deed) => this.acting.act(deed), undo: () => this.acting.undo(), redo: () => this.acting.redo(), can: () => ({ undo: this.session?.canUndo ?? false, redo: (this.session?.future.length ?? 0) > 0 }), jump, hold: () => this.acting.hold(),
     });
     this.fromHere = new FromHere({ session: () => this.session, position: () => this.playhead.position });
     this.hand.list.before(this.fromHere.element);
@@ -160,7 +157,7 @@ class PlayView {
 
   #listen() {
     const { signal } = this.ended;
-    document.addEventListener("keydown", (event) => this.#key(event), { signal });
+    listenToKeys({ playhead: this.playhead, transport: this.transport, present: this.present, acting: this.acting, zoom: (factor) => this.zoom(factor), fit: () => this.fit() }, signal);
     const sized = new ResizeObserver(() => {
       this.diagram.resize(this.stage.clientWidth, this.stage.clientHeight, this.present.magnified);
       if (!this.touched) this.#open();
@@ -176,9 +173,9 @@ class PlayView {
   /** @param {URLSearchParams} params */
   async begin(params) {
     try {
-      [this.infos, this.gallery] = await Promise.all([algorithms(), getJson("/lab/scenarios", this.ended.signal)]);
+      [this.infos, this.tale.gallery] = await Promise.all([algorithms(), getJson("/lab/scenarios", this.ended.signal)]);
       this.controls.infos = this.infos;
-      const wish = await wished(params, this.gallery, this.infos);
+      const wish = await wished(params, this.tale.gallery, this.infos);
       onCopy(() => this.#lacking());
       await this.goal.load(params.get("goal"));
       if (wish.tab) this.tabs.open(wish.tab);
@@ -214,8 +211,7 @@ class PlayView {
       opened: (model) => {
         if (this.session !== session) this.session?.close();
         this.session = session;
-        this.source = source;
-        this.tale.keep(story, story ? model.header.acts : this.#ownActs());
+        this.tale.begin(source, story, model.header.acts);
         this.wantedAt = at;
         this.#opened(model);
       },
@@ -239,7 +235,7 @@ class PlayView {
     scene.stressed = -1;
     if (scene.selected >= model.header.nodes) scene.selected = -1;
     this.touched = this.measured = false;
-    this.deed = null;
+    this.acting.begin();
     this.fromHere.begin(model);
     playhead.pause();
     playhead.model = model;
@@ -250,27 +246,15 @@ class PlayView {
     this.topology.lay(model.header, info);
     tellAbout(this.about, info);
     this.#tellStory();
-    this.controls.show(model.header.sim, model.header.nodes, { scripted: this.#ownActs().length > 0, recorded: model.header.recorded });
+    this.controls.show(model.header.sim, model.header.nodes, { scripted: this.tale.ownActs.length > 0, recorded: model.header.recorded });
     this.select(scene.selected);
     if (this.wantedAt === null && !prefersStill()) playhead.play();
   }
 
-  /** The scenario of the gallery that is shown, if it is one. */
-  get #item() {
-    const { source } = this;
-    return "scenario" in source ? this.gallery.find((item) => item.name === source.scenario) : undefined;
-  }
-
-  /** The deeds that belong to the source itself. */
-  #ownActs() {
-    return this.#item?.acts ?? [];
-  }
-
   #tellStory() {
-    const stop = this.#item?.stop;
-    const next = stop ? this.gallery.find((item) => item.stop === stop + 1) : undefined;
-    const story = this.tale.of(this.source, this.#item, this.scene.model.header);
-    this.caption.tell(story, next);
+    const { tale } = this;
+    const story = tale.of(this.scene.model.header);
+    this.caption.tell(story, tale.next);
     this.notes.tell(story);
   }
 
@@ -283,23 +267,22 @@ class PlayView {
 
   /** What a link to what is shown would lack; else it is noted. @returns {string | null} */
   #lacking() {
-    const lack = this.tale.lacks(this.source);
+    const { lack } = this.tale;
     if (!lack) this.#note();
     return lack;
   }
 
   #note() {
-    const { session, scene, playhead } = this;
+    const { session, scene, playhead, tale } = this;
     if (!session?.model || this.wantedAt !== null) return;
-    const own = parting(session.acts, this.#ownActs()) === Infinity;
     const tab = this.tabs.shown();
-    noted(this.source, { acts: own ? null : session.acts, at: playhead.position, selected: scene.selected, future: scene.future,
-      story: this.tale.packed, tab: tab === "nodes" ? null : tab, window: this.touched ? scene.camera.window : null, goal: this.goal.goal?.name ?? null });
+    noted(tale.source, { acts: tale.foreign(session.acts), at: playhead.position, selected: scene.selected, future: scene.future,
+      story: tale.packed, tab: tab === "nodes" ? null : tab, window: this.touched ? scene.camera.window : null, goal: this.goal.goal?.name ?? null });
   }
 
   /** Makes the run again from its address as soon as the server is back. */
   async #remake() {
-    const { source, session, playhead, tale, ended } = this;
+    const { session, playhead, tale, ended } = this;
     const { position } = playhead;
     playhead.pause();
     this.complain(new Error(say("The server does not answer. As soon as it does, this run is made again.")));
@@ -311,7 +294,7 @@ class PlayView {
         continue;
       }
       if (session !== this.session) return;
-      this.run(source, session?.acts, position, tale.own);
+      this.run(tale.source, session?.acts, position, tale.own);
       toast(say("The server was restarted. This run was made again."));
       return;
     }
@@ -320,7 +303,7 @@ class PlayView {
   #grown() {
     const { model } = this.scene;
     this.scene.camera.end = Math.max(model.lastT, FEWEST_UNITS * model.header.ticks_per_unit);
-    if (this.deed?.cut && model.length > this.playhead.position) this.#showDeed();
+    this.acting.grown(false);
     this.steps.renew();
     this.refresh();
   }
@@ -329,8 +312,7 @@ class PlayView {
   #cut(from) {
     this.steps.renew();
     this.scene.stressed = -1;
-    const last = this.session?.acts.at(-1);
-    if (this.deed && last?.do === this.deed.does && last.after === this.deed.after) this.deed.cut = true;
+    this.acting.cut();
     if (this.playhead.position > from) this.playhead.jump(from);
     this.refresh();
   }
@@ -339,7 +321,7 @@ class PlayView {
     const { model, camera } = this.scene;
     camera.end = Math.max(model.lastT, FEWEST_UNITS * model.header.ticks_per_unit);
     if (!this.touched) this.#open();
-    if (this.deed?.cut) this.#showDeed();
+    this.acting.grown(true);
     if (this.wantedAt !== null) this.playhead.jump(this.wantedAt);
     // Where another history begins may lie within one of its steps.
     else if (model.roundUp(this.playhead.position) !== this.playhead.position) this.playhead.jump(this.playhead.position);
@@ -363,74 +345,6 @@ class PlayView {
     this.wantedWindow = null;
     this.touched = true;
     this.following = false;
-  }
-
-  /** Shows what a deed did, once that is known. */
-  #showDeed() {
-    const { deed, playhead } = this;
-    this.deed = null;
-    if (!deed) return;
-    if (deed.shows && !playhead.atEnd) playhead.step(1);
-    if (deed.plays && !playhead.atEnd && !prefersStill()) playhead.play();
-  }
-
-  /** @param {import("../wire.js").Deed} deed */
-  async act(deed) {
-    const { playhead, session } = this;
-    if (!session) return;
-    // While it rests, time stands still: what is done next is done at the same time.
-    const { position, now } = playhead;
-    this.deed = { does: deed.do, after: position, shows: !SILENT.has(deed.do), plays: playhead.playing, cut: false };
-    playhead.pause();
-    clear(this.errors);
-    try {
-      await session.act(deed, position, now);
-    } catch (error) {
-      this.deed = null;
-      this.complain(error);
-    }
-    this.refresh();
-  }
-
-  async undo() {
-    this.playhead.pause();
-    try {
-      await this.session?.undo();
-      toast(say("The last thing done by hand is undone."));
-    } catch (error) {
-      this.complain(error);
-    }
-    this.refresh();
-  }
-
-  async redo() {
-    const { playhead, session } = this;
-    const act = session?.future.at(-1)?.at(-1);
-    if (!session || !act) return;
-    playhead.pause();
-    playhead.jump(act.after);
-    this.deed = { does: act.do, after: act.after, shows: !SILENT.has(act.do), plays: false, cut: false };
-    try {
-      await session.redo();
-    } catch (error) {
-      this.deed = null;
-      this.complain(error);
-    }
-    this.refresh();
-  }
-
-  /** Stops the play while something is chosen; what is returned lets it go on. */
-  hold() {
-    const { playing } = this.playhead;
-    const focused = document.activeElement;
-    this.playhead.pause();
-    return () => {
-      const back = focused instanceof HTMLElement && focused.isConnected && focused !== document.body ? focused : this.canvas;
-      back.focus({ preventScroll: true });
-      if (!playing) return;
-      if (this.deed) this.deed.plays = true;
-      else this.playhead.play();
-    };
   }
 
   /** What pictures are made of. @returns {import("./pictures.js").Shown} */
@@ -497,37 +411,12 @@ class PlayView {
     this.schedule();
   }
 
-  /** @param {KeyboardEvent} event */
-  #key(event) {
-    if (event.altKey || event.defaultPrevented) return;
-    const { target } = event;
-    if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement) return;
-    if (event.ctrlKey || event.metaKey) return this.#history(event);
-    const onButton = target instanceof Element && target.closest("button, summary, a") !== null;
-    const deed = { " ": () => this.transport.toggle(), ArrowRight: () => this.playhead.step(1), ArrowLeft: () => this.playhead.step(-1),
-      Home: () => { this.playhead.pause(); this.playhead.jump(0); }, End: () => { this.playhead.pause(); this.playhead.jump(Infinity); },
-      "+": () => this.zoom(1.4), "=": () => this.zoom(1.4), "-": () => this.zoom(1 / 1.4), 0: () => this.fit() }[event.key];
-    const asked = this.present.key(event.key) ?? deed;
-    if (!asked || (onButton && event.key === " ")) return;
-    event.preventDefault();
-    asked();
-  }
-
   /** Presenting has begun or ended: all of it is laid out anew. */
   #turned() {
     this.touched = false;
     this.following = true;
     this.said = "";
     this.refresh();
-  }
-
-  /** Ctrl+Z, Ctrl+Shift+Z and Ctrl+Y. @param {KeyboardEvent} event */
-  #history(event) {
-    const key = event.key.toLowerCase();
-    if (key !== "z" && key !== "y") return;
-    event.preventDefault();
-    if (key === "y" || event.shiftKey) this.redo();
-    else this.undo();
   }
 
   /** Shows the present again, soon. */
@@ -600,6 +489,6 @@ class PlayView {
     if (this.tabs.shown() === "notes") this.notes.show();
     if (!playhead.playing && this.caption.said !== this.said) announce(this.said = this.caption.said);
     // A link that carries a whole recorded run is long: it is written when the play rests.
-    if (!(("trace" in this.source || "live" in this.source) && playhead.playing)) this.#note();
+    if (!(("trace" in this.tale.source || "live" in this.tale.source) && playhead.playing)) this.#note();
   }
 }
