@@ -1,5 +1,6 @@
 // Paints the space-time diagram of a lock on a canvas, and finds what is under the pointer.
 import { placeOf, ticks } from "./scale.js";
+import { bar, head, Labels } from "../lib/strokes.js";
 import { kindColour } from "../lib/theme.js";
 import { shortFence, wholeFence } from "../lib/fence.js";
 import { say } from "../lib/language.js";
@@ -19,10 +20,13 @@ const STUB = 34;
 /** No more arrows are painted, and no more named: the eye would see only a surface. */
 const MOST = 1500;
 const MOST_NAMED = 300;
+/** Where along its arrow a name is tried. */
+const PARTS = [0.4, 0.55, 0.28, 0.7];
+const labels = new Labels();
 
 /**
  * @param {View} view
- * @returns {{ x: (at: number) => number, y: (node: number) => number, bar: number }}
+ * @returns {{ x: (at: number) => number, y: (node: number) => number, row: number }}
  */
 function layout(view) {
   const perPlace = (view.width - LEFT - 8) / (view.end - view.begin);
@@ -31,7 +35,7 @@ function layout(view) {
   return {
     x: (at) => LEFT + (placeOf(view.spacing, view.history.moments, at) - view.begin) * perPlace,
     y: (node) => rows.get(node) ?? 0,
-    bar: Math.max(4, Math.min(14, row * 0.3)),
+    row,
   };
 }
 
@@ -126,23 +130,17 @@ function paintGaps(pen, view, colour) {
  * @param {string} font
  */
 function paintBars(pen, view, colour, font) {
-  const { x, y, bar } = layout(view);
+  const { x, y, row } = layout(view);
   pen.font = `600 11px ${font}`;
   pen.textAlign = "left";
   for (const { node, kind, from, to, fence } of view.history.bars) {
     const [begin, end] = [Math.max(LEFT - 9, x(from)), x(to ?? view.now)];
     if (end < LEFT || begin > view.width) continue;
-    const inside = kind === "inside";
-    const thick = inside ? bar : bar * 0.6;
-    pen.fillStyle = colour(kind);
-    pen.fillRect(begin, y(node) - thick / 2, Math.max(2, end - begin), thick);
-    // Waiting is thin and outlined, inside thick and full: not told by colour alone.
-    pen.strokeStyle = colour(inside ? "inside" : "strong-line");
-    pen.strokeRect(begin, y(node) - thick / 2, Math.max(2, end - begin), thick);
+    const height = bar(pen, kind, { x1: begin, x2: Math.max(begin + 2, end), y: y(node) }, row, colour);
     const text = fence === null ? "" : shortFence(fence);
     const edge = Math.max(begin, LEFT);
-    if (inside && bar >= 11 && end - edge > pen.measureText(text).width + 8) {
-      pen.fillStyle = colour("panel");
+    if (kind === "inside" && height > 11 && end - edge > pen.measureText(text).width + 8) {
+      pen.fillStyle = colour("paper");
       pen.fillText(text, edge + 4, y(node) + 0.5);
     }
   }
@@ -179,61 +177,25 @@ function lines(view) {
  * @param {string} font
  */
 function paintArrows(pen, view, colour, font) {
-  /** Where there are labels already. @type {{ x: number, y: number, width: number }[]} */
-  const taken = [];
-  pen.font = `11px ${font}`;
   pen.lineJoin = "round";
   const seen = lines(view);
   for (const line of seen) {
     const { arrow, x1, y1, x2, y2, whole } = line;
     pen.strokeStyle = pen.fillStyle = colour(kindColour(arrow.label));
-    pen.lineWidth = 1.3;
+    pen.lineWidth = 1.5;
     pen.setLineDash(whole ? [] : [4, 3]);
     pen.beginPath();
     pen.moveTo(x1, y1);
     pen.lineTo(x2, y2);
     pen.stroke();
     pen.setLineDash([]);
-    paintHead(pen, line);
-    if (seen.length <= MOST_NAMED) paintLabel(pen, line, taken, colour);
+    pen.beginPath();
+    head(pen, line);
+    pen.fill();
   }
-}
-
-/**
- * @param {CanvasRenderingContext2D} pen
- * @param {Line} line
- */
-function paintHead(pen, { x1, y1, x2, y2 }) {
-  const angle = Math.atan2(y2 - y1, x2 - x1);
-  pen.beginPath();
-  pen.moveTo(x2, y2);
-  for (const side of [-0.42, 0.42]) pen.lineTo(x2 - 8 * Math.cos(angle + side), y2 - 8 * Math.sin(angle + side));
-  pen.closePath();
-  pen.fill();
-}
-
-/**
- * The name of a message beside its arrow, unless another name is there.
- * @param {CanvasRenderingContext2D} pen
- * @param {Line} line
- * @param {{ x: number, y: number, width: number }[]} taken
- * @param {(name: string) => string} colour
- */
-function paintLabel(pen, { arrow, x1, y1, x2, y2 }, taken, colour) {
-  const width = pen.measureText(arrow.label).width;
-  for (const part of [0.3, 0.55, 0.75]) {
-    const [x, y] = [x1 + (x2 - x1) * part + 5, y1 + (y2 - y1) * part];
-    const free = taken.every((other) => Math.abs(other.y - y) > 13 || x > other.x + other.width + 4 || x + width + 4 < other.x);
-    if (!free || x < LEFT) continue;
-    taken.push({ x, y, width });
-    pen.textAlign = "left";
-    // A rim in the colour of the ground keeps it legible on lines.
-    pen.strokeStyle = colour("panel");
-    pen.lineWidth = 3;
-    pen.strokeText(arrow.label, x, y);
-    pen.fillText(arrow.label, x, y);
-    return;
-  }
+  if (seen.length > MOST_NAMED) return;
+  labels.begin(pen, { width: view.width, height: view.height, font: `11px ${font}`, ground: colour("panel") });
+  for (const line of seen.toReversed()) labels.write(pen, line.arrow.label, line, PARTS, colour(kindColour(line.arrow.label)));
 }
 
 /**
@@ -245,7 +207,7 @@ function paintLabel(pen, { arrow, x1, y1, x2, y2 }, taken, colour) {
  */
 export function nearest(view, px, py) {
   let [best, least] = [/** @type {Thing | null} */ (null), 8];
-  const { x, y, bar } = layout(view);
+  const { x, y, row } = layout(view);
   for (const { arrow, x1, y1, x2, y2 } of lines(view)) {
     const length = (x2 - x1) ** 2 + (y2 - y1) ** 2;
     const part = length === 0 ? 0 : Math.min(1, Math.max(0, ((px - x1) * (x2 - x1) + (py - y1) * (y2 - y1)) / length));
@@ -253,7 +215,7 @@ export function nearest(view, px, py) {
     if (away < least) [best, least] = [{ arrow }, away];
   }
   for (const one of view.history.bars) {
-    const over = px >= x(one.from) - 2 && px <= x(one.to ?? view.now) + 2 && Math.abs(py - y(one.node)) <= bar / 2 + 2;
+    const over = px >= x(one.from) - 2 && px <= x(one.to ?? view.now) + 2 && Math.abs(py - y(one.node)) <= Math.min(10, row / 3);
     if (over && least > 3) [best, least] = [{ bar: one }, one.kind === "inside" ? 3 : 3.5];
   }
   for (const gap of view.history.gaps) if (Math.abs(px - x(gap.at)) < Math.min(4, least)) best = { gap };

@@ -1,4 +1,5 @@
 // Messages in the diagram: arrows, their labels, and which one lies under the pointer.
+import { cross, dot, head, Labels } from "../lib/strokes.js";
 import { kindColour } from "../lib/theme.js";
 import { DELIVERED, LOST, lowerBound } from "./model.js";
 
@@ -8,14 +9,14 @@ const MOST_HEADS = 2000;
 const MOST_LABELS = 700;
 /** More than this are drawn finer. */
 const MANY = 250;
-const HEAD = 8;
 /** How far apart messages are drawn that take the same way at the same time. */
 const TWIN = 7;
 const MOST_TWINS = 4;
 /** With more messages than this, labels do not say what the messages say. */
 const MOST_CONTENTS = 70;
-const CELL_X = 12;
-const CELL_Y = 12;
+/** Where along its way a label is tried, the best place first; of a message under way in the middle of what it has made. */
+const PLACES = [0.4, 0.55, 0.28, 0.7];
+const PLACES_UNDER_WAY = [0.5, 0.36, 0.64];
 
 /** Draws the messages of a diagram. */
 export class Arrows {
@@ -24,10 +25,7 @@ export class Arrows {
     this.scene = scene;
     /** Where the message of the moment begins and ends, and how it is: reused for all of them. */
     this.way = { x1: 0, y1: 0, x2: 0, y2: 0, open: false, lost: false };
-    /** @type {Map<string, number>} */
-    this.widths = new Map();
-    this.cells = new Uint8Array(0);
-    this.columns = 0;
+    this.labels = new Labels();
     /** The messages in sight: from the first to before the last, each `stride`th. */
     this.first = 0;
     this.last = 0;
@@ -68,8 +66,9 @@ export class Arrows {
    * @param {CanvasRenderingContext2D} ink
    * @param {number} left
    * @param {number} right
+   * @param {Iterable<{ x: number, y: number, width: number }>} words what else is written, which labels leave free
    */
-  draw(ink, left, right) {
+  draw(ink, left, right, words) {
     const { model, colour, camera } = this.scene;
     const { count } = this;
     this.#between(camera.t(left), camera.t(right));
@@ -87,7 +86,7 @@ export class Arrows {
       ink.globalAlpha = 1;
       if (count <= MOST_HEADS) this.#heads(ink, label);
     }
-    if (!this.dense) this.#labels(ink);
+    if (!this.dense) this.#labels(ink, words);
     this.#between(camera.t(0), camera.t(camera.width));
   }
 
@@ -126,10 +125,10 @@ export class Arrows {
     ink.beginPath();
     for (let message = this.#start(); message < this.last; message += this.stride) {
       if (messages.label[message] !== label || !this.#past(message)) continue;
-      const { x1, y1, x2, y2, open, lost } = this.way;
+      const { x2, y2, open, lost } = this.way;
       if (open) dot(ink, x2, y2);
       else if (lost) cross(ink, x2, y2);
-      else head(ink, x1, y1, x2, y2);
+      else head(ink, this.way);
     }
     ink.fill();
   }
@@ -189,124 +188,23 @@ export class Arrows {
     way.y2 = way.y1 + (camera.y(messages.to[message]) - way.y1) * reach * part;
   }
 
-  /** @param {CanvasRenderingContext2D} ink */
-  #labels(ink) {
-    this.#clearCells();
-    ink.font = this.scene.font(11);
-    ink.textAlign = "center";
-    ink.textBaseline = "bottom";
-    ink.lineWidth = 3;
-    ink.strokeStyle = this.scene.colour("panel");
+  /**
+   * @param {CanvasRenderingContext2D} ink
+   * @param {Iterable<{ x: number, y: number, width: number }>} words
+   */
+  #labels(ink, words) {
+    const { camera, colour, font, model } = this.scene;
+    const { label, labels } = model.messages;
+    this.labels.begin(ink, { width: camera.width, height: camera.height, font: font(11), ground: colour("panel") });
+    for (const written of words) this.labels.keep(written);
     for (let message = this.last - 1; message >= this.first; message--) {
       if (!this.#past(message)) continue;
-      const { label, labels } = this.scene.model.messages;
       const short = labels[label[message]];
-      const long = this.last - this.first <= MOST_CONTENTS ? this.scene.model.messages.name(message) : short;
-      if (!this.#label(ink, long, label[message]) && long !== short) this.#label(ink, short, label[message]);
+      const long = this.last - this.first <= MOST_CONTENTS ? model.messages.name(message) : short;
+      const write = (/** @type {string} */ text) => this.labels.write(ink, text, this.way, this.way.open ? PLACES_UNDER_WAY : PLACES, colour(kindColour(short)));
+      if (!write(long) && long !== short) write(short);
     }
     ink.textBaseline = "alphabetic";
-  }
-
-  /**
-   * Writes a label along the way if there is room for it.
-   * @param {CanvasRenderingContext2D} ink
-   * @param {string} text
-   * @param {number} label
-   * @returns {boolean}
-   */
-  #label(ink, text, label) {
-    const { x1, y1, x2, y2, open } = this.way;
-    const length = Math.hypot(x2 - x1, y2 - y1);
-    const width = this.#width(ink, text);
-    if (length < width + 14) return false;
-    const along = open ? 0.5 : 0.4;
-    const x = x1 + (x2 - x1) * along;
-    const y = y1 + (y2 - y1) * along;
-    const steps = Math.ceil(width / CELL_X);
-    const ux = (x2 - x1) / length;
-    const uy = (y2 - y1) / length;
-    // The text lies above the line, at its left side.
-    const side = ux >= 0 ? 1 : -1;
-    const ox = x + uy * 7 * side;
-    const oy = y - ux * 7 * side;
-    for (let k = 0; k <= steps; k++) {
-      const s = (k / steps - 0.5) * width;
-      if (this.#taken(ox + ux * s, oy + uy * s)) return false;
-    }
-    for (let k = 0; k <= steps; k++) {
-      const s = (k / steps - 0.5) * width;
-      this.#take(ox + ux * s, oy + uy * s);
-    }
-    this.#write(ink, text, x, y, Math.atan2(uy, ux), label);
-    return true;
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} ink
-   * @param {string} text
-   * @param {number} x
-   * @param {number} y
-   * @param {number} angle
-   * @param {number} label
-   */
-  #write(ink, text, x, y, angle, label) {
-    ink.save();
-    ink.translate(x, y);
-    ink.rotate(Math.abs(angle) > Math.PI / 2 ? angle + Math.PI : angle);
-    ink.strokeText(text, 0, -2);
-    ink.fillStyle = this.scene.colour(kindColour(this.scene.model.messages.labels[label]));
-    ink.fillText(text, 0, -2);
-    ink.restore();
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} ink
-   * @param {string} text
-   */
-  #width(ink, text) {
-    let width = this.widths.get(text);
-    if (width === undefined) {
-      if (this.widths.size > 5000) this.widths.clear();
-      width = ink.measureText(text).width;
-      this.widths.set(text, width);
-    }
-    return width;
-  }
-
-  #clearCells() {
-    const { camera } = this.scene;
-    this.columns = Math.ceil(camera.width / CELL_X) + 1;
-    const size = this.columns * (Math.ceil(camera.height / CELL_Y) + 1);
-    if (this.cells.length < size) this.cells = new Uint8Array(size);
-    else this.cells.fill(0);
-  }
-
-  /**
-   * @param {number} x
-   * @param {number} y
-   */
-  #cell(x, y) {
-    const { camera } = this.scene;
-    if (x < 0 || y < 0 || x >= camera.width || y >= camera.height) return -1;
-    return Math.floor(y / CELL_Y) * this.columns + Math.floor(x / CELL_X);
-  }
-
-  /**
-   * @param {number} x
-   * @param {number} y
-   */
-  #taken(x, y) {
-    const cell = this.#cell(x, y);
-    return cell >= 0 && this.cells[cell] === 1;
-  }
-
-  /**
-   * @param {number} x
-   * @param {number} y
-   */
-  #take(x, y) {
-    const cell = this.#cell(x, y);
-    if (cell >= 0) this.cells[cell] = 1;
   }
 
   /**
@@ -365,49 +263,6 @@ export class Arrows {
     const { model, position } = this.scene;
     if (model.isInFlight(message, position)) return "in flight";
     return model.messages.fate[message] === DELIVERED ? "delivered" : "lost";
-  }
-}
-
-/**
- * @param {CanvasRenderingContext2D} ink
- * @param {number} x1
- * @param {number} y1
- * @param {number} x2
- * @param {number} y2
- */
-function head(ink, x1, y1, x2, y2) {
-  const length = Math.hypot(x2 - x1, y2 - y1) || 1;
-  const ux = ((x2 - x1) / length) * HEAD;
-  const uy = ((y2 - y1) / length) * HEAD;
-  ink.moveTo(x2, y2);
-  ink.lineTo(x2 - ux - uy * 0.42, y2 - uy + ux * 0.42);
-  ink.lineTo(x2 - ux + uy * 0.42, y2 - uy - ux * 0.42);
-  ink.closePath();
-}
-
-/**
- * @param {CanvasRenderingContext2D} ink
- * @param {number} x
- * @param {number} y
- */
-function dot(ink, x, y) {
-  ink.moveTo(x + 4.5, y);
-  ink.arc(x, y, 4.5, 0, Math.PI * 2);
-}
-
-/**
- * A filled ✕, so that it can share a path with heads.
- * @param {CanvasRenderingContext2D} ink
- * @param {number} x
- * @param {number} y
- */
-function cross(ink, x, y) {
-  for (const turn of [1, -1]) {
-    ink.moveTo(x - 6, y - 6 * turn - 1);
-    ink.lineTo(x + 6, y + 6 * turn - 1);
-    ink.lineTo(x + 6, y + 6 * turn + 1.4);
-    ink.lineTo(x - 6, y - 6 * turn + 1.4);
-    ink.closePath();
   }
 }
 

@@ -1,6 +1,7 @@
 // The space-time diagram: a line for each node, time to the right. Draws only what is in sight.
 import { shortFence } from "../lib/fence.js";
 import { say } from "../lib/language.js";
+import { bar } from "../lib/strokes.js";
 import { Arrows } from "./arrows.js";
 import { AXIS, GUTTER } from "./camera.js";
 import { Layer } from "./layer.js";
@@ -100,9 +101,10 @@ export class Diagram {
    * @param {number} right
    */
   drawRun(ink, left, right) {
+    this.marks.look(ink);
     this.#lines(ink);
     this.#bars(ink);
-    this.arrows.draw(ink, left, right);
+    this.arrows.draw(ink, left, right, this.marks.words);
     this.marks.draw(ink);
   }
 
@@ -179,43 +181,37 @@ export class Diagram {
     const right = camera.t(camera.width);
     let drawn = -Infinity;
     for (let k = firstEndingAfter(bars, left); k < bars.length && bars[k].t0 <= right; k++) {
-      const bar = bars[k];
-      const later = bar.from >= position;
+      const stretch = bars[k];
+      const later = stretch.from >= position;
       if (later && !future) break;
-      const open = bar.to < 0 || bar.to >= position;
-      const x1 = Math.max(camera.x(bar.t0), -20);
-      const ends = open && !later ? now : Math.min(bar.t1, this.scene.model.lastT);
+      const open = stretch.to < 0 || stretch.to >= position;
+      const x1 = Math.max(camera.x(stretch.t0), -20);
+      const ends = open && !later ? now : Math.min(stretch.t1, this.scene.model.lastT);
       const x2 = Math.min(camera.x(ends), camera.width + 20);
       // Bars that end on a pixel that is painted already cannot be seen.
       if (x2 - drawn < 0.6 && x2 - x1 < 0.6) continue;
       drawn = x2;
       ink.globalAlpha = later ? 0.25 : 1;
-      this.#bar(ink, bar, row, x1, x2);
+      this.#bar(ink, stretch, row, x1, x2);
     }
   }
 
   /**
    * @param {CanvasRenderingContext2D} ink
-   * @param {import("./model.js").Bar} bar
+   * @param {import("./model.js").Bar} stretch
    * @param {number} row
    * @param {number} x1
    * @param {number} x2
    */
-  #bar(ink, bar, row, x1, x2) {
+  #bar(ink, stretch, row, x1, x2) {
     const { camera, colour } = this.scene;
+    const { kind, fence } = stretch;
     const y = camera.y(row);
     const width = Math.max(1, x2 - x1);
-    const room = camera.rowHeight;
-    if (bar.kind === "down") return this.#gap(ink, x1, width, y);
-    if (bar.kind === "paused") return this.#hatch(ink, x1, width, y, room);
-    const height = Math.min(bar.kind === "inside" ? 16 : 8, room * (bar.kind === "inside" ? 0.62 : 0.36));
-    ink.fillStyle = colour(bar.kind);
-    ink.fillRect(x1, y - height / 2, width, height);
-    if (width < 6) return;
-    ink.lineWidth = 1;
-    ink.strokeStyle = colour("ink");
-    if (bar.kind === "inside") ink.strokeRect(x1 + 0.5, y - height / 2 + 0.5, width - 1, height - 1);
-    if (bar.kind === "inside" && bar.fence !== undefined && width > 26 && height > 11) this.#fence(ink, bar.fence, x1, x2, y);
+    if (kind === "down") return this.#gap(ink, x1, width, y);
+    if (kind === "paused") return this.#hatch(ink, x1, width, y, camera.rowHeight);
+    const height = bar(ink, kind, { x1, x2, y }, camera.rowHeight, colour);
+    if (kind === "inside" && fence !== undefined && width > 26 && height > 11) this.#fence(ink, fence, x1, x2, y);
   }
 
   /**

@@ -9,6 +9,10 @@ const MOST_WORDS = 260;
 const MOST_MARKS = 3000;
 /** Rows of that height have room for two lines of words. */
 const TWO_LINES = 56;
+/** Rows that are lower have room for no words. */
+const LEAST_ROOM = 22;
+/** What should not have happened. @type {ReadonlySet<string>} */
+const BAD = new Set(["refuse", "violation"]);
 
 /** Draws the marks of a diagram. */
 export class Marks {
@@ -17,24 +21,79 @@ export class Marks {
     this.scene = scene;
     /** Where the last words of each line above each row end, so that words do not run into each other. @type {number[][]} */
     this.ends = [];
+    /** What is written, and where. @type {{ words: string, x: number, y: number, width: number, colour: string, alpha: number }[]} */
+    this.words = [];
     this.first = 0;
     this.last = 0;
   }
 
-  /** @param {CanvasRenderingContext2D} ink */
-  draw(ink) {
-    const { model, camera, position, future } = this.scene;
-    this.first = lowerBound(model.marks, model.positionAt(camera.t(GUTTER - 30) - 1));
-    this.last = lowerBound(model.marks, model.positionAt(camera.t(camera.width)));
-    const wordy = this.last - this.first <= MOST_WORDS;
+  /** The marks in sight that are drawn. @returns {Generator<{ record: import("../wire.js").RunRecord, alpha: number }>} */
+  *#inSight() {
+    const { model, position, future } = this.scene;
     const stride = Math.ceil((this.last - this.first) / MOST_MARKS) || 1;
-    const lines = camera.rowHeight < TWO_LINES ? 1 : 2;
-    this.ends = Array.from({ length: camera.rows }, () => new Array(lines).fill(-Infinity));
     for (let k = this.first; k < this.last; k += stride) {
       const at = model.marks[k];
-      if (at >= position && !future) break;
-      ink.globalAlpha = at >= position ? 0.25 : 1;
-      this.#mark(ink, model.records[at], wordy);
+      if (at >= position && !future) return;
+      yield { record: model.records[at], alpha: at >= position ? 0.25 : 1 };
+    }
+  }
+
+  get #wordy() {
+    return this.last - this.first <= MOST_WORDS;
+  }
+
+  /** Finds out which marks are in sight, and which words have room. @param {CanvasRenderingContext2D} ink */
+  look(ink) {
+    const { model, camera, font } = this.scene;
+    this.first = lowerBound(model.marks, model.positionAt(camera.t(GUTTER - 30) - 1));
+    this.last = lowerBound(model.marks, model.positionAt(camera.t(camera.width)));
+    const lines = camera.rowHeight < TWO_LINES ? 1 : 2;
+    this.ends = Array.from({ length: camera.rows }, () => new Array(lines).fill(-Infinity));
+    this.words = [];
+    if (camera.rowHeight < LEAST_ROOM) return;
+    ink.font = font(11, "600");
+    for (const { record, alpha } of this.#inSight()) {
+      const words = this.#wordy || record.kind === "violation" ? wording(record) : "";
+      if (words) this.#place(ink, words, record, alpha);
+    }
+  }
+
+  /**
+   * Finds room for words above a node's line.
+   * @param {CanvasRenderingContext2D} ink
+   * @param {string} words
+   * @param {import("../wire.js").RunRecord} record
+   * @param {number} alpha
+   */
+  #place(ink, words, record, alpha) {
+    const { camera } = this.scene;
+    const row = record.node - 1;
+    const width = ink.measureText(words).width;
+    const ends = this.ends[row];
+    const begins = ends.map((end) => roomAt(camera.x(record.t), width, end, camera.width));
+    const line = begins.findIndex((begin) => begin !== null);
+    const x = begins[line] ?? null;
+    if (x === null) return;
+    ends[line] = x + width;
+    this.words.push({ words, x, y: camera.y(row) - 10 - 13 * line, width, colour: BAD.has(record.kind) ? "bad" : "ink", alpha });
+  }
+
+  /** @param {CanvasRenderingContext2D} ink */
+  draw(ink) {
+    const { colour, font } = this.scene;
+    for (const { record, alpha } of this.#inSight()) {
+      ink.globalAlpha = alpha;
+      this.#mark(ink, record);
+    }
+    ink.font = font(11, "600");
+    ink.textAlign = "left";
+    ink.lineWidth = 3;
+    ink.strokeStyle = colour("panel");
+    for (const { words, x, y, colour: name, alpha } of this.words) {
+      ink.globalAlpha = alpha;
+      ink.strokeText(words, x, y);
+      ink.fillStyle = colour(name);
+      ink.fillText(words, x, y);
     }
     ink.globalAlpha = 1;
   }
@@ -42,9 +101,8 @@ export class Marks {
   /**
    * @param {CanvasRenderingContext2D} ink
    * @param {import("../wire.js").RunRecord} record
-   * @param {boolean} wordy
    */
-  #mark(ink, record, wordy) {
+  #mark(ink, record) {
     const { camera, colour } = this.scene;
     const x = camera.x(record.t);
     const y = camera.y(record.node - 1);
@@ -52,56 +110,23 @@ export class Marks {
       case "request":
       case "call":
         // A bar begins there anyway.
-        if (!wordy) return;
-        ring(ink, x, y, colour("ink"), colour("panel"));
-        if (record.kind === "call") this.#words(ink, say("calls"), record, "ink");
+        if (this.#wordy) ring(ink, x, y, colour("ink"), colour("panel"));
         return;
       case "crash":
         return cross(ink, x, y, colour("crash"));
       case "violation":
-        return this.#violation(ink, record, x, y);
+        return this.#violation(ink, x, y);
       default:
-        if (wordy) this.#words(ink, wording(record), record, record.kind === "refuse" ? "bad" : "ink");
-        else ring(ink, x, y, colour("ink"), colour("ink"));
+        if (!this.#wordy) ring(ink, x, y, colour("ink"), colour("ink"));
     }
   }
 
   /**
-   * Words above a node's line, if there is room.
    * @param {CanvasRenderingContext2D} ink
-   * @param {string} words
-   * @param {import("../wire.js").RunRecord} record
-   * @param {string} name colour
-   */
-  #words(ink, words, record, name) {
-    const { camera, colour, font } = this.scene;
-    const row = record.node - 1;
-    const x = camera.x(record.t);
-    if (camera.rowHeight < 22) return;
-    ink.font = font(11, "600");
-    const width = ink.measureText(words).width;
-    const ends = this.ends[row];
-    const begins = ends.map((end) => roomAt(x, width, end, camera.width));
-    const line = begins.findIndex((begin) => begin !== null);
-    const begin = begins[line] ?? null;
-    if (begin === null) return;
-    ends[line] = begin + width;
-    ink.textAlign = "left";
-    ink.lineWidth = 3;
-    ink.strokeStyle = colour("panel");
-    const y = camera.y(row) - 10 - 13 * line;
-    ink.strokeText(words, begin, y);
-    ink.fillStyle = colour(name);
-    ink.fillText(words, begin, y);
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} ink
-   * @param {import("../wire.js").RunRecord} record
    * @param {number} x
    * @param {number} y
    */
-  #violation(ink, record, x, y) {
+  #violation(ink, x, y) {
     const { camera, colour, font } = this.scene;
     ink.strokeStyle = colour("bad");
     ink.lineWidth = 2;
@@ -122,7 +147,6 @@ export class Marks {
     ink.font = font(13, "700");
     ink.textAlign = "center";
     ink.fillText("!", x, y + 5);
-    this.#words(ink, say("{property} violated", { property: translated(record.property ?? "a property") }), record, "bad");
   }
 
   /**
@@ -172,7 +196,7 @@ function roomAt(x, width, end, right) {
   return before < end + 8 ? null : before;
 }
 
-/** @param {import("../wire.js").RunRecord} record */
+/** What is written about a record; nothing where its mark says it all. @param {import("../wire.js").RunRecord} record */
 function wording(record) {
   switch (record.kind) {
     case "restart": return say("↻ restarts");
@@ -183,10 +207,9 @@ function wording(record) {
     case "expire": return say("◆ alarm");
     case "elect": return `★ P${record.leader}`;
     case "refuse": return say("⊘ refuses");
-    case "request": return say("request##mark");
-    case "crash": return say("crash##mark");
-    case "call": return say("call##mark");
-    default: return record.kind;
+    case "call": return say("calls");
+    case "violation": return say("{property} violated", { property: translated(record.property ?? "a property") });
+    default: return "";
   }
 }
 

@@ -1,0 +1,191 @@
+// What every space-time diagram draws alike, in Play, in its pictures and in Cluster: bars, the ends of arrows, and labels along
+// them that do not run into each other.
+
+/** A place on the canvas and another one. @typedef {{ x1: number, y1: number, x2: number, y2: number }} Way */
+
+const HEAD = 8;
+const CELL = 12;
+/** How far above its line the middle of a label is. */
+const ABOVE = 7;
+/** An arrow that is longer than its label by so much has room for it. */
+const SPARE = 14;
+
+/**
+ * The head of an arrow, as a part of a path to be filled.
+ * @param {CanvasRenderingContext2D} ink
+ * @param {Way} way
+ */
+export function head(ink, { x1, y1, x2, y2 }) {
+  const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+  const ux = ((x2 - x1) / length) * HEAD;
+  const uy = ((y2 - y1) / length) * HEAD;
+  ink.moveTo(x2, y2);
+  ink.lineTo(x2 - ux - uy * 0.42, y2 - uy + ux * 0.42);
+  ink.lineTo(x2 - ux + uy * 0.42, y2 - uy - ux * 0.42);
+  ink.closePath();
+}
+
+/**
+ * A dot, likewise: a message under way.
+ * @param {CanvasRenderingContext2D} ink
+ * @param {number} x
+ * @param {number} y
+ */
+export function dot(ink, x, y) {
+  ink.moveTo(x + 4.5, y);
+  ink.arc(x, y, 4.5, 0, Math.PI * 2);
+}
+
+/**
+ * A ✕, likewise: a message that is lost.
+ * @param {CanvasRenderingContext2D} ink
+ * @param {number} x
+ * @param {number} y
+ */
+export function cross(ink, x, y) {
+  for (const turn of [1, -1]) {
+    ink.moveTo(x - 6 - turn, y - 6 * turn + 1);
+    ink.lineTo(x - 6 + turn, y - 6 * turn - 1);
+    ink.lineTo(x + 6 + turn, y + 6 * turn - 1);
+    ink.lineTo(x + 6 - turn, y + 6 * turn + 1);
+    ink.closePath();
+  }
+}
+
+/**
+ * A node that waits or is inside. Waiting is thin, inside thick with a rim: not told by colour alone.
+ * @param {CanvasRenderingContext2D} ink
+ * @param {"waiting" | "inside"} kind
+ * @param {{ x1: number, x2: number, y: number }} place
+ * @param {number} room height of a row
+ * @param {(name: string) => string} colour
+ * @returns {number} how high it is
+ */
+export function bar(ink, kind, { x1, x2, y }, room, colour) {
+  const inside = kind === "inside";
+  const height = Math.min(inside ? 16 : 8, room * (inside ? 0.62 : 0.36));
+  const width = Math.max(1, x2 - x1);
+  ink.fillStyle = colour(kind);
+  ink.fillRect(x1, y - height / 2, width, height);
+  if (!inside || width < 6) return height;
+  ink.lineWidth = 1;
+  ink.strokeStyle = colour("ink");
+  ink.strokeRect(x1 + 0.5, y - height / 2 + 0.5, width - 1, height - 1);
+  return height;
+}
+
+/** Where labels are, on a coarse grid. */
+export class Labels {
+  cells = new Uint8Array(0);
+  columns = 0;
+  width = 0;
+  height = 0;
+  /** @type {Map<string, number>} */
+  widths = new Map();
+
+  /**
+   * Begins an empty picture, and sets the letters.
+   * @param {CanvasRenderingContext2D} ink
+   * @param {{ width: number, height: number, font: string, ground: string }} of
+   */
+  begin(ink, { width, height, font, ground }) {
+    [this.width, this.height] = [width, height];
+    this.columns = Math.ceil(width / CELL) + 1;
+    const size = this.columns * (Math.ceil(height / CELL) + 1);
+    if (this.cells.length < size) this.cells = new Uint8Array(size);
+    else this.cells.fill(0);
+    ink.font = font;
+    ink.textAlign = "center";
+    ink.textBaseline = "bottom";
+    ink.lineWidth = 3;
+    ink.strokeStyle = ground;
+  }
+
+  /** Leaves room for words that are written otherwise. @param {{ x: number, y: number, width: number }} words by the beginning of their base line */
+  keep({ x, y, width }) {
+    for (let along = 0; along <= width; along += CELL / 2) this.#take(x + along, y - 4);
+  }
+
+  /**
+   * Writes a label along an arrow, at the first of some parts of it where there is room; says whether there was.
+   * @param {CanvasRenderingContext2D} ink
+   * @param {string} text
+   * @param {Way} way
+   * @param {readonly number[]} parts
+   * @param {string} colour
+   * @returns {boolean}
+   */
+  write(ink, text, { x1, y1, x2, y2 }, parts, colour) {
+    const length = Math.hypot(x2 - x1, y2 - y1);
+    const width = this.#widthOf(ink, text);
+    if (length < width + SPARE) return false;
+    const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
+    const reach = (width + SPARE) / 2 / length;
+    for (const part of parts) {
+      const [x, y] = [x1 + (x2 - x1) * part, y1 + (y2 - y1) * part];
+      if (part < reach || part > 1 - reach || !this.#occupy(x, y, ux, uy, width)) continue;
+      const angle = Math.atan2(uy, ux);
+      ink.save();
+      ink.translate(x, y);
+      ink.rotate(Math.abs(angle) > Math.PI / 2 ? angle + Math.PI : angle);
+      ink.strokeText(text, 0, -2);
+      ink.fillStyle = colour;
+      ink.fillText(text, 0, -2);
+      ink.restore();
+      return true;
+    }
+    return false;
+  }
+
+  /**
+   * Takes the room for a text along a line, if it is free.
+   * @param {number} x of its middle
+   * @param {number} y
+   * @param {number} ux the line's direction
+   * @param {number} uy
+   * @param {number} width
+   * @returns {boolean}
+   */
+  #occupy(x, y, ux, uy, width) {
+    // The text lies above the line, at its left side.
+    const side = ux >= 0 ? 1 : -1;
+    const [ox, oy] = [x + uy * ABOVE * side, y - ux * ABOVE * side];
+    const steps = Math.ceil(width / CELL);
+    const places = Array.from({ length: steps + 1 }, (_, k) => (k / steps - 0.5) * width);
+    if (places.some((along) => this.cells[this.#cell(ox + ux * along, oy + uy * along)] === 1)) return false;
+    for (const along of places) this.#take(ox + ux * along, oy + uy * along);
+    return true;
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} ink
+   * @param {string} text
+   */
+  #widthOf(ink, text) {
+    let width = this.widths.get(text);
+    if (width === undefined) {
+      if (this.widths.size > 5000) this.widths.clear();
+      width = ink.measureText(text).width;
+      this.widths.set(text, width);
+    }
+    return width;
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
+  #cell(x, y) {
+    if (x < 0 || y < 0 || x >= this.width || y >= this.height) return -1;
+    return Math.floor(y / CELL) * this.columns + Math.floor(x / CELL);
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
+  #take(x, y) {
+    const cell = this.#cell(x, y);
+    if (cell >= 0) this.cells[cell] = 1;
+  }
+}
