@@ -56,6 +56,13 @@ lab.test("what a fork does is explored, too, and bad wishes are answered in word
   await part(page, "from-here-requests").fill("many");
   await part(page, "check-from-here").click();
   await part(page, "play-from-here").getByRole("alert").filter({ hasText: "--requests is `many`" }).waitFor();
+  await part(page, "tab-nodes").click();
+  await actOnNode(page, 3, "restart");
+  await part(page, "tab-hand").click();
+  await part(page, "play-from-here").getByText("P3 comes back at step 4, and the checker knows no returns").waitFor();
+  assert(await part(page, "check-from-here").isDisabled());
+  await goTo(page, 3);
+  await page.waitForFunction(() => !document.querySelector('[data-test="check-from-here"]')?.hasAttribute("disabled"));
   const election = await openRun(open, "#/play?scenario=bully&at=0");
   await part(election, "tab-hand").click();
   await frames(election);

@@ -53,8 +53,7 @@ export class FromHere {
   show() {
     const session = this.given.session();
     const model = session?.model;
-    const cannot = !model ? "" : standalone || session.id === "" ? say("The checker needs the lab’s server, which has not this run.")
-      : model.header.kind === "election" ? say("The alarms and detectors of an election keep a time of their own: it is checked from the beginning, in the view Check.") : "";
+    const cannot = model && session ? hindrance(session, model, this.given.position()) : "";
     this.button.disabled = !model || cannot !== "" || this.work.running();
     this.button.textContent = model ? say("Check from here, step {step}", { step: model.stepsBefore(this.given.position()) }) : say("Check from here");
     this.why.textContent = cannot || say("Explores every order in which what is under way, exits and further requests can come, with these states and messages, and no further faults.");
@@ -98,6 +97,20 @@ export class FromHere {
       h("div", { class: `notice ${kind}`, role: "status", "data-test": "from-here-verdict" }, h("strong", {}, `${title} `), text),
       ...shown, commandLine(result.command));
   }
+}
+
+/**
+ * Why the checker cannot begin at a position; empty if it can.
+ * @param {import("./session.js").Session} session
+ * @param {RunModel} model
+ * @param {number} position
+ */
+function hindrance(session, model, position) {
+  if (standalone || session.id === "") return say("The checker needs the lab’s server, which has not this run.");
+  if (model.header.kind === "election") return say("The alarms and detectors of an election keep a time of their own: it is checked from the beginning, in the view Check.");
+  const back = model.records.findIndex(({ kind }) => kind === "restart");
+  if (back < 0 || back >= position) return "";
+  return say("P{node} comes back at step {step}, and the checker knows no returns: go to a step before that.", { node: model.records[back].node, step: model.stepsBefore(back) + 1 });
 }
 
 /**

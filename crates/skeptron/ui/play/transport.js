@@ -56,7 +56,7 @@ export class Transport {
     }
     this.slider.max = String(steps);
     this.slider.value = String(step);
-    this.slider.setAttribute("aria-valuetext", model ? say("step {step} of {steps}, time {time}", { step, steps, time: inUnits(playhead.now, model.header) }) : "nothing to play");
+    this.slider.setAttribute("aria-valuetext", model ? say("step {step} of {steps}, time {time}", { step, steps, time: inUnits(playhead.now, model.header) }) : say("nothing to play"));
     this.where.textContent = `${step} / ${steps}`;
     this.first.disabled = this.back.disabled = playhead.position === 0;
     this.forward.disabled = this.last.disabled = playhead.atEnd;
