@@ -63,6 +63,17 @@ lab.test("a speaker goes by note and by step, and Escape leaves", async (open) =
   await page.keyboard.press("ArrowLeft");
   await frames(page);
   assert.equal(await where(), 4);
+  // What was clicked last takes no key from the remote.
+  for (const clicked of ["play-slider", "play-diagram"]) {
+    await part(page, clicked).focus();
+    const before = await part(page, "play-note").textContent();
+    await page.keyboard.press("ArrowDown");
+    await frames(page);
+    assert.notEqual(await part(page, "play-note").textContent(), before, clicked);
+    await page.keyboard.press("PageUp");
+    await frames(page);
+    assert.equal(await part(page, "play-note").textContent(), before, clicked);
+  }
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => !document.documentElement.classList.contains("presenting"));
   assert(await page.locator("nav#views").isVisible());

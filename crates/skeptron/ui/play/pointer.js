@@ -19,6 +19,7 @@ const DRAG = 4;
  * @property {(row: number) => void} select
  * @property {(x: number, y: number) => boolean} event chooses the event there, if one is wanted
  * @property {(words: string) => void} say
+ * @property {() => boolean} presenting whether up and down are for the notes
  */
 
 /** Listens to a diagram's canvas. */
@@ -176,7 +177,7 @@ export class Pointer {
 
   /** @param {KeyboardEvent} event */
   #key(event) {
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const by = this.wanted.presenting() ? undefined : { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (by) this.#choose(by);
     else if (event.key === "Enter") this.#enter();
     else return;

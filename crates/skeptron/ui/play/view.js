@@ -121,7 +121,7 @@ class PlayView {
     this.hand.list.before(this.fromHere.element);
     this.pointer = new Pointer(this.diagram, {
       redraw: () => this.schedule(), moved: () => { this.following = false; this.touched = true; this.schedule(); }, scrub: (t) => { this.playhead.pause(); this.playhead.jumpToTime(t); },
-      node: menu, message: (message, place) => this.hand.openMessage(message, place), select, say: announce,
+      node: menu, message: (message, place) => this.hand.openMessage(message, place), select, say: announce, presenting: () => this.present.on,
       event: (x, y) => this.clocks.choose(x, y),
     });
     this.clocks = new Clocks(this.scene, { session: () => this.session, redraw: () => this.schedule(), failed: (error) => this.complain(error) });
