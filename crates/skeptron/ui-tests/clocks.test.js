@@ -1,6 +1,6 @@
 // The clocks of the lectures in Play: shown when they are asked for, and two events compared.
 import assert from "node:assert/strict";
-import { part, site } from "./harness.js";
+import { link, part, site } from "./harness.js";
 import { frames, goTo, openRun, sight } from "./play.js";
 
 const lab = site("lab");
@@ -65,4 +65,19 @@ lab.test("a click on the diagram chooses an event instead of opening a menu", as
   await canvas.click({ position: { x: at.x, y: 26 + 1.5 * row } });
   await told(page, /A and B are concurrent: P1\.1 .* P2\.1/);
   assert.equal(await page.getByRole("menu").count(), 0);
+});
+
+lab.test("a link shows the same clocks, and the same two events", async (open) => {
+  const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=0");
+  await part(page, "clocks-kind").selectOption("lamport");
+  for (const [step, which] of /** @type {const} */ ([[1, "a"], [4, "b"]])) {
+    await goTo(page, step);
+    await part(page, `clocks-take-${which}`).click();
+  }
+  await told(page, /A and B are concurrent|A happened before B/);
+  await part(page, "play-all-variables").check();
+  const again = await openRun(open, await link(page, /clocks=lamport/));
+  await told(again, /A and B are concurrent|A happened before B/);
+  assert.equal(await part(again, "clocks-told").textContent(), await part(page, "clocks-told").textContent());
+  assert.deepEqual(await sight(again), await sight(page));
 });

@@ -3,6 +3,7 @@ import { h } from "../lib/dom.js";
 import { getJson } from "../lib/api.js";
 import { choice } from "../lib/form.js";
 import { say, translated } from "../lib/language.js";
+import { recordedAnswer, standalone } from "../lib/recorded.js";
 import { AXIS, GUTTER } from "./camera.js";
 
 /** @typedef {import("../wire.js").ClockStamp} ClockStamp */
@@ -28,19 +29,41 @@ export class Clocks {
     this.kind = "";
     /** The records of the two chosen events, or -1. */
     this.chosen = [-1, -1];
+    /** Those that a link names, until the run is known. @type {number[] | null} */
+    this.wanted = null;
     /** Which of the two is chosen next. */
     this.turn = 0;
     /** @type {Map<number, (ClockStamp | null)[]>} */
     this.chunks = new Map();
     /** Of which history of which run they are. */
     this.of = "";
-    const choices = [{ value: "", title: say("off") }, { value: "lamport", title: "Lamport" }, { value: "vector", title: say("vector") }];
-    this.switch = choice(choices, "", (value) => this.#switch(/** @type {Kind} */ (value)), { "data-test": "clocks-kind" });
+    this.choices = [{ value: "", title: say("off") }, { value: "lamport", title: "Lamport" }, { value: "vector", title: say("vector") }];
+    this.switch = choice(this.choices, "", (value) => this.#switch(/** @type {Kind} */ (value)), { "data-test": "clocks-kind" });
     const take = (/** @type {number} */ which) => h("button", { type: "button", class: "quiet", "data-test": `clocks-take-${"ab"[which]}`, onclick: () => this.#take(which) }, `${"AB"[which]}: ${say("this step")}`);
     this.told = h("output", { class: "grow small", "data-test": "clocks-told" });
     this.question = h("span", { class: "toolbar grow", hidden: true }, take(0), take(1), this.told);
     this.element = h("div", { class: "toolbar play-clocks" },
       h("label", { class: "tick", title: say("The clocks of the lectures at every event, whatever clock the algorithm has itself") }, say("Clocks"), this.switch), this.question);
+  }
+
+  /** Offers the clocks of a run that is known, if they are told: not of a live cluster, nor in every page without a server. */
+  offer() {
+    const session = this.given.session();
+    this.element.hidden = !session || session.id === "" || (standalone && recordedAnswer(path(session, 0)) === undefined);
+  }
+
+  /** What a link carries of it. @returns {string | null} */
+  get noted() {
+    return this.kind && [this.kind, ...(this.chosen.some((at) => at >= 0) ? this.chosen : [])].join(" ") || null;
+  }
+
+  /** Shows what a link carries. @param {string} noted */
+  open(noted) {
+    const [kind, ...chosen] = noted.split(" ");
+    if (!this.choices.some(({ value }) => value === kind)) return;
+    if (chosen.length === 2) this.wanted = chosen.map((at) => Number.parseInt(at, 10) || 0);
+    this.switch.value = kind;
+    this.#switch(/** @type {Kind} */ (kind));
   }
 
   /** @param {Kind} kind */
@@ -60,6 +83,7 @@ export class Clocks {
       this.of = of;
       this.chunks.clear();
       if (another || this.chosen.some((at) => at >= this.scene.model.length)) this.chosen = [-1, -1];
+      if (this.wanted && session?.model?.end) [this.chosen, this.wanted] = [this.wanted, null];
       this.#tell();
     }
     return session;
@@ -78,7 +102,7 @@ export class Clocks {
     if (known || !session?.model?.end) return known?.[at % CHUNK];
     const of = this.of;
     this.chunks.set(number, []);
-    getJson(session.path(`/clocks?chunk=${number}`), session.stop.signal)
+    getJson(path(session, number), session.stop.signal)
       .then((/** @type {import("../wire.js").ClockChunk} */ { stamps }) => {
         if (of !== this.of) return;
         this.chunks.set(number, stamps);
@@ -108,7 +132,7 @@ export class Clocks {
 
   /** @param {CanvasRenderingContext2D} ink */
   draw(ink) {
-    if (!this.kind) return;
+    if (!this.kind || this.element.hidden) return;
     const { model, camera, colour } = this.scene;
     ink.font = "11px ui-monospace, 'DejaVu Sans Mono', monospace";
     ink.textAlign = "center";
@@ -167,7 +191,7 @@ export class Clocks {
    * @returns {boolean}
    */
   choose(x, y) {
-    if (!this.kind || y < AXIS) return false;
+    if (!this.kind || this.element.hidden || y < AXIS) return false;
     const { model, camera } = this.scene;
     const near = (/** @type {number[]} */ events) => {
       const { node, t } = model.records[events[0]];
@@ -224,4 +248,12 @@ export class Clocks {
     if (own(b, other) <= own(b, one)) return say("B happened before A: {events}.", { events: names.reverse().join(" → ") });
     return say("A and B are concurrent: {events}.", { events: names.join(" ∥ ") });
   }
+}
+
+/**
+ * @param {import("./session.js").Session} session
+ * @param {number} chunk
+ */
+function path(session, chunk) {
+  return session.path(`/clocks?chunk=${chunk}`);
 }

@@ -20,6 +20,8 @@ import { fromParams, toParams } from "./options.js";
  * @property {Story | null} story what is said of it instead of what the gallery says
  * @property {string | null} tab which panel is open
  * @property {[number, number] | null} window which time is seen
+ * @property {string | null} clocks which are shown, and the two events that are compared
+ * @property {boolean} all whether the variables of all nodes are shown
  */
 
 /** What a visitor sees who asks for nothing. */
@@ -51,6 +53,8 @@ export async function wished(params, gallery, infos) {
     story: story ? JSON.parse(await unpack(story)) : null,
     tab: params.get("tab"),
     window: window.length === 2 && window[0] < window[1] ? [window[0], window[1]] : null,
+    clocks: params.get("clocks"),
+    all: params.get("all") === "1",
   };
 }
 
@@ -116,9 +120,9 @@ export async function packedShort(text) {
 /**
  * Notes what is shown in the address.
  * @param {Source} source
- * @param {{ acts: Act[] | null, at: number, selected: number, future: boolean, story: string | null, tab: string | null, window: [number, number] | null, goal: string | null }} shown acts are null if they are those of the source itself; the story is packed
+ * @param {{ acts: Act[] | null, at: number, selected: number, future: boolean, story: string | null, tab: string | null, window: [number, number] | null, goal: string | null, clocks: string | null, all: boolean }} shown acts are null if they are those of the source itself; the story is packed
  */
-export function noted(source, { acts, at, selected, future, story, tab, window, goal }) {
+export function noted(source, { acts, at, selected, future, story, tab, window, goal, clocks, all }) {
   const params = "sim" in source ? toParams(source.sim) : new URLSearchParams();
   if ("scenario" in source) params.set("scenario", source.scenario);
   if ("trace" in source && source.packed) params.set("trace", source.packed);
@@ -130,6 +134,8 @@ export function noted(source, { acts, at, selected, future, story, tab, window, 
   if (story) params.set("story", story);
   if (tab) params.set("tab", tab);
   if (goal) params.set("goal", goal);
+  if (clocks) params.set("clocks", clocks);
+  if (all) params.set("all", "1");
   if (window) params.set("seen", window.map((t) => t.toFixed(2)).join(","));
   note("play", params);
 }

@@ -16,10 +16,10 @@ const MOST_ROWS = 400;
 
 /** The panel of variables. */
 export class Nodes {
-  /** @param {{ select: (row: number) => void, menu: (row: number, place: { x: number, y: number }) => void }} wanted */
+  /** @param {{ select: (row: number) => void, menu: (row: number, place: { x: number, y: number }) => void, changed: () => void }} wanted */
   constructor(wanted) {
     this.wanted = wanted;
-    this.all = h("input", { type: "checkbox", "data-test": "play-all-variables", onchange: () => this.#again() });
+    this.all = h("input", { type: "checkbox", "data-test": "play-all-variables", onchange: () => wanted.changed() });
     this.list = h("div", { class: "play-nodes" });
     this.element = h("div", { "data-test": "play-nodes-panel" },
       h("label", { class: "tick small play-all", title: say("Show the variables of all nodes, not only of those that the last step changed") }, this.all, say("All variables")), this.list);
@@ -28,9 +28,6 @@ export class Nodes {
     /** The cards that are shown, and what they were made of. @type {{ made: unknown[], card: HTMLElement }[]} */
     this.cards = [];
   }
-
-  /** Shows the same again. */
-  #again = () => {};
 
   /** @param {import("../wire.js").AlgorithmInfo | undefined} info */
   describe(info) {
@@ -53,7 +50,6 @@ export class Nodes {
       if (!this.list.firstChild) this.list.append(h("p", { class: "muted small" }, say("Asking what the nodes know …")));
       return;
     }
-    this.#again = () => this.show(model, position, states, before, selected);
     const focus = document.activeElement instanceof HTMLElement && this.list.contains(document.activeElement) ? document.activeElement.dataset.node : undefined;
     if (this.all.checked && states.length > MOST_CARDS) {
       this.cards = [];

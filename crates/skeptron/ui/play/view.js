@@ -124,12 +124,12 @@ class PlayView {
       node: menu, message: (message, place) => this.hand.openMessage(message, place), select, say: announce, presenting: () => this.present.on,
       event: (x, y) => this.clocks.choose(x, y),
     });
-    this.clocks = new Clocks(this.scene, { session: () => this.session, redraw: () => this.schedule(), failed: (error) => this.complain(error) });
+    this.clocks = new Clocks(this.scene, { session: () => this.session, redraw: () => this.refresh(), failed: (error) => this.complain(error) });
     this.scene.overlay = (ink) => this.clocks.draw(ink);
     this.transport = new Transport(this.playhead, { future: (shown) => { this.scene.future = shown; this.refresh(); }, fit: () => this.fit(), zoom: (factor) => this.zoom(factor) });
     this.caption = new Caption(jump);
     this.lamps = new Lamps(jump);
-    this.nodes = new Nodes({ select, menu });
+    this.nodes = new Nodes({ select, menu, changed: () => this.refresh() });
     this.steps = new Steps(jump);
     this.rules = new Rulebook(this.caption.rule);
     this.topology = new Topology({ select: (row) => this.select(row === this.scene.selected ? -1 : row), menu });
@@ -179,6 +179,8 @@ class PlayView {
       onCopy(() => this.#lacking());
       await this.goal.load(params.get("goal"));
       if (wish.tab) this.tabs.open(wish.tab);
+      if (wish.clocks) this.clocks.open(wish.clocks);
+      this.nodes.all.checked = wish.all;
       this.wantedWindow = wish.window;
       this.scene.selected = wish.selected;
       this.scene.future = this.transport.future.checked = wish.future;
@@ -277,7 +279,7 @@ class PlayView {
     if (!session?.model || this.wantedAt !== null) return;
     const tab = this.tabs.shown();
     noted(tale.source, { acts: tale.foreign(session.acts), at: playhead.position, selected: scene.selected, future: scene.future,
-      story: tale.packed, tab: tab === "nodes" ? null : tab, window: this.touched ? scene.camera.window : null, goal: this.goal.goal?.name ?? null });
+      story: tale.packed, tab: tab === "nodes" ? null : tab, window: this.touched ? scene.camera.window : null, goal: this.goal.goal?.name ?? null, clocks: this.clocks.noted, all: this.nodes.all.checked });
   }
 
   /** Makes the run again from its address as soon as the server is back. */
@@ -329,6 +331,7 @@ class PlayView {
     this.wantedAt = null;
     this.lamps.measure(model.end, this.infos.find((info) => info.name === model.header.algorithm));
     this.files.show();
+    this.clocks.offer();
     this.draw();
     if (!this.measured) performance.measure("lab:load", "lab:asked");
     this.measured = true;
