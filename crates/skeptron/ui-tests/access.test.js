@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { part, settled, shown, site } from "./harness.js";
 import { frames, openRun } from "./play.js";
 
-const VIEWS = ["play", "scenarios", "compare", "check", "quorums", "elections", "cluster"];
+const VIEWS = ["play", "scenarios", "exercises", "compare", "check", "quorums", "elections", "cluster"];
 const AXE = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 
 const lab = site("lab");
@@ -25,7 +25,7 @@ for (const view of VIEWS) {
 
 lab.test("axe finds nothing serious: every panel of Play, and presenting", async (open) => {
   const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=9");
-  for (const panel of ["nodes", "rules", "steps", "figures", "hand", "about"]) {
+  for (const panel of ["nodes", "rules", "steps", "figures", "hand", "notes", "about"]) {
     await part(page, `tab-${panel}`).click();
     await frames(page);
     assert.deepEqual(await serious(page), [], panel);
