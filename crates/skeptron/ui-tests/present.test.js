@@ -11,11 +11,14 @@ const LEAST = 0.02;
 const BODY = 0.03;
 
 const STAGES = [{ width: 1280, height: 800 }, { width: 1920, height: 1080 }, { width: 1024, height: 768 }, { width: 1280, height: 800, zoom: 1.5 }, { width: 1024, height: 768, zoom: 1.5, dark: true }];
-const RUNS = [{ run: "scenario=maekawa-13&at=29", nodes: 13 }, { run: "scenario=ricart-agrawala-41-34&at=9", nodes: 3 }, { run: "scenario=bully&at=20", nodes: 5 }];
+const RUNS = [{ run: "scenario=maekawa-13&at=29", nodes: 13 }, { run: "scenario=ricart-agrawala-41-34&at=9", nodes: 3 }, { run: "scenario=bully&at=20", nodes: 5 },
+  { run: "scenario=singhal-staircase&at=20", nodes: 4 }, { run: "scenario=lamport-queues&at=20", nodes: 3 }, { run: "scenario=ring-election&at=14", nodes: 5 }];
+/** In the smallest stage: a grid beside the drawing, and a long text at a node. */
+const SMALL = [{ run: "scenario=suzuki-kasami&at=24", nodes: 4 }, { run: "scenario=ricart-agrawala-41-34&at=9", nodes: 3 }];
 
 for (const [index, stage] of STAGES.entries()) {
   const name = `${stage.width} × ${stage.height}, zoom ${stage.zoom ?? 1}`;
-  for (const { run, nodes } of index === 0 ? RUNS : RUNS.slice(0, 1)) {
+  for (const { run, nodes } of index === 0 ? RUNS : [RUNS[0], ...(index === 4 ? SMALL : [])]) {
     lab.test(`no letter is too small for the last row: ${run}, ${name}`, async (open) => {
       const page = await openRun(open, `#/play?${run}`, stage);
       await watchLetters(page);
@@ -35,6 +38,7 @@ for (const [index, stage] of STAGES.entries()) {
         if (drawn === "diagram") for (let node = 1; node <= nodes; node += 1) assert(letters.some(({ text, within }) => within === "canvas" && text.endsWith(`P${node}`)), `P${node} is not named`);
         assert.deepEqual(await faults(page), []);
         assert.deepEqual(await cutOff(page), []);
+        assert.deepEqual(await tooWide(page), [], "words that their boxes do not hold");
       }
     });
   }
@@ -208,6 +212,18 @@ function cutOff(page) {
     const outside = left < -1 || top < -1 || right > innerWidth + 1 || bottom > innerHeight + 1;
     const over = part.scrollHeight > part.clientHeight + 3 || part.scrollWidth > part.clientWidth + 3;
     return part.checkVisibility() && (outside || over) ? [`${part.className}: ${part.textContent?.slice(0, 60)}`] : [];
+  }));
+}
+
+/**
+ * Badges and messages of the topology whose words are wider than their boxes.
+ * @param {import("playwright-core").Page} page
+ */
+function tooWide(page) {
+  return page.evaluate(() => [...document.querySelectorAll(".topo-badge, .topo-flying > g")].flatMap((group) => {
+    const [box, words] = [group.querySelector("rect"), group.querySelector("text")];
+    const over = (words?.textContent && words.checkVisibility() ? words.getBBox().width : 0) - (box?.getBBox().width ?? 0);
+    return over > 0.5 ? [`${words?.textContent}: ${over}`] : [];
   }));
 }
 

@@ -21,7 +21,7 @@ const STUB = 34;
 const MOST = 1500;
 const MOST_NAMED = 300;
 /** Where along its arrow a name is tried. */
-const PARTS = [0.4, 0.55, 0.28, 0.7];
+const PARTS = [0.3, 0.4, 0.5, 0.6, 0.7];
 const labels = new Labels();
 
 /**

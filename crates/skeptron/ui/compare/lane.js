@@ -27,7 +27,7 @@ export class Lane {
   count = h("span", { class: "small muted", "data-test": "lane-count" });
   inPlay = h("a", { class: "button small", title: say("The same run in Play") }, say("Open in Play"));
   legend = h("div", { class: "play-legend small" });
-  topology = new Topology({ select: () => {}, menu: () => {} });
+  topology = new Topology({ select: () => {}, menu: () => {}, resized: () => this.wanted.changed() });
   element = h("section", { class: "panel lane", "data-test": "lane" },
     h("div", { class: "toolbar" }, this.title, this.count, h("span", { class: "grow" }), this.inPlay), this.legend,
     h("div", { class: "lane-body" }, this.stage, this.topology.element));

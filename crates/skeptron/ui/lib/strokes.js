@@ -4,9 +4,10 @@
 /** A place on the canvas and another one. @typedef {{ x1: number, y1: number, x2: number, y2: number }} Way */
 
 const HEAD = 8;
-const CELL = 12;
-/** How far above its line the middle of a label is. */
+const CELL = 8;
+/** How far above its line the middle of a label is, and how far it reaches from there. */
 const ABOVE = 7;
+const HALF = 4;
 /** An arrow that is longer than its label by so much has room for it. */
 const SPARE = 14;
 
@@ -150,10 +151,14 @@ export class Labels {
     // The text lies above the line, at its left side.
     const side = ux >= 0 ? 1 : -1;
     const [ox, oy] = [x + uy * ABOVE * side, y - ux * ABOVE * side];
-    const steps = Math.ceil(width / CELL);
-    const places = Array.from({ length: steps + 1 }, (_, k) => (k / steps - 0.5) * width);
-    if (places.some((along) => this.cells[this.#cell(ox + ux * along, oy + uy * along)] === 1)) return false;
-    for (const along of places) this.#take(ox + ux * along, oy + uy * along);
+    const steps = Math.ceil((2 * width) / CELL);
+    const places = [];
+    for (let k = 0; k <= steps; k++) {
+      const along = (k / steps - 0.5) * width;
+      for (const across of [-HALF, HALF]) places.push(this.#cell(ox + ux * along - uy * across, oy + uy * along + ux * across));
+    }
+    if (places.some((cell) => this.cells[cell] === 1)) return false;
+    for (const cell of places) if (cell >= 0) this.cells[cell] = 1;
     return true;
   }
 

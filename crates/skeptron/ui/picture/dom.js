@@ -5,6 +5,9 @@ import { arc, box, colourOf, moved, movedPath, path, text } from "./shapes.js";
 /** @typedef {import("./shapes.js").Matrix} Matrix */
 /** @typedef {import("./shapes.js").Segment} Segment */
 
+/** By how much of its size a text stands below its place that is centred on it. */
+const CENTRED = 0.35;
+
 /** The head of an arrow is that many times as long as its line is wide, where its marker does not say it. */
 const HEAD = 7;
 
@@ -109,7 +112,8 @@ function letters(element, style, matrix, alpha) {
   const anchor = /** @type {"start" | "middle" | "end"} */ (style.textAnchor);
   const wide = element.getComputedTextLength();
   const x = begin.x + { start: 0, middle: wide / 2, end: wide }[anchor];
-  const [px, py] = moved(matrix, x, begin.y);
+  const below = style.dominantBaseline === "central" ? CENTRED * Number.parseFloat(style.fontSize) : 0;
+  const [px, py] = moved(matrix, x, begin.y + below);
   const halo = style.paintOrder.startsWith("stroke") ? colourOf(style.stroke) : null;
   return [text(content, px, py, {
     anchor, angle: Math.atan2(matrix[1], matrix[0]), size: Number.parseFloat(style.fontSize) * Math.hypot(matrix[0], matrix[1]),

@@ -14,8 +14,8 @@ const TWIN = 7;
 const MOST_TWINS = 4;
 /** With more messages than this, labels do not say what the messages say. */
 const MOST_CONTENTS = 70;
-/** Where along its way a label is tried, the best place first; of a message under way in the middle of what it has made. */
-const PLACES = [0.4, 0.55, 0.28, 0.7];
+/** Where along its way a label is tried, the best place first: messages that cross do so in the middle. Of one under way, in the middle of what it has made. */
+const PLACES = [0.3, 0.4, 0.5, 0.6, 0.7];
 const PLACES_UNDER_WAY = [0.5, 0.36, 0.64];
 
 /** Draws the messages of a diagram. */

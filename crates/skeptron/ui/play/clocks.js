@@ -15,6 +15,11 @@ const CHUNK = 256;
 const MOST_RECORDS = 1500;
 /** How far below its line a clock stands. */
 const BELOW = 19;
+/** Rows must be so high for clocks below them, and for two lines of these, so far apart. */
+const LEAST_ROOM = 34;
+const TWO_LINES = 60;
+const LINE = 13;
+const FONT = "11px ui-monospace, 'DejaVu Sans Mono', monospace";
 
 /** The switch below the diagram, and what it lets appear. */
 export class Clocks {
@@ -35,6 +40,8 @@ export class Clocks {
     this.turn = 0;
     /** @type {Map<number, (ClockStamp | null)[]>} */
     this.chunks = new Map();
+    /** What is written of them, and where. @type {{ words: string, x: number, y: number, width: number }[]} */
+    this.written = [];
     /** Of which history of which run they are. */
     this.of = "";
     this.choices = [{ value: "", title: say("off") }, { value: "lamport", title: "Lamport" }, { value: "vector", title: say("vector") }];
@@ -66,10 +73,19 @@ export class Clocks {
     this.#switch(/** @type {Kind} */ (kind));
   }
 
+  /** Shows the next kind of clocks; after the last one none. */
+  next() {
+    if (this.element.hidden) return;
+    const at = this.choices.findIndex(({ value }) => value === this.kind);
+    this.switch.value = this.choices[(at + 1) % this.choices.length].value;
+    this.#switch(/** @type {Kind} */ (this.switch.value));
+  }
+
   /** @param {Kind} kind */
   #switch(kind) {
     this.kind = kind;
     this.question.hidden = kind === "";
+    this.element.classList.toggle("on", kind !== "");
     this.#tell();
     this.given.redraw();
   }
@@ -113,9 +129,12 @@ export class Clocks {
     return undefined;
   }
 
-  /** The events in sight, by node and moment, in the order of time. @returns {number[][]} */
-  #moments() {
-    const { model, camera, position, future } = this.scene;
+  /**
+   * The events in sight, by node and moment, in the order of time.
+   * @param {import("./diagram.js").Scene} scene
+   * @returns {number[][]}
+   */
+  #moments({ model, camera, position, future }) {
     const first = model.positionAt(camera.t(GUTTER - 30) - 1);
     const last = Math.min(model.positionAt(camera.t(camera.width)), future ? Infinity : position);
     if (last - first > MOST_RECORDS) return [];
@@ -130,29 +149,48 @@ export class Clocks {
     return [...moments.values()];
   }
 
-  /** @param {CanvasRenderingContext2D} ink */
-  draw(ink) {
-    if (!this.kind || this.element.hidden) return;
-    const { model, camera, colour } = this.scene;
-    ink.font = "11px ui-monospace, 'DejaVu Sans Mono', monospace";
-    ink.textAlign = "center";
-    ink.lineWidth = 3;
-    /** Where the last clock of each row ends. @type {number[]} */
-    const ends = [];
-    for (const events of this.#moments()) {
+  /**
+   * Finds room for the clocks in sight.
+   * @param {CanvasRenderingContext2D} ink
+   * @param {import("./diagram.js").Scene} scene of the page, or of a picture
+   */
+  look(ink, scene) {
+    const { model, camera } = scene;
+    this.written = [];
+    if (!this.kind || this.element.hidden || camera.rowHeight < LEAST_ROOM) return this.written;
+    ink.font = FONT;
+    /** Where the last clock of each line below each row ends. @type {number[][]} */
+    const ends = Array.from({ length: camera.rows }, () => new Array(camera.rowHeight < TWO_LINES ? 1 : 2).fill(-Infinity));
+    for (const events of this.#moments(scene)) {
       const { node, t } = model.records[events[0]];
-      const row = node - 1;
-      const x = camera.x(t);
       const words = this.#written(events);
-      const half = ink.measureText(words).width / 2;
-      if (x - half < (ends[row] ?? -Infinity) + 5 || camera.rowHeight < 34) continue;
-      ends[row] = x + half;
-      ink.strokeStyle = colour("panel");
-      ink.strokeText(words, x, camera.y(row) + BELOW);
-      ink.fillStyle = colour("accent");
-      ink.fillText(words, x, camera.y(row) + BELOW);
+      const { width } = ink.measureText(words);
+      // The names of the nodes stand at the left.
+      const x = Math.max(camera.x(t) - width / 2, GUTTER - 6);
+      const line = ends[node - 1].findIndex((end) => x >= end + 5);
+      if (line < 0 || camera.x(t) < GUTTER - 8) continue;
+      ends[node - 1][line] = x + width;
+      this.written.push({ words, x, y: camera.y(node - 1) + BELOW + line * LINE, width });
     }
-    this.chosen.forEach((at, which) => this.#mark(ink, at, "AB"[which]));
+    return this.written;
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} ink
+   * @param {import("./diagram.js").Scene} scene
+   */
+  draw(ink, scene) {
+    const { colour } = scene;
+    ink.font = FONT;
+    ink.textAlign = "left";
+    ink.lineWidth = 3;
+    for (const { words, x, y } of this.written) {
+      ink.strokeStyle = colour("panel");
+      ink.strokeText(words, x, y);
+      ink.fillStyle = colour("accent");
+      ink.fillText(words, x, y);
+    }
+    if (this.kind && !this.element.hidden) this.chosen.forEach((at, which) => this.#mark(ink, scene, at, "AB"[which]));
   }
 
   /**
@@ -168,11 +206,11 @@ export class Clocks {
 
   /**
    * @param {CanvasRenderingContext2D} ink
+   * @param {import("./diagram.js").Scene} scene
    * @param {number} at
    * @param {string} name
    */
-  #mark(ink, at, name) {
-    const { model, camera, colour } = this.scene;
+  #mark(ink, { model, camera, colour }, at, name) {
     const record = model.records[at];
     if (!record) return;
     const x = camera.x(record.t);
@@ -181,6 +219,7 @@ export class Clocks {
     ink.lineWidth = 2.5;
     ink.strokeRect(x - 7, y - 7, 14, 14);
     ink.fillStyle = colour("accent");
+    ink.textAlign = "center";
     ink.fillText(name, x, y - 11);
   }
 
@@ -197,7 +236,7 @@ export class Clocks {
       const { node, t } = model.records[events[0]];
       return Math.hypot(camera.x(t) - x, camera.y(node - 1) - y);
     };
-    const moments = this.#moments().filter((events) => near(events) < 9);
+    const moments = this.#moments(this.scene).filter((events) => near(events) < 9);
     const events = moments.sort((a, b) => near(a) - near(b))[0];
     if (!events) return false;
     const last = 1 - this.turn;

@@ -22,7 +22,7 @@ import { inUnits } from "./units.js";
  * @property {number} stressed message that is pointed at, or -1
  * @property {(name: string) => string} colour
  * @property {(pixels: number, weight?: string) => string} font
- * @property {((ink: CanvasRenderingContext2D) => void)} [overlay] draws what else is to be seen
+ * @property {{ look: (ink: CanvasRenderingContext2D, scene: Scene) => { x: number, y: number, width: number }[], draw: (ink: CanvasRenderingContext2D, scene: Scene) => void }} [overlay] finds room for what else is to be seen, and draws it
  */
 
 /** The smallest letters of a diagram, in pixels. */
@@ -41,6 +41,8 @@ export class Diagram {
     this.marks = new Marks(scene);
     this.layer = new Layer();
     this.ink = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    /** Where the overlay writes. @type {{ x: number, y: number, width: number }[]} */
+    this.kept = [];
     /** How many pixels of the page one of the camera is: letters, lines and marks grow together. */
     this.magnified = 1;
   }
@@ -79,6 +81,7 @@ export class Diagram {
     ink.fillRect(0, 0, camera.width, camera.height);
     this.#grid();
     this.arrows.look();
+    this.kept = scene.overlay?.look(ink, scene) ?? [];
     ink.save();
     ink.beginPath();
     ink.rect(GUTTER - 8, AXIS, camera.width, camera.height - AXIS);
@@ -86,7 +89,7 @@ export class Diagram {
     if (this.arrows.dense) this.layer.show(this);
     else this.drawRun(ink, 0, camera.width);
     this.marks.drawPresent(ink);
-    scene.overlay?.(ink);
+    scene.overlay?.draw(ink, scene);
     if (scene.stressed >= 0) this.arrows.stress(ink, scene.stressed);
     ink.restore();
     this.#acts();
@@ -104,7 +107,7 @@ export class Diagram {
     this.marks.look(ink);
     this.#lines(ink);
     this.#bars(ink);
-    this.arrows.draw(ink, left, right, this.marks.words);
+    this.arrows.draw(ink, left, right, [...this.marks.words, ...this.kept]);
     this.marks.draw(ink);
   }
 
@@ -131,7 +134,8 @@ export class Diagram {
       const x = Math.round(camera.x(t)) + 0.5;
       ink.moveTo(x, AXIS - 5);
       ink.lineTo(x, camera.height);
-      ink.fillText(inUnits(t, model.header), x, AXIS - 9);
+      const words = inUnits(t, model.header);
+      if (x + ink.measureText(words).width / 2 < camera.width) ink.fillText(words, x, AXIS - 9);
     }
     ink.globalAlpha = 0.6;
     ink.stroke();

@@ -1,6 +1,7 @@
 // Messages under way in the picture of the topology: a pill with what each says, or a dot where there are many.
 import { s } from "../lib/dom.js";
 import { kindColour } from "../lib/theme.js";
+import { lettersWide } from "./shapes.js";
 
 /** More messages than this are not shown flying. */
 const MOST_FLYING = 80;
@@ -9,7 +10,8 @@ const MOST_NAMED = 4;
 const MOST_READ = 26;
 /** What a message says is cut after so many characters. */
 const MOST_CHARS = 26;
-const FONT = 11;
+/** What has just been sent or is about to arrive stands off the node, by this part of the way: else it hides the node's name. */
+const OFF = 0.2;
 const DOT = 4.5;
 
 /** Draws what is under way. */
@@ -24,15 +26,16 @@ export class Flying {
    * @param {number} position
    * @param {number} now
    * @param {(from: number, to: number) => { x1: number, y1: number, x2: number, y2: number }} ends
+   * @param {number} letters how high they are
    */
-  show(model, position, now, ends) {
+  show(model, position, now, ends, letters) {
     const flying = model.inFlight(position, MOST_FLYING);
     const { children } = this.element;
-    while (children.length < flying.length) this.element.append(s("g", {}, s("rect", {}), s("text", { class: "topo-said" }), s("text", { class: "topo-kind", y: 4 })));
+    while (children.length < flying.length) this.element.append(s("g", {}, s("rect", {}), s("text", { class: "topo-said" }), s("text", { class: "topo-kind", dy: "0.35em" })));
     while (children.length > flying.length) this.element.lastElementChild?.remove();
     const { messages } = model;
     flying.forEach((message, k) => {
-      const part = model.progress(message, now);
+      const part = OFF + (1 - 2 * OFF) * model.progress(message, now);
       const { x1, y1, x2, y2 } = ends(messages.from[message], messages.to[message]);
       const group = /** @type {SVGGElement} */ (children[k]);
       group.setAttribute("transform", `translate(${x1 + (x2 - x1) * part} ${y1 + (y2 - y1) * part})`);
@@ -41,10 +44,10 @@ export class Flying {
       group.setAttribute("class", leftwards ? "leftwards" : "");
       const label = messages.labels[messages.label[message]];
       const said = flying.length <= MOST_READ ? shortened(messages.payload[message]) : "";
-      const key = `${label} ${said} ${flying.length <= MOST_NAMED} ${leftwards}`;
+      const key = `${label} ${said} ${flying.length <= MOST_NAMED} ${leftwards} ${letters}`;
       if (group.dataset.key === key) return;
       group.dataset.key = key;
-      dress(group, label, said, flying.length <= MOST_NAMED ? label : "");
+      dress(group, label, said, flying.length <= MOST_NAMED ? label : "", letters);
     });
   }
 }
@@ -54,11 +57,12 @@ export class Flying {
  * @param {string} label
  * @param {string} said
  * @param {string} name
+ * @param {number} letters
  */
-function dress(group, label, said, name) {
+function dress(group, label, said, name, letters) {
   const [pill, text, kind] = /** @type {[SVGRectElement, SVGTextElement, SVGTextElement]} */ ([...group.children]);
-  const width = said ? said.length * FONT * 0.58 + 8 : 2 * DOT;
-  const height = said ? FONT + 5 : 2 * DOT;
+  const width = said ? lettersWide(said, letters) + 8 : 2 * DOT;
+  const height = said ? letters * 1.45 : 2 * DOT;
   group.style.fill = `var(--${kindColour(label)})`;
   for (const [attribute, value] of Object.entries({ x: -width / 2, y: -height / 2, width, height, rx: height / 2 })) pill.setAttribute(attribute, String(value));
   text.textContent = said;

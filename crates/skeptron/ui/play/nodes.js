@@ -135,7 +135,7 @@ export class Nodes {
       const changed = before !== undefined && old?.value !== value;
       const title = `${info?.meaning ?? field}${info ? ` (${field})` : ""}${changed && old ? say("; was {value}", { value: old.value }) : ""}`;
       list.append(
-        h("dt", { title, class: changed ? "changed-name" : "" }, info?.symbol || field),
+        h("dt", { title, class: changed ? "changed-name" : "" }, breakable(info?.symbol || field)),
         h("dd", { title, class: changed ? "changed" : "", "data-field": field }, changed ? h("span", { class: "play-changed-mark", role: "img", "aria-label": say("changed") }, "▸") : null, english(value)));
     }
     return list;
@@ -182,4 +182,9 @@ function differ(a, b) {
  */
 function valueOf(state, field) {
   return state.vars.find((variable) => variable.field === field)?.value ?? "–";
+}
+
+/** A long name may be broken after each of its parts. @param {string} name */
+function breakable(name) {
+  return name.split(/(?<=_)/).flatMap((part, k) => (k === 0 ? [part] : [h("wbr", {}), part]));
 }

@@ -16,16 +16,18 @@ export class Present {
    * @param {object} given
    * @param {import("./playhead.js").Playhead} given.playhead
    * @param {import("./caption.js").Caption} given.caption
-   * @param {HTMLElement} given.topology
+   * @param {import("./topology.js").Topology} given.topology
+   * @param {import("./clocks.js").Clocks} given.clocks
    * @param {HTMLElement} given.stage where the diagram is
    * @param {ReturnType<typeof import("./tabs.js").tabs>} given.tabs
    * @param {() => void} given.turned called when it has begun or ended
    */
-  constructor({ playhead, caption, topology, stage, tabs, turned }) {
+  constructor({ playhead, caption, topology, clocks, stage, tabs, turned }) {
     sheet("/ui/play/present.css");
     this.playhead = playhead;
     this.caption = caption;
     this.topology = topology;
+    this.clocks = clocks;
     this.stage = stage;
     this.tabs = tabs;
     this.turned = turned;
@@ -105,6 +107,7 @@ export class Present {
       case "PageDown": case "ArrowDown": return () => this.#walk(1);
       case "PageUp": case "ArrowUp": return () => this.#walk(-1);
       case "t": case "T": return () => this.#draw(!this.drawn);
+      case "c": case "C": return () => this.clocks.next();
       case "Escape": return document.querySelector(":popover-open") ? null : () => this.leave();
       default: return null;
     }
@@ -122,13 +125,14 @@ export class Present {
   #draw(drawn) {
     if (drawn === this.drawn) return;
     if (drawn) {
-      this.home = this.topology.parentElement;
-      this.stage.before(this.topology);
+      this.home = this.topology.element.parentElement;
+      this.stage.before(this.topology.element);
     } else {
-      this.home?.append(this.topology);
+      this.home?.append(this.topology.element);
       this.home = null;
     }
     this.#root.classList.toggle(DRAWN, drawn);
+    this.topology.magnify(drawn ? LEAST : 0);
     this.#name();
   }
 

@@ -1,5 +1,6 @@
 // Shapes that the pictures of nodes share, in Play and in Cluster.
 import { s } from "../lib/dom.js";
+import { widthOf } from "../picture/shapes.js";
 
 /** @typedef {{ x: number, y: number }} Place */
 
@@ -17,16 +18,17 @@ export function tip(id) {
 
 /**
  * An arrow from who waits to whom it waits for: bent to its left, so that it hides
- * neither the link below it nor the arrow that goes back.
+ * neither the link below it nor the arrow that goes back; or around a node in the middle of the picture.
  * @param {Place} a
  * @param {Place} b
  * @param {number} radius of the discs
- * @param {{ words: string, look?: string, via?: string, head?: string }} of `via` is written at its middle
+ * @param {{ words: string, look?: string, via?: string, head?: string, around?: boolean }} of `via` is written at its middle
  */
-export function waitArrow(a, b, radius, { words, look = "", via, head = "topo-tip-wait" }) {
+export function waitArrow(a, b, radius, { words, look = "", via, head = "topo-tip-wait", around = false }) {
   const [dx, dy] = [b.x - a.x, b.y - a.y];
   const length = Math.hypot(dx, dy) || 1;
-  const bend = Math.max(BEND, LEAST_BEND / length);
+  const side = around && a.x * b.y - a.y * b.x < 0 ? -1 : 1;
+  const bend = Math.max(BEND, LEAST_BEND / length) * side;
   const c = { x: (a.x + b.x) / 2 + dy * bend, y: (a.y + b.y) / 2 - dx * bend };
   const [from, to] = [rims(a, c, radius), rims(b, c, radius)];
   return s("g", { class: `topo-wait ${look}` }, s("title", {}, words),
@@ -54,4 +56,13 @@ export function rims(a, b, radius) {
  */
 export function tokenMark(radius, { x, y } = { x: 0, y: 0 }) {
   return s("circle", { class: "topo-token", cx: x + radius * 0.85, cy: y - radius * 0.85, r: Math.max(2.5, radius * 0.45) });
+}
+
+/**
+ * How wide the words of a picture of nodes are.
+ * @param {string} words
+ * @param {number} letters how high they are
+ */
+export function lettersWide(words, letters) {
+  return widthOf(words, `600 ${letters}px system-ui, sans-serif`);
 }

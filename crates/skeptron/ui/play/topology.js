@@ -7,7 +7,7 @@ import { Flying } from "./flying.js";
 import { drawGrid, gridFor } from "./grids.js";
 import { layoutOf } from "./layout.js";
 import { stateWord } from "./hand.js";
-import { rims, tip, tokenMark, waitArrow } from "./shapes.js";
+import { lettersWide, rims, tip, tokenMark, waitArrow } from "./shapes.js";
 import { dataOf, nodeName, rowOf } from "./values.js";
 import { circleIn, inWords as circleInWords, waitsOf } from "./waits.js";
 
@@ -26,8 +26,11 @@ const MOST_CUT_LINKS = 40;
 const MOST_QUORUMS = 4;
 /** With more nodes than this, only the quorums that matter are drawn. */
 const MOST_POLYGONS = 31;
-/** Height of a badge. */
-const BADGE = 14;
+/** What more nodes know as a grid is not legible from afar. */
+const MOST_ON_STAGE = 8;
+/** How high letters are on a page, and how high a badge is, in letters. */
+const LETTERS = 11;
+const BADGE = 1.3;
 /** The variable of the node that knows where the token is, and those that name a node above. */
 const HOLDER = "holder";
 const FATHER = "father";
@@ -35,7 +38,7 @@ const POINTERS = new Set([HOLDER, FATHER, "parent"]);
 
 /** The picture beside the diagram. */
 export class Topology {
-  /** @param {{ select: (row: number) => void, menu: (row: number, place: { x: number, y: number }) => void }} wanted */
+  /** @param {{ select: (row: number) => void, menu: (row: number, place: { x: number, y: number }) => void, resized: () => void }} wanted `resized`: what is shown must be shown again */
   constructor(wanted) {
     this.wanted = wanted;
     const layer = (/** @type {string} */ name) => s("g", { class: `topo-${name}` });
@@ -61,7 +64,7 @@ export class Topology {
     this.layout = null;
     /** @type {import("../wire.js").RunHeader | null} */
     this.header = null;
-    /** @type {{ group: SVGGElement, token: SVGElement, sign: SVGElement, badges: SVGGElement }[]} */
+    /** @type {{ group: SVGGElement, name: SVGElement, token: SVGElement, sign: SVGElement, badges: SVGGElement }[]} */
     this.marks = [];
     /** @type {import("../wire.js").VariableInfo[]} */
     this.variables = [];
@@ -73,7 +76,32 @@ export class Topology {
     this.gridOf = null;
     /** @type {import("./cuts.js").Cut[]} */
     this.cutNow = [];
+    /** How high letters are, as the picture counts, and how high they must be at least, in heights of the window. */
+    this.letters = LETTERS;
+    this.least = 0;
+    new ResizeObserver(() => this.#size()).observe(this.svg);
   }
+
+  /** Lets letters be legible from afar: at least so high, in heights of the window. @param {number} least */
+  magnify(least) {
+    this.least = least;
+    this.#size();
+  }
+
+  /** Chooses the letters for the size that the picture has now. */
+  #size() {
+    const { width, height } = this.svg.viewBox.baseVal;
+    const scale = Math.min(this.svg.clientWidth / width, this.svg.clientHeight / height);
+    if (!this.header || !(scale > 0)) return;
+    const letters = Math.max(LETTERS, (this.least * innerHeight) / scale);
+    if (Math.abs(letters - this.letters) < 0.2) return;
+    this.letters = letters;
+    this.#frame(this.header.nodes);
+    this.#name();
+    for (const { badges } of this.marks) badges.dataset.key = "";
+    this.wanted.resized();
+  }
+
 
   /**
    * Draws what does not change in a run.
@@ -88,6 +116,7 @@ export class Topology {
     this.pointer = this.variables.find((variable) => POINTERS.has(variable.field) && header.topology.coordinator === null) ?? null;
     this.gridOf = gridFor(info, header.nodes);
     this.gridPlace.hidden = this.gridOf === null;
+    this.element.classList.toggle("many", header.nodes > MOST_ON_STAGE);
     const moves = this.pointer && !header.topology.tree && !header.topology.links;
     if (moves) this.layout = { ...this.layout, edges: [], name: say("Arrows: {symbol}", { symbol: this.pointer?.symbol }) };
     for (const group of [this.edges, this.cutLinks, this.asking, this.pointers, this.waits, this.chosen, this.flying.element, this.points]) clear(group);
@@ -97,6 +126,7 @@ export class Topology {
     for (const { from, to, directed } of this.layout.edges) this.edges.append(this.#edge(from, to, directed ? "topo-tip" : null));
     if (header.nodes <= MOST_POLYGONS) this.layout.lines?.forEach((_, line) => this.edges.append(this.#line(line)));
     this.marks = this.layout.places.map((place, row) => this.#disc(place, row, header.nodes));
+    this.#name();
     this.#say(-1);
   }
 
@@ -121,12 +151,20 @@ export class Topology {
   /** Lets the picture fill its place: the nodes, and what stands beside them. @param {number} nodes */
   #frame(nodes) {
     const { places } = /** @type {import("./layout.js").Layout} */ (this.layout);
-    const beside = Math.min(this.#badged, 2) * BADGE;
+    const beside = Math.min(this.#badged, 2) * BADGE * this.letters;
     const spare = this.#radius(nodes) + Math.max(nodes <= MOST_SIGNED ? 16 : 5, beside + 5);
     const top = Math.min(...places.map(({ y }) => y)) * SIZE - spare;
     const bottom = Math.max(...places.map(({ y }) => y)) * SIZE + spare;
     const half = this.#badged > 0 ? 190 : 130;
     this.svg.setAttribute("viewBox", `${-half} ${top} ${2 * half} ${bottom - top}`);
+    this.svg.style.setProperty("--letters", `${this.letters}px`);
+  }
+
+  /** Names are as large as their discs allow, and as the letters if these must be read from afar. */
+  #name() {
+    const radius = this.#radius(this.marks.length);
+    const fits = radius < 11 ? radius * 0.95 : Math.min(13, radius * 0.75);
+    for (const { name } of this.marks) name.style.fontSize = `${this.least > 0 ? Math.max(fits, this.letters) : fits}px`;
   }
 
   /** @param {number} nodes */
@@ -144,10 +182,9 @@ export class Topology {
     const named = radius >= 6;
     const token = tokenMark(radius);
     // Most links of an upper node go down: its sign stands above it.
-    const sign = s("text", { class: "topo-sign", y: y < -0.1 ? -radius - 4 : radius + 12 });
+    const sign = s("text", { class: "topo-sign", y: y < -0.1 ? -radius - 4 : radius + 3, dy: y < -0.1 ? 0 : "0.8em" });
     const badges = s("g", { class: "topo-badges" });
     const name = s("text", { class: "topo-name", dy: "0.35em" }, radius < 11 ? row + 1 : `P${row + 1}`);
-    name.style.fontSize = `${radius < 11 ? radius * 0.95 : Math.min(13, radius * 0.75)}px`;
     const group = s("g", { class: "topo-point", transform: `translate(${x * SIZE} ${y * SIZE})`, tabindex: named ? 0 : -1, role: "button", "aria-label": `P${row + 1}`, "data-test": `topo-${row + 1}`,
       onclick: () => this.wanted.select(row),
       onkeydown: (/** @type {KeyboardEvent} */ event) => {
@@ -162,7 +199,7 @@ export class Topology {
       } },
     s("title", {}, `P${row + 1}`), s("circle", { class: "topo-disc", r: radius }), named ? name : null, nodes <= MOST_SIGNED ? sign : null, token, badges);
     this.points.append(group);
-    return { group, token, sign, badges };
+    return { group, name, token, sign, badges };
   }
 
   /**
@@ -255,12 +292,14 @@ export class Topology {
     const { x, y } = /** @type {import("./layout.js").Layout} */ (this.layout).places[row];
     const radius = this.#radius(this.marks.length);
     const upright = Math.abs(x) < 0.35 && Math.abs(y) > 0.35;
+    const { letters } = this;
+    const high = BADGE * letters;
     worn.forEach(({ text, kind, title }, k) => {
-      const width = text.length * 6 + 8;
+      const width = lettersWide(text, letters) + 8;
       const left = upright ? -width / 2 : x < 0 ? -radius - 4 - width : radius + 4;
-      const top = upright ? (y < 0 ? -radius - 3 - BADGE * (worn.length - k) : radius + 3 + BADGE * k) : -(BADGE * worn.length) / 2 + BADGE * k;
+      const top = upright ? (y < 0 ? -radius - 3 - high * (worn.length - k) : radius + 3 + high * k) : -(high * worn.length) / 2 + high * k;
       place.append(s("g", { class: `topo-badge ${kind}`, transform: `translate(${left} ${top})` }, s("title", {}, title),
-        s("rect", { width, height: BADGE - 1, rx: 3 }), s("text", { x: width / 2, y: BADGE - 4 }, text)));
+        s("rect", { width, height: high - 1, rx: 3 }), s("text", { x: width / 2, y: high / 2 + letters * 0.33 }, text)));
     });
   }
 
@@ -299,7 +338,7 @@ export class Topology {
     const arbiter = via === undefined ? undefined : nodeName(via);
     const words = `${say("{one} waits for {other}", { one: nodeName(from), other: nodeName(to) })}${arbiter ? say(", which has the grant of {arbiter}", { arbiter }) : ""}${silent ? say(", whose answer will not come") : ""}`;
     const drawn = waitArrow(this.#at(from), this.#at(to), this.#radius(this.marks.length) + 3, {
-      words, via: arbiter, look: `${isInCircle ? "circle " : ""}${silent ? "silent" : ""}`, head: isInCircle ? "topo-tip-circle" : "topo-tip-wait",
+      words, via: arbiter, look: `${isInCircle ? "circle " : ""}${silent ? "silent" : ""}`, head: isInCircle ? "topo-tip-circle" : "topo-tip-wait", around: this.#coordinated,
     });
     drawn.dataset.wait = `${from + 1} ${to + 1}`;
     return drawn;
@@ -419,7 +458,7 @@ export class Topology {
    * @param {number} now
    */
   fly(model, position, now) {
-    if (this.layout) this.flying.show(model, position, now, (from, to) => this.#ends(from, to, 4));
+    if (this.layout) this.flying.show(model, position, now, (from, to) => this.#ends(from, to, 4), this.letters);
   }
 }
 

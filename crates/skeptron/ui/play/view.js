@@ -125,14 +125,14 @@ class PlayView {
       event: (x, y) => this.clocks.choose(x, y),
     });
     this.clocks = new Clocks(this.scene, { session: () => this.session, redraw: () => this.refresh(), failed: (error) => this.complain(error) });
-    this.scene.overlay = (ink) => this.clocks.draw(ink);
+    this.scene.overlay = this.clocks;
     this.transport = new Transport(this.playhead, { future: (shown) => { this.scene.future = shown; this.refresh(); }, fit: () => this.fit(), zoom: (factor) => this.zoom(factor) });
     this.caption = new Caption(jump);
     this.lamps = new Lamps(jump);
     this.nodes = new Nodes({ select, menu, changed: () => this.refresh() });
     this.steps = new Steps(jump);
     this.rules = new Rulebook(this.caption.rule);
-    this.topology = new Topology({ select: (row) => this.select(row === this.scene.selected ? -1 : row), menu });
+    this.topology = new Topology({ select: (row) => this.select(row === this.scene.selected ? -1 : row), menu, resized: () => this.refresh() });
     this.notes = new Notes({ session: () => this.session, position: () => this.playhead.position, jump, changed: (story) => this.#write(story), failed: (error) => this.complain(error) });
     this.tabs = tabs([
       { name: "nodes", title: say("Nodes"), panel: this.nodes.element }, { name: "rules", title: say("Rules"), panel: this.rules.element }, { name: "steps", title: say("Steps"), panel: this.steps.element },
@@ -142,7 +142,7 @@ class PlayView {
       position: () => this.playhead.position, go: (position) => this.#go(position), shown: () => this.#shown() });
     this.controls = new Controls((sim) => this.run({ sim: withEntries(sim, this.infos) }));
     this.stage = h("div", { class: "play-stage" }, this.canvas, this.pointer.tip);
-    this.present = new Present({ playhead: this.playhead, caption: this.caption, topology: this.topology.element, stage: this.stage, tabs: this.tabs, turned: () => this.#turned() });
+    this.present = new Present({ playhead: this.playhead, caption: this.caption, topology: this.topology, clocks: this.clocks, stage: this.stage, tabs: this.tabs, turned: () => this.#turned() });
     this.transport.element.append(this.present.button);
     this.bar.append(this.controls.element, this.files.element);
     this.#place();
