@@ -6,6 +6,11 @@ import { goTo, saved, told } from "./play.js";
 
 /** By name: which run, at which step, and what of it. @type {Record<string, { run: string, step: number } & import("./play.js").Wish>} */
 const PICTURES = {
+  "clocks-diagram": { run: "scenario=logical-clocks&clocks=lamport", step: 12, part: "steps", steps: "1..12" },
+  "ricart-agrawala-diagram": { run: "scenario=ricart-agrawala-41-34", step: 12, part: "run" },
+  "central-diagram": { run: "scenario=central", step: 12, part: "steps", steps: "1..12" },
+  "token-ring-diagram": { run: "scenario=token-ring", step: 12, part: "steps", steps: "1..12" },
+  "ring-diagram": { run: "scenario=ring-election", step: 14, part: "steps", steps: "2..14" },
   "central-topology": { run: "scenario=central", step: 7, subject: "topology" },
   "central-states": { run: "scenario=central", step: 7, subject: "states" },
   "token-ring-topology": { run: "scenario=token-ring", step: 12, subject: "topology" },

@@ -24,8 +24,10 @@ import { Diagram } from "./diagram.js";
  * @property {Map<string, import("../wire.js").VariableInfo>} variables
  */
 
-/** Pixels for a unit of time where it is not what is in sight, and how wide such a picture is. */
+/** How wide a picture is that is not what is in sight: as a slide, if a unit of time has as many pixels as labels need. */
 const UNIT = 150;
+const LEAST_UNIT = 100;
+const SLIDE = 1180;
 const NARROWEST = 640;
 const WIDEST = 6000;
 const MARGIN = 30;
@@ -97,7 +99,8 @@ function cameraOf(model, from, to) {
   const t1 = Math.max(model.timeAt(model.positionAfter(to)), t0 + ticks_per_unit);
   const camera = new Camera();
   camera.rows = nodes;
-  camera.scale = Math.max(NARROWEST / (t1 - t0), Math.min(UNIT / ticks_per_unit, WIDEST / (t1 - t0)));
+  const fitting = Math.max(LEAST_UNIT / ticks_per_unit, SLIDE / (t1 - t0));
+  camera.scale = Math.max(NARROWEST / (t1 - t0), Math.min(UNIT / ticks_per_unit, fitting, WIDEST / (t1 - t0)));
   camera.end = t1;
   camera.t0 = t0 - MARGIN / camera.scale;
   camera.width = Math.ceil(GUTTER + (t1 - t0) * camera.scale + 2 * MARGIN);

@@ -7,6 +7,9 @@ import { widthOf } from "../picture/shapes.js";
 /** How far a bent arrow leaves the straight way: a part of its length, and at least so much. */
 const BEND = 0.2;
 const LEAST_BEND = 34;
+/** The same for one on which something is written, and for one that goes around a node in the middle. */
+const LEAST_BEND_WRITTEN = 62;
+const BEND_AROUND = 0.3;
 
 /**
  * The head of arrows of one kind, for the `defs` of a picture.
@@ -28,7 +31,7 @@ export function waitArrow(a, b, radius, { words, look = "", via, head = "topo-ti
   const [dx, dy] = [b.x - a.x, b.y - a.y];
   const length = Math.hypot(dx, dy) || 1;
   const side = around && a.x * b.y - a.y * b.x < 0 ? -1 : 1;
-  const bend = Math.max(BEND, LEAST_BEND / length) * side;
+  const bend = Math.max(around ? BEND_AROUND : BEND, (via === undefined ? LEAST_BEND : LEAST_BEND_WRITTEN) / length) * side;
   const c = { x: (a.x + b.x) / 2 + dy * bend, y: (a.y + b.y) / 2 - dx * bend };
   const [from, to] = [rims(a, c, radius), rims(b, c, radius)];
   return s("g", { class: `topo-wait ${look}` }, s("title", {}, words),
