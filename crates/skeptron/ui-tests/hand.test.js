@@ -132,10 +132,18 @@ lab.test("a run whose server was restarted is made again", async (open) => {
   await actOnNode(page, 3, "request");
   const before = (await exported(page)).text;
   const { where } = await sight(page);
+  await actOnNode(page, 2, "crash");
+  await page.keyboard.press("Control+z");
+  await page.locator("#toast", { hasText: "undone" }).waitFor();
   await lab.restart();
   await page.locator("#toast", { hasText: "made again" }).waitFor();
   await page.waitForFunction((where) => document.querySelector('[data-test="play-where"]')?.textContent === where, where);
   assert.equal((await exported(page)).text, before);
+  await page.locator("body").click({ position: { x: 2, y: 2 } });
+  await page.keyboard.press("Control+Shift+Z");
+  await part(page, "play-told").filter({ hasText: "P2 crashes" }).waitFor();
+  await page.keyboard.press("Control+z");
+  await page.locator("#toast", { hasText: "undone" }).waitFor();
   await actOnNode(page, 2, "request");
   assert.equal((await acts(page)).length, 3);
 });

@@ -127,6 +127,11 @@ export class Session {
     this.future = [];
   }
 
+  /** Takes over what can be undone and done again from a session whose run this one makes again. @param {Session} other */
+  inherit({ past, future }) {
+    [this.past, this.future] = [past, future];
+  }
+
   get canUndo() {
     return this.past.length > 0 || this.acts.length > 0;
   }

@@ -297,6 +297,7 @@ class PlayView {
       }
       if (session !== this.session) return;
       this.run(tale.source, session?.acts, position, tale.own);
+      if (session) this.asked?.inherit(session);
       toast(say("The server was restarted. This run was made again."));
       return;
     }
