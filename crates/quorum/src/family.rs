@@ -6,7 +6,7 @@ use skeptron_core::NodeId;
 use skeptron_core::topology::Quorums;
 use thiserror::Error;
 
-use crate::analysis::conditions::conditions;
+use crate::conditions::conditions;
 use crate::system::{Shape, System, distinct};
 
 /// Non-empty sets of known nodes, and the one that each node asks.

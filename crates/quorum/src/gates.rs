@@ -62,12 +62,14 @@ impl Gate {
 
 impl Gates {
     /// Everybody has one vote, `need` are enough.
-    pub(crate) fn votes(nodes: usize, need: usize) -> Self {
+    #[must_use]
+    pub fn votes(nodes: usize, need: usize) -> Self {
         Self::weighted(&vec![1; nodes], need as u64)
     }
 
     /// Node `i` has `weights[i]` votes.
-    pub(crate) fn weighted(weights: &[u64], need: u64) -> Self {
+    #[must_use]
+    pub fn weighted(weights: &[u64], need: u64) -> Self {
         let member = |(node, &weight)| Member { weight, part: Part::Node(node) };
         let members = NodeId::all(weights.len()).zip(weights).map(member).collect();
         Self::checked(weights.len(), vec![Gate { need, members }])
@@ -75,7 +77,8 @@ impl Gates {
 
     /// One full row and one node of each row below it: row by row from the top, either the whole row
     /// is there, or one node of it and what is asked of the rows above.
-    pub(crate) fn wall(rows: &[usize]) -> Self {
+    #[must_use]
+    pub fn wall(rows: &[usize]) -> Self {
         let mut gates: Vec<Gate> = Vec::with_capacity(rows.len());
         let mut nodes = 0;
         for &width in rows {
@@ -93,7 +96,8 @@ impl Gates {
 
     /// A complete binary tree, nodes in the order of a heap: a root with the quorum of one subtree, or
     /// the quorums of both (Agrawal & El Abbadi 1991). That is two of the three.
-    pub(crate) fn tree(height: u32) -> Self {
+    #[must_use]
+    pub fn tree(height: u32) -> Self {
         let (nodes, inner) = ((2 << height) - 1, (1 << height) - 1);
         // Node i has its children at 2i + 1 and 2i + 2; the gate of inner node i is number inner−1−i.
         let subtree = |i: usize| match i < inner {
@@ -111,7 +115,8 @@ impl Gates {
     }
 
     /// Majorities of three majorities of three … (Kumar 1991).
-    pub(crate) fn hierarchy(height: u32) -> Self {
+    #[must_use]
+    pub fn hierarchy(height: u32) -> Self {
         if height == 0 {
             return Self::votes(1, 1);
         }

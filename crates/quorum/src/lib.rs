@@ -21,13 +21,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod analysis;
+pub mod conditions;
 mod construct;
 mod family;
 mod file;
 pub mod gates;
-pub mod picture;
-pub mod structure;
 mod system;
 
 #[cfg(test)]

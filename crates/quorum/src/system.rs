@@ -55,7 +55,8 @@ impl System {
     }
 
     /// The same, with something to say about how it was built.
-    pub(crate) fn with_note(mut self, note: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn with_note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
@@ -88,6 +89,12 @@ impl System {
     #[must_use]
     pub fn assignment(&self) -> &Quorums {
         &self.assignment
+    }
+
+    /// The quorums that somebody asks, each once.
+    #[must_use]
+    pub fn asked(&self) -> Vec<Vec<NodeId>> {
+        distinct(self.assignment.iter())
     }
 
     /// What there is to say about how it was built.

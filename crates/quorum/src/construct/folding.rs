@@ -7,7 +7,7 @@ use skeptron_core::NodeId;
 use skeptron_core::topology::Quorums;
 
 use super::QuorumError;
-use crate::analysis::conditions::{minimal, through};
+use crate::conditions::{minimal, through};
 use crate::system::{Shape, System, distinct};
 
 /// So many steps may be spent on a better assignment, but one round in any case.

@@ -9,11 +9,11 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
 use indicatif::ProgressBar;
 use skeptron_core::NodeId;
-use skeptron_quorum::analysis::best::Built;
-use skeptron_quorum::analysis::failure::Sampling;
-use skeptron_quorum::analysis::report::Question;
-use skeptron_quorum::picture::{self, Picture};
 use skeptron_quorum::{Construction, System};
+use skeptron_quorum_analysis::best::Built;
+use skeptron_quorum_analysis::failure::Sampling;
+use skeptron_quorum_analysis::picture::{self, Picture};
+use skeptron_quorum_analysis::report::Question;
 
 use super::sim::quoted;
 use super::{Verdict, names};

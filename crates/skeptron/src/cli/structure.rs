@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde::Deserialize;
 use skeptron_core::NodeId;
 use skeptron_core::topology::{Structure, StructureError};
-use skeptron_quorum::structure::Rates;
+use skeptron_quorum_analysis::structure::Rates;
 
 use super::sim::quoted;
 use super::system::{MOST_STRUCTURED, STRUCTURES, SystemArgs};

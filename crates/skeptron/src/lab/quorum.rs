@@ -5,8 +5,9 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
-use skeptron_quorum::analysis::failure::Sampling;
-use skeptron_quorum::{parse_file, picture};
+use skeptron_quorum::parse_file;
+use skeptron_quorum_analysis::failure::Sampling;
+use skeptron_quorum_analysis::picture;
 
 use super::body::{Asked, MOST_FILE_BYTES};
 use super::files;

@@ -5,7 +5,7 @@ use std::path::Path;
 use skeptron::cli::sim::SimArgs;
 use skeptron_core::NodeId;
 use skeptron_core::topology::Structure;
-use skeptron_quorum::structure::{Demands, Expected, Rates, optimise};
+use skeptron_quorum_analysis::structure::{Demands, Expected, Rates, optimise};
 use skeptron_sim::{Options, Report, run};
 
 /// Runs `sanders` on a structure that was saved, and asserts that every property held.

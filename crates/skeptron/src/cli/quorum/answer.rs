@@ -2,9 +2,9 @@
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
-use skeptron_quorum::analysis::best::{Built, Candidate, Comparison, Recommendation};
-use skeptron_quorum::analysis::report::{self, Question, Report};
 use skeptron_quorum::{Family, System};
+use skeptron_quorum_analysis::best::{Built, Candidate, Comparison, Recommendation};
+use skeptron_quorum_analysis::report::{self, Question, Report};
 
 /// What is asked about.
 pub(crate) enum Subject {

@@ -5,10 +5,10 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 use skeptron_core::NodeId;
-use skeptron_quorum::analysis::conditions::contained;
-use skeptron_quorum::analysis::load::Share;
-use skeptron_quorum::analysis::report::{Report, Served, Verdicts};
+use skeptron_quorum::conditions::contained;
 use skeptron_quorum::{Family, braced};
+use skeptron_quorum_analysis::load::Share;
+use skeptron_quorum_analysis::report::{Report, Served, Verdicts};
 
 use super::answer::Compared;
 use crate::cli::table::{counted, folded, number, table};

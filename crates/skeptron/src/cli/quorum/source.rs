@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use skeptron_quorum::analysis::best::Built;
 use skeptron_quorum::{Construction, ConstructionError, Family, System, build, parse_file};
+use skeptron_quorum_analysis::best::Built;
 
 use crate::cli::names;
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 use skeptron_core::topology::Structure;
-use skeptron_quorum::structure::{Demands, optimise};
+use skeptron_quorum_analysis::structure::{Demands, optimise};
 
 use super::report::{Optimal, Report};
 use super::{OutputArgs, rates};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use skeptron_core::NodeId;
 use skeptron_core::topology::{Structure, StructureError};
-use skeptron_quorum::structure::{Expected, Rates};
+use skeptron_quorum_analysis::structure::{Expected, Rates};
 
 use super::Lists;
 
