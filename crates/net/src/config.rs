@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde::Deserialize;
 use skeptron_core::Setup;
 use skeptron_member::plan::Plans;
 use skeptron_member::{Fence, MemberId};
@@ -43,7 +44,8 @@ pub struct Config {
 }
 
 /// What becomes of sessions that wait for each other for ever.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Deadlocks {
     /// They are told of in the log, the metrics and the events.
     #[default]

@@ -9,13 +9,14 @@ use clap::Args;
 use super::Verdict;
 use super::{names, runtime};
 use configure::Configured;
-use fields::Raw;
-use settings::Settings;
+use settings::{Given, Loaded};
 
 mod configure;
 mod fields;
 mod file;
 pub(crate) mod join;
+mod kinds;
+mod mistakes;
 mod print;
 mod roles;
 mod serve;
@@ -68,13 +69,13 @@ pub(crate) struct NodeArgs {
 
 impl NodeArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
-        let insecure = self.insecure.then(|| ("insecure", "--insecure", Raw::One("true".into())));
-        let options: Vec<settings::Given> = insecure.into_iter().collect();
-        let settings = Settings::load(self.config.as_deref(), variable, &options)?;
+        let insecure = self.insecure.then(|| Given::by("--insecure", "insecure", true));
+        let options: Vec<Given> = insecure.into_iter().collect();
+        let loaded = Loaded::load(self.config.as_deref(), variable, &options)?;
         if self.print_config {
-            print::print(&settings, out)?;
+            print::print(&loaded, out)?;
         }
-        let configured = Configured::new(&settings, self.init.then_some(self.epoch_after))?;
+        let configured = Configured::new(&loaded, self.init.then_some(self.epoch_after))?;
         if self.check {
             let (summary, warning) =
                 (serve::summary(&configured.node), serve::even_voters(&configured.node));
@@ -91,8 +92,8 @@ impl NodeArgs {
             return Ok(Verdict::Fine);
         }
         let again = || {
-            let settings = Settings::load(self.config.as_deref(), variable, &options)?;
-            Configured::new(&settings, None)
+            let loaded = Loaded::load(self.config.as_deref(), variable, &options)?;
+            Configured::new(&loaded, None)
         };
         runtime::on_half_of_the_cores(serve::serve(configured, false, &again, self.json, out))
     }

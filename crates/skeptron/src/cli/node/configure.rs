@@ -8,15 +8,17 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use skeptron_net::api::{ApiConfig, Quota};
 use skeptron_net::tls::Identity;
 use skeptron_net::{
-    Config, ConfigError, Deadlocks, Drift, EtcdConfig, EtcdTls, Init, LeaseSettings, Limits,
-    MemberId, Membership, Pace, Plan, Plans, Security, VoterConfig,
+    Config, ConfigError, Drift, EtcdConfig, EtcdTls, Init, LeaseSettings, Limits, MemberId,
+    Membership, Pace, Plan, Plans, Security, VoterConfig,
 };
 use tracing_subscriber::EnvFilter;
 
 use super::super::logs::{self, Format};
 use super::super::{duration, names};
+use super::fields::{EtcdTable, LeaseTable, PaceTable, Prefix};
+use super::kinds::{Deciders, Secret, Time};
 use super::roles;
-use super::settings::{Prefix, Settings};
+use super::settings::Loaded;
 
 /// Everything that a node is started with.
 #[derive(Debug)]
@@ -44,42 +46,39 @@ impl Configured {
     ///
     /// # Errors
     /// With the place of what is wrong.
-    pub(super) fn new(settings: &Settings, init_after: Option<u64>) -> Result<Self> {
-        let Some(node) = MemberId::new(settings.number("node")?) else {
-            bail!("{}: nodes are counted from 1", settings.place("node"))
+    pub(super) fn new(loaded: &Loaded, init_after: Option<u64>) -> Result<Self> {
+        let settings = &loaded.settings;
+        let Some(node) = MemberId::new(settings.node) else {
+            bail!("{}: nodes are counted from 1", loaded.place("node"))
         };
-        let membership = membership(settings, node, init_after)?;
-        let identity = with_revoked(settings, identity(settings, node)?)?;
-        let level = settings.text("log.level").unwrap_or_default();
+        let membership = membership(loaded, node, init_after)?;
+        let identity = with_revoked(loaded, identity(loaded, node)?)?;
+        let filter = logs::filter(&settings.log.level);
         let configured = Configured {
-            api: api(settings, identity.as_ref())?,
-            etcd: settings.addresses("api.etcd", skeptron_etcd_api::DEFAULT_ADDRESS),
-            lab: settings.switch("api.lab")?,
+            api: api(loaded, identity.as_ref())?,
+            etcd: settings.api.etcd.or_usual(skeptron_etcd_api::DEFAULT_ADDRESS),
+            lab: settings.api.lab,
             node: Config {
-                cluster: settings.text("cluster").unwrap_or_default().to_string(),
+                cluster: settings.cluster.clone(),
                 node,
-                listen: settings.text("listen").map(str::to_string),
-                security: security(settings, identity)?,
-                plans: all_plans(settings)?,
+                listen: settings.listen.clone(),
+                security: security(loaded, identity)?,
+                plans: all_plans(loaded)?,
                 membership,
-                handovers: settings.number("handovers")?,
-                deadlocks: settings.word(
-                    "deadlocks",
-                    [("report", Deadlocks::Report), ("refuse-youngest", Deadlocks::RefuseYoungest)],
-                )?,
-                pace: pace(settings)?,
-                limits: limits(settings)?,
+                handovers: settings.handovers,
+                deadlocks: settings.deadlocks,
+                pace: pace(loaded)?,
+                limits: limits(loaded)?,
                 // The rest follows when it listens.
-                api: settings.list("api.advertise"),
+                api: settings.api.advertise.clone().unwrap_or_default(),
             },
-            grace: settings.time("shutdown_grace")?,
-            filter: logs::filter(level).with_context(|| settings.place("log.level"))?,
-            format: settings
-                .word("log.format", [("text", Format::Text), ("json", Format::Json)])?,
-            audit: settings.path("log.audit"),
+            grace: settings.shutdown_grace.0,
+            filter: filter.with_context(|| loaded.place("log.level"))?,
+            format: settings.log.format,
+            audit: loaded.path(&settings.log.audit),
         };
         let fine = configured.node.check();
-        fine.map_err(|error| anyhow!("{}: {error}", settings.place(key_of(&error))))?;
+        fine.map_err(|error| anyhow!("{}: {error}", loaded.place(key_of(&error))))?;
         Ok(configured)
     }
 }
@@ -102,58 +101,50 @@ fn key_of(error: &ConfigError) -> &'static str {
     }
 }
 
-/// Who decides, and what this node is to them.
-/// Who decides who belongs to the cluster.
-#[derive(Clone, Copy)]
-enum Deciders {
-    Voters,
-    Etcd,
-}
-
-fn membership(settings: &Settings, node: MemberId, init_after: Option<u64>) -> Result<Membership> {
-    let deciders = [("voters", Deciders::Voters), ("etcd", Deciders::Etcd)];
-    Ok(match settings.word("views", deciders)? {
-        Deciders::Voters => Membership::Voters(voters(settings, node, init_after)?),
+fn membership(loaded: &Loaded, node: MemberId, init_after: Option<u64>) -> Result<Membership> {
+    Ok(match loaded.settings.views {
+        Deciders::Voters => Membership::Voters(voters(loaded, node, init_after)?),
         Deciders::Etcd => {
             ensure!(
                 init_after.is_none(),
                 "--init: a cluster in etcd begins with its first node by itself"
             );
-            Membership::Etcd(etcd(settings)?)
+            Membership::Etcd(etcd(loaded)?)
         }
     })
 }
 
-fn etcd(settings: &Settings) -> Result<EtcdConfig> {
-    let Some(address) = settings.text("address") else {
+fn etcd(loaded: &Loaded) -> Result<EtcdConfig> {
+    let EtcdTable { endpoints, prefix, tls } = &loaded.settings.etcd;
+    let Some(address) = &loaded.settings.address else {
         bail!("address: give the `address` at which the others find this node, HOST:PORT")
     };
-    let [authority, certificate, key] =
-        ["etcd.tls.authority", "etcd.tls.certificate", "etcd.tls.key"]
-            .map(|key| settings.read(key));
-    let own = match (certificate?, key?) {
+    let authority = loaded.read("etcd.tls.authority", &tls.authority)?;
+    let certificate = loaded.read("etcd.tls.certificate", &tls.certificate)?;
+    let own = match (certificate, loaded.read("etcd.tls.key", &tls.key)?) {
         (Some(certificate), Some(key)) => Some((certificate, key)),
         (None, None) => None,
         _ => bail!("etcd.tls.certificate and etcd.tls.key are needed together"),
     };
-    let tls = match (authority?, own) {
+    let tls = match (authority, own) {
         (Some(authority), own) => Some(EtcdTls { authority, own }),
         (None, None) => None,
         (None, Some(_)) => bail!("etcd.tls.authority is needed with a certificate"),
     };
     Ok(EtcdConfig {
-        address: host_and_port(address).with_context(|| settings.place("address"))?,
-        endpoints: settings.list("etcd.endpoints"),
+        address: host_and_port(address).with_context(|| loaded.place("address"))?,
+        endpoints: endpoints.clone().unwrap_or_default(),
         tls,
-        prefix: settings.text("etcd.prefix").unwrap_or_default().to_string(),
-        lease: lease(settings)?,
+        prefix: prefix.clone(),
+        lease: lease(loaded)?,
     })
 }
 
-fn voters(settings: &Settings, node: MemberId, init_after: Option<u64>) -> Result<VoterConfig> {
-    let at = || settings.place("voters");
+fn voters(loaded: &Loaded, node: MemberId, init_after: Option<u64>) -> Result<VoterConfig> {
+    let at = || loaded.place("voters");
+    let settings = &loaded.settings;
     let mut voters = BTreeMap::new();
-    for (place, text) in settings.list("voters").iter().enumerate() {
+    for (place, text) in settings.voters.iter().flatten().enumerate() {
         let (id, address) = voter(place, text).with_context(at)?;
         if voters.insert(id, address).is_some() {
             bail!("{}: {id} is listed twice", at());
@@ -164,40 +155,31 @@ fn voters(settings: &Settings, node: MemberId, init_after: Option<u64>) -> Resul
         "no voters are named: list under `voters` the 1, 3 or 5 nodes that decide who belongs to the \
          cluster, as in voters = [\"10.0.0.1:7570\"]; `skeptron up` starts a cluster to try without any file"
     );
-    let address = match (settings.text("address"), voters.get(&node)) {
-        (Some(text), _) => host_and_port(text).with_context(|| settings.place("address"))?,
+    let address = match (&settings.address, voters.get(&node)) {
+        (Some(text), _) => host_and_port(text).with_context(|| loaded.place("address"))?,
         (None, Some(listed)) => listed.clone(),
         (None, None) => bail!(
             "address: {node} is none of the voters, so they cannot know where it is: give its `address`, \
              HOST:PORT"
         ),
     };
-    let lease = lease(settings)?;
+    let lease = lease(loaded)?;
     let init = init_after.map(|epoch_after| Init { lease, epoch_after });
-    Ok(VoterConfig { address, voters, data: settings.path("data"), init })
+    Ok(VoterConfig { address, voters, data: loaded.path(&settings.data), init })
 }
 
-fn lease(settings: &Settings) -> Result<LeaseSettings> {
-    let lease = settings.time("lease.length")?;
+fn lease(loaded: &Loaded) -> Result<LeaseSettings> {
+    let LeaseTable { length: Time(lease), drift_ppm: ppm } = loaded.settings.lease;
     let (shortest, longest) = (LeaseSettings::SHORTEST, LeaseSettings::LONGEST);
     ensure!(
         (shortest..=longest).contains(&lease),
         "{}: it must be from {} to {}",
-        settings.place("lease.length"),
+        loaded.place("lease.length"),
         duration::written(shortest),
         duration::written(longest)
     );
-    Ok(LeaseSettings { lease, drift: drift(settings)? })
-}
-
-fn drift(settings: &Settings) -> Result<Drift> {
-    let ppm = settings.number("lease.drift_ppm")?;
-    ensure!(
-        ppm < 100_000,
-        "{}: {ppm} is too large; below 100000",
-        settings.place("lease.drift_ppm")
-    );
-    Ok(Drift { ppm })
+    ensure!(ppm < 100_000, "{}: {ppm} is too large; below 100000", loaded.place("lease.drift_ppm"));
+    Ok(LeaseSettings { lease, drift: Drift { ppm } })
 }
 
 /// `HOST:PORT`, whose place is its number, or `K=HOST:PORT`.
@@ -220,53 +202,56 @@ fn host_and_port(text: &str) -> Result<String> {
 }
 
 /// From the folder, or from three files.
-fn identity(settings: &Settings, node: MemberId) -> Result<Option<Identity>> {
-    const FILES: [&str; 3] = ["tls.authority", "tls.certificate", "tls.key"];
-    let given: Vec<&str> = FILES.into_iter().filter(|key| settings.text(key).is_some()).collect();
-    match (settings.path("tls.folder"), given.len()) {
-        (None, 0) => Ok(None),
-        (Some(folder), 0) => {
+fn identity(loaded: &Loaded, node: MemberId) -> Result<Option<Identity>> {
+    let tls = &loaded.settings.tls;
+    let files = [
+        ("tls.authority", &tls.authority),
+        ("tls.certificate", &tls.certificate),
+        ("tls.key", &tls.key),
+    ];
+    let given = files.iter().find(|(_, name)| name.is_some());
+    match (loaded.path(&tls.folder), given) {
+        (None, None) => Ok(None),
+        (Some(folder), None) => {
             let name = format!("node-{}", node.number());
             let read = Identity::read(&folder, &name);
-            Ok(Some(read.with_context(|| settings.place("tls.folder"))?))
+            Ok(Some(read.with_context(|| loaded.place("tls.folder"))?))
         }
-        (Some(_), _) => bail!(
+        (Some(_), Some((key, _))) => bail!(
             "{}: the folder has all certificates already; leave out one of the two",
-            settings.place(given[0])
+            loaded.place(key)
         ),
-        (None, 3) => {
-            let [authority, certificate, key] = FILES.map(|key| settings.read(key));
-            // All three were given, so none is missing.
-            let (authority, certificate, key) =
-                (authority?.unwrap_or_default(), certificate?.unwrap_or_default(), key?);
-            let key = key.unwrap_or_default();
+        (None, Some((given, _))) => {
+            let (at, all) = (loaded.place(given), files.map(|(key, _)| key).join(", "));
+            let together = || anyhow!("{at}: {all} are needed together");
+            ensure!(files.iter().all(|(_, name)| name.is_some()), together());
+            let [authority, certificate, key] =
+                files.map(|(key, name)| loaded.read(key, name)?.ok_or_else(together));
+            let (authority, certificate, key) = (authority?, certificate?, key?);
             Ok(Some(Identity { authority, certificate, key, revoked: None }))
-        }
-        (None, _) => {
-            bail!("{}: {} are needed together", settings.place(given[0]), FILES.join(", "))
         }
     }
 }
 
 /// With the list of revoked certificates that is named, if one is.
-fn with_revoked(settings: &Settings, identity: Option<Identity>) -> Result<Option<Identity>> {
-    match (settings.read("tls.crl")?, identity) {
+fn with_revoked(loaded: &Loaded, identity: Option<Identity>) -> Result<Option<Identity>> {
+    match (loaded.read("tls.crl", &loaded.settings.tls.crl)?, identity) {
         (Some(revoked), Some(identity)) => {
             Ok(Some(Identity { revoked: Some(revoked), ..identity }))
         }
         (Some(_), None) => bail!(
             "{}: there are no certificates; name their folder as tls.folder",
-            settings.place("tls.crl")
+            loaded.place("tls.crl")
         ),
         (None, identity) => Ok(identity),
     }
 }
 
-fn security(settings: &Settings, identity: Option<Identity>) -> Result<Security> {
-    match (identity, settings.switch("insecure")?) {
+fn security(loaded: &Loaded, identity: Option<Identity>) -> Result<Security> {
+    match (identity, loaded.settings.insecure) {
         (Some(_), true) => bail!(
             "{}: there are certificates as well; leave out one of the two",
-            settings.place("insecure")
+            loaded.place("insecure")
         ),
         (Some(identity), false) => Ok(Security::Tls(identity)),
         (None, false) => bail!(
@@ -279,106 +264,100 @@ fn security(settings: &Settings, identity: Option<Identity>) -> Result<Security>
 }
 
 /// Each view gets a layout of its own size.
-fn all_plans(settings: &Settings) -> Result<Plans> {
+fn all_plans(loaded: &Loaded) -> Result<Plans> {
     let named = |algorithm: &str| Ok(Plan::named(names::mutex(algorithm)?.name)?);
-    let default: Result<Plan> = named(settings.text("algorithm").unwrap_or(Plan::DEFAULT));
-    let mut plans = Plans::new(default.with_context(|| settings.place("algorithm"))?);
-    for Prefix { values, origin } in &settings.prefixes {
-        let value = |key: &str| values.get(key).map(String::as_str).unwrap_or_default();
-        let plan = named(value("algorithm")).with_context(|| origin.to_string())?;
-        plans = plans.with_prefix(value("prefix"), plan);
+    let default: Result<Plan> = named(&loaded.settings.algorithm);
+    let mut plans = Plans::new(default.with_context(|| loaded.place("algorithm"))?);
+    for (place, Prefix { algorithm, prefix }) in &loaded.settings.prefix {
+        let origin = || loaded.origin(&format!("prefix.{place}")).to_string();
+        plans = plans.with_prefix(prefix, named(algorithm).with_context(origin)?);
     }
     Ok(plans)
 }
 
-fn pace(settings: &Settings) -> Result<Pace> {
-    let pace =
-        Pace { first: settings.time("pace.first")?, longest: settings.time("pace.longest")? };
-    ordered(settings, "pace.first", "pace.longest", pace.first <= pace.longest)?;
-    Ok(pace)
+fn pace(loaded: &Loaded) -> Result<Pace> {
+    let PaceTable { first: Time(first), longest: Time(longest) } = loaded.settings.pace;
+    ordered(loaded, "pace.first", "pace.longest", first <= longest)?;
+    Ok(Pace { first, longest })
 }
 
-fn limits(settings: &Settings) -> Result<Limits> {
+fn limits(loaded: &Loaded) -> Result<Limits> {
+    let table = &loaded.settings.limits;
     let limits = Limits {
-        frame_bytes: settings.number("limits.frame_bytes")?,
-        congested_bytes: settings.number("limits.congested_bytes")?,
-        resend_bytes: settings.number("limits.resend_bytes")?,
-        locks: settings.number("limits.locks")?,
-        waiters: settings.number("limits.waiters")?,
-        backoff_first: settings.time("limits.backoff_first")?,
-        backoff_longest: settings.time("limits.backoff_longest")?,
-        silence: settings.time("limits.silence")?,
+        frame_bytes: table.frame_bytes,
+        congested_bytes: table.congested_bytes,
+        resend_bytes: table.resend_bytes,
+        locks: table.locks,
+        waiters: table.waiters,
+        backoff_first: table.backoff_first.0,
+        backoff_longest: table.backoff_longest.0,
+        silence: table.silence.0,
     };
     let Limits { congested_bytes, resend_bytes, backoff_first, backoff_longest, .. } = limits;
     let (first, longest) = ("limits.backoff_first", "limits.backoff_longest");
-    ordered(settings, first, longest, backoff_first <= backoff_longest)?;
+    ordered(loaded, first, longest, backoff_first <= backoff_longest)?;
     let (congested, resend) = ("limits.congested_bytes", "limits.resend_bytes");
-    ordered(settings, congested, resend, congested_bytes <= resend_bytes)?;
-    for (key, least) in
-        [("limits.frame_bytes", 1 << 16), ("limits.locks", 1), ("limits.waiters", 1)]
-    {
-        at_least(settings, key, least)?;
+    ordered(loaded, congested, resend, congested_bytes <= resend_bytes)?;
+    for (key, number, least) in [
+        ("limits.frame_bytes", limits.frame_bytes, 1 << 16),
+        ("limits.locks", limits.locks, 1),
+        ("limits.waiters", limits.waiters, 1),
+    ] {
+        ensure!(number >= least, "{}: {number} is too small; at least {least}", loaded.place(key));
     }
-    ensure!(!limits.silence.is_zero(), "{}: it must be above 0", settings.place("limits.silence"));
+    above_zero(loaded, "limits.silence", limits.silence)?;
     Ok(limits)
 }
 
-fn at_least(settings: &Settings, key: &str, least: u64) -> Result<()> {
-    let number: u64 = settings.number(key)?;
-    ensure!(number >= least, "{}: {number} is too small; at least {least}", settings.place(key));
+fn above_zero(loaded: &Loaded, key: &str, time: Duration) -> Result<()> {
+    ensure!(!time.is_zero(), "{}: it must be above 0", loaded.place(key));
     Ok(())
 }
 
-fn ordered(settings: &Settings, low: &str, high: &str, is_ordered: bool) -> Result<()> {
-    ensure!(is_ordered, "{}: it is above {high}", settings.place(low));
+fn ordered(loaded: &Loaded, low: &str, high: &str, is_ordered: bool) -> Result<()> {
+    ensure!(is_ordered, "{}: it is above {high}", loaded.place(low));
     Ok(())
 }
 
-fn api(settings: &Settings, identity: Option<&Identity>) -> Result<ApiConfig> {
-    let ttl = (settings.time("api.ttl_shortest")?, settings.time("api.ttl_longest")?);
-    ordered(settings, "api.ttl_shortest", "api.ttl_longest", ttl.0 <= ttl.1)?;
-    ensure!(!ttl.0.is_zero(), "{}: it must be above 0", settings.place("api.ttl_shortest"));
-    let token = match (settings.text("api.token"), settings.read("api.token_file")?) {
+fn api(loaded: &Loaded, identity: Option<&Identity>) -> Result<ApiConfig> {
+    let table = &loaded.settings.api;
+    let ttl = (table.ttl_shortest.0, table.ttl_longest.0);
+    ordered(loaded, "api.ttl_shortest", "api.ttl_longest", ttl.0 <= ttl.1)?;
+    above_zero(loaded, "api.ttl_shortest", ttl.0)?;
+    let token = match (&table.token, loaded.read("api.token_file", &table.token_file)?) {
         (Some(_), Some(_)) => bail!(
             "{}: there is an api.token as well; leave out one of the two",
-            settings.place("api.token_file")
+            loaded.place("api.token_file")
         ),
-        (Some(token), None) => Some(token.to_string()),
+        (Some(Secret(token)), None) => Some(token.clone()),
         (None, from_file) => from_file,
     };
-    let identity = match (settings.switch("api.tls")?, identity) {
+    let identity = match (table.tls, identity) {
         (false, _) => None,
         (true, Some(identity)) => Some(identity.clone()),
         (true, None) => bail!(
             "{}: there are no certificates; name their folder as tls.folder",
-            settings.place("api.tls")
+            loaded.place("api.tls")
         ),
     };
+    let quota = |most: usize| (most > 0).then_some(most);
     Ok(ApiConfig {
-        listen: settings.list("api.listen"),
-        advertise: settings.given_list("api.advertise"),
-        unix: settings.path("api.unix"),
+        listen: table.listen.clone(),
+        advertise: table.advertise.clone(),
+        unix: loaded.path(&table.unix),
         token,
         identity,
         ttl,
-        sessions: settings.number("api.sessions")?,
-        connections: settings.number("api.connections")?,
-        quota: quota(settings)?,
-        roles: roles::all(settings)?,
-    })
-}
-
-fn quota(settings: &Settings) -> Result<Quota> {
-    let limit = |key: &str| {
-        let most: usize = settings.number(key)?;
-        Ok::<_, anyhow::Error>((most > 0).then_some(most))
-    };
-    Ok(Quota {
-        connections: limit("api.quota_connections")?,
-        address_connections: limit("api.quota_address_connections")?,
-        sessions: limit("api.quota_sessions")?,
-        waiters: limit("api.quota_waiters")?,
-        names: limit("api.quota_names")?,
-        observers: limit("api.quota_observers")?,
+        sessions: table.sessions,
+        connections: table.connections,
+        quota: Quota {
+            connections: quota(table.quota_connections),
+            address_connections: quota(table.quota_address_connections),
+            sessions: quota(table.quota_sessions),
+            waiters: quota(table.quota_waiters),
+            names: quota(table.quota_names),
+            observers: quota(table.quota_observers),
+        },
+        roles: roles::all(loaded)?,
     })
 }

@@ -9,8 +9,7 @@ use clap::Args;
 use super::super::Verdict;
 use super::super::{names, runtime};
 use super::configure::Configured;
-use super::fields::Raw;
-use super::settings::{Given, Settings};
+use super::settings::{Given, Loaded};
 use super::{serve, variable};
 
 #[derive(Debug, Args)]
@@ -60,36 +59,31 @@ const PORT: u16 = 7570;
 
 impl JoinArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
-        let one = |key, option, text: &Option<String>| -> Option<Given> {
-            Some((key, option, Raw::One(text.clone()?)))
-        };
-        let insecure = self.insecure.then(|| "true".to_string());
+        let text = |key, option, text: &Option<String>| Some(Given::by(option, key, text.clone()?));
         let mut given: Vec<Given> = [
-            one("node", "--node", &Some(self.node.to_string())),
-            one("address", "--address", &self.address),
-            one("data", "--data", &self.data),
-            one("cluster", "--cluster", &self.cluster),
-            one("tls.folder", "--tls", &self.tls),
-            one("insecure", "--insecure", &insecure),
+            text("address", "--address", &self.address),
+            text("data", "--data", &self.data),
+            text("cluster", "--cluster", &self.cluster),
+            text("tls.folder", "--tls", &self.tls),
+            self.insecure.then(|| Given::by("--insecure", "insecure", true)),
+            self.api.clone().map(|api| Given::by("--api", "api.listen", vec![api])),
         ]
         .into_iter()
         .flatten()
         .collect();
-        given.push(("voters", "VOTER", Raw::Many(self.voters.clone())));
-        if let Some(api) = self.api.clone() {
-            given.push(("api.listen", "--api", Raw::Many(vec![api])));
-        }
-        let mut settings = Settings::load(None, variable, &given)?;
+        given.push(Given::by("--node", "node", self.node));
+        given.push(Given::by("VOTER", "voters", self.voters.clone()));
+        let mut loaded = Loaded::load(None, variable, &given)?;
         let first = self.voters[0].rsplit('=').next().unwrap_or_default();
-        if settings.text("address").is_none() && !self.is_listed() {
+        if loaded.settings.address.is_none() && !self.is_listed() {
             let own = own_address(first).with_context(|| {
                 format!("{first}: cannot find out where this machine is for it; give --address")
             })?;
-            given.push(("address", "--address", Raw::One(own.to_string())));
-            settings = Settings::load(None, variable, &given)?;
+            given.push(Given::by("--address", "address", own.to_string()));
+            loaded = Loaded::load(None, variable, &given)?;
         }
-        let configured = Configured::new(&settings, None)?;
-        let again = || Configured::new(&Settings::load(None, variable, &given)?, None);
+        let configured = Configured::new(&loaded, None)?;
+        let again = || Configured::new(&Loaded::load(None, variable, &given)?, None);
         runtime::on_half_of_the_cores(serve::serve(configured, true, &again, self.json, out))
     }
 

@@ -3,14 +3,14 @@
 use std::io::Write;
 
 use anyhow::Result;
+use figment::value::Value;
 
-use super::fields::{self, Field, Kind, Raw};
-use super::roles::{self, RoleSetting};
-use super::settings::{Prefix, Settings};
+use super::fields::{Field, Settings, Table as _};
+use super::settings::{Loaded, listed};
 
 /// Writes all settings.
-pub(super) fn print(settings: &Settings, out: &mut impl Write) -> Result<()> {
-    let mut fields = fields::all();
+pub(super) fn print(loaded: &Loaded, out: &mut impl Write) -> Result<()> {
+    let mut fields = Settings::fields();
     // TOML wants those without a table first. The sort keeps the order otherwise.
     fields.sort_by_key(|field| field.key.split_once('.').map_or("", |(table, _)| table));
     let mut current = "";
@@ -20,54 +20,32 @@ pub(super) fn print(settings: &Settings, out: &mut impl Write) -> Result<()> {
             writeln!(out, "\n[{table}]")?;
             current = table;
         }
-        let (line, origin) = line(settings, field, name);
-        writeln!(out, "{line:<44} # {origin}")?;
+        let value = loaded.value(field.key);
+        let origin = if value.is_some() { loaded.origin(field.key) } else { "not set" };
+        writeln!(out, "{:<44} # {origin}", line(field, name, value.as_ref())?)?;
     }
-    settings.prefixes.iter().try_for_each(|prefix| print_prefix(prefix, out))?;
-    settings.roles.iter().try_for_each(|role| print_role(role, out))
+    let lists = Settings::lists();
+    lists.iter().try_for_each(|(list, fields)| print_list(loaded, list, fields, out))
 }
 
-fn print_role(role: &RoleSetting, out: &mut impl Write) -> Result<()> {
-    writeln!(out, "\n{:<44} # {}", "[[api.roles]]", role.origin)?;
-    for field in roles::fields() {
-        if let Some(raw) = role.values.get(field.key) {
-            match field.kind {
-                Kind::Secret => writeln!(out, "# {} = ***", field.key)?,
-                kind => writeln!(out, "{} = {}", field.key, value(raw, kind))?,
+fn print_list(loaded: &Loaded, list: &str, fields: &[Field], out: &mut impl Write) -> Result<()> {
+    let tables = (0..).map(|place| listed(list, place));
+    for table in tables.take_while(|table| loaded.value(table).is_some()) {
+        writeln!(out, "\n{:<44} # {}", format!("[[{list}]]"), loaded.origin(&table))?;
+        for field in fields {
+            let name = field.key.rsplit('.').next().unwrap_or(field.key);
+            if let Some(value) = loaded.value(&format!("{table}.{name}")) {
+                writeln!(out, "{}", line(field, name, Some(&value))?)?;
             }
         }
     }
     Ok(())
 }
 
-fn line(settings: &Settings, field: &Field, name: &str) -> (String, String) {
-    let Some(setting) = settings.setting(field.key) else {
-        return (format!("# {name} ="), "not set".to_string());
-    };
-    if field.kind == Kind::Secret {
-        return (format!("# {name} = ***"), setting.origin.to_string());
-    }
-    (format!("{name} = {}", value(&setting.raw, field.kind)), setting.origin.to_string())
-}
-
-fn value(raw: &Raw, kind: Kind) -> String {
-    match (raw, kind) {
-        (Raw::One(text), Kind::Number | Kind::Switch | Kind::Addresses) => text.clone(),
-        (Raw::One(text), _) => quoted(text),
-        (Raw::Many(texts), _) => {
-            format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
-        }
-    }
-}
-
-fn print_prefix(prefix: &Prefix, out: &mut impl Write) -> Result<()> {
-    writeln!(out, "\n{:<44} # {}", "[[prefix]]", prefix.origin)?;
-    for (key, value) in &prefix.values {
-        writeln!(out, "{key} = {}", quoted(value))?;
-    }
-    Ok(())
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_string()).to_string()
+fn line(field: &Field, name: &str, value: Option<&Value>) -> Result<String> {
+    Ok(match value {
+        None => format!("# {name} ="),
+        Some(_) if field.is_secret => format!("# {name} = ***"),
+        Some(value) => format!("{name} = {}", toml::Value::try_from(value)?),
+    })
 }

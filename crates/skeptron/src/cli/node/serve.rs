@@ -16,7 +16,7 @@ use super::super::failure::Failure;
 use super::super::logs;
 use super::super::runtime::{self, Signals};
 use super::configure::Configured;
-use super::{settings, systemd};
+use super::{mistakes, systemd};
 use crate::lab::{self, Gallery, Lab, Live};
 
 /// What `--json` says when the node is ready.
@@ -62,7 +62,7 @@ pub(super) async fn serve(
     }
     let named = config.clone();
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    settings::misspelt(variables).iter().for_each(|what| tracing::warn!("{what}"));
+    mistakes::misspelt(variables).iter().for_each(|what| tracing::warn!("{what}"));
     let mut signals = Signals::listen(&Signals::ENDING)?;
     let mut hangups = Signals::listen(&[Signal::SIGHUP])?;
     let (cluster, listen) = (config.cluster.clone(), config.listen_address().to_string());

@@ -7,18 +7,18 @@ use skeptron_net::{Membership, VoterConfig};
 use tempfile::TempDir;
 
 use super::configure::Configured;
-use super::fields::{self, Field, Raw};
-use super::print;
-use super::settings::{self, Origin, Prefix, Settings};
+use super::fields::{Field, Settings, Table as _};
+use super::settings::Loaded;
+use super::{mistakes, print};
 
 /// The settings of a file of this text in this folder, in this environment.
-fn load(folder: &TempDir, text: &str, variables: &[(&str, &str)]) -> anyhow::Result<Settings> {
+fn load(folder: &TempDir, text: &str, variables: &[(&str, &str)]) -> anyhow::Result<Loaded> {
     let path = folder.path().join("node.toml");
     fs::write(&path, text).unwrap();
     let variable = |name: &str| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
     };
-    Settings::load(Some(&path), variable, &[])
+    Loaded::load(Some(&path), variable, &[])
 }
 
 /// A voter that lacks nothing.
@@ -99,7 +99,7 @@ fn mistakes_about_voters_are_named() {
         ("tree = \"star\"", "node.toml: line 1: tree: the number of members changes"),
         (
             "[[prefix]]\nprefix = \"a\"\nalgorithm = \"raymond\"\ntree = \"star\"",
-            "node.toml: line 4: tree: the number of members changes",
+            "node.toml: line 4: prefix.tree: the number of members changes",
         ),
         ("voters = \"a\"", "node.toml: line 1: voters: it must be a list"),
         (
@@ -163,8 +163,9 @@ fn mistakes_about_voters_are_named() {
 #[test]
 fn the_environment_overrides_the_file_and_the_file_the_default() {
     let text = "cluster = \"a\"\nhandovers = 3\n[api]\nsessions = 7\n[pace]\nfirst = \"2ms\"\n";
+    // A name that looks like a number stays a name.
     let variables = [
-        ("SKEPTRON_CLUSTER", "b"),
+        ("SKEPTRON_CLUSTER", "5"),
         ("SKEPTRON_API_LISTEN", "127.0.0.1:1, 127.0.0.1:2"),
         ("SKEPTRON_HANDOVERS", ""),
         ("SKEPTRON_PREFIX", "x/=raymond,y=z/=maekawa"),
@@ -172,17 +173,16 @@ fn the_environment_overrides_the_file_and_the_file_the_default() {
     let folder = TempDir::new().unwrap();
     let settings = load(&folder, text, &[&variables[..], &VOTER].concat()).unwrap();
     let configured = Configured::new(&settings, None).unwrap();
-    assert_eq!(configured.node.cluster, "b");
+    assert_eq!(configured.node.cluster, "5");
     assert_eq!(configured.node.handovers, 3);
     assert_eq!(configured.node.pace.first.as_millis(), 2);
     assert_eq!(configured.api.sessions, 7);
     assert_eq!(configured.api.listen, ["127.0.0.1:1", "127.0.0.1:2"]);
     let prefixes: Vec<_> = configured.node.plans.prefixes().collect();
     assert_eq!(prefixes, [("y=z/", "maekawa"), ("x/", "raymond")]);
-    let origin = |key: &str| settings.setting(key).unwrap().origin.clone();
-    assert_eq!(origin("cluster"), Origin::Environment("SKEPTRON_CLUSTER".into()));
-    assert!(matches!(origin("api.sessions"), Origin::File { line: 4, .. }));
-    assert_eq!(origin("node"), Origin::Default);
+    assert_eq!(settings.origin("cluster"), "SKEPTRON_CLUSTER");
+    assert!(settings.origin("api.sessions").ends_with("node.toml: line 4"));
+    assert_eq!(settings.origin("node"), "default");
 }
 
 #[test]
@@ -202,7 +202,10 @@ fn mistakes_are_named_with_their_line_and_what_was_meant() {
         ),
         ("node = 1\nnode = 2", "node.toml: line 2: duplicate key"),
         ("node = [", "node.toml: line 1: "),
-        ("node = \"two\"", "node.toml: line 1: node: it must be a whole number, not a text"),
+        (
+            "node = \"two\"",
+            "node.toml: line 1: node: it must be a whole number from 0 up, not the text \"two\"",
+        ),
         ("node = -1", "node.toml: line 1: node: `-1`: it must be a whole number from 0 up"),
         ("node = 0", "node.toml: line 1: node: nodes are counted from 1"),
         ("handovers = 5000000000", "node.toml: line 1: handovers: 5000000000 is too large"),
@@ -215,6 +218,11 @@ fn mistakes_are_named_with_their_line_and_what_was_meant() {
             "node.toml: line 1: shutdown_grace: `5` is no duration: write a whole number and its unit",
         ),
         ("api = 3", "node.toml: line 1: `api` is a table; write [api] and its keys below"),
+        ("\n[apj]", "node.toml: line 2: there is no setting `apj`"),
+        (
+            "[node]\na = 1",
+            "node.toml: line 1: node: it must be a whole number from 0 up, not a table",
+        ),
         (
             "prefix = \"a\"",
             "node.toml: line 1: `prefix` is a table; write [[prefix]] and its keys below",
@@ -255,11 +263,18 @@ fn mistakes_are_named_with_their_line_and_what_was_meant() {
     assert_complaints(&cases, &VOTER);
     let said = complaint("insecure = \"yes\"", &[], None);
     assert!(
-        said.starts_with("node.toml: line 1: insecure: it must be true or false, not a text"),
+        said.starts_with("node.toml: line 1: insecure: it must be true or false, not the text"),
         "{said}"
     );
     let said = complaint("", &[("SKEPTRON_NODE", "two")], None);
-    assert!(said.starts_with("SKEPTRON_NODE: `two`: it must be a whole number"), "{said}");
+    assert!(
+        said.starts_with(
+            "SKEPTRON_NODE: it must be a whole number from 0 up, not the text \"two\""
+        ),
+        "{said}"
+    );
+    let said = complaint("", &[("SKEPTRON_API_LAB", "yes")], None);
+    assert_eq!(said, "SKEPTRON_API_LAB: it must be true or false, not the text \"yes\"");
     let said = complaint("", &[("SKEPTRON_PREFIX", "orders/")], None);
     assert!(
         said.starts_with("SKEPTRON_PREFIX: `orders/` is no prefix with its algorithm"),
@@ -270,7 +285,7 @@ fn mistakes_are_named_with_their_line_and_what_was_meant() {
 #[test]
 fn a_variable_that_is_no_setting_is_noticed() {
     let names = ["PATH", "SKEPTRON_LOCK", "SKEPTRON_NODE", "SKEPTRON_PREFIX", "SKEPTRON_API_LISTN"];
-    let said = settings::misspelt(names.into_iter().map(str::to_string));
+    let said = mistakes::misspelt(names.into_iter().map(str::to_string));
     let expected = "SKEPTRON_API_LISTN is no setting of a node; did you mean `api.listen`?";
     assert_eq!(said, [expected]);
 }
@@ -286,38 +301,41 @@ fn what_is_printed_can_be_read_again_and_tells_no_secret() {
     let printed = String::from_utf8(printed).unwrap();
     assert!(!printed.contains("geheim"), "{printed}");
     let again = load(&folder, &printed, &[]).unwrap();
-    for field in fields::all().iter().filter(|field| field.key != "api.token") {
-        let raw = |settings: &Settings| settings.setting(field.key).map(|s| s.raw.clone());
-        assert_eq!(raw(&again), raw(&settings), "{}", field.key);
+    let value = |loaded: &Loaded, key| Some(toml::Value::try_from(loaded.value(key)?).unwrap());
+    let keys = Settings::fields().into_iter().map(|field| field.key).chain(["prefix"]);
+    for key in keys.filter(|key| *key != "api.token") {
+        assert_eq!(value(&again, key), value(&settings, key), "{key}");
     }
-    let values = |settings: &Settings| -> Vec<_> {
-        settings.prefixes.iter().map(|prefix: &Prefix| prefix.values.clone()).collect()
-    };
-    assert_eq!(values(&again), values(&settings));
 }
 
 /// As `docs/configuration.md` has them.
-fn documented(fields: &[Field]) -> String {
-    let row = |field: &Field| {
+fn documented() -> String {
+    let row = |(field, about): (&Field, String)| {
         let default = match &field.default {
             None => "–".to_string(),
-            Some(Raw::One(text)) => format!("`{text}`"),
-            Some(Raw::Many(texts)) => format!("`[\"{}\"]`", texts.join("\", \"")),
+            Some(value) => match value.as_str() {
+                Some(text) => format!("`{text}`"),
+                None => format!("`{}`", toml::Value::try_from(value).unwrap()),
+            },
         };
-        format!("| `{}` | {default} | `{}` | {} |\n", field.key, field.variable(), field.about)
+        format!("| `{}` | {default} | `{}` | {about} |\n", field.key, field.variable())
     };
     let head = "| setting | default | variable | what it is |\n|---|---|---|---|\n";
-    fields.iter().map(row).fold(head.to_string(), |table, row| table + &row)
+    let fields = Settings::fields();
+    head.to_string() + &fields.iter().zip(Settings::about()).map(row).collect::<String>()
 }
 
 #[test]
 fn the_documentation_has_every_setting() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
     let page = fs::read_to_string(path).unwrap();
-    let expected = documented(&fields::all());
+    let expected = documented();
     assert!(page.contains(&expected), "docs/configuration.md should have\n\n{expected}");
-    for key in Prefix::KEYS {
-        assert!(page.contains(&format!("`{key}`")), "{key}");
+    for (list, fields) in Settings::lists() {
+        for field in fields {
+            let name = field.key.strip_prefix(list).and_then(|key| key.strip_prefix('.')).unwrap();
+            assert!(page.contains(&format!("`{name}`")), "{}", field.key);
+        }
     }
 }
 
@@ -335,11 +353,10 @@ fn views_may_be_kept_in_etcd() {
     assert_eq!(config.prefix, "/skeptron");
     for (text, expected) in [
         ("views = 'etcd'\ninsecure = true", "address: give the `address`"),
-        ("views = 'raft'", "views"),
+        ("views = 'raft'", "node.toml: line 1: views: `raft` is none of voters, etcd"),
         ("views = 'etcd'\naddress = '127.0.0.1:1'\ninsecure = true", "etcd.endpoints"),
     ] {
-        let settings = load(&folder, text, &[]).unwrap();
-        let said = format!("{:#}", Configured::new(&settings, None).unwrap_err());
+        let said = complaint(text, &[], None);
         assert!(said.contains(expected), "{said}");
     }
 }
@@ -385,7 +402,10 @@ fn roles_are_read_and_their_mistakes_named() {
         ("[[api.roles]]\ntoken = 'a'", "node.toml: line 1: this [[api.roles]] lacks its `name`"),
         ("[[api.roles]]\nname = 'a'", "node.toml: line 1: nobody can have the role `a`"),
         ("[[api.roles]]\nnam = 'a'", "node.toml: line 2: a [[api.roles]] has no `nam`"),
-        ("[[api.roles]]\nname = 'a'\nlock = 'b'", "node.toml: line 3: lock: it must be a list"),
+        (
+            "[[api.roles]]\nname = 'a'\nlock = 'b'",
+            "node.toml: line 3: api.roles.lock: it must be a list",
+        ),
         (
             "[[api.roles]]\nname = 'a/b'\ntoken = 't'",
             "node.toml: line 1: `a/b`: the name of a role",

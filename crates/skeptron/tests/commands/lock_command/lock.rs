@@ -307,6 +307,7 @@ fn ctrl_c_at_a_terminal_reaches_the_command_once() {
     let words: Vec<_> = [lock.get_program()].into_iter().chain(lock.get_args()).collect();
     let words: Vec<_> = words.into_iter().map(|word| word.to_str().unwrap()).collect();
     let mut command = Command::new("script");
+    command.env("SHELL", "/bin/sh");
     // `exec`: a shell of script's own between the two would take the key for itself.
     command.args(["-qefc", &format!("exec {} '{counting}'", words.join(" ")), "/dev/null"]);
     let mut terminal = Process::spawn(command);

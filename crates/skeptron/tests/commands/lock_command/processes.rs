@@ -70,6 +70,7 @@ impl Process {
 
     /// The same, with that as its standard error.
     pub(crate) fn spawn_complaining_to(errors: Stdio, mut command: Command) -> Self {
+        heed_signals();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let mut child = command.spawn().unwrap();
         let output = child.stdout.take().map(BufReader::new);
