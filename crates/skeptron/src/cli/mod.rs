@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::ask::usage;
+
 mod bench;
 pub mod check;
 pub(crate) mod compare;
@@ -13,11 +15,9 @@ mod completions;
 mod drain;
 mod duration;
 mod elect;
-mod estimate;
 pub mod explain;
 mod failure;
 mod interrupt;
-mod kinds;
 mod lab;
 mod leader;
 mod leave;
@@ -26,7 +26,6 @@ mod lock;
 mod locks;
 mod logs;
 mod members;
-pub(crate) mod names;
 mod node;
 mod order;
 mod output;
@@ -39,14 +38,15 @@ pub mod sim;
 mod status;
 mod storm;
 pub(crate) mod structure;
-pub mod system;
-pub(crate) mod table;
 pub mod textbook;
 mod tls;
 mod traces;
 mod unlock;
 mod up;
 mod voters;
+
+pub(crate) use crate::ask::names;
+pub(crate) use crate::table;
 
 /// Locks among machines, and the classical algorithms behind them: run, measure, check and see them.
 #[derive(Debug, Parser)]
@@ -257,11 +257,7 @@ fn say_usage(error: &clap::Error) -> ExitCode {
     let line = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         "error: which command?".to_string()
     } else {
-        let text = error.render().to_string();
-        let paragraphs = text.split("\n\n").take_while(|p| !p.starts_with("Usage:"));
-        let one_line = |p: &str| p.split_whitespace().collect::<Vec<_>>().join(" ");
-        let said = paragraphs.filter(|p| !p.starts_with("For more information")).map(one_line);
-        said.collect::<Vec<_>>().join("; ")
+        usage(error)
     };
     complain(&format!("{line} (see --help)"), 2);
     ExitCode::from(2)

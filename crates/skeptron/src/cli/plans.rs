@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail};
 use skeptron_net::{Plan, Plans};
 
 use super::names;
-use super::system::SystemArgs;
+use crate::ask::{Files, SystemArgs};
 
 /// The algorithm of that name, and on how many nodes the options lay it out. Without an option about
 /// its layout the plan is not bound to that number.
@@ -14,7 +14,7 @@ pub(crate) fn plan(
     default_nodes: usize,
 ) -> Result<(Plan, usize)> {
     let info = names::mutex(algorithm)?;
-    let setup = system.setup(info, default_nodes)?;
+    let setup = system.setup(info, default_nodes, Files::Disk)?;
     let nodes = setup.nodes();
     let plan =
         if system.has_layout() { Plan::laid_out(info, setup)? } else { Plan::named(info.name)? };

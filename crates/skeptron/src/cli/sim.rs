@@ -4,38 +4,33 @@ use std::fs::File;
 use std::io::{BufReader, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use skeptron_core::NodeId;
-use skeptron_core::catalogue::{Algorithm, Info, Layout, Order};
+use skeptron_core::catalogue::{Algorithm, Info};
 use skeptron_sim::replay::replay;
-use skeptron_sim::trace::{Ticks, Trace};
-use skeptron_sim::{Hand, Options, Outcome, QueueKind, Report, Scenario, Violation, Workload, run};
+use skeptron_sim::trace::Trace;
+use skeptron_sim::{Options, Outcome, QueueKind, Report, Scenario, Violation, run};
 
-use super::check::Dearness;
-use super::estimate::Estimate;
-use super::kinds::KindsArgs;
-use super::system::{Elected, Network, SystemArgs};
 use super::traces::PictureArgs;
-use super::{Verdict, interrupt, names};
+use super::{Verdict, interrupt};
+use crate::ask::check::Dearness;
+use crate::ask::compare::Estimate;
+use crate::ask::system::Elected;
+use crate::ask::{Files, Request as _, SimOptions};
 
 pub(crate) mod election;
-mod faults;
 mod kinds;
 pub(crate) mod print;
 mod seeds;
 mod shown;
-mod workload;
 mod worst;
 
 pub(crate) use seeds::parse_seeds;
 pub use shown::ClockArgs;
 
-/// How many nodes if nothing says otherwise.
-const DEFAULT_NODES: usize = 5;
-
 #[derive(Args, Clone, Debug, PartialEq)]
+#[command(mut_arg("algorithm", |name| name.required_unless_present("replay")))]
 #[command(after_help = "Examples:
   skeptron sim lamport -n 5 --requesters 1                  what an uncontended entry costs
   skeptron sim maekawa --quorum maekawa-13 --entries 5000   saturated, on the 13-node plane
@@ -56,100 +51,9 @@ Time is in units: with latency 1, in units of the message latency.
 Exit codes: 0 fine, 1 a property was violated or the run stalled, 2 bad input.")]
 /// Options of `skeptron sim`.
 pub struct SimArgs {
-    /// Which algorithm; see `skeptron list`
-    #[arg(required_unless_present = "replay")]
-    pub algorithm: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub system: SystemArgs,
-
-    /// Who asks: how many (those with the highest ids, never the coordinator), or a list like P1,P3
-    /// [default: all; for `central` all but the coordinator]
-    #[arg(long, value_name = "K|LIST", help_heading = "Workload")]
-    pub requesters: Option<String>,
-    /// When they ask: none (nobody does), closed (think, ask, again), sequential (one at a time,
-    /// chosen at random), poisson:RATE, bursts:SIZE,EVERY, hot:HOW-MANY,SHARE,RATE, or file:PATH with lines `TIME NODE`
-    /// [default: closed]
-    #[arg(long, value_name = "KIND", help_heading = "Workload")]
-    pub workload: Option<String>,
-    /// From an exit to the next request; 0 is saturation [default: 0]
-    #[arg(long, value_name = "DIST", help_heading = "Workload", allow_negative_numbers = true)]
-    pub think: Option<String>,
-    /// How long a node stays inside [default: 1]
-    #[arg(long, value_name = "DIST", help_heading = "Workload", allow_negative_numbers = true)]
-    pub section: Option<String>,
-    /// How many entries to measure [default: 1000; of a file all]
-    #[arg(long, value_name = "M", help_heading = "Workload")]
-    #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
-    pub entries: Option<u64>,
-    /// How many entries to make before measuring
-    /// [default: 0 for a lone requester and for a file, else twice the requesters, at most a tenth of the
-    /// entries]
-    #[arg(long, value_name = "M", help_heading = "Workload")]
-    #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
-    pub warmup: Option<u64>,
-
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub kinds: KindsArgs,
-
-    /// Who calls elections: all, none, or a list like 1,3@2.5; with a time a node calls then, and
-    /// anyway when it suspects its leader
-    /// [default: all; if nobody can be suspected, P1 at 0]
-    #[arg(long, value_name = "LIST|all|none", help_heading = "Election")]
-    pub initiators: Option<String>,
-    /// What the nodes are told of crashes: perfect:DELAY, or imperfect:DELAY,RATE,LASTING with RATE
-    /// false suspicions per unit, each for LASTING units in the mean (5 if left out)
-    /// [default: perfect:2]
-    #[arg(long, value_name = "KIND", help_heading = "Election")]
-    pub detector: Option<String>,
-    /// How long a message takes at most, as the timers assume
-    /// [default: the longest latency, or three times the mean where there is none]
-    #[arg(long, value_name = "TIME", help_heading = "Election", allow_negative_numbers = true)]
-    pub bound: Option<String>,
-    /// From then on nothing goes wrong by chance any more, and nobody calls of his own accord
-    /// [default: 100]
-    #[arg(long, value_name = "TIME", help_heading = "Election", allow_negative_numbers = true)]
-    pub until: Option<String>,
-
-    /// How long a message takes: a distribution, three-dc (three data centres, 1 unit = 1 ms), or
-    /// matrix:PATH with a distribution for each pair of nodes
-    #[arg(
-        long,
-        default_value = "1",
-        value_name = "DIST",
-        help_heading = "Network",
-        allow_negative_numbers = true
-    )]
-    pub latency: String,
-    /// In which order a channel delivers
-    #[arg(long, default_value = "fifo", value_name = "ORDER", help_heading = "Network")]
-    pub order: ChannelOrder,
-    /// Probability that a message is lost
-    #[arg(long, default_value_t = 0.0, value_name = "P", help_heading = "Faults")]
-    #[arg(allow_negative_numbers = true, value_parser = names::real)]
-    pub loss: f64,
-    /// Probability that a message is delivered twice
-    #[arg(long, default_value_t = 0.0, value_name = "P", help_heading = "Faults")]
-    #[arg(allow_negative_numbers = true, value_parser = names::real)]
-    pub duplicate: f64,
-    /// Crash a node: NODE@TIME, NODE@FROM..TO to restart it (all it kept is the epoch of an election), or at random:
-    /// random:RATE for ever, random:RATE,DOWN each for DOWN units in the mean
-    #[arg(long, value_name = "WHAT", help_heading = "Faults")]
-    pub crash: Vec<String>,
-    /// Pause a node: NODE@FROM..TO, or random:RATE,LENGTH
-    #[arg(long, value_name = "WHAT", help_heading = "Faults")]
-    pub pause: Vec<String>,
-    /// Cut the network: 1,2|3,4@FROM..TO both ways, 1,2>3@FROM..TO one way, or
-    /// random:RATE,LENGTH, of which half are one way;
-    /// what is sent across meanwhile is lost
-    #[arg(long, value_name = "WHAT", help_heading = "Faults")]
-    pub partition: Vec<String>,
-
-    /// Determines all chance
-    #[arg(long, default_value_t = 1, value_name = "SEED")]
-    #[arg(allow_negative_numbers = true, value_parser = names::whole::<u64>)]
-    pub seed: u64,
+    pub ask: SimOptions,
     /// Run all these seeds instead and summarise, as in 1..500 (both ends count)
     #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["seed", "trace", "timeline", "replay"])]
     pub seeds: Option<String>,
@@ -183,16 +87,6 @@ pub struct SimArgs {
     pub json: bool,
 }
 
-/// The order of a channel, as typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ChannelOrder {
-    /// As sent.
-    #[default]
-    Fifo,
-    /// Messages may overtake each other.
-    Any,
-}
-
 /// The event queue, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum QueueChoice {
@@ -202,178 +96,32 @@ pub enum QueueChoice {
     Heap,
 }
 
-impl From<ChannelOrder> for Order {
-    fn from(order: ChannelOrder) -> Self {
-        match order {
-            ChannelOrder::Fifo => Order::Fifo,
-            ChannelOrder::Any => Order::Any,
-        }
-    }
-}
-
-/// What the options of the workload mean if they are left out.
-const WORKLOAD: &str = "closed";
-const THINK: &str = "0";
-const SECTION: &str = "1";
-const ENTRIES: u64 = 1000;
-
 impl SimArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         if let Some(path) = &self.replay {
             return self.run_replay(path, out);
         }
-        if self.kinds.modes.is_some() {
+        if self.ask.kinds.modes.is_some() {
             ensure!(self.worst_of.is_none(), "--worst-of does not know modes; leave it out");
             return self.run_with_kinds(out);
         }
-        if let Algorithm::Election(info) = self.named()? {
+        if let Algorithm::Election(info) = self.ask.named()? {
             ensure!(self.worst_of.is_none(), "--worst-of is for mutual exclusion; leave it out");
             return self.run_election(info, out);
         }
         if self.worst_of.is_some() {
             return self.run_worst(out);
         }
-        let (info, scenario, elected) = self.scenario_and_tree()?;
+        let (info, scenario, elected) = self.ask.scenario_and_tree(Files::Disk)?;
         match &self.seeds {
             Some(range) => self.run_seeds(info, &scenario, parse_seeds(range)?, out),
             None => self.run_one(info, &scenario, elected, out),
         }
     }
 
-    fn named(&self) -> Result<Algorithm> {
-        names::algorithm(self.algorithm.as_deref().unwrap_or_default())
-    }
-
-    fn refuse_options_of_elections(&self, info: &Info) -> Result<()> {
-        let instead = "; use --requesters to say who asks";
-        let given = [
-            ("--initiators", self.initiators.is_some(), instead),
-            ("--detector", self.detector.is_some(), "; leave it out"),
-            ("--bound", self.bound.is_some(), "; leave it out"),
-            ("--until", self.until.is_some(), "; use --entries to say how long it runs"),
-        ];
-        for (option, is_given, remedy) in given {
-            ensure!(!is_given, "{} takes no {option}, which is for elections{remedy}", info.name);
-        }
-        Ok(())
-    }
-
-    /// What these options describe, for mutual exclusion.
-    ///
-    /// # Errors
-    /// If something is unknown, malformed, impossible, or for elections only.
-    pub fn scenario(&self) -> Result<(&'static Info, Scenario)> {
-        let (info, scenario, _) = self.scenario_and_tree()?;
-        Ok((info, scenario))
-    }
-
-    /// The same, and how its tree was elected, if it was.
-    fn scenario_and_tree(&self) -> Result<(&'static Info, Scenario, Option<Elected>)> {
-        let info = names::mutex(self.algorithm.as_deref().unwrap_or_default())?;
-        self.refuse_options_of_elections(info)?;
-        let (setup, elected) = self.system.setup_in(info, DEFAULT_NODES, &self.network())?;
-        let nodes = setup.nodes();
-        let coordinator =
-            (info.layout == Layout::Coordinator && nodes > 1).then(|| setup.coordinator());
-        let requesters = requesters(self.requesters.as_deref(), nodes, coordinator)?;
-        let (kind, think) = (self.workload.as_deref(), self.think.as_deref());
-        let workload = workload::parse(kind.unwrap_or(WORKLOAD), think.unwrap_or(THINK), nodes)?;
-        // Whoever writes requests down wants to know what each of them came to.
-        let (requesters, default_entries) = match &workload {
-            Workload::List(list) => {
-                let mut asking: Vec<NodeId> = list.iter().map(|&(_, node)| node).collect();
-                asking.sort_unstable();
-                asking.dedup();
-                (asking, list.len() as u64)
-            }
-            _ => (requesters, ENTRIES),
-        };
-        let asking = requesters.len() as u64;
-        let entries = self.entries.unwrap_or(default_entries);
-        let is_list = matches!(workload, Workload::List(_));
-        let alone = asking == 1 || is_list || workload == Workload::None;
-        let few = if alone { 0 } else { (2 * asking).min(entries / 10) };
-        let scenario = Scenario {
-            seed: self.seed,
-            workload,
-            requesters,
-            section: distribution("--section", self.section.as_deref().unwrap_or(SECTION))?,
-            latency: skeptron_sim::Latency::parse(&self.latency, nodes).context("--latency")?,
-            order: self.order.into(),
-            faults: faults::parse(self)?,
-            hand: Hand::default(),
-            warmup: self.warmup.unwrap_or(few),
-            entries,
-            setup,
-        };
-        scenario.check(info)?;
-        Ok((info, scenario, elected))
-    }
-
-    /// The network, in which a tree may be elected before the run.
-    fn network(&self) -> Network<'_> {
-        Network { latency: &self.latency, order: self.order.into(), seed: self.seed }
-    }
-
-    /// The same with another seed, by which another tree may be elected.
-    fn seeded(&self, scenario: &Scenario, seed: u64) -> Result<Scenario> {
-        if self.system.elects_tree() {
-            return Ok(SimArgs { seed, ..self.clone() }.scenario()?.1);
-        }
-        Ok(Scenario { seed, ..scenario.clone() })
-    }
-
-    /// The command that makes the same run again.
-    #[must_use]
-    pub fn command(&self) -> String {
-        let mut words = vec!["skeptron".to_string(), "sim".into()];
-        words.extend(self.algorithm.clone());
-        words.extend(self.system.words());
-        let mut option = |name: &str, value: String, default: &str| {
-            if value != default {
-                words.extend([name.to_string(), value]);
-            }
-        };
-        let given = |value: &Option<String>| value.clone().unwrap_or_default();
-        let mut maybe = |name: &str, value: String, default: &str| {
-            if !value.is_empty() {
-                option(name, value, default);
-            }
-        };
-        maybe("--requesters", given(&self.requesters), "");
-        maybe("--workload", given(&self.workload), WORKLOAD);
-        maybe("--think", given(&self.think), THINK);
-        maybe("--section", given(&self.section), SECTION);
-        let count = |value: Option<u64>| value.map(|m| m.to_string()).unwrap_or_default();
-        maybe("--entries", count(self.entries), &ENTRIES.to_string());
-        maybe("--warmup", count(self.warmup), "");
-        maybe("--initiators", given(&self.initiators), "");
-        maybe("--detector", given(&self.detector), "");
-        maybe("--bound", given(&self.bound), "");
-        maybe("--until", given(&self.until), "");
-        option("--latency", self.latency.clone(), "1");
-        option(
-            "--order",
-            if self.order == ChannelOrder::Any { "any" } else { "fifo" }.into(),
-            "fifo",
-        );
-        option("--loss", self.loss.to_string(), "0");
-        option("--duplicate", self.duplicate.to_string(), "0");
-        for (name, values) in
-            [("--crash", &self.crash), ("--pause", &self.pause), ("--partition", &self.partition)]
-        {
-            for value in values {
-                option(name, value.clone(), "");
-            }
-        }
-        option("--seed", self.seed.to_string(), "");
-        words.extend(self.kinds.words());
-        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-    }
-
     /// The command that makes the run of that seed alone.
     fn command_of(&self, seed: u64) -> String {
-        SimArgs { seed, seeds: None, ..self.clone() }.command()
+        SimOptions { seed, ..self.ask.clone() }.command()
     }
 
     fn options(&self, record: bool) -> Options {
@@ -383,68 +131,6 @@ impl SimArgs {
         };
         Options { record, queue, ..Options::default() }
     }
-}
-
-impl SimArgs {
-    /// The options of `skeptron sim` followed by these words, as a shell would split them.
-    ///
-    /// # Errors
-    /// If they are no options of `sim`.
-    pub fn parse(words: &str) -> Result<Self> {
-        #[derive(clap::Parser)]
-        struct Sim {
-            #[command(flatten)]
-            args: SimArgs,
-        }
-        let words = ["sim"].into_iter().chain(words.split_whitespace());
-        Ok(<Sim as clap::Parser>::try_parse_from(words)?.args)
-    }
-}
-
-/// A single time as people write it, in ticks.
-fn constant(text: &str) -> Result<Ticks> {
-    match skeptron_sim::Distribution::parse(text).ok().and_then(|time| time.as_constant()) {
-        Some(ticks) => Ok(ticks),
-        None => bail!("`{text}` is no time; write a number of units from 0 up, as in 2.5"),
-    }
-}
-
-fn distribution(option: &str, text: &str) -> Result<skeptron_sim::Distribution> {
-    skeptron_sim::Distribution::parse(text).with_context(|| option.to_string())
-}
-
-/// A word as a shell wants it.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+:,./@%".contains(c);
-    if word.chars().all(plain) {
-        word.to_string()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-/// Who asks: how many, or a list; nobody knows yet whether those exist.
-pub(crate) fn requesters(
-    text: Option<&str>,
-    nodes: usize,
-    coordinator: Option<NodeId>,
-) -> Result<Vec<NodeId>> {
-    let able: Vec<NodeId> = NodeId::all(nodes).filter(|&node| Some(node) != coordinator).collect();
-    let Some(text) = text else { return Ok(able) };
-    if let Ok(count) = text.parse::<usize>() {
-        let besides = if coordinator.is_some() { " besides the coordinator" } else { "" };
-        ensure!(count > 0, "--requesters is 0; at least one node must ask");
-        ensure!(
-            count <= able.len(),
-            "--requesters is {count}, but there are only {} nodes{besides}",
-            able.len()
-        );
-        return Ok(able[able.len() - count..].to_vec());
-    }
-    let mut list = names::nodes(text).context("--requesters")?;
-    list.sort_unstable();
-    list.dedup();
-    Ok(list)
 }
 
 impl SimArgs {
@@ -479,28 +165,11 @@ impl SimArgs {
         match (is_fine, self.json) {
             (true, _) => return Ok(Verdict::Fine),
             (false, true) => {
-                print::violations(violations, &self.command(), &mut std::io::stderr())?;
+                print::violations(violations, &self.ask.command(), &mut std::io::stderr())?;
             }
-            (false, false) => print::violations(violations, &self.command(), out)?,
+            (false, false) => print::violations(violations, &self.ask.command(), out)?,
         }
         Ok(Verdict::Violated)
-    }
-
-    /// What happens in the run that these options describe.
-    ///
-    /// # Errors
-    /// If something is unknown, malformed or impossible.
-    pub fn trace(&self) -> Result<Trace> {
-        let mut trace = match self.named()? {
-            Algorithm::Election(info) => self.election_trace(info)?,
-            Algorithm::Mutex(_) => {
-                let (info, scenario) = self.scenario()?;
-                let trace = run(info, &scenario, &self.options(true))?.trace;
-                trace.context("a recorded run has a trace")?
-            }
-        };
-        trace.header.command = Some(self.command());
-        Ok(trace)
     }
 
     fn run_seeds(
@@ -513,7 +182,7 @@ impl SimArgs {
         let options = Options { stop: Some(interrupt::listen().clone()), ..self.options(false) };
         let planned = seeds::count(&seeds);
         let reports = seeds::reports(seeds, |seed| {
-            Ok(run(info, &self.seeded(scenario, seed)?, &options)?.report)
+            Ok(run(info, &self.ask.seeded(scenario, seed, Files::Disk)?, &options)?.report)
         })?;
         let estimate = |figure: fn(&Report) -> f64| {
             Estimate::of(&reports.iter().map(figure).collect::<Vec<_>>())
@@ -546,7 +215,7 @@ impl SimArgs {
     }
 
     fn run_replay(&self, path: &Path, out: &mut impl Write) -> Result<Verdict> {
-        ensure!(self.kinds.modes.is_none(), "--replay plays a recorded run; leave out --modes");
+        ensure!(self.ask.kinds.modes.is_none(), "--replay plays a recorded run; leave out --modes");
         let name = || path.display().to_string();
         let file = BufReader::new(File::open(path).with_context(name)?);
         let trace = Trace::read(file).with_context(name)?;

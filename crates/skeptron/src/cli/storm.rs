@@ -12,10 +12,11 @@ use rayon::prelude::*;
 use skeptron_core::catalogue;
 use skeptron_world::{Faults, Figures, Mutant, Options, Outcome, Survived, Violation};
 
-use super::sim::{parse_seeds, progress_bar, quoted};
+use super::sim::{parse_seeds, progress_bar};
 use super::table::{counted_in_thousands, folded, table};
 use super::traces::{self, PictureArgs};
 use super::{Verdict, interrupt, names};
+use crate::ask::quoted;
 
 /// More of anything than a run gets through in reasonable time.
 const MOST_MEMBERS: usize = 100;

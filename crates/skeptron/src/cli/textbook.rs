@@ -4,13 +4,13 @@
 use anyhow::Result;
 use skeptron_core::catalogue::{ElectionInfo, Info, Layout};
 
-use super::sim::SimArgs;
+use crate::ask::{Request as _, SimOptions};
 
 /// The options of the textbook run of `info`.
 ///
 /// # Errors
 /// Never for an algorithm of the catalogue; a test runs them all.
-pub fn run_of(info: &Info) -> Result<SimArgs> {
+pub fn run_of(info: &Info) -> Result<SimOptions> {
     // Where the plain run would not show an algorithm's special messages, one that does.
     let own = match (info.name, info.layout) {
         ("carvalho-roucairol", _) => "-n 3 --requesters 2 --think uniform:0..6 --seed 3",
@@ -19,18 +19,18 @@ pub fn run_of(info: &Info) -> Result<SimArgs> {
         (_, Layout::Tree) => "-n 4 --tree balanced:2 --think uniform:0..3",
         _ => "-n 3 --think uniform:0..3",
     };
-    SimArgs::parse(&format!("{} {own} --entries 4 --warmup 0", info.name))
+    SimOptions::parse(&format!("{} {own} --entries 4 --warmup 0", info.name))
 }
 
 /// The options of the textbook run of an election: the leader is down and somebody notices.
 ///
 /// # Errors
 /// Never for an algorithm of the catalogue; a test runs them all.
-pub fn election_of(info: &ElectionInfo) -> Result<SimArgs> {
+pub fn election_of(info: &ElectionInfo) -> Result<SimOptions> {
     let own = match info.layout {
         Layout::Ring => "-n 5 --crash 5@0 --initiators 1,2 --ring 2,5,1,4,3",
         Layout::Graph => "-n 4 --graph ring --initiators 1,2",
         _ => "-n 4 --crash 4@0 --initiators 1",
     };
-    SimArgs::parse(&format!("{} {own}", info.name))
+    SimOptions::parse(&format!("{} {own}", info.name))
 }

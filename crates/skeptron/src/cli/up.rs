@@ -19,7 +19,7 @@ use super::duration;
 use super::logs;
 use super::plans;
 use super::runtime::{self, Signals};
-use super::system::SystemArgs;
+use crate::ask::SystemArgs;
 use crate::lab::{self, Answering, Gallery, Lab, Live};
 use chaos::Chaos;
 

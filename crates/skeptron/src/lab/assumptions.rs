@@ -9,15 +9,14 @@ use axum::response::Response;
 use axum::routing::post;
 
 use super::body::Asked;
-use super::check::{search, text};
+use super::check::{allowed, search, text};
 use super::job::{Jobs, Task, Teller};
 use super::refusal::Refusal;
 use super::wire::{
-    AssumptionCell, AssumptionLine, AssumptionTable, AssumptionsRequest, AssumptionsResult,
-    CheckRequest, CheckedProperty, Progress,
+    AssumptionCell, AssumptionLine, AssumptionTable, AssumptionsResult, CheckedProperty, Progress,
 };
-use crate::cli::check::CheckArgs;
-use crate::cli::check::assumptions::{Cell, Condition, Line, Table, command};
+use crate::ask::check::assumptions::{Cell, Condition, Line, Table};
+use crate::ask::{CheckRequest, Given, Request as _};
 
 /// The whole table takes minutes, but each cell is there as soon as it is known.
 const WITHIN: Duration = Duration::from_secs(900);
@@ -28,23 +27,27 @@ pub(super) fn router() -> Router<Jobs> {
 
 async fn assumptions(
     State(jobs): State<Jobs>,
-    Asked(AssumptionsRequest { elections }): Asked<AssumptionsRequest>,
+    Asked(asked): Asked<CheckRequest>,
 ) -> Result<Response, Refusal> {
-    let args = CheckArgs { all: true, elections, ..CheckArgs::default() };
-    let task = Task { within: WITHIN, ..Task::new(command(&args)) };
-    Ok(jobs.stream(task, move |teller| fill(&args, teller)))
+    Ok(stream(&jobs, allowed(CheckRequest { all: true, ..asked })?))
+}
+
+/// The table that is asked for.
+pub(super) fn stream(jobs: &Jobs, asked: CheckRequest) -> Response {
+    let task = Task { within: WITHIN, ..Task::new(asked.command()) };
+    jobs.stream(task, move |teller| fill(&asked, teller))
 }
 
 /// Finds out one cell after another.
-fn fill(args: &CheckArgs, teller: &Teller) -> Result<AssumptionsResult> {
-    let table = Table::new(args);
-    teller.tell("table", &frame(&table, command(args)))?;
+fn fill(asked: &CheckRequest, teller: &Teller) -> Result<AssumptionsResult> {
+    let table = Table::new(asked);
+    teller.tell("table", &frame(&table, asked.command()))?;
     let (total, mut surprises) = (table.places().count(), 0);
     for (done, (line, condition)) in table.places().enumerate() {
         let label = format!("{}, {}", line.name, condition.heading);
         teller.progress(&Progress { done, total, label });
-        let cell = table.cell(line, condition, &|args, question| {
-            let report = search(args, question, teller.stop(), &|_| {})?;
+        let cell = table.cell(line, condition, &|asked, question| {
+            let report = search(asked, question, teller.stop(), &|_| {})?;
             // What was not explored to its end is not told.
             teller.check()?;
             Ok(report)
@@ -52,7 +55,7 @@ fn fill(args: &CheckArgs, teller: &Teller) -> Result<AssumptionsResult> {
         surprises += usize::from(!cell.agrees());
         teller.tell("cell", &told(line, condition, &cell)?)?;
     }
-    Ok(AssumptionsResult { cells: total, surprises, command: command(args) })
+    Ok(AssumptionsResult { cells: total, surprises, command: asked.command() })
 }
 
 fn frame(table: &Table, command: String) -> AssumptionTable {
@@ -89,7 +92,7 @@ fn told(line: &Line, condition: &Condition, cell: &Cell) -> Result<AssumptionCel
         states: cell.report.states,
         text: cell.text().replace('\u{a0}', " "),
         properties: properties.collect(),
-        command: cell.args.command(),
-        request: CheckRequest::from(&cell.args),
+        command: cell.asked.command(),
+        request: Given(cell.asked.clone()),
     })
 }

@@ -1,32 +1,29 @@
 //! POST /lab/check: everything that a small system can do, as `skeptron check`.
 
-use std::io::Cursor;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
-use clap::ValueEnum;
 use skeptron_check::{Options, Progress, Report};
 use skeptron_sim::trace::{Format, Trace};
 
 use super::body::{Asked, MOST_FILE_BYTES};
 use super::job::{Jobs, Task, Teller, WAITING, WITHIN};
 use super::refusal::Refusal;
-use super::wire::{CheckProgress, CheckRequest, CheckResult, CheckedProperty};
-use super::{LIMITS, files};
-use crate::cli::check::{Begun, CheckArgs, Moment, Question, continued, memory};
-use crate::cli::sim::ChannelOrder;
-use crate::cli::system::SystemArgs;
+use super::wire::{CheckProgress, CheckResult, CheckedProperty};
+use super::{LIMITS, assumptions};
+use crate::ask::check::{Question, memory};
+use crate::ask::kinds::KindsArgs;
+use crate::ask::{CheckRequest, Files, Request as _};
+use crate::cli::check::{Begun, continued};
 
 /// As many as the largest system has in which a broken variant is caught.
 const MOST_NODES: usize = 13;
-/// The name under which whoever runs the command has saved the run.
-const RUN: &str = "run.jsonl";
 /// How often progress is told.
 const EVERY: Duration = Duration::from_millis(150);
 
@@ -36,164 +33,86 @@ pub(super) fn router() -> Router<Jobs> {
 
 async fn check(
     State(jobs): State<Jobs>,
-    Asked(mut request): Asked<CheckRequest, MOST_FILE_BYTES>,
+    Asked(asked): Asked<CheckRequest, MOST_FILE_BYTES>,
 ) -> Result<Response, Refusal> {
-    let from = request.from.take();
-    let args = args(request)?;
-    let waiting = CheckProgress { states: 0, depth: 0, seconds: 0.0, label: Some(WAITING.into()) };
-    let Some(from) = from else {
-        let question = args.question()?;
-        let task = Task { within: WITHIN, command: args.command(), waiting };
-        return Ok(jobs.stream(task, move |teller| answer(&args, &question, None, teller)));
-    };
-    if args.system != SystemArgs::default() {
-        return Err(Refusal::Malformed("the system is that of the run; leave it out".into()));
+    let asked = allowed(asked)?;
+    if asked.all {
+        return Ok(assumptions::stream(&jobs, asked));
     }
-    let args = CheckArgs { from: Some(RUN.into()), at: Some(from.at), ..args };
-    let task = Task { within: WITHIN, command: args.command(), waiting };
+    let waiting = CheckProgress { states: 0, depth: 0, seconds: 0.0, label: Some(WAITING.into()) };
+    let task = Task { within: WITHIN, command: asked.command(), waiting };
+    if asked.text.is_none() {
+        // What is wrong with it is said at once.
+        asked.question(Files::None)?;
+    }
     Ok(jobs.stream(task, move |teller| {
-        let trace = Trace::read(Cursor::new(from.trace)).context("the trace cannot be read")?;
-        let begun = Begun::of(trace, Some(from.at))?;
-        refuse_crowd(begun.nodes(), &args)?;
-        answer(&args, &args.question_after(&begun)?, Some(&begun), teller)
+        let (question, begun) = asked.asked(Files::None)?;
+        refuse_crowd(question.setup().nodes(), &asked)?;
+        answer(&asked, &question, begun.as_ref(), teller)
     }))
 }
 
-/// The options of the command line.
-fn args(request: CheckRequest) -> Result<CheckArgs> {
-    let system = SystemArgs {
-        nodes: request.nodes,
-        coordinator: request.coordinator,
-        quorum: request.quorum,
-        structure: request.structure,
-        tree: request.tree,
-        arbitration: request.arbitration,
-        ring: request.ring,
-        graph: request.graph,
-        clocks: None,
-        unsafe_structure: false,
-    };
-    files::refuse_in_system(&system)?;
-    let listed = request.requests.as_ref().map(|requests| requests.split(',').count());
-    let args = CheckArgs {
-        algorithm: Some(request.algorithm).filter(|name| !name.is_empty()),
-        system,
-        requests: request.requests,
-        requesters: request.requesters,
-        initiators: request.initiators,
-        calls: request.calls,
-        detector: request.detector,
-        order: chosen::<ChannelOrder>("order", request.order.as_deref())?,
-        loss: request.loss.unwrap_or(0),
-        duplicate: request.duplicate.unwrap_or(0),
-        crashes: request.crashes.unwrap_or(0),
-        crash_when: chosen::<Moment>("crash_when", request.crash_when.as_deref())?,
-        victims: request.victims,
-        restarts: request.restarts.unwrap_or(0),
-        premature: request.premature.unwrap_or(0),
-        suspicions: request.suspicions.unwrap_or(0),
-        keep_going: request.keep_going.unwrap_or(false),
-        ..CheckArgs::default()
-    };
+/// Refuses what the lab has no time for, or cannot show.
+pub(super) fn allowed(asked: CheckRequest) -> Result<CheckRequest> {
+    let asked = asked.validated()?;
+    let shown = asked.kinds == KindsArgs::default() && asked.dearest().is_none();
+    ensure!(
+        shown && (asked.from.is_none() || asked.text.is_some()),
+        "the lab does not show this; run it in a terminal: {}",
+        asked.command()
+    );
     // Before anything of that size is built.
-    let known = [args.system.nodes, args.system.nodes_of_layout()?, listed];
-    refuse_crowd(known.into_iter().flatten().max().unwrap_or(0), &args)?;
-    Ok(args)
+    let listed = asked.requests.as_ref().map(|requests| requests.split(',').count());
+    let known = [asked.system.nodes, asked.system.nodes_of_layout(Files::None)?, listed];
+    refuse_crowd(known.into_iter().flatten().max().unwrap_or(0), &asked)?;
+    Ok(asked)
 }
 
-fn refuse_crowd(nodes: usize, args: &CheckArgs) -> Result<()> {
+fn refuse_crowd(nodes: usize, asked: &CheckRequest) -> Result<()> {
     ensure!(
         nodes <= MOST_NODES,
         "{nodes} nodes are too many for the lab; at most {MOST_NODES}, or run it in a terminal: {}",
-        args.command()
+        asked.command()
     );
     Ok(())
 }
 
-/// One of a few words.
-fn chosen<T: ValueEnum + Default>(option: &str, text: Option<&str>) -> Result<T> {
-    let Some(text) = text else { return Ok(T::default()) };
-    T::from_str(text, false).ok().with_context(|| {
-        let known = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
-        let known: Vec<String> = known.map(|value| value.get_name().to_string()).collect();
-        format!("{option} is `{text}`; there are {}", known.join(", "))
-    })
-}
-
-impl From<&CheckArgs> for CheckRequest {
-    fn from(args: &CheckArgs) -> Self {
-        fn name<T: ValueEnum + Default + PartialEq>(value: &T) -> Option<String> {
-            let value = (*value != T::default()).then(|| value.to_possible_value())??;
-            Some(value.get_name().to_string())
-        }
-        let some = |count: u8| (count > 0).then_some(count);
-        let system = args.system.clone();
-        CheckRequest {
-            algorithm: args.algorithm.clone().unwrap_or_default(),
-            nodes: system.nodes,
-            coordinator: system.coordinator,
-            quorum: system.quorum,
-            structure: system.structure,
-            tree: system.tree,
-            arbitration: system.arbitration,
-            ring: system.ring,
-            graph: system.graph,
-            from: None,
-            requests: args.requests.clone(),
-            requesters: args.requesters.clone(),
-            initiators: args.initiators.clone(),
-            calls: args.calls,
-            detector: args.detector.clone(),
-            order: name(&args.order),
-            loss: some(args.loss),
-            duplicate: some(args.duplicate),
-            crashes: some(args.crashes),
-            crash_when: name(&args.crash_when),
-            victims: args.victims.clone(),
-            restarts: some(args.restarts),
-            premature: some(args.premature),
-            suspicions: some(args.suspicions),
-            keep_going: args.keep_going.then_some(true),
-        }
-    }
-}
-
 /// Searches within the memory that the lab has for it; whoever has heard enough ends it.
 pub(super) fn search(
-    args: &CheckArgs,
+    asked: &CheckRequest,
     question: &Question,
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Report> {
     let max_memory = memory::most_of_what_is_free().min(LIMITS.check_memory);
-    let only = args.judged()?;
+    let (only, invariant) = (asked.judged()?, asked.predicate()?);
     let options = Options {
         max_memory,
-        reduction: !args.no_reduction,
-        keep_going: args.keep_going,
+        reduction: !asked.no_reduction,
+        keep_going: asked.keep_going,
         progress: Some(progress),
         stop: Some(stop),
-        judging: args.judging(only.as_deref(), None),
+        judging: asked.judging(only.as_deref(), invariant.as_ref()),
         ..Options::default()
     };
     Ok(question.answer(&options)?)
 }
 
 fn answer(
-    args: &CheckArgs,
+    asked: &CheckRequest,
     question: &Question,
     begun: Option<&Begun>,
     teller: &Teller,
 ) -> Result<CheckResult> {
     let watched = Watched::default();
     let report = watched.tell_while(teller, || {
-        search(args, question, teller.stop(), &|progress| watched.note(progress))
+        search(asked, question, teller.stop(), &|progress| watched.note(progress))
     })?;
     teller.check()?;
     let properties = report.verdicts.iter().map(|verdict| {
         let counterexample = verdict.counterexample.as_ref();
         let trace = counterexample.map(|found| {
-            let trace = question.trace(verdict.property, found, Some(args.command()))?;
+            let trace = question.trace(verdict.property, found, Some(asked.command()))?;
             text(&continued(begun, trace))
         });
         Ok(CheckedProperty {
@@ -210,7 +129,7 @@ fn answer(
         complete: report.complete,
         out_of_memory: report.out_of_memory,
         seconds: report.seconds,
-        command: args.command(),
+        command: asked.command(),
         after: question.begun(),
         properties: properties.collect::<Result<_>>()?,
     })

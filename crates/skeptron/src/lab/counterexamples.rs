@@ -15,9 +15,8 @@ use tokio::sync::OnceCell;
 use super::LIMITS;
 use super::assets::Page;
 use super::wire::{GalleryItem, Note};
-use crate::cli::check::CheckArgs;
+use crate::ask::{CheckRequest, Files, Request as _, SimOptions};
 use crate::cli::explain;
-use crate::cli::sim::SimArgs;
 use crate::errata::{self, Erratum};
 
 /// The file of the page that says what each mistake is.
@@ -166,15 +165,15 @@ impl Counterexample<'_> {
         let command = self.command.to_string();
         move |stop| {
             if let Some(words) = command.strip_prefix("sim ") {
-                return Ok(Arc::new(SimArgs::parse(words)?.trace()?));
+                return Ok(Arc::new(SimOptions::parse(words)?.trace(Files::None)?));
             }
-            let args = CheckArgs::parse(command.strip_prefix("check ").unwrap_or_default())?;
+            let args = CheckRequest::parse(command.strip_prefix("check ").unwrap_or_default())?;
             let options = Options {
                 max_memory: LIMITS.check_memory,
                 stop: Some(stop.as_ref()),
                 ..Options::default()
             };
-            let run = args.answering_run(options)?;
+            let run = args.answering_run(options, Files::None)?;
             Ok(Arc::new(run.with_context(|| format!("{command} shows no run; please report it"))?))
         }
     }

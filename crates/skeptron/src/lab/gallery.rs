@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::assets::Page;
 use super::counterexamples;
-use super::wire::{Act, GalleryItem, Note, SimOptions};
+use super::wire::{Act, GalleryItem, Note};
+use crate::ask::{Given, SimOptions};
 
 /// The folder of the files.
 const FOLDER: &str = "scenarios";
@@ -39,7 +40,7 @@ pub(super) struct Example {
     #[serde(default)]
     tags: Vec<String>,
     /// What is run.
-    pub(super) sim: Option<SimOptions>,
+    pub(super) sim: Option<Given<SimOptions>>,
     /// Or a recorded run: what a `.jsonl` file says.
     pub(super) trace: Option<String>,
     /// What a hand does to it.
@@ -114,7 +115,8 @@ impl Example {
         // The first line of a recorded run names its algorithm.
         let recorded = self.trace.as_deref().and_then(|trace| trace.lines().next());
         let named = recorded.and_then(|line| serde_json::from_str::<Recorded>(line).ok());
-        let algorithm = self.sim.map(|sim| sim.algorithm).or(named.map(|named| named.algorithm));
+        let algorithm =
+            self.sim.and_then(|sim| sim.0.algorithm).or(named.map(|named| named.algorithm));
         let algorithm =
             algorithm.with_context(|| format!("the scenario {name}.json has no `sim`"))?;
         Ok(GalleryItem {

@@ -8,7 +8,6 @@ mod check;
 mod cluster;
 mod compare;
 mod counterexamples;
-mod files;
 mod gallery;
 mod job;
 mod quorum;

@@ -2,8 +2,8 @@
 
 use std::process::{Command, Output};
 
+use skeptron::ask::{Files, Request as _, SimOptions};
 use skeptron::cli::check::CheckArgs;
-use skeptron::cli::sim::SimArgs;
 use skeptron_check::Property;
 use skeptron_core::catalogue::{self, Breaks, Broken, Layout};
 use skeptron_sim::replay::{Replayed, replay};
@@ -169,7 +169,7 @@ fn settings() -> Vec<String> {
 /// runs that are.
 fn try_out(words: &str) -> usize {
     if let Some(words) = words.strip_prefix("sim ") {
-        let trace = SimArgs::parse(words).unwrap().trace().unwrap();
+        let trace = SimOptions::parse(words).unwrap().trace(Files::Disk).unwrap();
         is_writable(words, &trace);
         return 1;
     }
@@ -342,8 +342,8 @@ fn commands_are_understood() {
          --restarts 1 --premature 1 --suspicions 1",
     ] {
         let args = CheckArgs::parse(words).unwrap();
-        assert_eq!(args.command(), format!("skeptron check {words}"));
-        let again = CheckArgs::parse(args.command().strip_prefix("skeptron check").unwrap());
+        assert_eq!(args.ask.command(), format!("skeptron check {words}"));
+        let again = CheckArgs::parse(args.ask.command().strip_prefix("skeptron check").unwrap());
         assert_eq!(again.unwrap(), args);
     }
 }

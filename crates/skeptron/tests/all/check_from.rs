@@ -4,14 +4,14 @@ use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
+use skeptron::ask::{Files, Request as _, SimOptions};
 use skeptron::cli::check::CheckArgs;
-use skeptron::cli::sim::SimArgs;
 use skeptron_check::Property;
 use skeptron_sim::replay::replay;
 use skeptron_sim::trace::{Format, Trace, What};
 
 fn simulated(words: &str) -> Trace {
-    SimArgs::parse(words).unwrap().trace().unwrap()
+    SimOptions::parse(words).unwrap().trace(Files::Disk).unwrap()
 }
 
 fn write(trace: &Trace, path: &Path) {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::process::Command;
 
+use skeptron::ask::{Files, Request as _, SimOptions};
 use skeptron::cli::check::CheckArgs;
-use skeptron::cli::sim::SimArgs;
 use skeptron_check::{Options, Report};
 use skeptron_core::catalogue::{self, Breaks, Info, Order};
 use skeptron_core::claims::Quantity;
@@ -12,7 +12,7 @@ use skeptron_sim::trace::What;
 use skeptron_testing::{amount, is_full, sample};
 
 fn explore(words: &str, options: &Options<'_>) -> Report {
-    CheckArgs::parse(words).unwrap().question().unwrap().answer(options).unwrap()
+    CheckArgs::parse(words).unwrap().ask.question(Files::Disk).unwrap().answer(options).unwrap()
 }
 
 fn is_as_it_was(name: &str, description: &str, shown: &str) {
@@ -123,9 +123,9 @@ fn the_simulator_never_does_what_the_checker_excludes() {
                      --think exp:2 --section exp:1 --entries 3 --warmup 0 --seed {seed}",
                     info.name
                 );
-                let args = SimArgs::parse(&words).unwrap();
-                let (_, scenario) = args.scenario().unwrap();
-                let records = args.trace().unwrap().records;
+                let args = SimOptions::parse(&words).unwrap();
+                let (_, scenario) = args.scenario(Files::Disk).unwrap();
+                let records = args.trace(Files::Disk).unwrap().records;
                 let count = |is: &dyn Fn(&What) -> bool| {
                     records.iter().filter(|record| is(&record.what)).count() as f64
                 };

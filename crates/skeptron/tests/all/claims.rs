@@ -2,8 +2,8 @@
 //! held against it. What was claimed once and is not true is refuted in the same way.
 
 use rayon::prelude::*;
+use skeptron::ask::{Files, Request as _, SimOptions};
 use skeptron::cli::check::CheckArgs;
-use skeptron::cli::sim::SimArgs;
 use skeptron_core::catalogue::{self, Info, Layout, Order};
 use skeptron_core::claims::{Condition, Published, Quantity};
 use skeptron_core::mutex::{Mutex as _, lamport::Lamport};
@@ -112,13 +112,18 @@ fn options(info: &Info, published: &Published, fixed: &str, dice: &mut Chance) -
 }
 
 /// A run in which all conditions of the claim hold.
-fn draw(info: &Info, published: &'static Published, fixed: &str, seed: u64) -> (SimArgs, Scenario) {
+fn draw(
+    info: &Info,
+    published: &'static Published,
+    fixed: &str,
+    seed: u64,
+) -> (SimOptions, Scenario) {
     let mut dice = Chance::new(seed);
     let tries = (0..10_000).find_map(|_| {
         let words = options(info, published, fixed, &mut dice);
-        let args = SimArgs { seed, ..SimArgs::parse(&words).unwrap() };
+        let args = SimOptions { seed, ..SimOptions::parse(&words).unwrap() };
         // Not every layout is for every size.
-        let (_, scenario) = args.scenario().ok()?;
+        let (_, scenario) = args.scenario(Files::Disk).ok()?;
         scenario.unmet(published, info).unmet.is_empty().then_some((args, scenario))
     });
     tries.unwrap_or_else(|| panic!("{}: never {}", info.name, published.conditions()))

@@ -2,7 +2,7 @@
 //! every broken one does, determinism, and replays. A failure prints the one command that shows it.
 
 use rayon::prelude::*;
-use skeptron::cli::sim::SimArgs;
+use skeptron::ask::{Files, Request as _, SimOptions};
 use skeptron_core::catalogue::{self, Algorithm, Breaks, ElectionInfo, Layout, Order};
 use skeptron_sim::election::{Report, Scenario, run};
 use skeptron_sim::replay::replay;
@@ -15,14 +15,18 @@ fn sound() -> impl Iterator<Item = &'static ElectionInfo> {
 }
 
 /// The scenario of these options of `skeptron sim`.
-fn scenario(args: &SimArgs) -> (&'static ElectionInfo, Scenario) {
+fn scenario(args: &SimOptions) -> (&'static ElectionInfo, Scenario) {
     let name = args.algorithm.as_deref().unwrap();
     let Some(Algorithm::Election(info)) = Algorithm::find(name) else { panic!("{name}") };
-    (info, args.election(info).unwrap_or_else(|error| panic!("{}: {error:#}", args.command())))
+    (
+        info,
+        args.election(info, Files::Disk)
+            .unwrap_or_else(|error| panic!("{}: {error:#}", args.command())),
+    )
 }
 
 fn report(words: &str) -> Report {
-    let (info, scenario) = scenario(&SimArgs::parse(words).unwrap());
+    let (info, scenario) = scenario(&SimOptions::parse(words).unwrap());
     run(info, &scenario, &Options::default()).unwrap().report
 }
 
@@ -82,7 +86,7 @@ fn no_correct_election_fails() {
         let failed: Vec<String> = (start..start + runs)
             .into_par_iter()
             .filter_map(|seed| {
-                let args = SimArgs::parse(&options(info, seed)).unwrap();
+                let args = SimOptions::parse(&options(info, seed)).unwrap();
                 let (info, scenario) = scenario(&args);
                 let report = run(info, &scenario, &Options::default()).unwrap().report;
                 let command = args.command();
@@ -99,7 +103,7 @@ fn no_correct_election_fails() {
 fn every_broken_election_is_caught() {
     for info in catalogue::elections() {
         let Some(broken) = info.broken else { continue };
-        let args = SimArgs::parse(&format!("{} {}", info.name, broken.shown_by)).unwrap();
+        let args = SimOptions::parse(&format!("{} {}", info.name, broken.shown_by)).unwrap();
         let (info, first) = scenario(&args);
         let property = match broken.breaks {
             Breaks::Agreement => "agreement",
@@ -117,7 +121,7 @@ fn every_broken_election_is_caught() {
             panic!("{} survives 500 seeds of {}", info.name, broken.shown_by);
         };
         // The command that a failure prints shows the same again.
-        let command = SimArgs { seed, ..args }.command();
+        let command = SimOptions { seed, ..args }.command();
         assert!(!report(command.strip_prefix("skeptron sim ").unwrap()).is_fine(), "{command}");
     }
 }
@@ -128,7 +132,7 @@ fn every_broken_election_is_caught() {
 fn a_seed_determines_everything() {
     for info in sound() {
         for seed in 1..=20 {
-            let args = SimArgs::parse(&options(info, seed)).unwrap();
+            let args = SimOptions::parse(&options(info, seed)).unwrap();
             let (info, first) = scenario(&args);
             let hash = |options: &Options| run(info, &first, options).unwrap().report.trace_hash;
             let expected = hash(&Options::default());
@@ -138,7 +142,7 @@ fn a_seed_determines_everything() {
                 assert_eq!(hash(&options), expected, "{}: {options:?}", args.command());
             }
             let command = args.command();
-            let again = SimArgs::parse(command.strip_prefix("skeptron sim ").unwrap()).unwrap();
+            let again = SimOptions::parse(command.strip_prefix("skeptron sim ").unwrap()).unwrap();
             assert_eq!(scenario(&again).1, first, "{command}");
         }
     }
@@ -163,7 +167,7 @@ fn what_is_recorded_is_replayed() {
         for (seed, mix) in (1..).zip(MIXES) {
             let size = if mix.contains("-n") { "" } else { "-n 4" };
             let words = format!("{} {size} {mix} --until 30 --seed {seed}", info.name);
-            let trace = SimArgs::parse(&words).unwrap().trace().unwrap();
+            let trace = SimOptions::parse(&words).unwrap().trace(Files::Disk).unwrap();
             let mut lines = Vec::new();
             trace.write(Format::JsonLines, &mut lines).unwrap();
             let read = Trace::read(&lines[..]).unwrap_or_else(|error| panic!("{words}: {error}"));
@@ -179,7 +183,7 @@ fn what_is_recorded_is_replayed() {
 #[test]
 fn a_lost_line_is_noticed() {
     let words = "bully -n 3 --crash 3@0..9 --initiators 1";
-    let trace = SimArgs::parse(words).unwrap().trace().unwrap();
+    let trace = SimOptions::parse(words).unwrap().trace(Files::Disk).unwrap();
     let mut whole = Vec::new();
     trace.write(Format::JsonLines, &mut whole).unwrap();
     let whole = String::from_utf8(whole).unwrap();

@@ -2,15 +2,15 @@
 //! exactly, so equality is asserted, not closeness; where a figure is a limit or a mean, its interval
 //! over independent seeds must contain it.
 
-use skeptron::cli::sim::SimArgs;
+use skeptron::ask::{Files, Request as _, SimOptions};
 use skeptron_core::topology::{Structure, Tree};
 use skeptron_core::{NodeId, catalogue};
 use skeptron_sim::{Options, Report, run};
 
 /// Runs `skeptron sim` with these options and asserts that every property held.
 fn sim(options: &str) -> Report {
-    let args = SimArgs::parse(options).unwrap();
-    let (info, scenario) = args.scenario().unwrap();
+    let args = SimOptions::parse(options).unwrap();
+    let (info, scenario) = args.scenario(Files::Disk).unwrap();
     let report = run(info, &scenario, &Options::default()).unwrap().report;
     assert!(report.is_fine(), "{}: {:?}", args.command(), report.violations);
     report
@@ -176,7 +176,7 @@ fn sanders_presets_keep_their_bounds() {
         }
         for more in ["", "--latency exp:1 --think exp:3", "--latency uniform:0.1..2 --order any"] {
             let options = format!("{system} {more} --entries 3000");
-            let (_, scenario) = SimArgs::parse(&options).unwrap().scenario().unwrap();
+            let (_, scenario) = SimOptions::parse(&options).unwrap().scenario(Files::Disk).unwrap();
             let figures = scenario.setup.figures(&scenario.requesters);
             let busy = sim(&options).messages.per_entry;
             // In the window of measuring nodes enter unequally often, so the mean bound has some play.

@@ -1,13 +1,14 @@
 //! The textbook run of each algorithm, as a timeline that can be read beside its paper.
 
+use skeptron::ask::{self, Files, SimOptions};
 use skeptron::cli::sim::SimArgs;
 use skeptron::cli::textbook;
 use skeptron_core::catalogue;
 use skeptron_sim::trace::{Format, Picture};
 
-fn is_as_it_was(name: &str, paper: &str, args: &SimArgs) {
+fn is_as_it_was(name: &str, paper: &str, args: &SimOptions) {
     let mut timeline = Vec::new();
-    args.trace().unwrap().write(Format::Text, &mut timeline).unwrap();
+    args.trace(Files::Disk).unwrap().write(Format::Text, &mut timeline).unwrap();
     let timeline = String::from_utf8(timeline).unwrap();
     insta::with_settings!({
         description => paper, omit_expression => true,
@@ -38,7 +39,7 @@ fn the_pictures_of_the_docs_are_what_their_commands_draw() {
     let readme = std::fs::read_to_string(format!("{docs}/README.md")).unwrap();
     let mut drawn = 0;
     for command in readme.split('`').filter_map(|text| text.strip_prefix("skeptron sim ")) {
-        let args = SimArgs::parse(command).unwrap();
+        let args: SimArgs = ask::parsed(command).unwrap();
         let path = args.trace.first().unwrap();
         let format = Format::of_path(path).unwrap();
         let mut picture = Vec::new();
@@ -47,7 +48,11 @@ fn the_pictures_of_the_docs_are_what_their_commands_draw() {
             measures: args.picture.measures,
             clocks: args.clocks.show_clocks,
         };
-        args.trace().unwrap().write_picture(format, picture_of, &mut picture).unwrap();
+        args.ask
+            .trace(Files::Disk)
+            .unwrap()
+            .write_picture(format, picture_of, &mut picture)
+            .unwrap();
         let kept = std::fs::read(format!("{docs}/{}", path.display())).unwrap_or_default();
         assert!(kept == picture, "in docs/pictures: skeptron sim {command}");
         drawn += 1;

@@ -2,7 +2,7 @@
 //! prints the one command that shows it again.
 
 use rayon::prelude::*;
-use skeptron::cli::sim::SimArgs;
+use skeptron::ask::{Files, Request as _, SimOptions};
 use skeptron_core::catalogue::{self, Breaks, Info, Layout, Order};
 use skeptron_sim::{Options, QueueKind, Scenario, run};
 use skeptron_testing::{Chance, amount};
@@ -90,8 +90,8 @@ fn no_correct_algorithm_fails() {
     let (runs, start) = (amount("SKEPTRON_RUNS", 1000, 10_000), amount("SKEPTRON_SEED", 1, 1));
     for info in catalogue::sound() {
         (start..start + runs).into_par_iter().for_each(|seed| {
-            let args = SimArgs::parse(&options(info, seed)).unwrap();
-            let (info, scenario) = args.scenario().unwrap();
+            let args = SimOptions::parse(&options(info, seed)).unwrap();
+            let (info, scenario) = args.scenario(Files::Disk).unwrap();
             let report = run(info, &scenario, &Options::default()).unwrap().report;
             let found = (report.is_fine(), report.refused, report.entries);
             let command = args.command();
@@ -105,8 +105,8 @@ fn no_correct_algorithm_fails() {
 fn every_broken_variant_is_caught() {
     for info in catalogue::all() {
         let Some(broken) = info.broken else { continue };
-        let args = SimArgs::parse(&format!("{} {}", info.name, broken.shown_by)).unwrap();
-        let (info, scenario) = args.scenario().unwrap();
+        let args = SimOptions::parse(&format!("{} {}", info.name, broken.shown_by)).unwrap();
+        let (info, scenario) = args.scenario(Files::Disk).unwrap();
         let caught = (1..=500).find(|&seed| {
             let scenario = Scenario { seed, ..scenario.clone() };
             let report = run(info, &scenario, &Options::default()).unwrap().report;
@@ -125,9 +125,9 @@ fn every_broken_variant_is_caught() {
             panic!("{} survives 500 seeds of {}", info.name, broken.shown_by);
         };
         // The command that a failure prints shows the same again.
-        let command = SimArgs { seed, ..args }.command();
-        let again = SimArgs::parse(command.strip_prefix("skeptron sim ").unwrap()).unwrap();
-        let (info, scenario) = again.scenario().unwrap();
+        let command = SimOptions { seed, ..args }.command();
+        let again = SimOptions::parse(command.strip_prefix("skeptron sim ").unwrap()).unwrap();
+        let (info, scenario) = again.scenario(Files::Disk).unwrap();
         let report = run(info, &scenario, &Options::default()).unwrap().report;
         let starves = broken.breaks == Breaks::Starvation && !report.unended.is_empty();
         assert!(!report.is_fine() || starves, "{command}");
@@ -140,8 +140,8 @@ fn every_broken_variant_is_caught() {
 fn a_seed_determines_everything() {
     for info in catalogue::sound() {
         for seed in 1..=20 {
-            let args = SimArgs::parse(&options(info, seed)).unwrap();
-            let (info, scenario) = args.scenario().unwrap();
+            let args = SimOptions::parse(&options(info, seed)).unwrap();
+            let (info, scenario) = args.scenario(Files::Disk).unwrap();
             let hash = |options: &Options| run(info, &scenario, options).unwrap().report.trace_hash;
             let expected = hash(&Options::default());
             let heap = Options { queue: QueueKind::Heap, ..Options::default() };
@@ -151,8 +151,11 @@ fn a_seed_determines_everything() {
                 assert_eq!(hash(&options), expected, "{}: {options:?}", args.command());
             }
             let command = args.command();
-            let again = SimArgs::parse(command.strip_prefix("skeptron sim ").unwrap()).unwrap();
-            assert_eq!((again.scenario().unwrap().1, again.command()), (scenario, command));
+            let again = SimOptions::parse(command.strip_prefix("skeptron sim ").unwrap()).unwrap();
+            assert_eq!(
+                (again.scenario(Files::Disk).unwrap().1, again.command()),
+                (scenario, command)
+            );
         }
     }
 }
@@ -162,7 +165,7 @@ fn a_seed_determines_everything() {
 fn a_seed_means_the_same_run_everywhere() {
     let options =
         "maekawa -n 9 --latency exp:1 --think normal:2,1 --section pareto:0.2,1.5 --order any";
-    let (info, scenario) = SimArgs::parse(options).unwrap().scenario().unwrap();
+    let (info, scenario) = SimOptions::parse(options).unwrap().scenario(Files::Disk).unwrap();
     let report = run(info, &scenario, &Options::default()).unwrap().report;
     assert_eq!(report.trace_hash, "2d0e5312a6278667");
 }
@@ -173,7 +176,8 @@ fn a_fault_does_not_shift_the_workload() {
     use skeptron_sim::trace::{Record, What};
     let first_requests = |trouble: &str| {
         let calm = "suzuki-kasami -n 6 --think exp:5 --entries 30 --latency exp:1";
-        let trace = SimArgs::parse(&format!("{calm} {trouble}")).unwrap().trace().unwrap();
+        let trace =
+            SimOptions::parse(&format!("{calm} {trouble}")).unwrap().trace(Files::Disk).unwrap();
         let is_request = |record: &&Record| record.what == What::Request;
         let requests = trace.records.iter().filter(is_request);
         let mut firsts: Vec<_> = requests.map(|record| (record.node, record.t)).collect();

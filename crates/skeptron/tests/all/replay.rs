@@ -1,6 +1,6 @@
 //! Every run can be written, read and replayed, whatever goes wrong in it.
 
-use skeptron::cli::sim::SimArgs;
+use skeptron::ask::{Files, Request as _, SimOptions};
 use skeptron_core::catalogue::{self, Layout};
 use skeptron_sim::replay::replay;
 use skeptron_sim::trace::{Format, Trace};
@@ -36,7 +36,7 @@ fn what_is_recorded_is_replayed() {
             let structure = if fixed { "--structure lamport" } else { "" };
             let words =
                 format!("{} {size} --entries 12 {structure} {mix} --seed {seed}", info.name);
-            let trace = SimArgs::parse(&words).unwrap().trace().unwrap();
+            let trace = SimOptions::parse(&words).unwrap().trace(Files::Disk).unwrap();
             let lines = written(&trace, Format::JsonLines);
             let read = Trace::read(&lines[..]).unwrap_or_else(|error| panic!("{words}: {error}"));
             assert_eq!(read, trace, "{words}");
@@ -52,7 +52,7 @@ fn every_form_writes_every_run() {
     for info in catalogue::all() {
         for mix in [MIXES[0], MIXES[8]] {
             let words = format!("{} -n 4 --entries 6 {mix}", info.name);
-            let trace = SimArgs::parse(&words).unwrap().trace().unwrap();
+            let trace = SimOptions::parse(&words).unwrap().trace(Files::Disk).unwrap();
             for (format, _) in Format::ALL {
                 assert!(!written(&trace, format).is_empty(), "{words}: {format}");
             }
@@ -63,7 +63,8 @@ fn every_form_writes_every_run() {
 /// A file that lost a line does not verify.
 #[test]
 fn a_lost_line_is_noticed() {
-    let trace = SimArgs::parse("suzuki-kasami -n 3 --entries 3").unwrap().trace().unwrap();
+    let trace =
+        SimOptions::parse("suzuki-kasami -n 3 --entries 3").unwrap().trace(Files::Disk).unwrap();
     let whole = String::from_utf8(written(&trace, Format::JsonLines)).unwrap();
     let lines: Vec<&str> = whole.lines().collect();
     // A run can end between any two steps, and a message be on its way for ever.

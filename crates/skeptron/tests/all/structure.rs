@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use skeptron::cli::sim::SimArgs;
+use skeptron::ask::{Files, Request as _, SimOptions};
 use skeptron_core::NodeId;
 use skeptron_core::topology::Structure;
 use skeptron_quorum_analysis::structure::{Demands, Expected, Rates, optimise};
@@ -11,7 +11,7 @@ use skeptron_sim::{Options, Report, run};
 /// Runs `sanders` on a structure that was saved, and asserts that every property held.
 fn sim(file: &Path, options: &str) -> Report {
     let words = format!("sanders --structure {} {options}", file.display());
-    let (info, scenario) = SimArgs::parse(&words).unwrap().scenario().unwrap();
+    let (info, scenario) = SimOptions::parse(&words).unwrap().scenario(Files::Disk).unwrap();
     let report = run(info, &scenario, &Options::default()).unwrap().report;
     assert!(report.is_fine(), "{words}: {:?}", report.violations);
     report

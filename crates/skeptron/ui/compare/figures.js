@@ -72,7 +72,7 @@ export function inWords(row, unit = "") {
 
 /**
  * A claim that is made under other conditions, and which of them do not hold here.
- * @param {import("../wire.js").ClaimElsewhere} other
+ * @param {import("../wire.js").NotCompared} other
  * @returns {string}
  */
 export function elsewhereText({ claim, needs }) {

@@ -68,7 +68,7 @@ export class FromHere {
     this.answer.replaceChildren();
     try {
       const trace = await getText(session.path("/export?format=jsonl"));
-      const body = { from: { trace, at: step }, requests: this.requests.value.trim() || "0" };
+      const body = { text: trace, at: step, requests: this.requests.value.trim() || "0" };
       await this.work.run("/lab/check", { body, stage: ({ label, states, depth }) => ({ share: null, text: label ? translated(label) : say("{states} states, depth {depth}", { states: short(states), depth }) }),
         result: (/** @type {CheckResult} */ result) => this.#tell(result, { step, position, requests: body.requests }) });
     } catch (error) {

@@ -7,7 +7,7 @@ import { job } from "../lib/job.js";
 import { say } from "../lib/language.js";
 import { structureReport } from "./structure-report.js";
 
-/** @typedef {import("../wire.js").StructureRequest} StructureRequest */
+/** @typedef {import("../wire.js").StructureRequest | import("../wire.js").OptimiseRequest} StructureRequest */
 /** @typedef {{ what: string, nodes: string, quorum: string, rates: string, text: string, busiest: string, delay: string, of: string }} Question */
 
 /** @type {{ value: string, title: string, group: string, says: string }[]} */
@@ -39,7 +39,8 @@ export function showStructure(page, params) {
 
   const run = async () => {
     const asked = question;
-    const outcome = await work.run("/lab/structure", { body: toRequest(asked), result: (result) => {
+    const path = asked.what === "optimise" ? "/lab/optimise" : "/lab/structure";
+    const outcome = await work.run(path, { body: toRequest(asked), result: (result) => {
       found.replaceChildren(...structureReport(result, layoutOf(asked), Number(asked.of) || 1, (node) => {
         question = { ...question, of: String(node) };
         note("quorums", toParams(question));
@@ -149,7 +150,7 @@ function toParams(question) {
 function toRequest(question) {
   const rates = question.rates || undefined;
   if (question.what === "optimise") {
-    return { rates, optimise: { busiest: numbered(question.busiest), delay: numbered(question.delay) } };
+    return { rates, busiest: numbered(question.busiest), delay: numbered(question.delay) };
   }
   if (question.what === "file") return { text: question.text, rates };
   return { what: question.what, nodes: numbered(question.nodes), quorum: question.quorum || undefined, rates };

@@ -9,8 +9,8 @@ use clap::Args;
 use serde::Serialize;
 use skeptron_sim::{Distribution, Options, Queue, QueueKind, Scenario, run};
 
+use crate::ask::{Files, Request as _, SimOptions};
 use crate::cli::Verdict;
-use crate::cli::sim::SimArgs;
 use crate::cli::table::table;
 
 #[derive(Debug, Args)]
@@ -105,7 +105,7 @@ impl SimBench {
 }
 
 fn measure(system: &'static str, rounds: u32) -> Result<Row> {
-    let (info, scenario) = SimArgs::parse(system)?.scenario()?;
+    let (info, scenario) = SimOptions::parse(system)?.scenario(Files::Disk)?;
     let bare = Options { skip_order: true, ..Options::default() };
     let order = Options::default();
     let recording = Options { record: true, ..Options::default() };

@@ -10,8 +10,8 @@ use skeptron_core::NodeId;
 use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, What};
 
 use super::super::traces::painted;
+use super::Question;
 use super::print;
-use super::question::Question;
 use super::trace::{Moment, Story};
 use crate::state::{self, Live, Value};
 

@@ -1,8 +1,7 @@
 //! `--from run.jsonl --at STEP`: a search that begins where a recorded run is.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::BufReader;
+use std::io::Cursor;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use skeptron_check::{Scenario, Step, Which};
@@ -11,7 +10,8 @@ use skeptron_core::catalogue::{Algorithm, Info};
 use skeptron_sim::replay::replay;
 use skeptron_sim::trace::{Header, Record, TICKS_PER_UNIT, Ticks, Trace, What};
 
-use super::{CheckArgs, Question};
+use super::Question;
+use crate::ask::{CheckRequest, Files};
 
 /// A recorded run up to the state from which everything is explored.
 #[derive(Debug)]
@@ -25,13 +25,19 @@ pub(crate) struct Begun {
     ends: Vec<usize>,
 }
 
-impl CheckArgs {
+impl CheckRequest {
     /// What these options ask, and the run that it begins with, if it does with one.
-    pub(super) fn asked(&self) -> Result<(Question, Option<Begun>)> {
-        let Some(path) = &self.from else { return Ok((self.question()?, None)) };
-        let name = || format!("--from {}", path.display());
-        let file = BufReader::new(File::open(path).with_context(name)?);
-        let begun = Begun::of(Trace::read(file).with_context(name)?, self.at).with_context(name)?;
+    ///
+    /// # Errors
+    /// If something is unknown, malformed or impossible, or the run cannot be read.
+    pub(crate) fn asked(&self, files: Files) -> Result<(Question, Option<Begun>)> {
+        let (path, trace) = match (&self.text, &self.from) {
+            (Some(text), _) => ("text", Trace::read(Cursor::new(text))),
+            (None, Some(path)) => (path.as_str(), Trace::read(Cursor::new(files.read(path)?))),
+            (None, None) => return Ok((self.question(files)?, None)),
+        };
+        let name = || format!("--from {path}");
+        let begun = Begun::of(trace.with_context(name)?, self.at).with_context(name)?;
         Ok((self.question_after(&begun)?, Some(begun)))
     }
 
@@ -80,11 +86,6 @@ impl Begun {
         ends.push(length);
         ends.remove(0);
         Ok(Begun { info, trace, steps, ends })
-    }
-
-    /// How many nodes it has.
-    pub(crate) fn nodes(&self) -> usize {
-        self.trace.header.setup.nodes()
     }
 
     /// As [`continued`].

@@ -14,6 +14,7 @@ use skeptron_core::{Effect, Input, Message as _, NodeId, Outbox, Protocol as _, 
 use super::super::table::{counted_in_thousands, folded, table};
 use super::super::{Verdict, interrupt, names};
 use super::{CheckArgs, DEFAULT_NODES, Moment, memory, print, progress, verdict};
+use crate::ask::{Files, Request as _};
 
 impl CheckArgs {
     /// The lock with kinds that these options describe.
@@ -21,30 +22,30 @@ impl CheckArgs {
     /// # Errors
     /// If something is unknown, malformed, impossible, or for other searches.
     pub fn kinds_scenario(&self) -> Result<(&'static Info, KindsScenario)> {
-        let info = names::mutex(self.algorithm.as_deref().unwrap_or_default())?;
-        self.refuse_options_of_elections(info)?;
-        self.refuse_questions("a lock with --modes")?;
-        let faults = self.loss > 0 || self.duplicate > 0 || self.crashes > 0;
-        let faults = faults || self.victims.is_some() || self.crash_when != Moment::Any;
+        let info = names::mutex(self.ask.algorithm.as_deref().unwrap_or_default())?;
+        self.ask.refuse_options_of_elections(info)?;
+        self.ask.refuse_questions("a lock with --modes")?;
+        let faults = self.ask.loss > 0 || self.ask.duplicate > 0 || self.ask.crashes > 0;
+        let faults = faults || self.ask.victims.is_some() || self.ask.crash_when != Moment::Any;
         ensure!(!faults, "--modes is explored without faults; leave the faults out");
         ensure!(
             self.trace.is_empty(),
             "--trace does not know modes; leave it out: the run is printed as text"
         );
-        let counts = self.counts()?;
+        let counts = self.ask.counts()?;
         let default_nodes = if counts.len() > 1 { counts.len() } else { DEFAULT_NODES };
-        let setup = self.system.setup(info, default_nodes)?;
-        let requests = self.requests(counts, info, &setup)?;
-        let lists = self.kinds.usages(info, setup.nodes())?;
+        let setup = self.ask.system.setup(info, default_nodes, Files::Disk)?;
+        let requests = self.ask.requests(counts, info, &setup)?;
+        let lists = self.ask.kinds.usages(info, setup.nodes())?;
         let usages = lists
             .iter()
             .zip(&requests)
             .map(|(list, &requests)| list.iter().copied().cycle().take(requests.into()).collect());
         let scenario = KindsScenario {
             usages: usages.collect(),
-            at_once: self.kinds.at_once(),
-            order: self.channel_order(),
-            flaw: self.kinds.flaw()?,
+            at_once: self.ask.kinds.at_once(),
+            order: self.ask.channel_order(),
+            flaw: self.ask.kinds.flaw()?,
             setup,
         };
         scenario.check(info)?;
@@ -60,7 +61,7 @@ impl CheckArgs {
             threads: self.threads()?,
             max_memory,
             reduction: false,
-            keep_going: self.keep_going,
+            keep_going: self.ask.keep_going,
             progress: bar.is_seen().then_some(&show),
             stop: Some(interrupt::listen()),
             ..Options::default()
@@ -90,7 +91,7 @@ impl CheckArgs {
             "states": report.states, "transitions": report.transitions, "depth": report.depth,
             "complete": report.complete, "out_of_memory": report.out_of_memory,
             "properties": properties, "peak_bytes": report.peak_bytes, "seconds": report.seconds,
-            "command": self.command(),
+            "command": self.ask.command(),
         })
     }
 
@@ -113,7 +114,7 @@ impl CheckArgs {
             info.name,
             counted_in_thousands(scenario.setup.nodes() as u64, "node"),
             print::requests(&requests),
-            self.kinds.modes.as_deref().unwrap_or_default(),
+            self.ask.kinds.modes.as_deref().unwrap_or_default(),
             scenario.at_once,
         );
         writeln!(out, "{}", folded(&said))?;

@@ -13,8 +13,8 @@ use skeptron_core::claims::Quantity;
 
 use super::super::interrupt;
 use super::super::table::{counted_in_thousands, folded, number, table};
+use super::Question;
 use super::memory::readable;
-use super::question::Question;
 
 /// More states than this in expectation, lost to equal fingerprints, are worth a word.
 const WORTH_A_WORD: f64 = 1e-6;

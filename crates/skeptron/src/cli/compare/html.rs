@@ -4,9 +4,8 @@ use skeptron_core::catalogue::Info;
 use skeptron_markup::escaped;
 
 use super::Diagram;
-use super::judged::Judged;
-use super::measure::{Figure, Row};
 use super::plot::{LogY, Plot, Series};
+use crate::ask::compare::{Figure, Judged, Row};
 use look::Look;
 
 pub(super) mod frame;

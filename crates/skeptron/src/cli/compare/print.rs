@@ -9,8 +9,7 @@ use skeptron_core::Claim;
 use skeptron_core::catalogue::Info;
 
 use super::super::table::{fits, folded, number, table as new_table};
-use super::judged::{Judged, NotCompared};
-use super::measure::{Figure, Row};
+use crate::ask::compare::{Figure, Judged, NotCompared, Row};
 
 /// One line per algorithm and N, one column per figure.
 pub(super) fn table(
@@ -154,7 +153,7 @@ pub(super) fn brief(claim: Claim) -> String {
 /// One line per figure.
 pub(super) fn csv(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "algorithm,nodes,figure,{JUDGED}")?;
-    for Row { algorithm, nodes, figure, judged } in rows {
+    for Row { algorithm, nodes, figure, judged, .. } in rows {
         writeln!(out, "{algorithm},{nodes},{},{}", figure.name(), values(judged))?;
     }
     Ok(())

@@ -10,9 +10,9 @@ use skeptron_core::claims::{Condition, Quantity};
 use skeptron_core::election::Case;
 use skeptron_sim::trace::svg;
 
-use super::super::sim::SimArgs;
 use super::super::{list, textbook};
 use super::page;
+use crate::ask::{Files, SimOptions};
 
 /// The command that writes what is under version control.
 pub const COMMAND: &str = "cargo run -- explain --docs docs/algorithms";
@@ -50,10 +50,10 @@ pub fn files() -> Result<Vec<(String, String)>> {
 fn with_figure<C>(
     info: &Entry<C>,
     algorithm: Algorithm,
-    run: SimArgs,
+    run: SimOptions,
 ) -> Result<[(String, String); 2]> {
     let (name, title) = (info.name, info.title);
-    let trace = run.trace()?;
+    let trace = run.trace(Files::Disk)?;
     let command = trace.header.command.clone().unwrap_or_default();
     let figure = format!(
         "\n## A run\n\n![A run of {title}]({name}.svg)\n\n    {command} --trace {name}.svg\n"

@@ -10,7 +10,7 @@ use skeptron_quorum::{Family, braced};
 use skeptron_quorum_analysis::load::Share;
 use skeptron_quorum_analysis::report::{Report, Served, Verdicts};
 
-use super::answer::Compared;
+use crate::ask::quorum::Compared;
 use crate::cli::table::{counted, folded, number, table};
 
 /// So many quorums and shares of the strategy are shown unless all are asked for.

@@ -7,10 +7,11 @@ use skeptron_core::catalogue::{Info, Order};
 use skeptron_sim::kinds::{Kinds, KindsReport, run_kinds};
 use skeptron_sim::{Scenario, Summary};
 
-use super::super::estimate::Estimate;
 use super::super::table::{counted, folded, number, table};
 use super::super::{Verdict, names};
 use super::{SimArgs, parse_seeds, seeds};
+use crate::ask::Files;
+use crate::ask::compare::Estimate;
 
 impl SimArgs {
     /// The run of a lock with kinds that these options describe.
@@ -18,16 +19,16 @@ impl SimArgs {
     /// # Errors
     /// If something is unknown, malformed, impossible, or for other runs.
     pub fn kinds_scenario(&self) -> Result<(&'static Info, Scenario, Kinds)> {
-        let info = names::mutex(self.algorithm.as_deref().unwrap_or_default())?;
+        let info = names::mutex(self.ask.algorithm.as_deref().unwrap_or_default())?;
         ensure!(
             self.trace.is_empty(),
             "--trace does not know modes; --timeline prints what happened"
         );
-        let (_, scenario) = self.scenario()?;
+        let (_, scenario) = self.ask.scenario(Files::Disk)?;
         let kinds = Kinds {
-            usages: self.kinds.usages(info, scenario.setup.nodes())?,
-            at_once: self.kinds.at_once().into(),
-            flaw: self.kinds.flaw()?,
+            usages: self.ask.kinds.usages(info, scenario.setup.nodes())?,
+            at_once: self.ask.kinds.at_once().into(),
+            flaw: self.ask.kinds.flaw()?,
         };
         Ok((info, scenario, kinds))
     }
@@ -102,14 +103,15 @@ impl SimArgs {
             Order::Fifo => "FIFO channels",
             Order::Any => "channels in any order",
         };
-        let flaw = self.kinds.flaw.as_ref().map_or(String::new(), |flaw| format!(" · flaw {flaw}"));
+        let flaw =
+            self.ask.kinds.flaw.as_ref().map_or(String::new(), |flaw| format!(" · flaw {flaw}"));
         let said = format!(
             "kinds over {} · {}, {} asking · modes {} · {} at once · latency {} · {order} · seed {}{flaw}",
             report.algorithm,
             counted(report.nodes as u64, "node"),
             report.requesters,
-            self.kinds.modes.as_deref().unwrap_or_default(),
-            self.kinds.at_once(),
+            self.ask.kinds.modes.as_deref().unwrap_or_default(),
+            self.ask.kinds.at_once(),
             scenario.latency,
             report.seed
         );

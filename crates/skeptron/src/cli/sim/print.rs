@@ -12,9 +12,9 @@ use skeptron_sim::trace::{Relation, Trace};
 use skeptron_sim::{Report, Scenario, Summary, Violation};
 
 use super::super::Verdict;
-use super::super::compare::NotCompared;
-use super::super::system::Elected;
 use super::super::table::{counted, folded, number, table};
+use crate::ask::compare::NotCompared;
+use crate::ask::system::Elected;
 
 /// The report of one run as a table.
 pub(super) fn report(

@@ -10,10 +10,10 @@ use rayon::prelude::*;
 use skeptron_sim::Violation;
 
 use super::super::Verdict;
-use super::super::estimate::Estimate;
 use super::super::interrupt;
 use super::super::table::{number, table};
 use super::print;
+use crate::ask::compare::Estimate;
 
 /// Each report is kept until the end.
 const MOST_SEEDS: u64 = 1_000_000;

@@ -10,6 +10,7 @@ use skeptron_sim::trace::{Causality, ClockKind, Event, EventName, Hop, Relation,
 use super::super::table::{folded, number};
 use super::super::traces::{self, TraceFile};
 use super::SimArgs;
+use crate::ask::Request as _;
 
 /// What is asked about clocks.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
@@ -58,7 +59,7 @@ impl SimArgs {
         out: &mut impl Write,
     ) -> Result<Option<Relation>> {
         let Some(mut trace) = trace else { return Ok(None) };
-        trace.header.command = Some(self.command());
+        trace.header.command = Some(self.ask.command());
         self.show_trace(&trace, files, out)
     }
 

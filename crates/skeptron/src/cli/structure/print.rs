@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use skeptron_core::NodeId;
 
-use super::report::{Delays, Load, Messages, Optimal, Report};
+use crate::ask::structure::{Delays, Load, Messages, Optimal, Report};
 use crate::cli::table::{counted, number, table};
 
 /// More rows say nothing more.

@@ -9,8 +9,8 @@ use skeptron_sim::{Report, Scenario, election};
 
 use crate::cli::sim::election::print as of_election;
 use crate::cli::sim::print as of_mutex;
-use crate::cli::table::number;
 use crate::lab::wire::Figure;
+use crate::table::number;
 
 /// A figure of which nothing is claimed.
 fn measured(name: &str, value: String) -> Figure {

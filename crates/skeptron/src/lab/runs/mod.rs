@@ -34,9 +34,8 @@ use super::counterexamples::Counterexamples;
 use super::gallery::Gallery;
 use super::refusal::Refusal;
 use super::standalone;
-use super::wire::{
-    Act, Acts, ClockChunk, Mistake, Note, RunMade, RunPage, RunRequest, SimOptions, StateChunk,
-};
+use super::wire::{Act, Acts, ClockChunk, Mistake, Note, RunMade, RunPage, RunRequest, StateChunk};
+use crate::ask::{Given, SimOptions};
 pub(super) use play::{Played, Score};
 use run::Run;
 use store::Store;
@@ -127,12 +126,12 @@ impl Theatre {
     /// What is made from options, or was recorded.
     async fn made(
         &self,
-        sim: Option<SimOptions>,
+        sim: Option<Given<SimOptions>>,
         trace: Option<String>,
         notes: Vec<Note>,
     ) -> Result<Score, Refusal> {
         match (sim, trace) {
-            (Some(sim), None) => self.work(|_| Score::of_options(sim, notes)).await,
+            (Some(Given(sim)), None) => self.work(|_| Score::of_options(sim, notes)).await,
             (None, Some(text)) => self.work(move |stop| Score::of_text(&text, notes, stop)).await,
             _ => Err(Refusal::Malformed(ONE_OF.into())),
         }

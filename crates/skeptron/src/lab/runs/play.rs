@@ -15,11 +15,10 @@ use super::lamps::{self, Watched};
 use super::letters::Letters;
 use super::phases::Phases;
 use super::{Stop, facts, figures, fork, options, states, told};
-use crate::cli::names;
-use crate::cli::sim::SimArgs;
+use crate::ask::{Files, Given, Request as _, SimOptions};
 use crate::lab::wire::{
     Act, AlgorithmKind, Deed, Figure, Lamp, Note, Partition, RunEnd, RunHeader, RunReason,
-    RunRecord, SimOptions, StateChunk,
+    RunRecord, StateChunk,
 };
 
 /// What a run is made from, besides what a hand does.
@@ -33,7 +32,7 @@ pub(in crate::lab) struct Score {
 #[derive(Clone, Debug)]
 enum Source {
     /// Options of `skeptron sim`; with `holds` nobody leaves the section before a hand says so.
-    Sim { options: Box<SimOptions>, args: Box<SimArgs>, holds: bool },
+    Sim { options: Box<SimOptions>, holds: bool },
     /// What was recorded before.
     Recorded(Arc<Trace>),
 }
@@ -44,14 +43,9 @@ impl Score {
     /// # Errors
     /// If they are more than the lab allows.
     pub(in crate::lab) fn of_options(options: SimOptions, notes: Vec<Note>) -> Result<Self> {
-        let mut plain = options.clone();
-        let by_hand = plain.section.take_if(|section| section == BY_HAND);
-        let source = Source::Sim {
-            options: Box::new(options),
-            args: Box::new(options::args(plain)?),
-            holds: by_hand.is_some(),
-        };
-        Ok(Score { source, notes })
+        let holds = options.section.as_deref() == Some(BY_HAND);
+        let options = Box::new(options::allowed(options)?);
+        Ok(Score { source: Source::Sim { options, holds }, notes })
     }
 
     /// Of a recorded run, as the page reads it from a file. A run that its own command makes again is
@@ -90,7 +84,7 @@ impl Score {
             acts.len()
         );
         let mut played = match &self.source {
-            Source::Sim { options, args, holds } => simulated(options, args, *holds, acts, stop)?,
+            Source::Sim { options, holds } => simulated(options, *holds, acts, stop)?,
             Source::Recorded(trace) if acts.is_empty() => recorded(trace)?,
             Source::Recorded(trace) => forked(trace, acts, stop)?,
         };
@@ -181,7 +175,7 @@ impl Played {
             order: header.order.to_string(),
             ticks_per_unit: header.ticks_per_unit,
             command: header.command.clone(),
-            sim: self.sim.clone(),
+            sim: Given(self.sim.clone()),
             recorded: self.recorded,
             topology: told::topology(&header.algorithm, &header.setup),
             phases: self.phases.at_first.clone(),
@@ -232,25 +226,21 @@ impl Played {
     }
 }
 
-fn simulated(
-    options: &SimOptions,
-    args: &SimArgs,
-    holds: bool,
-    acts: Vec<Act>,
-    stop: &Stop,
-) -> Result<Played> {
+fn simulated(options: &SimOptions, holds: bool, acts: Vec<Act>, stop: &Stop) -> Result<Played> {
     let hand = Hand { acts: acts.iter().map(act).collect::<Result<_>>()?, holds };
-    let simulated = match names::algorithm(args.algorithm.as_deref().unwrap_or_default())? {
+    let mut plain = options.clone();
+    plain.section.take_if(|_| holds);
+    let simulated = match plain.named()? {
         Algorithm::Election(info) => {
-            let scenario = args.election(info)?;
+            let scenario = plain.election(info, Files::None)?;
             elected(info, &election::Scenario { hand, ..scenario }, stop)?
         }
         Algorithm::Mutex(_) => {
-            let (info, scenario) = args.scenario()?;
+            let (info, scenario) = plain.scenario(Files::None)?;
             excluded(info, &Scenario { hand, ..scenario }, stop)?
         }
     };
-    let command = (acts.is_empty() && !holds).then(|| args.command());
+    let command = (acts.is_empty() && !holds).then(|| plain.command());
     simulated.played(acts, holds, 0, command, (options.clone(), false))
 }
 

@@ -92,15 +92,10 @@ mod tests {
     use super::super::Stop;
     use super::super::play::Score;
     use super::*;
-    use crate::lab::wire::SimOptions;
+    use crate::ask::{Request as _, SimOptions};
 
     fn run() -> Run {
-        let options = SimOptions {
-            algorithm: "central".into(),
-            nodes: Some(2),
-            entries: Some(1),
-            ..SimOptions::default()
-        };
+        let options = SimOptions::parse("central -n 2 --entries 1").unwrap();
         let score = Score::of_options(options, Vec::new()).unwrap();
         let played = score.play(Vec::new(), &Stop::default()).unwrap();
         Run::new(score, played)

@@ -9,6 +9,7 @@ use serde::Serialize;
 use skeptron_sim::trace::Format;
 
 use super::{Answers, Standalone, modules, run};
+use crate::ask::Given;
 use crate::lab::assets::Page;
 use crate::lab::catalogue;
 use crate::lab::counterexamples::Counterexamples;
@@ -69,7 +70,7 @@ fn play(gallery: &Gallery, kept: &Counterexamples, item: &GalleryItem) -> Result
     }
     let example = gallery.example(&item.name)?.context("it is not in the gallery")?;
     let score = match (example.sim, example.trace) {
-        (Some(sim), None) => Score::of_options(sim, example.notes)?,
+        (Some(Given(sim)), None) => Score::of_options(sim, example.notes)?,
         (None, Some(text)) => Score::of_text(&text, example.notes, &stop)?,
         _ => bail!("a scenario has exactly one of `sim` and `trace`"),
     };

@@ -1,5 +1,5 @@
 //! What goes between the page and its server: each subject is one file. Nodes are counted from 1, times
-//! are ticks. `ui/wire.d.ts` is generated from these types.
+//! are ticks. `ui/wire.d.ts` is generated from these types and from what can be asked.
 
 mod catalogue;
 mod cluster;
@@ -17,20 +17,17 @@ pub use cluster::{
     TryAcquire, TryRelease,
 };
 pub use jobs::{
-    AssumptionCell, AssumptionLine, AssumptionTable, AssumptionsRequest, AssumptionsResult,
-    CheckFrom, CheckProgress, CheckRequest, CheckResult, CheckedProperty, ClaimElsewhere,
-    ClaimedValues, CompareCurve, CompareRequest, CompareResult, CompareRow, CurvePoint, Measured,
-    OptimiseRequest, Progress, QuorumRequest, QuorumResult, StructureRequest, StructureResult,
+    AssumptionCell, AssumptionLine, AssumptionTable, AssumptionsResult, CheckProgress, CheckResult,
+    CheckedProperty, CompareResult, Progress, QuorumResult, StructureResult,
 };
 pub use reports::{
     QuorumCandidate, QuorumConditions, QuorumFailure, QuorumPerformance, QuorumRecommendation,
-    QuorumReport, QuorumShare, QuorumSizes, StructureDelay, StructureDelays, StructureLoad,
-    StructureMessages, StructureOptimal, StructureReport, StructureViolation,
+    QuorumReport, QuorumShare, QuorumSizes,
 };
 pub use run::{
     Act, Acts, AlgorithmKind, ClockChunk, ClockStamp, Cut, Deed, Figure, Lamp, Mistake, NodeState,
     Partition, Phase, RecordBatch, RecordKind, RunEnd, RunHeader, RunMade, RunPage, RunReason,
-    RunRecord, RunRequest, SimOptions, StateChange, StateChunk, Topology, Variable,
+    RunRecord, RunRequest, StateChange, StateChunk, Topology, Variable,
 };
 
 /// Why something cannot be done.

@@ -4,67 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::Note;
-
-/// What to run: options of `skeptron sim` of the same names.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, TS)]
-#[serde(default, deny_unknown_fields)]
-#[ts(optional_fields)]
-pub struct SimOptions {
-    /// Its name in the catalogue.
-    pub algorithm: String,
-    /// How many nodes.
-    pub nodes: Option<usize>,
-    /// Who coordinates.
-    pub coordinator: Option<String>,
-    /// Quorums.
-    pub quorum: Option<String>,
-    /// Information structure.
-    pub structure: Option<String>,
-    /// Tree.
-    pub tree: Option<String>,
-    /// How the holder chooses.
-    pub arbitration: Option<String>,
-    /// The ring of an election.
-    pub ring: Option<String>,
-    /// The network of an election.
-    pub graph: Option<String>,
-    /// Where logical clocks begin, as in `40,0,33`.
-    pub clocks: Option<String>,
-    /// Who asks.
-    pub requesters: Option<String>,
-    /// When they ask; `none` for never.
-    pub workload: Option<String>,
-    /// From an exit to the next request.
-    pub think: Option<String>,
-    /// How long a node stays inside; `hand` for until it is told to leave.
-    pub section: Option<String>,
-    /// How many entries.
-    pub entries: Option<u64>,
-    /// How long messages take.
-    pub latency: Option<String>,
-    /// In which order a channel delivers.
-    pub order: Option<String>,
-    /// Probability of loss.
-    pub loss: Option<f64>,
-    /// Probability of duplication.
-    pub duplicate: Option<f64>,
-    /// Crashes.
-    pub crash: Option<Vec<String>>,
-    /// Pauses.
-    pub pause: Option<Vec<String>>,
-    /// Cuts of the network.
-    pub partition: Option<Vec<String>>,
-    /// Determines all chance.
-    pub seed: Option<u64>,
-    /// Who calls elections.
-    pub initiators: Option<String>,
-    /// What the nodes are told of crashes.
-    pub detector: Option<String>,
-    /// How long a message takes at most, as the timers assume.
-    pub bound: Option<String>,
-    /// From then on nothing goes wrong by chance any more.
-    pub until: Option<String>,
-}
+use crate::ask::{Given, SimOptions};
 
 /// Which run to make: exactly one of `sim`, `scenario` and `trace`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, TS)]
@@ -72,7 +12,8 @@ pub struct SimOptions {
 #[ts(optional_fields)]
 pub struct RunRequest {
     /// A simulation.
-    pub sim: Option<SimOptions>,
+    #[ts(as = "Option<SimOptions>")]
+    pub sim: Option<Given<SimOptions>>,
     /// A scenario of the gallery, by name.
     pub scenario: Option<String>,
     /// A recorded run: what a `.jsonl` file says.
@@ -215,7 +156,8 @@ pub struct RunHeader {
     /// The command that makes the same run, if nothing was done by hand.
     pub command: Option<String>,
     /// What it was made from, as far as that is known: of a recorded run the system alone may be.
-    pub sim: SimOptions,
+    #[ts(as = "SimOptions")]
+    pub sim: Given<SimOptions>,
     /// Whether it was recorded before: latencies and who asks when are what they were.
     pub recorded: bool,
     /// How the nodes are laid out.

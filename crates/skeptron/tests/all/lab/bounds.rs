@@ -48,7 +48,7 @@ fn mistakes_are_told_as_on_the_command_line() {
         ),
         (json!({ "ring": "descending" }), "takes no --ring"),
         (json!({ "latency": "soon" }), "no distribution"),
-        (json!({ "order": "lifo" }), "fifo and any"),
+        (json!({ "order": "lifo" }), "`fifo` or `any`"),
         (json!({ "loss": 2.0 }), "between 0 and 1"),
         (json!({ "crash": ["9@1"] }), "only 3 nodes"),
         (json!({ "entries": 0 }), "at least 1"),

@@ -3,6 +3,13 @@
 
 use std::path::PathBuf;
 
+use skeptron::ask::compare::{
+    Claimed, CompareCurve, CompareRow, CurvePoint, Estimate, NotCompared,
+};
+use skeptron::ask::{
+    CheckRequest, CompareRequest, OptimiseRequest, QuorumRequest, SimOptions, StructureRequest,
+    structure,
+};
 use skeptron::lab::wire::*;
 use skeptron_core::election::{self, Election};
 use skeptron_core::mutex::{self, Mutex, shared};
@@ -22,8 +29,24 @@ macro_rules! declarations {
             let docs = <$type as TS>::docs().unwrap_or_default();
             text += &format!("\n{docs}export {}\n", <$type as TS>::decl(&config));
         )*
-        text.lines().map(|line| format!("{}\n", line.trim_end())).collect::<String>()
+        with_short_comments(&text)
     }};
+}
+
+/// What a comment of one line says is on the line of the comment.
+fn with_short_comments(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines().map(str::trim_end) {
+        match &lines[..] {
+            [.., open, said] if open == "/**" && line == " */" && said.starts_with(" * ") => {
+                let said = format!("/**{}{line}", &said[" *".len()..]);
+                lines.truncate(lines.len() - 2);
+                lines.push(said);
+            }
+            _ => lines.push(line.into()),
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 #[test]
@@ -68,21 +91,19 @@ fn the_page_has_the_same_types() {
         AssumptionCell,
         AssumptionLine,
         AssumptionTable,
-        AssumptionsRequest,
         AssumptionsResult,
-        CheckFrom,
         CheckProgress,
         CheckRequest,
         CheckResult,
         CheckedProperty,
-        ClaimElsewhere,
-        ClaimedValues,
+        Claimed,
         CompareCurve,
         CompareRequest,
-        CompareResult,
-        CompareRow,
+        CompareResult<String>,
+        CompareRow<String>,
         CurvePoint,
-        Measured,
+        Estimate,
+        NotCompared,
         OptimiseRequest,
         Progress,
         QuorumRequest,
@@ -97,13 +118,13 @@ fn the_page_has_the_same_types() {
         QuorumReport,
         QuorumShare,
         QuorumSizes,
-        StructureDelay,
-        StructureDelays,
-        StructureLoad,
-        StructureMessages,
-        StructureOptimal,
-        StructureReport,
-        StructureViolation,
+        structure::Delay,
+        structure::Delays,
+        structure::Load,
+        structure::Messages,
+        structure::Optimal,
+        structure::Report,
+        structure::Violation,
         ClusterAct,
         ClusterActKind,
         ClusterChange,

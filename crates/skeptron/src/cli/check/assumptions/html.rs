@@ -4,6 +4,7 @@ use skeptron_markup::escaped;
 use skeptron_sim::trace::svg;
 
 use super::{Cell, Line, Table, name, word};
+use crate::ask::Request as _;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --ink: #1c2026; --soft: #5a6270; --line: #d7dbe2; --ground: #fff;
@@ -93,7 +94,7 @@ fn diagrams(cell: &Cell, id: &str, condition: &str) -> String {
              <p class=\"soft\"{anchor}><code>{}</code></p><div>{}</div></details>\n",
             word(*property),
             cell.steps(*property),
-            escaped(&cell.args.command()),
+            escaped(&cell.asked.command()),
             svg::draw(trace, &options)
         ));
     }

@@ -7,10 +7,10 @@ use skeptron_markup::escaped;
 use super::super::Diagram;
 use super::super::html::frame;
 use super::super::html::look::{self, Coloured, Look};
-use super::super::judged::Judged;
 use super::super::plot::marker::Shape;
 use super::super::plot::{LogY, Plot, Series};
-use super::measure::{Figure, Row};
+use crate::ask::compare::Judged;
+use crate::ask::compare::election::{Figure, Row};
 
 #[cfg(test)]
 mod tests;

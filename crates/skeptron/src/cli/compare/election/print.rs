@@ -6,9 +6,9 @@ use comfy_table::{ColumnConstraint, Table, Width};
 use skeptron_core::catalogue::ElectionInfo;
 
 use super::super::super::table::{fits, folded, number, table as new_table};
-use super::super::judged::Judged;
 use super::super::print::{JUDGED, brief, values};
-use super::measure::{Figure, Row};
+use crate::ask::compare::Judged;
+use crate::ask::compare::election::{Figure, Row};
 
 /// One line per case and N, measured beside claimed.
 pub(super) fn table(
@@ -41,7 +41,7 @@ pub(super) fn table(
             out,
             "✗ {}, {}, at N = {}: {} {}, claimed {} = {}",
             row.algorithm,
-            row.case,
+            row.case.unwrap_or_default(),
             row.nodes,
             row.judged.mean(),
             row.figure.name(),
@@ -110,7 +110,13 @@ fn triple(judged: Option<&Judged>) -> [String; 3] {
 pub(super) fn csv(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "algorithm,case,nodes,figure,{JUDGED}")?;
     for Row { algorithm, case, nodes, figure, judged } in rows {
-        writeln!(out, "{algorithm},\"{case}\",{nodes},{},{}", figure.name(), values(judged))?;
+        writeln!(
+            out,
+            "{algorithm},\"{}\",{nodes},{},{}",
+            case.unwrap_or_default(),
+            figure.name(),
+            values(judged)
+        )?;
     }
     Ok(())
 }

@@ -5,9 +5,9 @@ use skeptron_markup::escaped;
 
 use super::super::super::table::number;
 use super::super::Diagram;
-use super::super::judged::Judged;
 use super::super::plot::{Point, Series};
 use super::look::{self, Look};
+use crate::ask::compare::Judged;
 
 /// A page that stands alone.
 pub(in super::super) fn document(title: &str, sheet: &str, body: &str) -> String {

@@ -2,8 +2,8 @@
 
 use skeptron_core::catalogue::Info;
 
-use super::super::measure::{Figure, Row};
 use super::{Page, frame};
+use crate::ask::compare::{Figure, Row};
 
 /// What the letters in claims stand for.
 const SYMBOLS: &str = "N nodes, K mean quorum size, D diameter of \

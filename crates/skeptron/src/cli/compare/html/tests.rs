@@ -4,24 +4,17 @@ use std::sync::Arc;
 use skeptron_core::catalogue;
 
 use super::*;
-use crate::cli::compare::CompareArgs;
-use crate::cli::compare::measure::Job;
-
-#[derive(clap::Parser)]
-struct Compare {
-    #[command(flatten)]
-    args: CompareArgs,
-}
+use crate::ask::compare::Job;
+use crate::ask::{CompareRequest, Files, Request as _};
 
 /// The page of a small comparison of all algorithms.
 fn page() -> String {
-    let words = ["compare", "-n", "2,4", "--entries", "40", "--seeds", "2"];
-    let Compare { args } = <Compare as clap::Parser>::parse_from(words);
+    let args = CompareRequest::parse("-n 2,4 --entries 40 --seeds 2").unwrap();
     let algorithms: Vec<_> = catalogue::sound().collect();
     let rows: Vec<Row> = algorithms
         .iter()
         .flat_map(|&info| [2, 4].into_iter().flat_map(move |n| Job::all(info, n)))
-        .flat_map(|job| job.measure(&args, &Arc::default()).expect("it runs"))
+        .flat_map(|job| job.measure(&args, &Arc::default(), Files::None).expect("it runs"))
         .collect();
     let diagrams: Vec<_> =
         algorithms.iter().map(|info| super::super::diagram(info).expect("it runs")).collect();
@@ -83,10 +76,9 @@ fn diagrams_do_not_disturb_each_other() {
 #[test]
 fn a_single_size_is_no_trouble() {
     let info = catalogue::find("naimi-trehel").expect("it is offered");
-    let words = ["compare", "-n", "3", "--entries", "40", "--seeds", "1"];
-    let Compare { args } = <Compare as clap::Parser>::parse_from(words);
+    let args = CompareRequest::parse("-n 3 --entries 40 --seeds 1").unwrap();
     let jobs = Job::all(info, 3);
-    let measure = |job: &Job| job.measure(&args, &Arc::default()).expect("it runs");
+    let measure = |job: &Job| job.measure(&args, &Arc::default(), Files::None).expect("it runs");
     let rows: Vec<Row> = jobs.iter().flat_map(measure).collect();
     let uniform = Row::find(&rows, info.name, 3, Figure::MessagesUniform).unwrap();
     assert_eq!(uniform.holds, None, "a single run of chance is not judged");

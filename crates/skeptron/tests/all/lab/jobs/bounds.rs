@@ -6,8 +6,14 @@ use serde_json::{Value, json};
 
 use crate::lab::server::Lab;
 
-const PATHS: [&str; 5] =
-    ["/lab/compare", "/lab/check", "/lab/assumptions", "/lab/quorum", "/lab/structure"];
+const PATHS: [&str; 6] = [
+    "/lab/compare",
+    "/lab/check",
+    "/lab/assumptions",
+    "/lab/quorum",
+    "/lab/structure",
+    "/lab/optimise",
+];
 
 #[test]
 fn a_body_that_is_no_question_is_refused() {
@@ -33,10 +39,14 @@ fn mistakes_are_told_as_on_the_command_line() {
         ("/lab/compare", json!({ "nodes": [1] }), "at least 2 nodes"),
         ("/lab/compare", json!({ "nodes": [4], "latency": "soon" }), "soon"),
         ("/lab/compare", json!({ "nodes": [4], "seeds": 0 }), "at least one run"),
-        ("/lab/compare", json!({ "nodes": [4], "elections": true, "latency": "2" }), "leave them"),
+        (
+            "/lab/compare",
+            json!({ "nodes": [4], "elections": true, "latency": "2" }),
+            "cannot be used",
+        ),
         ("/lab/check", json!({ "algorithm": "maekawaa" }), "did you mean `maekawa`"),
         ("/lab/check", json!({ "algorithm": "--all" }), "no algorithm"),
-        ("/lab/check", json!({ "algorithm": "lamport", "order": "none" }), "fifo, any"),
+        ("/lab/check", json!({ "algorithm": "lamport", "order": "none" }), "`fifo` or `any`"),
         ("/lab/check", json!({ "algorithm": "lamport", "victims": "P1" }), "--crashes"),
         ("/lab/check", json!({ "algorithm": "lamport", "ring": "descending" }), "--ring"),
         ("/lab/quorum", json!({}), "either"),
@@ -45,8 +55,7 @@ fn mistakes_are_told_as_on_the_command_line() {
         ("/lab/quorum", json!({ "kind": "fano", "of": "P8" }), "P8"),
         ("/lab/quorum", json!({ "kind": "fano", "p": 2.0 }), "2"),
         ("/lab/structure", json!({}), "which structure"),
-        ("/lab/structure", json!({ "optimise": {} }), "--rates"),
-        ("/lab/structure", json!({ "what": "star", "optimise": {} }), "only `rates`"),
+        ("/lab/optimise", json!({}), "--rates"),
         ("/lab/structure", json!({ "text": "{}" }), "request"),
     ] {
         let error = lab.error(path, &asked);
@@ -97,7 +106,7 @@ fn what_is_too_large_is_refused_before_it_begins() {
         ("/lab/quorum", json!({ "kind": "tree", "height": 30 })),
         ("/lab/quorum", json!({ "text": "nodes 1001\n1 2\n" })),
         ("/lab/structure", json!({ "what": "lamport", "nodes": 201 })),
-        ("/lab/structure", json!({ "rates": list(41), "optimise": {} })),
+        ("/lab/optimise", json!({ "rates": list(41) })),
     ] {
         let error = lab.error(path, &asked);
         assert!(error.contains("too many"), "{path} {asked}: {error}");

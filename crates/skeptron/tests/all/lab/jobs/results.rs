@@ -1,7 +1,7 @@
 //! Each job's result is what the command of the same name prints.
 
 use serde_json::{Value, json};
-use skeptron::lab::wire::{CompareRow, QuorumReport, StructureReport};
+use skeptron::lab::wire::QuorumReport;
 use skeptron_sim::trace::{Trace, What};
 
 use super::{cli, words_of};
@@ -17,16 +17,18 @@ fn compare_says_what_the_command_says() {
     let printed = cli("compare lamport maekawa -n 2,4 --entries 40 --seeds 2 --json");
     assert_eq!(result["rows"], printed);
     assert_eq!(cli(&(words_of(&result["command"]) + " --json")), printed);
-    let rows: Vec<CompareRow> = serde_json::from_value(printed).unwrap();
+    let rows = printed.as_array().unwrap();
     let told = events.iter().filter(|(name, _)| name == "rows");
-    let told = told.flat_map(|(_, rows)| rows.as_array().unwrap().clone());
-    let told: Vec<CompareRow> = told.map(|row| serde_json::from_value(row).unwrap()).collect();
+    let told: Vec<&Value> = told.flat_map(|(_, rows)| rows.as_array().unwrap()).collect();
     assert_eq!(told.len(), rows.len());
-    assert!(rows.iter().all(|row| told.contains(row)), "every row is told as it comes");
+    assert!(rows.iter().all(|row| told.contains(&row)), "every row is told as it comes");
     for figure in ["jain", "longest_bypass", "load_balance"] {
-        let of_it = || rows.iter().filter(|row| row.figure == figure);
+        let of_it = || rows.iter().filter(|row| row["figure"] == figure);
         assert_eq!(of_it().count(), 4);
-        assert!(of_it().all(|row| row.measured.is_some() && row.claim.is_none()), "{figure}");
+        assert!(
+            of_it().all(|row| row["measured"].is_object() && row["claim"].is_null()),
+            "{figure}"
+        );
     }
     assert!(events.iter().any(|(name, progress)| name == "progress" && progress["total"] == 16));
 }
@@ -36,19 +38,19 @@ fn a_curve_goes_through_the_claims_of_the_rows() {
     let lab = Lab::start();
     let asked = json!({ "algorithms": ["raymond", "maekawa"], "nodes": [3, 7], "entries": 20 });
     let result = lab.result("/lab/compare", &asked);
-    let rows: Vec<CompareRow> = serde_json::from_value(result["rows"].clone()).unwrap();
+    let rows = result["rows"].as_array().unwrap();
     let curves = result["curves"].as_array().unwrap();
-    for row in rows.iter().filter(|row| row.claim.is_some()) {
-        let is_its =
-            |curve: &&Value| curve["algorithm"] == row.algorithm && curve["figure"] == row.figure;
+    for row in rows.iter().filter(|row| row["claim"].is_object()) {
+        let is_its = |curve: &&Value| {
+            curve["algorithm"] == row["algorithm"] && curve["figure"] == row["figure"]
+        };
         let curve = curves.iter().find(is_its).expect("each claim has its line");
         let points = curve["points"].as_array().unwrap();
         assert_eq!(points.len(), 5, "3, 4, 5, 6, 7");
-        let here = points.iter().find(|point| point["nodes"] == row.nodes).unwrap();
-        let claim = row.claim.as_ref().unwrap();
-        assert_eq!(here["low"].as_f64(), Some(claim.low));
-        assert_eq!(here["typical"].as_f64(), claim.typical);
-        assert_eq!(here["high"].as_f64(), Some(claim.high));
+        let here = points.iter().find(|point| point["nodes"] == row["nodes"]).unwrap();
+        for value in ["low", "typical", "high"] {
+            assert_eq!(here[value], row["claim"][value]);
+        }
     }
 }
 
@@ -200,19 +202,20 @@ fn structures_are_judged_and_searched_as_by_the_command() {
         ),
         (json!({ "what": "star:P2", "rates": "1,5,1" }), "structure star:P2 --rates 1,5,1"),
         (
-            json!({ "rates": "4,3,2,1", "optimise": { "busiest": 0.5 } }),
+            json!({ "rates": "4,3,2,1", "busiest": 0.5 }),
             "structure optimise --rates 4,3,2,1 --busiest 0.5",
         ),
     ] {
-        let result = lab.result("/lab/structure", &asked);
+        let searched = command.starts_with("structure optimise");
+        let path = if searched { "/lab/optimise" } else { "/lab/structure" };
+        let result = lab.result(path, &asked);
         let printed = cli(&format!("{command} --json"));
         assert_eq!(result["report"], printed, "{command}");
-        let report: StructureReport = serde_json::from_value(printed.clone()).unwrap();
-        assert!(report.valid);
+        assert_eq!(printed["valid"], true);
         assert_eq!(cli(&(words_of(&result["command"]) + " --json")), printed);
     }
     let text = json!({ "request": [[1], [2]], "inform": [[1], [2]] }).to_string();
     let judged = lab.result("/lab/structure", &json!({ "text": text }));
-    let report: StructureReport = serde_json::from_value(judged["report"].clone()).unwrap();
-    assert!(!report.valid && report.violation.is_some());
+    assert_eq!(judged["report"]["valid"], false);
+    assert!(judged["report"]["violation"].is_object());
 }

@@ -2,8 +2,8 @@ use std::sync::atomic::AtomicBool;
 
 use skeptron_core::catalogue;
 
-use super::super::measure::Job;
 use super::*;
+use crate::ask::compare::election::Job;
 
 /// The page of a small comparison of all elections.
 fn page(nodes: &[usize]) -> String {

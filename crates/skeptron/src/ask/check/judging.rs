@@ -1,18 +1,17 @@
-//! What `skeptron check` is asked beyond what an algorithm promises: properties by name, and the dearest
-//! run.
+//! What can be asked beyond what an algorithm promises: properties by name, and the dearest run.
 
-use std::io::Write;
-
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 use skeptron_check::{Goal, Judging, Measure, Options, Predicate, Property, extreme};
 use skeptron_sim::trace::Trace;
 
-use super::super::{Verdict, interrupt, traces};
-use super::{CheckArgs, Question, diagram, memory, print, progress};
+use super::super::{Files, Request as _};
+use super::{CheckRequest, Question};
 
 /// A figure whose extreme is looked for, as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub enum Dearness {
     /// All messages of a run.
     Messages,
@@ -46,8 +45,12 @@ const JUDGED: [Property; 10] = [
     Property::Refused,
 ];
 
-/// A property by its name, for clap.
-pub(super) fn property(text: &str) -> Result<Property, String> {
+/// The name of a property, for clap.
+pub(super) fn property(text: &str) -> Result<String, String> {
+    named(text).map(|property| property.name().to_string())
+}
+
+fn named(text: &str) -> Result<Property, String> {
     JUDGED.into_iter().find(|property| property.name() == text.trim()).ok_or_else(|| {
         let known: Vec<&str> = JUDGED.iter().map(|property| property.name()).collect();
         format!("there are {}", known.join(", "))
@@ -71,7 +74,7 @@ const INVARIANTS: [(&str, &str, &str); 8] = [
     ("singhal", "S4.3", "quiet => forall i, j: i == j || size(i.ask) != size(j.ask)"),
 ];
 
-impl CheckArgs {
+impl CheckRequest {
     /// What must hold in every state, if that is said: by name or as a predicate.
     pub(crate) fn predicate(&self) -> Result<Option<Predicate>> {
         let Some(text) = &self.invariant else { return Ok(None) };
@@ -85,14 +88,15 @@ impl CheckArgs {
     }
 
     /// Which extreme is looked for, if one is.
-    pub(super) fn dearest(&self) -> Option<(Goal, Measure)> {
+    pub(crate) fn dearest(&self) -> Option<(Goal, Measure)> {
         let most = self.maximise.map(|figure| (Goal::Maximise, figure.into()));
         most.or_else(|| self.minimise.map(|figure| (Goal::Minimise, figure.into())))
     }
 
     /// Which properties are to be judged alone, if that is said.
     pub(crate) fn judged(&self) -> Result<Option<Vec<Property>>> {
-        let mut judged = self.judge.clone();
+        let named = |name: &String| named(name).map_err(|known| anyhow!("--judge {name}: {known}"));
+        let mut judged = self.judge.iter().map(named).collect::<Result<Vec<_>>>()?;
         ensure!(
             self.bypass.is_some() || !judged.contains(&Property::Bypass),
             "--judge bypass needs a bound; say it with --bypass B"
@@ -115,7 +119,7 @@ impl CheckArgs {
     }
 
     /// Refuses what can be asked of mutual exclusion alone.
-    pub(super) fn refuse_questions(&self, of: &str) -> Result<()> {
+    pub(crate) fn refuse_questions(&self, of: &str) -> Result<()> {
         let given = [
             ("--judge", !self.judge.is_empty()),
             ("--bypass", self.bypass.is_some()),
@@ -131,8 +135,11 @@ impl CheckArgs {
 
     /// The run that answers these options, if one does: the dearest or the cheapest, or the shortest that
     /// violates something.
-    pub(crate) fn answering_run(&self, options: Options) -> Result<Option<Trace>> {
-        let question = self.question()?;
+    ///
+    /// # Errors
+    /// If something is unknown, malformed or impossible.
+    pub(crate) fn answering_run(&self, options: Options, files: Files) -> Result<Option<Trace>> {
+        let question = self.question(files)?;
         let (only, invariant) = (self.judged()?, self.predicate()?);
         let judging = self.judging(only.as_deref(), invariant.as_ref());
         let options = Options { judging, ..options };
@@ -148,50 +155,5 @@ impl CheckArgs {
         };
         let trace = |(property, run)| question.trace(property, &run, Some(self.command()));
         Ok(found.map(trace).transpose()?)
-    }
-
-    /// Finds the dearest or the cheapest run and shows it.
-    pub(super) fn run_extreme(
-        &self,
-        question: &Question,
-        goal: Goal,
-        measure: Measure,
-        files: Vec<traces::TraceFile>,
-        out: &mut impl Write,
-    ) -> Result<Verdict> {
-        let Question::Mutex(info, scenario) = question else {
-            bail!("--maximise and --minimise are for mutual exclusion; leave them out")
-        };
-        let bar = progress::Bar::new();
-        let show = |progress| bar.show(progress);
-        let options = Options {
-            threads: self.threads()?,
-            max_memory: self.max_memory.unwrap_or_else(memory::most_of_what_is_free),
-            progress: bar.is_seen().then_some(&show),
-            stop: Some(interrupt::listen()),
-            ..Options::default()
-        };
-        let found = extreme(info, scenario, (goal, measure), &options);
-        bar.clear();
-        let found = found?;
-        match &found.run {
-            Some(run) => {
-                let trace = question.trace(Property::Extreme, run, Some(self.command()))?;
-                traces::write(&trace, files)?;
-            }
-            None => traces::discard(files)?,
-        }
-        if self.json {
-            let json = print::extreme_json(question, &found, self.command());
-            writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
-        } else {
-            print::extreme(question, &found, out)?;
-            if let Some(run) = &found.run {
-                writeln!(out)?;
-                diagram::draw(question, Property::Extreme, run, out)?;
-            }
-        }
-        let verdict = if found.complete { Verdict::Fine } else { Verdict::Incomplete };
-        Ok(interrupt::verdict("what was not explored is unknown", verdict))
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 /// A size as people write it: `512M`, `8G`, `1.5GiB`; plain numbers are bytes. For clap.
-pub(super) fn parse(text: &str) -> Result<usize, &'static str> {
+pub(crate) fn parse(text: &str) -> Result<usize, &'static str> {
     const HOW: &str = "write a size as in 512M or 8G";
     let unit = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
     let (number, shift) = match unit.char_indices().last() {
@@ -37,7 +37,7 @@ fn free(meminfo: &str) -> Option<usize> {
 }
 
 /// A size as people read it.
-pub(super) fn readable(bytes: usize) -> String {
+pub(crate) fn readable(bytes: usize) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut size = bytes as f64;
     let mut unit = 0;

@@ -1,15 +1,15 @@
-//! What the options of `skeptron check` say of an election.
+//! What the options of a search say of an election.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use skeptron_check::{ElectionFaults, ElectionScenario};
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::ElectionInfo;
 
-use super::super::names;
-use super::{CheckArgs, DEFAULT_NODES, Moment};
+use super::super::{Files, names};
+use super::{CheckRequest, DEFAULT_NODES, Moment};
 
-impl CheckArgs {
-    pub(super) fn election(&self, info: &ElectionInfo) -> Result<ElectionScenario> {
+impl CheckRequest {
+    pub(super) fn election(&self, info: &ElectionInfo, files: Files) -> Result<ElectionScenario> {
         self.refuse_options_of_mutual_exclusion(info)?;
         self.refuse_questions("an election")?;
         ensure!(
@@ -20,7 +20,7 @@ impl CheckArgs {
             self.crashes > 0 || self.restarts == 0,
             "--restarts lets nodes come back that have crashed; say how many with --crashes K"
         );
-        let setup = self.system.setup(info, DEFAULT_NODES)?;
+        let setup = self.system.setup(info, DEFAULT_NODES, files)?;
         let initiators: Vec<NodeId> = match self.initiators.as_deref() {
             None | Some("all") => NodeId::all(setup.nodes()).collect(),
             Some(list) => names::nodes(list).context("--initiators")?,

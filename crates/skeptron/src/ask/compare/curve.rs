@@ -1,16 +1,38 @@
 //! Claims between the sizes that are measured: the line of a formula.
 
-use super::judged::Claimed;
+use serde::Serialize;
+use ts_rs::TS;
 
-/// One claim over N.
-pub(crate) struct Curve {
+use super::Claimed;
+
+/// A claim over N, to be drawn as a line.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct CompareCurve {
+    /// Whose.
     pub(crate) algorithm: &'static str,
     /// Of an election: in which situation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub(crate) case: Option<&'static str>,
-    /// What it is called in JSON.
+    /// Of which figure.
     pub(crate) figure: &'static str,
-    /// N and the values there, N rising.
-    pub(crate) points: Vec<(usize, Claimed)>,
+    /// The formula.
+    pub(crate) text: String,
+    /// N rises from the smallest that was asked for to the largest.
+    pub(crate) points: Vec<CurvePoint>,
+}
+
+/// A claim at one size.
+#[derive(Clone, Copy, Debug, Serialize, TS)]
+pub struct CurvePoint {
+    /// How many nodes.
+    pub(crate) nodes: usize,
+    /// At least so much.
+    pub(crate) low: f64,
+    /// So much as a rule.
+    pub(crate) typical: Option<f64>,
+    /// At most so much.
+    pub(crate) high: f64,
 }
 
 /// Enough for a smooth line.
@@ -33,20 +55,24 @@ pub(super) fn sizes(asked: &[usize]) -> Vec<usize> {
     sizes
 }
 
-impl Curve {
-    /// Adds a point to the curve that it belongs to.
+impl CompareCurve {
+    /// Adds what is claimed of `nodes` nodes to the curve that it belongs to.
     pub(super) fn add(
-        curves: &mut Vec<Curve>,
+        curves: &mut Vec<CompareCurve>,
         (algorithm, case): (&'static str, Option<&'static str>),
         figure: &'static str,
-        point: (usize, Claimed),
+        (nodes, claimed): (usize, Claimed),
     ) {
-        let is_it = |curve: &&mut Curve| {
+        let Claimed { text, low, typical, high, .. } = claimed;
+        let point = CurvePoint { nodes, low, typical, high };
+        let is_it = |curve: &&mut CompareCurve| {
             curve.algorithm == algorithm && curve.case == case && curve.figure == figure
         };
         match curves.iter_mut().find(is_it) {
             Some(curve) => curve.points.push(point),
-            None => curves.push(Curve { algorithm, case, figure, points: vec![point] }),
+            None => {
+                curves.push(CompareCurve { algorithm, case, figure, text, points: vec![point] });
+            }
         }
     }
 }

@@ -3,14 +3,13 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use skeptron_sim::{Distribution, Workload};
 
-use super::super::names;
-use super::distribution;
+use super::super::{Files, names};
 
 /// The workload of a system of `nodes` nodes.
-pub(super) fn parse(text: &str, think: &str, nodes: usize) -> Result<Workload> {
+pub(super) fn parse(text: &str, think: &str, nodes: usize, files: Files) -> Result<Workload> {
     const KINDS: [&str; 7] = ["none", "closed", "sequential", "poisson", "bursts", "hot", "file"];
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
-    let think = distribution("--think", think)?;
+    let think = files.distribution(think).context("--think")?;
     let numbers = |names: &str| numbers(text, rest, names);
     let context = || format!("--workload {text}");
     Ok(match kind {
@@ -34,7 +33,9 @@ pub(super) fn parse(text: &str, think: &str, nodes: usize) -> Result<Workload> {
             }
             _ => unreachable!("as many numbers as names"),
         },
-        "file" => Workload::List(read(rest, nodes).with_context(context)?),
+        "file" => Workload::List(
+            list(&files.read(rest).with_context(context)?, nodes).with_context(context)?,
+        ),
         _ => bail!(
             "--workload {text}: there is no such workload; there are none, closed, sequential, poisson:RATE, bursts:SIZE,EVERY, \
              hot:HOW-MANY,SHARE,RATE and file:PATH{}",
@@ -69,8 +70,7 @@ fn ticks(units: f64) -> Result<u64> {
 }
 
 /// Lines `TIME NODE`, in any order.
-fn read(path: &str, nodes: usize) -> Result<Vec<(u64, skeptron_core::NodeId)>> {
-    let text = std::fs::read_to_string(path)?;
+fn list(text: &str, nodes: usize) -> Result<Vec<(u64, skeptron_core::NodeId)>> {
     let mut list = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let at = || format!("line {}", number + 1);

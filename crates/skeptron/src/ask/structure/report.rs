@@ -4,86 +4,124 @@ use serde::Serialize;
 use skeptron_core::NodeId;
 use skeptron_core::topology::{Structure, StructureError};
 use skeptron_quorum_analysis::structure::{Expected, Rates};
+use ts_rs::TS;
 
 use super::Lists;
 
 /// Matrices of more nodes are given only on demand.
 const MATRIX_UP_TO: usize = 16;
 
-/// What there is to say about a structure.
-#[derive(Serialize)]
-pub(crate) struct Report {
-    pub(super) name: String,
-    pub(super) nodes: usize,
-    pub(super) valid: bool,
-    pub(super) violation: Option<Violation>,
-    pub(super) request: Vec<Vec<NodeId>>,
-    pub(super) inform: Vec<Vec<NodeId>>,
+/// Everything about an information structure. Nodes are counted from 1.
+#[derive(Clone, Debug, Serialize, TS)]
+#[ts(rename = "StructureReport")]
+pub struct Report {
+    /// What was asked for.
+    pub(crate) name: String,
+    /// How many nodes there are.
+    pub(crate) nodes: usize,
+    /// Whether it keeps the rules.
+    pub(crate) valid: bool,
+    /// Which rule it breaks.
+    pub(crate) violation: Option<Violation>,
+    /// Whom each node asks.
+    #[ts(as = "Vec<Vec<usize>>")]
+    pub(crate) request: Vec<Vec<NodeId>>,
+    /// Whom each node tells.
+    #[ts(as = "Vec<Vec<usize>>")]
+    pub(crate) inform: Vec<Vec<NodeId>>,
     /// Which share of the requests comes from each node.
-    pub(super) shares: Vec<f64>,
-    pub(super) messages: Option<Messages>,
-    pub(super) load: Option<Load>,
-    pub(super) delay: Option<Delays>,
+    pub(crate) shares: Vec<f64>,
+    /// Messages of an entry.
+    pub(crate) messages: Option<Messages>,
+    /// For which share of all entries each node is asked by others.
+    pub(crate) load: Option<Load>,
+    /// Synchronisation delays.
+    pub(crate) delay: Option<Delays>,
     /// Who asks whom although the inform sets do not need it.
-    pub(super) needless: Vec<(NodeId, NodeId)>,
+    #[ts(as = "Vec<(usize, usize)>")]
+    pub(crate) needless: Vec<(NodeId, NodeId)>,
+    /// Of a search: how good the result is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) optimal: Option<Optimal>,
+    #[ts(optional)]
+    pub(crate) optimal: Option<Optimal>,
 }
 
 /// Which rule is broken, and what would mend it.
-#[derive(Serialize)]
-pub(super) struct Violation {
-    pub(super) rule: &'static str,
-    pub(super) nodes: Vec<NodeId>,
-    pub(super) explanation: String,
-    pub(super) remedy: String,
+#[derive(Clone, Debug, Serialize, TS)]
+#[ts(rename = "StructureViolation")]
+pub struct Violation {
+    /// The rule.
+    pub(crate) rule: &'static str,
+    /// Whom it is about.
+    #[ts(as = "Vec<usize>")]
+    pub(crate) nodes: Vec<NodeId>,
+    /// What is wrong.
+    pub(crate) explanation: String,
+    /// What would mend it.
+    pub(crate) remedy: String,
 }
 
-/// Messages of an entry, between the two bounds.
-#[derive(Serialize)]
-pub(super) struct Messages {
-    pub(super) low: Vec<usize>,
-    pub(super) high: Vec<usize>,
-    pub(super) mean_low: f64,
-    pub(super) mean_high: f64,
+/// Messages of an entry, between two bounds.
+#[derive(Clone, Debug, Serialize, TS)]
+#[ts(rename = "StructureMessages")]
+pub struct Messages {
+    /// At least, of each node.
+    pub(crate) low: Vec<usize>,
+    /// At most, of each node.
+    pub(crate) high: Vec<usize>,
+    /// The mean of the former.
+    pub(crate) mean_low: f64,
+    /// The mean of the latter.
+    pub(crate) mean_high: f64,
 }
 
-/// For which share of all entries a node is asked by others.
-#[derive(Serialize)]
-pub(super) struct Load {
-    pub(super) of: Vec<f64>,
-    pub(super) busiest: f64,
+/// For which share of all entries nodes are asked by others.
+#[derive(Clone, Debug, Serialize, TS)]
+#[ts(rename = "StructureLoad")]
+pub struct Load {
+    /// Each node.
+    pub(crate) of: Vec<f64>,
+    /// The busiest.
+    pub(crate) busiest: f64,
 }
 
-#[derive(Serialize)]
-pub(super) struct Delays {
-    pub(super) published: Delay,
-    pub(super) exact: Delay,
+/// Synchronisation delays.
+#[derive(Clone, Debug, Serialize, TS)]
+#[ts(rename = "StructureDelays")]
+pub struct Delays {
+    /// As published.
+    pub(crate) published: Delay,
+    /// As they are.
+    pub(crate) exact: Delay,
 }
 
-/// In units of the latency; the matrix has a row for each node that leaves.
-#[derive(Serialize)]
-pub(super) struct Delay {
-    pub(super) mean: f64,
-    pub(super) max: u32,
-    pub(super) matrix: Option<Vec<Vec<u32>>>,
+/// In units of the latency.
+#[derive(Clone, Debug, Serialize, TS)]
+#[ts(rename = "StructureDelay")]
+pub struct Delay {
+    /// The mean.
+    pub(crate) mean: f64,
+    /// The largest.
+    pub(crate) max: u32,
+    /// A row for each node that leaves, where there are few.
+    pub(crate) matrix: Option<Vec<Vec<u32>>>,
 }
 
 /// How good the best structure found is, and what was demanded.
-#[derive(Serialize)]
-pub(super) struct Optimal {
-    pub(super) proved: bool,
-    pub(super) lower_bound: f64,
-    pub(super) busiest: Option<f64>,
-    pub(super) delay: Option<f64>,
+#[derive(Clone, Debug, Serialize, TS)]
+#[ts(rename = "StructureOptimal")]
+pub struct Optimal {
+    /// Whether nothing is better.
+    pub(crate) proved: bool,
+    /// Nothing takes fewer messages.
+    pub(crate) lower_bound: f64,
+    /// How much the busiest node was allowed to do.
+    pub(crate) busiest: Option<f64>,
+    /// How long the delay was allowed to be.
+    pub(crate) delay: Option<f64>,
 }
 
 impl Report {
-    /// How many nodes it is about.
-    pub(crate) fn nodes(&self) -> usize {
-        self.nodes
-    }
-
     pub(super) fn of(name: &str, structure: &Structure, rates: &Rates, all_delays: bool) -> Self {
         let nodes = structure.nodes();
         let expected = Expected::of(structure, rates);

@@ -1,14 +1,18 @@
 //! Means over independent seeds.
 
 use serde::Serialize;
+use ts_rs::TS;
 
 /// The mean of a figure over independent runs, with the half-width of its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Estimate {
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, TS)]
+pub struct Estimate {
+    /// The mean.
     pub(crate) mean: f64,
     /// Student's interval; 0 if all values are equal or there is only one.
     pub(crate) half_width: f64,
+    /// The smallest.
     pub(crate) min: f64,
+    /// The largest.
     pub(crate) max: f64,
 }
 

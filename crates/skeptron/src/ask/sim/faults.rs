@@ -2,12 +2,12 @@
 
 use anyhow::{Context as _, Result, bail};
 use skeptron_core::NodeId;
-use skeptron_sim::{Cut, Distribution, Fault, Faults, PlannedFault, RandomFault};
+use skeptron_sim::{Cut, Fault, Faults, PlannedFault, RandomFault};
 
-use super::super::names;
-use super::SimArgs;
+use super::super::{Files, names};
+use super::SimOptions;
 
-pub(super) fn parse(args: &SimArgs) -> Result<Faults> {
+pub(super) fn parse(args: &SimOptions) -> Result<Faults> {
     let mut faults = Faults { loss: args.loss, duplicate: args.duplicate, ..Faults::default() };
     for text in &args.crash {
         let context = || format!("--crash {text}");
@@ -99,7 +99,7 @@ fn cut(text: &str) -> Result<(Cut, u64, Option<u64>)> {
 
 fn times(text: &str) -> Result<(u64, Option<u64>)> {
     let time = |text: &str| -> Result<u64> {
-        match Distribution::parse(text).ok().and_then(|constant| constant.as_constant()) {
+        match Files::None.distribution(text).ok().and_then(|constant| constant.as_constant()) {
             Some(ticks) => Ok(ticks),
             None => bail!("`{text}` is no time"),
         }

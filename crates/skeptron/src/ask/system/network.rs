@@ -1,14 +1,11 @@
 //! Rings and networks as they are typed.
 
-use std::path::Path;
-
 use anyhow::{Context as _, Result, bail, ensure};
 use skeptron_core::NodeId;
 use skeptron_core::topology::{Graph, Ring};
 use skeptron_sim::shuffled;
 
-use super::super::names;
-use super::read;
+use super::super::{Files, names};
 
 /// The ring of a system of `nodes` nodes.
 pub(super) fn ring(text: &str, nodes: usize) -> Result<Ring> {
@@ -47,7 +44,7 @@ pub(super) fn listed(text: &str) -> Option<usize> {
 }
 
 /// The network of a system of `nodes` nodes.
-pub(super) fn graph(name: &str, nodes: usize) -> Result<Graph> {
+pub(super) fn graph(name: &str, nodes: usize, files: Files) -> Result<Graph> {
     const KINDS: [&str; 6] = ["complete", "ring", "line", "star", "grid", "hypercube"];
     const MOST_COMPLETE: usize = 10_000;
     let id = NodeId::new;
@@ -78,11 +75,13 @@ pub(super) fn graph(name: &str, nodes: usize) -> Result<Graph> {
             let up = |i: usize| (0..bits).map(move |bit| (i, i | 1 << bit)).filter(|(a, b)| a != b);
             (0..nodes).flat_map(up).collect()
         }
-        path if Path::new(path).exists() => return file(path, nodes),
+        path if files.has(path) => {
+            return Graph::of_links(nodes, links(path, files)?).with_context(|| path.to_string());
+        }
         _ => bail!(
-            "--graph {name}: there is no such network; there are {}, or a file, and no file has that \
-             name{}",
+            "--graph {name}: there is no such network; there are {}{}{}",
             KINDS.join(", "),
+            files.or_a_file(),
             names::did_you_mean(name, KINDS.into_iter())
         ),
     };
@@ -90,19 +89,15 @@ pub(super) fn graph(name: &str, nodes: usize) -> Result<Graph> {
 }
 
 /// How many nodes the links of a file are for: up to the highest that it names.
-pub(super) fn nodes_of_file(path: &str) -> Result<usize> {
-    let highest = links(path)?.into_iter().map(|(a, b)| a.max(b).index() + 1).max();
+pub(super) fn nodes_of_file(path: &str, files: Files) -> Result<usize> {
+    let highest = links(path, files)?.into_iter().map(|(a, b)| a.max(b).index() + 1).max();
     highest.with_context(|| format!("{path}: it has no links"))
 }
 
-fn file(path: &str, nodes: usize) -> Result<Graph> {
-    Graph::of_links(nodes, links(path)?).with_context(|| path.to_string())
-}
-
 /// Lines with two linked nodes.
-fn links(path: &str) -> Result<Vec<(NodeId, NodeId)>> {
+fn links(path: &str, files: Files) -> Result<Vec<(NodeId, NodeId)>> {
     let mut links = Vec::new();
-    for (number, line) in read(path)?.lines().enumerate() {
+    for (number, line) in files.read(path)?.lines().enumerate() {
         let at = || format!("{path}: line {}", number + 1);
         match *line.split('#').next().unwrap_or_default().split_whitespace().collect::<Vec<_>>() {
             [] => {}

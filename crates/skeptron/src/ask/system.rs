@@ -1,17 +1,15 @@
 //! Which system to build: options that `sim` and other commands share.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
-
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
+use serde::{Deserialize, Serialize};
 use skeptron_core::catalogue::{Entry, Layout};
 use skeptron_core::topology::{Quorums, Structure, Tree};
 use skeptron_core::{Arbitration, NodeId, Setup};
+use ts_rs::TS;
 
-use super::names;
 use super::quorum::source::{self, Source};
+use super::{Files, names};
 
 mod elected;
 mod network;
@@ -26,7 +24,9 @@ pub(crate) const STRUCTURES: [&str; 5] =
 pub(crate) const MOST_STRUCTURED: usize = 10_000;
 
 /// The system: how many nodes, and the layout that some algorithms need.
-#[derive(Args, Clone, Debug, Default, PartialEq)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
+#[ts(optional_fields)]
 pub struct SystemArgs {
     /// How many nodes [default: 5, or as many as the layout has]
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true)]
@@ -69,6 +69,7 @@ pub struct SystemArgs {
     /// Take quorums from a file also if they do not meet, and an information structure also if it is invalid,
     /// to see what comes of it
     #[arg(long, help_heading = "Layout")]
+    #[ts(as = "Option<_>")]
     pub unsafe_structure: bool,
 }
 
@@ -78,8 +79,8 @@ impl SystemArgs {
     ///
     /// # Errors
     /// If a layout is unknown, malformed, impossible, or not for this algorithm.
-    pub fn setup<C>(&self, info: &Entry<C>, default_nodes: usize) -> Result<Setup> {
-        Ok(self.setup_in(info, default_nodes, &Network::default())?.0)
+    pub fn setup<C>(&self, info: &Entry<C>, default_nodes: usize, files: Files) -> Result<Setup> {
+        Ok(self.setup_in(info, default_nodes, &Network::default(), files)?.0)
     }
 
     /// The system for `info` in that network, and how its tree was elected, if it was.
@@ -91,21 +92,22 @@ impl SystemArgs {
         info: &Entry<C>,
         default_nodes: usize,
         network: &Network,
+        files: Files,
     ) -> Result<(Setup, Option<Elected>)> {
         self.refuse_foreign_layouts(info)?;
         let nodes = match self.nodes {
             Some(nodes) => nodes,
-            None => self.nodes_of_layout()?.unwrap_or(default_nodes),
+            None => self.nodes_of_layout(files)?.unwrap_or(default_nodes),
         };
         let mut setup = Setup::new(nodes)?.with_clocks(self.clocks()?).context("--clocks")?;
         if self.unsafe_structure {
             setup = setup.with_unsafe_structure();
         }
         if !self.elects_tree() {
-            return Ok((self.laid_out(info, setup)?, None));
+            return Ok((self.laid_out(info, setup, files)?, None));
         }
-        let graph = network::graph(self.graph.as_deref().unwrap_or("complete"), nodes)?;
-        let elected = Elected::in_network(setup.clone(), graph, network)?;
+        let graph = network::graph(self.graph.as_deref().unwrap_or("complete"), nodes, files)?;
+        let elected = Elected::in_network(setup.clone(), graph, network, files)?;
         Ok((setup.with_tree(elected.tree.clone())?, Some(elected)))
     }
 
@@ -119,7 +121,7 @@ impl SystemArgs {
         self.tree.as_deref() == Some("elected")
     }
 
-    fn laid_out<C>(&self, info: &Entry<C>, setup: Setup) -> Result<Setup> {
+    fn laid_out<C>(&self, info: &Entry<C>, setup: Setup, files: Files) -> Result<Setup> {
         let nodes = setup.nodes();
         Ok(match info.layout {
             Layout::None => setup,
@@ -129,10 +131,11 @@ impl SystemArgs {
                 }
                 None => setup,
             },
-            Layout::Quorums => setup.with_quorums(self.quorums(nodes)?)?,
-            Layout::Structure => setup.with_structure(self.structure(nodes)?)?,
+            Layout::Quorums => setup.with_quorums(self.quorums(nodes, files)?)?,
+            Layout::Structure => setup.with_structure(self.structure(nodes, files)?)?,
             Layout::Tree => {
-                setup.with_tree(tree(self.tree.as_deref().unwrap_or("balanced:2"), nodes)?)?
+                let name = self.tree.as_deref().unwrap_or("balanced:2");
+                setup.with_tree(tree(name, nodes, files)?)?
             }
             Layout::Arbitration => match &self.arbitration {
                 Some(rule) => setup.with_arbitration(arbitration(rule)?),
@@ -143,33 +146,10 @@ impl SystemArgs {
                 None => setup,
             },
             Layout::Graph => match &self.graph {
-                Some(name) => setup.with_graph(network::graph(name, nodes)?)?,
+                Some(name) => setup.with_graph(network::graph(name, nodes, files)?)?,
                 None => setup,
             },
         })
-    }
-
-    /// The options that were given, as they would be typed.
-    #[must_use]
-    pub fn words(&self) -> Vec<String> {
-        let given = [
-            ("-n", self.nodes.map(|n| n.to_string())),
-            ("--coordinator", self.coordinator.clone()),
-            ("--quorum", self.quorum.clone()),
-            ("--structure", self.structure.clone()),
-            ("--tree", self.tree.clone()),
-            ("--arbitration", self.arbitration.clone()),
-            ("--ring", self.ring.clone()),
-            ("--graph", self.graph.clone()),
-            ("--clocks", self.clocks.clone()),
-        ];
-        let mut words: Vec<String> = given
-            .into_iter()
-            .filter_map(|(name, value)| Some([name.to_string(), value?]))
-            .flatten()
-            .collect();
-        words.extend(self.unsafe_structure.then(|| "--unsafe-structure".to_string()));
-        words
     }
 
     fn refuse_foreign_layouts<C>(&self, info: &Entry<C>) -> Result<()> {
@@ -204,14 +184,18 @@ impl SystemArgs {
     ///
     /// # Errors
     /// If a layout is unknown, or a file cannot be read.
-    pub(crate) fn nodes_of_layout(&self) -> Result<Option<usize>> {
+    pub(crate) fn nodes_of_layout(&self, files: Files) -> Result<Option<usize>> {
         Ok(match (self.quorum.as_deref(), self.structure.as_deref(), self.tree.as_deref()) {
-            (Some(quorum), ..) => Source::parse(quorum)?.nodes()?,
+            (Some(quorum), ..) => Source::parse(quorum, files)?.nodes(files)?,
             (_, Some("sanders-4"), _) => Some(4),
-            (_, Some(path), _) if Path::new(path).is_file() => Some(structure_file(path)?.nodes()),
-            (_, _, Some(path)) if Path::new(path).is_file() => Some(tree_file(path, None)?.nodes()),
+            (_, Some(path), _) if files.has_regular(path) => {
+                Some(structure_file(path, files)?.nodes())
+            }
+            (_, _, Some(path)) if files.has_regular(path) => {
+                Some(tree_file(path, None, files)?.nodes())
+            }
             _ => match self.graph.as_deref() {
-                Some(path) if Path::new(path).is_file() => Some(network::nodes_of_file(path)?),
+                Some(path) if files.has_regular(path) => Some(network::nodes_of_file(path, files)?),
                 _ => {
                     let clocks = self.clocks.as_ref().map(|clocks| clocks.split(',').count());
                     clocks.or_else(|| self.ring.as_deref().and_then(network::listed))
@@ -230,21 +214,21 @@ impl SystemArgs {
         text.split(',').map(clock).collect()
     }
 
-    fn quorums(&self, nodes: usize) -> Result<Quorums> {
+    fn quorums(&self, nodes: usize, files: Files) -> Result<Quorums> {
         let source = match self.quorum.as_deref() {
             None => Source::Construction(skeptron_quorum::default_for(nodes)),
-            Some(name) => Source::parse(name)?,
+            Some(name) => Source::parse(name, files)?,
         };
         match &source {
             Source::File(path) if self.unsafe_structure => {
-                let sets = source::family(path, Some(nodes))?.assignment().to_vec();
+                let sets = source::family(path, Some(nodes), files)?.assignment().to_vec();
                 Quorums::unchecked(sets).with_context(|| path.clone())
             }
-            _ => Ok(source.system(nodes)?.into()),
+            _ => Ok(source.system(nodes, files)?.into()),
         }
     }
 
-    fn structure(&self, nodes: usize) -> Result<Structure> {
+    fn structure(&self, nodes: usize, files: Files) -> Result<Structure> {
         ensure!(
             nodes <= MOST_STRUCTURED,
             "{nodes} nodes are too many for an information structure; at most {MOST_STRUCTURED} are allowed"
@@ -257,7 +241,7 @@ impl SystemArgs {
         Ok(match name {
             "lamport" => Structure::lamport(nodes),
             "ricart-agrawala" => Structure::ricart_agrawala(nodes),
-            "maekawa" => Structure::maekawa(&self.quorums(nodes)?),
+            "maekawa" => Structure::maekawa(&self.quorums(nodes, files)?),
             "sanders-4" => Structure::four_nodes(),
             "star" => Structure::star(nodes, NodeId::new(0)),
             star if star.starts_with("star:") => {
@@ -269,24 +253,24 @@ impl SystemArgs {
                 );
                 Structure::star(nodes, centre)
             }
-            path if Path::new(path).exists() => {
-                let structure = structure_file(path)?;
+            path if files.has(path) => {
+                let structure = structure_file(path, files)?;
                 match structure.flaw().filter(|_| !self.unsafe_structure) {
                     Some(flaw) => return Err(flaw.clone()).with_context(|| path.to_string()),
                     None => structure,
                 }
             }
             unknown => bail!(
-                "there is no information structure `{unknown}`; there are {}, or a file, and no file \
-                 has that name{}",
+                "there is no information structure `{unknown}`; there are {}{}{}",
                 STRUCTURES.join(", "),
+                files.or_a_file(),
                 names::did_you_mean(unknown, STRUCTURES.into_iter())
             ),
         })
     }
 }
 
-fn tree(name: &str, nodes: usize) -> Result<Tree> {
+fn tree(name: &str, nodes: usize, files: Files) -> Result<Tree> {
     const KINDS: [&str; 4] = ["balanced:2", "star", "line", "elected"];
     match name.split_once(':') {
         _ if name == "star" => Ok(Tree::star(nodes)),
@@ -297,10 +281,10 @@ fn tree(name: &str, nodes: usize) -> Result<Tree> {
                 "`{name}` is no tree: in balanced:K, K is how many children a node has, at least 1"
             ),
         },
-        _ if Path::new(name).exists() => tree_file(name, Some(nodes)),
+        _ if files.has(name) => tree_file(name, Some(nodes), files),
         _ => bail!(
-            "there is no tree `{name}`; there are balanced:K, star, line, elected, or a file, and no file \
-             has that name{}",
+            "there is no tree `{name}`; there are balanced:K, star, line, elected{}{}",
+            files.or_a_file(),
             names::did_you_mean(name, KINDS.into_iter())
         ),
     }
@@ -314,25 +298,13 @@ fn arbitration(name: &str) -> Result<Arbitration> {
     })
 }
 
-/// No layout is larger than this, in bytes.
-const MOST_BYTES: u64 = 1 << 28;
-
-fn read(path: &str) -> Result<String> {
-    let mut text = String::new();
-    // A device may never end.
-    let file = File::open(path).with_context(|| path.to_string())?;
-    file.take(MOST_BYTES + 1).read_to_string(&mut text).with_context(|| path.to_string())?;
-    ensure!(text.len() as u64 <= MOST_BYTES, "{path}: it is larger than {MOST_BYTES} bytes");
-    Ok(text)
-}
-
-fn structure_file(path: &str) -> Result<Structure> {
-    serde_json::from_str(&read(path)?).with_context(|| path.to_string())
+fn structure_file(path: &str, files: Files) -> Result<Structure> {
+    serde_json::from_str(&files.read(path)?).with_context(|| path.to_string())
 }
 
 /// A JSON list with the parent of each node (`null` for the root), or lines `CHILD PARENT`.
-fn tree_file(path: &str, nodes: Option<usize>) -> Result<Tree> {
-    let text = read(path)?;
+fn tree_file(path: &str, nodes: Option<usize>, files: Files) -> Result<Tree> {
+    let text = files.read(path)?;
     if text.trim_start().starts_with('[') {
         return serde_json::from_str(&text).with_context(|| path.to_string());
     }

@@ -3,13 +3,34 @@
 use serde::Serialize;
 use skeptron_core::{Claim, Figures};
 use skeptron_sim::claims::{Excluded, Expected};
+use ts_rs::TS;
 
-use super::super::estimate::Estimate;
-use super::super::table::number;
+use super::Estimate;
+use crate::table::number;
+
+/// One figure at one size, as `skeptron compare --json` prints it.
+#[derive(Clone, Debug, Serialize, TS)]
+#[ts(concrete(F = String))]
+pub struct CompareRow<F> {
+    /// Whose.
+    pub algorithm: &'static str,
+    /// Of an election: in which situation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub case: Option<&'static str>,
+    /// How many nodes.
+    pub nodes: usize,
+    /// What was measured: `messages_saturated`, `jain` …
+    pub figure: F,
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub judged: Judged,
+}
 
 /// One figure: claimed and measured.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Judged {
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct Judged {
+    /// What was published.
     pub(crate) claim: Option<Claimed>,
     /// `None` where there is nothing to measure, such as a hand-over with a single requester.
     pub(crate) measured: Option<Estimate>,
@@ -19,13 +40,16 @@ pub(crate) struct Judged {
     pub(crate) holds: Option<bool>,
     /// What is claimed under other conditions, and which of those do not hold.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub(crate) not_compared: Option<NotCompared>,
 }
 
 /// A claim that says nothing of these settings.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct NotCompared {
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct NotCompared {
+    /// The formula.
     pub(crate) claim: String,
+    /// Which of its conditions do not hold here.
     pub(crate) needs: Vec<String>,
 }
 
@@ -37,11 +61,15 @@ impl From<Excluded> for NotCompared {
 }
 
 /// A claim with its values in one system.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Claimed {
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct Claimed {
+    /// The formula.
     pub(crate) text: String,
+    /// At least so much.
     pub(crate) low: f64,
+    /// So much as a rule.
     pub(crate) typical: Option<f64>,
+    /// At most so much.
     pub(crate) high: f64,
     /// By how much a run may miss it.
     #[serde(skip)]
@@ -82,12 +110,12 @@ impl Claimed {
         }
     }
 
-    pub(super) fn is_exact(&self) -> bool {
+    pub(crate) fn is_exact(&self) -> bool {
         self.low == self.high
     }
 
     /// Its values: what is typical, and the bounds.
-    pub(super) fn values(&self) -> String {
+    pub(crate) fn values(&self) -> String {
         let bounds = || format!("{} … {}", number(self.low), number(self.high));
         match self.typical {
             _ if self.is_exact() => number(self.low),
@@ -110,7 +138,7 @@ impl Judged {
     }
 
     /// The deviation in percent of what it is measured from; `None` from 0, unless there is none.
-    pub(super) fn percent(&self) -> Option<f64> {
+    pub(crate) fn percent(&self) -> Option<f64> {
         let (deviation, measured) = (self.deviation?, self.measured?);
         let from = measured.mean - deviation;
         match deviation.abs() < 1e-9 {
@@ -120,7 +148,7 @@ impl Judged {
     }
 
     /// How the measurement stands to the claim, in a sign.
-    pub(super) fn verdict(&self) -> &'static str {
+    pub(crate) fn verdict(&self) -> &'static str {
         let (Some(claim), Some(deviation), Some(measured)) =
             (&self.claim, self.deviation, self.measured)
         else {
@@ -143,7 +171,7 @@ impl Judged {
     }
 
     /// The sign, and the deviation where it tells something.
-    pub(super) fn remark(&self) -> String {
+    pub(crate) fn remark(&self) -> String {
         let sign = self.verdict();
         let tells = |percent: &f64| ["≈", "✗"].contains(&sign) && percent.abs() >= 0.05;
         match self.percent().filter(tells) {
@@ -153,7 +181,7 @@ impl Judged {
     }
 
     /// The measured mean with its interval, if it has one.
-    pub(super) fn mean(&self) -> String {
+    pub(crate) fn mean(&self) -> String {
         match self.measured {
             None => "–".into(),
             Some(estimate) if estimate.half_width < 5e-4 => number(estimate.mean),

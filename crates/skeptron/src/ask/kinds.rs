@@ -2,13 +2,17 @@
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
+use serde::{Deserialize, Serialize};
 use skeptron_core::catalogue::Info;
 use skeptron_core::mutex::Usage;
 use skeptron_core::mutex::shared::offers_kinds;
 use skeptron_core::mutex::sharing::SharingFlaw;
+use ts_rs::TS;
 
 /// What the requests of a lock with kinds are for.
-#[derive(Args, Clone, Debug, Default, PartialEq)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(default)]
+#[ts(optional_fields)]
 pub struct KindsArgs {
     /// As what the nodes enter, over central, ricart-agrawala or naimi-trehel: for each node exclusive, shared,
     /// permits:K, upgrade (shared, then perhaps exclusive) or downgrade (exclusive, then shared), as in
@@ -27,7 +31,7 @@ pub struct KindsArgs {
 
 impl KindsArgs {
     /// What the requests of each node are for.
-    pub(super) fn usages(&self, info: &Info, nodes: usize) -> Result<Vec<Vec<Usage>>> {
+    pub(crate) fn usages(&self, info: &Info, nodes: usize) -> Result<Vec<Vec<Usage>>> {
         let text = self.modes.as_deref().unwrap_or("exclusive");
         ensure!(
             offers_kinds(info),
@@ -37,21 +41,11 @@ impl KindsArgs {
         Usage::lists(text, nodes).context("--modes")
     }
 
-    pub(super) fn at_once(&self) -> u8 {
+    pub(crate) fn at_once(&self) -> u8 {
         self.at_once.unwrap_or(1)
     }
 
-    pub(super) fn flaw(&self) -> Result<Option<SharingFlaw>> {
+    pub(crate) fn flaw(&self) -> Result<Option<SharingFlaw>> {
         self.flaw.as_deref().map(str::parse).transpose().context("--flaw")
-    }
-
-    /// The options as words.
-    pub(super) fn words(&self) -> Vec<String> {
-        let at_once = self.at_once.map(|count| count.to_string());
-        let given = [("--modes", &self.modes), ("--at-once", &at_once), ("--flaw", &self.flaw)];
-        let words = given.into_iter().filter_map(|(name, value)| {
-            value.as_ref().map(|value| [name.to_string(), value.clone()])
-        });
-        words.flatten().collect()
     }
 }

@@ -12,9 +12,7 @@ use skeptron_sim::claims::Excluded;
 use skeptron_sim::trace::TICKS_PER_UNIT;
 use skeptron_sim::{Options, Report, Scenario, ScenarioError, run};
 
-use super::super::estimate::Estimate;
-use super::CompareArgs;
-use super::judged::{Claimed, Judged, NotCompared};
+use super::{Claimed, CompareRequest, CompareRow, Estimate, Files, Judged, NotCompared};
 
 /// Who asks how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +91,7 @@ pub(crate) enum Figure {
 }
 
 impl Figure {
-    pub(super) const ALL: [Figure; 13] = [
+    pub(crate) const ALL: [Figure; 13] = [
         Figure::MessagesFirst,
         Figure::MessagesAgain,
         Figure::MessagesUniform,
@@ -110,10 +108,10 @@ impl Figure {
     ];
 
     /// Those of which something is claimed.
-    pub(super) const CLAIMED: &'static [Figure] = Self::ALL.split_at(8).0;
+    pub(crate) const CLAIMED: &'static [Figure] = Self::ALL.split_at(8).0;
 
     /// Those that tell how evenly time and work are shared.
-    pub(super) const SHARED: &'static [Figure] = Self::ALL.split_at(8).1;
+    pub(crate) const SHARED: &'static [Figure] = Self::ALL.split_at(8).1;
 
     /// What it is called in CSV and JSON.
     pub(crate) fn name(self) -> &'static str {
@@ -149,7 +147,7 @@ impl Figure {
     }
 
     /// What an algorithm claims of it, whatever the conditions.
-    pub(super) fn claim(self, info: &Info) -> Option<Claim> {
+    pub(crate) fn claim(self, info: &Info) -> Option<Claim> {
         let (quantity, load) = self.about()?;
         info.claims.under(load, quantity).map(|published| published.claim)
     }
@@ -194,7 +192,7 @@ impl Figure {
     }
 
     /// What it is called in prose.
-    pub(super) fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Figure::MessagesFirst => "Messages, lone requester, first entry",
             Figure::MessagesAgain => "Messages, lone requester, again",
@@ -219,24 +217,22 @@ fn share(count: u64, report: &Report) -> f64 {
 }
 
 /// One figure of one algorithm at one N.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Row {
-    pub(crate) algorithm: &'static str,
-    pub(crate) nodes: usize,
-    pub(crate) figure: Figure,
-    #[serde(flatten)]
-    pub(crate) judged: Judged,
-}
+pub(crate) type Row = CompareRow<Figure>;
 
 impl Job {
     /// The jobs for one algorithm at one N.
-    pub(super) fn all(info: &'static Info, nodes: usize) -> Vec<Job> {
+    pub(crate) fn all(info: &'static Info, nodes: usize) -> Vec<Job> {
         Load::ALL.map(|load| Job { info, nodes, load }).into()
     }
 
     /// Runs it, with as many seeds as are needed; `stop` ends it between two runs, or in one.
-    pub(super) fn measure(&self, args: &CompareArgs, stop: &Arc<AtomicBool>) -> Result<Vec<Row>> {
-        let scenario = self.scenario(args)?;
+    pub(crate) fn measure(
+        &self,
+        args: &CompareRequest,
+        stop: &Arc<AtomicBool>,
+        files: Files,
+    ) -> Result<Vec<Row>> {
+        let scenario = self.scenario(args, files)?;
         let has_chance = self.load == Load::Uniform
             || scenario.latency.as_constant().is_none()
             || scenario.section.as_constant().is_none();
@@ -255,20 +251,24 @@ impl Job {
             let (claimed, excluded) = figure.claimed(self.info, &scenario);
             let not_compared = excluded.map(NotCompared::from);
             let judged = Judged { not_compared, ..Judged::new(claimed, measured, is_judged) };
-            Row { algorithm: self.info.name, nodes: self.nodes, figure, judged }
+            Row { algorithm: self.info.name, case: None, nodes: self.nodes, figure, judged }
         };
         Ok(self.load.figures().iter().map(row).collect())
     }
 
     /// What is claimed of everything that it measures.
-    pub(super) fn claims(&self, args: &CompareArgs) -> Result<Vec<(Figure, Claimed)>> {
-        let scenario = self.scenario(args)?;
+    pub(super) fn claims(
+        &self,
+        args: &CompareRequest,
+        files: Files,
+    ) -> Result<Vec<(Figure, Claimed)>> {
+        let scenario = self.scenario(args, files)?;
         let claimed = |&figure: &Figure| Some((figure, figure.claimed(self.info, &scenario).0?));
         Ok(self.load.figures().iter().filter_map(claimed).collect())
     }
 
-    fn scenario(&self, args: &CompareArgs) -> Result<Scenario> {
-        let mut sim = args.sim(self.info, self.nodes)?;
+    fn scenario(&self, args: &CompareRequest, files: Files) -> Result<Scenario> {
+        let mut sim = args.sim(self.info, self.nodes);
         let many = args.entries.unwrap_or((20 * self.nodes as u64).clamp(400, 4000));
         match self.load {
             Load::First => {
@@ -287,13 +287,13 @@ impl Job {
                 (sim.warmup, sim.entries) = (Some(4 * self.nodes as u64), Some(many))
             }
         }
-        Ok(sim.scenario()?.1)
+        Ok(sim.scenario(files)?.1)
     }
 }
 
 impl Row {
     /// The one about this.
-    pub(super) fn find<'a>(
+    pub(crate) fn find<'a>(
         rows: &'a [Row],
         algorithm: &str,
         nodes: usize,

@@ -1,17 +1,17 @@
-//! The runs behind a comparison of elections, and what they are held against.
+//! Comparisons of elections: the runs behind them, and what they are held against.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Serialize;
-use skeptron_core::catalogue::ElectionInfo;
+use skeptron_core::catalogue::{self, Algorithm, ElectionInfo};
 use skeptron_core::election::{Case, RingOrder};
 use skeptron_core::{Claim, Figures};
 use skeptron_sim::election::{Report, Scenario, run};
 use skeptron_sim::{Options, ScenarioError};
 
-use super::super::super::estimate::Estimate;
-use super::super::judged::{Claimed, Judged};
+use super::curve::{CompareCurve, sizes};
+use super::{Audience, Claimed, CompareRequest, CompareRow, Estimate, Judged, names, sound};
 
 /// One situation to run, with as many seeds as are needed.
 #[derive(Clone, Copy, Debug)]
@@ -57,15 +57,7 @@ impl Figure {
 }
 
 /// One figure of one algorithm in one situation at one N.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Row {
-    pub(crate) algorithm: &'static str,
-    pub(crate) case: &'static str,
-    pub(crate) nodes: usize,
-    pub(crate) figure: Figure,
-    #[serde(flatten)]
-    pub(crate) judged: Judged,
-}
+pub(crate) type Row = CompareRow<Figure>;
 
 impl Row {
     /// The one about this.
@@ -78,7 +70,7 @@ impl Row {
     ) -> Option<&'a Judged> {
         let is_it = |row: &&Row| {
             row.algorithm == algorithm
-                && row.case == case
+                && row.case == Some(case)
                 && row.nodes == nodes
                 && row.figure == figure
         };
@@ -117,7 +109,7 @@ impl Job {
             let measured = values.map(|values| Estimate::of(&values));
             let claim = claim.map(|claim| Claimed::new(&claim, &figures));
             let judged = Judged::new(claim, measured, is_judged);
-            Row { algorithm: info.name, case: case.name, nodes, figure, judged }
+            Row { algorithm: info.name, case: Some(case.name), nodes, figure, judged }
         };
         let counted = |report: &Report| Some(report.messages.counted(case.counted) as f64);
         let mut rows = vec![row(Figure::Messages, Some(case.messages), &counted)];
@@ -160,4 +152,55 @@ impl Job {
             }
         }
     }
+}
+
+/// The situations to run.
+///
+/// # Errors
+/// If an algorithm is unknown, broken, or elects nobody.
+pub(crate) fn jobs(args: &CompareRequest) -> Result<Vec<Job>> {
+    Ok(Job::all(&algorithms(&args.algorithms)?, &args.node_counts()))
+}
+
+/// Runs them.
+///
+/// # Errors
+/// If an election goes wrong, or the audience ends it.
+pub(crate) fn measure(
+    args: &CompareRequest,
+    jobs: &[Job],
+    audience: &Audience<'_, Row>,
+) -> Result<Vec<Row>> {
+    audience.attend(jobs, |job| job.measure(args.seeds(), audience.stop))
+}
+
+/// What is claimed between the sizes that are measured.
+///
+/// # Errors
+/// As [`jobs`].
+pub(crate) fn curves(args: &CompareRequest) -> Result<Vec<CompareCurve>> {
+    let mut curves = Vec::new();
+    for job in Job::all(&algorithms(&args.algorithms)?, &sizes(&args.node_counts())) {
+        let (algorithm, case) = job.subject();
+        for (figure, claimed) in job.claims() {
+            let point = (job.nodes(), claimed);
+            CompareCurve::add(&mut curves, (algorithm, Some(case)), figure.name(), point);
+        }
+    }
+    Ok(curves)
+}
+
+/// Those of these names; all if none is named.
+///
+/// # Errors
+/// If one is unknown, broken, or elects nobody.
+pub(crate) fn algorithms(names: &[String]) -> Result<Vec<&'static ElectionInfo>> {
+    if names.is_empty() {
+        return Ok(catalogue::sound_elections().collect());
+    }
+    let known = |name: &String| match names::algorithm(name)? {
+        Algorithm::Election(info) => sound(info),
+        Algorithm::Mutex(_) => bail!("{name} elects nobody; leave --elections out"),
+    };
+    names.iter().map(known).collect()
 }

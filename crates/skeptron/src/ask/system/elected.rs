@@ -5,10 +5,11 @@ use serde::Serialize;
 use skeptron_core::catalogue::{self, Order};
 use skeptron_core::topology::{Graph, Tree};
 use skeptron_core::{NodeId, Setup};
+use skeptron_sim::Options;
 use skeptron_sim::election::{Initiator, Scenario, run};
-use skeptron_sim::{Latency, Options};
 
-use super::super::table::number;
+use super::super::Files;
+use crate::table::number;
 
 /// The algorithm that elects it.
 const ALGORITHM: &str = "spanning-tree";
@@ -51,14 +52,19 @@ impl Elected {
     ///
     /// # Errors
     /// If there can be no such network, or the election came to nothing in it.
-    pub(super) fn in_network(setup: Setup, graph: Graph, network: &Network) -> Result<Self> {
+    pub(super) fn in_network(
+        setup: Setup,
+        graph: Graph,
+        network: &Network,
+        files: Files,
+    ) -> Result<Self> {
         let nodes = setup.nodes();
         let info = catalogue::find_election(ALGORITHM)
             .with_context(|| format!("--tree elected: there is no {ALGORITHM} to elect it"))?;
         let scenario = Scenario {
             seed: network.seed,
             initiators: NodeId::all(nodes).map(|node| Initiator { node, at: Some(0) }).collect(),
-            latency: Latency::parse(network.latency, nodes).context("--latency")?,
+            latency: files.latency(network.latency, nodes).context("--latency")?,
             order: network.order,
             ..Scenario::new(setup.with_graph(graph)?)
         };
