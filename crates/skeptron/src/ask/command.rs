@@ -54,7 +54,7 @@ pub trait Request: Args + Clone + Default + Serialize {
 }
 
 /// The question of nobody who says anything: every option has its default.
-pub(super) fn unasked<Q: Args>() -> Q {
+pub(crate) fn unasked<Q: Args>() -> Q {
     of_words([]).unwrap_or_else(|error| panic!("every option has a default: {error}"))
 }
 

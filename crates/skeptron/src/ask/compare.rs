@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use skeptron_core::catalogue::{self, Algorithm, Entry, Info, Layout};
 use ts_rs::TS;
 
-use super::command::unasked;
-use super::{Files, Request, SimOptions, SystemArgs, names};
+use super::{Files, Request, SimOptions, SystemArgs, names, unasked};
 pub(crate) use audience::Audience;
 pub use curve::{CompareCurve, CurvePoint};
 pub use estimate::Estimate;

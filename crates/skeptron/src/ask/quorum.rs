@@ -11,8 +11,7 @@ use skeptron_quorum_analysis::picture::{self, Picture};
 use skeptron_quorum_analysis::report::Question;
 use ts_rs::TS;
 
-use super::command::unasked;
-use super::{Files, Request, names};
+use super::{Files, Request, names, unasked};
 pub(crate) use answer::{Answer, Compared, Subject};
 use source::Source;
 

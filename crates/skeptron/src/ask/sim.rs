@@ -9,10 +9,9 @@ use skeptron_sim::trace::{Ticks, Trace};
 use skeptron_sim::{Hand, Options, Scenario, Workload, run};
 use ts_rs::TS;
 
-use super::command::unasked;
 use super::kinds::KindsArgs;
 use super::system::{Elected, Network, SystemArgs};
-use super::{Files, Request, names};
+use super::{Files, Request, names, unasked};
 
 mod election;
 mod faults;

@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use indicatif::ParallelProgressIterator as _;
 use rayon::prelude::*;
+use serde::Serialize;
 use skeptron_core::catalogue;
 use skeptron_world::{Faults, Figures, Mutant, Options, Outcome, Survived, Violation};
 
@@ -16,7 +17,7 @@ use super::sim::{parse_seeds, progress_bar};
 use super::table::{counted_in_thousands, folded, table};
 use super::traces::{self, PictureArgs};
 use super::{Verdict, interrupt, names};
-use crate::ask::quoted;
+use crate::ask::{Request, unasked};
 
 /// More of anything than a run gets through in reasonable time.
 const MOST_MEMBERS: usize = 100;
@@ -24,7 +25,7 @@ const MOST_CLIENTS: usize = 1000;
 const MOST_ENTRIES: usize = 10_000;
 const MOST_THREADS: usize = 1024;
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
 #[command(after_help = "Examples:
   skeptron storm --seeds 1..1000                          what a fixed membership survives
   skeptron storm --seeds 1..1000 --algorithm maekawa -n 5
@@ -88,15 +89,29 @@ pub(crate) struct StormArgs {
     /// On how many threads [default: one per core]
     #[arg(long, value_name = "K")]
     #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
+    #[serde(skip)]
     pub threads: Option<usize>,
 
     /// Write what the algorithm of one lock did in the first seed that failed, or else in the first
     /// one; the extension decides as for `skeptron sim`; may be given several times
     #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[serde(skip)]
     pub trace: Vec<PathBuf>,
     /// As JSON
     #[arg(long, help_heading = "Output")]
+    #[serde(skip)]
     pub json: bool,
+}
+
+impl Default for StormArgs {
+    fn default() -> Self {
+        unasked()
+    }
+}
+
+impl Request for StormArgs {
+    const COMMAND: &'static str = "storm";
+    const ALWAYS: &'static [&'static str] = &["seeds", "algorithm"];
 }
 
 /// All runs together.
@@ -181,7 +196,7 @@ impl StormArgs {
             Some((place, violation)) => (*place, violation.seed),
             None => (0, *seeds.start()),
         };
-        let command = self.command(&questions[place].algorithm, seed);
+        let command = self.command_of(&questions[place].algorithm, seed);
         let print = if self.json { Self::write_json } else { Self::write_table };
         print(self, &total, (threads, took), &command, out)?;
         if total.first.is_none() && interrupt::came() {
@@ -254,37 +269,9 @@ impl StormArgs {
     }
 
     /// What makes one of the runs again.
-    fn command(&self, algorithm: &str, seed: u64) -> String {
-        let mut command = format!("skeptron storm --seeds {seed}..{seed} --algorithm {algorithm}");
-        let usual = Options::default();
-        if self.members != usual.members {
-            command += &format!(" --members {}", self.members);
-        }
-        if let Some(voters) = self.voters {
-            command += &format!(" --voters {voters}");
-        }
-        if self.clients != usual.clients {
-            command += &format!(" --clients {}", self.clients);
-        }
-        if self.entries != usual.entries {
-            command += &format!(" --entries {}", self.entries);
-        }
-        if self.faults != "fixed" {
-            command += &format!(" --faults {}", quoted(&self.faults));
-        }
-        if self.elections {
-            command += " --elections";
-        }
-        if self.kinds {
-            command += " --kinds";
-        }
-        if self.no_relays {
-            command += " --no-relays";
-        }
-        if let Some(flaw) = &self.flaw {
-            command += &format!(" --flaw {}", quoted(flaw));
-        }
-        command
+    fn command_of(&self, algorithm: &str, seed: u64) -> String {
+        let (seeds, algorithm) = (format!("{seed}..{seed}"), algorithm.into());
+        StormArgs { seeds, algorithm, ..self.clone() }.command()
     }
 
     fn write_table(
