@@ -8,6 +8,7 @@ mod applications;
 mod chance;
 pub mod claims;
 mod distribution;
+pub mod driver;
 pub mod election;
 mod faults;
 mod hand;

@@ -2,13 +2,18 @@
 
 use std::ops::ControlFlow;
 
+use serde_json::Value;
 use skeptron_core::NodeId;
 
-use super::{Mismatch, ReplayError, Replayed, expected};
+use super::ledger::expected;
+use super::{Mismatch, ReplayError, Replayed};
 use crate::trace::{Record, Trace};
 
 /// The nodes of a run that is run again, whatever they are for.
 pub(super) trait System {
+    /// Starts the nodes.
+    fn start(&mut self);
+
     /// Takes the record that stands in that line of the trace's file.
     fn take(&mut self, line: usize, record: &Record) -> Result<(), Mismatch>;
 
@@ -18,8 +23,14 @@ pub(super) trait System {
     /// What a node knows, in its `Debug` form; `None` if it is down.
     fn state(&self, node: NodeId) -> Option<String>;
 
+    /// The kind of a message on its way, and its `Debug` form.
+    fn message(&self, id: u64) -> Option<(&'static str, String)>;
+
+    /// The alarms that a node has set, by name.
+    fn alarms(&self, node: NodeId) -> Vec<Value>;
+
     /// What it comes to.
-    fn end(self) -> Replayed;
+    fn end(self: Box<Self>) -> Replayed;
 }
 
 /// Is told what a node knows: at the beginning (`None`) or since the record with that index. `None`
@@ -27,21 +38,22 @@ pub(super) trait System {
 pub type Visit<'v> = &'v mut dyn FnMut(Option<usize>, NodeId, Option<&str>) -> ControlFlow<()>;
 
 /// Runs a trace again, to its end or until `visit` has seen enough.
-pub(super) fn run_again<S: System>(
-    mut system: S,
+pub(super) fn run_again(
+    mut system: Box<dyn System>,
     trace: &Trace,
     visit: Option<Visit>,
 ) -> Result<Replayed, ReplayError> {
+    system.start();
     let mut watch = visit.map(|visit| Watch { visit, known: Vec::new() });
     let records = trace.records.len();
     let nodes = trace.header.setup.nodes();
-    if watch.as_mut().is_some_and(|watch| watch.begin(&system, nodes).is_break()) {
+    if watch.as_mut().is_some_and(|watch| watch.begin(&*system, nodes).is_break()) {
         return Ok(Replayed { records, ..system.end() });
     }
     let at = |line, mismatch| ReplayError::Line { line, mismatch };
     for (i, record) in trace.records.iter().enumerate() {
         system.take(i + 2, record).map_err(|mismatch| at(i + 2, mismatch))?;
-        if watch.as_mut().is_some_and(|watch| watch.look(&system, i, record).is_break()) {
+        if watch.as_mut().is_some_and(|watch| watch.look(&*system, i, record).is_break()) {
             return Ok(Replayed { records, ..system.end() });
         }
     }
@@ -59,7 +71,7 @@ struct Watch<'v> {
 }
 
 impl Watch<'_> {
-    fn begin(&mut self, system: &impl System, nodes: usize) -> ControlFlow<()> {
+    fn begin(&mut self, system: &dyn System, nodes: usize) -> ControlFlow<()> {
         self.known = NodeId::all(nodes).map(|node| system.state(node)).collect();
         for (node, state) in NodeId::all(nodes).zip(&self.known) {
             (self.visit)(None, node, state.as_deref())?;
@@ -67,7 +79,7 @@ impl Watch<'_> {
         ControlFlow::Continue(())
     }
 
-    fn look(&mut self, system: &impl System, i: usize, record: &Record) -> ControlFlow<()> {
+    fn look(&mut self, system: &dyn System, i: usize, record: &Record) -> ControlFlow<()> {
         if !record.what.is_input() {
             return ControlFlow::Continue(());
         }

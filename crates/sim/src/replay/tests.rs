@@ -1,6 +1,11 @@
+use skeptron_core::{Setup, catalogue};
+
 use super::*;
-use crate::trace::Loss;
+use crate::faults::{Fault, PlannedFault};
+use crate::run::{Options, run};
+use crate::scenario::Scenario;
 use crate::trace::sample::Scene;
+use crate::trace::{Loss, Record, What};
 
 fn record(t: Ticks, node: usize, what: What) -> Record {
     Record { t, node: NodeId::new(node - 1), what }
@@ -154,4 +159,43 @@ fn a_run_of_nobody_cannot_be_run_again() {
     trace.header.skeptron = VERSION;
     trace.header.algorithm = "nobody".into();
     assert_eq!(replay(&trace), Err(ReplayError::UnknownAlgorithm("nobody".into())));
+}
+
+/// What the nodes do follows from the inputs: nothing else is needed to make a run again.
+#[test]
+fn the_inputs_of_a_run_complete_to_the_run() {
+    let options = Options { record: true, ..Options::default() };
+    let node = NodeId::new(1);
+    let crash = PlannedFault { from: 2_500, until: Some(9_000), fault: Fault::Crash(node) };
+    let setup = Setup::new(4).unwrap();
+    let mut traces = Vec::new();
+    for name in ["token-ring", "ricart-agrawala"] {
+        let info = catalogue::find(name).unwrap();
+        let mut scenario = Scenario { entries: 20, ..Scenario::new(setup.clone()) };
+        scenario.faults.planned.push(crash.clone());
+        scenario.faults.loss = 0.02;
+        traces.extend(run(info, &scenario, &options).unwrap().trace);
+    }
+    for name in ["bully", "ring"] {
+        let info = catalogue::find_election(name).unwrap();
+        let mut scenario = crate::election::Scenario::new(setup.clone());
+        scenario.faults.planned.push(crash.clone());
+        traces.extend(crate::election::run(info, &scenario, &options).unwrap().trace);
+    }
+    for mut trace in traces {
+        let inputs = trace.records.iter().filter(|record| record.what.is_input()).cloned();
+        let completed = complete(trace.header.clone(), inputs.collect::<Vec<_>>()).unwrap();
+        trace.records.retain(|record| !matches!(record.what, What::Violation { .. }));
+        assert_eq!(completed, trace);
+    }
+}
+
+#[test]
+fn an_input_that_cannot_be_completes_to_nothing() {
+    let header = Scene::new(2).play().header;
+    let late = record(0, 1, What::Deliver { id: 7 });
+    let Err(ReplayError::Line { line, mismatch }) = complete(header, [late]) else {
+        panic!("message 7 was never sent")
+    };
+    assert_eq!((line, mismatch.to_string().as_str()), (2, "message 7 was not sent before"));
 }

@@ -1,0 +1,191 @@
+//! What must hold of a run that is run again, and what its records mean to each family of algorithms.
+
+use skeptron_core::election::{Elected, Notice};
+use skeptron_core::monitor::{
+    Exclusion, Fence, FenceMonitor, Leadership, LeadershipViolation, Progress,
+};
+use skeptron_core::{Entered, Lock, NodeId};
+
+use super::Replayed;
+use crate::driver::{Elections, Family, MutualExclusion, Standing};
+use crate::trace::What;
+
+/// A property that does not hold, and how that shows.
+pub(super) struct Finding {
+    pub(super) property: &'static str,
+    pub(super) detail: String,
+}
+
+/// Judges the runs of a family.
+pub(super) trait Judge: 'static {
+    type Family: Family;
+
+    /// Whether its nodes set alarms.
+    const TIMED: bool;
+
+    fn new(nodes: usize) -> Self;
+
+    /// The command that a record is, if it is one.
+    fn command(what: &What) -> Option<<Self::Family as Family>::Command>;
+
+    /// The record of an event.
+    fn record_of(event: <Self::Family as Family>::Event, fence: &mut Fence) -> What;
+
+    /// A node was given a command.
+    fn commanded(
+        &mut self,
+        node: NodeId,
+        command: &<Self::Family as Family>::Command,
+        is_taken: bool,
+    );
+
+    /// A node has taken an input.
+    fn stepped(&mut self, view: <Self::Family as Family>::View);
+
+    /// An event of a node is recorded.
+    fn happened(&mut self, node: NodeId, what: &What) -> Vec<Finding>;
+
+    fn crash(&mut self, node: NodeId);
+
+    fn restart(&mut self, node: NodeId);
+
+    /// Adds what it knows at the end.
+    fn end(self, replayed: Replayed) -> Replayed;
+}
+
+/// One at a time is inside, and fences rise.
+pub(super) struct SectionJudge {
+    exclusion: Exclusion,
+    progress: Progress,
+    fence_monitor: FenceMonitor,
+    entries: u64,
+}
+
+impl Judge for SectionJudge {
+    type Family = MutualExclusion;
+
+    const TIMED: bool = false;
+
+    fn new(nodes: usize) -> Self {
+        SectionJudge {
+            exclusion: Exclusion::default(),
+            progress: Progress::new(nodes),
+            fence_monitor: FenceMonitor::default(),
+            entries: 0,
+        }
+    }
+
+    fn command(what: &What) -> Option<Lock> {
+        match what {
+            What::Request => Some(Lock::Request),
+            What::Release => Some(Lock::Release),
+            _ => None,
+        }
+    }
+
+    fn record_of(_: Entered, fence: &mut Fence) -> What {
+        What::Enter { fence: fence.enter() }
+    }
+
+    fn commanded(&mut self, node: NodeId, command: &Lock, is_taken: bool) {
+        match command {
+            Lock::Request if is_taken => self.progress.request(node),
+            Lock::Release if is_taken => self.exclusion.leave(node),
+            _ => {}
+        }
+    }
+
+    fn stepped(&mut self, (): ()) {}
+
+    fn happened(&mut self, node: NodeId, what: &What) -> Vec<Finding> {
+        let What::Enter { fence } = *what else { return Vec::new() };
+        self.entries += 1;
+        self.progress.enter(node);
+        let other = self.exclusion.enter(node);
+        let other = other.map(|other| ("exclusion", format!("{other} is inside")));
+        let higher = self.fence_monitor.enter(fence);
+        let higher = higher.map(|h| ("fence", format!("fence {fence} after fence {h}")));
+        let found = other.into_iter().chain(higher);
+        found.map(|(property, detail)| Finding { property, detail }).collect()
+    }
+
+    fn crash(&mut self, node: NodeId) {
+        self.exclusion.leave(node);
+        self.progress.forget(node);
+    }
+
+    fn restart(&mut self, _node: NodeId) {}
+
+    fn end(self, replayed: Replayed) -> Replayed {
+        Replayed { entries: self.entries, waiting: self.progress.who_waits(), ..replayed }
+    }
+}
+
+/// One leader in one epoch, and one that was alive.
+pub(super) struct LeaderJudge {
+    leadership: Leadership,
+    leaders: Vec<Option<NodeId>>,
+}
+
+impl Judge for LeaderJudge {
+    type Family = Elections;
+
+    const TIMED: bool = true;
+
+    fn new(nodes: usize) -> Self {
+        LeaderJudge {
+            // Who may be passed over depends on what the detectors know, which a trace tells in part.
+            leadership: Leadership::new(nodes, false),
+            leaders: vec![Some(NodeId::new(nodes - 1)); nodes],
+        }
+    }
+
+    fn command(what: &What) -> Option<Notice> {
+        match *what {
+            What::Call => Some(Notice::Call),
+            What::Suspect { whom } => Some(Notice::Suspect(whom)),
+            What::Trust { whom } => Some(Notice::Trust(whom)),
+            _ => None,
+        }
+    }
+
+    fn record_of(Elected { leader, epoch }: Elected, _fence: &mut Fence) -> What {
+        What::Elect { leader, epoch }
+    }
+
+    fn commanded(&mut self, _node: NodeId, _command: &Notice, _is_taken: bool) {}
+
+    fn stepped(&mut self, view: Standing) {
+        self.leadership.reached(view.epoch);
+    }
+
+    fn happened(&mut self, node: NodeId, what: &What) -> Vec<Finding> {
+        let What::Elect { leader, epoch } = *what else { return Vec::new() };
+        self.leaders[node.index()] = Some(leader);
+        let says = format!("{node} names {leader} leader in epoch {epoch}");
+        let (property, detail) = match self.leadership.named(Elected { leader, epoch }) {
+            Some(LeadershipViolation::Other(other)) => {
+                ("agreement", format!("{says}, in which {other} was named"))
+            }
+            Some(LeadershipViolation::Dead) => {
+                ("validity", format!("{says}, but it was down before that"))
+            }
+            Some(LeadershipViolation::Passed(_)) | None => return Vec::new(),
+        };
+        vec![Finding { property, detail }]
+    }
+
+    fn crash(&mut self, node: NodeId) {
+        self.leaders[node.index()] = None;
+        self.leadership.crash(node);
+    }
+
+    fn restart(&mut self, node: NodeId) {
+        self.leadership.restart(node);
+    }
+
+    fn end(self, replayed: Replayed) -> Replayed {
+        let elections = self.leadership.leaders().len() as u64;
+        Replayed { elections, leaders: self.leaders, ..replayed }
+    }
+}
