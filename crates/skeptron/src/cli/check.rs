@@ -16,12 +16,10 @@ use crate::ask::check::{DEFAULT_NODES, Moment, Question, memory};
 use crate::ask::{self, CheckRequest, Files, Request as _};
 
 mod assumptions;
-mod campaign;
 mod diagram;
 mod extreme;
 mod from;
 mod kinds;
-mod post;
 mod print;
 mod progress;
 mod story;

@@ -9,7 +9,8 @@ use skeptron_core::monitor::Fence;
 use skeptron_core::mutex::Mutex;
 use skeptron_core::mutex::shared::{InnerVisitor, Shared, SharedMsg, dispatch_inner};
 use skeptron_core::mutex::sharing::{Access, AccessEvent};
-use skeptron_core::{Effect, Input, Message as _, NodeId, Outbox, Protocol as _, SetupError};
+use skeptron_core::{Input, Message as _, Never, NodeId, Refused, SetupError};
+use skeptron_sim::driver::{EffectSink, Nodes};
 
 use super::super::table::{counted_in_thousands, folded, table};
 use super::super::{Verdict, interrupt, names};
@@ -168,29 +169,32 @@ impl InnerVisitor for Follow<'_> {
 
     fn visit<P: Mutex>(self) -> Self::Output {
         let KindsScenario { setup, flaw, .. } = self.scenario;
-        let nodes = Shared::<P>::build(self.info.name, setup, *flaw)?;
-        let fences = vec![Fence::default(); nodes.len()];
-        let mut system = System { nodes, fences, flight: Vec::new(), lines: Vec::new() };
+        let mut nodes = Nodes::new(Shared::<P>::build(self.info.name, setup, *flaw)?);
+        let fences = vec![Fence::default(); setup.nodes()];
+        let mut told = Told { fences, flight: Vec::new(), lines: Vec::new() };
         for node in NodeId::all(setup.nodes()) {
-            system.give(node, Input::Start);
+            nodes.step(node, Input::Start, &mut told);
         }
         for (number, step) in self.counterexample.steps.iter().enumerate() {
-            system.take(number + 1, step);
+            if let Some((node, input)) = told.input(number + 1, step) {
+                nodes.step(node, input, &mut told);
+            }
         }
-        Ok(system.lines)
+        Ok(told.lines)
     }
 }
 
-struct System<P: Mutex> {
-    nodes: Vec<Shared<P>>,
+/// The messages in flight, and what is told of the run.
+struct Told<P: Mutex> {
     fences: Vec<Fence>,
     /// From whom, to whom, with which fence, in the order of sending.
     flight: Vec<(NodeId, NodeId, u64, SharedMsg<P::Message>)>,
     lines: Vec<String>,
 }
 
-impl<P: Mutex> System<P> {
-    fn take(&mut self, number: usize, step: &Step) {
+impl<P: Mutex> Told<P> {
+    /// What a step gives to whom.
+    fn input(&mut self, number: usize, step: &Step) -> Option<(NodeId, Input<Shared<P>>)> {
         match *step {
             Step::Access { node, access } => {
                 let said = match access {
@@ -204,52 +208,47 @@ impl<P: Mutex> System<P> {
                     Access::CancelUpgrade => "does not want to be exclusive any more".into(),
                 };
                 self.lines.push(format!("{number:>3}. {node} {said}"));
-                self.give(node, Input::Command(access));
+                Some((node, Input::Command(access)))
             }
             Step::Deliver(which) => {
-                let on_link = |flight: &&(NodeId, NodeId, u64, _)| {
-                    (flight.0, flight.1) == (which.from, which.to)
-                };
-                let mut places = (0..self.flight.len()).filter(|&i| on_link(&&self.flight[i]));
-                let Some(place) = places.nth(which.nth) else { return };
+                let on_link =
+                    |&i: &usize| (self.flight[i].0, self.flight[i].1) == (which.from, which.to);
+                let place = (0..self.flight.len()).filter(on_link).nth(which.nth)?;
                 let (from, to, fence, message) = self.flight.remove(place);
                 self.lines.push(format!("{number:>3}. {to} gets {} of {from}", message.label()));
                 self.fences[to.index()].receive(fence);
-                self.give(to, Input::Deliver { from, message });
+                Some((to, Input::Deliver { from, message }))
             }
-            _ => {}
+            _ => None,
         }
     }
+}
 
-    fn give(&mut self, node: NodeId, input: Input<Shared<P>>) {
-        let mut out = Outbox::new();
-        if let Err(refused) = self.nodes[node.index()].step(input, &mut out) {
-            self.lines.push(format!("     {node} refuses: {refused}"));
-        }
-        for effect in out.drain() {
-            match effect {
-                Effect::Send { to, message } => self.send(node, to, message),
-                Effect::Broadcast { message } => {
-                    for to in NodeId::all(self.nodes.len()).filter(|&to| to != node) {
-                        self.send(node, to, message.clone());
-                    }
-                }
-                Effect::Emit(AccessEvent::Denied) => {
-                    self.lines.push(format!("     {node} is denied"));
-                }
-                Effect::Emit(event) => {
-                    let fence = self.fences[node.index()].enter();
-                    let done =
-                        if event == AccessEvent::Entered { "enters" } else { "is exclusive" };
-                    self.lines.push(format!("     {node} {done}, fence {fence}"));
-                }
-                Effect::Arm { timer, .. } | Effect::Disarm(timer) => match timer {},
-            }
-        }
+impl<P: Mutex> EffectSink<Shared<P>> for Told<P> {
+    fn refuse(&mut self, node: NodeId, refused: Refused) {
+        self.lines.push(format!("     {node} refuses: {refused}"));
     }
 
     fn send(&mut self, from: NodeId, to: NodeId, message: SharedMsg<P::Message>) {
         let fence = self.fences[from.index()].attach();
         self.flight.push((from, to, fence, message));
+    }
+
+    fn arm(&mut self, _node: NodeId, timer: Never, _after: u32) {
+        match timer {}
+    }
+
+    fn disarm(&mut self, _node: NodeId, timer: Never) {
+        match timer {}
+    }
+
+    fn emit(&mut self, node: NodeId, event: AccessEvent) {
+        let done = match event {
+            AccessEvent::Denied => return self.lines.push(format!("     {node} is denied")),
+            AccessEvent::Entered => "enters",
+            AccessEvent::Upgraded => "is exclusive",
+        };
+        let fence = self.fences[node.index()].enter();
+        self.lines.push(format!("     {node} {done}, fence {fence}"));
     }
 }

@@ -4,14 +4,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use skeptron_check::{Scenario, Step};
-use skeptron_core::catalogue::Info;
-use skeptron_core::monitor::Fence;
-use skeptron_core::mutex::{Mutex, Visitor, dispatch};
-use skeptron_core::{Effect, Input, Lock, NodeId, Outbox, SetupError};
-use skeptron_sim::trace::{Record, TICKS_PER_UNIT, Ticks, What};
-
-use super::post::{Flight, PostOffice};
+use skeptron_check::{ElectionScenario, Step, Which};
+use skeptron_core::{NodeId, NodeSet};
+use skeptron_sim::replay::{Completion, ReplayError};
+use skeptron_sim::trace::{Header, Loss, Record, TICKS_PER_UNIT, Ticks, What};
 
 /// What comes of some steps.
 pub(crate) struct Story {
@@ -47,134 +43,249 @@ pub(crate) struct Moment {
     pub(crate) is_tick: bool,
 }
 
-impl Moment {
-    pub(crate) fn of(records: Range<usize>, after: Option<(NodeId, String)>) -> Self {
-        Moment { records, after, is_tick: false }
-    }
-}
-
-/// Takes the steps.
+/// Takes the steps of a run of mutual exclusion.
 ///
 /// # Errors
-/// If the nodes cannot be built.
-pub(crate) fn follow(
-    info: &Info,
-    scenario: &Scenario,
+/// If the nodes cannot be built, or a step cannot be taken.
+pub(super) fn follow(header: Header, steps: &[Step]) -> Result<Story, ReplayError> {
+    follow_with(header, steps, NodeSet::default(), 0)
+}
+
+/// Takes the steps of an election.
+///
+/// # Errors
+/// If the nodes cannot be built, or a step cannot be taken.
+pub(super) fn follow_election(
+    header: Header,
+    scenario: &ElectionScenario,
     steps: &[Step],
-) -> Result<Story, SetupError> {
-    dispatch(info, Follow { info, scenario, steps })
+) -> Result<Story, ReplayError> {
+    let initiators = scenario.initiators.iter().copied().collect();
+    follow_with(header, steps, initiators, scenario.faults.restarts)
 }
 
-struct Follow<'a> {
-    info: &'a Info,
-    scenario: &'a Scenario,
-    steps: &'a [Step],
-}
-
-impl Visitor for Follow<'_> {
-    type Output = Result<Story, SetupError>;
-
-    fn visit<P: Mutex>(self) -> Self::Output {
-        let nodes = P::build(self.info.name, &self.scenario.setup)?;
-        let initial = nodes.iter().map(|node| format!("{node:?}")).collect();
-        let mut system = System {
-            fences: vec![Fence::default(); nodes.len()],
-            down: vec![false; nodes.len()],
-            nodes,
-            post: PostOffice::new(),
-            out: Outbox::new(),
-        };
-        for node in NodeId::all(system.nodes.len()) {
-            system.give(node, Input::Start);
-        }
-        let mut moments = vec![Moment::of(0..system.post.records.len(), None)];
-        for &step in self.steps {
-            let before = system.post.records.len();
-            system.post.now += TICKS_PER_UNIT;
-            let who = system.take(step);
-            let after = who.map(|node| (node, format!("{:?}", system.nodes[node.index()])));
-            moments.push(Moment::of(before..system.post.records.len(), after));
-        }
-        Ok(Story { records: system.post.records, moments, initial, letters: system.post.letters })
+fn follow_with(
+    header: Header,
+    steps: &[Step],
+    initiators: NodeSet,
+    restarts: u8,
+) -> Result<Story, ReplayError> {
+    let n = header.setup.nodes();
+    let run = Completion::new(header)?;
+    let initial = NodeId::all(n).filter_map(|node| run.state(node)).collect();
+    let mut follower = Follower {
+        run,
+        now: 0,
+        in_flight: Vec::new(),
+        letters: BTreeMap::new(),
+        up: vec![true; n],
+        restarts,
+        initiators,
+        named: vec![Some(NodeId::new(n - 1)); n],
+        suspects: vec![NodeSet::default(); n],
+    };
+    follower.run.start()?;
+    follower.note(0)?;
+    let after_start = follower.run.records().len();
+    let mut moments = vec![Moment { records: 0..after_start, after: None, is_tick: false }];
+    for &step in steps {
+        let before = follower.run.records().len();
+        follower.now += TICKS_PER_UNIT;
+        let who = follower.take(step)?;
+        let state = |node| Some((node, follower.run.state(node)?));
+        moments.push(Moment {
+            records: before..follower.run.records().len(),
+            after: who.and_then(state),
+            is_tick: step == Step::Tick,
+        });
     }
+    let Follower { run, letters, .. } = follower;
+    Ok(Story { records: run.into_trace().records, moments, initial, letters })
 }
 
-struct System<P: Mutex> {
-    nodes: Vec<P>,
-    fences: Vec<Fence>,
-    down: Vec<bool>,
-    /// Each message carries a fence.
-    post: PostOffice<P::Message, u64>,
-    out: Outbox<P>,
+/// A message on its way.
+#[derive(Clone, Copy)]
+struct Flight {
+    id: u64,
+    from: NodeId,
+    to: NodeId,
+    /// Whether it was in flight when the last bound passed.
+    is_late: bool,
 }
 
-impl<P: Mutex> System<P> {
+/// Gives the nodes what the steps say, as the checker's network and applications do.
+struct Follower {
+    run: Completion,
+    now: Ticks,
+    /// In the order of sending; a copy stands behind its original.
+    in_flight: Vec<Flight>,
+    letters: BTreeMap<u64, Letter>,
+    up: Vec<bool>,
+    /// How many nodes may still come back.
+    restarts: u8,
+    /// Who calls as soon as it suspects the leader that it names.
+    initiators: NodeSet,
+    /// Whom each node names.
+    named: Vec<Option<NodeId>>,
+    suspects: Vec<NodeSet>,
+}
+
+impl Follower {
     /// Returns which node took it.
-    fn take(&mut self, step: Step) -> Option<NodeId> {
+    fn take(&mut self, step: Step) -> Result<Option<NodeId>, ReplayError> {
         match step {
-            Step::Request(node) => {
-                self.post.record(node, What::Request);
-                self.give(node, Input::Command(Lock::Request));
-                Some(node)
+            Step::Request(node) => self.give(node, What::Request, 0)?,
+            Step::Release(node) => self.give(node, What::Release, 0)?,
+            Step::Call(node) => self.call(node, 0)?,
+            Step::Suspect { node, whom } => {
+                self.suspects[node.index()].insert(whom);
+                self.give(node, What::Suspect { whom }, 0)?;
+                self.call_if_leaderless(node, 0)?;
             }
-            Step::Release(node) => {
-                self.post.record(node, What::Release);
-                self.give(node, Input::Command(Lock::Release));
-                Some(node)
+            Step::Trust { node, whom } => {
+                self.suspects[node.index()].remove(whom);
+                self.give(node, What::Trust { whom }, 0)?;
+            }
+            Step::Expire { node, nth } => {
+                let timer = self.run.alarms(node).swap_remove(nth);
+                self.give(node, What::Expire { timer }, 0)?;
             }
             Step::Deliver(which) => {
-                let Flight { from, to, message, tag: fence, .. } = self.post.deliver(which);
-                self.fences[to.index()].receive(fence);
-                self.give(to, Input::Deliver { from, message });
-                Some(to)
+                let Flight { id, to, .. } = self.in_flight.remove(self.place(which));
+                self.give(to, What::Deliver { id }, 0)?;
+                return Ok(Some(to));
+            }
+            Step::Restart(node) => {
+                self.restarts = self.restarts.saturating_sub(1);
+                self.up[node.index()] = true;
+                self.give(node, What::Restart, 0)?;
+                self.call(node, 0)?;
+            }
+            other => {
+                self.trouble(other)?;
+                return Ok(None);
+            }
+        }
+        Ok(actor(step))
+    }
+
+    /// What only the network or a machine does.
+    fn trouble(&mut self, step: Step) -> Result<(), ReplayError> {
+        match step {
+            // One bound passes: what was to arrive at a node that is down is lost.
+            Step::Tick => {
+                let up = self.up.clone();
+                self.lose_if(|flight| flight.is_late && !up[flight.to.index()])?;
+                self.in_flight.iter_mut().for_each(|flight| flight.is_late = true);
+                Ok(())
             }
             Step::Lose(which) => {
-                self.post.lose(which);
-                None
+                let Flight { id, from, .. } = self.in_flight.remove(self.place(which));
+                self.record(from, What::Lose { id, cause: Loss::Chance })
             }
-            Step::Duplicate(which) => {
-                self.post.duplicate(which);
-                None
-            }
+            Step::Duplicate(which) => self.duplicate(which),
             Step::Crash(node) => {
-                self.post.record(node, What::Crash);
-                self.down[node.index()] = true;
-                self.post.lose_if(|flight| flight.to == node);
-                None
+                let i = node.index();
+                self.up[i] = false;
+                self.named[i] = None;
+                self.suspects[i] = NodeSet::default();
+                self.record(node, What::Crash)?;
+                self.lose_if(|flight| flight.to == node)
             }
-            _ => unreachable!("nobody is elected here"),
+            _ => unreachable!("the other steps are taken by a node"),
         }
     }
 
-    fn give(&mut self, node: NodeId, input: Input<P>) {
-        let mut out = std::mem::take(&mut self.out);
-        if let Err(refused) = self.nodes[node.index()].step(input, &mut out) {
-            self.post.record(node, What::Refuse { why: refused.to_string() });
+    fn duplicate(&mut self, which: Which) -> Result<(), ReplayError> {
+        let place = self.place(which);
+        let id = self.run.next_number();
+        let original = self.in_flight[place];
+        self.in_flight.insert(place + 1, Flight { id, ..original });
+        let letter = self.letters[&original.id].clone();
+        self.letters.insert(id, letter);
+        self.record(original.from, What::Duplicate { id, of: original.id })
+    }
+
+    /// Loses what cannot reach its receiver.
+    fn lose_if(&mut self, is_lost: impl Fn(&Flight) -> bool) -> Result<(), ReplayError> {
+        let lost: Vec<Flight> = self.in_flight.extract_if(.., |flight| is_lost(flight)).collect();
+        for Flight { id, from, .. } in lost {
+            self.record(from, What::Lose { id, cause: Loss::Down })?;
         }
-        for effect in out.drain() {
-            match effect {
-                Effect::Send { to, message } => self.send(node, to, message),
-                Effect::Broadcast { message } => {
-                    for to in NodeId::all(self.nodes.len()).filter(|&to| to != node) {
-                        self.send(node, to, message.clone());
+        Ok(())
+    }
+
+    fn call(&mut self, node: NodeId, calls: u8) -> Result<(), ReplayError> {
+        self.give(node, What::Call, calls + 1)
+    }
+
+    /// An initiator that suspects the leader that it names calls at once.
+    fn call_if_leaderless(&mut self, node: NodeId, calls: u8) -> Result<(), ReplayError> {
+        let leader = self.named[node.index()];
+        let suspects = leader.is_some_and(|leader| self.suspects[node.index()].contains(leader));
+        let may_call = self.initiators.contains(node) && calls < ElectionScenario::MOST_CALLS;
+        if suspects && may_call { self.call(node, calls) } else { Ok(()) }
+    }
+
+    /// Gives a node an input that it takes after so many calls.
+    fn give(&mut self, node: NodeId, what: What, calls: u8) -> Result<(), ReplayError> {
+        let before = self.run.records().len();
+        self.record(node, what)?;
+        if self.note(before)? { self.call_if_leaderless(node, calls) } else { Ok(()) }
+    }
+
+    /// Notes what nodes did since there were so many records. Says whether one named a leader.
+    fn note(&mut self, before: usize) -> Result<bool, ReplayError> {
+        let mut lost = Vec::new();
+        let mut names = false;
+        for Record { t, node: from, what } in &self.run.records()[before..] {
+            match *what {
+                What::Send { id, to, .. } => {
+                    let (label, content) = self.run.message(id).unwrap_or_default();
+                    let letter = Letter { from: *from, to, label, content, t: *t };
+                    self.letters.insert(id, letter);
+                    // It may be up again when the message arrives.
+                    if self.up[to.index()] || self.restarts > 0 {
+                        self.in_flight.push(Flight { id, from: *from, to, is_late: false });
+                    } else {
+                        lost.push((*from, id));
                     }
                 }
-                Effect::Emit(_) => {
-                    let fence = self.fences[node.index()].enter();
-                    self.post.record(node, What::Enter { fence });
+                What::Elect { leader, .. } => {
+                    names = true;
+                    self.named[from.index()] = Some(leader);
                 }
-                Effect::Arm { .. } | Effect::Disarm(_) => {
-                    unreachable!("mutual exclusion has no timers")
-                }
+                _ => {}
             }
         }
-        self.out = out;
-        self.post.end_turn();
+        for (from, id) in lost {
+            self.record(from, What::Lose { id, cause: Loss::Down })?;
+        }
+        Ok(names)
     }
 
-    fn send(&mut self, from: NodeId, to: NodeId, message: P::Message) {
-        let arrives = !self.down[to.index()];
-        let fence = arrives.then(|| self.fences[from.index()].attach());
-        self.post.send(from, to, message, fence);
+    fn record(&mut self, node: NodeId, what: What) -> Result<(), ReplayError> {
+        self.run.take(Record { t: self.now, node, what })
+    }
+
+    /// Where a message stands among those in flight.
+    fn place(&self, which: Which) -> usize {
+        let places = self.in_flight.iter().enumerate();
+        let mut on_link =
+            places.filter(|(_, flight)| (flight.from, flight.to) == (which.from, which.to));
+        on_link.nth(which.nth).expect("a step names a message that is in flight").0
+    }
+}
+
+/// Whose step it is, but for messages.
+fn actor(step: Step) -> Option<NodeId> {
+    match step {
+        Step::Request(node) | Step::Release(node) | Step::Call(node) | Step::Restart(node) => {
+            Some(node)
+        }
+        Step::Suspect { node, .. } | Step::Trust { node, .. } | Step::Expire { node, .. } => {
+            Some(node)
+        }
+        _ => None,
     }
 }
