@@ -3,6 +3,8 @@
 
 use skeptron_core::election::{Elected, Election, Epoch, Notice};
 use skeptron_core::mutex::Mutex;
+use skeptron_core::mutex::shared::Shared;
+use skeptron_core::mutex::sharing::{Access, AccessEvent};
 use skeptron_core::{Effect, Entered, Input, Lock, NodeId, Outbox, Protocol, Refused, Setup};
 
 /// The nodes of a system.
@@ -145,4 +147,22 @@ impl<P: Election> Driven<Elections> for P {
     fn view(&self) -> Standing {
         Standing { epoch: self.epoch(), parent: self.parent() }
     }
+}
+
+/// Sections for several, in modes. Nobody crashes.
+#[derive(Debug)]
+pub(crate) enum SharedSections {}
+
+impl Family for SharedSections {
+    type Command = Access;
+    type Event = AccessEvent;
+    type View = ();
+}
+
+impl<P: Mutex> Driven<SharedSections> for Shared<P> {
+    fn restarted(&self, _node: NodeId, _name: &str, _setup: &Setup) -> Self {
+        self.clone()
+    }
+
+    fn view(&self) {}
 }

@@ -7,15 +7,13 @@
 mod play;
 
 use serde::{Deserialize, Serialize};
-use skeptron_core::catalogue::Order;
 use skeptron_core::{NodeId, NodeSet};
 use thiserror::Error;
 
-pub(crate) use play::{Board, Carried, Passage, Playable, Played};
+pub(crate) use play::{Passage, Played, ends_run};
 
 use crate::faults::Cut;
 use crate::metrics::units;
-use crate::network::{Latency, Network};
 use crate::run::Options;
 use crate::scenario::{ScenarioError, known, short, within};
 use crate::trace::Ticks;
@@ -230,17 +228,6 @@ impl Hand {
     pub(crate) fn check_recorded(&self, options: &Options) -> Result<(), ScenarioError> {
         let placed = self.acts.is_empty() || options.record;
         if placed { Ok(()) } else { Err(ScenarioError::Unrecorded) }
-    }
-
-    /// The network of a run with this hand.
-    pub(crate) fn network(
-        &self,
-        latency: &Latency,
-        order: Order,
-        nodes: usize,
-        seed: u64,
-    ) -> Network {
-        Network::new(latency.clone(), order, nodes, seed, !self.acts.is_empty())
     }
 
     /// Whether all that can be checked before the run fits a system of `nodes`.

@@ -4,12 +4,15 @@
 //! from one seed through one generator per purpose, and two events of one tick happen in the order in
 //! which they were planned. [`run()`] judges and measures it.
 
+mod alarms;
 mod applications;
 mod chance;
 pub mod claims;
 mod distribution;
 pub mod driver;
 pub mod election;
+mod engine;
+mod environment;
 mod faults;
 mod hand;
 pub mod kinds;

@@ -1,4 +1,4 @@
-//! The event loop.
+//! Runs of mutual exclusion.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,27 +10,24 @@ use skeptron_core::monitor::{
     Exclusion, Fence, FenceMonitor, Knowledge, OrderMonitor, Progress, Stall,
 };
 use skeptron_core::mutex::{self, Mutex, Visitor};
-use skeptron_core::{Effect, Entered, Input, Lock, Message, NodeId, Outbox, Refused};
+use skeptron_core::{Entered, Lock, Message as _, NodeId, Refused};
 
-use crate::applications::{Applications, Plan};
-use crate::chance::Purpose;
-use crate::faults::PlannedFault;
-use crate::hand::Played;
-use crate::metrics::{Report, Tally, Violation, units};
-use crate::network::Network;
-use crate::queue::{Queue, QueueKind};
-use crate::recorder::Recorder;
+use crate::applications::{self, Applications};
+use crate::driver::MutualExclusion;
+use crate::engine::{self, Control, Happening, Mixing, Plan, World};
+use crate::environment::{Environment, MOST_VIOLATIONS};
+use crate::hand::{Deed, Impossible};
+use crate::metrics::{Report, Tally};
+use crate::queue::QueueKind;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::trace::{Loss, Ticks, Trace, What};
-use crate::trace_hash::TraceHash;
-use crate::troubles::{Health, Troubles};
+use crate::trace::{Ticks, Trace, What};
+use crate::troubles::Health;
+use crate::workload::Workload;
 
 mod finish;
-mod hand;
 mod section;
 #[cfg(test)]
 mod tests;
-mod trouble;
 
 /// How to run a scenario; none of it changes what happens, but for how long.
 #[derive(Clone, Debug, Default)]
@@ -102,49 +99,48 @@ impl Visitor for Run<'_> {
     fn visit<P: Mutex>(self) -> Self::Output {
         let nodes = self.scenario.setup.nodes();
         match () {
-            () if self.options.record => Simulation::<P, WIDE>::new(self)?.run(),
-            () if self.options.skip_order || nodes > 64 * WIDE => {
-                Simulation::<P, 0>::new(self)?.run()
-            }
-            () if nodes > 64 => Simulation::<P, WIDE>::new(self)?.run(),
-            () => Simulation::<P, 1>::new(self)?.run(),
+            () if self.options.record => self.with::<P, WIDE>(),
+            () if self.options.skip_order || nodes > 64 * WIDE => self.with::<P, 0>(),
+            () if nodes > 64 => self.with::<P, WIDE>(),
+            () => self.with::<P, 1>(),
         }
     }
 }
 
-/// What can happen.
-enum Event<M, const W: usize> {
-    Deliver(Envelope<M, W>),
-    /// The application of a node wants in, if the node has not crashed since.
-    Want {
-        node: NodeId,
-        life: u32,
-    },
-    /// The application of a node leaves, if the node has not crashed since.
-    Leave {
-        node: NodeId,
-        life: u32,
-    },
-    /// Requests arrive from outside.
-    Arrival,
-    /// A planned fault begins.
-    Fault(Box<PlannedFault>),
-    /// A fault of that node, or of the network, may end.
-    End(Option<NodeId>),
-    /// Time for the next fault by chance.
-    RandomFault(Purpose),
+impl Run<'_> {
+    fn with<P: Mutex, const W: usize>(self) -> Result<Outcome, ScenarioError> {
+        let Run { info, scenario, options } = self;
+        let nodes = P::build(info.name, &scenario.setup)?;
+        let sections = Sections::<W>::new(info, scenario, options, P::Message::KINDS);
+        engine::run(nodes, info.name, &scenario.setup, options.queue, sections)
+    }
 }
 
-/// A message on its way, with what the driver adds: the fence, and what it tells of other requests.
+/// What happens at the applications.
+enum Act {
+    /// The application of a node wants in, if the node has not crashed since.
+    Want { node: NodeId, life: u32 },
+    /// The application of a node leaves, if the node has not crashed since.
+    Leave { node: NodeId, life: u32 },
+    /// Requests arrive from outside.
+    Arrival,
+}
+
+impl Happening for Act {
+    fn code(&self) -> (u64, NodeId, u64) {
+        match self {
+            Act::Want { node, life } => (2, *node, u64::from(*life)),
+            Act::Leave { node, life } => (3, *node, u64::from(*life)),
+            Act::Arrival => (4, NodeId::new(0), 0),
+        }
+    }
+}
+
+/// What rides on a message: the fence, and what it tells of other requests.
 #[derive(Clone)]
-struct Envelope<M, const W: usize> {
-    from: NodeId,
-    to: NodeId,
-    /// Its number in the trace; 0 when nothing is recorded.
-    id: u32,
+struct Tag<const W: usize> {
     fence: u64,
     known: Knowledge<W>,
-    message: M,
 }
 
 /// What the driver knows of the present request of a node.
@@ -162,9 +158,6 @@ struct Request {
     by_hand: bool,
 }
 
-/// No more violations are kept than this, and the run ends.
-pub(crate) const MOST_VIOLATIONS: usize = 100;
-
 /// After so many events without an entry the run ends, whatever goes on: a token that circles at no
 /// latency, or clients that ask crashed nodes. Everybody asking everybody at once is still far below.
 fn most_barren(nodes: usize) -> u64 {
@@ -180,29 +173,24 @@ fn most_idle(nodes: usize) -> u64 {
     1000 + 16 * (nodes as u64).pow(2)
 }
 
-struct Simulation<'a, P: Mutex, const W: usize> {
+/// Applications that want into a section, and who judges and measures that.
+struct Sections<'a, const W: usize> {
     info: &'static Info,
     scenario: &'a Scenario,
-    now: Ticks,
-    queue: Queue<Event<P::Message, W>>,
-    nodes: Vec<P>,
-    out: Outbox<P>,
-    network: Network,
+    /// The names of all kinds of messages.
+    kinds: &'static [&'static str],
+    env: Environment,
     applications: Applications<'a>,
     requests: Vec<Request>,
     /// Requests in the order in which they were made, and when; those that are over are skipped.
     by_age: VecDeque<(Ticks, NodeId)>,
     fences: Vec<Fence>,
 
-    troubles: Troubles<Event<P::Message, W>>,
-    played: Played<'a>,
-
     // Judges.
     exclusion: Exclusion,
     progress: Progress,
     order: OrderMonitor<W>,
     fence_monitor: FenceMonitor,
-    violations: Vec<Violation>,
     /// The most entries of others during one wait that the algorithm claims.
     most_bypasses: f64,
     stall: Option<Stall>,
@@ -210,6 +198,8 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     stalled: Option<Vec<NodeId>>,
     /// Events since the last entry.
     barren: u64,
+    /// After how many of them to look whether this goes anywhere.
+    patience: u64,
     /// How many records there were when it was last looked whether the run rests.
     records_then: usize,
 
@@ -221,101 +211,50 @@ struct Simulation<'a, P: Mutex, const W: usize> {
     started_at: Ticks,
     ended_at: Option<Ticks>,
     finished: Option<Tally>,
-    refused: u64,
-    lost: u64,
-    duplicated: u64,
-    events: u64,
-    hash: TraceHash,
-    recorder: Option<Recorder>,
     stop: Option<Arc<AtomicBool>>,
-    most_records: usize,
-    cut_short: bool,
 }
 
-impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
-    fn new(run: Run<'a>) -> Result<Self, ScenarioError> {
-        let Run { info, scenario, options } = run;
+impl<'a, const W: usize> Sections<'a, W> {
+    fn new(
+        info: &'static Info,
+        scenario: &'a Scenario,
+        options: &Options,
+        kinds: &'static [&'static str],
+    ) -> Self {
+        let Scenario { seed, latency, order, faults, hand, .. } = scenario;
         let n = scenario.setup.nodes();
-        let seed = scenario.seed;
-        Ok(Simulation {
+        Sections {
             info,
             scenario,
-            now: 0,
-            queue: Queue::new(options.queue),
-            nodes: P::build(info.name, &scenario.setup)?,
-            out: Outbox::new(),
-            network: scenario.hand.network(&scenario.latency, scenario.order, n, seed),
+            kinds,
+            env: Environment::new(n, *seed, latency, *order, faults, hand).with(options),
             applications: Applications::new(scenario),
             requests: vec![Request::default(); n],
             by_age: VecDeque::new(),
             fences: vec![Fence::default(); n],
-            troubles: Troubles::new(&scenario.faults, n, seed),
-            played: Played::new(&scenario.hand),
             exclusion: Exclusion::default(),
             progress: Progress::new(n),
             order: OrderMonitor::new(n),
             fence_monitor: FenceMonitor::default(),
-            violations: Vec::new(),
             most_bypasses: claimed_bypasses(info, scenario).unwrap_or(f64::INFINITY),
             stall: None,
             stalled: None,
             barren: 0,
+            patience: patience(scenario),
             records_then: 0,
-            tally: Tally::new(n, P::Message::KINDS.len()),
+            tally: Tally::new(n, kinds.len()),
             exits: 0,
             last_exit: None,
             started_at: 0,
             ended_at: None,
             finished: None,
-            refused: 0,
-            lost: 0,
-            duplicated: 0,
-            events: 0,
-            hash: TraceHash::new(seed),
-            recorder: options.record.then(Recorder::default),
             stop: options.stop.clone(),
-            most_records: options.most_records.unwrap_or(usize::MAX),
-            cut_short: false,
-        })
-    }
-
-    fn run(mut self) -> Result<Outcome, ScenarioError> {
-        let patience = self.patience();
-        for node in NodeId::all(self.nodes.len()) {
-            self.step(node, Input::Start);
         }
-        self.begin();
-        loop {
-            // Acts and limits count records, and only the widest loop records.
-            if W == WIDE && self.ends_at_record()? {
-                break;
-            }
-            let Some((at, event)) = self.queue.pop() else { break };
-            self.now = at;
-            self.events += 1;
-            self.mix(&event);
-            self.barren += 1;
-            self.handle(event);
-            if self.events.is_multiple_of(LOOK_AFTER) && self.is_stopped() {
-                return Err(ScenarioError::Stopped);
-            }
-            if self.barren > patience && self.lose_patience(patience) {
-                break;
-            }
-            if self.is_served() || self.is_stuck() {
-                break;
-            }
-        }
-        if !self.is_stuck() && !self.cut_short {
-            self.stall = self.at_rest();
-        }
-        self.say_stall();
-        self.finish()
     }
 
     /// Whether nobody asks any more of its own accord, or by hand, and nobody is to be served.
     fn is_served(&self) -> bool {
-        self.ended_at.is_some() && self.is_idle() && self.played.next().is_none()
+        self.ended_at.is_some() && self.is_idle() && self.env.played.next().is_none()
     }
 
     /// Whether nobody waits or is inside.
@@ -325,7 +264,7 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
 
     /// Whether the run has gone so wrong that it ends.
     fn is_stuck(&self) -> bool {
-        self.stall.is_some() || self.violations.len() >= MOST_VIOLATIONS
+        self.stall.is_some() || self.env.violations.len() >= MOST_VIOLATIONS
     }
 
     #[cold]
@@ -333,233 +272,237 @@ impl<'a, P: Mutex, const W: usize> Simulation<'a, P, W> {
         self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
-    /// Plans what the applications do and what goes wrong.
-    fn begin(&mut self) {
-        for fault in &self.scenario.faults.planned {
-            self.queue.push(fault.from, Event::Fault(Box::new(fault.clone())));
-        }
-        for purpose in self.troubles.purposes() {
-            self.plan_random_fault(purpose);
-        }
-        for plan in self.applications.opening() {
-            self.plan(plan);
-        }
+    /// Whether the algorithm may be expected to be correct up to here.
+    fn keeps_assumptions(&self) -> bool {
+        self.scenario.keeps_assumptions_with(self.env.played.done(), self.info)
     }
 
-    fn plan(&mut self, plan: Plan) {
+    fn plan(&self, nodes: &mut dyn Control<Self>, plan: applications::Plan) {
         match plan {
-            Plan::Want(node, at) => {
-                let life = self.troubles.life(node);
-                self.queue.push(at, Event::Want { node, life });
+            applications::Plan::Want(node, at) => {
+                let life = self.env.troubles.life(node);
+                nodes.plan(at, Act::Want { node, life });
             }
-            Plan::Arrival(at) => self.queue.push(at, Event::Arrival),
+            applications::Plan::Arrival(at) => nodes.plan(at, Act::Arrival),
         }
     }
 
-    /// Mixes what happens now into the trace hash.
-    #[inline]
-    fn mix(&mut self, event: &Event<P::Message, W>) {
-        let (tag, node, detail) = match event {
-            Event::Deliver(envelope) => {
-                let peers = (envelope.from.index() as u64) << 32 | envelope.message.kind() as u64;
-                (1, envelope.to.index(), peers ^ envelope.fence.rotate_left(16))
-            }
-            Event::Want { node, life } => (2, node.index(), u64::from(*life)),
-            Event::Leave { node, life } => (3, node.index(), u64::from(*life)),
-            Event::Arrival => (4, 0, 0),
-            Event::Fault(_) => (5, 0, 0),
-            Event::End(node) => (7, node.map_or(0, NodeId::index), u64::from(node.is_some())),
-            Event::RandomFault(purpose) => (6, *purpose as usize, 0),
-        };
-        let word = self.now.rotate_left(32) ^ (node as u64) << 3 ^ tag;
-        self.hash.mix(word, detail);
-    }
-
-    #[inline(always)]
-    fn handle(&mut self, event: Event<P::Message, W>) {
-        match event {
-            Event::Deliver(envelope) => self.deliver(envelope),
-            Event::Want { node, life } => {
-                if self.ended_at.is_some() {
-                    return;
-                }
-                if self.troubles.is_same_life(node, life) {
-                    self.want(node);
-                } else if self.applications.are_sequential() {
-                    // It was the only request to come; without another one nothing would.
-                    self.plan_next(node);
-                }
-            }
-            Event::Leave { node, life } => {
-                if self.troubles.health(node) == Health::Paused {
-                    self.troubles.hold(node, Event::Leave { node, life });
-                } else if self.troubles.is_same_life(node, life) {
-                    self.leave(node);
-                }
-            }
-            Event::Arrival => self.arrive(),
-            Event::Fault(planned) => self.begin_fault(planned.fault, planned.until),
-            Event::End(node) => self.end_fault(node),
-            Event::RandomFault(purpose) => self.random_fault(purpose),
-        }
-    }
-
-    fn arrive(&mut self) {
+    fn come(&mut self, nodes: &mut dyn Control<Self>) {
         if self.ended_at.is_some() {
             return;
         }
         let mut wanting = Vec::new();
-        let next = self.applications.arrive(self.now, &mut wanting);
+        let next = self.applications.arrive(self.env.now, &mut wanting);
         for node in wanting {
-            if !self.troubles.is_down(node) {
-                self.want(node);
+            if !self.env.troubles.is_down(node) {
+                self.want(nodes, node);
             }
         }
         if let Some(plan) = next {
-            self.plan(plan);
+            self.plan(nodes, plan);
         }
     }
 
     /// The application of `node` wants in: at once, or after its earlier requests.
-    fn want(&mut self, node: NodeId) {
-        self.applications.queue(node, self.now);
-        self.request_if_idle(node);
+    fn want(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
+        self.applications.queue(node, self.env.now);
+        self.request_if_idle(nodes, node);
     }
 
-    fn request_if_idle(&mut self, node: NodeId) {
-        if self.requests[node.index()].open || self.troubles.health(node) != Health::Up {
+    fn request_if_idle(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
+        if self.requests[node.index()].open || self.env.troubles.health(node) != Health::Up {
             return;
         }
         let Some(at) = self.applications.next_request(node) else { return };
         let exits = self.exits;
-        let made = self.now;
+        let made = self.env.now;
         self.requests[node.index()] = Request { open: true, at, made, exits, by_hand: false };
         self.by_age.push_back((made, node));
         self.progress.request(node);
         self.order.request(node);
         self.record(node, || What::Request);
-        self.step(node, Input::Command(Lock::Request));
+        nodes.command(self, node, Lock::Request);
+    }
+
+    /// Only the widest loop records, so the others carry no trace of it.
+    fn record(&mut self, node: NodeId, what: impl FnOnce() -> What) {
+        if Self::RECORDS {
+            self.env.record(node, what);
+        }
+    }
+}
+
+impl<const W: usize> World for Sections<'_, W> {
+    type Family = MutualExclusion;
+    type Tag = Tag<W>;
+    type Happening = Act;
+    type Outcome = Outcome;
+
+    const RECORDS: bool = W == WIDE;
+    const MIXING: Mixing = Mixing { shift: 3, faults: [5, 7, 6] };
+
+    #[inline(always)]
+    fn environment(&mut self) -> &mut Environment {
+        &mut self.env
+    }
+
+    fn begin(&mut self, nodes: &mut dyn Control<Self>) {
+        for plan in self.applications.opening() {
+            self.plan(nodes, plan);
+        }
     }
 
     #[inline(always)]
-    fn deliver(&mut self, envelope: Envelope<P::Message, W>) {
-        let to = envelope.to;
-        match self.troubles.health(to) {
-            Health::Up => {}
-            Health::Paused => return self.troubles.hold(to, Event::Deliver(envelope)),
-            Health::Down => {
-                self.lost += 1;
-                let (from, id) = (envelope.from, u64::from(envelope.id));
-                return self.record(from, || What::Lose { id, cause: Loss::Down });
+    fn pass(&mut self, now: Ticks) {
+        self.env.now = now;
+        self.env.events += 1;
+        self.barren += 1;
+    }
+
+    fn happen(&mut self, nodes: &mut dyn Control<Self>, what: Act) {
+        match what {
+            Act::Want { .. } if self.ended_at.is_some() => {}
+            Act::Want { node, life } => {
+                if self.env.troubles.is_same_life(node, life) {
+                    self.want(nodes, node);
+                } else if self.applications.are_sequential() {
+                    // It was the only request to come; without another one nothing would.
+                    self.plan_next(nodes, node);
+                }
             }
+            Act::Leave { node, life } => {
+                if self.env.troubles.health(node) == Health::Paused {
+                    nodes.hold(node, Act::Leave { node, life });
+                } else if self.env.troubles.is_same_life(node, life) {
+                    self.leave(nodes, node);
+                }
+            }
+            Act::Arrival => self.come(nodes),
         }
+    }
+
+    #[inline(always)]
+    fn goes_on(&mut self) -> Result<bool, ScenarioError> {
+        if self.env.events.is_multiple_of(LOOK_AFTER) && self.is_stopped() {
+            return Err(ScenarioError::Stopped);
+        }
+        if self.barren > self.patience && self.lose_patience() {
+            return Ok(false);
+        }
+        Ok(!self.is_served() && !self.is_stuck())
+    }
+
+    fn finish(mut self, _rests: bool) -> Result<Outcome, ScenarioError> {
+        if !self.is_stuck() && !self.env.cut_short {
+            self.stall = self.at_rest();
+        }
+        self.say_stall();
+        self.report()
+    }
+
+    #[inline(always)]
+    fn count_sending(&mut self) {
+        self.tally.multicast += 1;
+    }
+
+    #[inline(always)]
+    fn count_message(&mut self, from: NodeId, kind: usize, size: u64) {
+        self.tally.messages += 1;
+        self.tally.bytes += size;
+        self.tally.by_kind[kind] += 1;
+        self.tally.handled(from);
+    }
+
+    #[inline(always)]
+    fn tag(&self, from: NodeId) -> Tag<W> {
+        Tag { fence: self.fences[from.index()].attach(), known: self.order.send(from) }
+    }
+
+    #[inline(always)]
+    fn mixed(tag: &Tag<W>) -> u64 {
+        tag.fence.rotate_left(16)
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, _from: NodeId, to: NodeId, _kind: usize, tag: Tag<W>) {
         if self.progress.message() {
             self.stall = Some(Stall::Livelock(self.progress.who_waits()));
         }
         self.tally.handled(to);
-        self.fences[to.index()].receive(envelope.fence);
-        self.order.deliver(to, envelope.known);
-        self.record(to, || What::Deliver { id: u64::from(envelope.id) });
-        self.step(to, Input::Deliver { from: envelope.from, message: envelope.message });
+        self.fences[to.index()].receive(tag.fence);
+        self.order.deliver(to, tag.known);
     }
 
-    /// Gives a node an input and does what it wants done.
-    fn step(&mut self, node: NodeId, input: Input<P>) {
-        let mut out = std::mem::take(&mut self.out);
-        if let Err(refused) = self.nodes[node.index()].step(input, &mut out) {
-            self.refuse(node, refused);
-        }
-        for effect in out.drain() {
-            match effect {
-                Effect::Send { to, message } => {
-                    self.tally.multicast += 1;
-                    let size = size_of_message(&message);
-                    self.post(node, to, message, size);
-                }
-                Effect::Broadcast { message } => {
-                    self.tally.multicast += 1;
-                    let size = size_of_message(&message);
-                    for to in NodeId::all(self.nodes.len()).filter(|&to| to != node) {
-                        self.post(node, to, message.clone(), size);
-                    }
-                }
-                Effect::Emit(Entered) => self.enter(node),
-                Effect::Arm { timer, .. } | Effect::Disarm(timer) => match timer {},
-            }
-        }
-        self.out = out;
-        if let Some(recorder) = self.recorder() {
-            recorder.end_of_step();
-        }
-    }
-
-    #[inline(always)]
-    fn post(&mut self, from: NodeId, to: NodeId, message: P::Message, size: u64) {
-        self.tally.messages += 1;
-        self.tally.bytes += size;
-        self.tally.by_kind[message.kind()] += 1;
-        self.tally.handled(from);
-        let now = self.now;
-        let id = self.recorder().map_or(0, |recorder| recorder.send(now, from, to, &message));
-        if let Some(cause) = self.troubles.loses(from, to) {
-            return self.lose(from, id, cause);
-        }
-        let fence = self.fences[from.index()].attach();
-        let envelope = Envelope { from, to, id, fence, known: self.order.send(from), message };
-        if self.troubles.duplicates() {
-            self.duplicated += 1;
-            let copy = self.recorder().map_or(0, |recorder| recorder.duplicate(now, from, id));
-            self.dispatch(Envelope { id: copy, ..envelope.clone() });
-        }
-        self.dispatch(envelope);
-    }
-
-    #[inline(always)]
-    fn dispatch(&mut self, envelope: Envelope<P::Message, W>) {
-        let at = self.network.arrival(self.now, envelope.from, envelope.to);
-        self.queue.push(at, Event::Deliver(envelope));
-    }
-
-    fn lose(&mut self, from: NodeId, id: u32, cause: Loss) {
-        self.lost += 1;
-        let now = self.now;
-        if let Some(recorder) = self.recorder() {
-            recorder.later(now, from, What::Lose { id: u64::from(id), cause });
-        }
-    }
-
-    /// Refusing an input of a correct peer or of a correct application is a violation; after a fault
-    /// it is only counted.
     fn refuse(&mut self, node: NodeId, refused: Refused) {
-        self.refused += 1;
-        self.record(node, || What::Refuse { why: refused.to_string() });
-        let peers_are_faulty =
-            matches!(refused, Refused::Unexpected(_)) && !self.keeps_assumptions();
-        if !peers_are_faulty {
-            self.violate(node, "refused", format!("{node} refuses: {refused}"));
+        let faulty = !self.keeps_assumptions();
+        self.env.refuse(node, refused, faulty);
+    }
+
+    fn emit(&mut self, agenda: &mut dyn Plan<Act>, node: NodeId, _: Entered) {
+        self.enter(agenda, node);
+    }
+
+    fn may_go_wrong(&self, _at: Ticks) -> bool {
+        self.ended_at.is_none()
+    }
+
+    fn crash(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
+        let queued = self.applications.forget(node);
+        let request = std::mem::take(&mut self.requests[node.index()]);
+        let asked = request.open && !request.by_hand;
+        if self.applications.are_sequential() && (asked || queued) {
+            self.plan_next(nodes, node);
+        }
+        self.exclusion.leave(node);
+        self.progress.forget(node);
+        self.order.forget(node);
+        nodes.release(self, node);
+    }
+
+    fn restart(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
+        self.fences[node.index()] = Fence::default();
+        nodes.restart(self, node);
+        if self.applications.restarts_asking(node) {
+            self.plan_next(nodes, node);
         }
     }
 
-    fn violate(&mut self, node: NodeId, property: &'static str, detail: String) {
-        if self.violations.len() < MOST_VIOLATIONS {
-            self.record(node, || What::Violation {
-                property: property.into(),
-                detail: detail.clone(),
-            });
-            self.violations.push(Violation { property, at: units(self.now), detail });
+    fn resume(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
+        self.request_if_idle(nodes, node);
+    }
+
+    fn command(&mut self, nodes: &mut dyn Control<Self>, deed: &Deed) -> Result<(), Impossible> {
+        match *deed {
+            Deed::Request { node } if self.progress.is_waiting(node) => {
+                Err(Impossible::Waits(node))
+            }
+            Deed::Request { node } if self.requests[node.index()].open => {
+                Err(Impossible::Inside(node))
+            }
+            Deed::Request { node } => {
+                self.want(nodes, node);
+                self.requests[node.index()].by_hand = true;
+                Ok(())
+            }
+            Deed::Release { node } if !self.exclusion.is_inside(node) => {
+                Err(Impossible::NotInside(node))
+            }
+            Deed::Release { node } => {
+                nodes.cancel(&|act| matches!(act, Act::Leave { node: who, .. } if *who == node));
+                self.leave(nodes, node);
+                Ok(())
+            }
+            _ => Err(Impossible::NoElection),
         }
     }
 
-    /// Only the widest loop records, so the others carry no trace of it.
-    fn recorder(&mut self) -> Option<&mut Recorder> {
-        if W == WIDE { self.recorder.as_mut() } else { None }
+    fn rest(&mut self) {
+        self.stall = self.at_rest();
+        self.say_stall();
     }
 
-    fn record(&mut self, node: NodeId, what: impl FnOnce() -> What) {
-        let now = self.now;
-        if let Some(recorder) = self.recorder() {
-            recorder.now(now, node, what());
-        }
+    fn is_done(&self) -> bool {
+        self.is_served() || self.is_stuck()
     }
 }
 
@@ -569,8 +512,9 @@ fn claimed_bypasses(info: &Info, scenario: &Scenario) -> Option<f64> {
     info.claims.most(Quantity::Bypass).map(|most| most.value(&figures))
 }
 
-/// How many bytes a message takes in the wire encoding.
-pub(crate) fn size_of_message<M: Message>(message: &M) -> u64 {
-    // It fails only for types that the encoding cannot express, which messages are not.
-    postcard::experimental::serialized_size(message).unwrap_or(0) as u64
+/// After how many events without an entry to look whether this goes anywhere.
+fn patience(scenario: &Scenario) -> u64 {
+    let by_itself = scenario.workload != Workload::None && scenario.hand.is_idle();
+    let nodes = scenario.setup.nodes();
+    if by_itself { most_barren(nodes) } else { most_idle(nodes) }
 }

@@ -1,13 +1,12 @@
-//! What goes wrong, and how the nodes and the network are because of it: the same for every event loop.
-
-use std::collections::VecDeque;
+//! What goes wrong, and how the nodes and the network are because of it.
 
 use skeptron_core::{NodeId, NodeSet};
 
 use crate::chance::{Chance, Purpose};
 use crate::distribution::ticks;
-use crate::faults::{Cut, Fault, Faults, RandomFault};
-use crate::trace::{Loss, Ticks};
+use crate::engine::{Control, World};
+use crate::faults::{Cut, Fault, Faults, PlannedFault, RandomFault};
+use crate::trace::{Loss, Ticks, What};
 
 /// How a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +25,114 @@ pub(crate) enum Turn {
     Resumes(NodeId),
 }
 
-/// The state of everything that can go wrong. `E` is what happens to a node.
+/// A fault on the agenda.
+#[derive(Clone, Debug)]
+pub(crate) enum Trouble {
+    /// A planned one begins.
+    Begin(Box<PlannedFault>),
+    /// One of that node, or of the network, may end.
+    End(Option<NodeId>),
+    /// Time for the next one by chance.
+    ByChance(Purpose),
+}
+
+impl Trouble {
+    /// For the trace hash: its number, whom it concerns, and details.
+    pub(crate) fn code(&self, numbers: &[u64; 3]) -> (u64, NodeId, u64) {
+        let [begin, end, by_chance] = *numbers;
+        match self {
+            Trouble::Begin(_) => (begin, NodeId::new(0), 0),
+            Trouble::End(node) => (end, node.unwrap_or(NodeId::new(0)), u64::from(node.is_some())),
+            Trouble::ByChance(purpose) => (by_chance, NodeId::new(*purpose as usize), 0),
+        }
+    }
+}
+
+/// Plans what goes wrong.
+pub(crate) fn plan<W: World>(world: &mut W, nodes: &mut dyn Control<W>) {
+    for fault in world.environment().troubles.planned.clone() {
+        nodes.plan_trouble(fault.from, Trouble::Begin(Box::new(fault)));
+    }
+    for purpose in [Purpose::Crash, Purpose::Pause, Purpose::Partition] {
+        plan_by_chance(world, nodes, purpose);
+    }
+}
+
+fn plan_by_chance<W: World>(world: &mut W, nodes: &mut dyn Control<W>, purpose: Purpose) {
+    let env = world.environment();
+    if let Some(at) = env.troubles.next_random(purpose, env.now)
+        && world.may_go_wrong(at)
+    {
+        nodes.plan_trouble(at, Trouble::ByChance(purpose));
+    }
+}
+
+/// A fault begins or ends now.
+#[cold]
+pub(crate) fn happen<W: World>(world: &mut W, nodes: &mut dyn Control<W>, trouble: Trouble) {
+    let now = world.environment().now;
+    match trouble {
+        Trouble::Begin(planned) => begin(world, nodes, planned.fault, planned.until),
+        Trouble::End(whom) => {
+            let turned = world.environment().troubles.end(whom, now);
+            turn(world, nodes, turned);
+        }
+        Trouble::ByChance(purpose) if world.may_go_wrong(now) => {
+            if let Some((fault, until)) = world.environment().troubles.draw(purpose, now) {
+                begin(world, nodes, fault, until);
+            }
+            plan_by_chance(world, nodes, purpose);
+        }
+        Trouble::ByChance(_) => {}
+    }
+}
+
+/// A fault begins.
+pub(crate) fn begin<W: World>(
+    world: &mut W,
+    nodes: &mut dyn Control<W>,
+    fault: Fault,
+    until: Option<Ticks>,
+) {
+    let (whom, turned) = world.environment().troubles.begin(fault, until);
+    turn(world, nodes, turned);
+    if let Some(until) = until {
+        nodes.plan_trouble(until, Trouble::End(whom));
+    }
+}
+
+/// Something comes from outside, and perhaps something becomes of a node.
+pub(crate) fn turn<W: World>(world: &mut W, nodes: &mut dyn Control<W>, turn: Option<Turn>) {
+    world.disturb();
+    let env = world.environment();
+    match turn {
+        Some(Turn::Crashes(node)) => {
+            env.record(node, || What::Crash);
+            world.crash(nodes, node);
+        }
+        Some(Turn::Restarts(node)) => {
+            env.record(node, || What::Restart);
+            world.restart(nodes, node);
+        }
+        Some(Turn::Pauses(node)) => env.record(node, || What::Pause),
+        Some(Turn::Resumes(node)) => {
+            env.record(node, || What::Resume);
+            let now = env.now;
+            nodes.release(world, node);
+            nodes.resume_alarms(node, now);
+            world.resume(nodes, node);
+        }
+        None => {}
+    }
+}
+
+/// The state of everything that can go wrong.
 #[derive(Debug)]
-pub(crate) struct Troubles<E> {
+pub(crate) struct Troubles {
+    planned: Vec<PlannedFault>,
     health: Vec<Health>,
     /// Counts crashes, so that what was planned before one is not done after it.
     lives: Vec<u32>,
-    held: Vec<VecDeque<E>>,
     /// Cuts of the network, and when each is mended.
     cuts: Vec<(Option<Ticks>, Cut)>,
     /// When the present fault of each node ends.
@@ -42,14 +142,14 @@ pub(crate) struct Troubles<E> {
     random: [(Purpose, Option<RandomFault>, Chance); 3],
 }
 
-impl<E> Troubles<E> {
+impl Troubles {
     pub(crate) fn new(faults: &Faults, nodes: usize, seed: u64) -> Self {
         let chance = |purpose| Chance::new(seed, purpose);
         let random = |purpose, fault| (purpose, fault, chance(purpose));
         Troubles {
             health: vec![Health::Up; nodes],
             lives: vec![0; nodes],
-            held: Vec::new(),
+            planned: faults.planned.clone(),
             cuts: Vec::new(),
             until: vec![None; nodes],
             loss: (faults.loss, chance(Purpose::Loss)),
@@ -102,32 +202,6 @@ impl<E> Troubles<E> {
     /// From now on no message is lost or delivered twice by chance.
     pub(crate) fn spare_messages(&mut self) {
         (self.loss.0, self.duplication.0) = (0.0, 0.0);
-    }
-
-    /// What happens to a paused node happens when it goes on, in the same order.
-    pub(crate) fn hold(&mut self, node: NodeId, event: E) {
-        if self.held.is_empty() {
-            self.held.resize_with(self.health.len(), Default::default);
-        }
-        self.held[node.index()].push_back(event);
-    }
-
-    /// The oldest thing that was held for `node`.
-    pub(crate) fn next_held(&mut self, node: NodeId) -> Option<E> {
-        self.held.get_mut(node.index())?.pop_front()
-    }
-
-    /// Everything that was held for anybody.
-    pub(crate) fn all_held(&self) -> impl Iterator<Item = &E> {
-        self.held.iter().flatten()
-    }
-
-    /// Takes out what is wanted of what was held for `node`; the rest keeps its order.
-    pub(crate) fn take_held(&mut self, node: NodeId, wanted: impl FnMut(&E) -> bool) -> Vec<E> {
-        let Some(held) = self.held.get_mut(node.index()) else { return Vec::new() };
-        let (taken, rest): (Vec<E>, Vec<E>) = held.drain(..).partition(wanted);
-        held.extend(rest);
-        taken
     }
 
     /// Whether some way is cut.
@@ -201,11 +275,6 @@ impl<E> Troubles<E> {
             Health::Paused => Some(Turn::Resumes(node)),
             Health::Up => None,
         }
-    }
-
-    /// What can go wrong by chance.
-    pub(crate) fn purposes(&self) -> [Purpose; 3] {
-        [Purpose::Crash, Purpose::Pause, Purpose::Partition]
     }
 
     /// When the next fault of that kind begins, if one does.

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use skeptron_core::election::{Elected, Election, Epoch};
+use skeptron_core::election::{Elected, Epoch};
 use skeptron_core::monitor::LeadershipViolation;
-use skeptron_core::{Message as _, NodeId, NodeSet};
+use skeptron_core::{NodeId, NodeSet};
 
-use super::simulation::Simulation;
+use super::voters::Voters;
 use super::{Messages, Outcome, Reign, Report};
-use crate::hand::Playable as _;
 use crate::metrics::units;
 use crate::scenario::ScenarioError;
 use crate::trace::{Header, Ticks};
@@ -36,6 +35,19 @@ impl Quiet {
             most_events: 100_000 + 64 * (nodes as u64).pow(2),
         }
     }
+
+    /// Something came from outside.
+    pub(super) fn begin(&mut self, now: Ticks, epoch: Epoch) {
+        self.events = 0;
+        self.by_kind.fill(0);
+        self.since = now;
+        self.epoch = epoch;
+    }
+
+    /// Whether so much went on since that it will never end.
+    pub(super) fn is_over(&self) -> bool {
+        self.events > self.most_events
+    }
 }
 
 /// Counts of the whole run.
@@ -48,13 +60,8 @@ pub(super) struct Tally {
     pub(super) calls: u64,
     pub(super) first_call: Option<Ticks>,
     pub(super) crashed_since_call: bool,
-    pub(super) alarms: u64,
     pub(super) suspicions: u64,
     pub(super) false_suspicions: u64,
-    pub(super) refused: u64,
-    pub(super) lost: u64,
-    pub(super) duplicated: u64,
-    pub(super) events: u64,
     /// When each leader was first named in each epoch, and by whom it was.
     reigns: BTreeMap<(Epoch, NodeId), (Ticks, NodeSet)>,
 }
@@ -65,40 +72,29 @@ impl Tally {
     }
 }
 
-impl<P: Election> Simulation<'_, P> {
-    /// Something came from outside: what follows from it may take a while.
-    pub(super) fn disturbed(&mut self) {
-        self.quiet.events = 0;
-        self.quiet.by_kind.fill(0);
-        self.quiet.since = self.now;
-        self.quiet.epoch = self.newest_epoch();
-    }
-
-    fn newest_epoch(&self) -> Epoch {
-        self.nodes.iter().map(P::epoch).max().unwrap_or(Epoch::FIRST)
-    }
-
-    /// Whether so much went on since that it will never end.
-    pub(super) fn is_endless(&self) -> bool {
-        self.quiet.events > self.quiet.most_events
+impl Voters<'_> {
+    /// The highest epoch that a node knows of.
+    pub(super) fn newest_epoch(&self) -> Epoch {
+        let epochs = self.members.iter().map(|member| member.standing.epoch);
+        epochs.max().unwrap_or(Epoch::FIRST)
     }
 
     /// Agreement and validity.
     pub(super) fn judge_name(&mut self, node: NodeId, elected: Elected) {
         let Elected { leader, epoch } = elected;
         let reign = self.tally.reigns.entry((epoch, leader));
-        reign.or_insert_with(|| (self.now, NodeSet::default())).1.insert(node);
+        reign.or_insert_with(|| (self.env.now, NodeSet::default())).1.insert(node);
         let named = format!("{node} names {leader} leader in epoch {epoch}");
         match self.leadership.named(elected) {
             Some(LeadershipViolation::Other(other)) => {
-                self.violate(node, "agreement", format!("{named}, in which {other} was named"));
+                self.env.violate(node, "agreement", format!("{named}, in which {other} was named"));
             }
             Some(LeadershipViolation::Dead) => {
-                self.violate(node, "validity", format!("{named}, but it was down before that"));
+                self.env.violate(node, "validity", format!("{named}, but it was down before that"));
             }
             Some(LeadershipViolation::Passed(higher)) => {
                 let detail = format!("{named}, but {higher} was alive all the time");
-                self.violate(node, "validity", detail);
+                self.env.violate(node, "validity", detail);
             }
             None => {}
         }
@@ -108,12 +104,12 @@ impl<P: Election> Simulation<'_, P> {
     /// in between everybody who can be reached has the same.
     pub(super) fn judge_rest(&mut self) {
         // Whatever waits for a node that the hand has paused may still come about.
-        if self.is_paused_by_hand() {
+        if self.env.is_paused_by_hand() {
             return;
         }
-        let dead = |leader: NodeId| self.troubles.is_down(leader);
+        let dead = |leader: NodeId| self.env.troubles.is_down(leader);
         let mut findings = Vec::new();
-        for node in NodeId::all(self.nodes.len()).filter(|&node| self.is_awake(node)) {
+        for node in NodeId::all(self.env.nodes).filter(|&node| self.is_awake(node)) {
             let member = &self.members[node.index()];
             match member.leader {
                 None if member.called => {
@@ -126,20 +122,20 @@ impl<P: Election> Simulation<'_, P> {
             }
         }
         if findings.is_empty() && !self.tally.crashed_since_call {
-            let parts = self.scenario.setup.parts(|node| !self.troubles.is_down(node));
+            let parts = self.scenario.setup.parts(|node| !self.env.troubles.is_down(node));
             findings.extend(parts.iter().filter_map(|part| self.discord_in(part)));
         }
         for (node, detail) in findings {
             let detail = format!("{detail}, and nothing can happen any more");
             // Where a hand goes on, the run may come to rest again and nothing be new.
-            if self.violations.iter().all(|found| found.detail != detail) {
-                self.violate(node, "termination", detail);
+            if self.env.violations.iter().all(|found| found.detail != detail) {
+                self.env.violate(node, "termination", detail);
             }
         }
     }
 
     fn is_awake(&self, node: NodeId) -> bool {
-        self.troubles.health(node) == Health::Up
+        self.env.troubles.health(node) == Health::Up
     }
 
     /// Who does not name the leader of its part, if an election was called there.
@@ -159,14 +155,14 @@ impl<P: Election> Simulation<'_, P> {
             return Some((other, format!("{}, {}", says(first), says(other))));
         }
         let stranger = leader.filter(|leader| !part.contains(leader))?;
-        let state = if self.troubles.is_down(stranger) { "down" } else { "cut off" };
+        let state = if self.env.troubles.is_down(stranger) { "down" } else { "cut off" };
         Some((first, format!("{}, who is {state}", says(first))))
     }
 
     /// Termination, when there is no rest.
     pub(super) fn judge_endless(&mut self) {
         let (epoch, began) = (self.newest_epoch(), self.quiet.epoch);
-        let kinds = P::Message::KINDS.iter().zip(&self.quiet.by_kind).filter(|(_, n)| **n > 0);
+        let kinds = self.kinds.iter().zip(&self.quiet.by_kind).filter(|(_, n)| **n > 0);
         let sent: Vec<String> = kinds.map(|(kind, count)| format!("{count} {kind}")).collect();
         let goes_on = if epoch > began {
             format!("elections are begun again and again, from epoch {began} up to {epoch}")
@@ -175,13 +171,14 @@ impl<P: Election> Simulation<'_, P> {
         };
         let since = units(self.quiet.since);
         let sent = if sent.is_empty() { "no message".into() } else { sent.join(", ") };
-        self.violate(epoch.by, "termination", format!("{goes_on}: {sent} since {since}"));
+        self.env.violate(epoch.by, "termination", format!("{goes_on}: {sent} since {since}"));
     }
 
-    pub(super) fn finish(self) -> Result<Outcome, ScenarioError> {
-        let n = self.nodes.len();
+    /// Puts together what was measured.
+    pub(super) fn report(self) -> Result<Outcome, ScenarioError> {
+        let n = self.env.nodes;
         let live: Vec<NodeId> =
-            NodeId::all(n).filter(|&node| !self.troubles.is_down(node)).collect();
+            NodeId::all(n).filter(|&node| !self.env.troubles.is_down(node)).collect();
         let members = || live.iter().map(|node| &self.members[node.index()]);
         let leader = members().next().and_then(|first| first.leader);
         let leader = leader.filter(|&leader| members().all(|m| m.leader == Some(leader)));
@@ -189,17 +186,22 @@ impl<P: Election> Simulation<'_, P> {
         let end = leader.and_then(|_| named_at());
         let time = end.zip(self.tally.first_call);
         let parents: Vec<Option<NodeId>> = NodeId::all(n)
-            .map(|node| self.nodes[node.index()].parent().filter(|_| !self.troubles.is_down(node)))
+            .map(|node| {
+                self.members[node.index()]
+                    .standing
+                    .parent
+                    .filter(|_| !self.env.troubles.is_down(node))
+            })
             .collect();
-        let tally = self.tally;
-        let kinds = P::Message::KINDS.iter().copied();
+        let (tally, records) = (self.tally, self.env.records());
+        let kinds = self.kinds.iter().copied();
         let report = Report {
             algorithm: self.info.name,
             nodes: n,
             seed: self.scenario.seed,
             leader,
             leaders: reigns(&tally.reigns),
-            agreement: self.violations.iter().all(|v| v.property != "agreement"),
+            agreement: self.env.violations.iter().all(|v| v.property != "agreement"),
             live: live.len(),
             calls: tally.calls,
             first_call: tally.first_call.map(units),
@@ -211,21 +213,20 @@ impl<P: Election> Simulation<'_, P> {
                 multicast: tally.multicast,
             },
             tree: parents.iter().any(Option::is_some).then_some(parents),
-            alarms: tally.alarms,
+            alarms: self.env.alarms,
             suspicions: tally.suspicions,
             false_suspicions: tally.false_suspicions,
-            violations: self.violations,
-            refused: tally.refused,
-            lost: tally.lost,
-            duplicated: tally.duplicated,
-            events: tally.events,
-            trace_hash: self.hash.to_string(),
+            violations: self.env.violations,
+            refused: self.env.refused,
+            lost: self.env.lost,
+            duplicated: self.env.duplicated,
+            events: self.env.events,
+            trace_hash: self.env.hash.to_string(),
         };
         let header = Header::of(self.info.name, &self.scenario.setup, self.scenario.order);
-        let trace = self.recorder.map(|recorder| recorder.into_trace(header));
-        let records = trace.as_ref().map_or(0, |trace| trace.records.len());
-        let acted = self.played.into_places(records)?;
-        Ok(Outcome { report, trace, cut_short: self.cut_short, acted })
+        let trace = self.env.recorder.map(|recorder| recorder.into_trace(header));
+        let acted = self.env.played.into_places(records)?;
+        Ok(Outcome { report, trace, cut_short: self.env.cut_short, acted })
     }
 }
 

@@ -5,27 +5,27 @@
 //! once, and so does whoever comes back; at one tick alarms ring after everything else, and those of
 //! a paused node when it goes on, after what was held for it.
 
-mod alarms;
 mod case;
 mod detection;
-mod hand;
 mod judge;
 mod report;
 mod scenario;
-mod simulation;
 #[cfg(test)]
 mod tests;
+mod voters;
 
+use skeptron_core::Message as _;
 use skeptron_core::catalogue::ElectionInfo;
 use skeptron_core::election::{Election, Visitor, dispatch};
 
 pub use report::{Messages, Reign, Report};
 pub use scenario::{Detector, Initiator, Scenario};
 
+use crate::engine;
 use crate::run::Options;
 use crate::scenario::ScenarioError;
 use crate::trace::Trace;
-use simulation::Simulation;
+use voters::Voters;
 
 /// What came of a run.
 #[derive(Clone, Debug)]
@@ -75,6 +75,9 @@ impl Visitor for Run<'_> {
     type Output = Result<Outcome, ScenarioError>;
 
     fn visit<P: Election>(self) -> Self::Output {
-        Simulation::<P>::new(self)?.run()
+        let Run { info, scenario, options } = self;
+        let nodes = P::build(info.name, &scenario.setup)?;
+        let voters = Voters::new(info, scenario, options, P::Message::KINDS);
+        engine::run(nodes, info.name, &scenario.setup, options.queue, voters)
     }
 }

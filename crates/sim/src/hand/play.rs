@@ -1,38 +1,36 @@
-//! How acts are done: the same for every event loop.
+//! How acts are done: the same for every family of algorithms.
 
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Order;
 
 use super::{Act, Deed, Hand, Impossible, cut};
+use crate::engine::{Control, World};
+use crate::environment::Environment;
 use crate::faults::Fault;
-use crate::network::Network;
-use crate::queue::Queue;
-use crate::recorder::Recorder;
 use crate::scenario::ScenarioError;
-use crate::trace::{Loss, Ticks, What};
-use crate::trace_hash::TraceHash;
-use crate::troubles::{Health, Troubles, Turn};
+use crate::trace::{Loss, What};
+use crate::troubles::{self, Health};
 
 /// How far a hand has come.
 #[derive(Debug)]
-pub(crate) struct Played<'a> {
-    acts: &'a [Act],
+pub(crate) struct Played {
+    acts: Vec<Act>,
     /// How many records there were when each act happened that has.
     done: Vec<usize>,
 }
 
-impl<'a> Played<'a> {
-    pub(crate) fn new(hand: &'a Hand) -> Self {
-        Played { acts: &hand.acts, done: Vec::new() }
+impl Played {
+    pub(crate) fn new(hand: &Hand) -> Self {
+        Played { acts: hand.acts.clone(), done: Vec::new() }
     }
 
     /// What it does next.
-    pub(crate) fn next(&self) -> Option<&'a Act> {
+    pub(crate) fn next(&self) -> Option<&Act> {
         self.acts.get(self.done.len())
     }
 
     /// What it has done.
-    pub(crate) fn done(&self) -> &'a [Act] {
+    pub(crate) fn done(&self) -> &[Act] {
         &self.acts[..self.done.len()]
     }
 
@@ -63,113 +61,127 @@ impl Passage {
     }
 }
 
-/// An event, which may be the arrival of a message.
-pub(crate) trait Carried {
-    /// Which message arrives, if one does.
-    fn passage(&self) -> Option<Passage>;
-
-    /// The arrival of its copy, with that number.
-    fn copied(&self, id: u32) -> Option<Self>
-    where
-        Self: Sized;
+/// Lets the hand do what it does at this point of the run, and says whether the run ends here.
+pub(crate) fn ends_run<W: World>(
+    world: &mut W,
+    nodes: &mut dyn Control<W>,
+) -> Result<bool, ScenarioError> {
+    if world.environment().recorder.is_none() {
+        return Ok(false);
+    }
+    let mut acted = act(world, nodes)?;
+    // Before the hand goes on where everything rests, it is said who waits in vain.
+    while nodes.next_at().is_none() && world.environment().played.next().is_some() {
+        world.rest();
+        if !act(world, nodes)? {
+            break;
+        }
+        acted = true;
+    }
+    let env = world.environment();
+    env.cut_short = env.records() >= env.most_records && nodes.next_at().is_some();
+    Ok(env.cut_short || acted && world.is_done())
 }
 
-/// What a hand can reach of an event loop.
-pub(crate) struct Board<'s, 'a, E> {
-    pub(crate) played: &'s mut Played<'a>,
-    pub(crate) now: &'s mut Ticks,
-    pub(crate) order: Order,
-    pub(crate) queue: &'s mut Queue<E>,
-    pub(crate) troubles: &'s mut Troubles<E>,
-    pub(crate) network: &'s mut Network,
-    pub(crate) recorder: &'s mut Recorder,
-    pub(crate) hash: &'s mut TraceHash,
-    pub(crate) lost: &'s mut u64,
-    pub(crate) duplicated: &'s mut u64,
+/// True if the hand did something.
+fn act<W: World>(world: &mut W, nodes: &mut dyn Control<W>) -> Result<bool, ScenarioError> {
+    let mut acted = false;
+    while let Some((number, act)) = world.environment().next_act() {
+        let next = nodes.next_at();
+        let env = world.environment();
+        env.now = next.map_or(act.t, |next| act.t.min(next)).max(env.now);
+        env.hash.mix(env.now, act.after as u64);
+        perform(world, nodes, &act.deed).map_err(|why| ScenarioError::Act { number, why })?;
+        acted = true;
+    }
+    Ok(acted)
 }
 
-impl<E: Carried> Board<'_, '_, E> {
-    fn passage_of(&self, message: u64) -> Result<Passage, Impossible> {
-        let all = self.troubles.all_held().chain(self.queue.iter());
-        let mut passages = all.filter_map(Carried::passage);
-        passages.find(|passage| passage.is(message)).ok_or(Impossible::NotInFlight(message))
-    }
-
-    /// Takes out messages on the way of `passage`, with the times of their arrival: those that were
-    /// held for a paused node have arrived.
-    fn take(
-        &mut self,
-        passage: &Passage,
-        mut wanted: impl FnMut(&Passage) -> bool,
-    ) -> Vec<(Ticks, E)> {
-        let mut is_wanted = |event: &E| {
-            let found = event.passage().filter(|found| found.is_on_the_way_of(passage));
-            found.is_some_and(|found| wanted(&found))
-        };
-        let held = self.troubles.take_held(passage.to, &mut is_wanted);
-        let now = *self.now;
-        let mut taken: Vec<(Ticks, E)> = held.into_iter().map(|event| (now, event)).collect();
-        taken.extend(self.queue.take(is_wanted));
-        taken
-    }
-
-    /// Takes out a message that shall arrive now and, on a FIFO channel, those before it.
-    fn take_up_to(&mut self, message: u64) -> Result<Vec<(Ticks, E)>, Impossible> {
-        let passage = self.passage_of(message)?;
-        let fifo = self.order == Order::Fifo;
-        let mut found = false;
-        Ok(self.take(&passage, |other| {
-            let before = !found;
-            found |= other.is(message);
-            other.is(message) || fifo && before
-        }))
-    }
-
-    /// Takes out a message that shall arrive later and, on a FIFO channel, those behind it.
-    fn take_from(&mut self, message: u64) -> Result<Vec<(Ticks, E)>, Impossible> {
-        let passage = self.passage_of(message)?;
-        let fifo = self.order == Order::Fifo;
-        let mut found = false;
-        Ok(self.take(&passage, |other| {
-            found |= other.is(message);
-            other.is(message) || fifo && found
-        }))
-    }
-
-    fn delay(&mut self, message: u64, by: Ticks) -> Result<(), Impossible> {
-        let mut no_earlier = 0;
-        for (place, (at, event)) in self.take_from(message)?.into_iter().enumerate() {
-            let at = if place == 0 { at + by } else { at.max(no_earlier) };
-            no_earlier = at;
-            if let Some(Passage { from, to, .. }) = event.passage() {
-                self.network.hold_back(from, to, at);
+/// Does what the hand does.
+fn perform<W: World>(
+    world: &mut W,
+    nodes: &mut dyn Control<W>,
+    deed: &Deed,
+) -> Result<(), Impossible> {
+    let env = world.environment();
+    env.may_turn(deed)?;
+    match *deed {
+        Deed::Request { node } | Deed::Release { node } | Deed::Call { node } => {
+            env.awake(node)?;
+            return world.command(nodes, deed);
+        }
+        Deed::Crash { node } => troubles::begin(world, nodes, Fault::Crash(node), None),
+        Deed::Pause { node } => troubles::begin(world, nodes, Fault::Pause(node), None),
+        Deed::Restart { node } | Deed::Resume { node } => {
+            let turn = env.troubles.relieve(node);
+            troubles::turn(world, nodes, turn);
+        }
+        Deed::Deliver { message } => {
+            let (passage, way) = way_of(message, nodes)?;
+            if env.troubles.health(passage.to) == Health::Paused {
+                return Err(Impossible::Paused(passage.to));
             }
-            self.queue.push(at, event);
+            // On a FIFO channel those before it, too.
+            let end = way.iter().position(|&id| id == passage.id).unwrap_or(0);
+            let begin = if env.order == Order::Fifo { 0 } else { end };
+            nodes.deliver(world, &way[begin..=end]);
         }
-        Ok(())
+        Deed::Drop { message } => {
+            let (passage, _) = way_of(message, nodes)?;
+            nodes.lose(passage.id);
+            env.lost += 1;
+            env.record(passage.from, || What::Lose { id: message, cause: Loss::Hand });
+        }
+        Deed::Duplicate { message } => {
+            let (Passage { from, to, id }, _) = way_of(message, nodes)?;
+            let copy = env.duplicate(from, id);
+            let at = env.network.arrival(env.now, from, to);
+            nodes.copy(id, copy, at);
+        }
+        Deed::Delay { message, by } => {
+            let (passage, way) = way_of(message, nodes)?;
+            // On a FIFO channel those behind it wait for it.
+            let begin = way.iter().position(|&id| id == passage.id).unwrap_or(0);
+            let end = if env.order == Order::Fifo { way.len() } else { begin + 1 };
+            nodes.delay(env, &way[begin..end], by);
+        }
+        Deed::Cut { ref from, ref to, both_ways } => {
+            troubles::begin(world, nodes, Fault::Cut(cut(from, to, both_ways)), None);
+        }
+        Deed::Mend if env.troubles.is_cut() => env.troubles.mend(),
+        Deed::Mend => return Err(Impossible::NotCut),
+    }
+    Ok(())
+}
+
+/// A message, and the numbers of all on its way in the order of arrival.
+fn way_of<W: World>(
+    message: u64,
+    nodes: &mut dyn Control<W>,
+) -> Result<(Passage, Vec<u32>), Impossible> {
+    let all = nodes.passages();
+    let passage =
+        *all.iter().find(|passage| passage.is(message)).ok_or(Impossible::NotInFlight(message))?;
+    let way = all.iter().filter(|other| other.is_on_the_way_of(&passage));
+    Ok((passage, way.map(|passage| passage.id).collect()))
+}
+
+impl Environment {
+    /// The next act, counted from 1, if it happens at this point of the run.
+    fn next_act(&mut self) -> Option<(usize, Act)> {
+        let records = self.records();
+        let act = self.played.next().filter(|act| act.after <= records)?.clone();
+        self.played.done.push(records);
+        Some((self.played.done.len(), act))
     }
 
-    fn lose(&mut self, message: u64) -> Result<(), Impossible> {
-        let passage = self.passage_of(message)?;
-        self.take(&passage, |other| other.is(message));
-        *self.lost += 1;
-        let what = What::Lose { id: message, cause: Loss::Hand };
-        self.recorder.now(*self.now, passage.from, what);
-        Ok(())
-    }
-
-    fn duplicate(&mut self, message: u64) -> Result<(), Impossible> {
-        let Passage { from, to, id } = self.passage_of(message)?;
-        let copy = self.recorder.duplicate(*self.now, from, id);
-        self.recorder.end_of_step();
-        *self.duplicated += 1;
-        let is_it = |event: &&E| event.passage().is_some_and(|passage| passage.id == id);
-        let original = self.troubles.all_held().chain(self.queue.iter()).find(is_it);
-        if let Some(copied) = original.and_then(|event| event.copied(copy)) {
-            let at = self.network.arrival(*self.now, from, to);
-            self.queue.push(at, copied);
-        }
-        Ok(())
+    /// A message gets a copy now; returns its number.
+    fn duplicate(&mut self, from: NodeId, id: u32) -> u32 {
+        self.duplicated += 1;
+        let Some(recorder) = &mut self.recorder else { return 0 };
+        let copy = recorder.duplicate(self.now, from, id);
+        recorder.end_of_step();
+        copy
     }
 
     /// Who must be up, is.
@@ -201,95 +213,13 @@ impl<E: Carried> Board<'_, '_, E> {
             _ => Ok(()),
         }
     }
-}
-
-/// An event loop in which a hand can play.
-pub(crate) trait Playable<'a> {
-    type Event: Carried;
-
-    /// What the hand can reach; nothing where nothing is recorded, as acts count records.
-    fn board(&mut self) -> Option<Board<'_, 'a, Self::Event>>;
-
-    /// When the next thing happens of its own accord.
-    fn next_at(&mut self) -> Option<Ticks>;
-
-    /// Lets an event happen now.
-    fn happen(&mut self, event: Self::Event);
-
-    /// The application of a node that is up requests, releases or calls.
-    fn command(&mut self, deed: &Deed) -> Result<(), Impossible>;
-
-    /// A fault begins and lasts until a hand ends it.
-    fn begin(&mut self, fault: Fault);
-
-    /// Something becomes of a node.
-    fn turn(&mut self, turn: Option<Turn>);
-
-    /// Lets the hand do what it does at this point of the run. True if it did something.
-    fn act(&mut self) -> Result<bool, ScenarioError> {
-        let mut acted = false;
-        while let Some((number, act)) = self.due() {
-            let next = self.next_at();
-            if let Some(board) = self.board() {
-                *board.now = next.map_or(act.t, |next| act.t.min(next)).max(*board.now);
-                board.hash.mix(*board.now, act.after as u64);
-            }
-            self.perform(&act.deed).map_err(|why| ScenarioError::Act { number, why })?;
-            acted = true;
-        }
-        Ok(acted)
-    }
-
-    /// The next act, counted from 1, if it happens at this point of the run.
-    fn due(&mut self) -> Option<(usize, &'a Act)> {
-        let Board { played, recorder, .. } = self.board()?;
-        let act = played.next().filter(|act| act.after <= recorder.len())?;
-        played.done.push(recorder.len());
-        Some((played.done.len(), act))
-    }
-
-    /// Does what the hand does.
-    fn perform(&mut self, deed: &Deed) -> Result<(), Impossible> {
-        let Some(mut board) = self.board() else { return Ok(()) };
-        board.may_turn(deed)?;
-        match *deed {
-            Deed::Request { node } | Deed::Release { node } | Deed::Call { node } => {
-                board.awake(node)?;
-                return self.command(deed);
-            }
-            Deed::Crash { node } => self.begin(Fault::Crash(node)),
-            Deed::Pause { node } => self.begin(Fault::Pause(node)),
-            Deed::Restart { node } | Deed::Resume { node } => {
-                let turn = board.troubles.relieve(node);
-                self.turn(turn);
-            }
-            Deed::Deliver { message } => {
-                let to = board.passage_of(message)?.to;
-                if board.troubles.health(to) == Health::Paused {
-                    return Err(Impossible::Paused(to));
-                }
-                for (_, event) in board.take_up_to(message)? {
-                    self.happen(event);
-                }
-            }
-            Deed::Drop { message } => board.lose(message)?,
-            Deed::Duplicate { message } => board.duplicate(message)?,
-            Deed::Delay { message, by } => board.delay(message, by)?,
-            Deed::Cut { ref from, ref to, both_ways } => {
-                self.begin(Fault::Cut(cut(from, to, both_ways)));
-            }
-            Deed::Mend if board.troubles.is_cut() => board.troubles.mend(),
-            Deed::Mend => return Err(Impossible::NotCut),
-        }
-        Ok(())
-    }
 
     /// Whether somebody stands still only because the hand has paused it.
-    fn is_paused_by_hand(&mut self) -> bool {
-        let Some(Board { played, troubles, .. }) = self.board() else { return false };
-        played.done().iter().any(|act| match act.deed {
-            Deed::Pause { node } => troubles.health(node) == Health::Paused,
-            _ => false,
-        })
+    pub(crate) fn is_paused_by_hand(&self) -> bool {
+        self.recorder.is_some()
+            && self.played.done().iter().any(|act| match act.deed {
+                Deed::Pause { node } => self.troubles.health(node) == Health::Paused,
+                _ => false,
+            })
     }
 }

@@ -1,23 +1,24 @@
-//! The event loop.
+//! Users of a lock with kinds, and who judges and measures it.
 
 use skeptron_core::catalogue::Info;
 use skeptron_core::monitor::{Fence, FenceMonitor, Occupancy, Progress, Stall};
 use skeptron_core::mutex::shared::{InnerVisitor, Shared, SharedMsg, dispatch_inner};
 use skeptron_core::mutex::sharing::{Access, AccessEvent};
 use skeptron_core::mutex::{Mode, Mutex, Usage};
-use skeptron_core::{Effect, Input, Message, NodeId, Outbox, Protocol as _, Refused};
+use skeptron_core::{Message as _, NodeId, Refused};
 
 use super::Kinds;
 use super::report::KindsReport;
-use crate::applications::{Applications, Plan};
+use crate::applications::{self, Applications};
 use crate::chance::{Chance, Purpose};
+use crate::driver::SharedSections;
+use crate::engine::{self, Control, Happening, Mixing, Plan, World};
+use crate::environment::{Environment, MOST_VIOLATIONS};
+use crate::hand::{Deed, Impossible};
 use crate::metrics::{Samples, Violation, units};
-use crate::network::Network;
-use crate::queue::{Queue, QueueKind};
-use crate::run::{MOST_VIOLATIONS, size_of_message};
+use crate::queue::QueueKind;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::trace::Ticks;
-use crate::trace_hash::TraceHash;
 use crate::workload::Workload;
 
 mod cancel;
@@ -62,13 +63,15 @@ impl InnerVisitor for Run<'_> {
     type Output = Result<KindsOutcome, ScenarioError>;
 
     fn visit<P: Mutex>(self) -> Self::Output {
-        Ok(Simulation::<P>::new(self)?.run())
+        let (name, setup) = (self.info.name, &self.scenario.setup);
+        let nodes = Shared::<P>::build(name, setup, self.kinds.flaw)?;
+        let occupants = Occupants::new(self, SharedMsg::<P::Message>::KINDS);
+        engine::run(nodes, name, setup, QueueKind::default(), occupants)
     }
 }
 
-/// What can happen.
-enum Event<M> {
-    Deliver(Envelope<M>),
+/// What happens at the users.
+enum Act {
     /// The application of a node wants in.
     Want(NodeId),
     /// An entry has been what it is for long enough.
@@ -79,14 +82,23 @@ enum Event<M> {
     Arrival,
 }
 
-/// A message on its way, with what the driver adds.
-struct Envelope<M> {
-    from: NodeId,
-    to: NodeId,
+impl Happening for Act {
+    fn code(&self) -> (u64, NodeId, u64) {
+        match self {
+            Act::Want(node) => (2, *node, 0),
+            Act::Turn(node, id) => (3, *node, *id),
+            Act::Arrival => (4, NodeId::new(0), 0),
+            Act::GiveUp(node, id) => (5, *node, *id),
+        }
+    }
+}
+
+/// What rides on a message.
+#[derive(Clone)]
+struct Tag {
     fence: u64,
     /// On whose account it is: a place in the list of usages.
     account: usize,
-    message: M,
 }
 
 /// One request, from when it is made to when it has left.
@@ -112,15 +124,14 @@ struct Account {
     longest_bypass: u64,
 }
 
-struct Simulation<'a, P: Mutex> {
+/// Users with entries in modes, and who judges and measures them.
+struct Occupants<'a> {
     info: &'static Info,
     scenario: &'a Scenario,
     kinds: &'a Kinds,
-    now: Ticks,
-    queue: Queue<Event<SharedMsg<P::Message>>>,
-    nodes: Vec<Shared<P>>,
-    out: Outbox<Shared<P>>,
-    network: Network,
+    /// The names of all kinds of messages.
+    labels: &'static [&'static str],
+    env: Environment,
     applications: Applications<'a>,
     /// Which of its usages a node's next request is for, and what an entry does after an upgrade.
     chances: Vec<Chance>,
@@ -133,7 +144,6 @@ struct Simulation<'a, P: Mutex> {
     requests: Progress,
     upgrades: Progress,
     fence_monitor: FenceMonitor,
-    violations: Vec<Violation>,
     stall: Option<Stall>,
 
     /// All usages there are.
@@ -146,9 +156,6 @@ struct Simulation<'a, P: Mutex> {
     started_at: Ticks,
     /// When measuring ended; nobody asks any more.
     ended: Option<Ticks>,
-    refused: u64,
-    events: u64,
-    hash: TraceHash,
     timeline: Option<Vec<String>>,
 }
 
@@ -175,9 +182,10 @@ impl Measured {
     }
 }
 
-impl<'a, P: Mutex> Simulation<'a, P> {
-    fn new(run: Run<'a>) -> Result<Self, ScenarioError> {
+impl<'a> Occupants<'a> {
+    fn new(run: Run<'a>, labels: &'static [&'static str]) -> Self {
         let Run { info, scenario, kinds, timeline } = run;
+        let Scenario { seed, latency, order, faults, hand, .. } = scenario;
         let n = scenario.setup.nodes();
         let mut usages: Vec<Usage> = Vec::new();
         for usage in kinds.usages.iter().flatten() {
@@ -186,15 +194,12 @@ impl<'a, P: Mutex> Simulation<'a, P> {
             }
         }
         let of_node = |node| Chance::of_node(scenario.seed, Purpose::Usage, node);
-        Ok(Simulation {
+        Occupants {
             info,
             scenario,
             kinds,
-            now: 0,
-            queue: Queue::new(QueueKind::default()),
-            nodes: Shared::build(info.name, &scenario.setup, kinds.flaw)?,
-            out: Outbox::new(),
-            network: scenario.hand.network(&scenario.latency, scenario.order, n, scenario.seed),
+            labels,
+            env: Environment::new(n, *seed, latency, *order, faults, hand),
             applications: Applications::new(scenario),
             chances: (0..n as u64).map(of_node).collect(),
             waiting: vec![None; n],
@@ -205,50 +210,21 @@ impl<'a, P: Mutex> Simulation<'a, P> {
             requests: Progress::new(n),
             upgrades: Progress::new(n),
             fence_monitor: FenceMonitor::default(),
-            violations: Vec::new(),
             stall: None,
             accounts: vec![Account::default(); usages.len()],
             usages,
             account: 0,
-            measured: Measured::new(SharedMsg::<P::Message>::KINDS.len(), 0),
+            measured: Measured::new(labels.len(), 0),
             exits: 0,
             started_at: 0,
             ended: None,
-            refused: 0,
-            events: 0,
-            hash: TraceHash::new(scenario.seed),
             timeline: timeline.then(Vec::new),
-        })
+        }
     }
 
-    fn run(mut self) -> KindsOutcome {
-        for node in NodeId::all(self.nodes.len()) {
-            self.step(node, Input::Start);
-        }
-        // In a closed workload each place of a node is a user of its own.
-        let users = match self.scenario.workload {
-            Workload::Closed { .. } => self.kinds.at_once,
-            _ => 1,
-        };
-        for _ in 0..users {
-            for plan in self.applications.opening() {
-                self.plan(plan);
-            }
-        }
-        while let Some((at, event)) = self.queue.pop() {
-            self.now = at;
-            self.events += 1;
-            self.mix(&event);
-            self.handle(event);
-            if self.stall.is_some() || self.violations.len() >= MOST_VIOLATIONS || self.is_served()
-            {
-                break;
-            }
-        }
-        if self.stall.is_none() && self.violations.len() < MOST_VIOLATIONS {
-            self.stall = self.requests.at_rest().or_else(|| self.upgrades.at_rest());
-        }
-        self.finish()
+    /// Whether the run has gone so wrong that it ends.
+    fn is_stuck(&self) -> bool {
+        self.stall.is_some() || self.env.violations.len() >= MOST_VIOLATIONS
     }
 
     fn is_served(&self) -> bool {
@@ -256,54 +232,22 @@ impl<'a, P: Mutex> Simulation<'a, P> {
         self.ended.is_some() && waiting == 0 && self.occupancy.is_empty()
     }
 
-    fn plan(&mut self, plan: Plan) {
+    fn plan(&self, nodes: &mut dyn Control<Self>, plan: applications::Plan) {
         match plan {
-            Plan::Want(node, at) => self.queue.push(at, Event::Want(node)),
-            Plan::Arrival(at) => self.queue.push(at, Event::Arrival),
+            applications::Plan::Want(node, at) => nodes.plan(at, Act::Want(node)),
+            applications::Plan::Arrival(at) => nodes.plan(at, Act::Arrival),
         }
     }
 
-    fn mix(&mut self, event: &Event<SharedMsg<P::Message>>) {
-        let (tag, node, detail) = match event {
-            Event::Deliver(envelope) => {
-                let peers = (envelope.from.index() as u64) << 32 | envelope.message.kind() as u64;
-                (1, envelope.to.index(), peers ^ envelope.fence.rotate_left(16))
-            }
-            Event::Want(node) => (2, node.index(), 0),
-            Event::Turn(node, id) => (3, node.index(), *id),
-            Event::Arrival => (4, 0, 0),
-            Event::GiveUp(node, id) => (5, node.index(), *id),
-        };
-        self.hash.mix(self.now.rotate_left(32) ^ (node as u64) << 3 ^ tag, detail);
-    }
-
-    fn handle(&mut self, event: Event<SharedMsg<P::Message>>) {
-        match event {
-            Event::Deliver(envelope) => self.deliver(envelope),
-            Event::Want(node) => self.want(node),
-            Event::Turn(node, id) => self.turn(node, id),
-            Event::GiveUp(node, id) => self.give_up(node, id),
-            Event::Arrival if self.ended.is_none() => {
-                let mut wanting = Vec::new();
-                let next = self.applications.arrive(self.now, &mut wanting);
-                wanting.into_iter().for_each(|node| self.want(node));
-                if let Some(plan) = next {
-                    self.plan(plan);
-                }
-            }
-            Event::Arrival => {}
-        }
-    }
-
-    fn want(&mut self, node: NodeId) {
+    fn want(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
         if self.ended.is_none() {
-            self.applications.queue(node, self.now);
-            self.request_if_possible(node);
+            self.applications.queue(node, self.env.now);
+            self.request_if_possible(nodes, node);
         }
     }
 
     /// One request waits at a node at a time, and none beside an exclusive entry of it.
-    fn request_if_possible(&mut self, node: NodeId) {
+    fn request_if_possible(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
         let inside = &self.inside[node.index()];
         let exclusive = inside.iter().any(|visit| visit.mode.is_exclusive());
         if self.waiting[node.index()].is_some() || exclusive || inside.len() >= self.kinds.at_once {
@@ -321,70 +265,17 @@ impl<'a, P: Mutex> Simulation<'a, P> {
         self.requests.request(node);
         self.say(|| format!("{node} wants in as {mode}"));
         if usage.cancels {
-            self.wait_for_long(node, id);
+            self.wait_for_long(nodes, node, id);
         }
-        self.act(node, account, Access::Enter(mode));
+        self.act(nodes, node, account, Access::Enter(mode));
     }
 
-    fn act(&mut self, node: NodeId, account: usize, access: Access) {
+    fn act(&mut self, nodes: &mut dyn Control<Self>, node: NodeId, account: usize, access: Access) {
         self.account = account;
-        self.step(node, Input::Command(access));
+        nodes.command(self, node, access);
     }
 
-    fn deliver(&mut self, envelope: Envelope<SharedMsg<P::Message>>) {
-        let Envelope { from, to, fence, account, message } = envelope;
-        if self.requests.message() {
-            self.stall = Some(Stall::Livelock(self.requests.who_waits()));
-        }
-        self.fences[to.index()].receive(fence);
-        self.say(|| format!("{to} gets {} of {from}", message.label()));
-        self.account = account;
-        self.step(to, Input::Deliver { from, message });
-    }
-
-    fn step(&mut self, node: NodeId, input: Input<Shared<P>>) {
-        let mut out = std::mem::take(&mut self.out);
-        if let Err(refused) = self.nodes[node.index()].step(input, &mut out) {
-            self.refuse(node, refused);
-        }
-        for effect in out.drain() {
-            match effect {
-                Effect::Send { to, message } => self.post(node, to, message),
-                Effect::Broadcast { message } => {
-                    for to in NodeId::all(self.nodes.len()).filter(|&to| to != node) {
-                        self.post(node, to, message.clone());
-                    }
-                }
-                Effect::Emit(event) => self.told(node, event),
-                Effect::Arm { timer, .. } | Effect::Disarm(timer) => match timer {},
-            }
-        }
-        self.out = out;
-    }
-
-    fn post(&mut self, from: NodeId, to: NodeId, message: SharedMsg<P::Message>) {
-        if self.ended.is_none() {
-            self.measured.messages += 1;
-            self.measured.bytes += size_of_message(&message);
-            self.measured.by_kind[message.kind()] += 1;
-            self.accounts[self.account].messages += 1;
-        }
-        let fence = self.fences[from.index()].attach();
-        let at = self.network.arrival(self.now, from, to);
-        let account = self.account;
-        self.queue.push(at, Event::Deliver(Envelope { from, to, fence, account, message }));
-    }
-
-    /// The node tells its application something.
-    fn told(&mut self, node: NodeId, event: AccessEvent) {
-        match event {
-            AccessEvent::Entered => self.entered(node),
-            AccessEvent::Upgraded => self.upgraded(node),
-            AccessEvent::Denied => self.denied(node),
-        }
-    }
-
-    fn entered(&mut self, node: NodeId) {
+    fn entered(&mut self, agenda: &mut dyn Plan<Act>, node: NodeId) {
         let Some(visit) = self.waiting[node.index()].take() else {
             return self.violate("exclusion", format!("{node} enters without having asked"));
         };
@@ -394,11 +285,11 @@ impl<'a, P: Mutex> Simulation<'a, P> {
         if self.is_measuring() {
             let account = &mut self.accounts[visit.account];
             account.entries += 1;
-            account.client.add(self.now - visit.asked_at);
+            account.client.add(self.env.now - visit.asked_at);
             account.longest_bypass = account.longest_bypass.max(bypass);
         }
-        self.stay(node, visit.id);
-        self.request_later(node);
+        self.stay(agenda, node, visit.id);
+        self.request_later(agenda, node);
     }
 
     /// Somebody is inside anew: the judges look, and it gets its fence.
@@ -426,30 +317,30 @@ impl<'a, P: Mutex> Simulation<'a, P> {
 
     /// Up to now so many were inside.
     fn pass_time(&mut self) {
-        let since = self.now - self.measured.occupied_until;
-        self.measured.occupied_until = self.now;
+        let since = self.env.now - self.measured.occupied_until;
+        self.measured.occupied_until = self.env.now;
         if self.ended.is_none() {
             self.measured.occupied += u128::from(since) * self.occupancy.len() as u128;
         }
     }
 
-    fn stay(&mut self, node: NodeId, id: u64) {
-        let at = self.now + self.applications.section(node);
-        self.queue.push(at, Event::Turn(node, id));
+    fn stay(&mut self, agenda: &mut dyn Plan<Act>, node: NodeId, id: u64) {
+        let at = self.env.now + self.applications.section(node);
+        agenda.plan(at, Act::Turn(node, id));
     }
 
     /// The node is in a step: its next request is an event of its own, at the same time.
-    fn request_later(&mut self, node: NodeId) {
+    fn request_later(&mut self, agenda: &mut dyn Plan<Act>, node: NodeId) {
         if let Some(at) = self.applications.next_request(node) {
             self.applications.queue_first(node, at);
-            self.queue.push(self.now, Event::Turn(node, 0));
+            agenda.plan(self.env.now, Act::Turn(node, 0));
         }
     }
 
     /// An entry leaves, or becomes something else first.
-    fn turn(&mut self, node: NodeId, id: u64) {
+    fn turn(&mut self, nodes: &mut dyn Control<Self>, node: NodeId, id: u64) {
         let Some(place) = self.inside[node.index()].iter().position(|visit| visit.id == id) else {
-            return self.request_if_possible(node);
+            return self.request_if_possible(nodes, node);
         };
         let visit = self.inside[node.index()][place];
         let Visit { account, usage, .. } = visit;
@@ -457,15 +348,15 @@ impl<'a, P: Mutex> Simulation<'a, P> {
         if !is_exclusive && visit.upgrades < usage.upgrades {
             let visit = &mut self.inside[node.index()][place];
             visit.upgrades += 1;
-            visit.upgrading = Some(self.now);
+            visit.upgrading = Some(self.env.now);
             let mode = visit.mode;
             // A second wish of a node is denied at once, and only one is watched.
             self.upgrades.request(node);
             self.say(|| format!("{node} wants to be exclusive"));
             if usage.cancels {
-                self.wait_for_long(node, id);
+                self.wait_for_long(nodes, node, id);
             }
-            return self.act(node, account, Access::Upgrade(mode));
+            return self.act(nodes, node, account, Access::Upgrade(mode));
         }
         // After an upgrade every second one goes back, as what it was.
         let returns = usage.upgrades > 0 && self.chances[node.index()].happens(0.5);
@@ -476,14 +367,14 @@ impl<'a, P: Mutex> Simulation<'a, P> {
             self.inside[node.index()][place].mode = mode;
             self.measured.downgraded += u64::from(self.is_measuring());
             self.say(|| format!("{node} goes on as {mode}"));
-            self.stay(node, id);
-            self.act(node, account, Access::Downgrade(mode));
-            return self.request_if_possible(node);
+            self.stay(nodes, node, id);
+            self.act(nodes, node, account, Access::Downgrade(mode));
+            return self.request_if_possible(nodes, node);
         }
-        self.leave(node, place);
+        self.leave(nodes, node, place);
     }
 
-    fn upgraded(&mut self, node: NodeId) {
+    fn upgraded(&mut self, agenda: &mut dyn Plan<Act>, node: NodeId) {
         let Some((place, since)) = self.upgrading(node) else {
             return self.violate("exclusion", format!("{node} upgrades without having asked"));
         };
@@ -494,15 +385,15 @@ impl<'a, P: Mutex> Simulation<'a, P> {
         visit.mode = Mode::EXCLUSIVE;
         if self.is_measuring() {
             self.measured.upgraded += 1;
-            self.measured.upgrade_delay.add(self.now - since);
+            self.measured.upgrade_delay.add(self.env.now - since);
         }
         self.go_out(node, mode);
         self.come_in(node, Mode::EXCLUSIVE);
-        self.stay(node, id);
+        self.stay(agenda, node, id);
     }
 
     /// It leaves soon, for another one waits for that.
-    fn denied(&mut self, node: NodeId) {
+    fn denied(&mut self, agenda: &mut dyn Plan<Act>, node: NodeId) {
         let Some((place, _)) = self.upgrading(node) else {
             return self.violate("refused", format!("{node} is denied what it did not ask for"));
         };
@@ -515,7 +406,7 @@ impl<'a, P: Mutex> Simulation<'a, P> {
         }
         self.measured.denied += u64::from(self.is_measuring());
         self.say(|| format!("{node} is denied"));
-        self.queue.push(self.now, Event::Turn(node, id));
+        agenda.plan(self.env.now, Act::Turn(node, id));
     }
 
     /// The entry of `node` that wants to be exclusive: the last that asked is answered first.
@@ -529,45 +420,153 @@ impl<'a, P: Mutex> Simulation<'a, P> {
         self.exits >= self.scenario.warmup && self.ended.is_none()
     }
 
-    fn leave(&mut self, node: NodeId, place: usize) {
+    fn leave(&mut self, nodes: &mut dyn Control<Self>, node: NodeId, place: usize) {
         let visit = self.inside[node.index()].remove(place);
         self.go_out(node, visit.mode);
         self.exits += 1;
         self.say(|| format!("{node} leaves"));
-        self.act(node, visit.account, Access::Leave(visit.mode));
+        self.act(nodes, node, visit.account, Access::Leave(visit.mode));
         if self.exits == self.scenario.warmup {
-            let kinds = SharedMsg::<P::Message>::KINDS.len();
-            self.measured = Measured::new(kinds, self.now);
+            self.measured = Measured::new(self.labels.len(), self.env.now);
             self.accounts.fill(Account::default());
-            self.started_at = self.now;
+            self.started_at = self.env.now;
         }
         if self.exits == self.scenario.warmup + self.scenario.entries {
-            self.ended = Some(self.now);
-            for node in NodeId::all(self.nodes.len()) {
+            self.ended = Some(self.env.now);
+            for node in NodeId::all(self.env.nodes) {
                 self.applications.forget(node);
             }
         }
         if self.ended.is_none()
-            && let Some(plan) = self.applications.after_exit(node, self.now, |_| true)
+            && let Some(plan) = self.applications.after_exit(node, self.env.now, |_| true)
         {
-            self.plan(plan);
+            self.plan(nodes, plan);
         }
-        self.request_if_possible(node);
-    }
-
-    fn refuse(&mut self, node: NodeId, refused: Refused) {
-        self.refused += 1;
-        self.violate("refused", format!("{node} refuses: {refused}"));
+        self.request_if_possible(nodes, node);
     }
 
     fn violate(&mut self, property: &'static str, detail: String) {
         self.say(|| format!("VIOLATION of {property}: {detail}"));
-        self.violations.push(Violation { property, at: units(self.now), detail });
+        self.env.violations.push(Violation { property, at: units(self.env.now), detail });
     }
 
     fn say(&mut self, what: impl FnOnce() -> String) {
         if let Some(timeline) = &mut self.timeline {
-            timeline.push(format!("{:>10.3}  {}", units(self.now), what()));
+            timeline.push(format!("{:>10.3}  {}", units(self.env.now), what()));
         }
+    }
+}
+
+impl World for Occupants<'_> {
+    type Family = SharedSections;
+    type Tag = Tag;
+    type Happening = Act;
+    type Outcome = KindsOutcome;
+
+    const RECORDS: bool = false;
+    const MIXING: Mixing = Mixing { shift: 3, faults: [0; 3] };
+
+    fn environment(&mut self) -> &mut Environment {
+        &mut self.env
+    }
+
+    fn begin(&mut self, nodes: &mut dyn Control<Self>) {
+        // In a closed workload each place of a node is a user of its own.
+        let users = match self.scenario.workload {
+            Workload::Closed { .. } => self.kinds.at_once,
+            _ => 1,
+        };
+        for _ in 0..users {
+            for plan in self.applications.opening() {
+                self.plan(nodes, plan);
+            }
+        }
+    }
+
+    fn pass(&mut self, now: Ticks) {
+        self.env.now = now;
+        self.env.events += 1;
+    }
+
+    fn happen(&mut self, nodes: &mut dyn Control<Self>, what: Act) {
+        match what {
+            Act::Want(node) => self.want(nodes, node),
+            Act::Turn(node, id) => self.turn(nodes, node, id),
+            Act::GiveUp(node, id) => self.give_up(nodes, node, id),
+            Act::Arrival if self.ended.is_none() => {
+                let mut wanting = Vec::new();
+                let next = self.applications.arrive(self.env.now, &mut wanting);
+                wanting.into_iter().for_each(|node| self.want(nodes, node));
+                if let Some(plan) = next {
+                    self.plan(nodes, plan);
+                }
+            }
+            Act::Arrival => {}
+        }
+    }
+
+    fn goes_on(&mut self) -> Result<bool, ScenarioError> {
+        Ok(!self.is_stuck() && !self.is_served())
+    }
+
+    fn finish(mut self, _rests: bool) -> Result<KindsOutcome, ScenarioError> {
+        if !self.is_stuck() {
+            self.stall = self.requests.at_rest().or_else(|| self.upgrades.at_rest());
+        }
+        Ok(self.report())
+    }
+
+    fn count_message(&mut self, _from: NodeId, kind: usize, size: u64) {
+        if self.ended.is_none() {
+            self.measured.messages += 1;
+            self.measured.bytes += size;
+            self.measured.by_kind[kind] += 1;
+            self.accounts[self.account].messages += 1;
+        }
+    }
+
+    fn tag(&self, from: NodeId) -> Tag {
+        Tag { fence: self.fences[from.index()].attach(), account: self.account }
+    }
+
+    fn mixed(tag: &Tag) -> u64 {
+        tag.fence.rotate_left(16)
+    }
+
+    fn arrive(&mut self, from: NodeId, to: NodeId, kind: usize, tag: Tag) {
+        if self.requests.message() {
+            self.stall = Some(Stall::Livelock(self.requests.who_waits()));
+        }
+        self.fences[to.index()].receive(tag.fence);
+        let label = self.labels[kind];
+        self.say(|| format!("{to} gets {label} of {from}"));
+        self.account = tag.account;
+    }
+
+    fn refuse(&mut self, node: NodeId, refused: Refused) {
+        self.env.refused += 1;
+        self.violate("refused", format!("{node} refuses: {refused}"));
+    }
+
+    fn emit(&mut self, agenda: &mut dyn Plan<Act>, node: NodeId, event: AccessEvent) {
+        match event {
+            AccessEvent::Entered => self.entered(agenda, node),
+            AccessEvent::Upgraded => self.upgraded(agenda, node),
+            AccessEvent::Denied => self.denied(agenda, node),
+        }
+    }
+
+    fn may_go_wrong(&self, _at: Ticks) -> bool {
+        false
+    }
+
+    fn command(&mut self, _nodes: &mut dyn Control<Self>, _deed: &Deed) -> Result<(), Impossible> {
+        Err(Impossible::NoElection)
+    }
+
+    fn rest(&mut self) {}
+
+    fn is_done(&self) -> bool {
+        self.is_served()
     }
 }

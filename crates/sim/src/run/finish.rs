@@ -1,28 +1,26 @@
 //! What came of a run.
 
+use skeptron_core::NodeId;
 use skeptron_core::monitor::Stall;
-use skeptron_core::mutex::Mutex;
-use skeptron_core::{Message as _, NodeId};
 
-use super::{Outcome, Simulation, claimed_bypasses, most_barren, most_idle};
-use crate::hand::Playable as _;
+use super::{Outcome, Sections, claimed_bypasses, most_barren};
 use crate::metrics::{Fairness, Load, Messages, Multicast, Report, Tally, units};
-use crate::recorder::Recorder;
 use crate::scenario::ScenarioError;
 use crate::trace::Header;
 use crate::workload::Workload;
 
-impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
-    pub(super) fn finish(mut self) -> Result<Outcome, ScenarioError> {
-        if self.ended_at.is_none() && !self.cut_short {
+impl<const W: usize> Sections<'_, W> {
+    /// Puts together what was measured.
+    pub(super) fn report(mut self) -> Result<Outcome, ScenarioError> {
+        if self.ended_at.is_none() && !self.env.cut_short {
             self.count_unended();
         }
-        let end = self.ended_at.unwrap_or(self.now);
+        let end = self.ended_at.unwrap_or(self.env.now);
         let tally = match self.finished.take() {
             Some(finished) => finished,
             // What a run did that ended in its warm-up was not measured.
             None if self.exits < self.scenario.warmup => {
-                Tally::new(self.nodes.len(), P::Message::KINDS.len())
+                Tally::new(self.env.nodes, self.kinds.len())
             }
             None => self.tally,
         };
@@ -34,9 +32,10 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
         let entries = (self.exits - warmup).min(most);
         let per_entry = |count: u64| if entries == 0 { 0.0 } else { count as f64 / entries as f64 };
         let duration = units(end - self.started_at);
+        let records = self.env.records();
         let report = Report {
             algorithm: self.info.name,
-            nodes: self.nodes.len(),
+            nodes: self.env.nodes,
             requesters: self.scenario.requesters.len(),
             seed: self.scenario.seed,
             warmup,
@@ -45,11 +44,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             messages: Messages {
                 total: tally.messages,
                 per_entry: per_entry(tally.messages),
-                by_type: P::Message::KINDS
-                    .iter()
-                    .copied()
-                    .zip(tally.by_kind.iter().copied())
-                    .collect(),
+                by_type: self.kinds.iter().copied().zip(tally.by_kind.iter().copied()).collect(),
                 bytes: tally.bytes,
                 multicast: Multicast {
                     total: tally.multicast,
@@ -72,50 +67,48 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             client_delay: tally.client.summary(),
             response_time: tally.response.summary(),
             sync_delay: tally.sync.summary(),
-            violations: self.violations,
+            violations: self.env.violations,
             stalled: self.stalled.is_some(),
-            refused: self.refused,
-            lost: self.lost,
-            duplicated: self.duplicated,
-            events: self.events,
-            trace_hash: self.hash.to_string(),
+            refused: self.env.refused,
+            lost: self.env.lost,
+            duplicated: self.env.duplicated,
+            events: self.env.events,
+            trace_hash: self.env.hash.to_string(),
         };
         let header = Header::of(self.info.name, &self.scenario.setup, self.scenario.order);
-        let trace = self.recorder.map(|recorder| recorder.into_trace(header));
-        let records = trace.as_ref().map_or(0, |trace| trace.records.len());
-        let acted = self.played.into_places(records)?;
-        Ok(Outcome { report, trace, cut_short: self.cut_short, acted })
-    }
-
-    /// After how many events without an entry to look whether this goes anywhere.
-    pub(super) fn patience(&self) -> u64 {
-        let by_itself = self.scenario.workload != Workload::None && self.scenario.hand.is_idle();
-        let nodes = self.nodes.len();
-        if by_itself { most_barren(nodes) } else { most_idle(nodes) }
+        let trace = self.env.recorder.map(|recorder| recorder.into_trace(header));
+        let acted = self.env.played.into_places(records)?;
+        Ok(Outcome { report, trace, cut_short: self.env.cut_short, acted })
     }
 
     /// Nobody has entered for long. True if all that goes on is a token that nobody wants, or requests
     /// that wait at their nodes for what only the hand can do.
     #[cold]
-    pub(super) fn lose_patience(&mut self, patience: u64) -> bool {
-        if self.barren > most_barren(self.nodes.len()) {
+    pub(super) fn lose_patience(&mut self) -> bool {
+        if self.barren > most_barren(self.env.nodes) {
             self.stall = Some(Stall::Barren(self.progress.who_waits()));
         }
-        let is_time = self.barren.is_multiple_of(patience) && self.played.next().is_none();
+        let is_time = self.barren.is_multiple_of(self.patience) && self.env.played.next().is_none();
         if !is_time || !self.faults_are_over() {
             return false;
         }
-        let records = self.recorder.as_ref().map_or(0, Recorder::len);
+        let records = self.env.records();
         let nothing_happens = std::mem::replace(&mut self.records_then, records) == records;
         let nobody_wants = self.scenario.workload == Workload::None && self.is_idle();
         nobody_wants || nothing_happens && !self.scenario.hand.is_idle()
     }
 
+    /// Whether nothing more is planned to go wrong.
+    fn faults_are_over(&self) -> bool {
+        let planned = self.scenario.faults.planned.iter();
+        planned.map(|fault| fault.until.unwrap_or(fault.from)).all(|end| end < self.env.now)
+    }
+
     /// Nothing can happen any more of its own accord. Somebody waits then in vain, unless for what
     /// only the hand can do.
-    pub(super) fn at_rest(&mut self) -> Option<Stall> {
+    pub(super) fn at_rest(&self) -> Option<Stall> {
         let held = self.scenario.hand.holds && !self.exclusion.is_free();
-        if held || self.is_paused_by_hand() { None } else { self.progress.at_rest() }
+        if held || self.env.is_paused_by_hand() { None } else { self.progress.at_rest() }
     }
 
     /// Somebody waits for ever: that is a violation, once for the same who do.
@@ -137,7 +130,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             1 => format!("{first} waits, but {how}"),
             _ => format!("{}{more} wait, but {how}", names.join(", ")),
         };
-        self.violate(first, "progress", detail);
+        self.env.violate(first, "progress", detail);
         self.stalled = Some(who);
     }
 }

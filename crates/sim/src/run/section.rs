@@ -1,33 +1,33 @@
 //! Entering and leaving the section: where a run is judged and measured.
 
-use skeptron_core::mutex::Mutex;
-use skeptron_core::{Input, Lock, Message as _, NodeId};
+use skeptron_core::{Lock, NodeId};
 
-use super::{Event, Simulation};
+use super::{Act, Sections};
+use crate::engine::{Control, Plan};
 use crate::metrics::Tally;
 use crate::trace::What;
 use crate::workload::Workload;
 
-impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
+impl<const W: usize> Sections<'_, W> {
     /// The algorithm lets `node` in.
-    pub(super) fn enter(&mut self, node: NodeId) {
+    pub(super) fn enter(&mut self, agenda: &mut dyn Plan<Act>, node: NodeId) {
         let fence = self.fences[node.index()].enter();
         self.record(node, || What::Enter { fence });
         if !self.progress.is_waiting(node) {
-            self.violate(node, "exclusion", format!("{node} enters without having asked"));
+            self.env.violate(node, "exclusion", format!("{node} enters without having asked"));
         }
         if let Some(other) = self.exclusion.enter(node) {
-            self.violate(node, "exclusion", format!("{node} enters while {other} is inside"));
+            self.env.violate(node, "exclusion", format!("{node} enters while {other} is inside"));
         }
         if let Some(before) = self.fence_monitor.enter(fence) {
             let detail =
                 format!("{node} enters with fence {fence} after fence {before} was given out");
-            self.violate(node, "fence", detail);
+            self.env.violate(node, "fence", detail);
         }
         let overtaken = self.order.enter(node);
         if overtaken > 0 && self.info.claims.ordered && self.keeps_assumptions() {
             let detail = format!("{node} overtakes {overtaken} older request(s) that it knew of");
-            self.violate(node, "order", detail);
+            self.env.violate(node, "order", detail);
         }
         let overtakes = self.oldest_before(node);
         let bypass = self.progress.enter(node);
@@ -40,17 +40,17 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             self.tally.inversions += u64::from(overtaken > 0);
             self.tally.overtakings += u64::from(overtakes);
             self.tally.bypassed(node, bypass);
-            self.tally.client.add(self.now - request.at);
+            self.tally.client.add(self.env.now - request.at);
             // Only where the node already waited at the last exit.
             if let Some(exit) = last_exit
                 && request.exits < self.exits
             {
-                self.tally.sync.add(self.now - exit);
+                self.tally.sync.add(self.env.now - exit);
             }
         }
         if !self.scenario.hand.holds {
-            let at = self.now + self.applications.section(node);
-            self.queue.push(at, Event::Leave { node, life: self.troubles.life(node) });
+            let at = self.env.now + self.applications.section(node);
+            agenda.plan(at, Act::Leave { node, life: self.env.troubles.life(node) });
         }
     }
 
@@ -73,7 +73,7 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
             let most = self.most_bypasses;
             let detail =
                 format!("{bypass} others enter while {node} waits, claimed are at most {most}");
-            self.violate(node, "starvation", detail);
+            self.env.violate(node, "starvation", detail);
         }
     }
 
@@ -82,46 +82,46 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
     }
 
     /// The application of `node` leaves the section.
-    pub(super) fn leave(&mut self, node: NodeId) {
+    pub(super) fn leave(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
         if self.is_measuring() {
-            self.tally.response.add(self.now - self.requests[node.index()].at);
+            self.tally.response.add(self.env.now - self.requests[node.index()].at);
         }
         self.exclusion.leave(node);
         let by_hand = self.requests[node.index()].by_hand;
         self.requests[node.index()].open = false;
         self.exits += 1;
-        self.last_exit = Some(self.now);
+        self.last_exit = Some(self.env.now);
         self.record(node, || What::Release);
-        self.step(node, Input::Command(Lock::Release));
+        nodes.command(self, node, Lock::Release);
         if self.exits == self.scenario.warmup {
-            self.tally = Tally::new(self.nodes.len(), P::Message::KINDS.len());
-            self.started_at = self.now;
+            self.tally = Tally::new(self.env.nodes, self.kinds.len());
+            self.started_at = self.env.now;
         }
         let enough = self.exits == self.scenario.warmup + self.scenario.entries;
         if enough && self.scenario.workload != Workload::None {
             self.end_measuring();
         }
         if !by_hand {
-            self.plan_next(node);
+            self.plan_next(nodes, node);
         }
-        self.request_if_idle(node);
+        self.request_if_idle(nodes, node);
     }
 
     /// What follows of its own accord when a request of `node` is over.
-    pub(super) fn plan_next(&mut self, node: NodeId) {
+    pub(super) fn plan_next(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
         if self.ended_at.is_some() {
             return;
         }
-        let is_up = |node: NodeId| !self.troubles.is_down(node);
-        if let Some(plan) = self.applications.after_exit(node, self.now, is_up) {
-            self.plan(plan);
+        let is_up = |node: NodeId| !self.env.troubles.is_down(node);
+        if let Some(plan) = self.applications.after_exit(node, self.env.now, is_up) {
+            self.plan(nodes, plan);
         }
     }
 
     /// Waits that have not ended are no less real.
     pub(super) fn count_unended(&mut self) {
         let wait = |node: NodeId| {
-            let waited = self.now - self.requests[node.index()].at;
+            let waited = self.env.now - self.requests[node.index()].at;
             (node, waited, self.progress.bypass(node))
         };
         let waits: Vec<_> = self.progress.who_waits().into_iter().map(wait).collect();
@@ -134,9 +134,9 @@ impl<P: Mutex, const W: usize> Simulation<'_, P, W> {
     /// Enough was measured: nobody asks any more, and whoever waits is still served.
     fn end_measuring(&mut self) {
         self.count_unended();
-        self.ended_at = Some(self.now);
+        self.ended_at = Some(self.env.now);
         self.finished = Some(self.tally.clone());
-        for node in NodeId::all(self.nodes.len()) {
+        for node in NodeId::all(self.env.nodes) {
             self.applications.forget(node);
         }
     }

@@ -1,17 +1,14 @@
 //! The end of a run: what is reported of it.
 
-use skeptron_core::Message as _;
 use skeptron_core::monitor::Stall;
-use skeptron_core::mutex::Mutex;
-use skeptron_core::mutex::shared::SharedMsg;
 
 use super::super::report::{Concurrency, KindsReport, Upgrades, UsageReport};
-use super::{KindsOutcome, Measured, Simulation};
+use super::{KindsOutcome, Measured, Occupants};
 use crate::metrics::units;
 
-impl<P: Mutex> Simulation<'_, P> {
+impl Occupants<'_> {
     /// Puts together what was measured.
-    pub(super) fn finish(mut self) -> KindsOutcome {
+    pub(super) fn report(mut self) -> KindsOutcome {
         if let Some(Stall::Deadlock(who) | Stall::Livelock(who) | Stall::Barren(who)) = &self.stall
         {
             let names: Vec<String> = who.iter().map(ToString::to_string).collect();
@@ -21,9 +18,9 @@ impl<P: Mutex> Simulation<'_, P> {
         let Measured { messages, bytes, by_kind, upgraded, denied, downgraded, given_up, .. } =
             self.measured;
         let entries: u64 = self.accounts.iter().map(|account| account.entries).sum();
-        let ticks = self.ended.unwrap_or(self.now) - self.started_at;
+        let ticks = self.ended.unwrap_or(self.env.now) - self.started_at;
         let per_entry = |count: u64, entries: u64| count as f64 / entries.max(1) as f64;
-        let names = SharedMsg::<P::Message>::KINDS.iter().copied();
+        let names = self.labels.iter().copied();
         let usages = self.usages.iter().zip(self.accounts).map(|(usage, account)| UsageReport {
             usage: usage.to_string(),
             entries: account.entries,
@@ -34,7 +31,7 @@ impl<P: Mutex> Simulation<'_, P> {
         let usages: Vec<UsageReport> = usages.collect();
         let report = KindsReport {
             algorithm: self.info.name,
-            nodes: self.nodes.len(),
+            nodes: self.env.nodes,
             requesters: self.scenario.requesters.len(),
             seed: self.scenario.seed,
             warmup: self.scenario.warmup,
@@ -58,11 +55,11 @@ impl<P: Mutex> Simulation<'_, P> {
             longest_bypass: usages.iter().map(|usage| usage.longest_bypass).max().unwrap_or(0),
             usages,
             given_up,
-            violations: self.violations,
+            violations: self.env.violations,
             stalled: self.stall.is_some(),
-            refused: self.refused,
-            events: self.events,
-            trace_hash: self.hash.to_string(),
+            refused: self.env.refused,
+            events: self.env.events,
+            trace_hash: self.env.hash.to_string(),
         };
         KindsOutcome { report, timeline: self.timeline.unwrap_or_default() }
     }

@@ -10,7 +10,7 @@ use crate::trace::Ticks;
 /// All alarms of a run. They have an agenda of their own: at one tick everything else comes before
 /// them, also what is planned for that tick only then, at no latency.
 #[derive(Debug)]
-pub(super) struct Alarms<T> {
+pub(crate) struct Alarms<T> {
     /// By time, then as set. An alarm that was stopped or set anew stays here until its time, and its
     /// number is found nowhere then.
     agenda: BinaryHeap<Reverse<(Ticks, u64, NodeId)>>,
@@ -22,7 +22,7 @@ pub(super) struct Alarms<T> {
 }
 
 impl<T: Eq> Alarms<T> {
-    pub(super) fn new(nodes: usize) -> Self {
+    pub(crate) fn new(nodes: usize) -> Self {
         Alarms {
             agenda: BinaryHeap::new(),
             set: (0..nodes).map(|_| Vec::new()).collect(),
@@ -32,7 +32,7 @@ impl<T: Eq> Alarms<T> {
     }
 
     /// Sets an alarm, anew if it is set.
-    pub(super) fn arm(&mut self, node: NodeId, timer: T, at: Ticks) {
+    pub(crate) fn arm(&mut self, node: NodeId, timer: T, at: Ticks) {
         self.disarm(node, &timer);
         self.count += 1;
         self.set[node.index()].push((timer, self.count));
@@ -40,18 +40,18 @@ impl<T: Eq> Alarms<T> {
     }
 
     /// Stops an alarm, if it is set.
-    pub(super) fn disarm(&mut self, node: NodeId, timer: &T) {
+    pub(crate) fn disarm(&mut self, node: NodeId, timer: &T) {
         self.set[node.index()].retain(|(set, _)| set != timer);
     }
 
     /// Stops all alarms of a node.
-    pub(super) fn forget(&mut self, node: NodeId) {
+    pub(crate) fn forget(&mut self, node: NodeId) {
         self.set[node.index()].clear();
         self.missed[node.index()].clear();
     }
 
     /// When the next one rings.
-    pub(super) fn next_at(&mut self) -> Option<Ticks> {
+    pub(crate) fn next_at(&mut self) -> Option<Ticks> {
         while let Some(&Reverse((at, number, node))) = self.agenda.peek() {
             if self.set[node.index()].iter().any(|&(_, set)| set == number) {
                 return Some(at);
@@ -62,25 +62,25 @@ impl<T: Eq> Alarms<T> {
     }
 
     /// Whose alarm is the next, its number, and when it rings.
-    pub(super) fn pop(&mut self) -> Option<(Ticks, NodeId, u64)> {
+    pub(crate) fn pop(&mut self) -> Option<(Ticks, NodeId, u64)> {
         self.next_at()?;
         self.agenda.pop().map(|Reverse((at, number, node))| (at, node, number))
     }
 
     /// It rings: from now on it is not set any more.
-    pub(super) fn ring(&mut self, node: NodeId, number: u64) -> Option<T> {
+    pub(crate) fn ring(&mut self, node: NodeId, number: u64) -> Option<T> {
         let set = &mut self.set[node.index()];
         let place = set.iter().position(|&(_, set)| set == number)?;
         Some(set.remove(place).0)
     }
 
     /// Its node is paused, so it rings when the node goes on.
-    pub(super) fn miss(&mut self, node: NodeId, number: u64) {
+    pub(crate) fn miss(&mut self, node: NodeId, number: u64) {
         self.missed[node.index()].push(number);
     }
 
     /// `node` goes on: what it has missed rings now.
-    pub(super) fn resume(&mut self, node: NodeId, now: Ticks) {
+    pub(crate) fn resume(&mut self, node: NodeId, now: Ticks) {
         let missed = self.missed[node.index()].drain(..);
         self.agenda.extend(missed.map(|number| Reverse((now, number, node))));
     }

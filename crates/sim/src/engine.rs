@@ -1,0 +1,598 @@
+//! The event loop: the same for every algorithm and every family. What depends on the algorithm's types is
+//! here and is small, as it is compiled once for each of them: take the next event, give it to its node, and
+//! put what the node sends on the agenda. Everything else belongs to a [`World`], which knows no algorithm.
+
+use std::collections::VecDeque;
+
+use skeptron_core::{Input, Message, NodeId, Protocol, Refused, Setup};
+
+use crate::alarms::Alarms;
+use crate::driver::{Driven, EffectSink, Family, Nodes};
+use crate::environment::{Environment, Passing};
+use crate::hand::{self, Impossible, Passage};
+use crate::queue::{Queue, QueueKind};
+use crate::recorder::as_json;
+use crate::scenario::ScenarioError;
+use crate::trace::{Ticks, What};
+use crate::troubles::{self, Health, Trouble};
+
+/// What surrounds the nodes of a run: applications, judges and measures of one family of algorithms, and
+/// the environment.
+pub(crate) trait World: Sized {
+    /// Whose commands it gives and whose events it hears.
+    type Family: Family;
+    /// What rides on a message besides what it says.
+    type Tag: Clone;
+    /// What happens besides messages, alarms and faults.
+    type Happening: Happening;
+    /// What comes of a run.
+    type Outcome;
+
+    /// Whether runs are recorded; where they are not, the loop is compiled without a trace of it.
+    const RECORDS: bool;
+    /// How events are mixed into the trace hash.
+    const MIXING: Mixing;
+
+    fn environment(&mut self) -> &mut Environment;
+
+    /// The nodes have started: plans what happens of its own accord.
+    fn begin(&mut self, nodes: &mut dyn Control<Self>);
+
+    /// An event happens now.
+    fn pass(&mut self, now: Ticks);
+
+    /// Something of its own happens.
+    fn happen(&mut self, nodes: &mut dyn Control<Self>, what: Self::Happening);
+
+    /// After an event: whether there is to be another one.
+    fn goes_on(&mut self) -> Result<bool, ScenarioError>;
+
+    /// The run is over; it `rests` if nothing can happen any more.
+    fn finish(self, rests: bool) -> Result<Self::Outcome, ScenarioError>;
+
+    /// A node sends one message to one or to all.
+    fn count_sending(&mut self) {}
+
+    /// A message of this kind and size is sent.
+    fn count_message(&mut self, from: NodeId, kind: usize, size: u64);
+
+    /// What rides on a message of `from`.
+    fn tag(&self, from: NodeId) -> Self::Tag;
+
+    /// What the trace hash mixes in of it.
+    fn mixed(tag: &Self::Tag) -> u64;
+
+    /// A message of this kind arrives at a node that is up.
+    fn arrive(&mut self, from: NodeId, to: NodeId, kind: usize, tag: Self::Tag);
+
+    /// A node does not take an input.
+    fn refuse(&mut self, node: NodeId, refused: Refused);
+
+    /// A node tells its application something.
+    fn emit(
+        &mut self,
+        agenda: &mut dyn Plan<Self::Happening>,
+        node: NodeId,
+        event: <Self::Family as Family>::Event,
+    );
+
+    /// A node has taken an input, and all that it wants is done.
+    fn stepped(&mut self, _node: NodeId, _view: <Self::Family as Family>::View) {}
+
+    /// That input was no command.
+    fn given(&mut self, _nodes: &mut dyn Control<Self>, _node: NodeId) {}
+
+    /// Whether something may go wrong by chance at that time.
+    fn may_go_wrong(&self, at: Ticks) -> bool;
+
+    /// Something comes from outside: a fault, or its end.
+    fn disturb(&mut self) {}
+
+    /// `node` is down now.
+    fn crash(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
+        nodes.release(self, node);
+    }
+
+    /// `node` is up again and must begin anew: [`Control::restart`].
+    fn restart(&mut self, nodes: &mut dyn Control<Self>, node: NodeId) {
+        nodes.restart(self, node);
+    }
+
+    /// `node` has gone on with what was held for it.
+    fn resume(&mut self, _nodes: &mut dyn Control<Self>, _node: NodeId) {}
+
+    /// A hand wants something of an application whose node is up.
+    fn command(
+        &mut self,
+        nodes: &mut dyn Control<Self>,
+        deed: &hand::Deed,
+    ) -> Result<(), Impossible>;
+
+    /// Nothing happens any more unless the hand does something.
+    fn rest(&mut self);
+
+    /// After an act of the hand: whether nothing is left to do.
+    fn is_done(&self) -> bool;
+}
+
+/// What happens in a world besides messages, alarms and faults.
+pub(crate) trait Happening {
+    /// For the trace hash: what kind it is, whom it concerns, and details.
+    fn code(&self) -> (u64, NodeId, u64);
+}
+
+/// How events are mixed into the trace hash: how far a node is shifted, and which numbers faults have when
+/// they begin, end, and come by chance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mixing {
+    pub(crate) shift: u32,
+    pub(crate) faults: [u64; 3],
+}
+
+impl Mixing {
+    /// The number of an alarm.
+    const ALARM: u64 = 9;
+}
+
+/// Puts something on the agenda.
+pub(crate) trait Plan<H> {
+    fn plan(&mut self, at: Ticks, what: H);
+}
+
+/// What a world can do to its nodes and their agenda. What picks out single things is for hands, and does
+/// nothing where runs are not recorded.
+pub(crate) trait Control<W: World>: Plan<W::Happening> {
+    /// Plans a fault, or its end.
+    fn plan_trouble(&mut self, at: Ticks, trouble: Trouble);
+
+    /// Takes back what was planned.
+    fn cancel(&mut self, is_it: &dyn Fn(&W::Happening) -> bool);
+
+    /// Keeps something for a paused node.
+    fn hold(&mut self, node: NodeId, what: W::Happening);
+
+    /// What was kept for `node` happens, in the same order.
+    fn release(&mut self, world: &mut W, node: NodeId);
+
+    /// The application of `node` gives a command.
+    fn command(&mut self, world: &mut W, node: NodeId, command: <W::Family as Family>::Command);
+
+    /// `node` begins again.
+    fn restart(&mut self, world: &mut W, node: NodeId);
+
+    /// Alarms that `node` has set do not ring.
+    fn forget_alarms(&mut self, node: NodeId);
+
+    /// Alarms that `node` has missed ring now.
+    fn resume_alarms(&mut self, node: NodeId, now: Ticks);
+
+    /// When the next thing happens.
+    fn next_at(&mut self) -> Option<Ticks>;
+
+    /// All messages on their way, for each pair of nodes in the order of arrival; those that were held for a
+    /// paused node have arrived.
+    fn passages(&mut self) -> Vec<Passage>;
+
+    /// Lets these messages arrive now.
+    fn deliver(&mut self, world: &mut W, ids: &[u32]);
+
+    /// Takes a message away.
+    fn lose(&mut self, id: u32);
+
+    /// Lets the first of these messages arrive later, and the others no earlier than it.
+    fn delay(&mut self, env: &mut Environment, ids: &[u32], by: Ticks);
+
+    /// Puts a copy of a message on its way.
+    fn copy(&mut self, of: u32, id: u32, at: Ticks);
+}
+
+/// Runs `nodes` in a world to its end.
+pub(crate) fn run<P, W>(
+    nodes: Vec<P>,
+    name: &'static str,
+    setup: &Setup,
+    queue: QueueKind,
+    mut world: W,
+) -> Result<W::Outcome, ScenarioError>
+where
+    P: Driven<W::Family>,
+    W: World,
+{
+    let n = nodes.len();
+    let timed = if Machine::<P, W>::TIMED { n } else { 0 };
+    let agenda = Agenda { queue: Queue::new(queue), alarms: Alarms::new(timed), held: Vec::new() };
+    let mut machine = Machine { name, setup, nodes: Nodes::new(nodes), agenda };
+    for node in NodeId::all(n) {
+        machine.give(&mut world, node, Input::Start);
+    }
+    troubles::plan(&mut world, &mut machine);
+    world.begin(&mut machine);
+    let rests = loop {
+        // Acts and limits count records.
+        if W::RECORDS && hand::ends_run(&mut world, &mut machine)? {
+            break false;
+        }
+        if !machine.advance(&mut world) {
+            break true;
+        }
+        if !world.goes_on()? {
+            break false;
+        }
+    };
+    world.finish(rests)
+}
+
+/// What can happen, apart from alarms.
+enum Event<M, T, H> {
+    Deliver(Envelope<M, T>),
+    Happen(H),
+    Trouble(Trouble),
+}
+
+/// A message on its way.
+#[derive(Clone)]
+struct Envelope<M, T> {
+    from: NodeId,
+    to: NodeId,
+    /// Its number in the trace; 0 when nothing is recorded.
+    id: u32,
+    tag: T,
+    message: M,
+}
+
+type EnvelopeOf<P, W> = Envelope<<P as Protocol>::Message, <W as World>::Tag>;
+type EventOf<P, W> = Event<<P as Protocol>::Message, <W as World>::Tag, <W as World>::Happening>;
+
+impl<M, T, H> Event<M, T, H> {
+    fn envelope(&self) -> Option<&Envelope<M, T>> {
+        match self {
+            Event::Deliver(envelope) => Some(envelope),
+            _ => None,
+        }
+    }
+}
+
+/// What is to happen.
+struct Agenda<P: Protocol, W: World> {
+    queue: Queue<EventOf<P, W>>,
+    alarms: Alarms<P::Timer>,
+    /// What happens to each paused node when it goes on; empty until somebody pauses.
+    held: Vec<VecDeque<EventOf<P, W>>>,
+}
+
+impl<P: Protocol, W: World> Agenda<P, W> {
+    /// Takes out messages, in the order of arrival, with its time: that of held ones is past.
+    fn take(&mut self, ids: &[u32]) -> Vec<(Ticks, EnvelopeOf<P, W>)> {
+        if !W::RECORDS {
+            return Vec::new();
+        }
+        let is_wanted = |event: &EventOf<P, W>| {
+            event.envelope().is_some_and(|envelope| ids.contains(&envelope.id))
+        };
+        let mut taken = Vec::new();
+        for held in &mut self.held {
+            let (wanted, rest): (VecDeque<_>, VecDeque<_>) =
+                held.drain(..).partition(|event| is_wanted(event));
+            *held = rest;
+            taken.extend(wanted.into_iter().map(|event| (0, event)));
+        }
+        taken.extend(self.queue.take(&mut |event| is_wanted(event)));
+        let envelopes = taken.into_iter().filter_map(|(at, event)| match event {
+            Event::Deliver(envelope) => Some((at, envelope)),
+            _ => None,
+        });
+        envelopes.collect()
+    }
+
+    fn hold(&mut self, nodes: usize, node: NodeId, event: EventOf<P, W>) {
+        if self.held.is_empty() {
+            self.held.resize_with(nodes, VecDeque::new);
+        }
+        self.held[node.index()].push_back(event);
+    }
+}
+
+impl<P: Protocol, W: World> Plan<W::Happening> for Agenda<P, W> {
+    fn plan(&mut self, at: Ticks, what: W::Happening) {
+        self.queue.push(at, Event::Happen(what));
+    }
+}
+
+/// The nodes and their agenda.
+struct Machine<'a, P: Protocol, W: World> {
+    name: &'static str,
+    setup: &'a Setup,
+    nodes: Nodes<P>,
+    agenda: Agenda<P, W>,
+}
+
+impl<P: Driven<W::Family>, W: World> Machine<'_, P, W> {
+    /// Whether there are alarms at all: an `Option` of a type without values takes no space.
+    const TIMED: bool = size_of::<Option<P::Timer>>() > 0;
+
+    /// Lets the next thing happen; at one tick alarms come last. False if there is nothing.
+    #[inline(always)]
+    fn advance(&mut self, world: &mut W) -> bool {
+        if Self::TIMED
+            && let Some(at) = self.agenda.alarms.next_at()
+            && self.agenda.queue.next_at().is_none_or(|event| at < event)
+        {
+            world.pass(at);
+            self.ring(world);
+            return true;
+        }
+        let Some((at, event)) = self.agenda.queue.pop() else { return false };
+        world.pass(at);
+        self.happen(world, event);
+        true
+    }
+
+    /// Mixes an event into the trace hash and lets it happen.
+    #[inline(always)]
+    fn happen(&mut self, world: &mut W, event: EventOf<P, W>) {
+        let (code, node, detail) = match &event {
+            Event::Deliver(Envelope { from, to, tag, message, .. }) => {
+                let peers = (from.index() as u64) << 32 | message.kind() as u64;
+                (1, *to, peers ^ W::mixed(tag))
+            }
+            Event::Happen(what) => what.code(),
+            Event::Trouble(trouble) => trouble.code(&W::MIXING.faults),
+        };
+        world.environment().mix(W::MIXING, code, node, detail);
+        self.handle(world, event);
+    }
+
+    #[inline(always)]
+    fn handle(&mut self, world: &mut W, event: EventOf<P, W>) {
+        match event {
+            Event::Deliver(envelope) => self.deliver(world, envelope),
+            Event::Happen(what) => world.happen(self, what),
+            Event::Trouble(trouble) => troubles::happen(world, self, trouble),
+        }
+    }
+
+    #[inline(always)]
+    fn deliver(&mut self, world: &mut W, envelope: EnvelopeOf<P, W>) {
+        let to = envelope.to;
+        match world.environment().troubles.health(to) {
+            Health::Up => {}
+            Health::Paused => {
+                return self.agenda.hold(self.nodes.len(), to, Event::Deliver(envelope));
+            }
+            Health::Down => return world.environment().find_down(envelope.from, envelope.id),
+        }
+        let Envelope { from, id, tag, message, .. } = envelope;
+        if W::RECORDS {
+            world.environment().record(to, || What::Deliver { id: u64::from(id) });
+        }
+        world.arrive(from, to, message.kind(), tag);
+        self.give(world, to, Input::Deliver { from, message });
+    }
+
+    fn ring(&mut self, world: &mut W) {
+        let Some((_, node, number)) = self.agenda.alarms.pop() else { return };
+        let env = world.environment();
+        env.mix(W::MIXING, Mixing::ALARM, node, number);
+        if env.troubles.health(node) == Health::Paused {
+            return self.agenda.alarms.miss(node, number);
+        }
+        let Some(timer) = self.agenda.alarms.ring(node, number) else { return };
+        env.alarms += 1;
+        if W::RECORDS {
+            env.record(node, || What::Expire { timer: as_json(&timer) });
+        }
+        self.give(world, node, Input::Expire(timer));
+    }
+
+    /// Gives a node an input that is no command.
+    #[inline(always)]
+    fn give(&mut self, world: &mut W, node: NodeId, input: Input<P>) {
+        self.step(world, node, input);
+        world.given(self, node);
+    }
+
+    fn step(&mut self, world: &mut W, node: NodeId, input: Input<P>) {
+        self.nodes.step(node, input, &mut Posting { agenda: &mut self.agenda, world });
+        if W::RECORDS
+            && let Some(recorder) = &mut world.environment().recorder
+        {
+            recorder.end_of_step();
+        }
+        world.stepped(node, self.nodes.get(node).view());
+    }
+}
+
+impl<P: Driven<W::Family>, W: World> Plan<W::Happening> for Machine<'_, P, W> {
+    fn plan(&mut self, at: Ticks, what: W::Happening) {
+        self.agenda.plan(at, what);
+    }
+}
+
+impl<P: Driven<W::Family>, W: World> Control<W> for Machine<'_, P, W> {
+    fn plan_trouble(&mut self, at: Ticks, trouble: Trouble) {
+        self.agenda.queue.push(at, Event::Trouble(trouble));
+    }
+
+    fn cancel(&mut self, is_it: &dyn Fn(&W::Happening) -> bool) {
+        if W::RECORDS {
+            self.agenda.queue.take(&mut |event| match event {
+                Event::Happen(what) => is_it(what),
+                _ => false,
+            });
+        }
+    }
+
+    fn hold(&mut self, node: NodeId, what: W::Happening) {
+        self.agenda.hold(self.nodes.len(), node, Event::Happen(what));
+    }
+
+    fn release(&mut self, world: &mut W, node: NodeId) {
+        while let Some(event) = self.agenda.held.get_mut(node.index()).and_then(VecDeque::pop_front)
+        {
+            self.handle(world, event);
+        }
+    }
+
+    fn command(&mut self, world: &mut W, node: NodeId, command: <W::Family as Family>::Command) {
+        self.step(world, node, Input::Command(command));
+    }
+
+    fn restart(&mut self, world: &mut W, node: NodeId) {
+        let fresh = self.nodes.get(node).restarted(node, self.name, self.setup);
+        self.nodes.replace(node, fresh);
+        self.give(world, node, Input::Start);
+    }
+
+    fn forget_alarms(&mut self, node: NodeId) {
+        if Self::TIMED {
+            self.agenda.alarms.forget(node);
+        }
+    }
+
+    fn resume_alarms(&mut self, node: NodeId, now: Ticks) {
+        if Self::TIMED {
+            self.agenda.alarms.resume(node, now);
+        }
+    }
+
+    fn next_at(&mut self) -> Option<Ticks> {
+        let alarm = self.agenda.alarms.next_at();
+        self.agenda.queue.next_at().into_iter().chain(alarm).min()
+    }
+
+    fn passages(&mut self) -> Vec<Passage> {
+        let mut passages = Vec::new();
+        if !W::RECORDS {
+            return passages;
+        }
+        let mut note = |event: &EventOf<P, W>| {
+            let passage = |e: &Envelope<_, _>| Passage { from: e.from, to: e.to, id: e.id };
+            passages.extend(event.envelope().map(passage));
+            false
+        };
+        for event in self.agenda.held.iter().flatten() {
+            note(event);
+        }
+        self.agenda.queue.take(&mut note);
+        passages
+    }
+
+    fn deliver(&mut self, world: &mut W, ids: &[u32]) {
+        for (_, envelope) in self.agenda.take(ids) {
+            world.environment().events += 1;
+            self.happen(world, Event::Deliver(envelope));
+        }
+    }
+
+    fn lose(&mut self, id: u32) {
+        self.agenda.take(&[id]);
+    }
+
+    fn delay(&mut self, env: &mut Environment, ids: &[u32], by: Ticks) {
+        let mut no_earlier = 0;
+        for (place, (at, envelope)) in self.agenda.take(ids).into_iter().enumerate() {
+            let at = at.max(env.now);
+            let at = if place == 0 { at + by } else { at.max(no_earlier) };
+            no_earlier = at;
+            env.network.hold_back(envelope.from, envelope.to, at);
+            self.agenda.queue.push(at, Event::Deliver(envelope));
+        }
+    }
+
+    fn copy(&mut self, of: u32, id: u32, at: Ticks) {
+        if !W::RECORDS {
+            return;
+        }
+        let all = self.agenda.held.iter().flatten().chain(self.agenda.queue.iter());
+        let original = all.filter_map(Event::envelope).find(|envelope| envelope.id == of);
+        if let Some(copy) = original.map(|envelope| Envelope { id, ..envelope.clone() }) {
+            self.agenda.queue.push(at, Event::Deliver(copy));
+        }
+    }
+}
+
+/// Does what a node wants done.
+struct Posting<'a, P: Protocol, W: World> {
+    agenda: &'a mut Agenda<P, W>,
+    world: &'a mut W,
+}
+
+// Always inlined up to the queue: that saves copying the message from call to call.
+impl<P: Driven<W::Family>, W: World> Posting<'_, P, W> {
+    #[inline(always)]
+    fn post(&mut self, from: NodeId, to: NodeId, message: P::Message, size: u64) {
+        self.world.count_message(from, message.kind(), size);
+        let env = self.world.environment();
+        let id = match &mut env.recorder {
+            Some(recorder) if W::RECORDS => recorder.send(env.now, from, to, &message),
+            _ => 0,
+        };
+        let passing = env.send(from, to, id);
+        if passing == Passing::Lost {
+            return;
+        }
+        let tag = self.world.tag(from);
+        if let Passing::Twice(id) = passing {
+            let (tag, message) = (tag.clone(), message.clone());
+            self.dispatch(Envelope { from, to, id, tag, message });
+        }
+        self.dispatch(Envelope { from, to, id, tag, message });
+    }
+
+    #[inline(always)]
+    fn dispatch(&mut self, envelope: EnvelopeOf<P, W>) {
+        let env = self.world.environment();
+        let at = env.network.arrival(env.now, envelope.from, envelope.to);
+        self.agenda.queue.push(at, Event::Deliver(envelope));
+    }
+}
+
+impl<P: Driven<W::Family>, W: World> EffectSink<P> for Posting<'_, P, W> {
+    fn refuse(&mut self, node: NodeId, refused: Refused) {
+        self.world.refuse(node, refused);
+    }
+
+    #[inline(always)]
+    fn send(&mut self, from: NodeId, to: NodeId, message: P::Message) {
+        self.world.count_sending();
+        let size = size_of_message(&message);
+        self.post(from, to, message, size);
+    }
+
+    #[inline(always)]
+    fn broadcast(&mut self, from: NodeId, nodes: usize, message: P::Message) {
+        self.world.count_sending();
+        let size = size_of_message(&message);
+        for to in NodeId::all(nodes).filter(|&to| to != from) {
+            self.post(from, to, message.clone(), size);
+        }
+    }
+
+    fn arm(&mut self, node: NodeId, timer: P::Timer, after: u32) {
+        let env = self.world.environment();
+        if W::RECORDS {
+            env.record(node, || What::Arm { timer: as_json(&timer), after });
+        }
+        let at = env.now + env.bound.saturating_mul(u64::from(after));
+        self.agenda.alarms.arm(node, timer, at);
+    }
+
+    fn disarm(&mut self, node: NodeId, timer: P::Timer) {
+        if W::RECORDS {
+            let env = self.world.environment();
+            env.record(node, || What::Disarm { timer: as_json(&timer) });
+        }
+        self.agenda.alarms.disarm(node, &timer);
+    }
+
+    #[inline(always)]
+    fn emit(&mut self, node: NodeId, event: P::Event) {
+        self.world.emit(self.agenda, node, event);
+    }
+}
+
+/// How many bytes a message takes in the wire encoding.
+fn size_of_message<M: Message>(message: &M) -> u64 {
+    // It fails only for types that the encoding cannot express, which messages are not.
+    postcard::experimental::serialized_size(message).unwrap_or(0) as u64
+}
