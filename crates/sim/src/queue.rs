@@ -1,7 +1,7 @@
 //! The agenda: what happens next. Two implementations with one order: by time, and within one tick
 //! as pushed. The same seed gives the same trace on both.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::trace::Ticks;
@@ -17,13 +17,19 @@ pub enum QueueKind {
 }
 
 /// Things to happen, ordered by time and then by when they were pushed.
+///
+/// They are kept in a slab, and only their places are ordered: so the order is compiled once, whatever
+/// happens, and no event is moved but in and out.
 #[derive(Debug)]
-pub struct Queue<E>(Implementation<E>);
+pub struct Queue<E> {
+    slab: Vec<Option<E>>,
+    order: Order,
+}
 
 #[derive(Debug)]
-enum Implementation<E> {
-    Wheel(Wheel<E>),
-    Heap(Heap<E>),
+enum Order {
+    Wheel(Wheel),
+    Heap(Heap),
 }
 
 // Always inlined, as is the path from an effect to the queue in the event loop: that saves copying
@@ -32,108 +38,115 @@ impl<E> Queue<E> {
     /// An empty queue at time 0.
     #[must_use]
     pub fn new(kind: QueueKind) -> Self {
-        Queue(match kind {
-            QueueKind::Wheel => Implementation::Wheel(Wheel::new()),
-            QueueKind::Heap => Implementation::Heap(Heap { entries: BinaryHeap::new(), pushed: 0 }),
-        })
+        let order = match kind {
+            QueueKind::Wheel => Order::Wheel(Wheel::new()),
+            QueueKind::Heap => Order::Heap(Heap::default()),
+        };
+        Queue {
+            slab: Vec::new(),
+            order,
+        }
     }
 
     /// Adds something to happen at `at`, which must not lie before what was popped last.
     #[inline(always)]
     pub fn push(&mut self, at: Ticks, event: E) {
-        match &mut self.0 {
-            Implementation::Wheel(wheel) => wheel.push(at, event),
-            Implementation::Heap(heap) => heap.push(at, event),
+        let place = match &mut self.order {
+            Order::Wheel(wheel) => wheel.push(at),
+            Order::Heap(heap) => heap.push(at),
+        };
+        match self.slab.get_mut(place as usize) {
+            Some(empty) => *empty = Some(event),
+            None => self.slab.push(Some(event)),
         }
     }
 
     /// When the next thing happens.
     #[must_use]
     pub fn next_at(&self) -> Option<Ticks> {
-        match &self.0 {
-            Implementation::Wheel(wheel) => wheel.next_at(),
-            Implementation::Heap(heap) => heap.entries.peek().map(|entry| entry.at),
+        match &self.order {
+            Order::Wheel(wheel) => wheel.next_at(),
+            Order::Heap(heap) => heap.entries.peek().map(|Reverse(entry)| entry.at),
         }
     }
 
     /// Takes out what happens next, with its time.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Ticks, E)> {
-        match &mut self.0 {
-            Implementation::Wheel(wheel) => wheel.pop(),
-            Implementation::Heap(heap) => heap.entries.pop().map(|entry| (entry.at, entry.event)),
-        }
+        let (at, place) = match &mut self.order {
+            Order::Wheel(wheel) => wheel.pop(),
+            Order::Heap(heap) => heap.pop(),
+        }?;
+        self.slab[place as usize].take().map(|event| (at, event))
     }
-}
 
-impl<E> Queue<E> {
     /// Everything that is to happen, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &E> {
-        let (wheel, heap) = match &self.0 {
-            Implementation::Wheel(wheel) => (Some(wheel.iter()), None),
-            Implementation::Heap(heap) => {
-                (None, Some(heap.entries.iter().map(|entry| &entry.event)))
-            }
-        };
-        wheel.into_iter().flatten().chain(heap.into_iter().flatten())
+        self.slab.iter().flatten()
     }
 
     /// Takes out everything that is `wanted`, with its time, asking in the order in which things
     /// happen. The rest keeps its order.
-    pub fn take(&mut self, wanted: impl FnMut(&E) -> bool) -> Vec<(Ticks, E)> {
-        match &mut self.0 {
-            Implementation::Wheel(wheel) => wheel.take(wanted),
-            Implementation::Heap(heap) => heap.take(wanted),
-        }
+    pub fn take(&mut self, wanted: &mut dyn FnMut(&E) -> bool) -> Vec<(Ticks, E)> {
+        let slab = &self.slab;
+        let mut is_wanted = |place: u32| slab[place as usize].as_ref().is_some_and(&mut *wanted);
+        let taken = match &mut self.order {
+            Order::Wheel(wheel) => wheel.take(&mut is_wanted),
+            Order::Heap(heap) => heap.take(&mut is_wanted),
+        };
+        let mut event = |(at, place): (Ticks, u32)| Some((at, self.slab[place as usize].take()?));
+        taken.into_iter().filter_map(&mut event).collect()
     }
 }
 
-#[derive(Debug)]
-struct Heap<E> {
-    entries: BinaryHeap<Entry<E>>,
-    pushed: u64,
-}
-
-#[derive(Debug)]
-struct Entry<E> {
+/// A thing in the heap: when it happens, and the how-manieth it was pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
     at: Ticks,
     number: u64,
-    event: E,
+    place: u32,
 }
 
-impl<E> Heap<E> {
-    fn push(&mut self, at: Ticks, event: E) {
-        self.entries.push(Entry { at, number: self.pushed, event });
+#[derive(Debug, Default)]
+struct Heap {
+    entries: BinaryHeap<Reverse<Entry>>,
+    pushed: u64,
+    free: Vec<u32>,
+}
+
+impl Heap {
+    fn push(&mut self, at: Ticks) -> u32 {
+        let place = self.free.pop().unwrap_or(self.entries.len() as u32);
+        self.entries.push(Reverse(Entry {
+            at,
+            number: self.pushed,
+            place,
+        }));
         self.pushed += 1;
+        place
     }
 
-    fn take(&mut self, mut wanted: impl FnMut(&E) -> bool) -> Vec<(Ticks, E)> {
+    fn pop(&mut self) -> Option<(Ticks, u32)> {
+        let Reverse(Entry { at, place, .. }) = self.entries.pop()?;
+        self.free.push(place);
+        Some((at, place))
+    }
+
+    fn take(&mut self, is_wanted: &mut dyn FnMut(u32) -> bool) -> Vec<(Ticks, u32)> {
         // The greatest is the next to happen.
-        let entries = std::mem::take(&mut self.entries).into_sorted_vec().into_iter().rev();
-        let (taken, rest): (Vec<_>, Vec<_>) = entries.partition(|entry| wanted(&entry.event));
+        let entries = std::mem::take(&mut self.entries)
+            .into_sorted_vec()
+            .into_iter()
+            .rev();
+        let (taken, rest): (Vec<_>, Vec<_>) =
+            entries.partition(|Reverse(entry)| is_wanted(entry.place));
         self.entries = rest.into();
-        taken.into_iter().map(|entry| (entry.at, entry.event)).collect()
-    }
-}
-
-impl<E> PartialEq for Entry<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl<E> Eq for Entry<E> {}
-
-impl<E> PartialOrd for Entry<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Entry<E> {
-    /// Reversed: the heap's greatest is the next to happen.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.number).cmp(&(self.at, self.number))
+        self.free
+            .extend(taken.iter().map(|Reverse(entry)| entry.place));
+        taken
+            .into_iter()
+            .map(|Reverse(entry)| (entry.at, entry.place))
+            .collect()
     }
 }
 
@@ -142,44 +155,56 @@ const SLOTS: usize = 1 << 14;
 const WORDS: usize = SLOTS / 64;
 const NONE: u32 = u32::MAX;
 
-/// A timing wheel with one slot per tick. Each slot is a list through one slab, so pushing and
+/// A timing wheel with one slot per tick. Each slot is a list of places in the slab, so pushing and
 /// popping touch no allocator once the slab has grown to the largest number of events in flight.
 /// What lies beyond the wheel's reach waits in a map and moves in before its slot can be pushed to,
 /// which keeps the order of pushes within a tick.
 #[derive(Debug)]
-struct Wheel<E> {
+struct Wheel {
     now: Ticks,
-    slots: Vec<Slot>,
+    slots: Vec<List>,
     /// Which slots are not empty, and which words of that are not zero.
     used: Box<[u64; WORDS]>,
     used_words: [u64; WORDS / 64],
-    slab: Vec<Cell<E>>,
+    /// After each place the next one of its list.
+    next: Vec<u32>,
+    /// The first free place.
     free: u32,
     /// How many events are in the slots.
     near: usize,
-    far: BTreeMap<Ticks, Vec<E>>,
+    far: BTreeMap<Ticks, List>,
 }
 
+/// Places of one tick, as pushed.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct List {
     first: u32,
     last: u32,
 }
 
-#[derive(Debug)]
-struct Cell<E> {
-    event: Option<E>,
-    next: u32,
+impl List {
+    const EMPTY: List = List {
+        first: NONE,
+        last: NONE,
+    };
+
+    fn push(&mut self, place: u32, next: &mut [u32]) {
+        match self.first {
+            NONE => self.first = place,
+            _ => next[self.last as usize] = place,
+        }
+        self.last = place;
+    }
 }
 
-impl<E> Wheel<E> {
+impl Wheel {
     fn new() -> Self {
         Wheel {
             now: 0,
-            slots: vec![Slot { first: NONE, last: NONE }; SLOTS],
+            slots: vec![List::EMPTY; SLOTS],
             used: Box::new([0; WORDS]),
             used_words: [0; WORDS / 64],
-            slab: Vec::new(),
+            next: Vec::new(),
             free: NONE,
             near: 0,
             far: BTreeMap::new(),
@@ -187,40 +212,47 @@ impl<E> Wheel<E> {
     }
 
     #[inline(always)]
-    fn push(&mut self, at: Ticks, event: E) {
+    fn push(&mut self, at: Ticks) -> u32 {
         debug_assert!(at >= self.now, "the past is over");
+        let place = match self.free {
+            NONE => {
+                self.next.push(NONE);
+                (self.next.len() - 1) as u32
+            }
+            place => {
+                self.free = std::mem::replace(&mut self.next[place as usize], NONE);
+                place
+            }
+        };
         if at - self.now < SLOTS as Ticks {
-            self.push_near(at, event);
+            self.push_near(at, place);
         } else {
-            self.far.entry(at).or_default().push(event);
+            self.push_far(at, place);
         }
+        place
     }
 
     #[inline(always)]
-    fn push_near(&mut self, at: Ticks, event: E) {
-        let index = match self.free {
-            NONE => {
-                self.slab.push(Cell { event: Some(event), next: NONE });
-                (self.slab.len() - 1) as u32
-            }
-            index => {
-                let cell = &mut self.slab[index as usize];
-                self.free = cell.next;
-                *cell = Cell { event: Some(event), next: NONE };
-                index
-            }
-        };
-        let place = at as usize % SLOTS;
-        let slot = &mut self.slots[place];
+    fn push_near(&mut self, at: Ticks, place: u32) {
+        let at = at as usize % SLOTS;
+        let slot = &mut self.slots[at];
         if slot.first == NONE {
-            slot.first = index;
-            self.used[place / 64] |= 1 << (place % 64);
-            self.used_words[place / 4096] |= 1 << (place / 64 % 64);
+            slot.first = place;
+            self.used[at / 64] |= 1 << (at % 64);
+            self.used_words[at / 4096] |= 1 << (at / 64 % 64);
         } else {
-            self.slab[slot.last as usize].next = index;
+            self.next[slot.last as usize] = place;
         }
-        slot.last = index;
+        slot.last = place;
         self.near += 1;
+    }
+
+    #[cold]
+    fn push_far(&mut self, at: Ticks, place: u32) {
+        self.far
+            .entry(at)
+            .or_insert(List::EMPTY)
+            .push(place, &mut self.next);
     }
 
     fn next_at(&self) -> Option<Ticks> {
@@ -231,7 +263,7 @@ impl<E> Wheel<E> {
     }
 
     #[inline(always)]
-    fn pop(&mut self) -> Option<(Ticks, E)> {
+    fn pop(&mut self) -> Option<(Ticks, u32)> {
         if self.near == 0 {
             let (&at, _) = self.far.first_key_value()?;
             self.advance(at);
@@ -239,57 +271,68 @@ impl<E> Wheel<E> {
             let ahead = self.next_used();
             self.advance(self.now + ahead);
         }
-        self.pop_near(self.now).map(|event| (self.now, event))
+        let place = self.pop_near(self.now);
+        self.next[place as usize] = self.free;
+        self.free = place;
+        Some((self.now, place))
     }
 
-    /// Takes out the first event of a tick that is within reach.
+    /// Takes the first place out of a slot that is not empty.
     #[inline(always)]
-    fn pop_near(&mut self, at: Ticks) -> Option<E> {
-        let place = at as usize % SLOTS;
-        let index = self.slots[place].first;
-        let cell = &mut self.slab[index as usize];
-        let event = cell.event.take();
-        let next = std::mem::replace(&mut cell.next, self.free);
-        self.free = index;
-        self.slots[place].first = next;
+    fn pop_near(&mut self, at: Ticks) -> u32 {
+        let at = at as usize % SLOTS;
+        let place = self.slots[at].first;
+        let next = std::mem::replace(&mut self.next[place as usize], NONE);
+        self.slots[at].first = next;
         if next == NONE {
-            self.used[place / 64] &= !(1 << (place % 64));
-            if self.used[place / 64] == 0 {
-                self.used_words[place / 4096] &= !(1 << (place / 64 % 64));
+            self.used[at / 64] &= !(1 << (at % 64));
+            if self.used[at / 64] == 0 {
+                self.used_words[at / 4096] &= !(1 << (at / 64 % 64));
             }
         }
         self.near -= 1;
-        event
+        place
     }
 
-    fn iter(&self) -> impl Iterator<Item = &E> {
-        let near = self.slab.iter().filter_map(|cell| cell.event.as_ref());
-        near.chain(self.far.values().flatten())
-    }
-
-    fn take(&mut self, mut wanted: impl FnMut(&E) -> bool) -> Vec<(Ticks, E)> {
+    fn take(&mut self, is_wanted: &mut dyn FnMut(u32) -> bool) -> Vec<(Ticks, u32)> {
         let mut taken = Vec::new();
         for at in self.now..self.now + SLOTS as Ticks {
             let mut rest = Vec::new();
             while self.slots[at as usize % SLOTS].first != NONE {
-                rest.extend(self.pop_near(at));
+                rest.push(self.pop_near(at));
             }
-            for event in rest {
-                if wanted(&event) {
-                    taken.push((at, event));
+            for place in rest {
+                if is_wanted(place) {
+                    taken.push((at, place));
                 } else {
-                    self.push_near(at, event);
+                    self.push_near(at, place);
                 }
             }
         }
-        for (&at, events) in &mut self.far {
-            taken.extend(events.extract_if(.., |event| wanted(event)).map(|event| (at, event)));
+        for (at, mut list) in std::mem::take(&mut self.far) {
+            let mut rest = List::EMPTY;
+            while list.first != NONE {
+                let place = list.first;
+                list.first = std::mem::replace(&mut self.next[place as usize], NONE);
+                if is_wanted(place) {
+                    taken.push((at, place));
+                } else {
+                    rest.push(place, &mut self.next);
+                }
+            }
+            if rest.first != NONE {
+                self.far.insert(at, rest);
+            }
         }
-        self.far.retain(|_, events| !events.is_empty());
+        for &(_, place) in &taken {
+            self.next[place as usize] = self.free;
+            self.free = place;
+        }
         taken
     }
 
     /// Moves the present to `at` and takes in what has come into reach.
+    #[inline]
     fn advance(&mut self, at: Ticks) {
         self.now = at;
         while let Some(entry) = self.far.first_entry() {
@@ -297,8 +340,11 @@ impl<E> Wheel<E> {
             if time - at >= SLOTS as Ticks {
                 break;
             }
-            for event in entry.remove() {
-                self.push_near(time, event);
+            let mut list = entry.remove();
+            while list.first != NONE {
+                let place = list.first;
+                list.first = std::mem::replace(&mut self.next[place as usize], NONE);
+                self.push_near(time, place);
             }
         }
     }
@@ -346,9 +392,9 @@ mod tests {
                     let share = 1 + usize::from(scale);
                     let is_wanted = |event: &usize| event.is_multiple_of(share);
                     let mut all: Vec<usize> = heap.iter().copied().collect();
-                    let taken = heap.take(is_wanted);
+                    let taken = heap.take(&mut |event| is_wanted(event));
                     prop_assert!(taken.iter().map(|(at, _)| at).is_sorted());
-                    prop_assert_eq!(&wheel.take(is_wanted), &taken);
+                    prop_assert_eq!(&wheel.take(&mut |event| is_wanted(event)), &taken);
                     all.retain(|event| !is_wanted(event));
                     all.sort_unstable();
                     let mut rest: Vec<usize> = wheel.iter().copied().collect();
