@@ -8,7 +8,6 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::ask::usage;
 
-mod bench;
 pub mod check;
 pub(crate) mod compare;
 mod completions;
@@ -125,8 +124,6 @@ enum Command {
     Quorum(Box<quorum::QuorumArgs>),
     /// Judge an information structure, or search the best one for given request rates
     Structure(structure::StructureArgs),
-    /// Measure how fast Skeptron itself is
-    Bench(bench::BenchArgs),
     #[command(name = lock::leash::NAME, hide = true)]
     Leash(lock::leash::LeashArgs),
     #[command(name = lock::watchdog::NAME, hide = true)]
@@ -295,7 +292,6 @@ impl Cli {
             Command::Storm(args) => args.run(&mut out),
             Command::Quorum(args) => args.run(&mut out),
             Command::Structure(args) => args.run(&mut out),
-            Command::Bench(args) => args.run(&mut out),
             Command::Leash(args) => args.run(),
             Command::Watchdog(args) => args.run(),
             Command::Completions(args) => args.run(&mut out),

@@ -20,7 +20,7 @@ pub(crate) fn on_all_cores<T>(work: impl Future<Output = Result<T>>) -> Result<T
 }
 
 /// Serves locks. Each exchange is short, and waking a thread on another core can cost more than it: three rounds of
-/// `bench locks` on two cores made about a fifth more cycles of several clients with one thread than with two, in
+/// `scripts/bench locks` on two cores made about a fifth more cycles of several clients with one thread than with two, in
 /// nodes and clients alike (`TOKIO_WORKER_THREADS=1`). The node's share of that was not measured by itself.
 pub(crate) fn on_half_of_the_cores<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     open_many_files();

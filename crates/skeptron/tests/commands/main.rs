@@ -1,6 +1,5 @@
 //! Commands that start nodes of their own, in a binary of their own: searches beside them would take the cores that
 //! leases are renewed with.
 
-mod bench;
 mod lock_command;
 mod up;

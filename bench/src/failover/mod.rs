@@ -1,4 +1,4 @@
-//! `skeptron bench failover`.
+//! `skeptron-bench failover`.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use skeptron_net::Plan;
 
 use super::locks::interrupted;
 use super::locks::services::start_etcd;
-use crate::cli::Verdict;
+use crate::Verdict;
 use crash::Victim;
 
 mod crash;
@@ -155,7 +155,7 @@ impl FailoverBench {
         let wanted = ROWS.into_iter().filter(|(_, service)| !self.without.contains(service));
         let mut rows = Rows(wanted.map(row).collect());
         ensure!(!rows.0.is_empty(), "nothing is left to be measured");
-        let runtime = tokio::runtime::Runtime::new().context("no threads to be had")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start threads")?;
         runtime.block_on(async {
             tokio::select! {
                 done = self.measure(&plan, &mut rows) => done,

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::server::{Server, free_ports};
 use super::workload::Locker;
-use crate::cli::{Verdict, runtime};
+use crate::Verdict;
 
 /// Sends back what it is sent.
 pub(super) struct Echo {
@@ -79,7 +79,7 @@ impl Coordinator {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let program = std::env::current_exe()?;
         let mut server = Server::start("coordinator", &program, |command, _| {
-            command.args(["bench", "coordinator", &port.to_string()]);
+            command.args(["coordinator", &port.to_string()]);
             Ok(())
         })?;
         server.until_ready(async || connect(address).await).await?;
@@ -94,14 +94,18 @@ impl Coordinator {
 
 /// The process of the [`Coordinator`].
 #[derive(Debug, Args)]
-pub(in crate::cli::bench) struct CoordinatorProcess {
+pub(crate) struct CoordinatorProcess {
     /// Where it listens on the loopback interface
     port: u16,
 }
 
 impl CoordinatorProcess {
-    pub(in crate::cli::bench) fn run(self) -> Result<Verdict> {
-        runtime::on_half_of_the_cores(async move {
+    pub(crate) fn run(self) -> Result<Verdict> {
+        // As nodes have it: waking a thread on another core costs more than an exchange.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(cores.div_ceil(2)).enable_all().build()?;
+        runtime.block_on(async move {
             let queues = Queues::default();
             let serve_one = move |stream: TcpStream| answer(stream, queues.clone());
             let (_, mut serving) = serve(self.port, serve_one).await?;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What the locks of one row protect, and the first thing that went wrong with it.
 #[derive(Debug)]
-pub(in crate::cli::bench) struct Judge {
+pub(crate) struct Judge {
     resources: Vec<Resource>,
     violation: Mutex<Option<String>>,
 }
@@ -24,7 +24,7 @@ struct Resource {
 
 impl Judge {
     /// Of that many locks.
-    pub(in crate::cli::bench) fn new(locks: usize) -> Self {
+    pub(crate) fn new(locks: usize) -> Self {
         let resources = (0..locks).map(|_| Resource::default()).collect();
         Judge { resources, violation: Mutex::new(None) }
     }
@@ -69,7 +69,7 @@ impl Judge {
     }
 
     /// The first thing that went wrong.
-    pub(in crate::cli::bench) fn violation(&self) -> Option<String> {
+    pub(crate) fn violation(&self) -> Option<String> {
         self.violation.lock().expect("nobody panics while writing a sentence").clone()
     }
 

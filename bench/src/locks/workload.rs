@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::judge::Judge;
 
 /// Somebody who takes locks, one at a time.
-pub(in crate::cli::bench) trait Locker: Send + 'static {
+pub(crate) trait Locker: Send + 'static {
     /// Waits for the lock; its fence, if the service has such a thing.
     fn acquire(&mut self, lock: &str) -> impl Future<Output = Result<Option<u64>>> + Send;
 
@@ -23,7 +23,7 @@ pub(in crate::cli::bench) trait Locker: Send + 'static {
 /// Who asks for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(in crate::cli::bench) enum Workload {
+pub(crate) enum Workload {
     /// A message there and back, no lock at all.
     RoundTrip,
     /// One client, one lock, no clock read but at the end of a batch.
@@ -78,7 +78,7 @@ impl Workload {
 
 /// What was seen in one round of one row.
 #[derive(Debug)]
-pub(in crate::cli::bench) struct Sample {
+pub(crate) struct Sample {
     /// Complete cycles per second.
     pub cycles_per_second: f64,
     /// Entries by another client than the one before, per second.
@@ -94,7 +94,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Lets `lockers` do the workload for so long, after a tenth of that to warm up. The judge's counters
 /// go on from round to round.
-pub(in crate::cli::bench) async fn run<L: Locker>(
+pub(crate) async fn run<L: Locker>(
     lockers: Vec<L>,
     workload: Workload,
     names: &Arc<[String]>,

@@ -1,4 +1,4 @@
-//! `skeptron bench locks` and `bench failover`: what they say, and that they leave nothing behind.
+//! `skeptron-bench`: what it says, and that it leaves nothing behind. SKEPTRON_BIN names the program to measure.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,14 +11,29 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::lock_command::processes::skeptron;
-
-/// The bench as short as can be, with nothing to be found but what is in `path`.
-fn bench(path: &Path, services: &str) -> Command {
-    let mut command = skeptron();
-    command.args(["bench", "locks", "--seconds", "0.05", "--rounds", "2", "--only", services]);
-    command.env("PATH", path).env("TMPDIR", path);
+fn bench(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skeptron-bench"));
+    command.env("TMPDIR", folder);
     command
+}
+
+/// Two rounds of so many seconds.
+fn locks(folder: &Path, seconds: &str, services: &str) -> Command {
+    let mut command = bench(folder);
+    command.args(["locks", "--rounds", "2", "--seconds", seconds, "--only", services]);
+    command
+}
+
+/// As short as can be, with nothing to be found but what is in the folder.
+fn locks_alone(folder: &Path, services: &str) -> Command {
+    let mut command = locks(folder, "0.05", services);
+    command.env("PATH", folder);
+    command
+}
+
+fn is_installed(program: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
 }
 
 fn json(output: &Output) -> Value {
@@ -36,10 +51,36 @@ fn pretend(folder: &Path, name: &str, lines: &str) {
 #[test]
 fn every_row_is_measured_and_judged() {
     let folder = TempDir::new().unwrap();
-    let services = "bare,coordinator,embedded,api,api-unix";
-    let document = json(&bench(folder.path(), services).arg("--json").output().unwrap());
+    let services = "bare,coordinator,embedded,api,api-unix,native,native-tls,native-one";
+    let rows = judged(&locks(folder.path(), "0.05", services).arg("--json").output().unwrap());
+    assert_eq!(rows.len(), 30);
+    let again = rows.iter().find(|row| row["workload"] == "again").unwrap();
+    // The first entry may have to fetch the lock from its home.
+    let messages = again["messages"].as_f64().unwrap();
+    assert!(messages < 0.01, "whoever had the lock last asks nobody, but {messages} were sent");
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn etcd_and_redis_are_measured_where_they_are_installed() {
+    for (service, program) in [("etcd", "etcd"), ("redis", "redis-server")] {
+        if !is_installed(program) {
+            println!("SKIPPED: {program} is not installed");
+            continue;
+        }
+        let folder = TempDir::new().unwrap();
+        // Clients of etcd that contend wait for a tenth of a second.
+        let mut bench = locks(folder.path(), "0.5", &format!("coordinator,{service}"));
+        let rows = judged(&bench.arg("--json").output().unwrap());
+        assert_eq!(rows.len(), 8, "{rows:?}");
+    }
+}
+
+/// The rows, each of which has plausible figures and no violation.
+fn judged(output: &Output) -> Vec<Value> {
+    let document = json(output);
     let rows = document["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 19);
     for row in rows {
         let number = |key: &str| row[key].as_f64().unwrap();
         let [low, high] = [0, 1].map(|k| row["cycles_per_second_range"][k].as_f64().unwrap());
@@ -49,21 +90,16 @@ fn every_row_is_measured_and_judged() {
         assert!(number("p50_ns") <= number("p99_ns"), "{row}");
         assert_eq!(row.get("violation"), None);
     }
-    let again = rows.iter().find(|row| row["workload"] == "again").unwrap();
-    // The first entry may have to fetch the lock from its home.
-    let messages = again["messages"].as_f64().unwrap();
-    assert!(messages < 0.01, "whoever had the lock last asks nobody, but {messages} were sent");
-    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
-    assert!(left.is_empty(), "{left:?}");
+    rows.clone()
 }
 
 /// A debug build on a busy machine: the bounds only tell figures from nonsense.
 #[test]
 fn every_crash_is_measured() {
     let folder = TempDir::new().unwrap();
-    let mut bench = skeptron();
-    bench.args(["bench", "failover", "--rounds", "1", "--locks", "4", "--held", "500"]);
-    bench.args(["--without", "etcd", "--json"]).env("TMPDIR", folder.path());
+    let mut bench = bench(folder.path());
+    bench.args(["failover", "--rounds", "1", "--locks", "4", "--held", "500"]);
+    bench.args(["--without", "etcd", "--json"]);
     let document = json(&bench.output().unwrap());
     let rows = document["rows"].as_array().unwrap();
     let names: Vec<&str> = rows.iter().map(|row| row["what"].as_str().unwrap()).collect();
@@ -92,7 +128,7 @@ fn every_crash_is_measured() {
 #[test]
 fn what_is_not_installed_is_said_with_the_remedy() {
     let folder = TempDir::new().unwrap();
-    let output = bench(folder.path(), "bare,etcd,redis").output().unwrap();
+    let output = locks_alone(folder.path(), "bare,etcd,redis").output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("\netcd × 3: not installed: apt-get install etcd-server\n"), "{said}");
@@ -100,10 +136,10 @@ fn what_is_not_installed_is_said_with_the_remedy() {
 }
 
 #[test]
-fn a_server_that_does_not_start_is_said_with_its_last_words() {
+fn a_server_that_does_not_start_is_said_with_the_end_of_its_log() {
     let folder = TempDir::new().unwrap();
     pretend(folder.path(), "etcd", "echo no luck today >&2; exit 3");
-    let document = json(&bench(folder.path(), "bare,etcd").arg("--json").output().unwrap());
+    let document = json(&locks_alone(folder.path(), "bare,etcd").arg("--json").output().unwrap());
     let row = document["rows"].as_array().unwrap().iter().find(|row| row["service"] == "etcd");
     let why = row.unwrap()["absent"].as_str().unwrap();
     assert!(why.contains("exit status: 3") && why.contains("no luck today"), "{why}");
@@ -120,7 +156,8 @@ fn an_interrupted_bench_stops_what_it_started() {
     );
     pretend(folder.path(), "redis-server", &lines);
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
-        let mut running = bench(folder.path(), "bare,redis").stderr(Stdio::null()).spawn().unwrap();
+        let mut bench = locks_alone(folder.path(), "bare,redis");
+        let mut running = bench.stderr(Stdio::null()).spawn().unwrap();
         let server = until(|| fs::read_to_string(&noted).ok());
         let server = Pid::from_raw(server.trim().parse().unwrap());
         fs::remove_file(&noted).unwrap();

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Service::{Native, NativeOne};
 use super::workload::Workload;
 use super::{LocksBench, Row, Service};
-use crate::cli::table::{fitted, table};
+use crate::table::{fitted, table};
 
 /// One row as it is written.
 #[derive(Serialize)]
@@ -288,7 +288,7 @@ fn aims(lines: &[Line]) -> Vec<Aim> {
     .collect()
 }
 
-pub(in crate::cli::bench) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let upper = *values.get(values.len() / 2)?;
@@ -297,7 +297,7 @@ pub(in crate::cli::bench) fn median(values: impl Iterator<Item = f64>) -> Option
 }
 
 /// A number with its thousands apart, on one line; one digit after the point if it is small.
-pub(in crate::cli::bench) fn grouped(value: f64) -> String {
+pub(crate) fn grouped(value: f64) -> String {
     if value < 100.0 && value.fract() != 0.0 {
         return format!("{value:.1}");
     }

@@ -10,12 +10,12 @@ use skeptron_net::tls::Authority;
 use skeptron_net::{Cluster, Guard, MemberId, Node, Plan, Plans};
 use tempfile::TempDir;
 
-use super::server::{Server, free_ports};
+use super::server::{self, Server, free_ports};
 use super::workload::{Locker, Workload};
 
 /// Nodes in this process.
-pub(in crate::cli::bench) struct Embedded {
-    pub(in crate::cli::bench) cluster: Cluster,
+pub(crate) struct Embedded {
+    pub(crate) cluster: Cluster,
 }
 
 impl Embedded {
@@ -25,11 +25,7 @@ impl Embedded {
     }
 
     /// The client of that number, at one node or at two in turn.
-    pub(in crate::cli::bench) fn client(
-        &self,
-        workload: Workload,
-        number: usize,
-    ) -> EmbeddedClient {
+    pub(crate) fn client(&self, workload: Workload, number: usize) -> EmbeddedClient {
         let nodes = &self.cluster.nodes;
         let count = if workload == Workload::Fetch { 2 } else { 1 };
         let at = nodes.iter().cycle().skip(number % nodes.len()).take(count).cloned().collect();
@@ -42,7 +38,7 @@ impl Embedded {
         metrics.map(|text| messages_sent(&text)).sum()
     }
 
-    pub(in crate::cli::bench) async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.cluster.shutdown().await;
     }
 }
@@ -53,7 +49,7 @@ fn messages_sent(metrics: &str) -> u64 {
 }
 
 /// A task that locks at nodes of its own process.
-pub(in crate::cli::bench) struct EmbeddedClient {
+pub(crate) struct EmbeddedClient {
     at: Vec<Node>,
     turn: usize,
     held: Option<Guard>,
@@ -76,7 +72,7 @@ impl Locker for EmbeddedClient {
 }
 
 /// Nodes in processes of their own.
-pub(in crate::cli::bench) struct Apart {
+pub(crate) struct Apart {
     servers: Vec<Server>,
     ports: Vec<u16>,
     /// The folder of the certificates, and that of the clients.
@@ -85,7 +81,7 @@ pub(in crate::cli::bench) struct Apart {
 
 /// Which way a client goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli::bench) enum Way {
+pub(crate) enum Way {
     Http,
     HttpUnix,
     Native,
@@ -95,7 +91,7 @@ pub(in crate::cli::bench) enum Way {
 const SOCKET: &str = "api.sock";
 
 impl Apart {
-    pub(in crate::cli::bench) async fn start(plan: &Plan, nodes: usize) -> Result<Self> {
+    pub(crate) async fn start(plan: &Plan, nodes: usize) -> Result<Self> {
         Apart::launch(plan, nodes, None).await
     }
 
@@ -115,11 +111,18 @@ impl Apart {
         let ports = free_ports(2 * nodes)?;
         let (peers, clients) = ports.split_at(nodes);
         let members: Vec<String> = peers.iter().map(|port| format!("127.0.0.1:{port}")).collect();
-        let program = std::env::current_exe()?;
+        let program = server::skeptron()?;
         let voters = if members.len() < 3 { 1 } else { 3 };
         let mut servers = Vec::new();
         for (place, port) in clients.iter().enumerate() {
             servers.push(Server::start("node", &program, |command, folder| {
+                // What is set for the product here is not meant for these nodes.
+                let set = std::env::vars_os().map(|(name, _)| name);
+                set.filter(|name| name.to_string_lossy().starts_with("SKEPTRON_")).for_each(
+                    |name| {
+                        command.env_remove(name);
+                    },
+                );
                 command.arg("node").args((place == 0).then_some("--init"));
                 match &tls {
                     Some((folder, _)) => command
@@ -148,18 +151,18 @@ impl Apart {
         Ok(nodes)
     }
 
-    pub(in crate::cli::bench) async fn client(&self, way: Way, number: usize) -> Result<ApiClient> {
+    pub(crate) async fn client(&self, way: Way, number: usize) -> Result<ApiClient> {
         let client = Client::connect(self.config(way, number)).await?;
         Ok(ApiClient { client, held: None })
     }
 
     /// What the node at that place says of itself and its cluster.
-    pub(in crate::cli::bench) async fn status(&self, place: usize) -> Result<Status> {
+    pub(crate) async fn status(&self, place: usize) -> Result<Status> {
         Ok(Client::status(&self.config(Way::Http, place)).await?)
     }
 
     /// Kills the node at that place, as `kill -9` does.
-    pub(in crate::cli::bench) fn kill(&mut self, place: usize) -> Result<()> {
+    pub(crate) fn kill(&mut self, place: usize) -> Result<()> {
         self.servers[place].kill()
     }
 
@@ -195,7 +198,7 @@ async fn all_met(config: &ClientConfig, members: usize) -> Result<()> {
 }
 
 /// A client of a node's API.
-pub(in crate::cli::bench) struct ApiClient {
+pub(crate) struct ApiClient {
     client: Client,
     held: Option<skeptron_client::Guard>,
 }

@@ -122,7 +122,7 @@ async fn measure<L: Locker>(
     run(lockers, row.workload, &row.names, &row.judge, span).await
 }
 
-pub(in crate::cli::bench) async fn start_etcd() -> Result<Etcd, String> {
+pub(crate) async fn start_etcd() -> Result<Etcd, String> {
     let program = server::find("etcd").ok_or("not installed: apt-get install etcd-server")?;
     Etcd::start(&program).await.map_err(|error| format!("{error:#}"))
 }

@@ -8,8 +8,8 @@ use comfy_table::ColumnConstraint;
 use serde::Serialize;
 
 use super::{FailoverBench, Row, Service, What};
-use crate::cli::bench::locks::report::{grouped, median};
-use crate::cli::table::table;
+use crate::locks::report::{grouped, median};
+use crate::table::table;
 
 /// What entering again with a lease is to reach, in cycles per second.
 const AIM: f64 = 1.5e6;

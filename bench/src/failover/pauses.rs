@@ -7,8 +7,8 @@ use anyhow::{Context as _, Result};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::cli::bench::locks::report::median;
-use crate::cli::bench::locks::workload::Locker;
+use crate::locks::report::median;
+use crate::locks::workload::Locker;
 
 /// Between two entries of one lock.
 const PAUSE: Duration = Duration::from_millis(10);

@@ -7,9 +7,9 @@ use skeptron_net::Plan;
 use tokio::time::sleep;
 
 use super::pauses::{Pauses, watch};
-use crate::cli::bench::locks::etcd::Etcd;
-use crate::cli::bench::locks::ours::{Apart, Way};
-use crate::cli::bench::locks::workload::Locker as _;
+use crate::locks::etcd::Etcd;
+use crate::locks::ours::{Apart, Way};
+use crate::locks::workload::Locker as _;
 
 const NODES: usize = 3;
 /// The lock that a client of the killed node holds.

@@ -1,4 +1,4 @@
-//! `skeptron bench locks`.
+//! `skeptron-bench locks`.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use skeptron_net::Plan;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::Verdict;
+use crate::Verdict;
 pub(super) use bare::CoordinatorProcess;
 use judge::Judge;
 use services::Services;
@@ -19,7 +19,6 @@ use workload::{Sample, Workload};
 
 mod bare;
 pub(super) mod etcd;
-mod grpc;
 pub(super) mod judge;
 pub(super) mod ours;
 mod redis;
@@ -187,7 +186,7 @@ impl LocksBench {
         plan.setup(self.nodes)?;
         let mut rows = self.rows();
         ensure!(!rows.is_empty(), "nothing is left to be measured");
-        let runtime = tokio::runtime::Runtime::new().context("no threads to be had")?;
+        let runtime = tokio::runtime::Runtime::new().context("cannot start threads")?;
         runtime.block_on(async {
             tokio::select! {
                 done = self.measure(&plan, &mut rows) => done,

@@ -16,9 +16,9 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::cli::bench::locks::judge::Judge;
-use crate::cli::bench::locks::ours::Embedded;
-use crate::cli::bench::locks::workload::{Workload, run};
+use crate::locks::judge::Judge;
+use crate::locks::ours::Embedded;
+use crate::locks::workload::{Workload, run};
 
 const NODES: usize = 3;
 /// How long entering again is measured.

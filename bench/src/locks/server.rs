@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server. It is killed, and its folder removed, when this is dropped; so also if the
 /// bench is interrupted or panics.
-pub(in crate::cli::bench) struct Server {
+pub(crate) struct Server {
     name: String,
     child: Child,
     folder: TempDir,
@@ -55,13 +55,13 @@ impl Server {
                     return Err(error.context(format!(
                         "{} does not answer{}",
                         self.name,
-                        self.last_words()
+                        self.last_log_line()
                     )));
                 }
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
             if let Some(status) = self.child.try_wait()? {
-                bail!("{} ended with {status}{}", self.name, self.last_words());
+                bail!("{} ended with {status}{}", self.name, self.last_log_line());
             }
         }
     }
@@ -74,10 +74,12 @@ impl Server {
     }
 
     /// The last line of its log.
-    fn last_words(&self) -> String {
+    fn last_log_line(&self) -> String {
         let log = std::fs::read(self.folder.path().join("log")).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
-        log.lines().last().map_or_else(String::new, |line| format!("; its last words: {line}"))
+        log.lines()
+            .last()
+            .map_or_else(String::new, |line| format!("; the last line of its log: {line}"))
     }
 }
 
@@ -87,6 +89,13 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The program whose nodes are measured.
+pub(super) fn skeptron() -> Result<PathBuf> {
+    let path = std::env::var_os("SKEPTRON_BIN");
+    let path = path.context("SKEPTRON_BIN does not name a skeptron binary; use scripts/bench")?;
+    Ok(PathBuf::from(path))
 }
 
 /// Where a program is installed, if it is.
