@@ -67,7 +67,7 @@ class Config:
         self.endpoints = parse_all(endpoints, bare="https" if ca is not None else "http")
         self.token = os.environ.get("SKEPTRON_TOKEN") if token is None else token
         if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
-            raise ValueError("the token has characters that HTTP cannot carry")
+            raise ValueError("the token contains characters that are not allowed in an HTTP header")
         self.tls: Optional[ssl.SSLContext] = None
         if any(endpoint.scheme == "https" for endpoint in self.endpoints):
             self.tls = ssl.create_default_context(cafile=ca)

@@ -50,7 +50,7 @@ def parse(text: str, bare: str = "http") -> Endpoint:
         endpoint = _address(bare, text)
     if endpoint is None:
         raise ValueError(
-            f"`{text}` is not an endpoint; it looks like {USUAL_ENDPOINT}, https://HOST:PORT or unix:PATH"
+            f"`{text}` is not an endpoint; use {USUAL_ENDPOINT}, https://HOST:PORT or unix:PATH"
         )
     return endpoint
 

@@ -11,9 +11,7 @@ const USUAL_PORT: u16 = 7470;
 
 /// That is no endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "`{0}` is no endpoint; it looks like http://127.0.0.1:7470, https://HOST:PORT or unix:PATH"
-)]
+#[error("`{0}` is not an endpoint; use http://127.0.0.1:7470, https://HOST:PORT or unix:PATH")]
 pub struct InvalidEndpoint(pub(crate) String);
 
 /// Where a node's API is: `http://HOST:PORT`, `https://HOST:PORT` or `unix:PATH`; `HOST` or `HOST:PORT`

@@ -29,10 +29,13 @@ const TOLD_WITHIN: Duration = Duration::from_secs(3);
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReleaseError {
     /// It had been lost before.
-    #[error("the lock `{0}` had been lost before it was released; what was done since may clash")]
+    #[error(
+        "the lock `{0}` was lost before it was released; work done since then may conflict with \
+         another holder"
+    )]
     Lost(String),
     /// The node cannot be told; the lock is given back when the session ends.
-    #[error("the node cannot be told that `{name}` is released: {why}; its session gives it back")]
+    #[error("cannot release `{name}` at the node: {why}; it is released when the session ends")]
     Unreachable {
         /// Which lock.
         name: String,
@@ -57,7 +60,7 @@ pub struct Guard {
 #[derive(Debug, Error)]
 pub enum UpgradeError {
     /// Another one upgrades first, and waits for this one: it must be released.
-    #[error("`{name}` was not upgraded: another one upgrades, and waits for this one to be released", name = .0.name)]
+    #[error("`{name}` was not upgraded: another holder is upgrading and waits for this one to release it", name = .0.name)]
     Denied(Guard),
     /// Others held it until the time was over, or the cluster cannot grant it.
     #[error("`{name}` was not upgraded: {why}", name = guard.name)]

@@ -107,10 +107,10 @@ pub enum ClientError {
     #[error(transparent)]
     Endpoint(#[from] InvalidEndpoint),
     /// The token cannot be sent.
-    #[error("the token has characters that HTTP cannot carry")]
+    #[error("the token contains characters that are not allowed in an HTTP header")]
     Token,
     /// There are no certificates.
-    #[error("https needs the certificates of the cluster; `skeptron tls init` makes them")]
+    #[error("https requires the certificates of the cluster; create them with `skeptron tls init`")]
     NoIdentity,
     /// The certificates are invalid.
     #[error("invalid certificates: {0}")]
@@ -123,10 +123,10 @@ pub enum ClientError {
     #[error("cannot use a node: {0}")]
     Mismatched(String),
     /// The node says no.
-    #[error("the node refused: {0}")]
+    #[error("rejected by the node: {0}")]
     Refused(String),
     /// The node says no, but will not always.
-    #[error("the node refused: {0}")]
+    #[error("rejected by the node: {0}")]
     Busy(String),
     /// The node says that it cannot grant now, or that the cluster cannot.
     #[error("{error}")]
@@ -140,7 +140,7 @@ pub enum ClientError {
     #[error("{0}")]
     UpgradeDenied(String),
     /// Whoever holds the lock waits for what this session holds.
-    #[error("{0}; release what it holds, and take locks in the order of their names")]
+    #[error("{0}; release its locks, and acquire locks in the order of their names")]
     Deadlock(String),
     /// The session has ended.
     #[error("the session has ended; its locks are lost")]

@@ -265,7 +265,7 @@ pub fn put(frame: &impl Serialize, out: &mut Vec<u8>) {
 pub enum BadFrame {
     #[error("a frame of {0} bytes is too long")]
     TooLong(usize),
-    #[error("a frame is not what it should be")]
+    #[error("invalid frame")]
     Malformed,
 }
 

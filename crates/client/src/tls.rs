@@ -54,13 +54,13 @@ pub enum TlsError {
         source: std::io::Error,
     },
     /// A file is there already.
-    #[error("{path} exists already; use --force to replace it, or another folder")]
+    #[error("{path} already exists; use --force to replace it, or another folder")]
     Exists {
         /// Which.
         path: String,
     },
     /// There is no authority.
-    #[error("{folder} holds no authority; make one with `skeptron tls init`")]
+    #[error("{folder} contains no certificate authority; create one with `skeptron tls init`")]
     NoAuthority {
         /// Where.
         folder: String,
@@ -74,7 +74,7 @@ pub enum TlsError {
         why: String,
     },
     /// A certificate cannot be made for that name.
-    #[error("no certificate can be made for `{name}`: {why}")]
+    #[error("cannot create a certificate for `{name}`: {why}")]
     Name {
         /// Which.
         name: String,

@@ -101,13 +101,15 @@ pub enum NeedView {
         lock: Arc<str>,
     },
     /// A member says what no correct member would, and is not listened to.
-    #[error("{member} is not listened to in this view")]
+    #[error("{member} exceeded its limits and is ignored in this view")]
     Muted {
         /// Who.
         member: MemberId,
     },
     /// Almost as many names are known as may be, and most of them are idle.
-    #[error("{known} lock names are known, most of them idle; a new view forgets these")]
+    #[error(
+        "{known} lock names are known, most of them idle; a new view is needed to forget those"
+    )]
     Names {
         /// How many are known.
         known: usize,
@@ -119,10 +121,10 @@ pub enum NeedView {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Halt {
     /// Its lease is over.
-    #[error("the lease ended before it was renewed")]
+    #[error("the lease expired before it was renewed")]
     Lease,
     /// A view was decided without it, or with another of its lives.
-    #[error("this life of {0} does not belong to the view of epoch {1}")]
+    #[error("this incarnation of {0} is not in the view of epoch {1}")]
     Excluded(MemberId, u64),
     /// An algorithm has no layout for the members of a view.
     #[error("no layout for the view of epoch {epoch}: {why}")]

@@ -20,7 +20,7 @@ pub enum PlanError {
     #[error("there is no algorithm `{0}`; `skeptron list` shows all")]
     Unknown(String),
     /// It ships in order to be refuted.
-    #[error("{name} is broken on purpose ({flaw}); the runtime takes only sound algorithms")]
+    #[error("{name} is broken on purpose ({flaw}); the runtime accepts only correct algorithms")]
     Broken {
         /// Which.
         name: &'static str,

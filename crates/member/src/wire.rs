@@ -211,7 +211,7 @@ pub enum FrameError {
         most: usize,
     },
     /// The body says nothing.
-    #[error("a frame that says nothing known")]
+    #[error("a frame with an unknown message")]
     Garbage,
 }
 

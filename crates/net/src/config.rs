@@ -151,14 +151,14 @@ pub enum ConfigError {
         members: usize,
     },
     /// Nobody decides.
-    #[error("no voters are named; list at least one address under `voters`")]
+    #[error("no voters are configured; list at least one address under `voters`")]
     NoVoters,
     /// Nobody decides.
-    #[error("no endpoint of etcd is named; list at least one under `etcd.endpoints`")]
+    #[error("no etcd endpoint is configured; list at least one under `etcd.endpoints`")]
     NoEndpoints,
     /// This is no endpoint.
     #[error(
-        "`{0}` is no endpoint of etcd; it looks like http://127.0.0.1:2379 or https://etcd1.example:2379"
+        "`{0}` is not an endpoint of etcd; use http://127.0.0.1:2379 or https://etcd1.example:2379"
     )]
     Endpoint(String),
     /// Nobody is believed there.
@@ -221,7 +221,7 @@ pub enum ConfigError {
     },
     /// Clients cannot come there.
     #[error(
-        "clients cannot be sent to `{0}`; write https://HOST:PORT, http://HOST:PORT or HOST:PORT"
+        "`{0}` is not an address for clients; use https://HOST:PORT, http://HOST:PORT or HOST:PORT"
     )]
     Advertised(String),
     /// All members keep them all.
@@ -235,8 +235,8 @@ pub enum ConfigError {
     ClusterName(usize),
     /// Plain TCP beyond the loopback interface.
     #[error(
-        "{address} is not on the loopback interface: without TLS nodes speak only there; run \
-         `skeptron tls init` and name the certificates, or use 127.0.0.1"
+        "{address} is not on the loopback interface: without TLS nodes communicate only there; run \
+         `skeptron tls init` and configure the certificates, or use 127.0.0.1"
     )]
     PlainBeyondLoopback {
         /// Which address.

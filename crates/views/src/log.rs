@@ -26,14 +26,15 @@ const HEAD: usize = 12;
 pub enum LogError {
     /// The folder is empty: a new machine, a lost disk, or the wrong folder.
     #[error(
-        "there is no voter's log here: initialise a new cluster explicitly, or replace the voter if it had one"
+        "there is no voter's log here: initialise a new cluster explicitly, or replace the voter \
+         if it had one"
     )]
     Missing,
     /// An initialisation would destroy what is there.
     #[error(
-        "there is a voter's log here already: a cluster is initialised only once; start this node without \
-         --init, or, to begin another cluster in place of the old one, stop all nodes and move this \
-         folder away"
+        "there is already a voter's log here: a cluster is initialised only once; start this node \
+         without --init, or, to replace the old cluster by a new one, stop all nodes and move this \
+        folder away"
     )]
     Exists,
     /// The file begins like something else.

@@ -60,7 +60,7 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum End {
     /// No renewal was confirmed in time.
-    #[error("the lease ran out: no voter that leads answered in time")]
+    #[error("the lease expired: no leading voter answered in time")]
     RanOut,
     /// The cluster went on without it.
     #[error("removed from the cluster")]
@@ -69,7 +69,7 @@ pub enum End {
     #[error("left the cluster")]
     Left,
     /// It was not let in.
-    #[error("not admitted: {0}")]
+    #[error("join rejected: {0}")]
     Refused(JoinRefused),
 }
 

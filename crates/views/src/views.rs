@@ -118,7 +118,7 @@ pub enum JoinRefused {
     },
     /// The members' plans differ from the sender's.
     #[error(
-        "algorithms differ: the cluster guards its locks by {cluster}, this member by {offered}; set \
+        "algorithms differ: the cluster uses {cluster}, this member {offered}; set \
          `algorithm` and `[[prefix]]` as at the others"
     )]
     Plans {
@@ -129,7 +129,7 @@ pub enum JoinRefused {
     },
     /// A member would not understand the sender.
     #[error(
-        "this member speaks version {} of the protocol, and a member of the cluster {}: upgrade by one minor \
+        "this member uses version {} of the protocol, and a member of the cluster {}: upgrade by one minor \
          version at a time, on all members before the next",
         Version(*.offered), Version(*.member)
     )]

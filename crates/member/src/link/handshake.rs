@@ -129,8 +129,8 @@ pub enum HandshakeRefusal {
     },
     /// Somebody else was meant.
     #[error(
-        "{meant} was called, but {me} answers there; correct `node` there, or the address of {meant} under \
-         `voters` here"
+        "{me} answered at the address of {meant}; correct `node` there, or the address of {meant} \
+         under `voters` here"
     )]
     Somebody {
         /// Who refuses.
@@ -140,8 +140,8 @@ pub enum HandshakeRefusal {
     },
     /// The caller is no member that has to call.
     #[error(
-        "{you} is no member that calls {me}: the view of {me} does not name it; correct `node` at one of \
-         the two if they have the same number"
+        "{you} may not connect to {me}: it is not in the view of {me}; if two nodes have the same \
+         number, correct `node` at one of them"
     )]
     Caller {
         /// Who refuses.
@@ -152,8 +152,8 @@ pub enum HandshakeRefusal {
     /// Another cluster of the same name.
     #[error(
         "there are two clusters with the name {cluster:?}, and {me} belongs to the other one; rename one \
-         of them, or correct the addresses of the voters; a node that shall leave its old cluster for this \
-         one needs an empty folder: stop it and move its `data` away"
+         of them, or correct the addresses of the voters; to move a node from its old cluster to \
+         this one, stop it and move its `data` folder away"
     )]
     Namesake {
         /// Who refuses.
@@ -162,7 +162,7 @@ pub enum HandshakeRefusal {
         cluster: String,
     },
     /// It is not a member now.
-    #[error("{me} is not a member at present; it enters the cluster by itself")]
+    #[error("{me} is not a member at present; it will join the cluster by itself")]
     NoMember {
         /// Who refuses.
         me: MemberId,
@@ -174,7 +174,7 @@ pub enum HandshakeRefusal {
         me: MemberId,
     },
     /// The certificate is somebody else's.
-    #[error("the certificate of {you} is not that of {you}; give each node its own")]
+    #[error("{you} uses the certificate of another node; give each node its own")]
     Certificate {
         /// Who shows it.
         you: MemberId,
@@ -203,8 +203,8 @@ pub enum HandshakeRefusal {
     },
     /// The view names another life of the node.
     #[error(
-        "{me} expects another life of {you} in epoch {epoch}; {you} connects once a later view names \
-         this one"
+        "{me} expects another incarnation of {you} in epoch {epoch}; {you} can connect once a \
+         later view contains this one"
     )]
     NotInView {
         /// Who refuses.
@@ -216,8 +216,8 @@ pub enum HandshakeRefusal {
     },
     /// The node has been restarted.
     #[error(
-        "{you} has been restarted and has lost its memory; a fixed membership cannot take it back: \
-         restart all nodes of the cluster"
+        "{you} was restarted and has lost its state; with fixed members it cannot rejoin: restart \
+         all nodes of the cluster"
     )]
     Restarted {
         /// Which node.
@@ -229,11 +229,11 @@ pub enum HandshakeRefusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Stranger {
     /// Something else speaks there.
-    #[error("whatever speaks there is no Skeptron node, or only one of the two uses TLS")]
+    #[error("the other side is not a Skeptron node, or only one of the two uses TLS")]
     NoNode,
     /// Another version.
     #[error(
-        "it speaks version {}.{} of the protocol between nodes, this node version {}.{}; upgrade by one \
+        "it uses version {}.{} of the protocol between nodes, this node version {}.{}; upgrade by one \
          minor version at a time, on all nodes before the next",
         theirs >> 8, theirs & 0xff, VERSION >> 8, VERSION & 0xff
     )]

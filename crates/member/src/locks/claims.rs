@@ -122,7 +122,7 @@ impl<W> Locks<W> {
                 Some(lock)
             }
             Err(LockError::TooManyLocks { .. }) => {
-                let why = "it uses too many lock names, and is not listened to in this view; raise \
+                let why = "it uses too many lock names and is ignored in this view; raise \
                            `limits.locks` on all nodes, or remove it from the cluster";
                 self.mute(current, rank, why, effects);
                 None
@@ -175,7 +175,7 @@ impl<W> Locks<W> {
     pub(super) fn mute_dropped(&self, current: &Current, effects: &mut dyn Effects<W>) {
         for &id in current.dropped.keys() {
             if let Some(rank) = current.view.rank(id) {
-                let why = "what it sent early was dropped, so it is not listened to in this view";
+                let why = "messages that it sent early were dropped, so it is ignored in this view";
                 self.mute(current, rank, why, effects);
             }
         }
@@ -200,7 +200,7 @@ impl<W> Act<'_, W> {
         let most = Locks::<W>::MOST_BACKLOG;
         let muted = self.current.home().hold_back(&self.lock.name, held_back, most);
         if let Some(rank) = muted {
-            let why = "too much of it is held back, so it is not listened to in this view";
+            let why = "too many of its messages are held back, so it is ignored in this view";
             self.locks.mute(self.current, rank, why, self.effects);
         }
     }

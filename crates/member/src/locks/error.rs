@@ -13,7 +13,7 @@ pub enum LockError {
     #[error("invalid lock name `{0}`: a name has 1 to 255 bytes and no control characters")]
     Name(String),
     /// The member leaves.
-    #[error("{0} is shutting down and takes no more requests; ask another node")]
+    #[error("{0} is shutting down and accepts no more requests; use another node")]
     Leaving(MemberId),
     /// The member cannot go on.
     #[error("{member} cannot grant locks any more: {why}")]
@@ -32,7 +32,7 @@ pub enum LockError {
         why: Box<NotGranted>,
     },
     /// Too many names.
-    #[error("{member} knows {most} locks already; {}", room(*forgets))]
+    #[error("{member} already knows {most} lock names; {}", room(*forgets))]
     TooManyLocks {
         /// Which member.
         member: MemberId,
@@ -42,7 +42,7 @@ pub enum LockError {
         forgets: bool,
     },
     /// Too many waiters.
-    #[error("{most} wait at {member} for `{name}` already; raise `limits.waiters`")]
+    #[error("{most} clients already wait at {member} for `{name}`; raise `limits.waiters`")]
     TooManyWaiters {
         /// Which member.
         member: MemberId,
@@ -52,7 +52,7 @@ pub enum LockError {
         most: usize,
     },
     /// Too many elections are observed.
-    #[error("{most} elections are observed at {member} already; observe at another node")]
+    #[error("{most} elections are already observed at {member}; observe at another node")]
     TooManyWatched {
         /// Which member.
         member: MemberId,
@@ -63,15 +63,15 @@ pub enum LockError {
     #[error("`{0}` is not held any more")]
     NotHeld(String),
     /// Another entry upgrades.
-    #[error("`{0}` was not upgraded: another one upgrades, and waits for this one to be released")]
+    #[error(
+        "`{0}` was not upgraded: another holder is upgrading and waits for this one to release it"
+    )]
     UpgradeDenied(String),
     /// Those that hold it wait for what the waiter holds.
-    #[error("`{0}` would never be granted: whoever holds it waits for what this session holds")]
+    #[error("`{0}` would cause a deadlock: its holder waits for a lock that this session holds")]
     Deadlock(String),
     /// The observer knows of a view that has not begun here.
-    #[error(
-        "{0} does not know the view yet that the observer has seen; try again, or another node"
-    )]
+    #[error("{0} has not installed the observer's view yet; try again, or use another node")]
     Behind(MemberId),
 }
 

@@ -25,10 +25,10 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SessionError {
     /// It is over.
-    #[error("this session has ended, or never was")]
+    #[error("this session has ended or does not exist")]
     Over,
     /// The acquire was withdrawn before it arrived, or is a late second try of one that was released.
-    #[error("this acquire of `{0}` was withdrawn or released")]
+    #[error("this acquire of `{0}` was cancelled or released")]
     Withdrawn(String),
     /// It does not hold the lock.
     #[error("this session does not hold `{0}`")]
@@ -44,33 +44,33 @@ pub enum SessionError {
         given: Fence,
     },
     /// It holds the lock without leading.
-    #[error("this session holds `{0}` but does not lead it: it was acquired, not campaigned for")]
+    #[error("this session holds `{0}` but does not lead: it was acquired without a campaign")]
     NotLeading(String),
     /// It holds the lock, but not so that it could tolerate others from now on.
-    #[error(
-        "this session cannot hold `{0}` with others: it holds it with others already, or leads it"
-    )]
+    #[error("this session cannot hold `{0}` in another mode: it is shared already, or led")]
     NotExclusive(String),
     /// The value of a leader is too long.
     #[error("a leader's value has at most {MOST_VALUE_BYTES} bytes, not {0}")]
     LongValue(usize),
     /// The lock had been lost before.
-    #[error("`{0}` had been lost before it was released; what was done since may clash")]
+    #[error(
+        "`{0}` was lost before it was released; work done since then may conflict with another holder"
+    )]
     Lost(String),
     /// There are too many sessions.
-    #[error("{0} sessions are open already")]
+    #[error("{0} sessions are already open")]
     TooMany(usize),
     /// The member leaves: sessions can only release here, and move to another member.
     #[error("{0} is shutting down")]
     Closing(MemberId),
     /// The session comes from another life and waits until that is gone.
-    #[error("this session moves here from {0}, which may still be alive")]
+    #[error("this session is still moving here from {0}, which may be alive")]
     Moving(MemberId),
     /// The session comes from a life that this member does not know yet.
-    #[error("{0} does not know the view yet that the session comes from")]
+    #[error("{0} has not installed the session's view yet")]
     Behind(MemberId),
     /// The session claims more than one can.
-    #[error("a session brings at most {0} locks")]
+    #[error("a session can move with at most {0} locks")]
     BringsTooMany(usize),
     /// The session claims what cannot be.
     #[error("`{lock}` cannot have been granted with fence {fence:#}")]

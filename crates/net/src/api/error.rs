@@ -19,15 +19,15 @@ use crate::shell::relay::NotRelayed;
 /// Why a request gets nothing.
 #[derive(Debug, Error)]
 pub(super) enum RequestError {
-    #[error("the body is not what this path takes: {0}")]
+    #[error("invalid body: {0}")]
     Malformed(String),
-    #[error("the body did not arrive whole within {0} s")]
+    #[error("the body did not arrive completely within {0} s")]
     Slow(u64),
     #[error("the body has more than {0} bytes")]
     TooLarge(usize),
     #[error("{0}")]
     Invalid(String),
-    #[error("authentication required: no valid token or client certificate was shown")]
+    #[error("authentication required: no valid token or client certificate was sent")]
     Stranger,
     #[error("the certificate of `{0}` has no role here")]
     NoRole(String),
@@ -37,15 +37,15 @@ pub(super) enum RequestError {
     Quota(&'static str),
     #[error("this connection has too many {0}")]
     FullConnection(&'static str),
-    #[error("no whole request came within {0} s")]
+    #[error("no complete request arrived within {0} s")]
     Silent(u64),
-    #[error("only TLS is spoken here")]
+    #[error("this address requires TLS")]
     TlsOnly,
-    #[error("`{0}` is no name of this machine")]
+    #[error("`{0}` is not a name of this machine")]
     ForeignHost(String),
     #[error("a page of `{0}` may not use this API")]
     ForeignOrigin(String),
-    #[error("{0} has begun another life since this session was there")]
+    #[error("{0} was restarted since this session was there")]
     OtherLife(MemberId),
     #[error("the members of this cluster are fixed; sessions cannot move to {0}")]
     NoLives(MemberId),
@@ -53,9 +53,9 @@ pub(super) enum RequestError {
     NotRelayed(MemberId),
     #[error("too many requests wait for answers of other nodes")]
     ManyRelayed,
-    #[error("there is nothing at this path")]
+    #[error("no such path")]
     NoSuchPath,
-    #[error("this path does not take that method")]
+    #[error("this path does not support that method")]
     NoSuchMethod,
     #[error(transparent)]
     NotEntered(#[from] NotEntered),
@@ -69,31 +69,31 @@ pub(super) enum RequestError {
     HeldOtherwise { lock: String, held: Fence, given: Fence },
     #[error("the session that holds `{0}` is moving to another node")]
     HolderMoves(String),
-    #[error("the same acquire of `{0}` was sent again and waits in its place")]
+    #[error("the same acquire of `{0}` was sent again, and the later request waits instead")]
     Replaced(String),
-    #[error("all places for connections are taken")]
+    #[error("too many connections")]
     TooManyConnections,
     #[error("{0}")]
     Unwell(String),
     #[error("{}", joined(.0))]
     CannotGrant(Vec<Cause>),
-    #[error("the system gives no random numbers")]
+    #[error("the system provides no random numbers")]
     NoRandomness,
-    #[error("the members of this cluster are fixed; nobody decides about them")]
+    #[error("the members of this cluster are fixed; there are no voters")]
     NoVoters,
     #[error("etcd decides who belongs to this cluster, not voters: {0}")]
     Etcd(String),
     #[error("{0} is not a member, and a voter must be one")]
     NoMember(MemberId),
-    #[error("{0} does not vote, and does not know the present `drift_ppm`")]
+    #[error("{0} is not a voter and does not know the current `drift_ppm`")]
     NoDrift(MemberId),
-    #[error("{0} is part of a program that does not end on request")]
+    #[error("{0} is embedded in a program that cannot be stopped through the API")]
     Embedded(MemberId),
     #[error(transparent)]
     Order(#[from] OrderError),
     #[error(transparent)]
     Drain(#[from] DrainRefused),
-    #[error("{0} was drained, and serves no clients")]
+    #[error("{0} is drained and serves no clients")]
     Drained(MemberId),
 }
 
@@ -228,32 +228,36 @@ impl RequestError {
             RequestError::NoRole(_) | RequestError::PermissionDenied { .. } => {
                 "use another certificate or token, or change `[[api.roles]]` at the node"
             }
-            RequestError::Quota(_) => "give some back, or raise `api.quota_…` at the node",
+            RequestError::Quota(_) => "release some, or raise `api.quota_…` at the node",
             RequestError::FullConnection(_) => "open another connection",
-            RequestError::Silent(_) => "send it at once after connecting",
+            RequestError::Silent(_) => "send the request immediately after connecting",
             RequestError::TlsOnly => {
-                "say https:// instead of http://, with the cluster's certificates"
+                "use https:// instead of http://, with the cluster's certificates"
             }
-            RequestError::ForeignHost(_) => "say 127.0.0.1 or localhost",
-            RequestError::ForeignOrigin(_) => "ask from a program or from a page of this node",
+            RequestError::ForeignHost(_) => "use 127.0.0.1 or localhost",
+            RequestError::ForeignOrigin(_) => {
+                "send the request from a program or from a page of this node"
+            }
             RequestError::Session(error) => match error {
                 SessionError::Over => "its locks are lost; open another with POST /v1/sessions",
                 SessionError::Withdrawn(_) => "give the next acquire another `request`",
-                SessionError::NotHeld(_) => "GET /v1/sessions/{session} says what it holds",
+                SessionError::NotHeld(_) => "GET /v1/sessions/{session} shows what it holds",
                 SessionError::OtherFence { .. } => {
                     "release with the fence that the acquire was answered with"
                 }
-                SessionError::Lost(_) => "check the fence where it counts, and acquire again",
-                SessionError::NotLeading(_) => "take it with POST /v1/campaign to lead",
+                SessionError::Lost(_) => {
+                    "check the fence at the protected resource, and acquire again"
+                }
+                SessionError::NotLeading(_) => "acquire it with POST /v1/campaign to lead",
                 SessionError::NotExclusive(_) => "release it, and acquire it with that `mode`",
                 SessionError::Lock(LockError::UpgradeDenied(_)) => {
-                    "release it, so that the other one goes on, and acquire it as exclusive"
+                    "release it, so that the other upgrade can continue, and acquire it as exclusive"
                 }
                 SessionError::Lock(LockError::Deadlock(_)) => {
-                    "release what it holds, and acquire locks in the order of their names"
+                    "release its locks, and acquire locks in the order of their names"
                 }
                 SessionError::Lock(LockError::NotHeld(_)) => {
-                    "check the fence where it counts, and acquire again"
+                    "check the fence at the protected resource, and acquire again"
                 }
                 SessionError::Lock(LockError::Name(_))
                 | SessionError::LongValue(_)
@@ -266,51 +270,52 @@ impl RequestError {
                 SessionError::Moving(_)
                 | SessionError::Behind(_)
                 | SessionError::Lock(LockError::Behind(_)) => "try again soon",
-                SessionError::Lock(_) => "ask another node, or try again later",
+                SessionError::Lock(_) => "use another node, or try again later",
                 SessionError::TooMany(_) => "end some, or raise `api.sessions`",
             },
-            RequestError::ManyRelayed => "try again later, or ask another node",
+            RequestError::ManyRelayed => "try again later, or use another node",
             RequestError::OtherLife(_) | RequestError::NotRelayed(_) => {
-                "POST /v1/sessions/{session}/move at any node, while the client may believe in it"
+                "POST /v1/sessions/{session}/move at any node, while the session is valid"
             }
             RequestError::NoLives(_) => "run the nodes with `voters`",
             RequestError::NobodyHolds(_) => "`skeptron locks` (GET /v1/locks) shows what is held",
             RequestError::HeldOtherwise { .. } => {
-                "somebody else has it by now; give its present fence if that is who should lose it"
+                "another client holds it now; to break that lock, repeat with its current fence"
             }
             RequestError::HolderMoves(_) => "try again in a few seconds",
             RequestError::NotGranted { why, .. } if why.is_outage() => {
                 "wait longer with `wait_ms`; `skeptron status` (GET /v1/status) shows the members and links"
             }
             RequestError::NotGranted { .. } => "try again, or wait longer with `wait_ms`",
-            RequestError::Replaced(_) => "wait for the answer of the later one",
+            RequestError::Replaced(_) => "wait for the answer to the later request",
             RequestError::TooManyConnections => "try again later, or raise `api.connections`",
-            RequestError::NotEntered(_) => "ask another node, or try again later",
+            RequestError::NotEntered(_) => "use another node, or try again later",
             RequestError::Unwell(_) | RequestError::CannotGrant(_) => {
-                "`skeptron status` (GET /v1/status) says more"
+                "`skeptron status` (GET /v1/status) shows details"
             }
-            RequestError::NoRandomness => "look at the machine",
+            RequestError::NoRandomness => "check the random number generator of the machine",
             RequestError::NoVoters => "run its nodes by `skeptron node`, with `voters`",
             RequestError::Etcd(_) => {
-                "a member that died is removed after its lease, and leases change only while all nodes are \
+                "a crashed member is removed after its lease, and leases change only while all nodes are \
                  stopped: see docs/etcd.md"
             }
             RequestError::NoMember(_) => "start it first, and let it join the cluster",
-            RequestError::NoDrift(_) => "ask a voter, or give `drift_ppm` as well",
-            RequestError::Embedded(_) => "end that program",
+            RequestError::NoDrift(_) => "send it to a voter, or include `drift_ppm`",
+            RequestError::Embedded(_) => "stop that program",
             RequestError::Drain(DrainRefused::Fixed(_)) => "run the nodes with `voters`",
             RequestError::Drain(DrainRefused::Last(_)) => {
-                "start another node first, or end this one: `skeptron leave`"
+                "start another node first, or stop this one: `skeptron leave`"
             }
             RequestError::Drain(DrainRefused::Guards { .. }) => {
                 "let that program release them first"
             }
-            RequestError::Drain(DrainRefused::Ending(_)) => "ask another node",
+            RequestError::Drain(DrainRefused::Ending(_)) => "use another node",
             RequestError::Drained(_) => {
-                "ask another node, or let it serve again: `skeptron drain --undo`"
+                "use another node, or let it serve again: `skeptron drain --undo`"
             }
             RequestError::Order(OrderError::NoLeader) => {
-                "look at `skeptron voters` and at `skeptron status` of each voter, and start those that are down"
+                "look at `skeptron voters` and at `skeptron status` of each voter, and start those \
+                 that are down"
             }
             RequestError::Order(OrderError::Refused(_)) if self.kind().1 == "busy" => {
                 "try again soon"

@@ -110,7 +110,7 @@ pub enum ApiError {
     )]
     Open(String),
     /// The token is empty.
-    #[error("the API's token is empty: give it one that nobody can guess, or none at all")]
+    #[error("the API's token is empty: set one that cannot be guessed, or remove the setting")]
     EmptyToken,
     /// The certificates are invalid.
     #[error(transparent)]

@@ -58,20 +58,20 @@ pub(super) enum Effect {
 /// How a life ended.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum End {
-    #[error("the lease ran out: etcd did not answer in time")]
+    #[error("the lease expired: etcd did not answer in time")]
     RanOut,
     #[error("removed from the cluster")]
     Removed,
     #[error("left the cluster")]
     Left,
-    #[error("not admitted: {0}")]
+    #[error("join rejected: {0}")]
     Refused(JoinRefused),
     #[error(
-        "the views in etcd went back or were deleted: epoch {known} was known, and now it has {found}; \
-         fences would fall. If that is what you want, restart all nodes"
+        "the views in etcd were restored or deleted: the last known epoch is {known}, and etcd has \
+         {found}; fences would fall. To continue anyway, restart all nodes"
     )]
     WentBack { known: u64, found: u64 },
-    #[error("etcd was put back to an earlier state")]
+    #[error("etcd was restored to an earlier state")]
     PutBack,
 }
 

@@ -42,7 +42,7 @@ pub enum EtcdError {
         why: String,
     },
     /// This is no endpoint.
-    #[error("`{0}` is no endpoint of etcd")]
+    #[error("`{0}` is not an endpoint of etcd")]
     Endpoint(String),
 }
 

@@ -76,7 +76,7 @@ pub(super) enum BadAnswer {
     Json(serde_json::Error),
     #[error("the value of `{key}` is not a view of this version of skeptron: {source}")]
     View { key: String, source: serde_json::Error },
-    #[error("the answer lacks what was asked for")]
+    #[error("the answer is incomplete")]
     Incomplete,
 }
 

@@ -103,10 +103,10 @@ pub(crate) enum ConnectError {
     #[error("{address} cannot be reached: {source}")]
     Unreachable { address: String, source: io::Error },
     /// The connection broke, or the certificates were refused.
-    #[error("the handshake broke off: {0}")]
+    #[error("the handshake failed: {0}")]
     Io(#[from] io::Error),
     /// Too slow.
-    #[error("the handshake took too long")]
+    #[error("the handshake timed out")]
     TooSlow,
     /// Neither side is to hear of the other.
     #[error("this node has blocked it, to try out a partition")]
@@ -115,7 +115,7 @@ pub(crate) enum ConnectError {
     #[error(transparent)]
     Stranger(#[from] Stranger),
     /// Not the words of a handshake.
-    #[error("the handshake made no sense: {0}")]
+    #[error("invalid handshake: {0}")]
     Frame(#[from] FrameError),
     /// We refuse it.
     #[error("{refusal}")]

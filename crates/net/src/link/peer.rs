@@ -87,7 +87,7 @@ pub(crate) enum End {
     #[error(transparent)]
     Link(#[from] LinkError),
     /// There is a newer connection.
-    #[error("the peer has connected anew")]
+    #[error("the peer has reconnected")]
     Replaced,
     /// The view names another life of the peer.
     #[error("the peer has been restarted")]

@@ -41,13 +41,13 @@ impl Draining {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DrainRefused {
     /// Sessions cannot move, and nobody decides that it leaves.
-    #[error("the members of this cluster are fixed: {0} cannot leave, nor its clients move")]
+    #[error("the members of this cluster are fixed: {0} cannot leave, and its clients cannot move")]
     Fixed(MemberId),
     /// Nobody else could serve its clients.
     #[error("{0} is the only member: nobody else could serve its clients")]
     Last(MemberId),
     /// They would be lost.
-    #[error("the program that {member} is part of holds {locks} of its locks itself")]
+    #[error("the program that contains {member} holds {locks} of its locks itself")]
     Guards {
         /// Who.
         member: MemberId,
@@ -55,7 +55,7 @@ pub enum DrainRefused {
         locks: usize,
     },
     /// It ends anyway.
-    #[error("{0} is about to end")]
+    #[error("{0} is shutting down")]
     Ending(MemberId),
 }
 

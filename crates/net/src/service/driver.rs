@@ -523,7 +523,8 @@ impl Driver {
             let me = self.me;
             let me = me.number();
             let why = format!(
-                "the log of this voter is gone; run `skeptron voters replace {me} {me}` to let it begin anew"
+                "the log of this voter is gone; run `skeptron voters replace {me} {me}` to start \
+                 it again with an empty log"
             );
             tracing::error!(why, "this node does not vote");
             self.halted = Some((identity.raft, why));

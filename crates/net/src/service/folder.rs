@@ -39,7 +39,7 @@ pub enum DataError {
     },
     /// The cluster exists.
     #[error(
-        "{by} belongs to a cluster with the name {cluster:?} already; start this node without --init, \
+        "{by} already belongs to a cluster with the name {cluster:?}; start this node without --init, \
          or give the new cluster another name"
     )]
     Begun {
@@ -49,7 +49,7 @@ pub enum DataError {
         cluster: String,
     },
     /// No random numbers.
-    #[error("the system gives no random numbers")]
+    #[error("the system provides no random numbers")]
     NoRandomness,
 }
 

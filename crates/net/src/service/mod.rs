@@ -69,7 +69,7 @@ pub enum OrderError {
     Refused(#[from] AdminRefused),
     /// Nobody leads.
     #[error(
-        "no voter that leads answered within {} s: a majority of the voters must be up and connected",
+        "no leading voter answered within {} s: a majority of the voters must be up and connected",
         ORDER_WITHIN.as_secs()
     )]
     NoLeader,

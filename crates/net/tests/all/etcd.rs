@@ -261,7 +261,7 @@ async fn other_plans_are_refused() {
     let plans = Plans::new(Plan::named("raymond").unwrap());
     let second = start(|| Config { plans: plans.clone(), ..site.config(2) }).await;
     let refused = within(second.entered()).await.unwrap_err().to_string();
-    assert!(refused.contains("this member by raymond; set `algorithm`"), "{refused}");
+    assert!(refused.contains("this member raymond; set `algorithm`"), "{refused}");
     assert_eq!(members(&first), [1]);
 }
 

@@ -159,7 +159,7 @@ impl Status {
     pub fn find_causes(&self, failed: bool, entered: bool) -> Vec<Cause> {
         let node = self.node;
         if self.drain.is_some() && !failed {
-            let text = format!("{node} was drained, and serves no clients");
+            let text = format!("{node} is drained and serves no clients");
             return vec![Cause::new(Reason::Leaving, node, None, text)];
         }
         let mut causes = Vec::new();

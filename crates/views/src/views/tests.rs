@@ -71,9 +71,7 @@ fn joins_are_refused_with_their_reason() {
     let before = views.clone();
     let other_plans = Join { plans: 8, algorithms: "c".to_string(), ..join(3, 30) };
     let differ = JoinRefused::Plans { cluster: "a, b/ by c".to_string(), offered: "c".to_string() };
-    assert!(
-        differ.to_string().contains("the cluster guards its locks by a, b/ by c, this member by c")
-    );
+    assert!(differ.to_string().contains("the cluster uses a, b/ by c, this member c"));
     let refused = |join: Join, why| Outcome::Refused(join, why);
     let cases = [
         (join(2, 20), JoinRefused::Retired { incarnation: 20 }),

@@ -68,7 +68,7 @@ pub enum AdminRefused {
     #[error("another change of the voters is under way; try again later")]
     Busy,
     /// It votes already.
-    #[error("{0} is a voter already")]
+    #[error("{0} is already a voter")]
     AlreadyVoter(MemberId),
     /// It does not vote.
     #[error("{0} is not a voter")]
@@ -78,15 +78,15 @@ pub enum AdminRefused {
     NotMember(MemberId),
     /// It could not keep a log.
     #[error(
-        "{0} has no folder for a voter's log: set `data` there (`skeptron join` has --data), restart it, \
-         and give the order again"
+        "{0} has no folder for a voter's log: set `data` there (`skeptron join` has --data), \
+         restart it, and repeat the command"
     )]
     NoFolder(MemberId),
     /// Nobody would be left.
     #[error("{0} is the only voter; add another one first")]
     OnlyVoter(MemberId),
     /// The voter leads; leadership is being handed over.
-    #[error("{0} leads the view service; leadership is being handed over, try again")]
+    #[error("{0} is the leading voter; leadership is being handed over, try again")]
     Leads(MemberId),
     /// Leases of a former length may still run, or a leader that has just begun cannot know.
     #[error(

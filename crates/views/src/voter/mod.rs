@@ -125,7 +125,7 @@ pub enum HaltReason {
     #[error(
         "the voter's log of {member} (raft id {raft}) ends at entry {last}, but entry {acknowledged} had \
          been acknowledged: its file was lost or an old copy was restored; run `skeptron voters replace \
-         {number} {number}` to let it begin anew", number = .member.number()
+         {number} {number}` to start it again with an empty log", number = .member.number()
     )]
     LostLog {
         /// Whose voter this is.
@@ -139,7 +139,7 @@ pub enum HaltReason {
     },
     /// An administrator removed or replaced it.
     #[error(
-        "the vote of {member} (raft id {raft}) was taken away; `skeptron voters add {}` gives it a new one",
+        "{member} (raft id {raft}) is no longer a voter; `skeptron voters add {}` makes it one again",
         .member.number()
     )]
     Removed {
@@ -149,7 +149,7 @@ pub enum HaltReason {
         raft: u64,
     },
     /// Another version of the program, or a damaged memory.
-    #[error("entry {index} cannot be read: the voters run versions that do not fit together")]
+    #[error("entry {index} cannot be read: the voters run incompatible versions")]
     Unreadable {
         /// Of the entry or snapshot.
         index: u64,

@@ -104,7 +104,7 @@ async fn a_member_that_leaves_is_disconnected() {
     until("it notices", || second.link_to(&first) == Some(LinkState::Down)).await;
     until("it is told why", || {
         let members = second.links.members();
-        members[0].trouble.as_ref().is_some_and(|trouble| trouble.contains("no member"))
+        members[0].trouble.as_ref().is_some_and(|trouble| trouble.contains("may not connect"))
     })
     .await;
     third.send(&first, 1..=2);
@@ -153,7 +153,7 @@ async fn a_former_life_is_cut_off() {
     first.has_heard(&again, &[1, 2]).await;
     until("it is told why", || {
         let members = second.links.members();
-        members[0].trouble.as_ref().is_some_and(|trouble| trouble.contains("another life"))
+        members[0].trouble.as_ref().is_some_and(|trouble| trouble.contains("another incarnation"))
     })
     .await;
     assert_eq!(first.notebook.from(1), [1, 2], "nothing of the former life is taken");

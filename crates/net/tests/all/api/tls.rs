@@ -112,7 +112,7 @@ async fn http_against_https_is_told_and_passed_over() {
         ..ClientConfig::new(endpoints[0].clone())
     };
     let wrong = [Endpoint::Http(over_tls.clone()), Endpoint::Https(over_http.clone())];
-    let remedies = ["say https:// instead of http://", "say http:// instead of https://"];
+    let remedies = ["use https:// instead of http://", "say http:// instead of https://"];
     for (wrong, remedy) in wrong.iter().zip(remedies) {
         let config = config(std::slice::from_ref(wrong));
         for error in [

@@ -239,7 +239,7 @@ fn the_job_begins_a_cluster_and_does_so_once() {
     assert_eq!(begun.code, 0, "{} {}", begun.stdout, begun.stderr);
     let again = begin();
     assert_ne!(again.code, 0, "{} {}", again.stdout, again.stderr);
-    assert!(again.stderr.contains("there is a voter's log here already"), "{}", again.stderr);
+    assert!(again.stderr.contains("there is already a voter's log here"), "{}", again.stderr);
 }
 
 /// All names of metrics that a text mentions.

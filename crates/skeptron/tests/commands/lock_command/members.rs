@@ -121,7 +121,7 @@ fn members_come_and_go_and_voters_are_replaced() {
 
     // What cannot be is refused.
     for (words, expected) in [
-        (&["voters", "add", "4"][..], "P4 is a voter already"),
+        (&["voters", "add", "4"][..], "P4 is already a voter"),
         (&["voters", "add", "9"], "P9 is not a member, and a voter must be one"),
         (&["voters", "remove", "9"], "P9 is not a voter"),
         (&["voters", "lease", "50ms"], "the lease must be from 100 ms to 10 minutes"),
@@ -289,7 +289,7 @@ fn a_node_says_what_it_waits_for_and_why_it_is_refused() {
     let embedded = crate::lock_command::processes::Up::start(&["--nodes", "1"]);
     let kept = run(&["leave", "--endpoint", embedded.url()]);
     assert_eq!(kept.code, 2, "{}", kept.stderr);
-    assert!(kept.stderr.contains("does not end on request"), "{}", kept.stderr);
+    assert!(kept.stderr.contains("cannot be stopped through the API"), "{}", kept.stderr);
     assert_eq!(present(&url).0, [1]);
     drop(first);
 }

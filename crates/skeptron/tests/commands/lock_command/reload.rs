@@ -83,7 +83,7 @@ fn a_hangup_reads_certificates_revocations_and_the_log_level_again() {
     let plain = site.url.replace("https", "http");
     let refused = run(&["lock", "a", "--endpoint", &plain, "--", "true"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
-    assert!(refused.stderr.contains("say https:// instead of http://"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("use https:// instead of http://"), "{}", refused.stderr);
     assert_eq!(site.lock_as("bob").code, 0);
     // What an administrator does is kept in a file.
     let own = site.folder.path().join("bob");
