@@ -468,7 +468,7 @@ impl<W> MemberCore<W> {
         self.locks.stop(why, effects);
     }
 
-    /// Why this life of the member is over, if it is.
+    /// Why this incarnation of the member has ended, if it is.
     #[must_use]
     pub fn halted(&self) -> Option<&Halt> {
         self.locks.halted()

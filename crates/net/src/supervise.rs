@@ -14,7 +14,7 @@ use crate::observe::Observer;
 impl Observer {
     /// A part of the node has ended that should not have; the first reason counts.
     pub(crate) fn fail(&self, why: String) {
-        tracing::error!(why, "a part of this node has failed; it must be started again");
+        tracing::error!(why, "a part of this node has failed; restart the node");
         self.failure.send_if_modified(|known| {
             let is_first = known.is_none();
             known.get_or_insert(why);

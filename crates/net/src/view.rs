@@ -89,7 +89,7 @@ impl Fixed {
 impl ViewService for Fixed {
     fn enter(self: Arc<Self>) -> BoxFuture<'static, Result<Admission, NotAdmitted>> {
         if self.has_entered.swap(true, Ordering::Relaxed) {
-            self.ask_for_view("this life of the member is over");
+            self.ask_for_view("this incarnation of the member has ended");
             return future::pending().boxed();
         }
         let (views, lease) = (self.view.subscribe(), self.lease.subscribe());

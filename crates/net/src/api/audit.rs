@@ -54,7 +54,7 @@ impl Audit {
         if now.since(refused.0) >= PERIOD {
             let more = refused.1.saturating_sub(MOST_REFUSED);
             if more > 0 {
-                tracing::info!(target: "audit", more, outcome = "refused", "more requests refused");
+                tracing::info!(target: "audit", more, outcome = "refused", "more requests rejected");
             }
             *refused = (now, 0);
         }

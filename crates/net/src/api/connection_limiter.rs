@@ -197,7 +197,7 @@ impl ConnectionLimiter {
                 code,
                 requests = *more,
                 last_from = from,
-                "clients were refused: {said}"
+                "clients were rejected: {said}"
             );
             (*logged, *more) = (now, 0);
         }

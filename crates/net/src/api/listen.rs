@@ -278,7 +278,7 @@ impl ConnectionHandler {
             match tls.accept(stream).into_fallible().await {
                 Ok(stream) => Ok(stream),
                 Err((why, stream)) => {
-                    tracing::debug!("a client made no TLS handshake: {why}");
+                    tracing::debug!("a TLS handshake with a client failed: {why}");
                     let_read(stream).await;
                     Err(None)
                 }
@@ -554,7 +554,7 @@ pub(super) fn affordable(wanted: usize) -> usize {
     let Ok((descriptors, _)) = getrlimit(Resource::RLIMIT_NOFILE) else { return wanted };
     let half = usize::try_from(descriptors / 2).unwrap_or(usize::MAX);
     if wanted > half {
-        tracing::warn!(wanted, half, "fewer connections than wanted; raise `ulimit -n`");
+        tracing::warn!(wanted, half, "fewer connections than configured; raise `ulimit -n`");
     }
     wanted.min(half).max(1)
 }

@@ -107,9 +107,7 @@ impl HttpServer {
                 self.renewed.send_modify(|count| *count += 1);
             }
             (None, None) => {}
-            _ => tracing::warn!(
-                "the API begins or ceases to speak TLS only when the node is started"
-            ),
+            _ => tracing::warn!("enabling or disabling TLS for the API needs a restart"),
         }
         self.auth.store(Arc::new(Auth::new(config.token.clone(), &config.roles)));
         Ok(())
@@ -132,7 +130,7 @@ impl HttpServer {
                         return Err(ApiError::Open(address));
                     }
                     self.exposed = Some(address);
-                    tracing::warn!(%at, "the API's token crosses the network unencrypted; use TLS");
+                    tracing::warn!(%at, "the API's token is sent unencrypted; use TLS");
                 }
                 let caller = if near { Caller::Neighbour } else { Caller::Stranger };
                 listeners.push((listener, caller, Arc::clone(&handler)));

@@ -197,7 +197,7 @@ impl Driver {
             Effect::Prolonged(until) => self.prolong(until),
             Effect::Decided { is_first, outcomes } => {
                 if is_first {
-                    tracing::info!(view = self.caller.view(), "begins a new cluster in etcd");
+                    tracing::info!(view = self.caller.view(), "starting a new cluster in etcd");
                 }
                 let said = outcomes.iter().filter(|&outcome| *outcome != Outcome::Nothing);
                 let what: Vec<String> = said.map(ToString::to_string).collect();
@@ -206,7 +206,7 @@ impl Driver {
                 }
             }
             Effect::Waits(why) => {
-                tracing::info!(%why, "waits until its former life is certainly over");
+                tracing::info!(%why, "waiting until the lease of the former incarnation has expired");
             }
             Effect::Over(end) => self.over(end),
         }
@@ -257,7 +257,7 @@ impl Driver {
             // Something else than this node's life stood in the way: another one tries.
             (_, Some(reply)) => self.enter(reply),
             (_, None) => {
-                tracing::warn!(why, "this life of the member is over");
+                tracing::warn!(why, "this incarnation of the member has ended");
                 self.observer.tell(|| What::Halted { why });
             }
         }

@@ -70,7 +70,7 @@ impl Etcd {
         for endpoint in etcd.endpoints.iter().filter(is_open) {
             tracing::warn!(
                 endpoint,
-                "etcd is spoken to without TLS: whoever is on the way decides"
+                "the connection to etcd has no TLS: anyone on the network path can change the membership"
             );
         }
         let (orders, received) = mpsc::unbounded_channel();
@@ -105,7 +105,7 @@ impl ViewService for Etcd {
     }
 
     fn ask_for_view(&self, why: &str) {
-        tracing::info!(why, "asking for a new view");
+        tracing::info!(why, "requesting a new view");
         let _ = self.orders.send(Order::Renumber);
     }
 

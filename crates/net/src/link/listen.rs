@@ -194,7 +194,7 @@ async fn meet(callee: Arc<Callee>, stream: TcpStream) {
                         peer.complain(env::now(), error.to_string());
                     }
                 }
-                _ => tracing::debug!(%error, "a caller was turned away"),
+                _ => tracing::debug!(%error, "a connection was rejected"),
             }
         }
     }

@@ -87,7 +87,7 @@ impl Node {
                 return Err(DrainRefused::Guards { member: id, locks });
             }
         }
-        tracing::info!("{id} is drained: its clients are told to go elsewhere");
+        tracing::info!("{id} is draining: its clients are told to move to other nodes");
         parts.drain.asked.send_replace(true);
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Node {
     /// Serves clients again, when it has entered the cluster.
     pub fn serve_again(&self) {
         if self.parts.drain.asked.send_replace(false) {
-            tracing::info!("{} serves clients again, when it has entered", self.id());
+            tracing::info!("{} will serve clients again once it has joined", self.id());
         }
     }
 
@@ -122,6 +122,6 @@ impl Parts {
             Arc::clone(&self.service).leave().await;
         }
         self.drain.is_out.store(true, Ordering::Release);
-        tracing::info!("{} is drained: it serves no clients and is no member", self.config.node);
+        tracing::info!("{} is drained: it serves no clients and is not a member", self.config.node);
     }
 }

@@ -58,7 +58,7 @@ impl Parts {
         if self.has_lives() {
             let members: Vec<String> = entered.ids().map(|id| id.to_string()).collect();
             let epoch = entered.epoch;
-            tracing::info!(epoch, "{} entered; members {}", config.node, members.join(" "));
+            tracing::info!(epoch, "{} joined; members {}", config.node, members.join(" "));
         }
         self.present.store(Some(Arc::new(Life { shell, links })));
         self.drain.is_in();
@@ -129,7 +129,7 @@ pub(super) async fn live(
                 ended = Some(begun);
             }
             Err(refused) => {
-                tracing::error!(why = %refused, "the cluster does not let this node in");
+                tracing::error!(why = %refused, "the cluster rejected this node");
                 parts.refused.send_replace(Some(refused));
                 let service = Arc::clone(&parts.service);
                 drop(parts);

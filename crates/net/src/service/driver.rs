@@ -345,8 +345,8 @@ impl Driver {
             let bound = bound.ppm;
             tracing::warn!(
                 peer = %from, rate, bound,
-                "this member's clock runs at another rate than ours, beyond the bound that leases rely on: \
-                 correct the clocks, or raise the bound"
+                "the clock rate of this member differs from ours by more than the drift bound of \
+                 leases: correct the clocks, or raise `lease.drift_ppm`"
             );
         }
     }
@@ -422,7 +422,7 @@ impl Driver {
                 self.find_voters();
             }
             voter::Effect::Halt(why @ HaltReason::Removed { .. }) => {
-                tracing::info!(%why, "this node votes no more");
+                tracing::info!(%why, "this node has stopped voting");
                 self.disk = self.running.take().and_then(RunningVoter::end);
             }
             voter::Effect::Halt(why) => self.stand_up(why.to_string()),
@@ -431,7 +431,7 @@ impl Driver {
 
     /// The voter must not go on. The member does: it needs any leader, not this one.
     fn stand_up(&mut self, why: String) {
-        tracing::error!(why, "this node votes no more");
+        tracing::error!(why, "this node has stopped voting");
         let Some(running) = self.running.take() else { return };
         self.halted = Some((running.voter.identity().raft, why));
         self.disk = running.end();
@@ -482,7 +482,7 @@ impl Driver {
             // It took too long to be let in: another life tries.
             (_, Some(reply)) => self.enter(reply),
             (_, None) => {
-                tracing::warn!(why, "this life of the member is over");
+                tracing::warn!(why, "this incarnation of the member has ended");
                 self.observer.tell(|| What::Halted { why });
             }
         }
@@ -539,7 +539,11 @@ impl Driver {
         };
         match self.begin_log(disk, identity) {
             Ok(()) => {
-                tracing::info!(raft_id = identity.raft, "{} gets the log, to vote", self.me);
+                tracing::info!(
+                    raft_id = identity.raft,
+                    "{} receives the log and will vote",
+                    self.me
+                );
                 self.halted = None;
             }
             Err(error) => {
@@ -575,8 +579,9 @@ impl Driver {
             it.values().map(String::as_str).collect::<Vec<_>>().join(", ")
         };
         tracing::error!(
-            "the voter's log in `data` names the voters {}, the settings {}: those of the log count; if \
-             this is the folder of another cluster with the same name, stop this node and correct `data`",
+            "the voter's log in `data` names the voters {}, the settings {}: those of the log are \
+             used; if this is the folder of another cluster with the same name, stop this node and \
+            correct `data`",
             list(&logged),
             list(configured),
         );

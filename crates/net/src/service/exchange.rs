@@ -295,7 +295,7 @@ impl Exchange {
                         let Some(word) = word else { return Ok(()) };
                         let most = self.limits.frame_bytes;
                         if append_frame(sending.outgoing(), &word, most).is_err() {
-                            tracing::error!(%peer, "a word about views is longer than `limits.frame_bytes`");
+                            tracing::error!(%peer, "a message about views is longer than `limits.frame_bytes`");
                             continue;
                         }
                         if word.is_answered() {
@@ -320,7 +320,7 @@ impl Exchange {
         }
         drop(state);
         if !self.blocked.contains(from) && self.heard.try_send((from, word)).is_err() {
-            tracing::debug!(peer = %from, "words about views come faster than they are read");
+            tracing::debug!(peer = %from, "messages about views arrive faster than they are processed");
         }
     }
 }

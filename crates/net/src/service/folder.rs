@@ -76,7 +76,7 @@ pub(super) fn open(folder: &Path, cluster: &str, me: MemberId) -> Result<Content
         }
         Ok((log, found)) => {
             if found.cut > 0 {
-                tracing::warn!(bytes = found.cut, "cut off a last write that a crash had torn");
+                tracing::warn!(bytes = found.cut, "truncated an incomplete last write");
             }
             Ok(Contents::Log(Box::new(log), found))
         }

@@ -241,7 +241,7 @@ impl ViewService for Voters {
     }
 
     fn ask_for_view(&self, why: &str) {
-        tracing::info!(why, "asking for a new view");
+        tracing::info!(why, "requesting a new view");
         let (reply, _) = oneshot::channel();
         let _ = self.inputs.send(Input::Order { order: Admin::Renumber, reply });
     }

@@ -67,7 +67,10 @@ impl Shell {
             && let Some(youngest) = deadlock.youngest().filter(|stuck| stuck.node == me)
         {
             let (session, waits) = (youngest.session, &youngest.waits);
-            tracing::warn!(owner = youngest.owner, "the wait of the youngest of them is refused");
+            tracing::warn!(
+                owner = youngest.owner,
+                "deadlock: the youngest of these waits is rejected"
+            );
             self.perform(|core, now, effects| core.refuse_waits(now, session, waits, effects));
         }
     }

@@ -192,7 +192,7 @@ impl Shell {
     /// What could not be done while the core was deciding.
     fn settle(self: &Arc<Self>, done: Done) {
         if let Some(why) = done.halted {
-            tracing::error!(member = %self.core.id(), why, "this member cannot go on; its locks are lost");
+            tracing::error!(member = %self.core.id(), why, "this member has halted; its locks are lost");
             self.observer.tell(|| What::Halted { why: why.clone() });
             self.perform(|core, now, effects| core.lose_all(now, effects));
             self.observers.end();
@@ -348,7 +348,7 @@ fn view_change(former: &View, view: &View) -> String {
     });
     let changes: Vec<String> = came.chain(away).chain(went).collect();
     match changes.is_empty() {
-        true => "the same members, asked for to forget idle locks".to_string(),
+        true => "the same members, to forget idle locks".to_string(),
         false => changes.join(", "),
     }
 }

@@ -78,7 +78,7 @@ impl Shell {
                 tracing::debug!(
                     epoch,
                     took_ms = milliseconds(took),
-                    "all members have met in this view"
+                    "all members have announced themselves in this view"
                 );
             }
             Event::Lost { lock, fence } => tracing::warn!(lock, fence = ?fence, "lock lost"),

@@ -300,7 +300,7 @@ fn a_view_change_is_told_with_its_reason() {
         (&away, &alone, "P2 is gone: its lease ended, or it was removed"),
         (&both, &alone, "P2 left or was removed"),
         (&both, &view(&[one.clone(), anew], &[]), "P2 joined again"),
-        (&both, &both, "the same members, asked for to forget idle locks"),
+        (&both, &both, "the same members, to forget idle locks"),
     ] {
         assert_eq!(view_change(former, next), expected);
     }

@@ -157,7 +157,7 @@ fn log_changes(me: MemberId, former: &ServiceReport, report: &ServiceReport) {
     match report.leader {
         leader if leader == former.leader => {}
         Some(leader) => tracing::info!(term, "{leader} leads the voters"),
-        None => tracing::info!(term, "nobody is known to lead the voters"),
+        None => tracing::info!(term, "no leading voter is known"),
     }
     let changes = voter_changes(&former.voters, &report.voters);
     if !changes.is_empty() {
@@ -177,7 +177,7 @@ fn log_changes(me: MemberId, former: &ServiceReport, report: &ServiceReport) {
                 may_fail(report)
             ),
             (_, VoterState::Behind) => {
-                tracing::warn!(raft_id = voter.seat, "the voter of {node} lacks decisions");
+                tracing::warn!(raft_id = voter.seat, "the voter of {node} lags behind");
             }
             (Some(VoterState::Silent | VoterState::Behind), VoterState::Up) => {
                 tracing::info!(raft_id = voter.seat, "the voter of {node} answers again");
