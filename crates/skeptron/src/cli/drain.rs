@@ -16,25 +16,25 @@ use super::runtime;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skeptron drain                                      the node on this machine serves no clients
+  skeptron drain                                      the node on this machine stops serving clients
   skeptron drain --undo                               it serves again
   skeptron drain --endpoint https://10.0.0.4:7470 --tls certs --wait 5m
 
-The node takes no more requests and tells its clients to move: those that know another endpoint go
-on there with their locks and fences, or go on waiting. Then it leaves the cluster: nobody waits for
-its lease, and no lock depends on its machine. Its process runs on, and its voter votes. It serves
-again after --undo, and after a restart, which forgets that it was drained.
+The node accepts no more requests and tells its clients to move: those that know another endpoint
+continue there with their locks and fences, or continue to wait. Then it leaves the cluster: nobody
+waits for its lease, and no lock depends on its machine. Its process keeps running, and its voter
+keeps voting. It serves again after --undo or a restart.
 
-A client that knows no other endpoint has lost what it held when the node's lease of then has ended;
-the node waits for that. The only member is not drained, nor a node whose members are fixed.
+A client that knows no other endpoint loses its locks when the node's current lease expires; the node
+waits for that. The only member cannot be drained, nor a node with fixed members.
 
-Exit codes: 0 done, 2 bad input, or it was refused, 69 no node can be reached, 75 it was not done in
-time (it goes on).")]
+Exit codes: 0 done, 2 bad input, or the request was rejected, 69 no node is reachable, 75 it was not
+done in time (draining continues).")]
 pub(crate) struct DrainArgs {
     /// Serve clients again
     #[arg(long)]
     undo: bool,
-    /// Wait so long at most until it is done
+    /// Wait at most this long until it is done
     #[arg(long, value_name = "TIME", value_parser = duration::some, default_value = "60s")]
     wait: Duration,
     /// As JSON
@@ -57,8 +57,8 @@ impl DrainArgs {
             writeln!(out, "{node} serves clients.")?;
         } else {
             let votes = status.views.voters.iter().any(|it| it.node == node && it.votes);
-            let part = if votes { "It votes still" } else { "It runs still" };
-            writeln!(out, "{node} is drained: it has no clients, and is no member.")?;
+            let part = if votes { "It still votes" } else { "It still runs" };
+            writeln!(out, "{node} is drained: it has no clients and is not a member.")?;
             writeln!(out, "{part}; `skeptron drain --undo` or a restart lets it serve again.")?;
         }
         Ok(Verdict::Fine)
@@ -75,7 +75,7 @@ impl DrainArgs {
             let status = look(&config).await?;
             let Some(stage) = self.stage(&status) else { return Ok(status) };
             if Instant::now() >= until {
-                let remedy = "it goes on; `skeptron status` shows how far it is".to_string();
+                let remedy = "draining continues; `skeptron status` shows the progress".to_string();
                 return Err(Failure::Undecided { wait: self.wait, stage, remedy }.into());
             }
             tokio::time::sleep(EVERY).await;
@@ -92,7 +92,7 @@ impl DrainArgs {
             }
             (false, None) => Some(format!("{node} was told to serve again meanwhile")),
             (true, None) if !status.leaving && status.halted.is_none() => None,
-            (true, None) => Some(format!("{node} has not entered the cluster again")),
+            (true, None) => Some(format!("{node} has not rejoined the cluster")),
             (true, Some(_)) => Some(format!("{node} was drained again meanwhile")),
         }
     }

@@ -13,16 +13,14 @@ use super::duration;
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
     /// Nobody answers.
-    #[error(
-        "{0}; is one running? `skeptron up` starts a cluster to try, --endpoint says where to ask"
-    )]
+    #[error("{0}; is a node running? Start a test cluster with `skeptron up`, or set --endpoint")]
     Unreachable(String),
     /// A node answers, but cannot grant now.
     #[error("no lock can be granted now: {0}; see `skeptron status`")]
     Unavailable(String),
     /// The session ended before the lock was granted.
     #[error(
-        "the session ended while `{0}` was waited for: no sign of life reached a node in time; see \
+        "the session expired while waiting for `{0}`: no keep-alive reached a node in time; see \
          `skeptron status`"
     )]
     SessionEnded(String),
@@ -61,14 +59,14 @@ pub(crate) enum Failure {
     },
     /// A voter's disk failed.
     #[error(
-        "this node ends, since what is on its disk is unknown: {0}; look at the disk and start it again"
+        "the node stopped because a write to its disk failed: {0}; check the disk and start it again"
     )]
     Disk(String),
     /// A part of the node that must run has panicked.
-    #[error("this node ends, since {0}; start it again, and report what the log says")]
+    #[error("the node stopped because {0}; start it again, and report the log")]
     Panicked(String),
     /// There is no such command.
-    #[error("there is no command `{0}`")]
+    #[error("command not found: `{0}`")]
     NoCommand(String),
     /// The command cannot be run.
     #[error("`{command}` cannot be run")]

@@ -18,15 +18,15 @@ use super::runtime;
   skeptron leader scheduler --watch         … and every change, one line each
   skeptron leader scheduler --json | jq -r .leader.value
 
-With --watch no leader is left out as long as the node is there; if leaders may have come and gone
-unseen, because another node had to be asked, it is said so.
+With --watch no leader is skipped as long as the node answers; if leaders may have been missed,
+because another node had to be used, the output says so.
 
-Exit codes: 0 somebody leads, 1 nobody does, 2 bad input, or it was refused, 69 no node can be
-reached, 71 the node cannot tell: it is no member, or does not reach those that know.")]
+Exit codes: 0 somebody leads, 1 nobody does, 2 bad input, or the request was rejected, 69 no node is
+reachable, 71 the node cannot tell: it is not a member, or cannot reach the others.")]
 pub(crate) struct LeaderArgs {
-    /// The election
+    /// Name of the election
     name: String,
-    /// Go on to show every change, until Ctrl-C; with --json one line each
+    /// Keep showing every change until Ctrl-C; with --json one line each
     #[arg(long)]
     watch: bool,
     /// As JSON

@@ -17,19 +17,18 @@ use super::runtime;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skeptron leave                                      the node on this machine leaves, and ends
+  skeptron leave                                      the node on this machine leaves and exits
   skeptron leave --endpoint https://10.0.0.4:7470 --tls certs
 
-The same as the signal TERM: the node takes no more requests, waits up to `shutdown_grace` for
-what is held at it, passes on what it has, leaves the cluster and ends; nobody waits for its
+The same as the signal TERM: the node accepts no more requests, waits up to `shutdown_grace` for
+its locks to be released, hands over its tokens, leaves the cluster and exits; nobody waits for its
 lease. A service manager with Restart=always starts it again, which is a clean restart. A voter
-keeps its vote for its return: if it will not come back, take the vote away by `skeptron voters
-remove K` first.
+keeps its vote: if it will not come back, run `skeptron voters remove K` first.
 
-Exit codes: 0 it has ended, 2 bad input, or it was refused, 69 no node can be reached, 75 it has
-not ended in time.")]
+Exit codes: 0 it has exited, 2 bad input, or the request was rejected, 69 no node is reachable,
+75 it has not exited in time.")]
 pub(crate) struct LeaveArgs {
-    /// Wait so long at most until it has ended
+    /// Wait at most this long until it has exited
     #[arg(long, value_name = "TIME", value_parser = duration::some, default_value = "60s")]
     wait: Duration,
     /// As JSON
@@ -59,7 +58,7 @@ impl LeaveArgs {
             if voter {
                 writeln!(
                     out,
-                    "It has a vote still: if it does not come back, run `skeptron voters remove {}` at \
+                    "It still has a vote: if it does not come back, run `skeptron voters remove {}` at \
                      another node.",
                     node.number()
                 )?;

@@ -31,80 +31,78 @@ pub(crate) mod watchdog;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skeptron lock deploy -- ./deploy.sh                 run it while nobody else runs it
-  skeptron lock deploy --wait 5s -- ./deploy.sh       … but wait for 5 seconds at most
-  skeptron lock nightly --no-wait -- ./report         … or not at all: one is enough
+  skeptron lock deploy -- ./deploy.sh                 run it while no other machine does
+  skeptron lock deploy --wait 5s -- ./deploy.sh       … waiting at most 5 seconds
+  skeptron lock nightly --no-wait -- ./report         … or skip it if the lock is held
   skeptron lock orders/42 -- sh -c 'write --fence $SKEPTRON_FENCE'
   skeptron lock accounts/7 accounts/9 -- ./transfer   hold both, or neither
-  skeptron lock catalogue --shared -- ./read          beside others that read, but nobody who writes
-  skeptron lock gpus --permits 4 -- ./train           beside three others at most
+  skeptron lock catalogue --shared -- ./read          shared with other readers, but no writer
+  skeptron lock gpus --permits 4 -- ./train           shared with at most three others
   skeptron lock deploy                                hold it until Ctrl-C, and print the fence
   skeptron lock deploy --reentrant -- ./step          for scripts that may run under the same lock
 
 CMD finds the lock's name in SKEPTRON_LOCK and the fence of this entry in SKEPTRON_FENCE: a number
-that rises from holder to holder, so that whatever CMD writes to can refuse one who has lost the
-lock unawares. Of several locks, SKEPTRON_FENCES has all names and fences as one object of JSON, and
-the two others those of the first. They are taken in the order of their names, so that two commands
-never wait for each other for ever. TERM, INT, HUP, QUIT, USR1 and USR2 are passed on to CMD; while the lock is still
-waited for they end the wait.
+that rises from holder to holder, so that a resource can reject a holder that has lost the lock
+without knowing it. Of several locks, SKEPTRON_FENCES has all names and fences as one JSON object, and
+the two others those of the first. They are acquired in the order of their names, so that two commands
+cannot deadlock. TERM, INT, HUP, QUIT, USR1 and USR2 are forwarded to CMD; while the command waits for
+the lock they end the wait.
 
-No two commands run at once: if the node is not heard from in time, CMD and all that it has started get
-TERM, and KILL after --kill-after, before the lock can go to anybody else.
+Two commands never run at once: if the node does not answer in time, CMD and all processes it has started
+get TERM, and KILL after --kill-after, before the lock can be granted to anybody else.
 
 Exit codes: that of CMD, 128+S if signal S ended it, or
-   2  bad input, or the node refuses, or one side does not accept the other's certificate
-  69  no node can be reached
-  71  the cluster cannot grant now: members that must agree are unreachable, or the node is not one;
-      once a node has taken it, it waits through that unless --wait or --no-wait limits it
-  75  not acquired, not in time or not at once with --no-wait: others hold it or wait for it
+   2  bad input, or the node rejects the request, or a certificate is not accepted
+  69  no node is reachable
+  71  the cluster cannot grant it now: required members are unreachable, or the node is not a member;
+      a request that was accepted keeps waiting unless --wait or --no-wait limits it
+  75  not acquired within --wait, or not immediately with --no-wait: others hold it or wait for it
   76  the lock was lost while CMD ran
  126  CMD cannot be run
- 127  there is no CMD of that name")]
+ 127  CMD was not found")]
 pub(crate) struct LockArgs {
-    /// Its name: 1 to 255 bytes without control characters; of several, all are held
+    /// Name of the lock: 1 to 255 bytes without control characters; of several, all are held
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
-    /// Hold it beside others that hold it so: whoever wants it for itself waits for all of them, and
-    /// those that come later wait for that one
+    /// Share it with other holders that use --shared: an exclusive request waits for all of them, and
+    /// later shared ones wait for that request
     #[arg(long)]
     shared: bool,
-    /// Hold it beside others, but at most so many with this one
+    /// Share it with other holders, at most K in all
     #[arg(long, value_name = "K", conflicts_with = "shared",
         value_parser = clap::value_parser!(u32).range(1..))]
     permits: Option<u32>,
-    /// Do not take what a `skeptron lock` around this one holds: CMD runs as part of that
+    /// Do not acquire what an enclosing `skeptron lock` already holds: CMD runs as part of it
     #[arg(long)]
     reentrant: bool,
-    /// Wait so long at most, as in 500ms, 5s or 2m [default: as long as it takes]
+    /// Wait at most this long, as in 500ms, 5s or 2m [default: without limit]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     wait: Option<Duration>,
-    /// Take the lock if no member holds it: give up as soon as a member says that it holds it, and
-    /// after a second if the members that must agree have not let it in by then; the exit code tells
-    /// which
+    /// Acquire the lock only if no member holds it: give up as soon as a member reports that it holds
+    /// it, and after one second if it was not granted by then; the exit code tells which
     #[arg(long, conflicts_with = "wait")]
     no_wait: bool,
-    /// How long after its last sign of life this process counts as dead and its lock goes to the next
+    /// Time without a keep-alive after which this process counts as dead and its lock is released
     #[arg(long, value_name = "TIME", value_parser = duration::some, default_value = "10s")]
     ttl: Duration,
-    /// What the holder is called in listings [default: user, host and process]
+    /// Name of the holder in listings [default: user, host and process]
     #[arg(long, value_name = "TEXT")]
     owner: Option<String>,
-    /// How long before its KILL CMD gets TERM if the lock cannot be kept; less than --ttl, and at
-    /// most two fifths of the node's lease [default: a third of the shorter of both, up to 5s]
+    /// Time between TERM and KILL for CMD if the lock cannot be kept; less than --ttl, and at most
+    /// two fifths of the node's lease [default: a third of the shorter of both, up to 5s]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     kill_after: Option<Duration>,
-    /// Say nothing; the exit code tells
+    /// Print nothing; the exit code tells the outcome
     #[arg(short, long)]
     quiet: bool,
-    /// Say when the lock is waited for, taken and released; at a terminal it is always said for whom
-    /// is waited
+    /// Report waiting, acquiring and releasing; at a terminal the current holder is always reported
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
-    /// Use only the endpoints given, not the other nodes that they name: the lock is lost with the last of
-    /// them
+    /// Use only the given endpoints, not other nodes that they announce: the lock is lost when the last of
+    /// them fails
     #[arg(long)]
     no_discovery: bool,
-    /// Say why nothing came of it as one line of JSON; without CMD, say what is held as JSON, too
+    /// Report a failure as one line of JSON; without CMD, report what is held as JSON too
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -112,7 +110,7 @@ pub(crate) struct LockArgs {
     /// How it leads, if it does.
     #[arg(skip)]
     leads: Option<Leads>,
-    /// What to run while the lock is held [default: nothing; hold the lock until INT or TERM]
+    /// Command to run while the lock is held [default: none; hold the lock until INT or TERM]
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
 }

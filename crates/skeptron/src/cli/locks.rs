@@ -22,9 +22,9 @@ use super::table::{narrow_table, show};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skeptron locks                      what is held or waited for, at all nodes
-  skeptron locks orders/              only names that begin like that
+  skeptron locks orders/              only names with this prefix
   skeptron locks --watch              again every second
-  skeptron locks --deadlocks          who waits for whom for ever
+  skeptron locks --deadlocks          cycles of waiting sessions
   skeptron locks --json | jq '.locks[] | select(.waiters > 0) | .name'
 
 The JSON is that of GET /v1/locks.
@@ -32,16 +32,16 @@ The JSON is that of GET /v1/locks.
 A deadlock is a number of sessions of which each waits for a lock that only others of them hold. Break
 one with `skeptron unlock`, or take locks in the order of their names, as `skeptron lock A B` does.
 
-Exit codes: 0 the listing is complete, 1 a member has not answered: what is held there is missing, or
-with --deadlocks there is one, 2 bad input, 69 no node can be reached.")]
+Exit codes: 0 the listing is complete, 1 a member has not answered: its locks are missing, or
+with --deadlocks there is one, 2 bad input, 69 no node is reachable.")]
 pub(crate) struct LocksArgs {
-    /// How the names begin [default: all]
+    /// Prefix of the names [default: all]
     #[arg(default_value = "", hide_default_value = true)]
     prefix: String,
-    /// Again every second, until Ctrl-C; with --json one line each
+    /// Repeat every second until Ctrl-C; with --json one line each
     #[arg(long)]
     watch: bool,
-    /// Show sessions that wait for each other for ever, instead
+    /// Show sessions that wait for each other in a cycle instead
     #[arg(long, conflicts_with = "prefix")]
     deadlocks: bool,
     /// As JSON

@@ -22,24 +22,24 @@ use super::table::{fitted, folded, keep_whole, show, table};
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
   skeptron members                            who belongs to the cluster, as this node sees it
-  skeptron members --watch                    again every second
+  skeptron members --watch                    repeat every second
   skeptron members --json | jq '.members[] | select(.link == \"down\") | .node'
-                                              what GET /v1/status says
-  skeptron members remove 4 --certainly-off   do not wait for the lease of a machine that is off
+                                              from GET /v1/status
+  skeptron members remove 4 --certainly-off   skip the lease of a machine that is off
 
-Members come by `skeptron node` or `skeptron join`, and go by `skeptron leave` or TERM; one that
-died is removed when its lease has ended, without any order.
+Members join by `skeptron node` or `skeptron join`, and leave by `skeptron leave` or TERM; a crashed
+member is removed automatically when its lease has expired.
 
-A member that is AWAY is not heard of, but its lease may still run; a voter that is GONE is no
-member any more, until it is started again.
+A member that is AWAY does not answer the voters, but its lease may still be valid; a voter that is
+GONE is not a member until it is started again.
 
-Exit codes: 0 all members are linked, 1 one is not or the node grants nothing, or one that was
-removed runs and has entered again, 2 bad input, or it was refused, 69 no node can be reached, 75 it
-was not decided in time.")]
+Exit codes: 0 all members are linked, 1 one is not or the node grants nothing, or a removed member
+is running and has rejoined, 2 bad input, or the request was rejected, 69 no node is reachable,
+75 it was not decided in time.")]
 pub(crate) struct MembersArgs {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Again every second, until Ctrl-C; with --json one line each
+    /// Repeat every second until Ctrl-C; with --json one line each
     #[arg(long)]
     watch: bool,
     /// As JSON
@@ -60,8 +60,8 @@ struct RemoveArgs {
     /// Which member, as in 4 or P4
     #[arg(value_name = "K", value_parser = names::member)]
     member: MemberId,
-    /// Its process does not run any more: one that does believes in its locks until its lease ends,
-    /// and others would have them as well
+    /// Confirm that its process has ended: a running one believes in its locks until its lease expires,
+    /// and others would hold them too
     #[arg(long)]
     certainly_off: bool,
     #[command(flatten)]
@@ -232,7 +232,7 @@ impl Listing {
         let cluster = status.cluster.clone();
         let (node, epoch, lease_left_ms) = (*node, *epoch, *lease_left_ms);
         let halted = match status.drain {
-            Some(_) => Some("it was drained, and is no member".to_string()),
+            Some(_) => Some("it was drained and is not a member".to_string()),
             None => status.halted.clone(),
         };
         Listing { cluster, node, epoch, lease_left_ms, halted, members: rows }

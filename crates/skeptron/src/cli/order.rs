@@ -16,7 +16,7 @@ use super::reach::ReachArgs;
 /// How an order is given.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OrderArgs {
-    /// Wait so long at most until it is decided
+    /// Wait at most this long until it is decided
     #[arg(long, value_name = "TIME", value_parser = duration::some, default_value = "30s")]
     wait: Duration,
     /// As JSON
@@ -114,7 +114,7 @@ fn stage(order: Order, seat: Option<u64>, before: &Status, status: &Status) -> O
         match of(member).rfind(is_new) {
             Some(voter) if voter.votes => None,
             Some(_) => Some(format!("{member} is being sent the log")),
-            None => Some(format!("{member} is to become a voter")),
+            None => Some(format!("{member} will become a voter")),
         }
     };
     let gone = |member| {
@@ -143,8 +143,8 @@ fn stage(order: Order, seat: Option<u64>, before: &Status, status: &Status) -> O
 fn remedy(order: Order) -> String {
     match order {
         Order::AddVoter { member } | Order::ReplaceVoter { new: member, .. } => format!(
-            "a voter needs a folder (`data`): `skeptron status` at {member} says what is wrong, \
-             `skeptron voters remove {}` takes the order back",
+            "a voter needs a folder (`data`): `skeptron status` at {member} shows what is wrong, \
+             `skeptron voters remove {}` cancels the change",
             member.number()
         ),
         _ => "`skeptron voters` shows who votes, and who leads".to_string(),

@@ -12,14 +12,14 @@ use skeptron_client::{ClientConfig, ClientError, Endpoint, Protocol};
 /// Where a node is, and who asks.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReachArgs {
-    /// Where a node answers: HOST:PORT, http://HOST:PORT, https://HOST:PORT or unix:PATH; of several,
-    /// given again or separated by commas, the first that can grant is taken; HOST:PORT alone is https
+    /// Address of a node: HOST:PORT, http://HOST:PORT, https://HOST:PORT or unix:PATH; may be repeated or
+    /// a list separated by commas, of which the first that can grant is used; HOST:PORT alone is https
     /// with --tls
     #[arg(long, value_name = "URL", help_heading = "Node", value_delimiter = ',')]
     #[arg(env = "SKEPTRON_ENDPOINT", hide_env_values = true)]
     #[arg(default_value = "http://127.0.0.1:7470")]
     endpoint: Vec<Given>,
-    /// The token that the node asks for; rather by environment, where other users do not see it
+    /// Token of the node's API; better set in the environment, where other users cannot see it
     #[arg(long, value_name = "TEXT", help_heading = "Node")]
     #[arg(env = "SKEPTRON_TOKEN", hide_env_values = true)]
     token: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct ReachArgs {
     #[arg(long, value_name = "FOLDER", help_heading = "Node")]
     #[arg(env = "SKEPTRON_TLS", hide_env_values = true)]
     tls: Option<PathBuf>,
-    /// Which client of that folder this is [default: the only one in it]
+    /// Client certificate in that folder to use [default: the only one]
     #[arg(long, value_name = "NAME", help_heading = "Node", requires = "tls")]
     client: Option<String>,
     /// How to speak to the node. Only for debugging, so that no help lists it
@@ -80,7 +80,7 @@ impl ReachArgs {
         let identity = match &self.tls {
             Some(folder) => Some(self.identity(folder)?),
             None if secure => bail!(
-                "https needs certificates: name the folder that `skeptron tls init` made by --tls"
+                "https requires certificates: pass the folder made by `skeptron tls init` with --tls"
             ),
             None => None,
         };
@@ -107,8 +107,8 @@ impl ReachArgs {
                 None => {
                     let shown = folder.display();
                     bail!(
-                        "{shown} has no certificate of a client; make one with `skeptron tls add {shown} \
-                         --client NAME`, or give a token by --token"
+                        "{shown} has no client certificate; create one with `skeptron tls add {shown} \
+                         --client NAME`, or pass a token with --token"
                     )
                 }
             },
@@ -132,7 +132,7 @@ fn only_client(folder: &Path) -> Result<Option<String>> {
         [only] => Ok(Some(only.clone())),
         [] => Ok(None),
         several => bail!(
-            "{shown} has certificates of several clients ({}); say which by --client",
+            "{shown} has certificates of several clients ({}); choose one with --client",
             several.iter().map(|name| &name["client-".len()..]).collect::<Vec<_>>().join(", ")
         ),
     }

@@ -20,12 +20,12 @@ use super::table::{narrow_table, show};
   skeptron sessions
   skeptron sessions --json | jq '.sessions[] | select(.heard_ms > .ttl_ms / 2) | .owner'
 
-A session is one client of the cluster: it ends when nothing is heard of it for its TTL, and what it
-holds is released. Its id is its key and is never shown; the handle shown instead stays the same.
+A session is one client of the cluster: it ends when it sends no keep-alive for its TTL, and what it
+holds is released. Its id is a secret and is never shown; the handle shown instead stays the same.
 The JSON is that of GET /v1/sessions.
 
 Exit codes: 0 the listing is complete, 1 a member has not answered: its sessions are missing,
-2 bad input or permission denied, 69 no node can be reached.")]
+2 bad input or permission denied, 69 no node is reachable.")]
 pub(crate) struct SessionsArgs {
     /// As JSON
     #[arg(long)]

@@ -20,7 +20,7 @@ use super::voters;
   skeptron status
   skeptron status --endpoint http://127.0.0.1:7471 --json | jq '.members[].link'
 
-Exit codes: 0 all members are linked, 1 one is not, or the node has halted or was drained, 2 bad input, 69 no node can be reached.")]
+Exit codes: 0 all members are linked, 1 one is not, or the node has halted or was drained, 2 bad input, 69 no node is reachable.")]
 pub(crate) struct StatusArgs {
     /// As JSON
     #[arg(long)]
@@ -58,8 +58,7 @@ fn views(status: &Status) -> Vec<String> {
         _ if voters.is_empty() => "no voter has answered yet".to_string(),
         _ => {
             let voters: Vec<String> = voters.iter().map(|voter| voter.node.to_string()).collect();
-            let leads =
-                leader.map_or("nobody is known to lead".to_string(), |it| format!("{it} leads"));
+            let leads = leader.map_or("no known leader".to_string(), |it| format!("{it} leads"));
             let term = term.map_or_else(String::new, |term| format!(", term {term}"));
             let may_fail = voters::may_fail(&status.views);
             format!("views by {}; {leads}{term}; {may_fail}", voters.join(", "))
@@ -93,7 +92,7 @@ fn print(status: &Status, out: &mut impl Write) -> Result<()> {
     said.extend(status.halted.iter().map(|why| format!("{node} grants nothing: {why}")));
     if status.drain == Some(Drain::Drained) {
         said.push(format!(
-            "{node} serves no clients and is no member: `skeptron drain --undo` lets it serve again"
+            "{node} serves no clients and is not a member: `skeptron drain --undo` lets it serve again"
         ));
     }
     said.extend(views(status));

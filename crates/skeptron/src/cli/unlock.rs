@@ -18,30 +18,31 @@ use super::runtime;
 #[command(after_help = "Examples:
   skeptron locks deploy                               who holds it, and with which fence
   skeptron unlock deploy --fence 1099511627783 --reason 'its script hangs, ticket 812'
-  skeptron unlock deploy --fence 1099511627783 --now  do not wait until its holder must know
+  skeptron unlock deploy --fence 1099511627783 --now  do not wait for its holder
 
-Whoever holds the lock with that fence has lost it. A client learns that with its next sign of
-life, and `skeptron lock` then ends its command; its session and its other locks stay. The next
-one gets the lock when the former holder gives it back, or when it must know by its own clock:
-never two believe to hold it. With --now the next one gets it at once, while the former holder
-may believe in it for as long as is printed: then only the fence protects what the lock guards.
+The holder with that fence loses the lock. Its client learns this with its next keep-alive, and
+`skeptron lock` then terminates its command; the session and its other locks are not affected. The
+next waiter gets the lock when the former holder releases it, or when that holder must know by its
+own clock that it is lost: two clients never believe that they hold it. With --now the next waiter
+gets it at once, while the former holder may believe that it holds it for the printed time: then only
+the fence protects the resource.
 
-Any node of the cluster takes this order, if the client may administer it (`admin` in
-`[[api.roles]]`); its audit log has who broke what, and why.
+Any node of the cluster accepts this request from clients with `admin` in `[[api.roles]]`; its audit
+log has who broke what, and why.
 
-Exit codes: 0 it is broken, 2 bad input, or it was refused: nobody holds it, or with another
-fence, 69 no node can be reached.")]
+Exit codes: 0 it is broken, 2 bad input, or the request was rejected: nobody holds the lock, or with
+another fence, 69 no node is reachable.")]
 pub(crate) struct UnlockArgs {
-    /// Which lock
+    /// Name of the lock
     #[arg(value_name = "NAME")]
     name: String,
-    /// The fence of the entry that is to end, as `skeptron locks` shows it: a later holder is not touched
+    /// Fence of the entry to end, as `skeptron locks` shows it: a later holder is not affected
     #[arg(long, value_name = "NUMBER")]
     fence: Fence,
-    /// Why, for the audit log
+    /// Reason, for the audit log
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     reason: String,
-    /// Let the next one have it at once, although its holder may not know yet
+    /// Grant it to the next waiter at once, although its holder may not know yet
     #[arg(long)]
     now: bool,
     /// As JSON
@@ -70,12 +71,14 @@ fn told(unlocked: &Unlocked) -> String {
     let Unlocked { lock, fence, node, handed_on, believed_ms } = unlocked;
     let left = duration::written(Duration::from_millis(*believed_ms));
     let next = match (handed_on, believed_ms) {
-        (true, 0) => "others may have it now".to_string(),
+        (true, 0) => "it can be granted now".to_string(),
         (true, _) => format!(
-            "others may have it now, while its former holder may believe in it for {left} more: only the \
-             fence protects"
+            "it can be granted now, while its former holder may believe for {left} more that it holds it: \
+             only the fence protects"
         ),
-        (false, _) => format!("others get it in {left} at most, when its former holder must know"),
+        (false, _) => {
+            format!("it can be granted in at most {left}, when its former holder must know")
+        }
     };
     format!("`{lock}` (fence {fence:#}) at {node} is broken; {next}.")
 }

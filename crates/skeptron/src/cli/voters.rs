@@ -23,20 +23,20 @@ use super::table::{folded, table};
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
   skeptron voters                     who votes, and who leads
-  skeptron voters add 4               P4 is to vote, too
-  skeptron voters replace 2 4         P4 is to vote instead of P2, whose machine is lost
-  skeptron voters replace 2 2         P2 is to begin anew, its disk was lost or emptied
+  skeptron voters add 4               make P4 a voter
+  skeptron voters replace 2 4         P4 votes instead of P2, whose machine is lost
+  skeptron voters replace 2 2         P2 starts again with an empty log after a disk loss
   skeptron voters remove 4
-  skeptron voters lease 5s            how long a member that is not heard of counts as alive
-  skeptron voters --json | jq .leader               what GET /v1/status says of `views`
+  skeptron voters lease 5s            leases of 5 seconds
+  skeptron voters --json | jq .leader               `views` of GET /v1/status
 
-Any node of the cluster takes these orders; a majority of the voters must be up. 1, 3 or 5 voters
-are sensible: of 3 one may fail, of 5 two. How each voter stands is what the leader knows: up,
-behind (it lacks decisions) or silent (it does not answer). The raft id is that of its vote, not the
-member's number.
+Any node of the cluster accepts these changes; a majority of the voters must be up. Use 1, 3 or 5
+voters: of 3 one may fail, of 5 two. The state of each voter is what the leader knows: up, behind (its
+log is incomplete) or silent (it does not answer). The raft id is that of its vote, not the member's
+number.
 
-Exit codes: 0 all voters are up, 1 one is not, nobody leads or etcd cannot be reached, 2 bad input,
-or it was refused, 69 no node can be reached, 75 it was not decided in time.")]
+Exit codes: 0 all voters are up, 1 one is not, nobody leads or etcd is unreachable, 2 bad input,
+or the request was rejected, 69 no node is reachable, 75 it was not decided in time.")]
 pub(crate) struct VotersArgs {
     #[command(subcommand)]
     command: Option<Command>,
@@ -51,11 +51,11 @@ pub(crate) struct VotersArgs {
 enum Command {
     /// Make a member a voter
     Add(OneArgs),
-    /// Take the vote of a voter away; it stays a member
+    /// Remove a voter; it stays a member
     Remove(OneArgs),
-    /// Give the place of one voter to another member, or to itself if its log is lost
+    /// Replace a voter by another member, or by itself if its log is lost
     Replace(ReplaceArgs),
-    /// Change how long leases are
+    /// Change the length of leases
     Lease(LeaseArgs),
 }
 
@@ -70,10 +70,10 @@ struct OneArgs {
 
 #[derive(Debug, Args)]
 struct ReplaceArgs {
-    /// Which voter goes
+    /// Voter to remove
     #[arg(value_parser = names::member)]
     old: MemberId,
-    /// Which member comes
+    /// Member to add
     #[arg(value_parser = names::member)]
     new: MemberId,
     #[command(flatten)]
@@ -82,10 +82,11 @@ struct ReplaceArgs {
 
 #[derive(Debug, Args)]
 struct LeaseArgs {
-    /// As in 5s: shorter frees the locks of a dead member sooner, longer bears longer troubles
+    /// Length, as in 5s: a shorter lease releases the locks of a dead member sooner, a longer one tolerates
+    /// longer pauses
     #[arg(value_name = "TIME", value_parser = duration::some)]
     lease: Duration,
-    /// By how much a clock may run too fast or too slow, in parts per million [default: as it is]
+    /// Bound on the drift of clocks, in parts per million [default: unchanged]
     #[arg(long, value_name = "PPM")]
     drift_ppm: Option<u32>,
     #[command(flatten)]
@@ -118,7 +119,7 @@ impl VotersArgs {
             // If nobody listens, no harm is done.
             let _ = writeln!(
                 io::stderr(),
-                "warning: of {count} voters no more may fail than of {}; 1, 3 or 5 are sensible",
+                "warning: {count} voters tolerate no more failures than {}; use 1, 3 or 5",
                 count - 1
             );
         }
@@ -143,18 +144,18 @@ fn print(mut status: Status, json: bool, out: &mut impl Write) -> Result<Verdict
 fn print_table(status: &Status, out: &mut impl Write) -> Result<()> {
     let views = &status.views;
     if views.kind == "fixed" {
-        writeln!(out, "The members of `{}` are fixed; nobody votes.", status.cluster)?;
+        writeln!(out, "The members of `{}` are fixed; there are no voters.", status.cluster)?;
         return Ok(());
     }
     if views.kind == "etcd" {
-        let said = format!("`{}` · {}; nobody votes here", status.cluster, in_etcd(views));
+        let said = format!("`{}` · {}; there are no voters", status.cluster, in_etcd(views));
         writeln!(out, "{}", folded(&said))?;
         return Ok(());
     }
     let mut said = vec![format!("`{}`", status.cluster)];
     said.push(match views.leader {
         Some(leader) => format!("{leader} leads"),
-        None => "nobody is known to lead".to_string(),
+        None => "no known leader".to_string(),
     });
     said.extend(views.term.map(|term| format!("term {term}")));
     said.extend(views.lease_ms.map(|lease_ms| format!("leases of {}", lasted(lease_ms))));

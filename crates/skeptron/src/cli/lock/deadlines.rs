@@ -44,8 +44,8 @@ impl Grace {
         if let Some(asked) = asked.filter(|&asked| asked >= ttl) {
             let (asked, ttl) = (duration::written(asked), duration::written(ttl));
             bail!(
-                "--kill-after {asked} is not shorter than --ttl {ttl}, so CMD would be ended as soon as \
-                 it begins; shorten the one or lengthen the other"
+                "--kill-after {asked} is not shorter than --ttl {ttl}, so CMD would be terminated \
+                 as soon as it starts; shorten --kill-after or lengthen --ttl"
             );
         }
         Ok(Grace { asked, ttl, promised: Duration::ZERO })

@@ -50,14 +50,14 @@ fn sentence(lock: &ListedLock, silent: &[MemberId]) -> String {
     let ListedLock { name, holder, waiters, .. } = lock;
     let others = match waiters {
         0 | 1 => String::new(),
-        many => format!("; {} others wait, too", many - 1),
+        many => format!("; {} others wait too", many - 1),
     };
     match holder {
         None if !silent.is_empty() => {
             let silent: Vec<String> = silent.iter().map(MemberId::to_string).collect();
             let silent = silent.join(", ");
             format!(
-                "waiting for `{name}`: nobody who answers holds it, and {silent} does not answer{others}"
+                "waiting for `{name}`: no member that answers holds it, and {silent} does not answer{others}"
             )
         }
         None => format!("waiting for `{name}`: nobody holds it just now{others}"),
@@ -98,13 +98,13 @@ mod tests {
         assert_eq!(
             sentence(&lock, &[MemberId::at(2)]),
             "waiting for `deploy`: held by deploy@web1 at P2 for 1 min 2 s, fence 3298534883345 (3·17); \
-             2 others wait, too"
+             2 others wait too"
         );
         (lock.holder, lock.waiters) = (None, 1);
         assert_eq!(sentence(&lock, &[]), "waiting for `deploy`: nobody holds it just now");
         assert_eq!(
             sentence(&lock, &[MemberId::at(2)]),
-            "waiting for `deploy`: nobody who answers holds it, and P3 does not answer"
+            "waiting for `deploy`: no member that answers holds it, and P3 does not answer"
         );
     }
 }

@@ -25,7 +25,7 @@ fn the_exit_code_is_that_of_the_command() {
     let ended = up.lock("codes", &[], &["no-such-command"]).spawn_and_end();
     assert_eq!(
         (ended.code, ended.stderr.as_str()),
-        (127, "error: there is no command `no-such-command`\n")
+        (127, "error: command not found: `no-such-command`\n")
     );
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("not-executable");

@@ -141,7 +141,7 @@ fn members_come_and_go_and_voters_are_replaced() {
     assert_eq!(present(&url).0, [1, 2]);
     let removed = run(&["voters", "remove", "4", "--endpoint", &url]);
     assert_eq!(removed.code, 0, "{}", removed.stderr);
-    let warned = "warning: of 2 voters no more may fail than of 1";
+    let warned = "warning: 2 voters tolerate no more failures than 1";
     assert!(removed.stderr.contains(warned), "{}", removed.stderr);
     assert!(fence(&url, "a") > after_death);
     for node in [second, first] {
