@@ -24,7 +24,6 @@ struct State {
     look_at: usize,
 }
 
-/// A lease.
 #[derive(Debug)]
 pub(crate) struct Lease {
     pub(crate) id: i64,

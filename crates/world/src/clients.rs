@@ -17,7 +17,6 @@ use crate::options::Options;
 use crate::outcome::Property;
 use crate::world::{Event, Wake, World};
 
-/// One client.
 #[derive(Debug)]
 pub(crate) struct Client {
     place: usize,
@@ -188,7 +187,6 @@ impl Client {
         }
     }
 
-    /// What it holds.
     pub(crate) fn holds(&self) -> Option<(usize, Fence)> {
         match self.goal {
             Goal::Holding { lock, fence }

@@ -11,7 +11,6 @@ use crate::service::ServiceMessage;
 /// What travels between two members.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
-    /// Of which connection.
     pub(crate) connection: u64,
     pub(crate) word: PacketBody,
 }

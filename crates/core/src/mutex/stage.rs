@@ -127,7 +127,6 @@ impl<P: Mutex> Stage<P> {
         &self.entries
     }
 
-    /// Who is inside.
     pub(crate) fn inside(&self) -> Vec<usize> {
         self.inside.iter().copied().collect()
     }

@@ -18,7 +18,6 @@ pub(super) struct Recent<W> {
 /// A right that was not used for so long is given up at a view change.
 const PERIOD_NANOS: u64 = 10_000_000_000;
 
-/// In which period that is.
 pub(super) fn period(now: MonotonicTime) -> u64 {
     now.nanos() / PERIOD_NANOS
 }

@@ -26,7 +26,6 @@ const MOST_HELD: usize = 1000;
 pub(super) struct Arriving {
     from: Life,
     pub(super) held: Holdings,
-    /// What it leads of that.
     leads: BTreeMap<String, Proclaimed>,
 }
 

@@ -1,4 +1,4 @@
-//! FrontEnd ends for other protocols: what they may ask of a node's API, and what they must say of theirs. The
+//! Front ends for other protocols: what they may ask of a node's API, and what they must say of theirs. The
 //! rules (who is let in, what it may do, how much it may have, what happens while the node closes) are those
 //! of the HTTP API, and the same code.
 

@@ -52,7 +52,7 @@ pub(super) const MOST_HEADERS: usize = 64;
 pub(super) const BUFFER_BYTES: usize = 64 << 10;
 /// How long a connection may stay without a whole head, also between two requests.
 pub(super) const HEAD_WITHIN: Duration = Duration::from_secs(60);
-/// What is read of a connection to see which protocol it speaks, at most.
+/// What is read of a connection to detect its protocol, at most.
 const FIRST_BYTES: usize = 4 << 10;
 /// How long a new connection may take until its first request has a whole head.
 const FIRST_WITHIN: Duration = Duration::from_secs(5);
@@ -96,8 +96,8 @@ impl Closing {
     }
 }
 
-/// What is spoken at the addresses of a handler.
-pub(super) enum Speaks {
+/// The protocol of an address.
+pub(super) enum Protocols {
     /// HTTP/1.1.
     Http,
     /// The same, and the native protocol, whose clients this service answers.
@@ -109,7 +109,7 @@ pub(super) enum Speaks {
 /// Answers connections.
 pub(super) struct ConnectionHandler {
     router: TowerToHyperService<Router>,
-    speaks: Speaks,
+    protocols: Protocols,
     pub(super) auth: Arc<ArcSwap<Auth>>,
     limiter: Arc<ConnectionLimiter>,
     /// Connections that one client may have.
@@ -143,7 +143,7 @@ enum End {
 
 impl ConnectionHandler {
     pub(super) fn new(
-        (router, speaks): (Router, Speaks),
+        (router, protocols): (Router, Protocols),
         auth: Arc<ArcSwap<Auth>>,
         (limiter, quota): (Arc<ConnectionLimiter>, Option<usize>),
         watched: Watched,
@@ -157,7 +157,7 @@ impl ConnectionHandler {
         let router = TowerToHyperService::new(router);
         ConnectionHandler {
             router,
-            speaks,
+            protocols,
             auth,
             limiter,
             quota,
@@ -167,11 +167,11 @@ impl ConnectionHandler {
         }
     }
 
-    /// Which other protocol it speaks, if not the API's own.
+    /// Which other protocol it serves, if not the API's own.
     pub(super) fn front(&self) -> Option<&dyn FrontEnd> {
-        match &self.speaks {
-            Speaks::Other(front) => Some(front.as_ref()),
-            Speaks::Http | Speaks::Native(_) => None,
+        match &self.protocols {
+            Protocols::Other(front) => Some(front.as_ref()),
+            Protocols::Http | Protocols::Native(_) => None,
         }
     }
 
@@ -204,7 +204,7 @@ impl ConnectionHandler {
                 Ok(place) => place,
                 Err(refusal) => {
                     self.limiter.refused(Some(from.ip()), refusal.kind().1, &refusal.to_string());
-                    // Whoever speaks TLS could not read it yet; the others may as well know why.
+                    // A TLS client could not read it yet; the others may as well know why.
                     if tls.is_none() && self.front().is_none() {
                         let _ = stream.try_write(unasked(&refusal).as_bytes());
                     }
@@ -332,8 +332,8 @@ impl ConnectionHandler {
         if let Some(refusal) = refusal {
             return refuse(io, &place, &refusal).await;
         }
-        match &self.speaks {
-            Speaks::Native(service) if native::begins_with(received[0]) => {
+        match &self.protocols {
+            Protocols::Native(service) if native::begins_with(received[0]) => {
                 self.serve_native(service, (io, received), (caller, &place), first).await;
             }
             _ => self.serve_http(Prefixed::new(received, io), caller, place, first).await,

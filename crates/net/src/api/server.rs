@@ -1,5 +1,4 @@
-//! What answers HTTP at some addresses, whatever it says: that of a node's API, and of pages
-//! that need no node.
+//! A server for HTTP and the native protocol: the API of a node, or pages that need no node.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,7 +14,7 @@ use tokio::sync::watch;
 use super::auth::{Auth, Caller};
 use super::connection_limiter::ConnectionLimiter;
 use super::front::ListeningFrontEnd;
-use super::listen::{self, ConnectionHandler, Speaks, Stage, Watched};
+use super::listen::{self, ConnectionHandler, Protocols, Stage, Watched};
 use super::listeners::Listeners;
 use super::service::ApiService;
 use super::{ApiConfig, ApiError};
@@ -75,13 +74,13 @@ impl HttpServer {
         let renewed = watch::Sender::new(0);
         let watched = Watched { stage: stage.subscribe(), renewed: renewed.subscribe(), observer };
         let places = (Arc::clone(&limiter), limits.connections);
-        let handler = |router, speaks| {
+        let handler = |router, protocols| {
             let (auth, places, watched) = (Arc::clone(&auth), places.clone(), watched.clone());
-            Arc::new(ConnectionHandler::new((router, speaks), auth, places, watched))
+            Arc::new(ConnectionHandler::new((router, protocols), auth, places, watched))
         };
-        let own = (listeners, handler(router, service.map_or(Speaks::Http, Speaks::Native)));
+        let own = (listeners, handler(router, service.map_or(Protocols::Http, Protocols::Native)));
         let other =
-            fronted.map(|(router, it)| (it.listeners, handler(router, Speaks::Other(it.front))));
+            fronted.map(|(router, it)| (it.listeners, handler(router, Protocols::Other(it.front))));
         let (addresses, unix, exposed) = (Vec::new(), None, None);
         let mut site = HttpServer { addresses, unix, limiter, stage, auth, tls, renewed, exposed };
         site.listen(config, own, other).await?;

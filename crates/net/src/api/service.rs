@@ -29,7 +29,6 @@ const LEAST_WAIT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct ApiService {
     pub(super) node: Node,
-    /// Sessions at most.
     pub(super) most_sessions: usize,
     /// The shortest and the longest TTL of a session.
     pub(super) ttl: (Duration, Duration),

@@ -63,10 +63,12 @@ pub(super) struct Answer {
 pub(super) enum Seen {
     /// There is none.
     Absent,
-    /// The one that is known.
     Known,
     /// Another one, written at this revision.
-    Newer { revision: u64, views: Box<Views> },
+    Newer {
+        revision: u64,
+        views: Box<Views>,
+    },
 }
 
 /// Why an answer makes no sense.

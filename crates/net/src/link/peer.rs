@@ -109,7 +109,6 @@ pub(crate) enum Call {
     End(End),
     /// Wait until the system takes more.
     Blocked,
-    /// Nothing.
     Nothing,
 }
 

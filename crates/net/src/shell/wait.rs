@@ -77,7 +77,6 @@ impl Shell {
         }
     }
 
-    /// Opens a session.
     pub(crate) fn open_session(
         self: &Arc<Self>,
         id: SessionId,
