@@ -294,11 +294,11 @@ impl World {
         let it = &self.clients[client];
         let (goal, sent) = (it.goal_number, it.clock.read(self.now));
         let names = std::sync::Arc::clone(&self.names);
-        let acquired = self.with_core(at, |core, now, effects| {
+        let acquired = self.with_core(at, |core, now, out| {
             let known = core.lock(&names[lock]);
-            let handle = known.inspect_err(|_| core.make_room(now, effects))?;
+            let handle = known.inspect_err(|_| core.make_room(now, out))?;
             let who = || Waiter { client, goal, sent, via: None };
-            core.acquire(now, &handle, ("client", mode), who, effects)
+            core.acquire(now, &handle, ("client", mode), who, out)
         });
         match acquired {
             Some(Ok(Acquired::Granted(fence))) => self.enter(client, lock, fence),
@@ -393,18 +393,16 @@ impl World {
 
     fn release_in_core(&mut self, at: usize, lock: usize, fence: Fence) -> Option<bool> {
         let names = std::sync::Arc::clone(&self.names);
-        self.with_core(at, |core, now, effects| {
-            core.lock(&names[lock]).is_ok_and(|handle| core.release(now, &handle, fence, effects))
+        self.with_core(at, |core, now, out| {
+            core.lock(&names[lock]).is_ok_and(|handle| core.release(now, &handle, fence, out))
         })
     }
 
     fn cancel(&mut self, client: usize, lock: usize, ticket: u64) {
         let at = self.clients[client].at;
         let names = std::sync::Arc::clone(&self.names);
-        let cancelled = self.with_core(at, |core, now, effects| {
-            core.lock(&names[lock])
-                .ok()
-                .and_then(|handle| core.cancel(now, &handle, ticket, effects))
+        let cancelled = self.with_core(at, |core, now, out| {
+            core.lock(&names[lock]).ok().and_then(|handle| core.cancel(now, &handle, ticket, out))
         });
         if cancelled == Some(None) {
             let detail = format!("client {} was neither granted nor refused", client + 1);

@@ -56,9 +56,9 @@ impl World {
             let entry = (fence, Mode::SHARED);
             self.judges[lock].clients.change(fence, entry, self.now);
             self.go_on_holding(client, lock, fence);
-            self.with_core(at, |core, now, effects| {
+            self.with_core(at, |core, now, out| {
                 let handle = core.lock(&names[lock]);
-                handle.is_ok_and(|it| core.downgrade(now, &it, fence, Mode::SHARED, effects))
+                handle.is_ok_and(|it| core.downgrade(now, &it, fence, Mode::SHARED, out))
             });
             return true;
         }
@@ -66,9 +66,9 @@ impl World {
         self.set_goal(client, Goal::Upgrading { lock, fence, request: 0 });
         let it = &self.clients[client];
         let (goal, sent) = (it.goal_number, it.clock.read(self.now));
-        let upgraded = self.with_core(at, |core, now, effects| {
+        let upgraded = self.with_core(at, |core, now, out| {
             let handle = core.lock(&names[lock])?;
-            core.upgrade(now, &handle, fence, || Waiter { client, goal, sent, via: None }, effects)
+            core.upgrade(now, &handle, fence, || Waiter { client, goal, sent, via: None }, out)
         });
         let present = self.clients[client].goal_number == goal;
         match upgraded {

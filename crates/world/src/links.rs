@@ -280,8 +280,8 @@ impl World {
                 if taken == Taken::Now || again && taken == Taken::Before =>
             {
                 let sequence = *sequence;
-                self.with_core(to, |core, now, effects| {
-                    core.receive(now, sender, sequence, envelope, effects);
+                self.with_core(to, |core, now, out| {
+                    core.receive(now, sender, sequence, envelope, out);
                 });
             }
             _ => {}

@@ -118,7 +118,7 @@ impl World {
             life.view = Arc::clone(&view);
         }
         self.update_links(place);
-        self.with_core(place, |core, now, effects| core.install(now, view, effects));
+        self.with_core(place, |core, now, out| core.install(now, view, out));
     }
 
     /// A life begins to act when it knows its view and has a lease.
@@ -153,7 +153,7 @@ impl World {
             }
             End::RanOut | End::Removed | End::Refused(_) if self.sites[place].life.is_some() => {
                 // The core halts, which begins the next life.
-                self.with_core(place, |core, now, effects| core.renew(now, Lease::Over, effects));
+                self.with_core(place, |core, now, out| core.renew(now, Lease::Over, out));
             }
             End::RanOut | End::Removed | End::Refused(_) => self.begin_membership(place),
         }
@@ -161,7 +161,7 @@ impl World {
 
     /// A member has a lease until then, by its clock.
     fn take_lease(&mut self, place: usize, until: MonotonicTime) {
-        self.with_core(place, |core, now, effects| core.renew(now, Lease::Until(until), effects));
+        self.with_core(place, |core, now, out| core.renew(now, Lease::Until(until), out));
         let (now, end) = (self.now, self.lease_end(place));
         for judge in &mut self.judges {
             judge.members.extend(judged(place), now, end);
@@ -185,7 +185,7 @@ impl World {
         };
         let incarnation = life.incarnation;
         self.survived.leaves += 1;
-        self.with_core(place, |core, now, effects| core.leave(now, effects));
+        self.with_core(place, |core, now, out| core.leave(now, out));
         self.with_core(place, |core, now, _| core.end_sessions(now));
         let at = self.now + self.view_chance.below(50 * MILLISECOND);
         self.queue.plan(at, Event::Leave { at: place, incarnation });
@@ -201,8 +201,8 @@ impl World {
             let at = self.now + 20 * MILLISECOND;
             return self.queue.plan(at, Event::Leave { at: place, incarnation });
         }
-        self.with_core(place, |core, now, effects| core.close_sessions(now, effects));
-        self.with_core(place, |core, now, effects| core.lose_all(now, effects));
+        self.with_core(place, |core, now, out| core.close_sessions(now, out));
+        self.with_core(place, |core, now, out| core.lose_all(now, out));
         self.end_life(place);
         if let Some(service) = &mut self.service {
             let out_by = self.at_rest.then_some(self.now + REMOVED_WITHIN);

@@ -119,7 +119,7 @@ impl World {
         let it = &mut self.elections.observers[observer];
         let (name, left) = (self.names[it.lock].clone(), it.at.take());
         if let Some(place) = left {
-            self.with_core(place, |core, now, effects| core.unobserve(now, &name, effects));
+            self.with_core(place, |core, now, out| core.unobserve(now, &name, out));
         }
         let place = self.elections.chance.index(self.sites.len());
         let it = &mut self.elections.observers[observer];
@@ -141,8 +141,8 @@ impl World {
     fn begin_to_observe(&mut self, observer: usize, place: usize) -> bool {
         let it = &self.elections.observers[observer];
         let (lock, after, names) = (it.lock, it.seen.term(), Arc::clone(&self.names));
-        let begun = self
-            .with_core(place, |core, now, effects| core.observe(now, &names[lock], after, effects));
+        let begun =
+            self.with_core(place, |core, now, out| core.observe(now, &names[lock], after, out));
         let Some(Ok(Observed { told, .. })) = begun else { return false };
         if let Some(told) = told {
             self.tell_observer(observer, place, (u64::MAX, &told));

@@ -280,8 +280,8 @@ impl World {
             Op::Open => {
                 let id = u128::from(self.chance.bits()) << 64 | u128::from(self.chance.bits());
                 let session = SessionId(id);
-                let opened = self.with_core(place, |core, now, effects| {
-                    core.open_session(now, session, ttl, format!("client {client}"), 1000, effects)
+                let opened = self.with_core(place, |core, now, out| {
+                    core.open_session(now, session, ttl, format!("client {client}"), 1000, out)
                 });
                 match opened {
                     Some(Ok(())) => Some(Answer::Opened { session, valid: self.valid(place, ttl) }),
@@ -298,9 +298,8 @@ impl World {
             }
             Op::Move(moved) => {
                 let (session, number) = (moved.id, moved.number);
-                let alive = self.with_core(place, |core, now, effects| {
-                    core.move_session(now, *moved, 1000, effects)
-                });
+                let alive = self
+                    .with_core(place, |core, now, out| core.move_session(now, *moved, 1000, out));
                 match alive {
                     Some(Ok(alive)) => Some(Answer::Moved { session, number, alive }),
                     Some(Err(SessionError::Over)) => Some(Answer::Over),
@@ -308,8 +307,8 @@ impl World {
                 }
             }
             Op::LeaveBehind { session, number } => {
-                self.with_core(place, |core, now, effects| {
-                    core.leave_session_behind(now, session, number, effects)
+                self.with_core(place, |core, now, out| {
+                    core.leave_session_behind(now, session, number, out)
                 });
                 None
             }
@@ -320,32 +319,26 @@ impl World {
                 self.serve_acquire(place, asker, (session, lock, request), Some(fence))
             }
             Op::Downgrade { session, lock, fence } => {
-                let downgraded = self.with_core(place, |core, now, effects| {
-                    core.session_downgrade(
-                        now,
-                        session,
-                        (&names[lock], fence, Mode::SHARED),
-                        effects,
-                    )
+                let downgraded = self.with_core(place, |core, now, out| {
+                    core.session_downgrade(now, session, (&names[lock], fence, Mode::SHARED), out)
                 });
                 answered(downgraded, Answer::Downgraded)
             }
             Op::Withdraw { session, lock, request } => {
-                let withdrawn = self.with_core(place, |core, now, effects| {
-                    core.session_withdraw(now, session, &names[lock], request, effects)
+                let withdrawn = self.with_core(place, |core, now, out| {
+                    core.session_withdraw(now, session, &names[lock], request, out)
                 });
                 answered(withdrawn, Answer::Withdrawn)
             }
             Op::Release { session, lock, fence } => {
-                let released = self.with_core(place, |core, now, effects| {
-                    core.session_release(now, session, &names[lock], fence, effects)
+                let released = self.with_core(place, |core, now, out| {
+                    core.session_release(now, session, &names[lock], fence, out)
                 });
                 answered(released, Answer::Released)
             }
             Op::Close(session) => {
-                let closed = self.with_core(place, |core, now, effects| {
-                    core.close_session(now, session, effects)
-                });
+                let closed =
+                    self.with_core(place, |core, now, out| core.close_session(now, session, out));
                 answered(closed, Answer::Closed)
             }
         };
@@ -364,13 +357,13 @@ impl World {
         let claim = Claim { lock: self.names[lock].clone(), request: Some(request) };
         let client = waiter.client;
         let (campaigns, mode) = (self.clients[client].campaigns, self.clients[client].mode);
-        let begun = self.with_core(place, |core, now, effects| {
+        let begun = self.with_core(place, |core, now, out| {
             if let Some(fence) = upgrades {
-                core.session_upgrade(now, session, (claim, fence), waiter, effects)
+                core.session_upgrade(now, session, (claim, fence), waiter, out)
             } else if campaigns {
-                core.campaign(now, session, (claim, "client"), waiter, effects)
+                core.campaign(now, session, (claim, "client"), waiter, out)
             } else {
-                core.session_acquire(now, session, (claim, mode), waiter, effects)
+                core.session_acquire(now, session, (claim, mode), waiter, out)
             }
         });
         match begun? {
@@ -413,9 +406,7 @@ impl World {
         let Some(life) = &mut self.sites[place].life else { return };
         if let Some((session, waits)) = life.places[client].take() {
             self.survived.resets += 1;
-            self.with_core(place, |core, now, effects| {
-                core.leave_place(now, session, &waits, effects)
-            });
+            self.with_core(place, |core, now, out| core.leave_place(now, session, &waits, out));
         }
     }
 

@@ -255,10 +255,10 @@ impl World {
             return;
         }
         let (name, id) = (self.names[lock].clone(), self.sites[place].id);
-        self.with_core(place, |core, now, effects| {
-            core.break_lock(now, &name, fence, false, effects);
+        self.with_core(place, |core, now, out| {
+            core.break_lock(now, &name, fence, false, out);
             let others: Vec<_> = core.view().ids().filter(|&other| other != id).collect();
-            core.order_break(&others, 0, (&name, fence, false), effects);
+            core.order_break(&others, 0, (&name, fence, false), out);
         });
     }
 

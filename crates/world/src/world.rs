@@ -327,7 +327,7 @@ impl World {
         let (epoch, alone) = (life.view.epoch, life.view.members.len() == 1);
         self.sites[place].life = Some(life);
         self.update_links(place);
-        self.with_core(place, |core, _, effects| core.open(effects));
+        self.with_core(place, |core, _, out| core.open(out));
         self.begin_observers(place);
         if alone {
             self.met(place, epoch);
@@ -421,7 +421,7 @@ impl World {
             Event::Ring { at, incarnation, timer } => {
                 if self.lives(at, incarnation) {
                     self.hash.mix(2 + self.now, at as u64);
-                    self.with_core(at, |core, now, effects| core.expire(now, &timer, effects));
+                    self.with_core(at, |core, now, out| core.expire(now, &timer, out));
                 }
             }
             Event::Client { client, goal, what } => {
