@@ -165,7 +165,7 @@ impl Driver {
         loop {
             self.settle();
             self.tell();
-            let tick = self.running.as_ref().map_or(MonotonicTime::NEVER, |running| running.tick);
+            let tick = self.running.as_ref().map_or(MonotonicTime::NEVER, |own| own.tick);
             let renewal =
                 self.life.as_ref().map_or(MonotonicTime::NEVER, |life| life.membership.next());
             let leaving =
@@ -181,9 +181,9 @@ impl Driver {
             }
             self.pass_time();
         }
-        if let Some(running) = self.running.take() {
+        if let Some(own) = self.running.take() {
             // The log is whole before the folder is free for the next one.
-            let _ = tokio::task::spawn_blocking(|| running.end()).await;
+            let _ = tokio::task::spawn_blocking(|| own.end()).await;
         }
         self.exchange.stop();
         // Whoever waits until the inputs are closed may use the folder then.
@@ -193,9 +193,9 @@ impl Driver {
     /// Whatever is due by now.
     fn pass_time(&mut self) {
         let now = env::now();
-        if let Some(running) = self.running.as_mut().filter(|running| now >= running.tick) {
-            running.tick = now.after(voter::TICK);
-            running.voter.tick(now, &mut self.from_voter);
+        if let Some(own) = self.running.as_mut().filter(|own| now >= own.tick) {
+            own.tick = now.after(voter::TICK);
+            own.voter.tick(now, &mut self.from_voter);
         }
         self.membership(now, member::Input::Timer);
         if let Some(leaving) = self.leaving.take_if(|leaving| now >= leaving.deadline) {
@@ -225,8 +225,8 @@ impl Driver {
             Input::Order { order, reply } => self.take_order(order, reply),
             Input::Suspects(lives) => self.membership(now, member::Input::Suspects(lives)),
             Input::Written(Written::Upto(number)) => {
-                if let Some(running) = &mut self.running {
-                    running.voter.persisted(now, number, &mut self.from_voter);
+                if let Some(own) = &mut self.running {
+                    own.voter.persisted(now, number, &mut self.from_voter);
                 }
             }
             Input::Written(Written::Failed(error)) => {
@@ -273,7 +273,7 @@ impl Driver {
 
     /// Who leads, as this node's own voter knows.
     fn leads(&self) -> Option<MemberId> {
-        self.running.as_ref().and_then(|running| running.voter.leader())
+        self.running.as_ref().and_then(|own| own.voter.leader())
     }
 
     fn some_voter(&self) -> Option<MemberId> {
@@ -282,27 +282,27 @@ impl Driver {
 
     fn administer(&mut self, order: Admin) -> Result<AdminAccepted, AdminRefused> {
         let leader = self.leader;
-        let Some(running) = &mut self.running else { return Err(AdminRefused::NotLeader(leader)) };
-        running.voter.administer(env::now(), order, &mut self.from_voter)
+        let Some(own) = &mut self.running else { return Err(AdminRefused::NotLeader(leader)) };
+        own.voter.administer(env::now(), order, &mut self.from_voter)
     }
 
     fn hear(&mut self, from: MemberId, word: ViewMessage) {
         let now = env::now();
         match word {
             ViewMessage::Packet(packet) => {
-                if let Some(running) = &mut self.running {
-                    running.voter.receive(now, from, packet, &mut self.from_voter);
+                if let Some(own) = &mut self.running {
+                    own.voter.receive(now, from, packet, &mut self.from_voter);
                 }
             }
             ViewMessage::Request(request) => match &mut self.running {
-                Some(running) => {
-                    running.voter.request(now, from, request, &mut self.from_voter);
-                    let views = running.voter.views();
+                Some(own) => {
+                    own.voter.request(now, from, request, &mut self.from_voter);
+                    let views = own.voter.views();
                     let is_new = views.view().rank(from).is_none()
                         && views.seats().iter().all(|seat| seat.id != from);
                     // Whoever knows this voter alone cannot find the leader otherwise. What a follower
                     // knows may be old, so nobody is told by it that it votes.
-                    if is_new && !running.voter.leads() {
+                    if is_new && !own.voter.leads() {
                         let voters = views.voters();
                         self.exchange.send(from, ViewMessage::Answer(Answer::Voters(voters)));
                     }
@@ -337,10 +337,10 @@ impl Driver {
 
     /// Leases are safe only while no clock's rate is off by more than the bound.
     fn compare_clocks(&mut self, from: MemberId, ours: MonotonicTime, theirs: MonotonicTime) {
-        let Some(running) = self.running.as_ref().filter(|running| running.voter.leads()) else {
+        let Some(own) = self.running.as_ref().filter(|own| own.voter.leads()) else {
             return;
         };
-        let bound = running.voter.views().settings().drift;
+        let bound = own.voter.views().settings().drift;
         if let Some(rate) = self.clocks.heard(from, (ours, theirs), bound) {
             let bound = bound.ppm;
             tracing::warn!(
@@ -405,14 +405,13 @@ impl Driver {
                 self.exchange.send(to, ViewMessage::Answer(answer));
             }
             voter::Effect::Persist { number, write } => {
-                if let Some(running) = &self.running {
-                    running.write(number, write);
+                if let Some(own) = &self.running {
+                    own.write(number, write);
                 }
             }
             voter::Effect::Decided { view, term, outcomes } => {
                 // What a leader finds of older terms was told by whoever led then.
-                let is_new =
-                    |running: &RunningVoter| running.voter.leads() && running.voter.term() == term;
+                let is_new = |own: &RunningVoter| own.voter.leads() && own.voter.term() == term;
                 if self.running.as_ref().is_some_and(is_new) {
                     let said = outcomes.iter().filter(|&outcome| *outcome != Outcome::Nothing);
                     let what: Vec<String> = said.map(ToString::to_string).collect();
@@ -432,17 +431,15 @@ impl Driver {
     /// The voter must not go on. The member does: it needs any leader, not this one.
     fn stand_up(&mut self, why: String) {
         tracing::error!(why, "this node has stopped voting");
-        let Some(running) = self.running.take() else { return };
-        self.halted = Some((running.voter.identity().raft, why));
-        self.disk = running.end();
+        let Some(own) = self.running.take() else { return };
+        self.halted = Some((own.voter.identity().raft, why));
+        self.disk = own.end();
     }
 
     fn perform_of_life(&mut self, effect: member::Effect) {
         match effect {
             member::Effect::Send { to, request } if to == self.me => match &mut self.running {
-                Some(running) => {
-                    running.voter.request(env::now(), to, request, &mut self.from_voter)
-                }
+                Some(own) => own.voter.request(env::now(), to, request, &mut self.from_voter),
                 None => self.answered(env::now(), to, Answer::NotLeader(self.leader)),
             },
             member::Effect::Send { to, request } => {
@@ -504,7 +501,7 @@ impl Driver {
         self.exchange.set_number(voters.cluster);
         self.exchange.set_addresses(&voters.addresses);
         let mine = voters.seats.iter().rev().find(|seat| seat.id == self.me);
-        let raft = self.running.as_ref().map(|running| running.voter.identity().raft);
+        let raft = self.running.as_ref().map(|own| own.voter.identity().raft);
         let halted = self.halted.as_ref().map(|(raft, _)| *raft);
         if let Some(seat) = mine
             && raft.max(halted).is_none_or(|raft| raft < seat.raft)
@@ -561,16 +558,16 @@ impl Driver {
 
     /// Voters that were restarted from their logs must find each other before anybody is a member.
     fn find_voters(&self) {
-        if let Some(running) = &self.running {
-            self.exchange.set_addresses(&running.voter.views().voters().addresses);
+        if let Some(own) = &self.running {
+            self.exchange.set_addresses(&own.voter.views().voters().addresses);
         }
     }
 
     /// The name tells clusters apart, unless two have the same one: then only the addresses look wrong.
     /// They may all have changed, so this is no reason to refuse the log.
     fn warn_of_other_voters(&self) {
-        let Some(running) = &self.running else { return };
-        let logged = running.voter.views().voters().addresses;
+        let Some(own) = &self.running else { return };
+        let logged = own.voter.views().voters().addresses;
         let configured = &self.config.voters;
         if logged.is_empty() || logged.values().any(|it| configured.values().any(|at| at == it)) {
             return;

@@ -39,8 +39,7 @@ impl Driver {
 
     fn report_at(&self, now: MonotonicTime) -> ServiceReport {
         let own = self.informed_voter();
-        let known =
-            own.map(|running| running.voter.views().voters()).or_else(|| self.voters.clone());
+        let known = own.map(|own| own.voter.views().voters()).or_else(|| self.voters.clone());
         let leader = self.present_leader();
         let standings = self.standings(now, leader);
         let voters = known.iter().flat_map(|known| {
@@ -66,12 +65,12 @@ impl Driver {
                 }
             })
         });
-        let lease = own.map(|running| running.voter.views().settings());
+        let lease = own.map(|own| own.voter.views().settings());
         let drift = || self.life.as_ref().and_then(|life| life.membership.drift());
         ServiceReport {
             kind: "voters".to_string(),
             leader,
-            term: own.map(|running| running.voter.term()),
+            term: own.map(|own| own.voter.term()),
             voters: voters.collect(),
             endpoints: Vec::new(),
             trouble: leader.is_none().then(|| {
@@ -89,7 +88,7 @@ impl Driver {
     /// answered them last, which is worth nothing once that one cannot be reached.
     fn present_leader(&self) -> Option<MemberId> {
         match self.informed_voter() {
-            Some(running) => running.voter.leader(),
+            Some(own) => own.voter.leader(),
             None => self.leader.filter(|&leader| self.exchange.trouble(leader).is_none()),
         }
     }
@@ -101,14 +100,14 @@ impl Driver {
             let told = self.voters.as_ref();
             told.is_none_or(|voters| voters.seats.iter().any(|seat| seat.raft == raft))
         };
-        self.running.as_ref().filter(|running| {
-            !running.voter.views().seats().is_empty() && is_present(running.voter.identity().raft)
+        self.running.as_ref().filter(|own| {
+            !own.voter.views().seats().is_empty() && is_present(own.voter.identity().raft)
         })
     }
 
     fn standings(&self, now: MonotonicTime, leader: Option<MemberId>) -> BTreeMap<u64, Standing> {
-        if let Some(running) = self.running.as_ref().filter(|running| running.voter.leads()) {
-            return running.voter.standings(now).into_iter().collect();
+        if let Some(own) = self.running.as_ref().filter(|own| own.voter.leads()) {
+            return own.voter.standings(now).into_iter().collect();
         }
         let Some(told) = self.told.as_ref().filter(|told| Some(told.by) == leader) else {
             return BTreeMap::new();
@@ -124,11 +123,11 @@ impl Driver {
     /// A leader tells all members at once when a voter falls silent or is back, and each one again with
     /// every renewal, since words may be lost.
     fn share_standings(&mut self, now: MonotonicTime) {
-        let Some(running) = self.running.as_ref().filter(|running| running.voter.leads()) else {
+        let Some(own) = self.running.as_ref().filter(|own| own.voter.leads()) else {
             self.shared.clear();
             return;
         };
-        let standings = running.voter.standings(now);
+        let standings = own.voter.standings(now);
         let kind = |&(raft, standing): &(u64, Standing)| match standing {
             Standing::Silent { .. } => (raft, Standing::Silent { since: Duration::ZERO }),
             other => (raft, other),
@@ -138,15 +137,15 @@ impl Driver {
             return;
         }
         self.shared = kinds;
-        for member in running.voter.views().view().ids().filter(|&id| id != self.me) {
+        for member in own.voter.views().view().ids().filter(|&id| id != self.me) {
             self.exchange.send(member, ViewMessage::Standings(standings.clone()));
         }
     }
 
     /// Tells one member, if this node leads.
     pub(super) fn tell_standings(&self, to: MemberId) {
-        if let Some(running) = self.running.as_ref().filter(|running| running.voter.leads()) {
-            self.exchange.send(to, ViewMessage::Standings(running.voter.standings(env::now())));
+        if let Some(own) = self.running.as_ref().filter(|own| own.voter.leads()) {
+            self.exchange.send(to, ViewMessage::Standings(own.voter.standings(env::now())));
         }
     }
 }
