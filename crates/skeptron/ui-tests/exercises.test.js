@@ -10,6 +10,7 @@ lab.test("a prediction is answered by the run, with hints, to its end", async (o
   await part(page, "predict-list").getByRole("link", { name: "Ricart–Agrawala: 41 against 34" }).click();
   await part(page, "exercise-choice").first().waitFor();
   assert.match((await part(page, "prediction").locator("h2").textContent()) ?? "", /P1 requests\. What does it do\?/);
+  assert.deepEqual(await page.locator(".exercise-picture .name").allTextContents(), ["P1", "P2", "P3"], "its lines are named");
   await part(page, "exercise-hint").click();
   await part(page, "exercise-hints").locator("dd").first().waitFor();
   await part(page, "exercise-hint").click();

@@ -41,7 +41,7 @@ export async function showBug({ place, items, infos, signal }, name, number) {
   };
   place.append(back(), h("h2", {}, say("Bug {number}: {title}", { number, title: sound?.title })),
     h("p", {}, say("In the end {property} is violated. At which step does a node first do what the rules forbid, or not do what they demand? Choose it.", { property: broken?.breaks ?? say("a property") })),
-    h("div", { class: "exercise-question panel" }, h("figure", { class: "exercise-picture" }, picture(model.header, model.records)),
+    h("div", { class: "exercise-question panel" }, h("figure", { class: "exercise-picture" }, picture(model.header, model.records, true)),
       h("div", { class: "exercise-choices steps" }, steps), said,
       hintsOf([() => rulesOf(sound), () => say("It is a step of P{node}.", { node: mistake.node }), () => h("span", {}, say("The wrong rule:"), " ", broken?.flaw ?? "")])));
 }

@@ -69,6 +69,6 @@ function choicesOf(step, steps) {
  * @param {Question} question
  */
 export function soFar(model, question) {
-  return h("figure", { class: "exercise-picture" }, picture(model.header, model.records.slice(0, question.before)),
+  return h("figure", { class: "exercise-picture" }, picture(model.header, model.records.slice(0, question.before), true),
     h("figcaption", { class: "small muted" }, question.before === 0 ? say("Nothing has happened yet.") : `${say("Before:")} ${told(model, question.before)}`));
 }

@@ -14,6 +14,8 @@ const MOST_RECORDS = 600;
 const WIDTH = 320;
 const HEIGHT = 132;
 const MARGIN = 10;
+/** Where the lines begin if they have names. */
+const NAMES = 30;
 
 /**
  * Draws pictures into places once they are seen.
@@ -103,11 +105,13 @@ async function beginningOf(scenario, signal) {
  * Some records of a run, drawn.
  * @param {RunHeader} header
  * @param {RunRecord[]} records
+ * @param {boolean} [named] whether the lines of the nodes have their names
  * @returns {SVGSVGElement}
  */
-export function picture(header, records) {
+export function picture(header, records, named = false) {
   const last = Math.max(1, records.at(-1)?.t ?? 1);
-  const x = (/** @type {number} */ t) => MARGIN + (t / last) * (WIDTH - 2 * MARGIN);
+  const left = named ? NAMES : MARGIN;
+  const x = (/** @type {number} */ t) => left + (t / last) * (WIDTH - MARGIN - left);
   const gap = (HEIGHT - 2 * MARGIN) / Math.max(1, header.nodes - 1);
   const y = (/** @type {number} */ node) => (header.nodes === 1 ? HEIGHT / 2 : MARGIN + (node - 1) * gap);
   const nodes = Array.from({ length: header.nodes }, (_, index) => index + 1);
@@ -115,7 +119,8 @@ export function picture(header, records) {
   const marks = new Marks(x, y, thick, last);
   for (const record of records) marks.take(record);
   return s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "glimpse-picture" },
-    nodes.map((node) => s("line", { class: "life", x1: MARGIN, x2: WIDTH - MARGIN, y1: y(node), y2: y(node) })),
+    nodes.map((node) => s("line", { class: "life", x1: left, x2: WIDTH - MARGIN, y1: y(node), y2: y(node) })),
+    named ? nodes.map((node) => s("text", { class: "name", x: left - 6, y: y(node), dy: "0.35em" }, `P${node}`)) : null,
     marks.finished());
 }
 
