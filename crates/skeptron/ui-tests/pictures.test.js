@@ -124,6 +124,9 @@ lab.test("PNG, PDF and TikZ", async (open) => {
 });
 
 lab.test("printing gives the whole view on white", async (open) => {
+  const german = await openRun(open, "?lang=de#/play?scenario=ricart-agrawala-41-34&at=9");
+  await german.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.match((await german.locator(".play-printed").textContent()) ?? "", /41 gegen 34.*P3 will nicht eintreten/);
   const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=0", { dark: true });
   await goTo(page, 8);
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));

@@ -6,7 +6,7 @@ import { download, fileButton } from "../lib/files.js";
 import { choice, field } from "../lib/form.js";
 import { recordedAnswer, standalone } from "../lib/recorded.js";
 import { sheet } from "../lib/sheet.js";
-import { say } from "../lib/language.js";
+import { say, translated } from "../lib/language.js";
 import { toPdf } from "../picture/pdf.js";
 import { sheetOf } from "../picture/shapes.js";
 import { toPng, toSvg } from "../picture/svg.js";
@@ -223,7 +223,7 @@ function printing(given) {
     const { title, summary, notes } = given.told();
     const note = notes.findLast(({ at }) => at <= given.position())?.text ?? summary;
     const parts = /** @type {Subject[]} */ (["diagram", "topology", "states"]).filter((subject) => subject !== "states" || shown.states);
-    printed = h("section", { class: "play-printed" }, h("h1", {}, title), h("p", {}, note), parts.map((subject) => picture(toSvg(draw(subject, "sight", shown, true)))));
+    printed = h("section", { class: "play-printed" }, h("h1", {}, translated(title)), h("p", {}, translated(note)), parts.map((subject) => picture(toSvg(draw(subject, "sight", shown, true)))));
     document.body.append(printed);
   }, { signal });
   addEventListener("afterprint", () => { printed?.remove(); }, { signal });
