@@ -94,6 +94,7 @@ up.test("what has happened so far is opened in Play, with its messages, and a li
   await part(page, "cluster-locks").filter({ hasNotText: "kept" }).waitFor();
   await part(page, "cluster-play").click();
   await part(page, "play-title").filter({ hasText: "“kept” in the cluster" }).waitFor();
+  assert(await part(page, "clocks-kind").isHidden(), "nobody tells the clocks of a live run");
   await part(page, "play-last").click();
   await part(page, "play-legend").filter({ hasText: "PRIVILEGE" }).waitFor();
   await part(page, "tab-steps").click();

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
@@ -46,7 +47,7 @@ export function site(...command) {
       await server.stop();
       server = await serve(command, port);
     },
-    test: (name, body) => void test(name, { timeout: LONGEST_TEST }, () => watched(name, browser, server.url, body)),
+    test: (name, body) => void test(name, { timeout: LONGEST_TEST }, () => watched(name, browser, server.url, body, command[0] === "lab" ? undefined : process.env.SKEPTRON_UI)),
   };
 }
 
@@ -181,8 +182,9 @@ export function launch() {
  * @param {Browser} browser
  * @param {string} url
  * @param {(open: Open) => Promise<void>} body
+ * @param {string} [folder] from which the page is taken instead of from the server
  */
-async function watched(name, browser, url, body) {
+async function watched(name, browser, url, body, folder) {
   /** @type {import("playwright-core").BrowserContext[]} */
   const contexts = [];
   /** @type {string[]} */
@@ -191,6 +193,7 @@ async function watched(name, browser, url, body) {
   const open = async (hash = "", look = {}) => {
     const context = await browser.newContext(contextFor(look));
     contexts.push(context);
+    if (folder) await context.route(`${url}ui/**`, (route) => route.fulfill({ path: join(folder, new URL(route.request().url()).pathname.slice("/ui/".length)) }));
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE);
     watch(page, url, look.allow, complaints);
