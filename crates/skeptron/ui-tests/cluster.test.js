@@ -95,6 +95,9 @@ up.test("what has happened so far is opened in Play, with its messages, and a li
   await part(page, "cluster-play").click();
   await part(page, "play-title").filter({ hasText: "“kept” in the cluster" }).waitFor();
   assert(await part(page, "clocks-kind").isHidden(), "nobody tells the clocks of a live run");
+  await part(page, "play-forward").click();
+  await part(page, "play-told").filter({ hasText: /P\d/ }).waitFor();
+  assert.equal(await part(page, "play-fired").textContent(), "", "nor why a rule fires");
   await part(page, "play-last").click();
   await part(page, "play-legend").filter({ hasText: "PRIVILEGE" }).waitFor();
   await part(page, "tab-steps").click();

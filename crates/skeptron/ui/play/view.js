@@ -480,7 +480,9 @@ class PlayView {
     const before = step >= 0 ? session.statesAt(model.steps[step]) : null;
     this.transport.show();
     this.caption.until = parting(session.acts, this.tale.acts);
-    this.rules.show(model, position, before, states);
+    // Of a live cluster it is not known what its nodes knew, so no rule has a reason.
+    const known = states?.some(({ vars }) => vars.length > 0) ?? false;
+    this.rules.show(model, position, before, known ? states : null);
     this.caption.show(model, position, playhead.playing);
     this.lamps.show(model, position);
     this.goal.show(model, session.acts);
