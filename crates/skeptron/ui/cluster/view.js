@@ -93,7 +93,7 @@ function watch(root, first, plays) {
   const name = h("h1", {}, say("Cluster"));
   const facts = h("div", { class: "toolbar facts", "data-test": "cluster-facts" });
   const state = h("div", { role: "status", "data-test": "cluster-state" });
-  const parts = h("div", { class: "cluster-parts" }, links.element, h("div", { class: "middle" }, tries.element, table.element), flow.element, who.element, happened.element, drawn.element);
+  const parts = h("div", { class: "cluster-parts" }, links.element, h("div", { class: "middle" }, tries.element, table.element), flow.element, drawn.element, who.element, happened.element);
   root.append(h("header", { class: "cluster-head" }, name, facts), state, parts);
   drawn.restart(lock);
   const ages = setInterval(() => table.tick(performance.now()), 200);
