@@ -302,13 +302,14 @@ export class Diagram {
     const text = inUnits(now, model.header, 2);
     ink.font = font(FINEST, "600");
     const half = Math.max(14, ink.measureText(text).width / 2 + 6);
+    const middle = Math.min(x, camera.width - half);
     ink.fillStyle = colour("accent");
     ink.beginPath();
-    ink.roundRect(x - half, 3, half * 2, AXIS - 7, 5);
+    ink.roundRect(middle - half, 3, half * 2, AXIS - 7, 5);
     ink.fill();
     ink.fillStyle = colour("on-accent");
     ink.textAlign = "center";
-    ink.fillText(text, x, AXIS - 9);
+    ink.fillText(text, middle, AXIS - 9);
   }
 
   #names() {
