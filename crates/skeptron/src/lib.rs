@@ -4,5 +4,6 @@ pub mod ask;
 pub mod cli;
 pub mod errata;
 pub mod lab;
+mod published;
 mod state;
 mod table;

@@ -11,8 +11,6 @@ use super::{Verdict, list, names};
 pub mod docs;
 mod page;
 
-pub(crate) use page::cost;
-
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skeptron explain ricart-agrawala

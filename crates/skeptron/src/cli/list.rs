@@ -4,12 +4,13 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use skeptron_core::catalogue::{self, Algorithm, Breaks, Broken, ElectionInfo, Entry, Info};
+use skeptron_core::catalogue::{self, Algorithm, Broken, ElectionInfo, Entry, Info};
 use skeptron_core::claims::{Claims, Condition, Quantity};
 use skeptron_core::election::Case;
 
 use super::Verdict;
 use super::table::{fitted, folded, table};
+use crate::published::{breaks, messages};
 use row::Row;
 
 mod row;
@@ -27,19 +28,6 @@ pub(crate) struct ListArgs {
     /// As JSON
     #[arg(long)]
     json: bool,
-}
-
-pub(crate) fn breaks(breaks: Breaks) -> &'static str {
-    match breaks {
-        Breaks::Safety => "safety",
-        Breaks::Liveness => "liveness",
-        Breaks::Starvation => "starvation freedom",
-        Breaks::Order => "order",
-        Breaks::Refused => "the contract",
-        Breaks::Agreement => "agreement",
-        Breaks::Validity => "validity",
-        Breaks::Termination => "termination",
-    }
 }
 
 /// The command that shows what is wrong with a broken variant; some seed is always enough.
@@ -178,14 +166,6 @@ fn print_elections(infos: &[&ElectionInfo], out: &mut impl Write) -> Result<()> 
 /// Who is elected.
 fn wins(info: &ElectionInfo) -> &'static str {
     if info.claims.highest { "highest" } else { "a live one" }
-}
-
-/// How many messages an election takes in this situation, and which count.
-pub(crate) fn messages(case: &Case) -> String {
-    match case.counted {
-        [] => case.messages.to_string(),
-        kinds => format!("{} {}", case.messages, kinds.join(" and ")),
-    }
 }
 
 /// How long an election takes in this situation.

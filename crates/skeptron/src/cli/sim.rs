@@ -19,9 +19,9 @@ use crate::ask::compare::Estimate;
 use crate::ask::system::Elected;
 use crate::ask::{Files, Request as _, SimOptions};
 
-pub(crate) mod election;
+mod election;
 mod kinds;
-pub(crate) mod print;
+mod print;
 mod seeds;
 mod shown;
 mod worst;

@@ -6,7 +6,7 @@ use skeptron_core::catalogue::{
 use skeptron_core::claims::Published;
 
 use super::wire::{AlgorithmInfo, AlgorithmKind, BrokenInfo, ClaimInfo, VariableInfo};
-use crate::cli::list;
+use crate::published::{breaks, messages};
 
 /// All of them, the broken variants included.
 pub(super) fn algorithms() -> Vec<AlgorithmInfo> {
@@ -27,7 +27,7 @@ fn election(info: &'static ElectionInfo) -> AlgorithmInfo {
     let mut claims = Vec::new();
     for case in info.claims.cases {
         let when = format!("{}: {}", case.name, case.when);
-        claims.push(claim(&format!("messages, {when}"), list::messages(case)));
+        claims.push(claim(&format!("messages, {when}"), messages(case)));
         claims.extend(case.time.map(|time| claim(&format!("time, {when}"), format!("{time} T"))));
     }
     entry(info, AlgorithmKind::Election, claims, sound(info.name, catalogue::sound_elections()))
@@ -88,7 +88,7 @@ fn flaw(broken: &Broken, of: &str) -> BrokenInfo {
     BrokenInfo {
         of: of.into(),
         flaw: broken.flaw.into(),
-        breaks: list::breaks(broken.breaks).into(),
+        breaks: breaks(broken.breaks).into(),
         shown_by: broken.shown_by.into(),
         refuted_by: broken.refuted_by.into(),
     }

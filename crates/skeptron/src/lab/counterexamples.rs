@@ -16,8 +16,8 @@ use super::LIMITS;
 use super::assets::Page;
 use super::wire::{GalleryItem, Note};
 use crate::ask::{CheckRequest, Files, Request as _, SimOptions};
-use crate::cli::explain;
 use crate::errata::{self, Erratum};
+use crate::published::cost;
 
 /// The file of the page that says what each mistake is.
 const TEXTS: &str = "counterexamples.json";
@@ -72,10 +72,8 @@ fn refuted(name: &str, title: &str, broken: Broken, text: Option<Text>) -> Galle
         Some(Text { title, text }) => (title, text),
         None => (name.into(), format!("A rule is wrong on purpose: {}.", broken.flaw)),
     };
-    let note = format!(
-        "{summary} This is the checker’s shortest run in which {}.",
-        explain::cost(broken.breaks)
-    );
+    let note =
+        format!("{summary} This is the checker’s shortest run in which {}.", cost(broken.breaks));
     GalleryItem {
         name: refutation(name),
         title: format!("{title}: {mistake}"),

@@ -13,6 +13,7 @@ use skeptron_sim::trace::svg;
 use super::super::{list, textbook};
 use super::page;
 use crate::ask::{Files, SimOptions};
+use crate::published::{breaks, messages};
 
 /// The command that writes what is under version control.
 pub const COMMAND: &str = "cargo run -- explain --docs docs/algorithms";
@@ -73,7 +74,7 @@ fn what_breaks(name: &str) -> String {
         let _ = write!(
             text,
             "\n`{variant}` breaks {}: {}.\n\n    {}\n    {}\n",
-            list::breaks(broken.breaks),
+            breaks(broken.breaks),
             broken.flaw,
             list::refuted(variant, &broken),
             list::shown(variant, &broken)
@@ -140,7 +141,7 @@ fn index() -> String {
             info.title,
             info.name,
             info.family,
-            figure(list::messages),
+            figure(messages),
             figure(|case| format!("{} T", list::time(case))),
             list::short_paper(info.paper)
         );

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use skeptron_core::catalogue::{
-    Algorithm, Breaks, ElectionInfo, Entry, Info, Layout, Order, OwnClock, Variable,
+    Algorithm, ElectionInfo, Entry, Info, Layout, Order, OwnClock, Variable,
 };
 use skeptron_core::claims::Quantity;
 use skeptron_core::{Claim, Formula};
 
 use super::list;
+use crate::published::{cost, messages};
 
 /// The page of an algorithm of either kind.
 #[must_use]
@@ -74,7 +75,7 @@ fn election(info: &ElectionInfo) -> String {
     for case in claims.cases {
         let time = case.time.map_or("–".into(), |time| format!("{time} T"));
         let (name, when) = (case.name, case.when);
-        page.line(&format!("| {name}: {when} | {} | {time} |", list::messages(case)));
+        page.line(&format!("| {name}: {when} | {} | {time} |", messages(case)));
     }
     page.end_of_table();
     let figures: Vec<Claim> =
@@ -171,20 +172,6 @@ impl Page {
         for note in info.notes {
             self.line(&format!("- {note}"));
         }
-    }
-}
-
-/// What can happen if that property is violated.
-pub(crate) fn cost(breaks: Breaks) -> &'static str {
-    match breaks {
-        Breaks::Safety => "two nodes can be inside at once, against GA1",
-        Breaks::Liveness => "somebody can wait for ever, against GA2",
-        Breaks::Starvation => "somebody can wait for ever while others are served, against GA2'",
-        Breaks::Order => "a request can be served before one that happened before it, against EM3",
-        Breaks::Refused => "a node can get what it has to refuse",
-        Breaks::Agreement => "one epoch can have two leaders",
-        Breaks::Validity => "the leader can be dead, or not the highest",
-        Breaks::Termination => "an election may never end",
     }
 }
 

@@ -5,7 +5,8 @@ use skeptron_core::catalogue::{Broken, ElectionInfo, Entry, Info};
 use skeptron_core::claims::{Condition, Published, Quantity};
 use skeptron_core::election::Case;
 
-use super::{breaks, refuted, shown};
+use super::{refuted, shown};
+use crate::published::breaks;
 
 /// One algorithm.
 #[derive(Serialize)]

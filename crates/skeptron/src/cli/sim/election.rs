@@ -12,7 +12,7 @@ use super::{SimArgs, seeds};
 use crate::ask::Files;
 use crate::ask::compare::Estimate;
 
-pub(crate) mod print;
+mod print;
 
 impl SimArgs {
     pub(super) fn run_election(

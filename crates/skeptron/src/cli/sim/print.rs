@@ -6,7 +6,7 @@ use serde::Serialize;
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{Info, Order};
 use skeptron_core::claims::Quantity;
-use skeptron_sim::claims::{Compared, Excluded, Expected};
+use skeptron_sim::claims::Compared;
 use skeptron_sim::replay::Replayed;
 use skeptron_sim::trace::{Relation, Trace};
 use skeptron_sim::{Report, Scenario, Summary, Violation};
@@ -15,6 +15,7 @@ use super::super::Verdict;
 use super::super::table::{counted, folded, number, table};
 use crate::ask::compare::NotCompared;
 use crate::ask::system::Elected;
+use crate::published::{claimed, needed, published};
 
 /// The report of one run as a table.
 pub(super) fn report(
@@ -248,51 +249,6 @@ pub(super) fn violations(
         writeln!(out, "             … and {} more", found.len() - 5)?;
     }
     writeln!(out, "replay it    {command} --timeline")
-}
-
-/// What is claimed of a figure in this run.
-fn claimed(compared: &Compared) -> Option<String> {
-    let expected = compared.expected.as_ref()?;
-    let missed = if compared.holds == Some(false) { " ✗ missed" } else { "" };
-    let said = match (compared.quantity, expected.published.len()) {
-        (Quantity::Messages, 1) => valued(expected),
-        _ => published(expected),
-    };
-    Some(said + missed)
-}
-
-/// The claim, or that of the first and that of further entries.
-fn published(expected: &Expected) -> String {
-    expected.published.iter().map(ToString::to_string).collect::<Vec<_>>().join(", then ")
-}
-
-/// The same, or what would be claimed under other conditions.
-pub(crate) fn claimed_or_needed(compared: &Compared) -> Option<String> {
-    claimed(compared).or_else(|| compared.excluded.as_ref().map(needed))
-}
-
-/// A claim that was not compared, and what it needs.
-fn needed(Excluded { published, unmet }: &Excluded) -> String {
-    let unmet: Vec<String> = unmet.iter().map(ToString::to_string).collect();
-    format!("{published} (needs: {})", unmet.join("; "))
-}
-
-/// A claim with its values.
-fn valued(expected: &Expected) -> String {
-    let claim = &expected.published[0].claim;
-    let (low, high) = (number(expected.low), number(expected.high));
-    let bounds = match (claim.low.to_string() == low, claim.high.to_string() == high) {
-        (true, true) => format!("{low} … {high}"),
-        _ => format!("{} … {} = {low} … {high}", claim.low, claim.high),
-    };
-    match (claim.typical, expected.typical) {
-        _ if claim.to_string() == low => low,
-        _ if claim.is_exact() && low == high => format!("{claim} = {low}"),
-        (Some(typical), Some(value)) if !claim.is_exact() => {
-            format!("on average {typical} = {} ({bounds})", number(value))
-        }
-        _ => bounds,
-    }
 }
 
 /// What a replay came to.

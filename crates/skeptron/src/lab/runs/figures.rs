@@ -7,9 +7,8 @@ use skeptron_sim::replay::Replayed;
 use skeptron_sim::trace::TICKS_PER_UNIT;
 use skeptron_sim::{Report, Scenario, election};
 
-use crate::cli::sim::election::print as of_election;
-use crate::cli::sim::print as of_mutex;
 use crate::lab::wire::Figure;
+use crate::published::{case as case_of, claimed_messages, claimed_or_needed, valued_at};
 use crate::table::number;
 
 /// A figure of which nothing is claimed.
@@ -29,7 +28,7 @@ pub(super) fn mutex(info: &Info, scenario: &Scenario, report: &Report) -> Vec<Fi
         Figure {
             name: quantity.to_string(),
             measured: value,
-            claimed: compared.and_then(of_mutex::claimed_or_needed),
+            claimed: compared.and_then(claimed_or_needed),
             holds: compared.and_then(|compared| compared.holds),
         }
     };
@@ -58,7 +57,7 @@ pub(super) fn election(
     scenario: &election::Scenario,
     report: &election::Report,
 ) -> Vec<Figure> {
-    let case = of_election::case(info, scenario);
+    let case = case_of(info, scenario);
     let figures = Figures { n: report.nodes as f64, ..Figures::default() };
     let counted = case.map(|case| report.messages.counted(case.counted) as f64);
     let time = report.time.map_or("–".into(), number);
@@ -71,14 +70,13 @@ pub(super) fn election(
         Figure {
             name: "messages".into(),
             measured: report.messages.total.to_string(),
-            claimed: case.map(|case| of_election::claimed_messages(case, report.nodes)),
+            claimed: case.map(|case| claimed_messages(case, report.nodes)),
             holds: case.zip(counted).map(|(case, count)| fits(&case.messages, count, &figures)),
         },
         Figure {
             name: "time".into(),
             measured: time,
-            claimed: time_claim
-                .map(|claim| format!("{} T", of_election::valued(&claim, report.nodes))),
+            claimed: time_claim.map(|claim| format!("{} T", valued_at(&claim, report.nodes))),
             holds: time_claim
                 .zip(report.time.and_then(in_latencies))
                 .map(|(claim, time)| fits(&claim, time, &figures)),

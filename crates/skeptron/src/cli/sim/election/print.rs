@@ -2,15 +2,14 @@
 
 use std::io::{self, Write};
 
-use skeptron_core::catalogue::{ElectionInfo, Layout, Order};
-use skeptron_core::election::{Case, Initiators, RingOrder};
-use skeptron_core::topology::Ring;
-use skeptron_core::{Claim, Figures, NodeId};
+use skeptron_core::NodeId;
+use skeptron_core::catalogue::{ElectionInfo, Order};
+use skeptron_core::election::Case;
 use skeptron_sim::election::{Detector, Report, Scenario};
 use skeptron_sim::trace::TICKS_PER_UNIT;
-use skeptron_sim::{Fault, PlannedFault};
 
 use super::super::super::table::{counted, folded, number, table};
+use crate::published::{case, claimed_messages, valued_at};
 
 /// More leaders than this are only counted.
 const MOST_LEADERS: usize = 20;
@@ -60,7 +59,7 @@ pub(super) fn report(
         }
     };
     let claim = match case.and_then(|case| case.time) {
-        Some(claim) => format!(", claimed {} T", valued(&claim, report.nodes)),
+        Some(claim) => format!(", claimed {} T", valued_at(&claim, report.nodes)),
         None => String::new(),
     };
     let call = match report.first_call {
@@ -143,59 +142,4 @@ fn messages(report: &Report, case: Option<&Case>, out: &mut impl Write) -> io::R
         writeln!(out, "             {} with multicast", messages.multicast)?;
     }
     Ok(())
-}
-
-/// What is claimed of the messages among `n` nodes, and when.
-pub(crate) fn claimed_messages(case: &Case, n: usize) -> String {
-    let what = if case.counted.is_empty() { "" } else { " " };
-    let (value, counted) = (valued(&case.messages, n), case.counted.join(" and "));
-    format!("{value}{what}{counted} when {}", case.when)
-}
-
-/// The situation for which figures are published that the scenario is, if any.
-pub(crate) fn case(info: &ElectionInfo, scenario: &Scenario) -> Option<&'static Case> {
-    info.claims.cases.iter().find(|case| is_case(case, info, scenario))
-}
-
-/// A claim and its value for `n` nodes.
-pub(crate) fn valued(claim: &Claim, n: usize) -> String {
-    let figures = Figures { n: n as f64, ..Figures::default() };
-    let [low, high] = [claim.low, claim.high].map(|bound| number(bound.value(&figures)));
-    let text = claim.to_string();
-    let values = if claim.is_exact() { low } else { format!("{low} … {high}") };
-    if text == values { text } else { format!("{text} = {values}") }
-}
-
-/// Whether the scenario is the situation of that claim.
-fn is_case(case: &Case, info: &ElectionInfo, scenario: &Scenario) -> bool {
-    let n = scenario.setup.nodes();
-    let live = if case.highest_down { n - 1 } else { n };
-    if live == 0 || n < 2 || scenario.latency.as_constant() != Some(scenario.bound()) {
-        return false;
-    }
-    let down = PlannedFault { from: 0, until: None, fault: Fault::Crash(NodeId::new(n - 1)) };
-    let planned = if case.highest_down { vec![down] } else { Vec::new() };
-    let faults = skeptron_sim::Faults { planned, ..skeptron_sim::Faults::default() };
-    let callers: Vec<NodeId> = match case.initiators {
-        Initiators::Lowest => vec![NodeId::new(0)],
-        Initiators::Highest => vec![NodeId::new(live - 1)],
-        Initiators::TwoLowest => NodeId::all(live.min(2)).collect(),
-        Initiators::All => NodeId::all(live).collect(),
-    };
-    let calls = &scenario.initiators;
-    let together = calls.iter().all(|call| call.at == calls[0].at);
-    let called: Vec<NodeId> =
-        calls.iter().map(|call| call.node).filter(|node| node.index() < live).collect();
-    let ascending = Ring::ascending(n);
-    let ring = scenario.setup.ring().unwrap_or(&ascending);
-    let fits = match case.ring {
-        _ if info.layout != Layout::Ring => true,
-        RingOrder::Ascending => *ring == ascending,
-        RingOrder::Descending => *ring == Ring::descending(n),
-        RingOrder::Random => false,
-    };
-    fits && scenario.faults == faults
-        && matches!(scenario.detector, Detector::Perfect { .. })
-        && together
-        && called == callers
 }
