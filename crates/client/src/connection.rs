@@ -24,7 +24,7 @@ use crate::native::connection::{Broken, NoConnection};
 use crate::native::{self, Ask, Reply};
 use crate::socket::tune;
 use crate::{ClientConfig, ClientError, Endpoint, InvalidEndpoint, Protocol};
-use skeptron_types::clock::MonotonicTime;
+use skeptron_types::clock::MonoTime;
 
 /// How long a node may take to greet a native connection.
 const GREETED_WITHIN: Duration = Duration::from_secs(1);
@@ -101,7 +101,7 @@ pub(crate) struct Caller {
     token: Option<String>,
     authorization: Option<HeaderValue>,
     tls: Option<Tls>,
-    idle: Mutex<Vec<(Connection, MonotonicTime)>>,
+    idle: Mutex<Vec<(Connection, MonoTime)>>,
     protocol: Protocol,
     native: Mutex<Native>,
     /// Held while a native connection is made: one is enough.
@@ -115,7 +115,7 @@ enum Native {
     Untried,
     Up(Arc<native::Connection>),
     /// HTTP is used until then.
-    NotBefore(MonotonicTime),
+    NotBefore(MonoTime),
 }
 
 impl Caller {

@@ -4,30 +4,30 @@
 
 use std::time::Duration;
 
-use skeptron_types::clock::MonotonicTime;
+use skeptron_types::clock::MonoTime;
 
 /// Now, on a clock that is never set back and also runs while the machine sleeps: whoever wakes up
 /// after its right ended must know at once.
 #[cfg(target_os = "linux")]
-pub fn now() -> MonotonicTime {
+pub fn now() -> MonoTime {
     use nix::time::{ClockId, clock_gettime};
     let time = clock_gettime(ClockId::CLOCK_BOOTTIME);
     let time: Duration = time.expect("every Linux that runs this has the clock").into();
-    MonotonicTime::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+    MonoTime::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Now. Where the system's monotonic clock stands still during sleep, so does this one.
 #[cfg(not(target_os = "linux"))]
-pub fn now() -> MonotonicTime {
+pub fn now() -> MonoTime {
     use std::sync::OnceLock;
     use std::time::Instant;
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let since = FIRST.get_or_init(Instant::now).elapsed();
-    MonotonicTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+    MonoTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// The time from now until then; nothing if it has passed.
-pub fn until(moment: MonotonicTime) -> Duration {
+pub fn until(moment: MonoTime) -> Duration {
     moment.since(now())
 }
 
@@ -37,10 +37,10 @@ pub async fn sleep(duration: Duration) {
 }
 
 /// Returns then, or a moment later; never if that is never.
-pub async fn sleep_until(moment: MonotonicTime) {
+pub async fn sleep_until(moment: MonoTime) {
     // A timer stands still while the machine sleeps, so one look may be too early.
     while now() < moment {
-        if moment == MonotonicTime::NEVER {
+        if moment == MonoTime::NEVER {
             return std::future::pending().await;
         }
         tokio::time::sleep(until(moment)).await;

@@ -12,7 +12,7 @@ use crate::env;
 use crate::messages::{Acquire, Campaign, Downgrade, Problem, Proclaim, Release};
 use crate::native::{Ask, Reply};
 use crate::session::Session;
-use skeptron_types::clock::MonotonicTime;
+use skeptron_types::clock::MonoTime;
 use skeptron_types::report::NotGranted;
 use skeptron_types::session::Held;
 use skeptron_types::{Fence, Mode};
@@ -325,7 +325,7 @@ impl Asking {
 
     /// A connection may break at any time, and the session may move; the number of the request makes it
     /// the same acquire.
-    async fn ask_until(&mut self, deadline: Option<MonotonicTime>) -> Result<Held, CallError> {
+    async fn ask_until(&mut self, deadline: Option<MonoTime>) -> Result<Held, CallError> {
         let mut pause = FIRST_PAUSE;
         loop {
             let (route, moved) = self.session.settled().await;
@@ -367,7 +367,7 @@ impl Asking {
         &self,
         route: &Route,
         request: u64,
-        deadline: Option<MonotonicTime>,
+        deadline: Option<MonoTime>,
     ) -> Result<Held, CallError> {
         let (session, name) = (self.session.id(), self.name.clone());
         let (wait_ms, request) = (deadline.map(milliseconds_until), Some(request));
@@ -416,7 +416,7 @@ fn is_over_there(session: &Session, trouble: &CallError) -> bool {
 }
 
 /// Rounded up, so that a short wait is not none at all.
-fn milliseconds_until(deadline: MonotonicTime) -> u64 {
+fn milliseconds_until(deadline: MonoTime) -> u64 {
     let left = env::until(deadline);
     u64::try_from(left.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

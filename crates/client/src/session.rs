@@ -21,7 +21,7 @@ use crate::messages::{ClusterInfo, OpenSession, SessionOpened, SessionPlace};
 use crate::native::{Ask, Json, Reply};
 use crate::nodes::Nodes;
 use moves::Moving;
-use skeptron_types::clock::{Drift, MonotonicTime};
+use skeptron_types::clock::{Drift, MonoTime};
 use skeptron_types::election::Proclaimed;
 use skeptron_types::report::milliseconds;
 use skeptron_types::session::{Held, SessionId};
@@ -58,7 +58,7 @@ pub(crate) struct Session {
 #[derive(Debug)]
 struct Standing {
     /// The session certainly lives until then.
-    until: MonotonicTime,
+    until: MonoTime,
     /// What the node last promised.
     valid: Duration,
     /// The most that was promised where it is.
@@ -83,7 +83,7 @@ struct Standing {
     /// Which life of the node it is at; none if it cannot move.
     place: Option<SessionPlace>,
     /// Until when it lives there even if that node loses its lease.
-    lives_until: MonotonicTime,
+    lives_until: MonoTime,
     /// Whether that node leaves, and waits until the session has moved.
     home_leaves: bool,
     /// The number of the move that brought it there; 0 if it was opened there.
@@ -373,7 +373,7 @@ impl Session {
             // Once another node has given its word, that of one which is about to lose its lease is none.
             if goes_on || !standing.is_taken() {
                 let is_other = standing.moving.is_some();
-                standing.believe(sent, valid, MonotonicTime::NEVER, is_other);
+                standing.believe(sent, valid, MonoTime::NEVER, is_other);
             }
             let lives_until = sent.after(standing.drift.believed(self.ttl));
             standing.lives_until = standing.lives_until.max(lives_until);
@@ -412,7 +412,7 @@ impl Session {
         self.standing.borrow().moving.is_some()
     }
 
-    fn until(&self) -> MonotonicTime {
+    fn until(&self) -> MonoTime {
         self.standing.borrow().until
     }
 
@@ -467,13 +467,7 @@ impl Session {
 impl Standing {
     /// A node promises this for a sign that was sent then. What ended stays ended; and the first word of
     /// another node is the only one that counts, since the former one may go.
-    fn believe(
-        &mut self,
-        sent: MonotonicTime,
-        valid: Duration,
-        most: MonotonicTime,
-        is_other: bool,
-    ) {
+    fn believe(&mut self, sent: MonoTime, valid: Duration, most: MonoTime, is_other: bool) {
         self.valid = valid;
         // A cluster whose leases were shortened promises less everywhere: there is nowhere better to go.
         self.most_valid = if is_other { valid } else { self.most_valid.max(valid) };
@@ -518,7 +512,7 @@ async fn open_at(
     caller: Arc<Caller>,
     ttl: Duration,
     owner: &str,
-) -> Result<(MonotonicTime, SessionOpened), CallError> {
+) -> Result<(MonoTime, SessionOpened), CallError> {
     let question = OpenSession { ttl_ms: milliseconds(ttl), owner: owner.to_string() };
     // Before what it takes to connect: only the request itself counts, but earlier is safe.
     let sent = env::now();

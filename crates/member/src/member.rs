@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use skeptron_core::mutex::Mode;
 
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::{Effects, Halt, NotServed, Timer};
 use crate::election::Observed;
 use crate::locks::{Acquired, Broken, Lock, LockError, Locks, Settings, Withheld};
@@ -67,7 +67,7 @@ impl<W> MemberCore<W> {
     /// A member sent this, the `sequence`-th on its link.
     pub fn receive(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         from: MemberId,
         sequence: u64,
         envelope: &Envelope<'_>,
@@ -92,7 +92,7 @@ impl<W> MemberCore<W> {
     /// when its holder must know, or at once.
     pub fn break_lock(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &str,
         fence: Fence,
         at_once: bool,
@@ -121,23 +121,23 @@ impl<W> MemberCore<W> {
 
     /// A view has been decided. Earlier ones are ignored, and so are those in which this life is away: it
     /// goes on in its own view until a later one takes it back, or its lease ends.
-    pub fn install(&self, now: MonotonicTime, view: Arc<View>, effects: &mut dyn Effects<W>) {
+    pub fn install(&self, now: MonoTime, view: Arc<View>, effects: &mut dyn Effects<W>) {
         self.locks.install(now, view, &self.sessions, effects);
     }
 
     /// Until when this life of the member may act. What is over stays over.
-    pub fn renew(&self, now: MonotonicTime, lease: Lease, effects: &mut dyn Effects<W>) {
+    pub fn renew(&self, now: MonoTime, lease: Lease, effects: &mut dyn Effects<W>) {
         self.locks.renew(now, lease, effects);
     }
 
     /// When the lease ends, by this member's clock.
     #[must_use]
-    pub fn lease(&self) -> MonotonicTime {
+    pub fn lease(&self) -> MonoTime {
         self.locks.lease()
     }
 
     /// A timer that the core had armed has rung.
-    pub fn expire(&self, now: MonotonicTime, timer: &Timer, effects: &mut dyn Effects<W>) {
+    pub fn expire(&self, now: MonoTime, timer: &Timer, effects: &mut dyn Effects<W>) {
         match timer {
             Timer::Unpark(name) => self.locks.unpark(now, name, effects),
             Timer::Session(id) => self.sessions.expire(now, &self.locks, *id, effects),
@@ -150,7 +150,7 @@ impl<W> MemberCore<W> {
 
     /// Asks for a new view if too many names are known and most are idle: then these are forgotten. An
     /// acquire does that by itself, unless it finds no room for its name.
-    pub fn make_room(&self, now: MonotonicTime, effects: &mut dyn Effects<W>) {
+    pub fn make_room(&self, now: MonoTime, effects: &mut dyn Effects<W>) {
         self.locks.make_room(now, effects);
     }
 
@@ -174,7 +174,7 @@ impl<W> MemberCore<W> {
     /// See [`LockError`].
     pub fn acquire(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         (owner, mode): (&str, Mode),
         who: impl FnOnce() -> W,
@@ -187,7 +187,7 @@ impl<W> MemberCore<W> {
     /// granted or refused.
     pub fn cancel(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         ticket: u64,
         effects: &mut dyn Effects<W>,
@@ -198,7 +198,7 @@ impl<W> MemberCore<W> {
     /// The holder lets go. Whether it held it still.
     pub fn release(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         fence: Fence,
         effects: &mut dyn Effects<W>,
@@ -208,7 +208,7 @@ impl<W> MemberCore<W> {
 
     /// Whether an entry of this member still is one.
     #[must_use]
-    pub fn is_held(&self, now: MonotonicTime, lock: &Lock<W>, fence: Fence) -> bool {
+    pub fn is_held(&self, now: MonoTime, lock: &Lock<W>, fence: Fence) -> bool {
         self.locks.is_held(now, lock, fence)
     }
 
@@ -218,7 +218,7 @@ impl<W> MemberCore<W> {
     /// If there are too many, or the member leaves.
     pub fn open_session(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         id: SessionId,
         ttl: Duration,
         owner: String,
@@ -232,7 +232,7 @@ impl<W> MemberCore<W> {
     ///
     /// # Errors
     /// If the session is over.
-    pub fn keep_alive(&self, now: MonotonicTime, id: SessionId) -> Result<Alive, SessionError> {
+    pub fn keep_alive(&self, now: MonoTime, id: SessionId) -> Result<Alive, SessionError> {
         self.sessions.keep_alive(now, &self.locks, id)
     }
 
@@ -240,11 +240,7 @@ impl<W> MemberCore<W> {
     ///
     /// # Errors
     /// If the session is over.
-    pub fn session(
-        &self,
-        now: MonotonicTime,
-        id: SessionId,
-    ) -> Result<SessionReport, SessionError> {
+    pub fn session(&self, now: MonoTime, id: SessionId) -> Result<SessionReport, SessionError> {
         self.sessions.report(now, self.id(), id)
     }
 
@@ -257,7 +253,7 @@ impl<W> MemberCore<W> {
     /// How long a session goes on if nothing is heard of it, without taking this for a sign of life; none if
     /// it is over.
     #[must_use]
-    pub fn session_left(&self, now: MonotonicTime, id: SessionId) -> Option<Duration> {
+    pub fn session_left(&self, now: MonoTime, id: SessionId) -> Option<Duration> {
         self.sessions.left(now, id)
     }
 
@@ -276,7 +272,7 @@ impl<W> MemberCore<W> {
     /// there are too many, or the member leaves.
     pub fn move_session(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         moved: Move,
         most: usize,
         effects: &mut dyn Effects<W>,
@@ -292,7 +288,7 @@ impl<W> MemberCore<W> {
     /// If the session is over.
     pub fn leave_session_behind(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         id: SessionId,
         number: u64,
         effects: &mut dyn Effects<W>,
@@ -306,7 +302,7 @@ impl<W> MemberCore<W> {
     /// See [`SessionError`].
     pub fn session_acquire(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         id: SessionId,
         (claim, mode): (Claim, Mode),
         who: W,
@@ -323,7 +319,7 @@ impl<W> MemberCore<W> {
     /// See [`SessionError`].
     pub fn campaign(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         id: SessionId,
         campaign: (Claim, &str),
         who: W,
@@ -339,7 +335,7 @@ impl<W> MemberCore<W> {
     /// If it does not lead any more.
     pub fn proclaim(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         id: SessionId,
         entry: (&str, Fence),
         value: (Option<u64>, &str),
@@ -356,7 +352,7 @@ impl<W> MemberCore<W> {
     /// See [`LockError`].
     pub fn observe(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         name: &str,
         after: Option<Fence>,
         effects: &mut dyn Effects<W>,
@@ -365,14 +361,14 @@ impl<W> MemberCore<W> {
     }
 
     /// Somebody observes an election no longer.
-    pub fn unobserve(&self, now: MonotonicTime, name: &str, effects: &mut dyn Effects<W>) {
+    pub fn unobserve(&self, now: MonoTime, name: &str, effects: &mut dyn Effects<W>) {
         self.locks.unobserve(now, name, effects);
     }
 
     /// Whoever waited at this place waits no longer.
     pub fn leave_place(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         id: SessionId,
         place: &Place,
         effects: &mut dyn Effects<W>,
@@ -383,7 +379,7 @@ impl<W> MemberCore<W> {
     /// Calls the waits of a session for these locks off, because they would never end. Whoever waits is told.
     pub fn refuse_waits(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         session: SessionHandle,
         locks: &[String],
         effects: &mut dyn Effects<W>,
@@ -397,7 +393,7 @@ impl<W> MemberCore<W> {
     /// If it does not hold it any more.
     pub fn session_release(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         id: SessionId,
         lock: &str,
         fence: Fence,
@@ -413,7 +409,7 @@ impl<W> MemberCore<W> {
     /// If the session is over, or what it held had been lost.
     pub fn session_withdraw(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         id: SessionId,
         lock: &str,
         request: u64,
@@ -428,7 +424,7 @@ impl<W> MemberCore<W> {
     /// If it is over already.
     pub fn close_session(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         id: SessionId,
         effects: &mut dyn Effects<W>,
     ) -> Result<SessionReport, SessionError> {
@@ -436,13 +432,13 @@ impl<W> MemberCore<W> {
     }
 
     /// Ends all sessions, and opens no more.
-    pub fn close_sessions(&self, now: MonotonicTime, effects: &mut dyn Effects<W>) {
+    pub fn close_sessions(&self, now: MonoTime, effects: &mut dyn Effects<W>) {
         self.sessions.close_all(now, &self.locks, effects);
     }
 
     /// From now on sessions can only release and move away. Returns until when clients may still believe in what
     /// they hold; none if nothing is held.
-    pub fn end_sessions(&self, now: MonotonicTime) -> Option<MonotonicTime> {
+    pub fn end_sessions(&self, now: MonoTime) -> Option<MonoTime> {
         self.sessions.begin_to_end(now, &self.locks)
     }
 
@@ -453,12 +449,12 @@ impl<W> MemberCore<W> {
     }
 
     /// Takes no more requests; whoever waits is told.
-    pub fn leave(&self, now: MonotonicTime, effects: &mut dyn Effects<W>) {
+    pub fn leave(&self, now: MonoTime, effects: &mut dyn Effects<W>) {
         self.locks.leave(now, effects);
     }
 
     /// What is still held here is lost, and whoever waits is told.
-    pub fn lose_all(&self, now: MonotonicTime, effects: &mut dyn Effects<W>) {
+    pub fn lose_all(&self, now: MonoTime, effects: &mut dyn Effects<W>) {
         self.locks.lose_all(now, effects);
         self.locks.refuse_waiters(now, NotServed::Halted, effects);
     }
@@ -499,7 +495,7 @@ impl<W> MemberCore<W> {
 
     /// All locks in use here whose names begin like that, by name.
     #[must_use]
-    pub fn listing(&self, now: MonotonicTime, prefix: &str) -> Vec<LockStatus> {
+    pub fn listing(&self, now: MonoTime, prefix: &str) -> Vec<LockStatus> {
         self.locks.listing(now, prefix, "", usize::MAX).0
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 
 use crate::MemberId;
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::locks::home_of;
 
 /// One member of a view.
@@ -104,7 +104,7 @@ pub enum Lease {
     /// Membership never changes behind its back.
     Forever,
     /// Until then, by its own clock.
-    Until(MonotonicTime),
+    Until(MonoTime),
     /// It has run out: whatever is held is lost, for the rest of this life.
     Over,
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use futures_util::FutureExt as _;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::report::{
     Drain, LockListing, LockStatus, MemberStatus, MessageCount, SessionListing, Status,
     milliseconds,
@@ -262,7 +262,7 @@ impl Node {
             views: service.report(),
             lease_left_ms: core
                 .map(MemberCore::lease)
-                .filter(|&lease| lease != MonotonicTime::NEVER)
+                .filter(|&lease| lease != MonoTime::NEVER)
                 .map(|lease| milliseconds(env::until(lease))),
             leaving: core.is_some_and(MemberCore::is_leaving),
             drain: self.drained(),

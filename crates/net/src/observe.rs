@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use serde::{Deserialize, Serialize};
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::report::{LinkState, Reason, Status};
 use skeptron_member::{Fence, Load, MemberId};
 use tokio::sync::{broadcast, watch};
@@ -227,7 +227,7 @@ pub fn dropped_log_lines() -> &'static Counter {
 #[derive(Debug)]
 pub struct Observer {
     node: MemberId,
-    began: MonotonicTime,
+    began: MonoTime,
     registry: Registry,
     events: broadcast::Sender<Event>,
     /// How many listen; asking the channel would take its lock at every entry.
@@ -476,7 +476,7 @@ impl Observer {
     }
 
     /// Tells whoever listens of what happened then.
-    pub(crate) fn tell_at(&self, now: MonotonicTime, what: What) {
+    pub(crate) fn tell_at(&self, now: MonoTime, what: What) {
         let at_us = u64::try_from(now.since(self.began).as_micros()).unwrap_or(u64::MAX);
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         // Nobody listens any more: nothing is lost.
@@ -502,14 +502,14 @@ impl Observer {
     }
 
     /// A view begins.
-    pub(crate) fn view_installed(&self, now: MonotonicTime) {
+    pub(crate) fn view_installed(&self, now: MonoTime) {
         self.view_changes.inc();
         self.viewed.store(now.nanos(), Ordering::Relaxed);
     }
 
     /// All members have announced themselves in the view; how long that took.
-    pub(crate) fn view_met(&self, now: MonotonicTime) -> Duration {
-        let took = now.since(MonotonicTime::from_nanos(self.viewed.load(Ordering::Relaxed)));
+    pub(crate) fn view_met(&self, now: MonoTime) -> Duration {
+        let took = now.since(MonoTime::from_nanos(self.viewed.load(Ordering::Relaxed)));
         self.view_seconds.observe(took.as_secs_f64());
         took
     }

@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-pub struct MonotonicTime(u64);
+pub struct MonoTime(u64);
 
-impl MonotonicTime {
+impl MonoTime {
     /// Later than every other.
-    pub const NEVER: MonotonicTime = MonotonicTime(u64::MAX);
+    pub const NEVER: MonoTime = MonoTime(u64::MAX);
 
     /// So many nanoseconds after the clock began.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
-        MonotonicTime(nanos)
+        MonoTime(nanos)
     }
 
     /// Nanoseconds since the clock began.
@@ -30,12 +30,12 @@ impl MonotonicTime {
     /// That much later.
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
-        MonotonicTime(self.0.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
+        MonoTime(self.0.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
     }
 
     /// How long after `earlier` this is; zero if it is not.
     #[must_use]
-    pub fn since(self, earlier: MonotonicTime) -> Duration {
+    pub fn since(self, earlier: MonoTime) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use skeptron_member::MemberId;
-use skeptron_member::clock::{Drift, MonotonicTime};
+use skeptron_member::clock::{Drift, MonoTime};
 use skeptron_member::view::{Lease, View};
 
 use crate::flaw::Flaw;
@@ -50,7 +50,7 @@ pub enum Effect {
     /// These vote at present, which may be known already.
     Voters(Voters),
     /// The lease runs until then, later than before.
-    Prolonged(MonotonicTime),
+    Prolonged(MonoTime),
     /// This life is over; the last effect that it has. A member that wants to go on begins a new
     /// [`Membership`] with a new incarnation.
     Over(End),
@@ -77,7 +77,7 @@ pub enum End {
 enum Phase {
     Entering,
     /// Until when it may act.
-    Member(MonotonicTime),
+    Member(MonoTime),
     Leaving,
     Over,
 }
@@ -97,7 +97,7 @@ pub struct Membership {
     guess: usize,
     phase: Phase,
     /// When each request was sent, by number.
-    sent: BTreeMap<u64, MonotonicTime>,
+    sent: BTreeMap<u64, MonoTime>,
     number: u64,
     /// Lives that cannot be reached.
     suspects: Vec<u64>,
@@ -105,7 +105,7 @@ pub struct Membership {
     hold: Option<Duration>,
     drift: Option<Drift>,
     view: Option<View>,
-    next: MonotonicTime,
+    next: MonoTime,
     /// Nothing has come since the last request.
     unanswered: bool,
     flaw: Option<Flaw>,
@@ -131,7 +131,7 @@ impl Membership {
             hold: None,
             drift: None,
             view: None,
-            next: MonotonicTime::default(),
+            next: MonoTime::default(),
             unanswered: false,
             flaw: None,
         }
@@ -174,16 +174,16 @@ impl Membership {
 
     /// When [`Input::Timer`] is wanted.
     #[must_use]
-    pub fn next(&self) -> MonotonicTime {
+    pub fn next(&self) -> MonoTime {
         match self.phase {
             Phase::Member(until) => self.next.min(until),
             Phase::Entering | Phase::Leaving => self.next,
-            Phase::Over => MonotonicTime::NEVER,
+            Phase::Over => MonoTime::NEVER,
         }
     }
 
     /// Handles one input.
-    pub fn handle(&mut self, now: MonotonicTime, input: Input, out: &mut Vec<Effect>) {
+    pub fn handle(&mut self, now: MonoTime, input: Input, out: &mut Vec<Effect>) {
         if let Phase::Member(until) = self.phase
             && now >= until
             && self.flaw != Some(Flaw::ComesBack)
@@ -212,7 +212,7 @@ impl Membership {
     }
 
     /// Sends the next request; to another voter if the last one brought nothing (L1).
-    fn ask(&mut self, now: MonotonicTime, out: &mut Vec<Effect>) {
+    fn ask(&mut self, now: MonoTime, out: &mut Vec<Effect>) {
         if self.unanswered {
             self.guess = (self.guess + 1) % self.voters.len();
         }
@@ -233,7 +233,7 @@ impl Membership {
     }
 
     /// Renews at once if there is somebody new to report, but not more often than ten times as usual.
-    fn suspect(&mut self, now: MonotonicTime, suspects: Vec<u64>, out: &mut Vec<Effect>) {
+    fn suspect(&mut self, now: MonoTime, suspects: Vec<u64>, out: &mut Vec<Effect>) {
         let is_new = suspects.iter().any(|life| !self.suspects.contains(life));
         self.suspects = suspects;
         let (Phase::Member(_), true, Some(hold)) = (self.phase, is_new, self.hold) else { return };
@@ -246,7 +246,7 @@ impl Membership {
         }
     }
 
-    fn count(&mut self, now: MonotonicTime) -> u64 {
+    fn count(&mut self, now: MonoTime) -> u64 {
         self.number += 1;
         self.sent.insert(self.number, now);
         if self.sent.len() > REMEMBERED {
@@ -255,7 +255,7 @@ impl Membership {
         self.number
     }
 
-    fn take(&mut self, now: MonotonicTime, from: MemberId, answer: Answer, out: &mut Vec<Effect>) {
+    fn take(&mut self, now: MonoTime, from: MemberId, answer: Answer, out: &mut Vec<Effect>) {
         let is_mine = |incarnation| incarnation == self.join.incarnation;
         match answer {
             Answer::Renewed { incarnation, number, hold, drift, .. } if is_mine(incarnation) => {
@@ -295,7 +295,7 @@ impl Membership {
     }
 
     /// The lease counts from when the request was sent, and is never shortened (L4).
-    fn renewed(&mut self, now: MonotonicTime, number: u64, hold: Duration, out: &mut Vec<Effect>) {
+    fn renewed(&mut self, now: MonoTime, number: u64, hold: Duration, out: &mut Vec<Effect>) {
         let Some(&sent) = self.sent.get(&number) else { return };
         let from = if self.flaw == Some(Flaw::CountsFromAnswer) { now } else { sent };
         let granted = from.after(hold);
@@ -377,8 +377,8 @@ mod tests {
         MemberId::new(number).unwrap()
     }
 
-    fn at(millis: u64) -> MonotonicTime {
-        MonotonicTime::from_nanos(millis * 1_000_000)
+    fn at(millis: u64) -> MonoTime {
+        MonoTime::from_nanos(millis * 1_000_000)
     }
 
     fn life() -> Membership {
@@ -464,7 +464,7 @@ mod tests {
         handle(&mut life, 500, Input::Timer);
         assert_eq!(handle(&mut life, 3000, renewed(2)), [Effect::Over(End::RanOut)]);
         assert_eq!(handle(&mut life, 3001, renewed(2)), []);
-        assert_eq!((life.lease(), life.next()), (Lease::Over, MonotonicTime::NEVER));
+        assert_eq!((life.lease(), life.next()), (Lease::Over, MonoTime::NEVER));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use skeptron_core::NodeId;
 use skeptron_core::mutex::Mode;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::session::{Life, SessionId};
 use skeptron_member::{Acquired, Fence, NotServed};
 
@@ -102,11 +102,11 @@ pub(crate) struct OwnSession {
     /// The most that a member promised it.
     pub(crate) most_valid: Duration,
     /// Until when it believes in what it holds, by its own clock.
-    pub(crate) believes_until: MonotonicTime,
+    pub(crate) believes_until: MonoTime,
     /// Where it is; none if the membership is fixed.
     pub(crate) life: Option<Life>,
     /// Until when the session certainly lives there, whatever that member's lease.
-    pub(crate) lives_until: MonotonicTime,
+    pub(crate) lives_until: MonoTime,
     /// The member through which it is reached; none if straight.
     pub(crate) via: Option<usize>,
     /// Whether that member answered since the last sign of life.

@@ -1,6 +1,6 @@
 //! True time, and the clocks that measure it.
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 
 /// True time: nanoseconds since the run began.
 pub(crate) type Time = u64;
@@ -29,15 +29,15 @@ impl Clock {
     }
 
     /// What it shows.
-    pub(crate) fn read(&self, now: Time) -> MonotonicTime {
-        MonotonicTime::from_nanos(
+    pub(crate) fn read(&self, now: Time) -> MonoTime {
+        MonoTime::from_nanos(
             self.began + now / MILLION * self.rate + now % MILLION * self.rate / MILLION,
         )
     }
 
     /// When it shows this moment, or one later: never if that is far away.
-    pub(crate) fn when(&self, moment: MonotonicTime) -> Time {
-        if moment >= MonotonicTime::from_nanos(u64::MAX / 4) {
+    pub(crate) fn when(&self, moment: MonoTime) -> Time {
+        if moment >= MonoTime::from_nanos(u64::MAX / 4) {
             return NEVER;
         }
         let shown = moment.nanos().saturating_sub(self.began);
@@ -63,7 +63,7 @@ mod tests {
                 assert!(when <= time && clock.read(when) >= moment, "{ppm} {time}");
                 assert!(when == 0 || clock.read(when - 1) < moment);
             }
-            assert_eq!(clock.when(MonotonicTime::NEVER), NEVER);
+            assert_eq!(clock.when(MonoTime::NEVER), NEVER);
         }
     }
 }

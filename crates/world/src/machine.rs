@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use skeptron_core::NodeId;
 use skeptron_core::mutex::Mode;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::election::Leadership;
 use skeptron_member::link::Link;
 use skeptron_member::link::handshake::{Hello, Terms};
@@ -32,7 +32,7 @@ pub(crate) struct Waiter {
     /// Which of its goals it waits for.
     pub(crate) goal: u64,
     /// When it asked, by its own clock.
-    pub(crate) sent: MonotonicTime,
+    pub(crate) sent: MonoTime,
     /// Through whom.
     pub(crate) via: Option<Via>,
 }
@@ -108,7 +108,7 @@ pub(crate) struct Handshake {
     /// What the caller said, at the called one.
     pub(crate) hello: Option<Box<Hello>>,
     /// It is given up then.
-    pub(crate) until: MonotonicTime,
+    pub(crate) until: MonoTime,
 }
 
 /// What a core wants done, in its order.

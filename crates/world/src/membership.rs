@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::view::{Lease, View};
 use skeptron_views::member::{Effect, End, Input, Membership};
 use skeptron_views::views::{Join, JoinRefused, Outcome};
@@ -160,7 +160,7 @@ impl World {
     }
 
     /// A member has a lease until then, by its clock.
-    fn take_lease(&mut self, place: usize, until: MonotonicTime) {
+    fn take_lease(&mut self, place: usize, until: MonoTime) {
         self.with_core(place, |core, now, out| core.renew(now, Lease::Until(until), out));
         let (now, end) = (self.now, self.lease_end(place));
         for judge in &mut self.judges {
@@ -250,10 +250,10 @@ impl World {
         let membership = site.membership.as_ref().filter(|it| it.incarnation() == incarnation);
         let until = match membership.map(Membership::lease) {
             Some(Lease::Until(until)) => until,
-            _ => MonotonicTime::default(),
+            _ => MonoTime::default(),
         };
         let life = site.life.as_ref().filter(|life| life.incarnation == incarnation);
-        let until = until.max(life.map_or(MonotonicTime::default(), |life| life.core.lease()));
+        let until = until.max(life.map_or(MonoTime::default(), |life| life.core.lease()));
         if until > now {
             let left = until.since(now);
             let detail = format!("{} is removed and believes in its lease for {left:?}", site.id);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use skeptron_member::Flaw;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::election::Proclaimed;
 use skeptron_member::session::{Alive, Life, Move, MovedHold, SessionId};
 
@@ -62,7 +62,7 @@ impl World {
     /// What it believes to hold.
     fn holds(&self, client: usize) -> Option<(usize, skeptron_member::Fence)> {
         let it = &self.clients[client];
-        let until = it.session.map_or(MonotonicTime::default(), |own| own.believes_until);
+        let until = it.session.map_or(MonoTime::default(), |own| own.believes_until);
         it.holds().filter(|_| it.clock.read(self.now) < until)
     }
 
@@ -91,7 +91,7 @@ impl World {
     }
 
     /// The member where the session is has answered: the client stays.
-    pub(crate) fn answered_at_home(&mut self, client: usize, sent: MonotonicTime, valid: Duration) {
+    pub(crate) fn answered_at_home(&mut self, client: usize, sent: MonoTime, valid: Duration) {
         let drift = self.drift;
         let it = &mut self.clients[client];
         let ttl = it.ttl;
@@ -117,7 +117,7 @@ impl World {
 
     /// The member where the session is answers, but its lease is not renewed: it counts as silent, so that the
     /// session moves while there is time.
-    pub(crate) fn faded_at_home(&mut self, client: usize, sent: MonotonicTime, valid: Duration) {
+    pub(crate) fn faded_at_home(&mut self, client: usize, sent: MonoTime, valid: Duration) {
         let drift = self.drift;
         let it = &mut self.clients[client];
         let ttl = it.ttl;
@@ -135,7 +135,7 @@ impl World {
         from: usize,
         life: Option<Life>,
         (session, number): (SessionId, u64),
-        sent: MonotonicTime,
+        sent: MonoTime,
         alive: &Alive,
     ) {
         let (flaw, drift) = (self.settings.flaw, self.drift);

@@ -74,7 +74,7 @@ impl World {
             Some(Passed::Cancel(_)) => Relay::Cancel { id },
             None => return,
         };
-        self.with_core(at, |core, _, effects| core.relay(to, relay, effects));
+        self.with_core(at, |core, _, out| core.relay(to, relay, out));
     }
 
     /// At a member: a client asks for something at the place of its session, elsewhere.
@@ -167,7 +167,7 @@ impl World {
         client: usize,
         via: usize,
         (session, number): (SessionId, u64),
-        sent: skeptron_member::clock::MonotonicTime,
+        sent: skeptron_member::clock::MonoTime,
         alive: &Alive,
     ) {
         let drift = self.drift;

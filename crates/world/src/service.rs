@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use skeptron_member::MemberId;
-use skeptron_member::clock::{Drift, MonotonicTime};
+use skeptron_member::clock::{Drift, MonoTime};
 use skeptron_views::disk::MemoryDisk;
 use skeptron_views::flaw::Flaw;
 use skeptron_views::log::{Expected, VoterLog};
@@ -271,7 +271,7 @@ impl World {
     fn with_voter(
         &mut self,
         place: usize,
-        call: impl FnOnce(&mut Voter, MonotonicTime, &mut Vec<Effect>),
+        call: impl FnOnce(&mut Voter, MonoTime, &mut Vec<Effect>),
     ) {
         let now = self.clock(place);
         let Some(service) = &mut self.service else { return };

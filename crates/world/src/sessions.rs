@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skeptron_core::mutex::Mode;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::session::{Alive, Begun, Claim, Held, Life, Move, SessionError, SessionId};
 use skeptron_member::{Fence, Flaw, LockError, NotServed};
 
@@ -29,7 +29,7 @@ pub(crate) struct Request {
     pub(crate) asked_home: bool,
     pub(crate) goal: u64,
     /// When it was sent, by the client's clock.
-    pub(crate) sent: MonotonicTime,
+    pub(crate) sent: MonoTime,
     pub(crate) what: Op,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Reply {
     pub(crate) via: Option<Via>,
     goal: u64,
     /// Of the request.
-    pub(crate) sent: MonotonicTime,
+    pub(crate) sent: MonoTime,
     pub(crate) what: Answer,
 }
 
@@ -260,7 +260,7 @@ impl World {
     /// At the member: for how long a client may believe, from when it asked.
     fn valid(&self, place: usize, ttl: Duration) -> Duration {
         let lease =
-            self.sites[place].life.as_ref().map_or(MonotonicTime::default(), |it| it.core.lease());
+            self.sites[place].life.as_ref().map_or(MonoTime::default(), |it| it.core.lease());
         ttl.min(lease.since(self.clock(place)))
     }
 
@@ -448,7 +448,7 @@ impl World {
                     id: session,
                     number,
                     most_valid: valid,
-                    believes_until: MonotonicTime::default(),
+                    believes_until: MonoTime::default(),
                     life,
                     lives_until: sent.after(drift.believed(it.ttl)),
                     via: None,
@@ -536,19 +536,14 @@ impl World {
     }
 
     /// The member has heard of the client since it sent this.
-    pub(crate) fn believe_longer(&mut self, client: usize, sent: MonotonicTime, valid: Duration) {
+    pub(crate) fn believe_longer(&mut self, client: usize, sent: MonoTime, valid: Duration) {
         let until = self.promised(client, sent, valid);
         let before = self.clients[client].session.map(|own| own.believes_until);
         self.believe_until(client, until.max(before.unwrap_or_default()));
     }
 
     /// Until when the client may believe a member that promises this.
-    pub(crate) fn promised(
-        &self,
-        client: usize,
-        sent: MonotonicTime,
-        valid: Duration,
-    ) -> MonotonicTime {
+    pub(crate) fn promised(&self, client: usize, sent: MonoTime, valid: Duration) -> MonoTime {
         let flaw = self.settings.flaw;
         let now = self.clients[client].clock.read(self.now);
         let from = if flaw == Some(Flaw::CountedFromAnswer) { now } else { sent };
@@ -557,7 +552,7 @@ impl World {
     }
 
     /// The client believes until then. What it did not believe in any more is over, whatever the word.
-    pub(crate) fn believe_until(&mut self, client: usize, until: MonotonicTime) {
+    pub(crate) fn believe_until(&mut self, client: usize, until: MonoTime) {
         let it = &mut self.clients[client];
         let now = it.clock.read(self.now);
         let Some(session) = &mut it.session else { return };

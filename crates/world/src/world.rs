@@ -5,7 +5,7 @@ mod verdict;
 use std::sync::Arc;
 
 use skeptron_core::NodeId;
-use skeptron_member::clock::{Drift, MonotonicTime};
+use skeptron_member::clock::{Drift, MonoTime};
 use skeptron_member::link::handshake::Terms;
 use skeptron_member::plan::{Plan, Plans};
 use skeptron_member::view::View;
@@ -488,7 +488,7 @@ impl World {
     }
 
     /// What a member's clock shows.
-    pub(crate) fn clock(&self, place: usize) -> MonotonicTime {
+    pub(crate) fn clock(&self, place: usize) -> MonoTime {
         self.sites[place].clock.read(self.now)
     }
 
@@ -496,7 +496,7 @@ impl World {
     pub(crate) fn with_core<T>(
         &mut self,
         place: usize,
-        call: impl FnOnce(&MemberCore<Waiter>, MonotonicTime, &mut CollectedEffects) -> T,
+        call: impl FnOnce(&MemberCore<Waiter>, MonoTime, &mut CollectedEffects) -> T,
     ) -> Option<T> {
         let now = self.clock(place);
         let life = self.sites[place].life.as_mut()?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use skeptron_core::mutex::Mode;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::query::PeerAnswer;
 use skeptron_member::view::{Lease, Member, View};
 use skeptron_member::wire::{Envelope, Payload};
@@ -30,7 +30,7 @@ pub(super) type LetterId = u32;
 const LOCK: &str = "lock";
 
 /// Time stands still.
-const NOW: MonotonicTime = MonotonicTime::from_nanos(1);
+const NOW: MonoTime = MonoTime::from_nanos(1);
 
 /// A member's core and what its application knows.
 pub(super) struct Cell {

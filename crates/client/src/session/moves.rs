@@ -9,7 +9,7 @@ use crate::connection::{Caller, Route};
 use crate::env;
 use crate::messages::{LeftBehind, MoveSession, Moved, SessionPlace};
 use crate::native::{Ask, Json, Reply};
-use skeptron_types::clock::MonotonicTime;
+use skeptron_types::clock::MonoTime;
 use skeptron_types::report::milliseconds;
 use skeptron_types::session::MovedHold;
 
@@ -118,7 +118,7 @@ impl Session {
         !returns && (is_taken || Duration::from_millis(answer.valid_ms) >= self.pace())
     }
 
-    fn arrived(&self, to: Arc<Caller>, number: u64, sent: MonotonicTime, answer: Moved) {
+    fn arrived(&self, to: Arc<Caller>, number: u64, sent: MonoTime, answer: Moved) {
         let mut left = None;
         self.nodes.replace(&answer.cluster.nodes);
         self.standing.send_if_modified(|standing| {
@@ -137,7 +137,7 @@ impl Session {
                     (standing.home, standing.at) = (to.clone(), Route::direct(to.clone()));
                 }
                 standing.learn(&answer.cluster);
-                standing.believe(sent, valid, MonotonicTime::NEVER, true);
+                standing.believe(sent, valid, MonoTime::NEVER, true);
                 let lives_until = sent.after(standing.drift.believed(self.ttl));
                 standing.lives_until = standing.lives_until.max(lives_until);
                 standing.lost = answer.lost.clone();
@@ -158,7 +158,7 @@ impl Session {
             standing.place = Some(answer.place.clone());
             standing.lives_until = sent.after(standing.drift.believed(self.ttl));
             standing.lost = answer.lost.clone();
-            standing.believe(sent, valid, MonotonicTime::NEVER, true);
+            standing.believe(sent, valid, MonoTime::NEVER, true);
             true
         });
         if let Some((at, moved)) = left {

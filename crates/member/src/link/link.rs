@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::handshake::Hello;
 use super::session::{Broken, Frame, Session, Taken};
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::wire::{Envelope, FrameError};
 use crate::{Limits, MemberId};
 
@@ -34,7 +34,7 @@ pub struct Link {
     /// The only life of the peer that is accepted, once one is chosen.
     incarnation: Option<u64>,
     backoff: Backoff,
-    dial_at: MonotonicTime,
+    dial_at: MonoTime,
     /// While there is a connection.
     connection: Option<Connection>,
 }
@@ -83,7 +83,7 @@ impl Link {
             session: Session::new(limits.into()),
             incarnation,
             backoff: Backoff::new(limits),
-            dial_at: MonotonicTime::default(),
+            dial_at: MonoTime::default(),
             connection: None,
         }
     }
@@ -102,12 +102,12 @@ impl Link {
 
     /// When to dial the peer: never while there is a connection, or if the peer dials.
     #[must_use]
-    pub fn next_dial(&self) -> MonotonicTime {
-        if self.dials && self.connection.is_none() { self.dial_at } else { MonotonicTime::NEVER }
+    pub fn next_dial(&self) -> MonoTime {
+        if self.dials && self.connection.is_none() { self.dial_at } else { MonoTime::NEVER }
     }
 
     /// Dialling or the handshake failed: the next try comes later.
-    pub fn dial_failed(&mut self, now: MonotonicTime) {
+    pub fn dial_failed(&mut self, now: MonoTime) {
         self.dial_at = now.after(self.backoff.next());
     }
 
@@ -135,7 +135,7 @@ impl Link {
     /// # Errors
     /// If the hello is of another life of the peer, or its numbers are of another session. The
     /// connection must be closed.
-    pub fn connected(&mut self, now: MonotonicTime, hello: &Hello) -> Result<(), LinkError> {
+    pub fn connected(&mut self, now: MonoTime, hello: &Hello) -> Result<(), LinkError> {
         if self.incarnation.is_some_and(|known| known != hello.incarnation) {
             return Err(LinkError::OtherLife(self.peer));
         }
@@ -146,7 +146,7 @@ impl Link {
     }
 
     /// The connection is gone, or could not be used.
-    pub fn disconnected(&mut self, now: MonotonicTime) {
+    pub fn disconnected(&mut self, now: MonoTime) {
         self.connection = None;
         self.dial_failed(now);
     }
@@ -162,7 +162,7 @@ impl Link {
             self.connection = None;
             // The new life is up, however long the former one was not.
             self.backoff.reset();
-            self.dial_at = MonotonicTime::default();
+            self.dial_at = MonoTime::default();
             return true;
         }
         // Nobody has been spoken to yet: what is queued is for whoever belongs to the view.
@@ -178,7 +178,7 @@ impl Link {
         let sequence = self.session.send(envelope)?;
         if let Some(connection) = &mut self.connection {
             // It acknowledges what was taken.
-            connection.acknowledge_at = MonotonicTime::NEVER;
+            connection.acknowledge_at = MonoTime::NEVER;
         }
         Ok(sequence)
     }
@@ -226,7 +226,7 @@ impl Link {
     /// If the connection cannot go on.
     pub fn take(
         &mut self,
-        now: MonotonicTime,
+        now: MonoTime,
         frame: &Frame<'_>,
         bytes: usize,
     ) -> Result<Taken, LinkError> {
@@ -243,10 +243,10 @@ impl Link {
     ///
     /// # Errors
     /// If the peer has been silent or deaf for too long.
-    pub fn poll(&mut self, now: MonotonicTime, out: &mut Vec<u8>) -> Result<(), LinkError> {
+    pub fn poll(&mut self, now: MonoTime, out: &mut Vec<u8>) -> Result<(), LinkError> {
         let Some(connection) = &mut self.connection else { return Ok(()) };
         if connection.is_due(now, &self.session, self.limits.silence)? {
-            connection.acknowledge_at = MonotonicTime::NEVER;
+            connection.acknowledge_at = MonoTime::NEVER;
             self.session.beat(out);
         }
         Ok(())
@@ -257,7 +257,7 @@ impl Link {
     ///
     /// # Errors
     /// If the peer has been silent or deaf for too long.
-    pub fn poll_blocked(&mut self, now: MonotonicTime) -> Result<(), LinkError> {
+    pub fn poll_blocked(&mut self, now: MonoTime) -> Result<(), LinkError> {
         let Some(connection) = &mut self.connection else { return Ok(()) };
         if connection.is_due(now, &self.session, self.limits.silence)? {
             connection.acknowledge_at = now.after(Self::ACKNOWLEDGE_DELAY);
@@ -267,8 +267,8 @@ impl Link {
 
     /// When [`Link::poll`] has something to do; never without a connection.
     #[must_use]
-    pub fn deadline(&self) -> MonotonicTime {
-        let Some(connection) = &self.connection else { return MonotonicTime::NEVER };
+    pub fn deadline(&self) -> MonoTime {
+        let Some(connection) = &self.connection else { return MonoTime::NEVER };
         match self.session.owes() {
             true => connection.acknowledge_at.min(connection.beat_at),
             false => connection.beat_at,
@@ -280,8 +280,8 @@ impl Link {
 /// beat.
 #[derive(Debug)]
 struct Connection {
-    beat_at: MonotonicTime,
-    acknowledge_at: MonotonicTime,
+    beat_at: MonoTime,
+    acknowledge_at: MonoTime,
     /// Whether anything was heard since the last beat.
     heard: bool,
     /// Beats in a row before which nothing was heard.
@@ -293,10 +293,10 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(now: MonotonicTime, link: &Link) -> Self {
+    fn new(now: MonoTime, link: &Link) -> Self {
         let mut connection = Connection {
             beat_at: now.after(beat_interval(link.limits.silence)),
-            acknowledge_at: MonotonicTime::NEVER,
+            acknowledge_at: MonoTime::NEVER,
             heard: true,
             silent: 0,
             acknowledged: link.session.acknowledged(),
@@ -307,7 +307,7 @@ impl Connection {
     }
 
     /// Sees to it that what was taken is acknowledged in time.
-    fn owe(&mut self, now: MonotonicTime, session: &Session) {
+    fn owe(&mut self, now: MonoTime, session: &Session) {
         if session.owes() {
             let delay = if session.owes_much() { Duration::ZERO } else { Link::ACKNOWLEDGE_DELAY };
             self.acknowledge_at = self.acknowledge_at.min(now.after(delay));
@@ -317,7 +317,7 @@ impl Connection {
     /// Whether a beat is to be sent.
     fn is_due(
         &mut self,
-        now: MonotonicTime,
+        now: MonoTime,
         session: &Session,
         silence: Duration,
     ) -> Result<bool, LinkError> {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Locks;
 use super::rules::Act;
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::{Effects, Event, Timer};
 use crate::report::milliseconds;
 use crate::{Fence, Flaw};
@@ -35,7 +35,7 @@ impl<W> Locks<W> {
     /// Breaks the entry with this fence; `at_once` does not wait until its holder must know.
     pub(crate) fn break_entry(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         (name, fence, at_once): (&str, Fence, bool),
         effects: &mut dyn Effects<W>,
     ) -> Broken {
@@ -46,7 +46,7 @@ impl<W> Locks<W> {
     /// The former holder of a broken entry must know by now.
     pub(crate) fn hand_on_broken(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         (name, fence): (&str, Fence),
         effects: &mut dyn Effects<W>,
     ) {

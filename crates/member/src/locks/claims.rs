@@ -13,7 +13,7 @@ use super::home::HeldBack;
 use super::lock::Lock;
 use super::rules::Act;
 use super::{LockError, Locks};
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::{Effects, Event, NeedView};
 use crate::wire::{Envelope, Payload};
 use crate::{Fence, MemberId};
@@ -59,7 +59,7 @@ impl<W> Locks<W> {
     /// can, so that fences rise whatever the truth is, and last.
     pub(super) fn believed(
         current: &Current,
-        now: MonotonicTime,
+        now: MonoTime,
         (from, lock): (NodeId, &str),
         counter: u64,
         effects: &mut dyn Effects<W>,
@@ -99,7 +99,7 @@ impl<W> Locks<W> {
     pub(super) fn members_lock(
         &self,
         current: &Current,
-        now: MonotonicTime,
+        now: MonoTime,
         rank: NodeId,
         name: &str,
         effects: &mut dyn Effects<W>,

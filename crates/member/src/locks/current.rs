@@ -11,7 +11,7 @@ use super::claims::Peer;
 use super::home::Home;
 use super::instance::Layout;
 use super::past::{Past, Pasts};
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::Halt;
 use crate::plan::Plans;
 use crate::view::View;
@@ -28,7 +28,7 @@ pub(super) struct Current {
     /// The views before.
     pub(super) pasts: Pasts,
     /// Since when somebody has been away, if it is known.
-    pub(super) away_since: Option<MonotonicTime>,
+    pub(super) away_since: Option<MonoTime>,
     /// How many elections each member watches here.
     watchers: Mutex<BTreeMap<MemberId, usize>>,
     /// Whether a new view has been asked for.
@@ -41,7 +41,7 @@ pub(super) struct Current {
     /// By rank.
     pub(super) peers: Vec<Peer>,
     /// When it began here, as far as anybody looked at a clock.
-    began: OnceLock<MonotonicTime>,
+    began: OnceLock<MonoTime>,
 }
 
 /// An envelope of a later view.
@@ -116,7 +116,7 @@ impl Current {
     }
 
     /// How long ago it began here.
-    pub(super) fn age(&self, now: MonotonicTime) -> Duration {
+    pub(super) fn age(&self, now: MonoTime) -> Duration {
         now.since(*self.began.get_or_init(|| now))
     }
 

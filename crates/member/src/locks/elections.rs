@@ -9,7 +9,7 @@ use super::current::Current;
 use super::lock::{Hold, State, Waiter};
 use super::rules::Act;
 use super::{LockError, Locks};
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::{Effects, Event, NotServed};
 use crate::election::{
     Leader, MOST_VALUE_BYTES, MOST_WATCHED, Observed, Proclaimed, Unwatched, WatchReport, Watches,
@@ -270,7 +270,7 @@ impl<W> Locks<W> {
     /// what it is told at once.
     pub(crate) fn observe(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         name: &str,
         after: Option<Fence>,
         effects: &mut dyn Effects<W>,
@@ -305,7 +305,7 @@ impl<W> Locks<W> {
     }
 
     /// Somebody here observes it no longer.
-    pub(crate) fn unobserve(&self, now: MonotonicTime, name: &str, effects: &mut dyn Effects<W>) {
+    pub(crate) fn unobserve(&self, now: MonoTime, name: &str, effects: &mut dyn Effects<W>) {
         let current = self.current();
         let _turn = self.watch_turn.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.watches().leave(name) {
@@ -324,7 +324,7 @@ impl<W> Locks<W> {
     pub(super) fn watch_again(
         &self,
         current: &Current,
-        now: MonotonicTime,
+        now: MonoTime,
         skipped: bool,
         effects: &mut dyn Effects<W>,
     ) {
@@ -350,7 +350,7 @@ impl<W> Locks<W> {
     pub(super) fn watched(
         &self,
         current: &Current,
-        now: MonotonicTime,
+        now: MonoTime,
         from: MemberId,
         locks: &[(&str, u64)],
         effects: &mut dyn Effects<W>,
@@ -436,7 +436,7 @@ impl<W> Locks<W> {
     pub(super) fn confirm_all(
         &self,
         current: &Current,
-        now: MonotonicTime,
+        now: MonoTime,
         effects: &mut dyn Effects<W>,
     ) {
         let names: Vec<_> = self.unseen().iter().cloned().collect();
@@ -450,7 +450,7 @@ impl<W> Locks<W> {
     /// The holder of an entry changes its value. Returns the version; none if it does not lead.
     pub(crate) fn proclaim(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         name: &str,
         fence: Fence,
         (version, value): (Option<u64>, &str),

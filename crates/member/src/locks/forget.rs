@@ -13,7 +13,7 @@ use super::current::Current;
 use super::lock::{Lock, State};
 use super::{Locks, SHARDS};
 use crate::Flaw;
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::{Effects, Event, NeedView, Timer};
 
 /// Names looked at in one go: whoever uses one of the same shard, or installs a view, waits that long.
@@ -65,7 +65,7 @@ pub(super) struct Sweep {
     /// Whether the names of this shard have been set aside.
     began: bool,
     /// In which view a later one was last asked for, and when.
-    asked: Option<(u64, MonotonicTime)>,
+    asked: Option<(u64, MonoTime)>,
 }
 
 impl<W> Locks<W> {
@@ -158,7 +158,7 @@ impl<W> Locks<W> {
     }
 
     /// Asks for a new view if there are almost as many names as may be known, and most of them are idle.
-    pub(crate) fn make_room(&self, now: MonotonicTime, effects: &mut dyn Effects<W>) {
+    pub(crate) fn make_room(&self, now: MonoTime, effects: &mut dyn Effects<W>) {
         // Fixed members have no later view.
         if self.is_crowded() && self.incarnation.is_some() {
             self.make_room_in(&self.current(), now, effects);
@@ -173,7 +173,7 @@ impl<W> Locks<W> {
     pub(super) fn make_room_in(
         &self,
         current: &Current,
-        now: MonotonicTime,
+        now: MonoTime,
         effects: &mut dyn Effects<W>,
     ) {
         let in_use = self.held() + self.waiting();

@@ -3,14 +3,14 @@
 use std::sync::{Arc, PoisonError};
 
 use super::{Lock, Locks};
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::report::{Cause, Holder, LockStatus, milliseconds};
 
 impl<W> Locks<W> {
     /// The first locks in use at this member after that name, by name, and whether there are more.
     pub(crate) fn listing(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         prefix: &str,
         after: &str,
         most: usize,
@@ -30,11 +30,11 @@ impl<W> Locks<W> {
     }
 
     /// The lock of this name, if it is in use at this member.
-    pub(crate) fn status(&self, now: MonotonicTime, name: &str) -> Option<LockStatus> {
+    pub(crate) fn status(&self, now: MonoTime, name: &str) -> Option<LockStatus> {
         self.status_of(now, &*self.find(name)?)
     }
 
-    fn status_of(&self, now: MonotonicTime, lock: &Lock<W>) -> Option<LockStatus> {
+    fn status_of(&self, now: MonoTime, lock: &Lock<W>) -> Option<LockStatus> {
         let algorithm = self.current().layouts[lock.plan].algorithm;
         let state = lock.state();
         // Who does not know yet that it leads still waits.
@@ -58,7 +58,7 @@ impl<W> Locks<W> {
     }
 
     /// Why this member, being the home of the lock, does not let it begin.
-    pub(crate) fn obstacles(&self, now: MonotonicTime, name: &str) -> Vec<Cause> {
+    pub(crate) fn obstacles(&self, now: MonoTime, name: &str) -> Vec<Cause> {
         let current = self.current();
         let home = current.home();
         if current.home_of(name) != current.me || !home.is_shut(name) {

@@ -13,7 +13,7 @@ use skeptron_core::mutex::{Mode, Phase};
 use super::elections::Election;
 use super::instance::Instance;
 use crate::Fence;
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::election::Proclaimed;
 use crate::session::{QueuedAcquire, Session};
 
@@ -99,7 +99,7 @@ pub(super) enum Pass {
 pub(super) struct Hold {
     pub(super) fence: Fence,
     pub(super) mode: Mode,
-    pub(super) since: MonotonicTime,
+    pub(super) since: MonoTime,
     pub(super) owner: Box<str>,
     /// The session that has it; none if a program in this process does.
     pub(super) session: Option<Arc<Session>>,
@@ -108,7 +108,7 @@ pub(super) struct Hold {
     /// Its session has moved away while this member leaves: it stays held for as long as this life acts.
     pub(super) moved: bool,
     /// An administrator has broken it, and it goes to the next one then.
-    pub(super) broken: Option<MonotonicTime>,
+    pub(super) broken: Option<MonoTime>,
 }
 
 /// Somebody who waits.
@@ -116,7 +116,7 @@ pub(super) struct Hold {
 pub(super) struct Waiter<W> {
     pub(super) ticket: u64,
     pub(super) mode: Mode,
-    pub(super) since: MonotonicTime,
+    pub(super) since: MonoTime,
     pub(super) owner: Box<str>,
     /// The place in its session, if it has one.
     pub(super) queued: Option<QueuedAcquire>,

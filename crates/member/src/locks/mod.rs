@@ -42,7 +42,7 @@ pub(crate) use home::home_of;
 pub use instance::Turn;
 pub use lock::Lock;
 
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::{Effects, Event, Halt, NotServed};
 use crate::election::Watches;
 use crate::plan::Plans;
@@ -80,7 +80,7 @@ pub struct Withheld {
     /// How many of those that somebody wants.
     pub locks: usize,
     /// Since when somebody has been away; none if it was so when this member came.
-    pub since: Option<MonotonicTime>,
+    pub since: Option<MonoTime>,
     /// Who is away.
     pub away: Vec<MemberId>,
 }
@@ -210,18 +210,18 @@ impl<W> Locks<W> {
     }
 
     /// Whether anything may be entered now.
-    fn may_enter(&self, now: MonotonicTime) -> bool {
+    fn may_enter(&self, now: MonoTime) -> bool {
         (self.term.runs(now) || self.has(Flaw::LeaseIgnored)) && self.halted.get().is_none()
     }
 
     /// Until when this member may act. What is over stays over.
-    pub(crate) fn renew(&self, now: MonotonicTime, lease: Lease, effects: &mut dyn Effects<W>) {
+    pub(crate) fn renew(&self, now: MonoTime, lease: Lease, effects: &mut dyn Effects<W>) {
         if !self.term.renew(now, lease) {
             self.stop(Halt::Lease, effects);
         }
     }
 
-    pub(crate) fn lease(&self) -> MonotonicTime {
+    pub(crate) fn lease(&self) -> MonoTime {
         self.term.end()
     }
 
@@ -306,7 +306,7 @@ impl<W> Locks<W> {
     }
 
     /// Takes note that a lock is in use, so that a view change looks at it.
-    fn list(&self, lock: &Arc<Lock<W>>, state: &mut State<W>, now: MonotonicTime) {
+    fn list(&self, lock: &Arc<Lock<W>>, state: &mut State<W>, now: MonoTime) {
         let period = recent::period(now);
         if state.listed != Some(period) {
             state.listed = Some(period);
@@ -318,7 +318,7 @@ impl<W> Locks<W> {
     /// Does something with a lock in the present view.
     fn act<T>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         effects: &mut dyn Effects<W>,
         rule: impl FnOnce(&mut Act<'_, W>) -> T,
@@ -329,7 +329,7 @@ impl<W> Locks<W> {
     fn act_in<T>(
         &self,
         current: &Current,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         effects: &mut dyn Effects<W>,
         rule: impl FnOnce(&mut Act<'_, W>) -> T,
@@ -345,7 +345,7 @@ impl<W> Locks<W> {
     /// Somebody here wants the lock. `who` is asked for only if it has to wait.
     pub(crate) fn acquire(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         (owner, mode): (&str, Mode),
         queued: Option<QueuedAcquire>,
@@ -373,7 +373,7 @@ impl<W> Locks<W> {
     /// An entry of this member wants to be exclusive.
     pub(crate) fn upgrade(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         fence: Fence,
         queued: Option<QueuedAcquire>,
@@ -394,7 +394,7 @@ impl<W> Locks<W> {
     /// An exclusive entry goes on as one of this mode. Whether it was one.
     pub(crate) fn downgrade(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         (fence, mode): (Fence, Mode),
         effects: &mut dyn Effects<W>,
@@ -405,7 +405,7 @@ impl<W> Locks<W> {
     /// The waiter with this ticket went away; returns it if it still waited.
     pub(crate) fn cancel(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         ticket: u64,
         effects: &mut dyn Effects<W>,
@@ -416,7 +416,7 @@ impl<W> Locks<W> {
     /// Puts somebody else in the place of the waiter with this ticket.
     pub(crate) fn replace(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         ticket: u64,
         who: W,
@@ -428,7 +428,7 @@ impl<W> Locks<W> {
     /// The holder lets go. Whether it held it still.
     pub(crate) fn release(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         fence: Fence,
         effects: &mut dyn Effects<W>,
@@ -439,7 +439,7 @@ impl<W> Locks<W> {
     /// The session of this entry has moved away while this member leaves: it is handed to nobody.
     pub(crate) fn hold_until_gone(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         name: &str,
         fence: Fence,
         effects: &mut dyn Effects<W>,
@@ -457,19 +457,19 @@ impl<W> Locks<W> {
     }
 
     /// Whether an entry of this member is still one.
-    pub(crate) fn is_held(&self, now: MonotonicTime, lock: &Lock<W>, fence: Fence) -> bool {
+    pub(crate) fn is_held(&self, now: MonoTime, lock: &Lock<W>, fence: Fence) -> bool {
         self.may_enter(now) && lock.state().holds(fence)
     }
 
     /// A restless token has been kept long enough.
-    pub(crate) fn unpark(&self, now: MonotonicTime, name: &str, effects: &mut dyn Effects<W>) {
+    pub(crate) fn unpark(&self, now: MonoTime, name: &str, effects: &mut dyn Effects<W>) {
         if let Some(lock) = self.find(name) {
             self.act(now, &lock, effects, |act| act.fetch_parked());
         }
     }
 
     /// No more requests; whoever waits is told.
-    pub(crate) fn leave(&self, now: MonotonicTime, effects: &mut dyn Effects<W>) {
+    pub(crate) fn leave(&self, now: MonoTime, effects: &mut dyn Effects<W>) {
         self.leaving.store(true, Ordering::SeqCst);
         self.refuse_waiters(now, NotServed::Leaving, effects);
     }
@@ -477,7 +477,7 @@ impl<W> Locks<W> {
     /// Whoever waits is told that it will not be served.
     pub(crate) fn refuse_waiters(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         why: NotServed,
         effects: &mut dyn Effects<W>,
     ) {
@@ -488,7 +488,7 @@ impl<W> Locks<W> {
     }
 
     /// What is still held is lost: it stops counting as held first, then the algorithms are told.
-    pub(crate) fn lose_all(&self, now: MonotonicTime, effects: &mut dyn Effects<W>) {
+    pub(crate) fn lose_all(&self, now: MonoTime, effects: &mut dyn Effects<W>) {
         self.term.give_up();
         for lock in &self.all() {
             self.act(now, lock, effects, |act| act.lose());

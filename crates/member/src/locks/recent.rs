@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::lock::Lock;
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 
 /// Locks by the period in which they were last used.
 pub(super) struct Recent<W> {
@@ -18,7 +18,7 @@ pub(super) struct Recent<W> {
 /// A right that was not used for so long is given up at a view change.
 const PERIOD_NANOS: u64 = 10_000_000_000;
 
-pub(super) fn period(now: MonotonicTime) -> u64 {
+pub(super) fn period(now: MonoTime) -> u64 {
     now.nanos() / PERIOD_NANOS
 }
 

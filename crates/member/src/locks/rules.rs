@@ -10,7 +10,7 @@ use super::current::Current;
 use super::instance::{Layout, Turn};
 use super::lock::{Hold, Lock, Pass, State, Waiter};
 use super::{Acquired, Locks};
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::{Effects, Event, NeedView, NotServed};
 use crate::election::Proclaimed;
 use crate::session::{QueuedAcquire, Session};
@@ -23,7 +23,7 @@ pub(super) struct Act<'a, W> {
     pub(super) current: &'a Current,
     pub(super) lock: &'a Arc<Lock<W>>,
     pub(super) state: &'a mut State<W>,
-    pub(super) now: MonotonicTime,
+    pub(super) now: MonoTime,
     pub(super) effects: &'a mut dyn Effects<W>,
 }
 
@@ -247,7 +247,7 @@ impl<W> Act<'_, W> {
         &mut self,
         (owner, mode): (Box<str>, Mode),
         queued: Option<&QueuedAcquire>,
-        asked: MonotonicTime,
+        asked: MonoTime,
     ) -> Option<Fence> {
         let counter = self.state.counter.attach();
         if counter >= Fence::RENEWED_AT && self.current.asks_for_view() {

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::view::Lease;
 
 /// The end of a lease that has been seen to be over.
@@ -20,11 +20,11 @@ pub(super) struct Term {
 
 impl Term {
     pub(super) fn new() -> Self {
-        Term { end: AtomicU64::new(MonotonicTime::NEVER.nanos()), given_up: AtomicBool::new(false) }
+        Term { end: AtomicU64::new(MonoTime::NEVER.nanos()), given_up: AtomicBool::new(false) }
     }
 
     /// Whether this life may act now.
-    pub(super) fn runs(&self, now: MonotonicTime) -> bool {
+    pub(super) fn runs(&self, now: MonoTime) -> bool {
         let is_over = |end: u64| now.nanos() >= end;
         if !is_over(self.end.load(Ordering::SeqCst)) {
             return true;
@@ -35,16 +35,16 @@ impl Term {
 
     /// A word on the lease. Whether it still runs: what is over stays over, and nothing shortens a lease
     /// but its end.
-    pub(super) fn renew(&self, now: MonotonicTime, lease: Lease) -> bool {
+    pub(super) fn renew(&self, now: MonoTime, lease: Lease) -> bool {
         let until = match lease {
-            Lease::Forever => MonotonicTime::NEVER,
+            Lease::Forever => MonoTime::NEVER,
             Lease::Until(until) => until,
-            Lease::Over => MonotonicTime::from_nanos(OVER),
+            Lease::Over => MonoTime::from_nanos(OVER),
         };
         let renewed = |end: u64| {
             if now.nanos() >= end || now >= until {
                 Some(OVER)
-            } else if end == MonotonicTime::NEVER.nanos() {
+            } else if end == MonoTime::NEVER.nanos() {
                 Some(until.nanos())
             } else {
                 Some(end.max(until.nanos()))
@@ -60,8 +60,8 @@ impl Term {
         self.end.store(OVER, Ordering::SeqCst);
     }
 
-    pub(super) fn end(&self) -> MonotonicTime {
-        MonotonicTime::from_nanos(self.end.load(Ordering::SeqCst))
+    pub(super) fn end(&self) -> MonoTime {
+        MonoTime::from_nanos(self.end.load(Ordering::SeqCst))
     }
 
     pub(super) fn copy(&self) -> Self {
@@ -76,8 +76,8 @@ impl Term {
 mod tests {
     use super::*;
 
-    fn at(nanos: u64) -> MonotonicTime {
-        MonotonicTime::from_nanos(nanos)
+    fn at(nanos: u64) -> MonoTime {
+        MonoTime::from_nanos(nanos)
     }
 
     #[test]

@@ -11,7 +11,7 @@ use skeptron_core::mutex::sharing::Presence;
 use super::current::{Current, Early};
 use super::home::Home;
 use super::lock::{Lock, State};
-use super::{Effects, Event, Flaw, Halt, Locks, MemberId, MonotonicTime, Withheld, recent};
+use super::{Effects, Event, Flaw, Halt, Locks, MemberId, MonoTime, Withheld, recent};
 use crate::session::{Sessions, Settled};
 use crate::view::View;
 use crate::wire::{Envelope, Payload};
@@ -59,7 +59,7 @@ impl<W> Locks<W> {
     /// Takes what a member sent: now, when its view begins here, or never.
     pub(crate) fn receive(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         from: MemberId,
         sequence: u64,
         envelope: &Envelope<'_>,
@@ -114,7 +114,7 @@ impl<W> Locks<W> {
     fn take_in(
         &self,
         current: &Current,
-        now: MonotonicTime,
+        now: MonoTime,
         from: MemberId,
         sequence: u64,
         payload: &Payload<'_>,
@@ -164,7 +164,7 @@ impl<W> Locks<W> {
     fn announced(
         &self,
         current: &Current,
-        now: MonotonicTime,
+        now: MonoTime,
         from: NodeId,
         kept: &[(&str, u64, Option<Presence>)],
         last: bool,
@@ -206,7 +206,7 @@ impl<W> Locks<W> {
     }
 
     /// All members have announced themselves: what nobody keeps may begin.
-    fn met(&self, current: &Current, now: MonotonicTime, effects: &mut dyn Effects<W>) {
+    fn met(&self, current: &Current, now: MonoTime, effects: &mut dyn Effects<W>) {
         effects.tell(Event::Met { epoch: current.view.epoch });
         self.begin_to_forget(current, effects);
         let unkept = current.home().unkept();
@@ -222,7 +222,7 @@ impl<W> Locks<W> {
     /// is one transition: nothing else happens at this member meanwhile.
     pub(crate) fn install(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         view: Arc<View>,
         sessions: &Sessions,
         effects: &mut dyn Effects<W>,
@@ -298,7 +298,7 @@ impl<W> Locks<W> {
     fn adopt(
         &self,
         current: &Current,
-        now: MonotonicTime,
+        now: MonoTime,
         sessions: &Sessions,
         kept: &mut Vec<KeptLock>,
         effects: &mut dyn Effects<W>,
@@ -331,7 +331,7 @@ impl<W> Locks<W> {
 
     /// Takes the locks in recent use into the present view. Returns those to which a right is kept, or
     /// that are held here with others, and those that somebody here waits for.
-    fn convert(&self, current: &Current, now: MonotonicTime) -> (Vec<KeptLock>, Vec<Arc<Lock<W>>>) {
+    fn convert(&self, current: &Current, now: MonoTime) -> (Vec<KeptLock>, Vec<Arc<Lock<W>>>) {
         let (mut kept, mut waiting, mut idle) = (Vec::new(), Vec::new(), 0);
         let most_idle = MOST_IDLE_KEPT.min(self.settings.limits.locks / 8);
         let period = recent::period(now);

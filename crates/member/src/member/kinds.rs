@@ -6,7 +6,7 @@ use skeptron_core::mutex::Mode;
 
 use super::MemberCore;
 use crate::Fence;
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::Effects;
 use crate::locks::{Acquired, Lock, LockError};
 use crate::session::{Begun, Claim, SessionError, SessionId, Wish};
@@ -19,7 +19,7 @@ impl<W> MemberCore<W> {
     /// If it is held no longer, or another entry of this member wants the same.
     pub fn upgrade(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         fence: Fence,
         who: impl FnOnce() -> W,
@@ -32,7 +32,7 @@ impl<W> MemberCore<W> {
     /// exclusive.
     pub fn downgrade(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         lock: &Arc<Lock<W>>,
         fence: Fence,
         mode: Mode,
@@ -48,7 +48,7 @@ impl<W> MemberCore<W> {
     /// See [`SessionError`].
     pub fn session_upgrade(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         id: SessionId,
         (claim, fence): (Claim, Fence),
         who: W,
@@ -63,7 +63,7 @@ impl<W> MemberCore<W> {
     /// If it does not hold it so any more.
     pub fn session_downgrade(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         id: SessionId,
         entry: (&str, Fence, Mode),
         effects: &mut dyn Effects<W>,

@@ -2,7 +2,7 @@
 
 use super::MemberCore;
 use crate::MemberId;
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::Effects;
 use crate::query::{PeerAnswer, PeerQuery};
 use crate::report::{LockStatus, SessionSummary};
@@ -11,7 +11,7 @@ use crate::wire::{Envelope, Payload};
 impl<W> MemberCore<W> {
     /// What is known here: of lists, as much as fits into one message.
     #[must_use]
-    pub fn told(&self, now: MonotonicTime, question: &PeerQuery<'_>) -> PeerAnswer {
+    pub fn told(&self, now: MonoTime, question: &PeerQuery<'_>) -> PeerAnswer {
         let most = Payload::MOST_LISTED;
         match *question {
             PeerQuery::Lock { name } => PeerAnswer::Lock {
@@ -46,7 +46,7 @@ impl<W> MemberCore<W> {
     /// A member asks what is known here.
     pub(super) fn tell(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         to: MemberId,
         id: u64,
         question: &PeerQuery<'_>,

@@ -8,7 +8,7 @@ use super::{
 };
 use skeptron_core::mutex::Mode;
 
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::{Effects, NotServed};
 use crate::locks::{Acquired, LockError, Locks};
 use crate::{Fence, Flaw};
@@ -35,7 +35,7 @@ impl Sessions {
     /// another connection, `who` takes its place there: that connection is as good as dead.
     pub(crate) fn acquire<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         id: SessionId,
         (claim, wish): (Claim, Wish),
@@ -167,7 +167,7 @@ impl Sessions {
     /// The exclusive entry with this fence goes on as one of this mode.
     pub(crate) fn downgrade<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         id: SessionId,
         (name, fence, mode): (&str, Fence, Mode),
@@ -198,7 +198,7 @@ impl Sessions {
     /// Whoever waited there went away: with its connection, an acquire ends.
     pub(crate) fn leave_place<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         id: SessionId,
         place: &Place,

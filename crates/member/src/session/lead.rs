@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Begun, Claim, SessionError, SessionId, Sessions, Wish};
 use crate::Fence;
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::Effects;
 use crate::election::MOST_VALUE_BYTES;
 use crate::locks::Locks;
@@ -13,7 +13,7 @@ impl Sessions {
     /// Acquires a lock to lead: as [`Sessions::acquire`], with a value that observers are shown.
     pub(crate) fn campaign<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         id: SessionId,
         (claim, value): (Claim, &str),
@@ -27,7 +27,7 @@ impl Sessions {
     /// Changes the value of a leader. Returns the version of the value.
     pub(crate) fn proclaim<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         id: SessionId,
         (name, fence): (&str, Fence),

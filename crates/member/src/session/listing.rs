@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Session, SessionHandle, Sessions};
 use crate::MemberId;
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::report::{SessionSummary, milliseconds};
 
 /// Of a session with more, only so many names of each kind are told.
@@ -14,7 +14,7 @@ impl Sessions {
     /// The first sessions after that handle, by handle, and whether there are more.
     pub(crate) fn listing(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         node: MemberId,
         after: u64,
         most: usize,
@@ -37,12 +37,7 @@ impl Sessions {
 }
 
 impl Session {
-    fn summary(
-        &self,
-        now: MonotonicTime,
-        node: MemberId,
-        session: SessionHandle,
-    ) -> SessionSummary {
+    fn summary(&self, now: MonoTime, node: MemberId, session: SessionHandle) -> SessionSummary {
         let state = self.state();
         let (mut held, holds) = (state.listed(), state.listed().len());
         held.truncate(MOST_NAMES);

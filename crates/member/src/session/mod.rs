@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use skeptron_core::mutex::Mode;
 
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::{Effects, Event, NotServed, Timer};
 use crate::election::Proclaimed;
 use crate::locks::Locks;
@@ -50,7 +50,7 @@ struct Open {
     closed: bool,
     /// Sessions can only release and move away: the member leaves. No client believes longer than until
     /// then in what it was told here.
-    ending: Option<MonotonicTime>,
+    ending: Option<MonoTime>,
     /// Whether they can move.
     can_move: bool,
 }
@@ -75,7 +75,7 @@ pub(crate) struct Session {
 #[derive(Debug)]
 struct State {
     /// The last sign of life.
-    heard: MonotonicTime,
+    heard: MonoTime,
     over: bool,
     held: Holdings,
     waits: BTreeMap<Claim, Wait>,
@@ -95,7 +95,7 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     serial: u64,
-    since: MonotonicTime,
+    since: MonoTime,
     /// Where it stands in the lock's queue, once it does.
     ticket: Option<u64>,
 }
@@ -152,7 +152,7 @@ impl QueuedAcquire {
 
 impl Session {
     fn new(
-        now: MonotonicTime,
+        now: MonoTime,
         ttl: Duration,
         owner: String,
         (moved, requests_before): (u64, u64),
@@ -178,7 +178,7 @@ impl Session {
 
     /// When it ends if nothing is heard of it any more. Nothing that it was told lets its client believe
     /// for longer.
-    pub(crate) fn ends_at(&self) -> MonotonicTime {
+    pub(crate) fn ends_at(&self) -> MonoTime {
         self.state().heard.after(self.ttl)
     }
 
@@ -212,7 +212,7 @@ impl Sessions {
 
     pub(crate) fn open<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         (id, ttl, owner): (SessionId, Duration, String),
         most: usize,
@@ -233,7 +233,7 @@ impl Sessions {
     /// The session, which has given a sign of life by this.
     fn find(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         member: MemberId,
         id: SessionId,
     ) -> Result<Arc<Session>, SessionError> {
@@ -256,7 +256,7 @@ impl Sessions {
     /// The session that gives something back, which it may also while the member leaves.
     fn find_to_release(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         member: MemberId,
         id: SessionId,
     ) -> Result<Arc<Session>, SessionError> {
@@ -271,7 +271,7 @@ impl Sessions {
     /// A sign of life.
     pub(crate) fn keep_alive<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         id: SessionId,
     ) -> Result<Alive, SessionError> {
@@ -288,7 +288,7 @@ impl Sessions {
 
     pub(crate) fn report(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         member: MemberId,
         id: SessionId,
     ) -> Result<SessionReport, SessionError> {
@@ -305,7 +305,7 @@ impl Sessions {
     }
 
     /// How long a session goes on without a sign of life; none if it is over.
-    pub(crate) fn left(&self, now: MonotonicTime, id: SessionId) -> Option<Duration> {
+    pub(crate) fn left(&self, now: MonoTime, id: SessionId) -> Option<Duration> {
         let session = self.read().by_id.get(&id).cloned()?;
         let end = session.living().ok()?.heard.after(session.ttl);
         (now < end).then(|| end.since(now))
@@ -314,7 +314,7 @@ impl Sessions {
     /// Gives back the entry with that fence.
     pub(crate) fn release<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         id: SessionId,
         name: &str,
@@ -345,7 +345,7 @@ impl Sessions {
     /// was held.
     pub(crate) fn withdraw<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         id: SessionId,
         (name, request): (&str, u64),
@@ -380,7 +380,7 @@ impl Sessions {
     /// Calls the waits of a session for these locks off: they would never end.
     pub(crate) fn refuse_waits<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         (handle, names): (SessionHandle, &[String]),
         effects: &mut dyn Effects<W>,
@@ -409,7 +409,7 @@ impl Sessions {
     /// held and waited for.
     pub(crate) fn close<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         id: SessionId,
         effects: &mut dyn Effects<W>,
@@ -424,7 +424,7 @@ impl Sessions {
     /// clients may have moved.
     pub(crate) fn close_all<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         effects: &mut dyn Effects<W>,
     ) {
@@ -453,11 +453,7 @@ impl Sessions {
     /// then may others enter. Nobody was promised more than the lease of the moment in which this began: a
     /// client that stays, however long its TTL, does not keep this life from leaving until those that
     /// moved have to give up.
-    pub(crate) fn begin_to_end<W>(
-        &self,
-        now: MonotonicTime,
-        locks: &Locks<W>,
-    ) -> Option<MonotonicTime> {
+    pub(crate) fn begin_to_end<W>(&self, now: MonoTime, locks: &Locks<W>) -> Option<MonoTime> {
         let can_move = locks.life().is_some();
         let mut open = self.write();
         (open.closed, open.can_move) = (true, can_move);
@@ -474,7 +470,7 @@ impl Sessions {
     /// Ends the session if nothing was heard of it for its TTL, or looks again later.
     pub(crate) fn expire<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         id: SessionId,
         effects: &mut dyn Effects<W>,
@@ -545,12 +541,12 @@ impl State {
     }
 }
 
-fn is_held<W>(now: MonotonicTime, locks: &Locks<W>, held: &Held) -> bool {
+fn is_held<W>(now: MonoTime, locks: &Locks<W>, held: &Held) -> bool {
     locks.find(&held.lock).is_some_and(|lock| locks.is_held(now, &lock, held.fence))
 }
 
 fn give_back<W>(
-    now: MonotonicTime,
+    now: MonoTime,
     locks: &Locks<W>,
     name: &str,
     fence: Fence,
@@ -562,7 +558,7 @@ fn give_back<W>(
 }
 
 /// The session is out of the list already; nothing is granted to it once it is over.
-fn end<W>(now: MonotonicTime, locks: &Locks<W>, session: &Session, effects: &mut dyn Effects<W>) {
+fn end<W>(now: MonoTime, locks: &Locks<W>, session: &Session, effects: &mut dyn Effects<W>) {
     let mut state = session.state();
     state.over = true;
     let held = std::mem::take(&mut state.held);

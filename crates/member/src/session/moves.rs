@@ -11,7 +11,7 @@ use super::{
 };
 use skeptron_core::mutex::Mode;
 
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::{Effects, Timer};
 use crate::election::Proclaimed;
 use crate::locks::Locks;
@@ -70,7 +70,7 @@ impl Sessions {
     /// once; else when that life is gone.
     pub(crate) fn move_here<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         moved: Move,
         most: usize,
@@ -101,7 +101,7 @@ impl Sessions {
     /// Takes note of a session, in a view that does not change meanwhile. Returns the former copy of it.
     fn arrive<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         (member, view): (crate::MemberId, &View),
         moved: Move,
         most: usize,
@@ -136,7 +136,7 @@ impl Sessions {
     /// member keeps it when this one is gone.
     pub(crate) fn leave_behind<W>(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         locks: &Locks<W>,
         id: SessionId,
         number: u64,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Begun, Claim, Held, Life, Move, MovedHold, SessionError, SessionId};
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::{Effects, Event, Halt, NeedView, NotServed, Timer};
 use crate::plan::{Plan, Plans};
 use crate::query::PeerAnswer;
@@ -54,8 +54,8 @@ impl Effects<u32> for Done {
 
 const TTL: Duration = Duration::from_secs(10);
 
-fn at(seconds: u64) -> MonotonicTime {
-    MonotonicTime::from_nanos(1 + seconds * 1_000_000_000)
+fn at(seconds: u64) -> MonoTime {
+    MonoTime::from_nanos(1 + seconds * 1_000_000_000)
 }
 
 fn id(number: u128) -> SessionId {

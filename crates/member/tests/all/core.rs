@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::plan::{Plan, Plans};
 use skeptron_member::query::PeerAnswer;
 use skeptron_member::session::{Begun, Claim, SessionError, SessionId};
@@ -56,7 +56,7 @@ impl Effects<&'static str> for Desk {
 struct Cluster {
     cores: Vec<MemberCore<&'static str>>,
     granted: Vec<(&'static str, Fence)>,
-    now: MonotonicTime,
+    now: MonoTime,
 }
 
 impl Cluster {
@@ -73,7 +73,7 @@ impl Cluster {
             MemberCore::new(MemberId::at(place), settings.clone(), Arc::clone(&view)).unwrap()
         };
         let cores = (0..members).map(core).collect();
-        let mut cluster = Cluster { cores, granted: Vec::new(), now: MonotonicTime::default() };
+        let mut cluster = Cluster { cores, granted: Vec::new(), now: MonoTime::default() };
         for place in 0..members {
             cluster.at(place, |core, _, desk| core.open(desk));
         }
@@ -84,7 +84,7 @@ impl Cluster {
     fn at<T>(
         &mut self,
         place: usize,
-        call: impl FnOnce(&MemberCore<&'static str>, MonotonicTime, &mut Desk) -> T,
+        call: impl FnOnce(&MemberCore<&'static str>, MonoTime, &mut Desk) -> T,
     ) -> T {
         let mut desk = Desk::default();
         let result = call(&self.cores[place], self.now, &mut desk);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::election::{Leadership, MOST_WATCHED};
 use skeptron_member::plan::{Plan, Plans};
 use skeptron_member::query::PeerAnswer;
@@ -113,7 +113,7 @@ impl Net {
             let session = id(place as u128);
             net.at(place, |core, desk| {
                 let (ttl, owner) = (Duration::from_secs(10), format!("s{place}"));
-                core.open_session(MonotonicTime::default(), session, ttl, owner, 10, desk).unwrap();
+                core.open_session(MonoTime::default(), session, ttl, owner, 10, desk).unwrap();
             });
         }
         net.deliver();
@@ -145,9 +145,7 @@ impl Net {
                 continue;
             }
             let from = MemberId::at(from);
-            self.at(to, |core, desk| {
-                core.receive(MonotonicTime::default(), from, 0, &envelope, desk)
-            });
+            self.at(to, |core, desk| core.receive(MonoTime::default(), from, 0, &envelope, desk));
         }
         self.on_the_way = kept;
     }
@@ -157,8 +155,7 @@ impl Net {
     }
 
     fn observe(&mut self, place: usize) {
-        let told =
-            self.at(place, |core, desk| core.observe(MonotonicTime::default(), "e", None, desk));
+        let told = self.at(place, |core, desk| core.observe(MonoTime::default(), "e", None, desk));
         self.told[place].extend(told.unwrap().told);
         self.deliver();
     }
@@ -166,7 +163,7 @@ impl Net {
     fn campaign(&mut self, place: usize, request: u64, who: Who) -> Begun {
         self.at(place, |core, desk| {
             let campaign = (claim(request), who);
-            core.campaign(MonotonicTime::default(), id(place as u128), campaign, who, desk).unwrap()
+            core.campaign(MonoTime::default(), id(place as u128), campaign, who, desk).unwrap()
         })
     }
 
@@ -186,7 +183,7 @@ fn a_leader_is_told_when_everybody_who_watches_has_seen_it() {
     net.deliver_unless(|payload| matches!(payload, Payload::Seen { .. }));
     assert_eq!((net.seen(1), net.seen(2)), (vec![None, Some("first")], vec![None, Some("first")]));
     assert_eq!(net.granted, [], "nobody has said that it has seen it");
-    let listed = net.cores[0].listing(MonotonicTime::default(), "e");
+    let listed = net.cores[0].listing(MonoTime::default(), "e");
     assert_eq!(listed[0].holder, None, "it does not know yet");
     // The same campaign again takes its place.
     net.campaign(0, 1, "again");
@@ -206,7 +203,7 @@ fn without_observers_a_leader_is_told_at_once() {
     let proclaimed = |net: &mut Net, version, value: &str| {
         let entry = ("e", held.fence);
         net.at(0, |core, desk| {
-            core.proclaim(MonotonicTime::default(), id(0), entry, (version, value), desk)
+            core.proclaim(MonoTime::default(), id(0), entry, (version, value), desk)
         })
     };
     assert_eq!(proclaimed(&mut net, None, "b"), Ok(2));
@@ -214,7 +211,7 @@ fn without_observers_a_leader_is_told_at_once() {
     net.observe(0);
     assert_eq!(proclaimed(&mut net, Some(7), "c"), Ok(7));
     let released = net.at(0, |core, desk| {
-        core.session_release(MonotonicTime::default(), id(0), "e", held.fence, desk)
+        core.session_release(MonoTime::default(), id(0), "e", held.fence, desk)
     });
     assert_eq!((released, net.seen(0)), (Ok(()), vec![Some("b"), Some("c"), None]));
     assert_eq!(proclaimed(&mut net, None, "d"), Err(SessionError::NotHeld("e".into())));
@@ -229,10 +226,9 @@ fn a_campaign_that_is_withdrawn_before_it_knows_passes_the_lead_on() {
     let session = id(9);
     net.at(0, |core, desk| {
         let ttl = Duration::from_secs(10);
-        core.open_session(MonotonicTime::default(), session, ttl, "s9".into(), 10, desk).unwrap();
-        core.campaign(MonotonicTime::default(), session, (claim(1), "second"), "second", desk)
-            .unwrap();
-        core.session_withdraw(MonotonicTime::default(), id(0), "e", 1, desk).unwrap();
+        core.open_session(MonoTime::default(), session, ttl, "s9".into(), 10, desk).unwrap();
+        core.campaign(MonoTime::default(), session, (claim(1), "second"), "second", desk).unwrap();
+        core.session_withdraw(MonoTime::default(), id(0), "e", 1, desk).unwrap();
     });
     net.deliver();
     assert_eq!(net.refused, [("first", NotServed::Withdrawn)]);
@@ -247,16 +243,16 @@ fn watches_are_told_anew_in_every_view() {
     net.campaign(0, 1, "first");
     net.deliver_unless(|payload| matches!(payload, Payload::Seen { .. }));
     // The answer is of a view that is over at P1 when it arrives.
-    net.at(0, |core, desk| core.install(MonotonicTime::default(), view(2, 2), desk));
+    net.at(0, |core, desk| core.install(MonoTime::default(), view(2, 2), desk));
     net.deliver();
     assert_eq!(net.granted, [], "P2 has not announced itself");
-    net.at(1, |core, desk| core.install(MonotonicTime::default(), view(2, 2), desk));
+    net.at(1, |core, desk| core.install(MonoTime::default(), view(2, 2), desk));
     net.deliver();
     assert_eq!(net.granted.len(), 1);
     assert_eq!(net.seen(1), [None, Some("first")], "each leader once");
     // P1 is gone, and nobody has taken its session.
     let alone = Arc::new(View::new(3, vec![view(3, 2).members[1].clone()]));
-    net.at(1, |core, desk| core.install(MonotonicTime::default(), alone, desk));
+    net.at(1, |core, desk| core.install(MonoTime::default(), alone, desk));
     assert_eq!(net.seen(1), [None, Some("first"), None]);
     assert!(net.told[1].iter().all(|told| !told.missed));
 }
@@ -273,7 +269,7 @@ fn an_observer_begins_when_everybody_has_answered() {
     let mut net = Net::new(3);
     net.campaign(0, 1, "first");
     net.deliver();
-    let told = net.at(2, |core, desk| core.observe(MonotonicTime::default(), "e", None, desk));
+    let told = net.at(2, |core, desk| core.observe(MonoTime::default(), "e", None, desk));
     assert_eq!(told.map(|begun| begun.told), Ok(None));
     let held_up = says_who_leads(1);
     net.deliver_unless_from(&held_up);
@@ -282,12 +278,12 @@ fn an_observer_begins_when_everybody_has_answered() {
     assert_eq!(net.seen(2), [Some("first")]);
     // Somebody who has seen more elsewhere waits for new answers; the other one goes on.
     let after = Fence::new(1, 9);
-    let told = net.at(2, |core, desk| core.observe(MonotonicTime::default(), "e", after, desk));
+    let told = net.at(2, |core, desk| core.observe(MonoTime::default(), "e", after, desk));
     assert_eq!(told.map(|begun| begun.told), Ok(None));
     net.deliver_unless_from(&held_up);
     let term = net.told[2][0].term.unwrap();
     net.at(0, |core, desk| {
-        core.session_release(MonotonicTime::default(), id(0), "e", term, desk).unwrap();
+        core.session_release(MonoTime::default(), id(0), "e", term, desk).unwrap();
     });
     net.campaign(0, 2, "second");
     net.deliver_unless_from(&held_up);
@@ -300,7 +296,7 @@ fn an_observer_begins_when_everybody_has_answered() {
 fn whoever_skips_a_view_may_have_missed_leaders() {
     let mut net = Net::new(1);
     net.observe(0);
-    net.at(0, |core, desk| core.install(MonotonicTime::default(), view(5, 1), desk));
+    net.at(0, |core, desk| core.install(MonoTime::default(), view(5, 1), desk));
     let told: Vec<_> =
         net.told[0].iter().map(|told| (told.leader.is_none(), told.missed)).collect();
     assert_eq!(told, [(true, false), (true, true)]);
@@ -311,11 +307,11 @@ fn there_are_limits() {
     let mut net = Net::new(1);
     let long = "x".repeat(4097);
     let refused = net.at(0, |core, desk| {
-        core.campaign(MonotonicTime::default(), id(0), (claim(1), &long), "long", desk).err()
+        core.campaign(MonoTime::default(), id(0), (claim(1), &long), "long", desk).err()
     });
     assert_eq!(refused, Some(SessionError::LongValue(4097)));
     let observe = |net: &mut Net, name: &str, after| {
-        net.at(0, |core, desk| core.observe(MonotonicTime::default(), name, after, desk).err())
+        net.at(0, |core, desk| core.observe(MonoTime::default(), name, after, desk).err())
     };
     let later = Fence::new(2, 1);
     assert_eq!(observe(&mut net, "e", later), Some(LockError::Behind(MemberId::at(0))));
@@ -326,7 +322,7 @@ fn there_are_limits() {
     assert_eq!(observe(&mut net, "e7", None), None, "it is watched already");
     for number in 0..MOST_WATCHED {
         let name = format!("e{number}");
-        net.at(0, |core, desk| core.unobserve(MonotonicTime::default(), &name, desk));
+        net.at(0, |core, desk| core.unobserve(MonoTime::default(), &name, desk));
     }
     assert_eq!(net.cores[0].load().watched_elections, 1, "one has another observer");
 }
@@ -338,13 +334,13 @@ fn led_names_are_forgotten_in_a_later_view() {
         let mut net = Net::new(1);
         let Begun::Held(held) = net.campaign(0, 1, "a") else { panic!("nobody is in its way") };
         net.at(0, |core, desk| {
-            core.session_release(MonotonicTime::default(), id(0), "e", held.fence, desk).unwrap();
+            core.session_release(MonoTime::default(), id(0), "e", held.fence, desk).unwrap();
         });
         if is_watched {
             net.observe(0);
         }
         // Long enough that no right is kept.
-        let later = MonotonicTime::default().after(Duration::from_secs(60));
+        let later = MonoTime::default().after(Duration::from_secs(60));
         for epoch in 2..4 {
             net.at(0, |core, desk| {
                 core.install(later, view(epoch, 1), desk);

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::plan::{Plan, Plans};
 use skeptron_member::query::PeerAnswer;
 use skeptron_member::view::View;
@@ -16,7 +16,7 @@ use skeptron_member::{
     Pace, Settings, Timer,
 };
 
-const NOW: MonotonicTime = MonotonicTime::from_nanos(1);
+const NOW: MonoTime = MonoTime::from_nanos(1);
 
 /// Notes what the tests look at.
 #[derive(Default)]

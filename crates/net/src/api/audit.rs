@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 
 use crate::env;
 
@@ -17,7 +17,7 @@ const PERIOD: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Audit {
     /// Since when refused acts are counted, and how many there were.
-    refused: Mutex<(MonotonicTime, u64)>,
+    refused: Mutex<(MonoTime, u64)>,
 }
 
 /// What was asked, and by whom.

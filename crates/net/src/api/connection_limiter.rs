@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use tokio::sync::Notify;
 
 use super::error::RequestError;
@@ -56,9 +56,9 @@ struct State {
     /// How many connections each address has.
     addresses: BTreeMap<Option<IpAddr>, usize>,
     /// How often each address was refused, and since when that is counted.
-    refused: BTreeMap<Option<IpAddr>, (u32, MonotonicTime)>,
+    refused: BTreeMap<Option<IpAddr>, (u32, MonoTime)>,
     /// When each kind of refusal was logged last, and how many there were since.
-    logged: BTreeMap<&'static str, (MonotonicTime, u64)>,
+    logged: BTreeMap<&'static str, (MonoTime, u64)>,
 }
 
 #[derive(Debug)]
@@ -69,7 +69,7 @@ struct Connection {
     in_session: bool,
     requests: usize,
     /// Since when it is as it is.
-    since: MonotonicTime,
+    since: MonoTime,
     cut: Arc<Notify>,
 }
 

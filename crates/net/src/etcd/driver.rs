@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::link::handshake::{VERSION, plans_digest};
 use skeptron_member::report::milliseconds;
 use skeptron_views::views::{Join, Outcome, version};
@@ -61,7 +61,7 @@ pub(super) struct Driver {
     observer: Arc<Observer>,
     life: Option<Life>,
     /// Whoever waits until the member has left, and for how long.
-    leaving: Option<(oneshot::Sender<()>, MonotonicTime)>,
+    leaving: Option<(oneshot::Sender<()>, MonoTime)>,
     /// How it stands, with why the last request came to nothing.
     report: watch::Sender<ServiceReport>,
     effects: Vec<Effect>,
@@ -115,8 +115,7 @@ impl Driver {
             async { supervised(observer, "watching etcd", watching).await.unwrap_or(()) };
         self.requests.spawn(watching);
         loop {
-            let deadline =
-                self.leaving.as_ref().map_or(MonotonicTime::NEVER, |(_, deadline)| *deadline);
+            let deadline = self.leaving.as_ref().map_or(MonoTime::NEVER, |(_, deadline)| *deadline);
             tokio::select! {
                 biased;
                 order = orders.recv() => match order {
@@ -230,7 +229,7 @@ impl Driver {
     }
 
     /// The life has begun as soon as it has a view and a lease.
-    fn prolong(&mut self, until: MonotonicTime) {
+    fn prolong(&mut self, until: MonoTime) {
         let Some(life) = &mut self.life else { return };
         life.lease.send_replace(Lease::Until(until));
         let Some(views) = &life.views else { return };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::view::View;
 use skeptron_views::views::{Command, Join, JoinRefused, LeaseSettings, Outcome, Views};
 use thiserror::Error;
@@ -46,7 +46,7 @@ pub(super) enum Effect {
     /// A newer view, which includes this life.
     Installed(View),
     /// The lease runs until then, later than before.
-    Prolonged(MonotonicTime),
+    Prolonged(MonoTime),
     /// This member changed the view, or wrote the first one.
     Decided { is_first: bool, outcomes: Vec<Outcome> },
     /// It cannot enter yet; said once in a life.
@@ -92,14 +92,14 @@ enum Phase {
     Out,
     Entering,
     /// Until when it may act.
-    Member(MonotonicTime),
+    Member(MonoTime),
     Leaving,
 }
 
 /// A request that may still be answered.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    at: MonotonicTime,
+    at: MonoTime,
     endpoint: usize,
     /// The newest revision that was known then; an answer with an older one is of a store that was
     /// put back.
@@ -153,11 +153,11 @@ pub(super) struct EtcdMember {
     /// Nothing has come since the last request.
     unanswered: bool,
     /// When to renew, or to ask again.
-    next: MonotonicTime,
+    next: MonoTime,
     /// When there may be something to propose.
-    wake: MonotonicTime,
+    wake: MonoTime,
     /// The change of the view that is under way, and until when its answer is waited for.
-    proposal: Option<(u64, MonotonicTime)>,
+    proposal: Option<(u64, MonoTime)>,
     /// Whether the last change proposed begins the cluster, and what it would do.
     outcomes: (bool, Vec<Outcome>),
     /// That this life waits was said.
@@ -168,7 +168,7 @@ pub(super) struct EtcdMember {
     renumber: Option<u64>,
     /// Lives of this process that are over, and until when their clients may believe: whoever halted before
     /// its lease ended has promised more.
-    over: BTreeMap<u64, MonotonicTime>,
+    over: BTreeMap<u64, MonoTime>,
     /// The epoch must not fall below the last one that was installed here.
     floor: Option<(u128, u64)>,
     flaw: Option<Flaw>,
@@ -188,8 +188,8 @@ impl EtcdMember {
             number: 0,
             endpoint: 0,
             unanswered: false,
-            next: MonotonicTime::default(),
-            wake: MonotonicTime::NEVER,
+            next: MonoTime::default(),
+            wake: MonoTime::NEVER,
             proposal: None,
             outcomes: (false, Vec::new()),
             has_waited: false,
@@ -218,16 +218,16 @@ impl EtcdMember {
     }
 
     /// When [`Input::Timer`] is wanted.
-    pub(super) fn next(&self) -> MonotonicTime {
+    pub(super) fn next(&self) -> MonoTime {
         match self.phase {
-            Phase::Out => MonotonicTime::NEVER,
+            Phase::Out => MonoTime::NEVER,
             Phase::Member(until) => until.min(self.next).min(self.wake),
             Phase::Entering | Phase::Leaving => self.next.min(self.wake),
         }
     }
 
     /// Handles one input.
-    pub(super) fn handle(&mut self, now: MonotonicTime, input: Input, out: &mut Vec<Effect>) {
+    pub(super) fn handle(&mut self, now: MonoTime, input: Input, out: &mut Vec<Effect>) {
         if matches!(self.phase, Phase::Member(until) if now >= until) {
             self.end(End::RanOut, out);
         }
@@ -257,7 +257,7 @@ impl EtcdMember {
     }
 
     /// Takes an answer: what it shows first, then what it grants.
-    fn take(&mut self, now: MonotonicTime, number: u64, answer: Answer, out: &mut Vec<Effect>) {
+    fn take(&mut self, now: MonoTime, number: u64, answer: Answer, out: &mut Vec<Effect>) {
         let proposed = self.proposal.map(|(proposed, _)| proposed);
         let Some(sent) = self.forget(number) else { return };
         if answer.succeeded && proposed == Some(number) {
@@ -286,7 +286,7 @@ impl EtcdMember {
     }
 
     /// Takes note of what etcd has. Older answers show nothing new.
-    fn see(&mut self, now: MonotonicTime, answer: Answer, out: &mut Vec<Effect>) {
+    fn see(&mut self, now: MonoTime, answer: Answer, out: &mut Vec<Effect>) {
         self.revision = answer.revision;
         match answer.view {
             Seen::Known => {}
@@ -330,7 +330,7 @@ impl EtcdMember {
     }
 
     /// The lease counts from when the request was sent, and is never shortened.
-    fn renewed(&mut self, now: MonotonicTime, sent: MonotonicTime, out: &mut Vec<Effect>) {
+    fn renewed(&mut self, now: MonoTime, sent: MonoTime, out: &mut Vec<Effect>) {
         let Some(hold) = self.hold() else { return };
         let from = if self.flaw == Some(Flaw::CountsFromAnswer) { now } else { sent };
         let granted = from.after(hold);
@@ -359,7 +359,7 @@ impl EtcdMember {
     }
 
     /// Proposes whatever of the view should change now.
-    fn propose(&mut self, now: MonotonicTime, out: &mut Vec<Effect>) {
+    fn propose(&mut self, now: MonoTime, out: &mut Vec<Effect>) {
         self.proposal.take_if(|(_, deadline)| now >= *deadline);
         if self.proposal.is_none()
             && let Some(commands) = self.wanted(now, out)
@@ -368,11 +368,11 @@ impl EtcdMember {
         }
         let dues = self.others().map(|life| self.due(life)).filter(|&due| due > now);
         let deadline = self.proposal.map(|(_, deadline)| deadline);
-        self.wake = deadline.or_else(|| dues.min()).unwrap_or(MonotonicTime::NEVER);
+        self.wake = deadline.or_else(|| dues.min()).unwrap_or(MonoTime::NEVER);
     }
 
     /// The commands that should be decided now.
-    fn wanted(&mut self, now: MonotonicTime, out: &mut Vec<Effect>) -> Option<Vec<Command>> {
+    fn wanted(&mut self, now: MonoTime, out: &mut Vec<Effect>) -> Option<Vec<Command>> {
         let known = self.known.as_ref()?;
         let incarnation = self.incarnation();
         if self.phase == Phase::Leaving {
@@ -423,7 +423,7 @@ impl EtcdMember {
     }
 
     /// Sends a change of the view, which happens only if nothing has changed since it was seen.
-    fn change(&mut self, now: MonotonicTime, commands: &[Command], out: &mut Vec<Effect>) {
+    fn change(&mut self, now: MonoTime, commands: &[Command], out: &mut Vec<Effect>) {
         let Some(known) = &self.known else { return };
         let mut views = known.views.clone().unwrap_or_else(|| Box::new(self.fresh()));
         let known_view = known.revision;
@@ -459,7 +459,7 @@ impl EtcdMember {
     }
 
     /// Renews, and looks at everything; at another endpoint if the last one brought nothing.
-    fn poll(&mut self, now: MonotonicTime, out: &mut Vec<Effect>) {
+    fn poll(&mut self, now: MonoTime, out: &mut Vec<Effect>) {
         if self.phase == Phase::Out || now < self.next {
             return;
         }
@@ -477,7 +477,7 @@ impl EtcdMember {
 
     fn send(
         &mut self,
-        at: MonotonicTime,
+        at: MonoTime,
         txn: Txn,
         renews: Option<u64>,
         is_poll: bool,
@@ -512,7 +512,7 @@ impl EtcdMember {
     fn remember_end(&mut self) {
         let until = match self.phase {
             Phase::Member(until) => until,
-            Phase::Out | Phase::Entering | Phase::Leaving => MonotonicTime::default(),
+            Phase::Out | Phase::Entering | Phase::Leaving => MonoTime::default(),
         };
         let end = self.over.entry(self.incarnation()).or_default();
         *end = until.max(*end);
@@ -555,11 +555,11 @@ impl EtcdMember {
 
     /// When the lease of another life is certainly over, and a little later, so that not everybody
     /// removes it at once.
-    fn due(&self, life: u64) -> MonotonicTime {
+    fn due(&self, life: u64) -> MonoTime {
         if let Some(&until) = self.over.get(&life) {
             return until;
         }
-        let Some((_, since)) = self.observed.standing(life) else { return MonotonicTime::NEVER };
+        let Some((_, since)) = self.observed.standing(life) else { return MonoTime::NEVER };
         let lease = match self.flaw {
             Some(Flaw::WaitsTooShort) => self.lease() / 2,
             _ => self.lease(),

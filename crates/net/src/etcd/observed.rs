@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 
 /// What one observer has seen of the members' lives, by its own clock.
 #[derive(Clone, Debug, Default)]
@@ -16,14 +16,14 @@ pub(super) struct Observed {
 struct Sight {
     revision: u64,
     /// When this revision was first seen.
-    since: MonotonicTime,
+    since: MonoTime,
     /// It was written while this observer looked, so somebody lives.
     is_alive: bool,
 }
 
 impl Observed {
     /// Takes note of where each life of the view stands now; of others nothing is remembered.
-    pub(super) fn see(&mut self, now: MonotonicTime, lives: impl Iterator<Item = (u64, u64)>) {
+    pub(super) fn see(&mut self, now: MonoTime, lives: impl Iterator<Item = (u64, u64)>) {
         let former = std::mem::take(&mut self.lives);
         for (life, revision) in lives {
             let sight = match former.get(&life) {
@@ -39,12 +39,12 @@ impl Observed {
     }
 
     /// The revision at which the life stands, and since when it has been seen there.
-    pub(super) fn standing(&self, life: u64) -> Option<(u64, MonotonicTime)> {
+    pub(super) fn standing(&self, life: u64) -> Option<(u64, MonoTime)> {
         self.lives.get(&life).map(|sight| (sight.revision, sight.since))
     }
 
     /// Whether the life was seen to renew within that time.
-    pub(super) fn is_fresh(&self, now: MonotonicTime, life: u64, within: Duration) -> bool {
+    pub(super) fn is_fresh(&self, now: MonoTime, life: u64, within: Duration) -> bool {
         self.lives.get(&life).is_some_and(|sight| sight.is_alive && now < sight.since.after(within))
     }
 }
@@ -53,8 +53,8 @@ impl Observed {
 mod tests {
     use super::*;
 
-    fn at(millis: u64) -> MonotonicTime {
-        MonotonicTime::from_nanos(millis * 1_000_000)
+    fn at(millis: u64) -> MonoTime {
+        MonoTime::from_nanos(millis * 1_000_000)
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::link::handshake::Hello;
 use skeptron_member::link::session::{Frame, Taken};
 use skeptron_member::link::{Link, LinkError};
@@ -66,7 +66,7 @@ struct State {
     /// Why the link is down.
     trouble: Option<String>,
     /// Since when it has been.
-    down: MonotonicTime,
+    down: MonoTime,
     /// What of that the log says already.
     logged: Option<String>,
     connects: u64,
@@ -269,19 +269,19 @@ impl Peer {
     }
 
     /// When to dial the peer.
-    pub(crate) fn next_dial(&self) -> MonotonicTime {
+    pub(crate) fn next_dial(&self) -> MonoTime {
         self.lock().link.next_dial()
     }
 
     /// Dialling failed.
-    pub(crate) fn dial_failed(&self, now: MonotonicTime, why: String) {
+    pub(crate) fn dial_failed(&self, now: MonoTime, why: String) {
         self.lock().link.dial_failed(now);
         self.complain(now, why);
     }
 
     /// Says why the link is down, unless it is up; in the log only if that is news. A view reaches one
     /// member before another: a link that has never been up is not worth a warning at once.
-    pub(crate) fn complain(&self, now: MonotonicTime, why: String) {
+    pub(crate) fn complain(&self, now: MonoTime, why: String) {
         let mut state = self.lock();
         if state.sending.is_some() {
             return;
@@ -302,7 +302,7 @@ impl Peer {
     /// If its other end is not the one that we have spoken to before.
     pub(crate) fn install(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         sending: Sending,
         hello: &Hello,
     ) -> Result<(), End> {
@@ -326,7 +326,7 @@ impl Peer {
     }
 
     /// The connection is no more.
-    pub(crate) fn uninstall(&self, now: MonotonicTime, why: End) {
+    pub(crate) fn uninstall(&self, now: MonoTime, why: End) {
         let mut state = self.lock();
         let why = match (why, state.end.take()) {
             (End::Link(LinkError::NotConnected), Some(cause)) => cause,
@@ -355,7 +355,7 @@ impl Peer {
     /// If the connection cannot go on.
     pub(crate) fn take(
         &self,
-        now: MonotonicTime,
+        now: MonoTime,
         frame: &Frame<'_>,
         bytes: usize,
     ) -> Result<Taken, End> {
@@ -380,10 +380,10 @@ impl Peer {
     ///
     /// # Errors
     /// If the peer is silent or deaf for too long.
-    pub(crate) fn poll(&self, now: MonotonicTime) -> Result<MonotonicTime, End> {
+    pub(crate) fn poll(&self, now: MonoTime) -> Result<MonoTime, End> {
         let mut state = self.lock();
         let State { link, sending: Some(sending), is_blocked, .. } = &mut *state else {
-            return Ok(MonotonicTime::NEVER);
+            return Ok(MonoTime::NEVER);
         };
         if *is_blocked {
             link.poll_blocked(now)?;
@@ -493,7 +493,7 @@ impl Peer {
 
 impl State {
     /// Whether there was a connection until now.
-    fn disconnect(&mut self, now: MonotonicTime) -> bool {
+    fn disconnect(&mut self, now: MonoTime) -> bool {
         let had_one = self.sending.take().is_some();
         if had_one {
             self.down = now;

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Weak};
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::link::session::{Frame, Taken};
 use skeptron_member::link::{LinkError, handshake_limit};
 use skeptron_member::wire::decode;
@@ -75,7 +75,7 @@ async fn drive(
     socket: &OwnedWriteHalf,
 ) -> Result<Infallible, End> {
     let mut is_blocked = false;
-    let mut deadline = MonotonicTime::NEVER;
+    let mut deadline = MonoTime::NEVER;
     let timer = env::sleep_until(deadline);
     let called = peer.wake.notified();
     tokio::pin!(timer, called);
@@ -119,12 +119,7 @@ async fn drive(
 }
 
 /// Takes all frames that have been read, and sends what the inbox answers, also if one of them is bad.
-fn take(
-    shared: &Shared,
-    peer: &Peer,
-    now: MonotonicTime,
-    receiving: &mut Receiving,
-) -> Result<(), End> {
+fn take(shared: &Shared, peer: &Peer, now: MonoTime, receiving: &mut Receiving) -> Result<(), End> {
     let taken = take_frames(shared, peer, now, receiving);
     shared.flush();
     taken
@@ -133,7 +128,7 @@ fn take(
 fn take_frames(
     shared: &Shared,
     peer: &Peer,
-    now: MonotonicTime,
+    now: MonoTime,
     receiving: &mut Receiving,
 ) -> Result<(), End> {
     let inbox = shared.inbox.get().and_then(Weak::upgrade).ok_or(End::Stopped)?;

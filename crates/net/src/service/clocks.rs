@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use skeptron_member::MemberId;
-use skeptron_member::clock::{Drift, MonotonicTime};
+use skeptron_member::clock::{Drift, MonoTime};
 
 /// Messages take time, so rates are compared over no less than this.
 const LEAST: Duration = Duration::from_secs(300);
@@ -18,7 +18,7 @@ const MOST: Duration = Duration::from_secs(3600);
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     /// Our clock and theirs when the comparison began.
-    began: BTreeMap<MemberId, (MonotonicTime, MonotonicTime)>,
+    began: BTreeMap<MemberId, (MonoTime, MonoTime)>,
     /// How much faster each runs than ours, in parts per million.
     rates: BTreeMap<MemberId, i64>,
 }
@@ -29,7 +29,7 @@ impl Clocks {
     pub(super) fn heard(
         &mut self,
         from: MemberId,
-        (ours, theirs): (MonotonicTime, MonotonicTime),
+        (ours, theirs): (MonoTime, MonoTime),
         bound: Drift,
     ) -> Option<i64> {
         let (first, their_first) = *self.began.entry(from).or_insert((ours, theirs));
@@ -76,8 +76,8 @@ mod tests {
         let id = MemberId::new(2).unwrap();
         let at = |second: i64| {
             let late = 50_000 * (second % 2);
-            let ours = MonotonicTime::from_nanos(((second * 1_000_000 + late) * 1000) as u64);
-            let theirs = MonotonicTime::from_nanos((second * (1_000_000 + ppm) * 1000) as u64);
+            let ours = MonoTime::from_nanos(((second * 1_000_000 + late) * 1000) as u64);
+            let theirs = MonoTime::from_nanos((second * (1_000_000 + ppm) * 1000) as u64);
             clocks.heard(id, (ours, theirs), Drift { ppm: 1000 })
         };
         (1..4000).filter_map(at).collect()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skeptron_member::MemberId;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::link::handshake::{VERSION, plans_digest};
 use skeptron_views::file::FileDisk;
 use skeptron_views::log::Found;
@@ -61,7 +61,7 @@ struct Life {
 /// Whoever waits until the member has left.
 struct Leaving {
     reply: oneshot::Sender<()>,
-    deadline: MonotonicTime,
+    deadline: MonoTime,
     /// The member is out; only leadership is to be handed over.
     has_left: bool,
 }
@@ -165,11 +165,9 @@ impl Driver {
         loop {
             self.settle();
             self.tell();
-            let tick = self.running.as_ref().map_or(MonotonicTime::NEVER, |own| own.tick);
-            let renewal =
-                self.life.as_ref().map_or(MonotonicTime::NEVER, |life| life.membership.next());
-            let leaving =
-                self.leaving.as_ref().map_or(MonotonicTime::NEVER, |leaving| leaving.deadline);
+            let tick = self.running.as_ref().map_or(MonoTime::NEVER, |own| own.tick);
+            let renewal = self.life.as_ref().map_or(MonoTime::NEVER, |life| life.membership.next());
+            let leaving = self.leaving.as_ref().map_or(MonoTime::NEVER, |leaving| leaving.deadline);
             tokio::select! {
                 biased;
                 input = inputs.recv() => match input {
@@ -203,7 +201,7 @@ impl Driver {
         }
     }
 
-    fn membership(&mut self, now: MonotonicTime, input: member::Input) {
+    fn membership(&mut self, now: MonoTime, input: member::Input) {
         if let Some(life) = &mut self.life {
             life.membership.handle(now, input, &mut self.from_membership);
         }
@@ -336,7 +334,7 @@ impl Driver {
     }
 
     /// Leases are safe only while no clock's rate is off by more than the bound.
-    fn compare_clocks(&mut self, from: MemberId, ours: MonotonicTime, theirs: MonotonicTime) {
+    fn compare_clocks(&mut self, from: MemberId, ours: MonoTime, theirs: MonoTime) {
         let Some(own) = self.running.as_ref().filter(|own| own.voter.leads()) else {
             return;
         };
@@ -351,7 +349,7 @@ impl Driver {
         }
     }
 
-    fn answered(&mut self, now: MonotonicTime, from: MemberId, answer: Answer) {
+    fn answered(&mut self, now: MonoTime, from: MemberId, answer: Answer) {
         match &answer {
             Answer::Renewed { .. } => self.leader = Some(from),
             Answer::NotLeader(leader) => self.leader = *leader,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::link::handshake::{Caller, HandshakeRefusal};
 use skeptron_member::wire::{append_frame, decode};
 use skeptron_member::{Limits, MemberId};
@@ -40,7 +40,7 @@ pub(super) enum ViewMessage {
     /// What became of an order.
     Ordered { number: u64, result: Result<AdminAccepted, AdminRefused> },
     /// What the sender's clock shows.
-    Clock(MonotonicTime),
+    Clock(MonoTime),
     /// How the voters stand, from whoever leads.
     Standings(Vec<(u64, Standing)>),
 }
@@ -270,7 +270,7 @@ impl Exchange {
     ) {
         let ServiceConnection { mut sending, mut receiving, peer } = connection;
         // Since when something was said that nothing was heard after.
-        let mut unanswered = MonotonicTime::NEVER;
+        let mut unanswered = MonoTime::NEVER;
         let mut closed = self.is_closed.subscribe();
         let mut renewed = self.renewed.subscribe();
         let ended: io::Result<()> = async {
@@ -278,7 +278,7 @@ impl Exchange {
                 loop {
                     while let Some(body) = receiving.next().map_err(io::Error::other)? {
                         let word = decode::<ViewMessage>(body).map_err(io::Error::other)?;
-                        unanswered = MonotonicTime::NEVER;
+                        unanswered = MonoTime::NEVER;
                         self.hear(peer, line, word);
                     }
                     if !receiving.decipher(sending.tls())? {

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_views::file::FileDisk;
 use skeptron_views::log::Found;
 use skeptron_views::voter::{Effect, Options, StartError, Voter, Write};
@@ -30,7 +30,7 @@ pub(super) struct RunningVoter {
     writes: mpsc::Sender<(u64, Write)>,
     thread: JoinHandle<FileDisk>,
     /// When the next tick is due.
-    pub(super) tick: MonotonicTime,
+    pub(super) tick: MonoTime,
 }
 
 impl RunningVoter {

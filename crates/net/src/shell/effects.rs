@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::query::PeerAnswer;
 use skeptron_member::wire::{Envelope, Relay};
 use skeptron_member::{
@@ -26,7 +26,7 @@ pub(super) struct Done {
 
 pub(super) struct Performing<'a> {
     pub(super) shell: &'a Arc<Shell>,
-    pub(super) now: MonotonicTime,
+    pub(super) now: MonoTime,
     pub(super) done: Done,
 }
 

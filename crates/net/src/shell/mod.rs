@@ -17,7 +17,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use skeptron_core::mutex::Mode;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::wire::Envelope;
 use skeptron_member::{Effects, Fence, Halt, Lock, MemberCore, MemberId, NotServed};
 use tokio::sync::{Notify, oneshot, watch};
@@ -168,7 +168,7 @@ impl Shell {
     /// Lets the core decide something, and performs it.
     fn perform<T>(
         self: &Arc<Self>,
-        decide: impl FnOnce(&MemberCore<Waiter>, MonotonicTime, &mut dyn Effects<Waiter>) -> T,
+        decide: impl FnOnce(&MemberCore<Waiter>, MonoTime, &mut dyn Effects<Waiter>) -> T,
     ) -> T {
         let (result, done) = self.decide(decide);
         if done.sent {
@@ -181,7 +181,7 @@ impl Shell {
     /// Lets the core decide something; what it sends is queued, but not flushed.
     fn decide<T>(
         self: &Arc<Self>,
-        decide: impl FnOnce(&MemberCore<Waiter>, MonotonicTime, &mut dyn Effects<Waiter>) -> T,
+        decide: impl FnOnce(&MemberCore<Waiter>, MonoTime, &mut dyn Effects<Waiter>) -> T,
     ) -> (T, Done) {
         let now = env::now();
         let mut performing = Performing { shell: self, now, done: Done::default() };

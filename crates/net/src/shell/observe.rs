@@ -4,7 +4,7 @@ use prometheus_client::metrics::counter::Counter;
 use skeptron_core::Message as _;
 use skeptron_core::mutex::{self, Mutex, Visitor};
 use skeptron_member::Event;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::plan::{Plan, Plans};
 use skeptron_member::report::{MessageCount, milliseconds};
 
@@ -38,7 +38,7 @@ impl Shell {
         counted
     }
 
-    pub(super) fn observe(&self, now: MonotonicTime, event: Event<'_>) {
+    pub(super) fn observe(&self, now: MonoTime, event: Event<'_>) {
         let observer = &self.observer;
         match event {
             Event::Entered { waited, .. } => {

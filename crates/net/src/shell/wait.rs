@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use skeptron_core::mutex::Mode;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::session::{
     Alive, Begun, Claim, Held, Move, Place, SessionError, SessionId, SessionReport,
 };
@@ -142,7 +142,7 @@ impl Shell {
         name: String,
         begin: impl FnOnce(
             &MemberCore<Waiter>,
-            MonotonicTime,
+            MonoTime,
             Waiter,
             &mut dyn Effects<Waiter>,
         ) -> Result<Begun, SessionError>,

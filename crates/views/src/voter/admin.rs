@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use skeptron_member::MemberId;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 
 use super::Voter;
 use super::consensus::Reseat;
@@ -103,7 +103,7 @@ pub enum AdminRefused {
 impl Voter {
     pub(super) fn take_order(
         &mut self,
-        now: MonotonicTime,
+        now: MonoTime,
         order: Admin,
     ) -> Result<AdminAccepted, AdminRefused> {
         if self.halted || self.leading.is_none() {

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 
 use super::{TICK, Voter};
 use crate::flaw::Flaw;
@@ -67,7 +67,7 @@ impl Voter {
     }
 
     /// Members that seem to be away, and lives that are back.
-    pub(super) fn absences(&self, now: MonotonicTime) -> Vec<Command> {
+    pub(super) fn absences(&self, now: MonoTime) -> Vec<Command> {
         let Some(leading) = &self.leading else { return Vec::new() };
         let (view, presence) = (self.views.view(), &leading.presence);
         // Members learn of a shorter lease with their next renewal, and keep to the former pace until then.

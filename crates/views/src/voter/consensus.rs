@@ -4,7 +4,7 @@ use raft::eraftpb::{ConfChangeV2, Entry, EntryType, Message, MessageType};
 use raft::{ProgressState, SnapshotStatus};
 use serde::{Deserialize, Serialize};
 use skeptron_member::MemberId;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 
 use super::{ELECTION_TICKS, Effect, HaltReason, Identity, SNAPSHOT_TICKS, Voter, Write};
 use crate::flaw::Flaw;
@@ -51,7 +51,7 @@ impl Voter {
     /// Hands a message to raft, unless raft would panic.
     pub(super) fn step(
         &mut self,
-        now: MonotonicTime,
+        now: MonoTime,
         from: MemberId,
         message: RaftMessage,
         out: &mut Vec<Effect>,
@@ -137,7 +137,7 @@ impl Voter {
     }
 
     /// Until nothing is left to do: leases, proposals, and what raft wants written, sent and applied.
-    pub(super) fn settle(&mut self, now: MonotonicTime, out: &mut Vec<Effect>) {
+    pub(super) fn settle(&mut self, now: MonoTime, out: &mut Vec<Effect>) {
         while !self.halted {
             self.choose_timeout();
             self.follow_leadership(now);
@@ -162,7 +162,7 @@ impl Voter {
         self.node.raft.set_randomized_election_timeout(ELECTION_TICKS + extra);
     }
 
-    fn take_ready(&mut self, now: MonotonicTime, out: &mut Vec<Effect>) {
+    fn take_ready(&mut self, now: MonoTime, out: &mut Vec<Effect>) {
         let mut ready = self.node.ready();
         let number = ready.number();
         let at_once = ready.take_messages();
@@ -337,14 +337,14 @@ impl Voter {
         out.push(Effect::Decided { view, term, outcomes: Vec::new() });
     }
 
-    pub(super) fn apply_slowly(&mut self, now: MonotonicTime, out: &mut Vec<Effect>) {
+    pub(super) fn apply_slowly(&mut self, now: MonoTime, out: &mut Vec<Effect>) {
         let every = self.options.apply_every;
         if every > 0 && mix(self.ticks ^ mix(self.identity.raft)).is_multiple_of(every) {
             self.apply_decided(now, out);
         }
     }
 
-    fn apply_decided(&mut self, now: MonotonicTime, out: &mut Vec<Effect>) {
+    fn apply_decided(&mut self, now: MonoTime, out: &mut Vec<Effect>) {
         while let Some(entry) = self.decided.pop_front()
             && !self.halted
         {
@@ -352,7 +352,7 @@ impl Voter {
         }
     }
 
-    fn apply(&mut self, now: MonotonicTime, entry: &Entry, out: &mut Vec<Effect>) {
+    fn apply(&mut self, now: MonoTime, entry: &Entry, out: &mut Vec<Effect>) {
         (self.applied, self.applied_term) = (entry.index, entry.term);
         match entry.get_entry_type() {
             EntryType::EntryNormal if entry.data.is_empty() => {}
@@ -366,7 +366,7 @@ impl Voter {
         }
     }
 
-    fn apply_commands(&mut self, now: MonotonicTime, commands: &[Command], out: &mut Vec<Effect>) {
+    fn apply_commands(&mut self, now: MonoTime, commands: &[Command], out: &mut Vec<Effect>) {
         let former = self.views.view().epoch;
         let outcomes = self.views.apply(commands);
         self.after_decision(now, former, &outcomes, out);

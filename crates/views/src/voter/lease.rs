@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use skeptron_member::MemberId;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 
 use super::away::Presence;
 use super::standing::Attendance;
@@ -23,7 +23,7 @@ const STILL_ASKS: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub(super) struct Leading {
     term: u64,
-    since: MonotonicTime,
+    since: MonoTime,
     /// What was granted in this term, by incarnation.
     granted: BTreeMap<u64, Granted>,
     /// Lives whose removal is proposed: they are not renewed any more.
@@ -46,7 +46,7 @@ pub(super) struct Leading {
     /// Changes that an administrator ordered.
     pub(super) ordered: Vec<Command>,
     /// When leases last changed their length: the next change waits until no older lease can run.
-    settings_since: MonotonicTime,
+    settings_since: MonoTime,
     /// The last entry with commands that this leader proposed: one at a time, so that several
     /// changes become one view.
     proposed: u64,
@@ -57,9 +57,9 @@ pub(super) struct Leading {
 #[derive(Clone, Copy, Debug)]
 struct Granted {
     /// The newest renewal was received then.
-    renewed: MonotonicTime,
+    renewed: MonoTime,
     /// No lease that was granted in this term runs longer.
-    end: MonotonicTime,
+    end: MonoTime,
 }
 
 #[derive(Debug)]
@@ -68,26 +68,26 @@ struct Renewal {
     incarnation: u64,
     number: u64,
     epoch: u64,
-    received: MonotonicTime,
+    received: MonoTime,
 }
 
 #[derive(Debug)]
 struct Reading {
     context: u64,
-    since: MonotonicTime,
+    since: MonoTime,
     renewals: Vec<Renewal>,
 }
 
 #[derive(Debug)]
 struct Joining {
     join: Join,
-    received: MonotonicTime,
+    received: MonoTime,
     /// The newest request: its answer starts the lease.
     number: u64,
 }
 
 impl Leading {
-    fn new(term: u64, now: MonotonicTime) -> Self {
+    fn new(term: u64, now: MonoTime) -> Self {
         Leading {
             term,
             since: now,
@@ -112,7 +112,7 @@ impl Leading {
         self.doomed.contains(&incarnation)
     }
 
-    fn grant(&mut self, incarnation: u64, received: MonotonicTime, settings: LeaseSettings) {
+    fn grant(&mut self, incarnation: u64, received: MonoTime, settings: LeaseSettings) {
         let end = received.after(settings.lease);
         let granted = self.granted.entry(incarnation).or_insert(Granted { renewed: received, end });
         granted.renewed = granted.renewed.max(received);
@@ -122,7 +122,7 @@ impl Leading {
 
 impl Voter {
     /// Begins or ends the leader's knowledge when raft's role changes.
-    pub(super) fn follow_leadership(&mut self, now: MonotonicTime) {
+    pub(super) fn follow_leadership(&mut self, now: MonoTime) {
         let term = self.node.raft.term;
         if !self.leads() {
             self.leading = None;
@@ -133,7 +133,7 @@ impl Voter {
 
     pub(super) fn take_request(
         &mut self,
-        now: MonotonicTime,
+        now: MonoTime,
         from: MemberId,
         request: Request,
         out: &mut Vec<Effect>,
@@ -191,7 +191,7 @@ impl Voter {
 
     /// Begins a read for all renewals that wait: one round of heartbeats shows that this voter led
     /// after they were received (L2).
-    pub(super) fn confirm(&mut self, now: MonotonicTime) {
+    pub(super) fn confirm(&mut self, now: MonoTime) {
         let flawed = self.has_flaw(Flaw::NoReadIndex);
         let Some(leading) = &mut self.leading else { return };
         if leading.reading.is_some() || leading.waiting.is_empty() {
@@ -209,7 +209,7 @@ impl Voter {
     }
 
     /// Raft drops a read of a leader that has committed nothing in its term, and heartbeats get lost.
-    pub(super) fn read_again(&mut self, now: MonotonicTime) {
+    pub(super) fn read_again(&mut self, now: MonoTime) {
         let patience = self.views.settings().lease / 6;
         let Some(leading) = &mut self.leading else { return };
         if leading.reading.as_ref().is_some_and(|reading| now.since(reading.since) > patience)
@@ -272,7 +272,7 @@ impl Voter {
     }
 
     /// Proposes what is due, as one entry: whoever is gone or leaves, and then planned changes.
-    pub(super) fn propose_changes(&mut self, now: MonotonicTime, out: &mut Vec<Effect>) {
+    pub(super) fn propose_changes(&mut self, now: MonoTime, out: &mut Vec<Effect>) {
         // Before an entry of this term is applied the leader does not know what was decided.
         let knows = self.applied_term == self.node.raft.term || self.has_flaw(Flaw::BeforeApplied);
         let Some(leading) = &self.leading else { return };
@@ -310,10 +310,10 @@ impl Voter {
 
     /// Members whose leases have certainly run out (L5), those that end within a sixth of a lease
     /// together: a dead member of a new view would hold its locks back for a lease (V11).
-    fn gone(&self, leading: &Leading, now: MonotonicTime) -> Vec<u64> {
+    fn gone(&self, leading: &Leading, now: MonoTime) -> Vec<u64> {
         let view = self.views.view();
         let ends = view.members.iter().chain(&view.away).filter_map(|member| member.incarnation);
-        let ends: Vec<(u64, MonotonicTime)> = ends
+        let ends: Vec<(u64, MonoTime)> = ends
             .filter(|incarnation| {
                 !leading.doomed.contains(incarnation) || self.has_flaw(Flaw::NotDoomed)
             })
@@ -332,14 +332,13 @@ impl Voter {
 
     /// No lease of this life runs longer, whoever granted it: those of older terms were sent for
     /// before this voter led (L5), under one of the last two settings (L7).
-    fn lease_end(&self, leading: &Leading, incarnation: u64) -> MonotonicTime {
-        let granted =
-            leading.granted.get(&incarnation).map_or(MonotonicTime::default(), |it| it.end);
+    fn lease_end(&self, leading: &Leading, incarnation: u64) -> MonoTime {
+        let granted = leading.granted.get(&incarnation).map_or(MonoTime::default(), |it| it.end);
         if self.has_flaw(Flaw::NewLeaderDoesNotWait) {
             return granted;
         }
         if self.has_flaw(Flaw::AwayIsGone) && self.views.member(incarnation).is_none() {
-            return MonotonicTime::default();
+            return MonoTime::default();
         }
         granted.max(leading.since.after(self.views.longest_lease()))
     }
@@ -359,7 +358,7 @@ impl Voter {
     }
 
     /// Joins and new numbers, unless a member may be dead that nobody excludes yet (V11).
-    fn planned(&self, leading: &Leading, now: MonotonicTime, leaving: &[u64]) -> Vec<Command> {
+    fn planned(&self, leading: &Leading, now: MonoTime, leaving: &[u64]) -> Vec<Command> {
         let half = self.views.settings().lease / 2;
         let stays = |incarnation: &u64| !leaving.contains(incarnation);
         let is_silent = |incarnation: u64| {
@@ -392,7 +391,7 @@ impl Voter {
     /// What a leader does about a decision.
     pub(super) fn after_decision(
         &mut self,
-        now: MonotonicTime,
+        now: MonoTime,
         former_epoch: u64,
         outcomes: &[Outcome],
         out: &mut Vec<Effect>,
@@ -461,13 +460,13 @@ impl Voter {
 
     /// From when on leases may change their length: before that, leases of three lengths could run,
     /// and a new leader would not know the longest (L7).
-    pub(super) fn settings_free_at(&self) -> Option<MonotonicTime> {
+    pub(super) fn settings_free_at(&self) -> Option<MonoTime> {
         let leading = self.leading.as_ref()?;
         Some(leading.settings_since.after(self.views.longest_lease()))
     }
 
     /// Counts until it is applied, which counts again.
-    pub(super) fn settings_ordered(&mut self, now: MonotonicTime) {
+    pub(super) fn settings_ordered(&mut self, now: MonoTime) {
         if let Some(leading) = &mut self.leading {
             leading.settings_since = now;
         }

@@ -13,7 +13,7 @@ use raft::eraftpb::{ConfState, Message};
 use raft::{Config, RawNode, StateRole};
 use serde::{Deserialize, Serialize};
 use skeptron_member::MemberId;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::view::View;
 
 pub use admin::{Admin, AdminAccepted, AdminRefused};
@@ -283,7 +283,7 @@ impl Voter {
     /// # Errors
     /// If the records are not those of this voter; it must not start.
     pub fn start(
-        now: MonotonicTime,
+        now: MonoTime,
         identity: Identity,
         options: Options,
         records: Vec<Record>,
@@ -347,7 +347,7 @@ impl Voter {
     }
 
     /// A tick of [`TICK`] has passed.
-    pub fn tick(&mut self, now: MonotonicTime, out: &mut Vec<Effect>) {
+    pub fn tick(&mut self, now: MonoTime, out: &mut Vec<Effect>) {
         if self.halted {
             return;
         }
@@ -367,7 +367,7 @@ impl Voter {
     /// A packet from another voter.
     pub fn receive(
         &mut self,
-        now: MonotonicTime,
+        now: MonoTime,
         from: MemberId,
         packet: Packet,
         out: &mut Vec<Effect>,
@@ -394,7 +394,7 @@ impl Voter {
     /// A request from a member.
     pub fn request(
         &mut self,
-        now: MonotonicTime,
+        now: MonoTime,
         from: MemberId,
         request: Request,
         out: &mut Vec<Effect>,
@@ -411,7 +411,7 @@ impl Voter {
     }
 
     /// The write with this number, and every one before it, is durable.
-    pub fn persisted(&mut self, now: MonotonicTime, number: u64, out: &mut Vec<Effect>) {
+    pub fn persisted(&mut self, now: MonoTime, number: u64, out: &mut Vec<Effect>) {
         if self.halted || number <= self.durable || number > self.asked {
             return;
         }
@@ -426,7 +426,7 @@ impl Voter {
     /// Why it was not; nothing changed.
     pub fn administer(
         &mut self,
-        now: MonotonicTime,
+        now: MonoTime,
         order: Admin,
         out: &mut Vec<Effect>,
     ) -> Result<AdminAccepted, AdminRefused> {

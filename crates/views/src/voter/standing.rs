@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 
 use super::{ELECTION_TICKS, TICK, Voter};
 
@@ -32,21 +32,21 @@ pub enum Standing {
 #[derive(Debug, Default)]
 pub(super) struct Attendance {
     /// From when on each could have been heard.
-    expected: BTreeMap<u64, MonotonicTime>,
-    heard: BTreeMap<u64, MonotonicTime>,
+    expected: BTreeMap<u64, MonoTime>,
+    heard: BTreeMap<u64, MonoTime>,
     /// For how many ticks each has lacked something.
     behind: BTreeMap<u64, usize>,
 }
 
 impl Attendance {
-    pub(super) fn heard(&mut self, raft: u64, now: MonotonicTime) {
+    pub(super) fn heard(&mut self, raft: u64, now: MonoTime) {
         self.heard.insert(raft, now);
     }
 }
 
 impl Voter {
     /// A tick has passed.
-    pub(super) fn count_behind(&mut self, now: MonotonicTime) {
+    pub(super) fn count_behind(&mut self, now: MonoTime) {
         let Some(leading) = &mut self.leading else { return };
         let committed = self.node.raft.raft_log.committed;
         let Attendance { expected, behind, .. } = &mut leading.attendance;
@@ -59,7 +59,7 @@ impl Voter {
 
     /// How each voter and learner stands, by raft id; nothing unless this voter leads.
     #[must_use]
-    pub fn standings(&self, now: MonotonicTime) -> Vec<(u64, Standing)> {
+    pub fn standings(&self, now: MonoTime) -> Vec<(u64, Standing)> {
         let Some(leading) = &self.leading else { return Vec::new() };
         let standing = |raft: u64| {
             if raft == self.identity.raft {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use skeptron_member::MemberId;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_views::Record;
 use skeptron_views::disk::{Disk, MemoryDisk};
 use skeptron_views::file::{FileDisk, FolderError};
@@ -33,7 +33,7 @@ fn created<D: Disk>(disk: D) -> VoterLog<D> {
 
 /// The writes of a single voter that elects itself and lets some lives in.
 fn writes(lives: u64, keep_entries: usize) -> Vec<Write> {
-    let mut now = MonotonicTime::from_nanos(0);
+    let mut now = MonoTime::from_nanos(0);
     let mut out = Vec::new();
     let records = first_records(CLUSTER, LeaseSettings::default(), &[member(1)]);
     let options = Options { keep_entries, ..Options::default() };

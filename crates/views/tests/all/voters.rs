@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use skeptron_member::MemberId;
-use skeptron_member::clock::{Drift, MonotonicTime};
+use skeptron_member::clock::{Drift, MonoTime};
 use skeptron_views::flaw::Flaw;
 use skeptron_views::protocol::{Answer, Request};
 use skeptron_views::views::{Join, JoinRefused, LeaseSettings, Role};
@@ -23,7 +23,7 @@ fn id(number: u32) -> MemberId {
 /// Voters joined by a network that loses nothing, with disks that are done at once.
 #[derive(Default)]
 struct Cluster {
-    now: MonotonicTime,
+    now: MonoTime,
     voters: BTreeMap<MemberId, Voter>,
     disks: BTreeMap<MemberId, Vec<Record>>,
     mail: VecDeque<(MemberId, MemberId, Packet)>,

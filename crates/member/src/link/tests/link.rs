@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::Limits;
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::link::handshake::{Hello, Terms};
 use crate::link::session::{Broken, Frame, Taken};
 use crate::link::{Link, LinkError};
@@ -22,8 +22,8 @@ fn limits() -> Limits {
     }
 }
 
-fn at(milliseconds: u64) -> MonotonicTime {
-    MonotonicTime::default().after(Duration::from_millis(milliseconds))
+fn at(milliseconds: u64) -> MonoTime {
+    MonoTime::default().after(Duration::from_millis(milliseconds))
 }
 
 /// The end at P2 of the link to P1, which it dials.
@@ -37,7 +37,7 @@ fn hello(incarnation: u64, received: u64) -> Hello {
     terms.hello(member(2), &View::of_addresses(1, addresses(2)), received)
 }
 
-fn connected(now: MonotonicTime) -> Link {
+fn connected(now: MonoTime) -> Link {
     let mut link = link();
     link.connected(now, &hello(LIFE, 0)).unwrap();
     link
@@ -52,7 +52,7 @@ fn beat(acknowledged: u64) -> Frame<'static> {
 }
 
 /// What is due now, if anything.
-fn due(link: &mut Link, now: MonotonicTime) -> Option<Frame<'static>> {
+fn due(link: &mut Link, now: MonoTime) -> Option<Frame<'static>> {
     let mut out = Vec::new();
     link.poll(now, &mut out).unwrap();
     match decode(out.get(LENGTH_BYTES..)?).unwrap() {
@@ -64,8 +64,8 @@ fn due(link: &mut Link, now: MonotonicTime) -> Option<Frame<'static>> {
 /// Does what a driver does until the link gives up; when that is, and why.
 fn given_up(
     link: &mut Link,
-    mut each_beat: impl FnMut(&mut Link, MonotonicTime),
-) -> (MonotonicTime, LinkError) {
+    mut each_beat: impl FnMut(&mut Link, MonoTime),
+) -> (MonoTime, LinkError) {
     loop {
         let now = link.deadline();
         assert!(now < at(10_000), "it never gives up");
@@ -81,7 +81,7 @@ fn the_higher_member_dials() {
     let link = |me, peer| Link::new(member(me), member(peer), None, &limits());
     assert!(link(2, 1).dials() && !link(1, 2).dials());
     assert_eq!(link(2, 1).next_dial(), at(0), "at once");
-    assert_eq!(link(1, 2).next_dial(), MonotonicTime::NEVER);
+    assert_eq!(link(1, 2).next_dial(), MonoTime::NEVER);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_peer_that_makes_sense_is_dialled_soon_again() {
         link.dial_failed(at(0));
     }
     link.connected(at(200), &hello(LIFE, 0)).unwrap();
-    assert_eq!(link.next_dial(), MonotonicTime::NEVER);
+    assert_eq!(link.next_dial(), MonoTime::NEVER);
     link.disconnected(at(300));
     assert_eq!(link.next_dial(), at(400), "a handshake alone proves little");
     link.connected(at(400), &hello(LIFE, 0)).unwrap();
@@ -164,7 +164,7 @@ fn a_silent_peer_is_given_up() {
     let (when, why) = given_up(&mut link, |_, _| {});
     assert_eq!((when, why), (at(400), LinkError::Silent(limits().silence)));
     link.disconnected(when);
-    assert_eq!(link.deadline(), MonotonicTime::NEVER);
+    assert_eq!(link.deadline(), MonoTime::NEVER);
     assert_eq!(link.next_dial(), when.after(limits().backoff_first));
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::chance::Chance;
 use super::*;
 use crate::Limits;
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::link::handshake::{Answer, HandshakeRefusal, Hello, Terms, Verdict, WORD_BYTES};
 use crate::link::session::{Frame, Taken};
 use crate::link::{Link, LinkError};
@@ -76,7 +76,7 @@ pub(super) struct Network {
     pub(super) weather: Weather,
     pub(super) chance: Chance,
     nodes: usize,
-    now: MonotonicTime,
+    now: MonoTime,
     view: View,
     limits: Limits,
     /// The present life of each node.
@@ -94,7 +94,7 @@ impl Network {
             weather,
             chance: Chance::new(seed),
             nodes,
-            now: MonotonicTime::default(),
+            now: MonoTime::default(),
             view: View::of_addresses(1, addresses(nodes)),
             limits: *limits,
             lives: vec![1; nodes],
@@ -282,11 +282,7 @@ impl Network {
 }
 
 /// What a link delivers of one frame, through the decoder.
-fn take(
-    link: &mut Link,
-    now: MonotonicTime,
-    bytes: &[u8],
-) -> Result<Option<(u64, Vec<u8>)>, LinkError> {
+fn take(link: &mut Link, now: MonoTime, bytes: &[u8]) -> Result<Option<(u64, Vec<u8>)>, LinkError> {
     let mut unframer = Unframer::new(1 << 20);
     unframer.room()[..bytes.len()].copy_from_slice(bytes);
     unframer.filled(bytes.len());

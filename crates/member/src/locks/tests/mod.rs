@@ -16,7 +16,7 @@ use skeptron_core::monitor::{Exclusion, FenceMonitor};
 use skeptron_core::{NodeId, mutex};
 
 use super::{Acquired, LockError, Settings};
-use crate::clock::MonotonicTime;
+use crate::clock::MonoTime;
 use crate::effects::{Effects, Event, Halt, NeedView, NotServed, Timer};
 use crate::link::tests::chance::{Chance, for_seeds};
 use crate::plan::{Plan, Plans};
@@ -38,7 +38,7 @@ struct Network {
     sent: u64,
     granted: Vec<(u32, Fence)>,
     refused: Vec<(u32, NotServed)>,
-    timers: Vec<(usize, MonotonicTime, Timer)>,
+    timers: Vec<(usize, MonoTime, Timer)>,
     halted: Vec<(usize, Halt)>,
     needed: Vec<NeedView>,
     /// Events of locks, in words.
@@ -52,7 +52,7 @@ struct Network {
 struct Performing<'a> {
     network: &'a mut Network,
     me: usize,
-    now: MonotonicTime,
+    now: MonoTime,
 }
 
 impl Effects<u32> for Performing<'_> {
@@ -111,7 +111,7 @@ struct System {
     cores: Vec<Core>,
     network: Network,
     view: Arc<View>,
-    now: MonotonicTime,
+    now: MonoTime,
     waiters: u32,
     chance: Chance,
 }
@@ -156,7 +156,7 @@ impl System {
             cores: (0..nodes).map(core).collect(),
             network: Network::default(),
             view,
-            now: MonotonicTime::from_nanos(1),
+            now: MonoTime::from_nanos(1),
             waiters: 0,
             chance: Chance::new(1),
         };
@@ -170,7 +170,7 @@ impl System {
     fn at<T>(
         &mut self,
         node: usize,
-        act: impl FnOnce(&Core, MonotonicTime, &mut dyn Effects<u32>) -> T,
+        act: impl FnOnce(&Core, MonoTime, &mut dyn Effects<u32>) -> T,
     ) -> T {
         let now = self.now;
         let mut performing = Performing { network: &mut self.network, me: node, now };

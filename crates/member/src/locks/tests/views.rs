@@ -151,7 +151,7 @@ fn where_lives_are_not_named_nobody_does_anything_before_it_has_met_all_members(
         let unnamed =
             View::of_addresses(1, view.members.iter().map(|m| m.address.clone()).collect());
         let core = Core::new(MemberId::at(2), settings(algorithm), Arc::new(unnamed)).unwrap();
-        let (now, mut network) = (MonotonicTime::from_nanos(1), Network::default());
+        let (now, mut network) = (MonoTime::from_nanos(1), Network::default());
         let mut effects = Performing { network: &mut network, me: 2, now };
         core.open(&mut effects);
         let announce = || Payload::Announce { kept: Vec::new(), last: true };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use skeptron_member::MemberId;
-use skeptron_member::clock::{Drift, MonotonicTime};
+use skeptron_member::clock::{Drift, MonoTime};
 use skeptron_views::views::{Join, JoinRefused, LeaseSettings, Views};
 
 use super::member::{Effect, End, EtcdMember, Input};
@@ -60,8 +60,8 @@ impl Store {
 const SETTINGS: LeaseSettings =
     LeaseSettings { lease: Duration::from_secs(3), drift: Drift { ppm: 1000 } };
 
-fn at(millis: u64) -> MonotonicTime {
-    MonotonicTime::from_nanos(millis * 1_000_000)
+fn at(millis: u64) -> MonoTime {
+    MonoTime::from_nanos(millis * 1_000_000)
 }
 
 fn join(number: u32, incarnation: u64) -> Join {
@@ -116,7 +116,7 @@ fn requests(effects: Vec<Effect>) -> Vec<(u64, usize, Txn)> {
     effects.into_iter().filter_map(request).collect()
 }
 
-fn until(effects: &[Effect]) -> Option<MonotonicTime> {
+fn until(effects: &[Effect]) -> Option<MonoTime> {
     effects.iter().rev().find_map(|effect| match effect {
         Effect::Prolonged(until) => Some(*until),
         _ => None,
@@ -144,7 +144,7 @@ fn a_lease_counts_from_when_its_renewal_was_sent_and_once_over_it_stays_over() {
     let answer = store.apply(&txn);
     let effects = first.handle(3499, Input::Answer { number, answer });
     assert_eq!(effects[0], Effect::Over(End::RanOut));
-    assert_eq!((effects.len(), first.member.next()), (1, MonotonicTime::NEVER));
+    assert_eq!((effects.len(), first.member.next()), (1, MonoTime::NEVER));
 }
 
 #[test]

@@ -25,7 +25,7 @@ struct Actor {
     machine: EtcdMember,
     rate_ppm: u64,
     life: u64,
-    until: MonotonicTime,
+    until: MonoTime,
     round: u64,
     paused: u64,
 }
@@ -57,7 +57,7 @@ impl World {
         for _ in 0..3 {
             let machine = EtcdMember::new(settings, 1).with_flaw(flaw);
             let rate_ppm = 1_000_000 - RHO_PPM + world.below(2 * RHO_PPM + 1);
-            let until = MonotonicTime::default();
+            let until = MonoTime::default();
             world.actors.push(Actor { machine, rate_ppm, life: 0, until, round: 0, paused: 0 });
         }
         for member in 0..3 {
@@ -94,15 +94,15 @@ impl World {
         }
     }
 
-    fn local(&self, member: usize) -> MonotonicTime {
+    fn local(&self, member: usize) -> MonoTime {
         let rate = u128::from(self.actors[member].rate_ppm);
-        MonotonicTime::from_nanos(u64::try_from(u128::from(self.now) * rate / 1_000_000).unwrap())
+        MonoTime::from_nanos(u64::try_from(u128::from(self.now) * rate / 1_000_000).unwrap())
     }
 
     fn enter(&mut self, member: usize) {
         self.lives += 1;
         self.actors[member].life = self.lives;
-        self.actors[member].until = MonotonicTime::default();
+        self.actors[member].until = MonoTime::default();
         let join = join(member as u32 + 1, self.lives);
         self.handle(member, Input::Enter(join));
     }
@@ -133,7 +133,7 @@ impl World {
         let actor = &mut self.actors[member];
         actor.round += 1;
         let (round, next) = (actor.round, actor.machine.next());
-        if next != MonotonicTime::NEVER {
+        if next != MonoTime::NEVER {
             let when = u128::from(next.nanos()) * 1_000_000 / u128::from(actor.rate_ppm) + 1;
             let when = u64::try_from(when).unwrap().max(self.now + 1);
             self.plan(when, Event::Timer { member, round });

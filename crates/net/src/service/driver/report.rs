@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use skeptron_member::MemberId;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use skeptron_member::report::{VoterState, milliseconds};
 use skeptron_views::views::Role;
 use skeptron_views::voter::Standing;
@@ -19,7 +19,7 @@ pub(in crate::service) type Standings = Vec<(u64, Standing)>;
 /// What a leader said of the voters.
 pub(super) struct LeaderReport {
     pub(super) by: MemberId,
-    pub(super) at: MonotonicTime,
+    pub(super) at: MonoTime,
     pub(super) standings: Standings,
 }
 
@@ -37,7 +37,7 @@ impl Driver {
         });
     }
 
-    fn report_at(&self, now: MonotonicTime) -> ServiceReport {
+    fn report_at(&self, now: MonoTime) -> ServiceReport {
         let own = self.informed_voter();
         let known = own.map(|own| own.voter.views().voters()).or_else(|| self.voters.clone());
         let leader = self.present_leader();
@@ -105,7 +105,7 @@ impl Driver {
         })
     }
 
-    fn standings(&self, now: MonotonicTime, leader: Option<MemberId>) -> BTreeMap<u64, Standing> {
+    fn standings(&self, now: MonoTime, leader: Option<MemberId>) -> BTreeMap<u64, Standing> {
         if let Some(own) = self.running.as_ref().filter(|own| own.voter.leads()) {
             return own.voter.standings(now).into_iter().collect();
         }
@@ -122,7 +122,7 @@ impl Driver {
 
     /// A leader tells all members at once when a voter falls silent or is back, and each one again with
     /// every renewal, since words may be lost.
-    fn share_standings(&mut self, now: MonotonicTime) {
+    fn share_standings(&mut self, now: MonoTime) {
         let Some(own) = self.running.as_ref().filter(|own| own.voter.leads()) else {
             self.shared.clear();
             return;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use nix::sys::signal::{self, Signal};
 use nix::unistd::{self, Pid};
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 use tokio::process::{self, Command};
 use tokio::time::sleep;
 
@@ -116,9 +116,9 @@ impl Child {
     }
 
     /// Ends it and all that it has started: asked now, killed then.
-    pub(super) async fn terminate(&mut self, kill: MonotonicTime) {
+    pub(super) async fn terminate(&mut self, kill: MonoTime) {
         let command = Some((self.pid, self.leads_group));
-        order(&mut self.watchdog, Orders { term: MonotonicTime::NEVER, kill, command });
+        order(&mut self.watchdog, Orders { term: MonoTime::NEVER, kill, command });
         self.signal_everything(Signal::SIGTERM);
         while self.lives() {
             if now() >= kill {

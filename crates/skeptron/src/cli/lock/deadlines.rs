@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use nix::time::{ClockId, clock_gettime};
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 
 use super::super::duration;
 
@@ -18,13 +18,13 @@ const MARGIN: Duration = Duration::from_millis(250);
 const SHORTEST_LOOK: Duration = Duration::from_millis(5);
 
 /// Now, on the clock of the lock's validity, which also runs while the machine sleeps.
-pub(super) fn now() -> MonotonicTime {
+pub(super) fn now() -> MonoTime {
     #[cfg(target_os = "linux")]
     const CLOCK: ClockId = ClockId::CLOCK_BOOTTIME;
     #[cfg(not(target_os = "linux"))]
     const CLOCK: ClockId = ClockId::CLOCK_MONOTONIC;
     let time: Duration = clock_gettime(CLOCK).expect("every system has the clock").into();
-    MonotonicTime::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+    MonoTime::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// How long the command has between TERM and KILL.
@@ -71,24 +71,24 @@ impl Grace {
     }
 
     /// For a lock that is valid for that long from `now` on.
-    pub(super) fn deadlines(&self, now: MonotonicTime, valid: Duration) -> Deadlines {
+    pub(super) fn deadlines(&self, now: MonoTime, valid: Duration) -> Deadlines {
         let kill = earlier(now.after(valid), MARGIN.min(self.promised / 10));
         Deadlines { term: earlier(kill, self.length()), kill }
     }
 }
 
-fn earlier(moment: MonotonicTime, by: Duration) -> MonotonicTime {
+fn earlier(moment: MonoTime, by: Duration) -> MonoTime {
     let by = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
-    MonotonicTime::from_nanos(moment.nanos().saturating_sub(by))
+    MonoTime::from_nanos(moment.nanos().saturating_sub(by))
 }
 
 /// When what happens, if no further sign of life gets through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Deadlines {
     /// The command is asked to end: the point of no return.
-    pub(super) term: MonotonicTime,
+    pub(super) term: MonoTime,
     /// It is killed.
-    pub(super) kill: MonotonicTime,
+    pub(super) kill: MonoTime,
 }
 
 /// What to do with the command.
@@ -105,12 +105,12 @@ pub(super) enum Due {
 impl Deadlines {
     /// From when on the watchdog asks the command to end, because nobody else did: this process was
     /// stopped. Signs of life that get through later change nothing.
-    pub(super) fn overdue(&self) -> MonotonicTime {
+    pub(super) fn overdue(&self) -> MonoTime {
         self.term.after(self.kill.since(self.term) / 4)
     }
 
     /// What is due at `now`, when the newest sign of life would allow `newest`.
-    pub(super) fn look(&mut self, now: MonotonicTime, newest: Deadlines) -> Due {
+    pub(super) fn look(&mut self, now: MonoTime, newest: Deadlines) -> Due {
         if now < self.overdue() {
             *self = newest;
         }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
-    const START: MonotonicTime = MonotonicTime::from_nanos(1_000_000_000_000);
+    const START: MonoTime = MonoTime::from_nanos(1_000_000_000_000);
 
     fn grace(ttl: u32, asked: Option<Duration>, promised: Duration) -> Grace {
         let mut grace = Grace::new(SECOND * ttl, asked).unwrap();

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use nix::sys::signal::Signal;
 use nix::unistd;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 
 use super::super::failure::Failure;
 use super::super::{Verdict, code, runtime};
@@ -41,7 +41,7 @@ pub(super) const THIS_PROGRAM: &str = "/proc/self/exe";
 
 /// How to start `words` so that it ends with this process, and does not begin when it is too late,
 /// where the system can do that.
-pub(super) fn leashed(words: &[OsString], quiet: bool, too_late: MonotonicTime) -> Command {
+pub(super) fn leashed(words: &[OsString], quiet: bool, too_late: MonoTime) -> Command {
     if !cfg!(target_os = "linux") || !Path::new(THIS_PROGRAM).exists() {
         return plain(words);
     }
@@ -75,7 +75,7 @@ impl LeashArgs {
             return Ok(Verdict::Exited(runtime::exit_code(Signal::SIGTERM)));
         }
         // Whoever started this process may have been stopped in between.
-        if deadlines::now() >= MonotonicTime::from_nanos(self.too_late) {
+        if deadlines::now() >= MonoTime::from_nanos(self.too_late) {
             return Ok(Verdict::Exited(runtime::exit_code(Signal::SIGKILL)));
         }
         let error = plain(&self.command).exec();

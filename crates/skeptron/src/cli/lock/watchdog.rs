@@ -13,7 +13,7 @@ use anyhow::Result;
 use clap::Args;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
-use skeptron_member::clock::MonotonicTime;
+use skeptron_member::clock::MonoTime;
 
 use super::super::Verdict;
 use super::leash::THIS_PROGRAM;
@@ -32,9 +32,9 @@ pub(crate) const NAME: &str = "watchdog";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Orders {
     /// When to ask the command to end.
-    pub(super) term: MonotonicTime,
+    pub(super) term: MonoTime,
     /// When to kill it.
-    pub(super) kill: MonotonicTime,
+    pub(super) kill: MonoTime,
     /// The command, once it runs, and whether it leads a process group.
     pub(super) command: Option<(Pid, bool)>,
 }
@@ -48,7 +48,7 @@ impl Orders {
 
     fn read(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
-        let mut moment = || words.next()?.parse().ok().map(MonotonicTime::from_nanos);
+        let mut moment = || words.next()?.parse().ok().map(MonoTime::from_nanos);
         let (term, kill) = (moment()?, moment()?);
         let pid: i32 = words.next()?.parse().ok()?;
         let leads = words.next()? == "1";
@@ -129,7 +129,7 @@ mod watch {
     use nix::sys::time::TimeSpec;
     use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
     use nix::unistd::{self, Pid};
-    use skeptron_member::clock::MonotonicTime;
+    use skeptron_member::clock::MonoTime;
 
     use super::super::deadlines::now;
     use super::super::descendants::Descendants;
@@ -160,8 +160,7 @@ mod watch {
             // It can only fail for the leader of a group, which this process is not.
             let _ = unistd::setsid();
             let _ = std::env::set_current_dir("/");
-            let orders =
-                Orders { term: MonotonicTime::NEVER, kill: MonotonicTime::NEVER, command: None };
+            let orders = Orders { term: MonoTime::NEVER, kill: MonoTime::NEVER, command: None };
             let timer = TimerFd::new(ClockId::CLOCK_BOOTTIME, TimerFlags::empty())?;
             Ok(Watch { holder, orders, timer, heard: String::new() })
         }
@@ -184,18 +183,18 @@ mod watch {
                     let all = self.all();
                     all.signal(Signal::SIGKILL);
                     // Somebody may have been started meanwhile.
-                    let again = if all.is_empty() { MonotonicTime::NEVER } else { now.after(LOOK) };
-                    (self.orders.term, self.orders.kill) = (MonotonicTime::NEVER, again);
+                    let again = if all.is_empty() { MonoTime::NEVER } else { now.after(LOOK) };
+                    (self.orders.term, self.orders.kill) = (MonoTime::NEVER, again);
                 } else if now >= self.orders.term {
                     self.all().signal(Signal::SIGTERM);
-                    self.orders.term = MonotonicTime::NEVER;
+                    self.orders.term = MonoTime::NEVER;
                 }
             }
         }
 
         /// Waits for news, but no longer than that.
-        fn is_readable(&self, deadline: MonotonicTime) -> Result<bool> {
-            if deadline == MonotonicTime::NEVER {
+        fn is_readable(&self, deadline: MonoTime) -> Result<bool> {
+            if deadline == MonoTime::NEVER {
                 self.timer.unset()?;
             } else {
                 // Zero would unset it.
@@ -277,7 +276,7 @@ mod tests {
 
     #[test]
     fn orders_survive_their_text() {
-        let (term, kill) = (MonotonicTime::from_nanos(7), MonotonicTime::NEVER);
+        let (term, kill) = (MonoTime::from_nanos(7), MonoTime::NEVER);
         for command in [None, Some((Pid::from_raw(42), true)), Some((Pid::from_raw(42), false))] {
             let orders = Orders { term, kill, command };
             assert_eq!(Orders::read(&orders.written()), Some(orders));

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use skeptron_member::MemberId;
-use skeptron_member::clock::{Drift, MonotonicTime};
+use skeptron_member::clock::{Drift, MonoTime};
 use skeptron_member::view::Lease;
 use skeptron_views::Packet;
 use skeptron_views::disk::MemoryDisk;
@@ -271,10 +271,10 @@ impl World {
         self.cut[from * self.scenario.nodes + to] += 1;
     }
 
-    pub fn local(&self, node: usize) -> MonotonicTime {
+    pub fn local(&self, node: usize) -> MonoTime {
         let Node { offset, rate_ppm, .. } = self.nodes[node];
         let drifted = i128::from(self.now) * i128::from(rate_ppm) / 1_000_000;
-        MonotonicTime::from_nanos((i128::from(offset) + i128::from(self.now) + drifted) as u64)
+        MonoTime::from_nanos((i128::from(offset) + i128::from(self.now) + drifted) as u64)
     }
 
     /// The life in whose lease a node believes now.
