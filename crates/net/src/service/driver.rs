@@ -74,7 +74,7 @@ pub(super) struct Driver {
     exchange: Arc<Exchange>,
     inputs: mpsc::UnboundedSender<Input>,
     observer: Arc<Observer>,
-    running: Option<RunningVoter>,
+    own: Option<RunningVoter>,
     /// The folder, while there is no voter to use it.
     disk: Option<FileDisk>,
     life: Option<Life>,
@@ -128,7 +128,7 @@ impl Driver {
             exchange: Arc::clone(exchange),
             inputs,
             observer,
-            running: None,
+            own: None,
             disk: None,
             life: None,
             leaving: None,
@@ -147,7 +147,7 @@ impl Driver {
         };
         match contents {
             Some(Contents::Log(log, found)) => {
-                driver.sit_down(*log, found)?;
+                driver.start_voter(*log, found)?;
                 driver.warn_of_other_voters();
             }
             Some(Contents::Empty(disk)) => driver.disk = Some(disk),
@@ -165,7 +165,7 @@ impl Driver {
         loop {
             self.settle();
             self.tell();
-            let tick = self.running.as_ref().map_or(MonoTime::NEVER, |own| own.tick);
+            let tick = self.own.as_ref().map_or(MonoTime::NEVER, |own| own.tick);
             let renewal = self.life.as_ref().map_or(MonoTime::NEVER, |life| life.membership.next());
             let leaving = self.leaving.as_ref().map_or(MonoTime::NEVER, |leaving| leaving.deadline);
             tokio::select! {
@@ -179,7 +179,7 @@ impl Driver {
             }
             self.pass_time();
         }
-        if let Some(own) = self.running.take() {
+        if let Some(own) = self.own.take() {
             // The log is whole before the folder is free for the next one.
             let _ = tokio::task::spawn_blocking(|| own.end()).await;
         }
@@ -191,7 +191,7 @@ impl Driver {
     /// Whatever is due by now.
     fn pass_time(&mut self) {
         let now = env::now();
-        if let Some(own) = self.running.as_mut().filter(|own| now >= own.tick) {
+        if let Some(own) = self.own.as_mut().filter(|own| now >= own.tick) {
             own.tick = now.after(voter::TICK);
             own.voter.tick(now, &mut self.from_voter);
         }
@@ -223,7 +223,7 @@ impl Driver {
             Input::Order { order, reply } => self.take_order(order, reply),
             Input::Suspects(lives) => self.membership(now, member::Input::Suspects(lives)),
             Input::Written(Written::Upto(number)) => {
-                if let Some(own) = &mut self.running {
+                if let Some(own) = &mut self.own {
                     own.voter.persisted(now, number, &mut self.from_voter);
                 }
             }
@@ -271,7 +271,7 @@ impl Driver {
 
     /// Who leads, as this node's own voter knows.
     fn leads(&self) -> Option<MemberId> {
-        self.running.as_ref().and_then(|own| own.voter.leader())
+        self.own.as_ref().and_then(|own| own.voter.leader())
     }
 
     fn some_voter(&self) -> Option<MemberId> {
@@ -280,7 +280,7 @@ impl Driver {
 
     fn administer(&mut self, order: Admin) -> Result<AdminAccepted, AdminRefused> {
         let leader = self.leader;
-        let Some(own) = &mut self.running else { return Err(AdminRefused::NotLeader(leader)) };
+        let Some(own) = &mut self.own else { return Err(AdminRefused::NotLeader(leader)) };
         own.voter.administer(env::now(), order, &mut self.from_voter)
     }
 
@@ -288,11 +288,11 @@ impl Driver {
         let now = env::now();
         match word {
             ViewMessage::Packet(packet) => {
-                if let Some(own) = &mut self.running {
+                if let Some(own) = &mut self.own {
                     own.voter.receive(now, from, packet, &mut self.from_voter);
                 }
             }
-            ViewMessage::Request(request) => match &mut self.running {
+            ViewMessage::Request(request) => match &mut self.own {
                 Some(own) => {
                     own.voter.request(now, from, request, &mut self.from_voter);
                     let views = own.voter.views();
@@ -335,9 +335,7 @@ impl Driver {
 
     /// Leases are safe only while no clock's rate is off by more than the bound.
     fn compare_clocks(&mut self, from: MemberId, ours: MonoTime, theirs: MonoTime) {
-        let Some(own) = self.running.as_ref().filter(|own| own.voter.leads()) else {
-            return;
-        };
+        let Some(own) = self.own.as_ref().filter(|own| own.voter.leads()) else { return };
         let bound = own.voter.views().settings().drift;
         if let Some(rate) = self.clocks.heard(from, (ours, theirs), bound) {
             let bound = bound.ppm;
@@ -403,14 +401,14 @@ impl Driver {
                 self.exchange.send(to, ViewMessage::Answer(answer));
             }
             voter::Effect::Persist { number, write } => {
-                if let Some(own) = &self.running {
+                if let Some(own) = &self.own {
                     own.write(number, write);
                 }
             }
             voter::Effect::Decided { view, term, outcomes } => {
                 // What a leader finds of older terms was told by whoever led then.
                 let is_new = |own: &RunningVoter| own.voter.leads() && own.voter.term() == term;
-                if self.running.as_ref().is_some_and(is_new) {
+                if self.own.as_ref().is_some_and(is_new) {
                     let said = outcomes.iter().filter(|&outcome| *outcome != Outcome::Nothing);
                     let what: Vec<String> = said.map(ToString::to_string).collect();
                     tracing::info!(epoch = view.epoch, term, "decided: {}", what.join(", "));
@@ -420,7 +418,7 @@ impl Driver {
             }
             voter::Effect::Halt(why @ HaltReason::Removed { .. }) => {
                 tracing::info!(%why, "this node has stopped voting");
-                self.disk = self.running.take().and_then(RunningVoter::end);
+                self.disk = self.own.take().and_then(RunningVoter::end);
             }
             voter::Effect::Halt(why) => self.stand_up(why.to_string()),
         }
@@ -429,14 +427,14 @@ impl Driver {
     /// The voter must not go on. The member does: it needs any leader, not this one.
     fn stand_up(&mut self, why: String) {
         tracing::error!(why, "this node has stopped voting");
-        let Some(own) = self.running.take() else { return };
+        let Some(own) = self.own.take() else { return };
         self.halted = Some((own.voter.identity().raft, why));
         self.disk = own.end();
     }
 
     fn perform_of_life(&mut self, effect: member::Effect) {
         match effect {
-            member::Effect::Send { to, request } if to == self.me => match &mut self.running {
+            member::Effect::Send { to, request } if to == self.me => match &mut self.own {
                 Some(own) => own.voter.request(env::now(), to, request, &mut self.from_voter),
                 None => self.answered(env::now(), to, Answer::NotLeader(self.leader)),
             },
@@ -499,7 +497,7 @@ impl Driver {
         self.exchange.set_number(voters.cluster);
         self.exchange.set_addresses(&voters.addresses);
         let mine = voters.seats.iter().rev().find(|seat| seat.id == self.me);
-        let raft = self.running.as_ref().map(|own| own.voter.identity().raft);
+        let raft = self.own.as_ref().map(|own| own.voter.identity().raft);
         let halted = self.halted.as_ref().map(|(raft, _)| *raft);
         if let Some(seat) = mine
             && raft.max(halted).is_none_or(|raft| raft < seat.raft)
@@ -515,8 +513,7 @@ impl Driver {
     /// before: then its log is lost, and it must not vote.
     fn become_voter(&mut self, identity: Identity, is_new: bool) {
         if !is_new {
-            let me = self.me;
-            let me = me.number();
+            let me = self.me.number();
             let why = format!(
                 "the log of this voter is gone; run `skeptron voters replace {me} {me}` to start \
                  it again with an empty log"
@@ -525,7 +522,7 @@ impl Driver {
             self.halted = Some((identity.raft, why));
             return;
         }
-        let former = self.running.take().and_then(RunningVoter::end);
+        let former = self.own.take().and_then(RunningVoter::end);
         let Some(disk) = former.or_else(|| self.disk.take()) else {
             let why = "it has no folder for a voter's log: set `data` and restart it".to_string();
             tracing::error!(why, "this node cannot vote");
@@ -534,11 +531,7 @@ impl Driver {
         };
         match self.begin_log(disk, identity) {
             Ok(()) => {
-                tracing::info!(
-                    raft_id = identity.raft,
-                    "{} receives the log and will vote",
-                    self.me
-                );
+                tracing::info!(raft_id = identity.raft, "{} receives the log", self.me);
                 self.halted = None;
             }
             Err(error) => {
@@ -551,12 +544,12 @@ impl Driver {
     fn begin_log(&mut self, disk: FileDisk, identity: Identity) -> Result<(), ServiceError> {
         let disk = disk.put_aside().map_err(DataError::from)?;
         let (log, found) = folder::join(disk, identity, &self.config)?;
-        self.sit_down(log, found)
+        self.start_voter(log, found)
     }
 
     /// Voters that were restarted from their logs must find each other before anybody is a member.
     fn find_voters(&self) {
-        if let Some(own) = &self.running {
+        if let Some(own) = &self.own {
             self.exchange.set_addresses(&own.voter.views().voters().addresses);
         }
     }
@@ -564,7 +557,7 @@ impl Driver {
     /// The name tells clusters apart, unless two have the same one: then only the addresses look wrong.
     /// They may all have changed, so this is no reason to refuse the log.
     fn warn_of_other_voters(&self) {
-        let Some(own) = &self.running else { return };
+        let Some(own) = &self.own else { return };
         let logged = own.voter.views().voters().addresses;
         let configured = &self.config.voters;
         if logged.is_empty() || logged.values().any(|it| configured.values().any(|at| at == it)) {
@@ -576,17 +569,17 @@ impl Driver {
         tracing::error!(
             "the voter's log in `data` names the voters {}, the settings {}: those of the log are \
              used; if this is the folder of another cluster with the same name, stop this node and \
-            correct `data`",
+             correct `data`",
             list(&logged),
             list(configured),
         );
     }
 
-    fn sit_down(&mut self, log: Log, found: Found) -> Result<(), ServiceError> {
+    fn start_voter(&mut self, log: Log, found: Found) -> Result<(), ServiceError> {
         self.exchange.set_number(found.identity.cluster);
         let inputs = self.inputs.clone();
         let tell = move |written| drop(inputs.send(Input::Written(written)));
-        self.running = Some(RunningVoter::new(log, found, tell, &mut self.from_voter)?);
+        self.own = Some(RunningVoter::new(log, found, tell, &mut self.from_voter)?);
         self.find_voters();
         Ok(())
     }

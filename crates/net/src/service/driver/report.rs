@@ -100,13 +100,13 @@ impl Driver {
             let told = self.voters.as_ref();
             told.is_none_or(|voters| voters.seats.iter().any(|seat| seat.raft == raft))
         };
-        self.running.as_ref().filter(|own| {
+        self.own.as_ref().filter(|own| {
             !own.voter.views().seats().is_empty() && is_present(own.voter.identity().raft)
         })
     }
 
     fn standings(&self, now: MonoTime, leader: Option<MemberId>) -> BTreeMap<u64, Standing> {
-        if let Some(own) = self.running.as_ref().filter(|own| own.voter.leads()) {
+        if let Some(own) = self.own.as_ref().filter(|own| own.voter.leads()) {
             return own.voter.standings(now).into_iter().collect();
         }
         let Some(told) = self.told.as_ref().filter(|told| Some(told.by) == leader) else {
@@ -123,7 +123,7 @@ impl Driver {
     /// A leader tells all members at once when a voter falls silent or is back, and each one again with
     /// every renewal, since words may be lost.
     fn share_standings(&mut self, now: MonoTime) {
-        let Some(own) = self.running.as_ref().filter(|own| own.voter.leads()) else {
+        let Some(own) = self.own.as_ref().filter(|own| own.voter.leads()) else {
             self.shared.clear();
             return;
         };
@@ -144,7 +144,7 @@ impl Driver {
 
     /// Tells one member, if this node leads.
     pub(super) fn tell_standings(&self, to: MemberId) {
-        if let Some(own) = self.running.as_ref().filter(|own| own.voter.leads()) {
+        if let Some(own) = self.own.as_ref().filter(|own| own.voter.leads()) {
             self.exchange.send(to, ViewMessage::Standings(own.voter.standings(env::now())));
         }
     }
