@@ -11,6 +11,7 @@ pub(crate) mod table;
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
 use skeptron_core::NodeId;
 use skeptron_quorum::{Shape, System};
 use thiserror::Error;
@@ -19,7 +20,7 @@ use diagram::Diagram;
 use table::Table;
 
 /// The failure probability of a system at one p.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Failure {
     /// With which probability each node fails.
     pub p: f64,
@@ -59,6 +60,12 @@ pub enum Method {
         /// What the chance was seeded with.
         seed: u64,
     },
+}
+
+impl Serialize for Method {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 impl fmt::Display for Method {

@@ -24,4 +24,5 @@ pub mod picture;
 pub mod report;
 pub mod resilience;
 pub mod sizes;
+pub mod strategy;
 pub mod structure;

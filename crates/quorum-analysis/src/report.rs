@@ -7,10 +7,11 @@ use skeptron_quorum::{Disjoint, Family, Shape, System, braced};
 
 use super::capacity::{Performance, PerformanceError, performance};
 use super::domination::{Domination, domination};
-use super::failure::{FailureError, Sampling, failure};
-use super::load::{Share, bounds, load};
+use super::failure::{Failure, FailureError, Sampling, failure};
+use super::load::{bounds, load};
 use super::resilience::resilience;
-use super::sizes::sizes;
+use super::sizes::{Sizes, sizes};
+use super::strategy::Share;
 
 /// What to ask.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +27,7 @@ pub struct Question {
 }
 
 /// The answers. As JSON, nodes are counted from 1.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     /// The construction, or `file`.
     pub kind: String,
@@ -41,7 +42,7 @@ pub struct Report {
     /// The quorum of each node.
     pub assignment: Vec<Vec<NodeId>>,
     /// How large the quorums are.
-    pub size: Size,
+    pub size: Sizes,
     /// Conditions 1–4 of what the nodes ask.
     pub conditions: Verdicts,
     /// Whether no quorum contains another.
@@ -69,26 +70,15 @@ pub struct Report {
     /// A smallest known set of nodes whose crash leaves no quorum.
     pub fatal: Vec<NodeId>,
     /// The probability that no quorum is alive.
-    pub failure_probability: Option<FailureProbability>,
+    pub failure_probability: Option<Failure>,
     /// What the nodes can serve, if their capacities or latencies were given.
-    pub performance: Option<Served>,
+    pub performance: Option<Performance>,
     /// What else there is to say.
     pub notes: Vec<String>,
 }
 
-/// Sizes of quorums.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Size {
-    /// The smallest.
-    pub min: usize,
-    /// The largest.
-    pub max: usize,
-    /// The mean of all of them, where they can be counted.
-    pub mean: Option<f64>,
-}
-
 /// Conditions 1–4 (spec 3).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verdicts {
     /// 1: any two meet.
     pub intersecting: bool,
@@ -100,56 +90,6 @@ pub struct Verdicts {
     pub equal_degree: bool,
     /// What violates the first, in words.
     pub violation: Option<String>,
-}
-
-/// The probability that no quorum is alive.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FailureProbability {
-    /// If each node has failed with this probability.
-    pub p: f64,
-    /// The probability.
-    pub value: f64,
-    /// How it was found.
-    pub method: String,
-    /// If it was estimated: in which interval it is, with 99 % confidence.
-    pub interval: Option<(f64, f64)>,
-}
-
-/// What nodes of given capacities and latencies can do.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Served {
-    /// The largest rate of entries.
-    pub capacity: f64,
-    /// No strategy has a larger one.
-    pub capacity_at_most: f64,
-    /// How that was found and what it proves.
-    pub method: String,
-    /// How often to ask which quorum for it.
-    pub strategy: Vec<Share>,
-    /// How long it takes in the mean until a quorum of that strategy has answered.
-    pub latency: Option<f64>,
-    /// Whether no strategy of this capacity is faster.
-    pub latency_is_least: bool,
-    /// When the quorum that answers first has answered.
-    pub fastest: f64,
-    /// That quorum.
-    pub fastest_quorum: Vec<NodeId>,
-}
-
-impl From<Performance> for Served {
-    fn from(performance: Performance) -> Self {
-        let (fastest, fastest_quorum) = performance.fastest;
-        Served {
-            capacity: performance.capacity,
-            capacity_at_most: performance.upper_bound,
-            method: performance.method.to_string(),
-            strategy: performance.strategy,
-            latency: performance.latency,
-            latency_is_least: performance.is_fastest,
-            fastest,
-            fastest_quorum,
-        }
-    }
 }
 
 /// Why there are no answers.
@@ -180,7 +120,7 @@ pub fn analyse(system: &System, question: &Question) -> Result<Report, QuestionE
             let ones = || vec![1.0; nodes];
             let capacities = capacities.clone().unwrap_or_else(ones);
             let latencies = latencies.clone().unwrap_or_else(ones);
-            Some(performance(system, &capacities, &latencies)?.into())
+            Some(performance(system, &capacities, &latencies)?)
         }
     };
     let sizes = sizes(system);
@@ -222,7 +162,7 @@ pub fn analyse(system: &System, question: &Question) -> Result<Report, QuestionE
         quorums: listing(system),
         quorum_count: sizes.count.as_ref().map(ToString::to_string),
         assignment,
-        size: Size { min: sizes.min, max: sizes.max, mean: sizes.mean },
+        size: sizes,
         conditions: Verdicts::of(&met, None),
         coterie: inside.is_none(),
         dominated,
@@ -236,12 +176,7 @@ pub fn analyse(system: &System, question: &Question) -> Result<Report, QuestionE
         resilience: resilience.exact(),
         resilience_bounds: Some((resilience.at_least, resilience.at_most)),
         fatal: resilience.fatal,
-        failure_probability: Some(FailureProbability {
-            p: failure.p,
-            value: failure.value,
-            method: failure.method.to_string(),
-            interval: failure.interval,
-        }),
+        failure_probability: Some(failure),
         performance,
         notes,
     })
@@ -259,26 +194,13 @@ pub fn reject(name: &str, family: &Family, disjoint: &Disjoint) -> Report {
         quorums: Some(family.sets().to_vec()),
         quorum_count: Some(family.sets().len().to_string()),
         assignment: family.assignment().to_vec(),
-        size: Size {
+        size: Sizes {
+            count: None,
             min: lengths().min().unwrap_or_default(),
             max: lengths().max().unwrap_or_default(),
             mean: Some(lengths().sum::<usize>() as f64 / family.sets().len() as f64),
         },
         conditions: Verdicts::of_family(family, Some(disjoint)),
-        coterie: false,
-        dominated: None,
-        could_be_added: None,
-        load: None,
-        load_fraction: None,
-        load_at_least: None,
-        load_bounds: None,
-        load_method: None,
-        strategy: Vec::new(),
-        resilience: None,
-        resilience_bounds: None,
-        fatal: Vec::new(),
-        failure_probability: None,
-        performance: None,
         notes: inside
             .map(|(inner, outer)| {
                 let [inner, outer] = [inner, outer].map(|index| braced(&family.sets()[index]));
@@ -286,6 +208,7 @@ pub fn reject(name: &str, family: &Family, disjoint: &Disjoint) -> Report {
             })
             .into_iter()
             .collect(),
+        ..Report::default()
     }
 }
 

@@ -3,7 +3,6 @@
 //! A crash of nodes leaves no quorum if they meet every quorum: a transversal. The resilience is the size
 //! of a smallest transversal, less one.
 
-mod gates;
 mod grid;
 mod transversal;
 
@@ -43,7 +42,7 @@ impl Resilience {
 pub fn resilience(system: &System) -> Resilience {
     let exact = |fatal: Vec<NodeId>| Resilience::between(fatal.len(), fatal);
     match system.shape() {
-        Shape::Gates(gates) => exact(gates::transversal(gates)),
+        Shape::Gates(gates) => exact(gates.dual().cheapest(|_| 1.0).1),
         Shape::Grid { width, .. } => exact(grid::transversal(system.nodes(), *width)),
         Shape::Listed(quorums) => {
             let (smallest, fatal) = transversal::smallest(quorums, system.nodes());

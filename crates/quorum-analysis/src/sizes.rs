@@ -1,6 +1,9 @@
 //! How large quorums are, and how many there are.
 
+use std::collections::BTreeMap;
+
 use num_bigint::BigUint;
+use serde::Serialize;
 use skeptron_quorum::gates::{Gate, Gates};
 use skeptron_quorum::{Shape, System};
 
@@ -8,7 +11,7 @@ use skeptron_quorum::{Shape, System};
 const COUNTED: u64 = 10_000_000;
 
 /// The sizes of all quorums of a system.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sizes {
     /// Of a smallest quorum.
     pub min: usize,
@@ -17,6 +20,7 @@ pub struct Sizes {
     /// Of all quorums alike; none if they are too many to be counted.
     pub mean: Option<f64>,
     /// How many quorums there are; none if they are too many to be counted.
+    #[serde(skip)]
     pub count: Option<BigUint>,
 }
 
@@ -58,7 +62,8 @@ fn of_gates(gates: &Gates) -> Sizes {
     if work > COUNTED {
         return Sizes { min, max, mean: None, count: None };
     }
-    let counts = gates.sizes();
+    let one = || vec![BigUint::ZERO, BigUint::from(1_u8)];
+    let counts = gates.fold(|_| one(), |gate, parts| counts(gate, &parts));
     let count: BigUint = counts.iter().sum();
     let members: BigUint = counts.iter().enumerate().map(|(size, count)| count * size).sum();
     Sizes { min, max, mean: Some(ratio(members, &count)), count: Some(count) }
@@ -95,15 +100,16 @@ impl Range {
 
 /// The sizes of a gate's quorums, and about how many steps it takes to count them.
 fn range(gate: &Gate, parts: &[Part]) -> (Range, u64) {
-    let parts = parts.iter().map(|part| part.range);
-    let mut by_weight: Vec<_> = gate.members.iter().map(|m| m.weight).zip(parts).collect();
-    by_weight.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
     // Who is in a quorum whose weight is not enough yet, the heaviest first.
     let mut open: Vec<Option<Range>> = vec![None; gate.need as usize];
     open[0] = Some(Range { min: 0, max: 0 });
     let mut complete: Option<Range> = None;
     let (mut taken, mut rest, mut steps) = (0, gate.weight(), 0);
-    for (weight, part) in by_weight.into_iter().filter(|(weight, _)| *weight > 0) {
+    for index in gate.by_weight() {
+        let (weight, part) = (gate.members[index].weight, parts[index].range);
+        if weight == 0 {
+            break;
+        }
         rest -= weight;
         for have in (0..=taken).rev() {
             let Some(range) = open[have as usize] else { continue };
@@ -123,6 +129,35 @@ fn range(gate: &Gate, parts: &[Part]) -> (Range, u64) {
         taken = (taken + weight).min(gate.need - 1);
     }
     (complete.expect("all members are enough"), steps)
+}
+
+/// How many quorums of each size a gate has, if `parts` says so for each member; the index is the size.
+fn counts(gate: &Gate, parts: &[Vec<BigUint>]) -> Vec<BigUint> {
+    let mut found: Vec<BigUint> = Vec::new();
+    // How many ways there are to a weight with a number of nodes; lighter members come later.
+    let mut ways = BTreeMap::from([((0, 0), BigUint::from(1_u8))]);
+    let mut rest = gate.weight();
+    for index in gate.by_weight() {
+        let weight = gate.members[index].weight;
+        rest -= weight;
+        // Who does not vote must not be missed.
+        let mut next = ways.clone();
+        next.retain(|(have, _), _| have + rest >= gate.need);
+        for ((have, size), count) in &ways {
+            for (more, times) in parts[index].iter().enumerate().filter(|(_, n)| n.bits() > 0) {
+                let (sum, size) = (have + weight, size + more);
+                if sum < gate.need {
+                    *next.entry((sum, size)).or_default() += count * times;
+                } else if weight > 0 {
+                    // The lightest decides: so does every other.
+                    found.resize(found.len().max(size + 1), BigUint::ZERO);
+                    found[size] += count * times;
+                }
+            }
+        }
+        ways = next;
+    }
+    found
 }
 
 /// The ratio of numbers that may be too large for a float; itself it is small.

@@ -146,10 +146,10 @@ impl Family {
 
 /// For each node the sets it is in, ascending.
 #[must_use]
-pub fn through(sets: &[Vec<NodeId>], nodes: usize) -> Vec<Vec<usize>> {
+pub fn through<S: AsRef<[NodeId]>>(sets: &[S], nodes: usize) -> Vec<Vec<usize>> {
     let mut through = vec![Vec::new(); nodes];
     for (index, set) in sets.iter().enumerate() {
-        for member in set {
+        for member in set.as_ref() {
             through[member.index()].push(index);
         }
     }

@@ -8,7 +8,6 @@
 
 use std::collections::BTreeMap;
 
-use num_bigint::BigUint;
 use skeptron_core::NodeId;
 
 /// A system of gates.
@@ -51,6 +50,43 @@ impl Gate {
     #[must_use]
     pub fn weight(&self) -> u64 {
         self.members.iter().map(|member| member.weight).sum()
+    }
+
+    /// Others that are enough with this member, but not without; none if its vote never decides.
+    #[must_use]
+    pub fn partners(&self, own: usize) -> Option<Vec<usize>> {
+        let least = self.need.saturating_sub(self.members[own].weight);
+        self.weighing(|index| index != own, least)
+    }
+
+    /// Some of those members that `may` be taken, which weigh at least so much together and yet less than
+    /// is needed.
+    #[must_use]
+    pub fn weighing(&self, may: impl Fn(usize) -> bool, least: u64) -> Option<Vec<usize>> {
+        // Who came last where a weight was first reached; whoever came before has a smaller index.
+        let mut last: Vec<Option<usize>> = vec![None; self.need as usize];
+        let is_reached =
+            |last: &[Option<usize>], sum: u64| sum == 0 || last[sum as usize].is_some();
+        let mut most = 0;
+        for (index, member) in self.members.iter().enumerate() {
+            if member.weight == 0 || !may(index) {
+                continue;
+            }
+            most = (most + member.weight).min(self.need - 1);
+            for sum in (member.weight..=most).rev() {
+                if !is_reached(&last, sum) && is_reached(&last, sum - member.weight) {
+                    last[sum as usize] = Some(index);
+                }
+            }
+        }
+        let mut weight = (least..self.need).find(|&sum| is_reached(&last, sum))?;
+        let mut chosen = Vec::new();
+        while weight > 0 {
+            let index = last[weight as usize].expect("the way to a known weight is known");
+            chosen.push(index);
+            weight -= self.members[index].weight;
+        }
+        Some(chosen)
     }
 
     /// A vote of equals.
@@ -177,11 +213,11 @@ impl Gates {
         })
     }
 
-    /// Which nodes are alike, that is, can be exchanged by a symmetry of the system: a class for each
-    /// node, counted from 0 in the order in which they first occur.
+    /// Which nodes are alike, that is, can be exchanged by a symmetry of the system that keeps the label
+    /// of each node: a class for each node, counted from 0 in the order in which they first occur.
     #[must_use]
-    pub fn classes(&self) -> Vec<usize> {
-        let alike = self.alike();
+    pub fn classes(&self, labels: &[usize]) -> Vec<usize> {
+        let alike = self.alike(labels);
         // The class of a gate or node: the class of the gate above it and its group there.
         let mut known = BTreeMap::new();
         let mut gate_class = vec![0; self.gates.len()];
@@ -206,18 +242,18 @@ impl Gates {
 
     /// For each gate and each of its members a number that alike members of alike gates share: same
     /// weight, and parts of the same form.
-    fn alike(&self) -> Vec<Vec<usize>> {
+    fn alike(&self, labels: &[usize]) -> Vec<Vec<usize>> {
         let mut forms = BTreeMap::new();
         let mut form_of_gate = Vec::with_capacity(self.gates.len());
         let mut groups_of_form = BTreeMap::new();
         let mut alike = Vec::with_capacity(self.gates.len());
         for gate in &self.gates {
-            // A node has form 0.
+            // Of a node its label, of a gate its number among those seen.
             let form = |member: &Member| match member.part {
-                Part::Node(_) => 0,
-                Part::Gate(number) => form_of_gate[number],
+                Part::Node(node) => (false, labels[node.index()]),
+                Part::Gate(number) => (true, form_of_gate[number]),
             };
-            let votes: Vec<(u64, usize)> =
+            let votes: Vec<(u64, (bool, usize))> =
                 gate.members.iter().map(|member| (member.weight, form(member))).collect();
             let groups = votes.iter().map(|vote| {
                 let next = groups_of_form.len();
@@ -226,16 +262,24 @@ impl Gates {
             alike.push(groups.collect());
             let mut sorted = votes.clone();
             sorted.sort_unstable();
-            let next = forms.len() + 1;
+            let next = forms.len();
             form_of_gate.push(*forms.entry((gate.need, sorted)).or_insert(next));
         }
         alike
     }
 
-    /// The symmetries by which alike nodes take turns.
+    /// The symmetries by which alike nodes of the same label take turns.
     #[must_use]
-    pub fn turning(&self) -> Turning<'_> {
-        Turning::new(self)
+    pub fn turning(&self, labels: &[usize]) -> Turning<'_> {
+        Turning::new(self, labels)
+    }
+
+    /// The gates that pass if everything else does not: their quorums are the smallest sets that meet
+    /// every quorum.
+    #[must_use]
+    pub fn dual(&self) -> Self {
+        let dual = |gate: &Gate| Gate { need: gate.weight() - gate.need + 1, ..gate.clone() };
+        Gates { nodes: self.nodes, gates: self.gates.iter().map(dual).collect() }
     }
 
     /// A quorum that costs least if each node costs what `cost` says (not less than nothing), and its
@@ -278,38 +322,30 @@ impl Gates {
         nodes
     }
 
-    /// How many minimal quorums of each size there are; the index is the size.
-    #[must_use]
-    pub fn sizes(&self) -> Vec<BigUint> {
-        let one = || vec![BigUint::ZERO, BigUint::from(1_u8)];
-        self.fold(|_| one(), |gate, parts| gate.sizes(&parts))
-    }
-
     /// All minimal quorums; none if there are more than `limit`.
     #[must_use]
     pub fn listed(&self, limit: usize) -> Option<Vec<Vec<NodeId>>> {
-        let count: BigUint = self.sizes().iter().sum();
-        if count > BigUint::from(limit) {
-            return None;
-        }
-        let mut quorums = self.fold(
-            |node| vec![vec![node]],
-            |gate, parts| {
-                let mut quorums = Vec::new();
-                for coalition in gate.coalitions() {
-                    let mut joined = vec![Vec::new()];
-                    for member in coalition {
-                        let with = |start: &Vec<NodeId>| {
-                            let start = start.clone();
-                            parts[member].iter().map(move |more| [&start[..], &more[..]].concat())
-                        };
-                        joined = joined.iter().flat_map(with).collect();
+        // A part that is in a quorum has no more quorums than the whole.
+        let leaf = |node| Some(vec![vec![node]]);
+        let mut quorums = self.fold(leaf, |gate, parts: Vec<Option<Vec<Vec<NodeId>>>>| {
+            let mut quorums = Vec::new();
+            for coalition in gate.coalitions(limit)? {
+                let mut joined = vec![Vec::new()];
+                for member in coalition {
+                    let part = parts[member].as_ref()?;
+                    if joined.len() * part.len() > limit {
+                        return None;
                     }
-                    quorums.extend(joined);
+                    let with = |start: &Vec<NodeId>| {
+                        let start = start.clone();
+                        part.iter().map(move |more| [&start[..], &more[..]].concat())
+                    };
+                    joined = joined.iter().flat_map(with).collect();
                 }
-                quorums
-            },
-        );
+                quorums.extend(joined);
+            }
+            (quorums.len() <= limit).then_some(quorums)
+        })?;
         for quorum in &mut quorums {
             quorum.sort_unstable();
         }
@@ -335,12 +371,12 @@ pub struct Turning<'a> {
 }
 
 impl<'a> Turning<'a> {
-    fn new(gates: &'a Gates) -> Self {
+    fn new(gates: &'a Gates, labels: &[usize]) -> Self {
         let mut groups = Vec::with_capacity(gates.gates.len());
         let mut places = Vec::with_capacity(gates.gates.len());
         let mut gate_above = vec![(0, 0); gates.gates.len()];
         let mut node_above = vec![(0, 0); gates.nodes];
-        for (number, (gate, alike)) in gates.gates.iter().zip(gates.alike()).enumerate() {
+        for (number, (gate, alike)) in gates.gates.iter().zip(gates.alike(labels)).enumerate() {
             let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
             let mut place = Vec::with_capacity(alike.len());
             for (index, (member, group)) in gate.members.iter().zip(alike).enumerate() {
@@ -447,37 +483,9 @@ impl Gate {
         (best[need], members)
     }
 
-    /// How many minimal quorums of each size there are, if `parts` says so for each member.
-    fn sizes(&self, parts: &[Vec<BigUint>]) -> Vec<BigUint> {
-        let mut found: Vec<BigUint> = Vec::new();
-        // How many ways there are to a weight with a number of nodes; lighter members come later.
-        let mut ways = BTreeMap::from([((0, 0), BigUint::from(1_u8))]);
-        let mut rest = self.weight();
-        for index in self.by_weight() {
-            let weight = self.members[index].weight;
-            rest -= weight;
-            // Who does not vote must not be missed.
-            let mut next = ways.clone();
-            next.retain(|(have, _), _| have + rest >= self.need);
-            for ((have, size), count) in &ways {
-                for (more, times) in parts[index].iter().enumerate().filter(|(_, n)| n.bits() > 0) {
-                    let (sum, size) = (have + weight, size + more);
-                    if sum < self.need {
-                        *next.entry((sum, size)).or_default() += count * times;
-                    } else if weight > 0 {
-                        // The lightest decides: so does every other.
-                        found.resize(found.len().max(size + 1), BigUint::ZERO);
-                        found[size] += count * times;
-                    }
-                }
-            }
-            ways = next;
-        }
-        found
-    }
-
-    /// The sets of members that are enough and of which none can be left out.
-    fn coalitions(&self) -> Vec<Vec<usize>> {
+    /// The sets of members that are enough and of which none can be left out; none if there are more than
+    /// `limit`.
+    fn coalitions(&self, limit: usize) -> Option<Vec<Vec<usize>>> {
         let mut found = Vec::new();
         let mut open: Vec<(u64, Vec<usize>)> = vec![(0, Vec::new())];
         let mut rest = self.weight();
@@ -498,12 +506,17 @@ impl Gate {
                 }
             }
             open = next;
+            // Whatever is open becomes at least one of them.
+            if found.len() + open.len() > limit {
+                return None;
+            }
         }
-        found
+        Some(found)
     }
 
     /// The members from the heaviest to the lightest.
-    fn by_weight(&self) -> Vec<usize> {
+    #[must_use]
+    pub fn by_weight(&self) -> Vec<usize> {
         let mut members: Vec<_> = (0..self.members.len()).collect();
         members.sort_by_key(|&index| std::cmp::Reverse(self.members[index].weight));
         members

@@ -32,8 +32,8 @@ mod system;
 mod tests;
 
 pub use construct::{
-    Construction, ConstructionError, Cover, PlaneViolation, QuorumError, build, default_for,
-    difference_cover, plane_axioms, quorums,
+    Construction, ConstructionError, Cover, QuorumError, build, default_for, difference_cover,
+    plane_order, quorums,
 };
 pub use family::{Disjoint, Family, FamilyError, Place, braced};
 pub use file::{FileError, LineError, parse_file};

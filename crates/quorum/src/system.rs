@@ -113,6 +113,35 @@ impl System {
             Shape::Gates(gates) => gates.listed(limit).map(Cow::Owned),
         }
     }
+
+    /// Whether the live nodes hold a quorum.
+    pub fn is_live(&self, alive: impl Fn(NodeId) -> bool) -> bool {
+        match &self.shape {
+            Shape::Listed(quorums) | Shape::Grid { quorums, .. } => {
+                quorums.iter().any(|quorum| quorum.iter().all(|&node| alive(node)))
+            }
+            Shape::Gates(gates) => gates.is_live(alive),
+        }
+    }
+
+    /// A quorum that costs least if each node costs what `cost` says (not less than nothing), and its
+    /// cost.
+    ///
+    /// # Panics
+    /// If a system without quorums was listed.
+    #[must_use]
+    pub fn cheapest(&self, cost: impl Fn(NodeId) -> f64) -> (f64, Vec<NodeId>) {
+        match &self.shape {
+            Shape::Listed(quorums) | Shape::Grid { quorums, .. } => {
+                let total = |quorum: &Vec<NodeId>| quorum.iter().map(|&node| cost(node)).sum();
+                let costs = quorums.iter().map(|quorum| (total(quorum), quorum));
+                let least = costs.min_by(|a: &(f64, _), b| a.0.total_cmp(&b.0));
+                let (least, quorum) = least.expect("a system has a quorum");
+                (least, quorum.clone())
+            }
+            Shape::Gates(gates) => gates.cheapest(cost),
+        }
+    }
 }
 
 impl From<System> for Quorums {

@@ -22,10 +22,12 @@ pub(super) fn witness(gates: &Gates) -> Option<Vec<NodeId>> {
         let gate = &gates.gates()[number];
         if let Some(side) = draw(gate) {
             take(gates, gate, &side, &mut is_in);
-            return minimal(gates, &is_in);
+            // Of these, as few as still meet every quorum.
+            let cost = |node: NodeId| if is_in[node.index()] { 1.0 } else { f64::INFINITY };
+            return Some(gates.dual().cheapest(cost).1);
         }
         let inside = (0..gate.members.len()).find_map(|own| match gate.members[own].part {
-            Part::Gate(inner) if is_dominated[inner] => Some((inner, partners(gate, own)?)),
+            Part::Gate(inner) if is_dominated[inner] => Some((inner, gate.partners(own)?)),
             _ => None,
         });
         let (inner, others) = inside.expect("a gate is dominated for a reason");
@@ -39,7 +41,7 @@ fn dominated(gates: &Gates) -> Vec<bool> {
     let mut is_dominated: Vec<bool> = Vec::with_capacity(gates.gates().len());
     for gate in gates.gates() {
         let inside = |own: usize| match gate.members[own].part {
-            Part::Gate(inner) => is_dominated[inner] && partners(gate, own).is_some(),
+            Part::Gate(inner) => is_dominated[inner] && gate.partners(own).is_some(),
             Part::Node(_) => false,
         };
         let result = (0..gate.members.len()).any(inside) || draw(gate).is_some();
@@ -50,39 +52,7 @@ fn dominated(gates: &Gates) -> Vec<bool> {
 
 /// Members that are not enough, and neither are the others.
 fn draw(gate: &Gate) -> Option<Vec<usize>> {
-    let all: Vec<usize> = (0..gate.members.len()).collect();
-    weighing(gate, &all, gate.weight() - gate.need + 1)
-}
-
-/// Others that are enough with this member, but not without; none if its vote never decides.
-fn partners(gate: &Gate, own: usize) -> Option<Vec<usize>> {
-    let others: Vec<usize> = (0..gate.members.len()).filter(|&index| index != own).collect();
-    weighing(gate, &others, gate.need.saturating_sub(gate.members[own].weight))
-}
-
-/// Some of `members` that weigh at least so much together and yet less than the gate needs.
-fn weighing(gate: &Gate, members: &[usize], least: u64) -> Option<Vec<usize>> {
-    // Who came last where a weight was first reached; whoever came before has a smaller index.
-    let mut last: Vec<Option<usize>> = vec![None; gate.need as usize];
-    let is_reached = |last: &[Option<usize>], sum: u64| sum == 0 || last[sum as usize].is_some();
-    let mut most = 0;
-    for &index in members.iter().filter(|&&index| gate.members[index].weight > 0) {
-        let weight = gate.members[index].weight;
-        most = (most + weight).min(gate.need - 1);
-        for sum in (weight..=most).rev() {
-            if !is_reached(&last, sum) && is_reached(&last, sum - weight) {
-                last[sum as usize] = Some(index);
-            }
-        }
-    }
-    let mut weight = (least..gate.need).find(|&sum| is_reached(&last, sum))?;
-    let mut chosen = Vec::new();
-    while weight > 0 {
-        let index = last[weight as usize].expect("the way to a known weight is known");
-        chosen.push(index);
-        weight -= gate.members[index].weight;
-    }
-    Some(chosen)
+    gate.weighing(|_| true, gate.weight() - gate.need + 1)
 }
 
 /// Takes everybody in these members.
@@ -96,32 +66,4 @@ fn take(gates: &Gates, gate: &Gate, members: &[usize], is_in: &mut [bool]) {
             }
         }
     }
-}
-
-/// As few of a set that meets every quorum as still do, gate by gate; none if it does not.
-fn minimal(gates: &Gates, is_in: &[bool]) -> Option<Vec<NodeId>> {
-    let leaf = |node: NodeId| is_in[node.index()].then(|| vec![node]);
-    let mut witness = gates.fold(leaf, |gate, mut parts| {
-        let missed = gate.weight() - gate.need + 1;
-        let stopped = |parts: &[Option<Vec<NodeId>>]| -> u64 {
-            let stopped = gate.members.iter().zip(parts).filter(|(_, part)| part.is_some());
-            stopped.map(|(member, _)| member.weight).sum()
-        };
-        let mut weight = stopped(&parts);
-        if weight < missed {
-            return None;
-        }
-        let mut lightest_first: Vec<usize> = (0..parts.len()).collect();
-        lightest_first.sort_by_key(|&index| gate.members[index].weight);
-        for index in lightest_first {
-            let without = weight.checked_sub(gate.members[index].weight);
-            if let Some(without) = without.filter(|&w| w >= missed && parts[index].is_some()) {
-                parts[index] = None;
-                weight = without;
-            }
-        }
-        Some(parts.into_iter().flatten().flatten().collect())
-    })?;
-    witness.sort_unstable();
-    Some(witness)
 }

@@ -2,10 +2,12 @@
 
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem};
 use proptest::prelude::*;
+use skeptron_core::NodeId;
 use skeptron_core::topology::Quorums;
-use skeptron_quorum::{Construction, build};
+use skeptron_quorum::{Construction, Shape, build};
 
 use super::*;
+use crate::strategy::Search;
 
 /// A construction as it is typed, with the number of nodes where it needs one.
 pub(crate) fn system(text: &str) -> System {
@@ -63,13 +65,7 @@ fn assert_proved(system: &System, load: &Load) {
 
     assert!(close(load.weights.iter().sum(), 1.0), "{name}");
     assert!(load.weights.iter().all(|&weight| weight >= 0.0), "{name}");
-    let weight = |quorum: &Vec<NodeId>| quorum.iter().map(|node| load.weights[node.index()]).sum();
-    let lightest = match system.shape() {
-        Shape::Gates(gates) => gates.cheapest(|node| load.weights[node.index()]).0,
-        Shape::Listed(quorums) | Shape::Grid { quorums, .. } => {
-            quorums.iter().map(weight).min_by(f64::total_cmp).unwrap()
-        }
-    };
+    let lightest = system.cheapest(|node| load.weights[node.index()]).0;
     assert!(close(lightest, load.lower_bound), "{name}: {lightest} {}", load.lower_bound);
     assert!(close(load.lower_bound, load.value), "{name}: {load:?}");
     let (one_over_size, size_over_nodes) = bounds(system);
@@ -197,20 +193,19 @@ proptest! {
         let nodes = rows.iter().sum();
         let wall = build(&Construction::Wall(Some(rows)), nodes).unwrap();
         for system in [votes, wall] {
-            let Shape::Gates(gates) = system.shape() else { panic!("votes are gates") };
-            for load in [load(&system), of_gates(gates, &gates.classes())] {
-                prop_assert!((load.value - by_definition(&system)).abs() < 1e-9);
-                prop_assert!(load.fraction.is_some(), "{}", load.method);
-                assert_proved(&system, &load);
-            }
+            let load = load(&system);
+            prop_assert!((load.value - by_definition(&system)).abs() < 1e-9);
+            prop_assert!(load.fraction.is_some(), "{}", load.method);
+            assert_proved(&system, &load);
         }
     }
 }
 
-/// A plane whose last points are folded onto others has no symmetry left.
+/// A plane whose last points are folded onto others has no symmetry left. Up to the rows that the simplex
+/// method can take the optimum is found, and from there on what comes near it.
 #[test]
 fn systems_without_symmetry_are_solved_nearly_however_large() {
-    for (points, nodes, exactly) in [(31, 24, true), (307, 300, false)] {
+    for (points, nodes, share) in [(31, 24, 1.0), (307, 300, 1.0 - 1e-7), (1_407, 1_300, 0.95)] {
         let plane = system(&format!("projective {points}"));
         let fold = |node: &NodeId| match node.index() < nodes {
             true => *node,
@@ -218,13 +213,12 @@ fn systems_without_symmetry_are_solved_nearly_however_large() {
         };
         let folded = plane.assignment().iter().take(nodes);
         let sets = folded.map(|line| line.iter().map(fold).collect()).collect();
-        let system = System::from(Quorums::new(sets).unwrap());
-        let load = load(&system);
-        assert_eq!(load.fraction.is_some(), exactly, "{}", load.method);
+        let load = load(&System::from(Quorums::new(sets).unwrap()));
+        assert_eq!(load.fraction.is_some(), nodes == 24, "{}", load.method);
         assert!(load.lower_bound <= load.value);
-        assert!(load.lower_bound >= (1.0 - 1e-7) * load.value, "{}", load.method);
+        assert!(load.lower_bound >= share * load.value, "{}", load.method);
         let is_approximated = matches!(load.method.search, Search::Approximated { .. });
-        assert_eq!(is_approximated, !exactly, "{}", load.method);
+        assert_eq!(is_approximated, nodes == 1_300, "{}", load.method);
     }
 }
 
@@ -240,14 +234,4 @@ fn methods_say_what_was_done_and_what_it_proves() {
         "linear program over 4 classes of nodes, with quorums generated as needed: 5; strategy and node \
          weights agree in exact fractions: nothing is better"
     );
-    let stopped = Method {
-        search: Search::Approximated { nodes: 900, quorums: 800 },
-        proof: Proof::by_bounds(0.25, 0.5),
-    };
-    assert_eq!(
-        stopped.to_string(),
-        "linear program over 900 classes of nodes and 800 classes of quorums, approximated step by step; \
-         stopped early: the optimum is between 0.25 and 0.5"
-    );
-    assert_eq!(Proof::by_bounds(1.0, f64::INFINITY), Proof::Between(1.0, f64::INFINITY));
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use skeptron_core::NodeId;
 use skeptron_quorum::gates::{Gate, Gates, Part};
 use skeptron_quorum::{Shape, System};
 
@@ -52,40 +51,20 @@ pub(super) fn gates(system: &System) -> Option<&Gates> {
     }
 }
 
-/// The order q of the projective plane whose q² + q + 1 lines the nodes ask.
+/// The order q of the projective plane whose lines the nodes ask.
 pub(super) fn plane_order(system: &System) -> Option<usize> {
-    let Shape::Listed(lines) = system.shape() else { return None };
-    let nodes = system.nodes();
-    let order = lines.first()?.len().checked_sub(1).filter(|&order| order > 0)?;
-    let has_sizes = order * order + order + 1 == nodes
-        && lines.len() == nodes
-        && lines.iter().all(|line| line.len() == order + 1);
-    (has_sizes && joins_any_two(lines, order)).then_some(order)
-}
-
-/// Whether every two points are on exactly one line of `order` + 1; then, by counting, two lines have one
-/// common point.
-fn joins_any_two(lines: &[Vec<NodeId>], order: usize) -> bool {
-    let nodes = lines.len();
-    let mut through = vec![Vec::new(); nodes];
-    for line in lines {
-        for point in line {
-            through[point.index()].push(line);
-        }
-    }
-    // Enough lines through a point on which nobody else is twice join it to everybody.
-    let mut joined_to = vec![None; nodes];
-    NodeId::all(nodes).zip(through).all(|(point, through)| {
-        let is_enough = through.len() == order + 1;
-        let mut others = through.into_iter().flatten().filter(|&&other| other != point);
-        is_enough && others.all(|other| joined_to[other.index()].replace(point) != Some(point))
-    })
+    let Shape::Listed(lines) = system.shape() else {
+        return None;
+    };
+    skeptron_quorum::plane_order(lines, system.nodes())
 }
 
 /// For each node the two quorums that it is in, if every two quorums have exactly one node in common and
 /// it is in no other: an edge between two of at least four vertices.
 pub(super) fn edges(system: &System) -> Option<Vec<(usize, usize)>> {
-    let Shape::Listed(stars) = system.shape() else { return None };
+    let Shape::Listed(stars) = system.shape() else {
+        return None;
+    };
     let (nodes, vertices) = (system.nodes(), stars.len());
     if vertices < 4 || vertices * (vertices - 1) / 2 != nodes {
         return None;

@@ -21,7 +21,7 @@ use thiserror::Error;
 use crate::system::System;
 
 pub use cyclic::{Cover, difference_cover};
-pub use plane::{PlaneViolation, plane_axioms};
+pub use plane::plane_order;
 
 /// A way to make quorums. `Display` and `FromStr` use the form in which it is typed: `grid`,
 /// `wall:1,2,3`.

@@ -12,7 +12,7 @@ use skeptron_core::topology::Quorums;
 
 use super::field::{Field, prime_power};
 use super::folding::{Folded, with_relaxed_conditions};
-use super::plane::{PlaneViolation, plane_axioms};
+use super::plane::plane_order;
 use super::{Construction, QuorumError, translates};
 use crate::system::System;
 
@@ -108,15 +108,15 @@ fn prime_powers_near(q: usize) -> Vec<usize> {
 fn plane(name: String, q: usize) -> Result<System, QuorumError> {
     let nodes = nodes(q);
     let lines = lines(q);
-    let verdict = (nodes <= VERIFIED).then(|| plane_axioms(&lines, nodes));
+    let verified = (nodes <= VERIFIED).then(|| plane_order(&lines, nodes)).flatten();
     let system = System::of_assigned(name, Quorums::new(lines)?);
-    Ok(match verdict {
-        Some(Ok(_)) => system.with_note(
+    Ok(match verified {
+        Some(1) => system
+            .with_note("degenerate: the plane of order 1 is a triangle, its lines are the three sides"),
+        Some(_) => system.with_note(
             "verified: any two lines meet in exactly one node, any two nodes are on exactly one line",
         ),
-        Some(Err(PlaneViolation::Degenerate)) => system
-            .with_note("degenerate: the plane of order 1 is a triangle, its lines are the three sides"),
-        _ => system,
+        None => system,
     })
 }
 
@@ -177,7 +177,7 @@ mod tests {
             let system = build(&construction, nodes).unwrap();
             let lines = system.quorums(nodes).unwrap();
             assert_eq!(lines.len(), nodes);
-            assert_eq!(plane_axioms(&lines, nodes), Ok(q));
+            assert_eq!(plane_order(&lines, nodes), Some(q));
             assert!(system.notes()[0].starts_with("verified: any two lines meet"), "{q}");
             let assignment = system.assignment();
             assert_eq!(degrees(assignment), vec![q + 1; nodes], "{q}");
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Straight from the definition, without the help of `plane_axioms`.
+    /// Straight from the definition, without the help of `plane_order`.
     #[test]
     fn small_planes_are_planes() {
         for q in [2, 3, 4, 5, 7, 8, 9] {

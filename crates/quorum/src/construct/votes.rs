@@ -84,7 +84,7 @@ pub(super) fn hierarchical(nodes: usize) -> Result<System, QuorumError> {
 fn turned(construction: &Construction, gates: Gates) -> Result<System, QuorumError> {
     let nodes = gates.nodes();
     let (_, quorum) = gates.cheapest(|node| (node.index() + 1) as f64);
-    let turning = gates.turning();
+    let turning = gates.turning(&vec![0; nodes]);
     let sets = (0..nodes).map(|turn| turning.quorum(&quorum, turn, nodes)).collect();
     Ok(System::new(construction.to_string(), Shape::Gates(gates), Quorums::new(sets)?))
 }

@@ -6,7 +6,7 @@ use skeptron_core::NodeId;
 use skeptron_core::topology::Quorums;
 
 use super::{Construction, QuorumError};
-use crate::gates::Gates;
+use crate::gates::{Gate, Gates};
 use crate::system::{Shape, System};
 
 /// Votes are counted in tables of nodes times weight, up to this size.
@@ -30,22 +30,25 @@ pub(super) fn system(weights: &[u64]) -> Result<System, QuorumError> {
     if different > MOST_DIFFERENT {
         return Err(QuorumError::TooManyWeights { different, most: MOST_DIFFERENT });
     }
-    let votes = Votes { need: total / 2 + 1, weights: reduced };
+    let gates = Gates::weighted(&reduced, total / 2 + 1);
+    let [gate] = gates.gates() else { unreachable!("one vote is one gate") };
+    let votes = Votes { need: gate.need, gate, weights: reduced };
     let assignment = Quorums::new(votes.assignment())?;
-    let shape = Shape::Gates(Gates::weighted(&votes.weights, votes.need));
-    Ok(System::new(Construction::Weighted(weights.to_vec()).to_string(), shape, assignment))
+    let name = Construction::Weighted(weights.to_vec()).to_string();
+    Ok(System::new(name, Shape::Gates(gates), assignment))
 }
 
 fn greatest_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_divisor(b, a % b) }
 }
 
-struct Votes {
+struct Votes<'a> {
+    gate: &'a Gate,
     weights: Vec<u64>,
     need: u64,
 }
 
-impl Votes {
+impl Votes<'_> {
     /// Each node gets a minimal quorum that it is in, of heavy nodes, those of one weight by turns; who is
     /// in no minimal quorum asks any.
     fn assignment(&self) -> Vec<Vec<NodeId>> {
@@ -121,77 +124,11 @@ impl Votes {
     fn lightest(&self) -> Option<(usize, Vec<usize>)> {
         let mut by_weight: Vec<usize> = (0..self.weights.len()).collect();
         by_weight.sort_by_key(|&i| self.weights[i]);
-        let at = by_weight.partition_point(|&i| !self.decides(i));
+        let at = by_weight.partition_point(|&i| self.gate.partners(i).is_none());
         let lightest = *by_weight.get(at)?;
-        let mut quorum = self.others(lightest)?;
+        let mut quorum = self.gate.partners(lightest)?;
         quorum.insert(0, lightest);
         Some((lightest, quorum))
-    }
-
-    /// Whether others weigh just too little without this node.
-    fn decides(&self, node: usize) -> bool {
-        let sums = self.sums_without(node);
-        let last = sums.last().expect("one for nobody");
-        self.deciding_sums(node).any(|sum| last.contains(sum))
-    }
-
-    /// Others that weigh just too little without this node.
-    fn others(&self, node: usize) -> Option<Vec<usize>> {
-        let sums = self.sums_without(node);
-        let mut sum = self.deciding_sums(node).find(|&sum| sums[sums.len() - 1].contains(sum))?;
-        let mut others = Vec::new();
-        for (i, before) in (0..self.weights.len()).zip(&sums).rev() {
-            if !before.contains(sum) {
-                sum -= self.weights[i];
-                others.push(i);
-            }
-        }
-        Some(others)
-    }
-
-    fn deciding_sums(&self, node: usize) -> impl Iterator<Item = u64> {
-        self.need.saturating_sub(self.weights[node])..self.need
-    }
-
-    /// What the first 0, 1, 2, … nodes can weigh together, in any choice of them but without `node`.
-    fn sums_without(&self, node: usize) -> Vec<Sums> {
-        let mut sums = vec![Sums::nothing(self.need)];
-        for (i, &weight) in self.weights.iter().enumerate() {
-            let before = &sums[i];
-            let next = if i == node { before.clone() } else { before.with(weight) };
-            sums.push(next);
-        }
-        sums
-    }
-}
-
-/// A set of sums below what is needed, a bit for each.
-#[derive(Clone)]
-struct Sums(Vec<u64>);
-
-impl Sums {
-    fn nothing(need: u64) -> Self {
-        let mut words = vec![0; (need / 64 + 1) as usize];
-        words[0] = 1;
-        Sums(words)
-    }
-
-    fn contains(&self, sum: u64) -> bool {
-        self.0[(sum / 64) as usize] >> (sum % 64) & 1 == 1
-    }
-
-    /// These, and these with `weight` more.
-    fn with(&self, weight: u64) -> Self {
-        let mut words = self.0.clone();
-        let (skip, shift) = ((weight / 64) as usize, weight % 64);
-        for (place, word) in words.iter_mut().enumerate().skip(skip) {
-            let mut moved = self.0[place - skip] << shift;
-            if shift > 0 && place > skip {
-                moved |= self.0[place - skip - 1] >> (64 - shift);
-            }
-            *word |= moved;
-        }
-        Sums(words)
     }
 }
 

@@ -7,8 +7,9 @@ use serde::Serialize;
 use skeptron_core::NodeId;
 use skeptron_quorum::conditions::contained;
 use skeptron_quorum::{Family, braced};
-use skeptron_quorum_analysis::load::Share;
-use skeptron_quorum_analysis::report::{Report, Served, Verdicts};
+use skeptron_quorum_analysis::capacity::Performance;
+use skeptron_quorum_analysis::report::{Report, Verdicts};
+use skeptron_quorum_analysis::strategy::Share;
 
 use crate::ask::quorum::Compared;
 use crate::cli::table::{counted, folded, number, table};
@@ -24,7 +25,7 @@ pub(super) fn report(report: &Report, all: bool, out: &mut impl Write) -> Result
         Some(count) => count.clone(),
         None => "too many".to_owned(),
     };
-    let size = match report.size {
+    let size = match &report.size {
         size if size.min == size.max => size.min.to_string(),
         size => {
             let mean = size.mean.map(|mean| format!(", {} in the mean", number(mean)));
@@ -77,7 +78,7 @@ pub(super) fn report(report: &Report, all: bool, out: &mut impl Write) -> Result
         let interval = failure.interval.map(|(low, high)| format!(", in {low:.3e} … {high:.3e}"));
         let value = format!("{}{}", probability(failure.value), interval.unwrap_or_default());
         line(out, "failure", &format!("{value} if each node has failed with p = {}", failure.p))?;
-        line(out, "", &failure.method)?;
+        line(out, "", &failure.method.to_string())?;
     }
     if let Some(served) = &report.performance {
         performance(served, all, out)?;
@@ -121,10 +122,10 @@ fn resilience(report: &Report, all: bool, out: &mut impl Write) -> Result<()> {
     line(out, "resilience", &text)
 }
 
-fn performance(served: &Served, all: bool, out: &mut impl Write) -> Result<()> {
+fn performance(served: &Performance, all: bool, out: &mut impl Write) -> Result<()> {
     let capacity = figure(served.capacity);
     line(out, "with capacities", &format!("{capacity} entries in a unit of time can be served"))?;
-    line(out, "", &served.method)?;
+    line(out, "", &served.method.to_string())?;
     let latency = served.latency.map_or("not known".to_owned(), figure);
     let least = if served.latency_is_least { ", the least at this capacity" } else { "" };
     line(out, "with latencies", &format!("{latency} until such a quorum has answered{least}"))?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use num_rational::Ratio;
 use skeptron_core::NodeId;
-use skeptron_quorum::gates::Gates;
+use skeptron_quorum::gates::Turning;
 
 use super::Share;
 
@@ -13,7 +13,11 @@ const MOST_MEMBERS: usize = 2_000_000;
 
 /// Each quorum turned through the symmetries of the gates for as long as its probability says, so that
 /// alike nodes are asked equally often. None if that takes too many quorums.
-pub(super) fn spread(gates: &Gates, class_of: &[usize], forms: &[Share]) -> Option<Vec<Share>> {
+pub(super) fn spread(
+    turning: &Turning<'_>,
+    class_of: &[usize],
+    forms: &[Share],
+) -> Option<Vec<Share>> {
     let moments: Vec<Vec<Ratio<usize>>> =
         forms.iter().map(|form| moments(class_of, &form.quorum)).collect();
     let members = |(form, moments): (&Share, &Vec<_>)| form.quorum.len() * moments.len();
@@ -21,7 +25,6 @@ pub(super) fn spread(gates: &Gates, class_of: &[usize], forms: &[Share]) -> Opti
     if written > MOST_MEMBERS {
         return None;
     }
-    let turning = gates.turning();
     let mut shares: BTreeMap<Vec<NodeId>, f64> = BTreeMap::new();
     for (form, moments) in forms.iter().zip(&moments) {
         let ends = moments.iter().skip(1).copied().chain([Ratio::from_integer(1)]);

@@ -8,31 +8,31 @@
 use std::cmp::Ordering;
 
 /// What is taken to be zero among numbers of the size of one.
-pub(crate) const TOLERANCE: f64 = 1e-10;
+pub(super) const TOLERANCE: f64 = 1e-10;
 
 /// So many multiplications are spent before the search stops where it is.
 const MOST_WORK: usize = 4_000_000_000;
 
 /// Something of which an amount is to be chosen.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Column {
+pub(super) struct Column {
     /// Whose it is, in a list of the caller.
-    pub(crate) owner: usize,
+    pub(super) owner: usize,
     /// What one of it is worth.
-    pub(crate) value: f64,
+    pub(super) value: f64,
     /// How much one of it uses of which rows.
-    pub(crate) uses: Vec<(usize, usize)>,
+    pub(super) uses: Vec<(usize, usize)>,
 }
 
 impl Column {
     /// What one of it costs.
-    pub(crate) fn price(&self, prices: &[f64]) -> f64 {
+    pub(super) fn price(&self, prices: &[f64]) -> f64 {
         self.uses.iter().map(|&(row, count)| count as f64 * prices[row]).sum()
     }
 }
 
 /// A vertex of the program.
-pub(crate) struct Simplex {
+pub(super) struct Simplex {
     rows: usize,
     /// Row by row, the inverse of the basis' matrix.
     inverse: Vec<f64>,
@@ -46,7 +46,7 @@ pub(crate) struct Simplex {
 
 /// What can be more than nothing at a vertex.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Basic {
+pub(super) enum Basic {
     /// What is left of the limit of a row.
     Rest(usize),
     /// The amount of a column.
@@ -55,7 +55,7 @@ pub(crate) enum Basic {
 
 impl Simplex {
     /// The vertex at which nothing is taken.
-    pub(crate) fn new(limits: &[f64]) -> Self {
+    pub(super) fn new(limits: &[f64]) -> Self {
         let rows = limits.len();
         let mut inverse = vec![0.0; rows * rows];
         for row in 0..rows {
@@ -74,7 +74,7 @@ impl Simplex {
 
     /// Goes from vertex to vertex as long as `candidate`, told the prices of the rows, knows a column
     /// worth more than it costs; whether the end was reached.
-    pub(crate) fn maximise(&mut self, mut candidate: impl FnMut(&[f64]) -> Option<Column>) -> bool {
+    pub(super) fn maximise(&mut self, mut candidate: impl FnMut(&[f64]) -> Option<Column>) -> bool {
         while self.work < MOST_WORK {
             let worst = (0..self.rows)
                 .filter(|&row| self.may_rest[row] && self.prices[row] < -TOLERANCE)
@@ -97,7 +97,7 @@ impl Simplex {
 
     /// From here on among the vertices that are as good as this one: columns get new values, and where
     /// a limit has a price it stays used up.
-    pub(crate) fn revalue(&mut self, value: impl Fn(&Column) -> f64) {
+    pub(super) fn revalue(&mut self, value: impl Fn(&Column) -> f64) {
         for (may_rest, price) in self.may_rest.iter_mut().zip(&self.prices) {
             *may_rest &= price.abs() <= TOLERANCE;
         }
@@ -111,21 +111,21 @@ impl Simplex {
         }
     }
 
-    /// What is in the basis, and how much of it.
-    pub(crate) fn basis(&self) -> impl Iterator<Item = (&Basic, f64)> {
-        self.basis.iter().zip(self.amounts.iter().copied())
+    /// What is in the basis.
+    pub(super) fn basis(&self) -> &[Basic] {
+        &self.basis
     }
 
     /// The columns, and how much of them.
-    pub(crate) fn amounts(&self) -> impl Iterator<Item = (&Column, f64)> {
-        self.basis().filter_map(|(basic, amount)| match basic {
+    pub(super) fn amounts(&self) -> impl Iterator<Item = (&Column, f64)> {
+        self.basis.iter().zip(&self.amounts).filter_map(|(basic, &amount)| match basic {
             Basic::Amount(column) if amount > TOLERANCE => Some((column, amount)),
             _ => None,
         })
     }
 
     /// What a unit of each row's limit is worth.
-    pub(crate) fn prices(&self) -> impl Iterator<Item = f64> {
+    pub(super) fn prices(&self) -> impl Iterator<Item = f64> {
         self.prices.iter().map(|price| price.max(0.0))
     }
 
