@@ -29,14 +29,7 @@ const BASE: f64 = 2.0;
 /// The diagram of a list of quorums.
 pub(crate) struct Diagram {
     nodes: Vec<NodeId>,
-    levels: Levels,
-}
-
-/// What happens at each node, by how many words a set of quorums takes.
-enum Levels {
-    One(Vec<Level<[u64; 1]>>),
-    Two(Vec<Level<[u64; 2]>>),
-    Many(Vec<Level<Vec<u64>>>),
+    levels: Vec<Level>,
 }
 
 /// What a diagram says.
@@ -64,11 +57,7 @@ impl Diagram {
             quorum.iter().filter_map(place).fold(0_u128, |mask, place| mask | 1 << place)
         };
         let masks: Vec<u128> = quorums.iter().map(mask).collect();
-        let levels = match masks.len().div_ceil(64) {
-            1 => Levels::One(levels(&masks, used)),
-            2 => Levels::Two(levels(&masks, used)),
-            _ => Levels::Many(levels(&masks, used)),
-        };
+        let levels = (0..used).map(|place| Level::new(&masks, place)).collect();
         Some(Diagram { nodes, levels })
     }
 
@@ -80,71 +69,59 @@ impl Diagram {
     /// If nodes fail with probability `p`, and the first ones are alive as `fixed` says; none if there are
     /// too many states.
     pub(crate) fn outcome(&self, p: f64, fixed: &[bool]) -> Option<Outcome> {
-        match &self.levels {
-            Levels::One(levels) => outcome(levels, p, fixed),
-            Levels::Two(levels) => outcome(levels, p, fixed),
-            Levels::Many(levels) => outcome(levels, p, fixed),
-        }
-    }
-}
-
-fn outcome<S: Set>(levels: &[Level<S>], p: f64, fixed: &[bool]) -> Option<Outcome> {
-    let mut outcome = Outcome { failure: 0.0, dead: 0, states: 0 };
-    let all = levels.first()?.quorums.clone();
-    let most_states = MOST_STATES.min(MOST_WORDS / all.words().len());
-    let mut open = FxHashMap::from_iter([(all, Mass { chance: 1.0, ways: 1 })]);
-    for (place, level) in levels.iter().enumerate() {
-        outcome.states += open.len();
-        // Levels grow up to the middle: what is wide before will not be through in time.
-        let is_wide = 2 * place < levels.len() && open.len() > most_states / 16;
-        if outcome.states > most_states || is_wide {
-            return None;
-        }
-        let mut next = FxHashMap::default();
-        let rest = levels.len() - fixed.len().max(place + 1);
-        for (state, mass) in open {
-            if fixed.get(place) != Some(&true) {
-                let (state, mass) = (level.failed(state.clone()), mass.times(p));
-                if state.is_empty() {
-                    outcome.failure += mass.chance;
-                    outcome.dead += mass.ways << rest;
-                } else {
-                    mass.add_to(&mut next, state);
+        let (levels, mut outcome) = (&self.levels, Outcome { failure: 0.0, dead: 0, states: 0 });
+        let all = levels.first()?.quorums.clone();
+        let most_states = MOST_STATES.min(MOST_WORDS / all.words());
+        let mut open = FxHashMap::from_iter([(all, Mass { chance: 1.0, ways: 1 })]);
+        for (place, level) in levels.iter().enumerate() {
+            outcome.states += open.len();
+            // Levels grow up to the middle: what is wide before will not be through in time.
+            let is_wide = 2 * place < levels.len() && open.len() > most_states / 16;
+            if outcome.states > most_states || is_wide {
+                return None;
+            }
+            let mut next = FxHashMap::default();
+            let rest = levels.len() - fixed.len().max(place + 1);
+            for (state, mass) in open {
+                if fixed.get(place) != Some(&true) {
+                    let (state, mass) = (level.failed(state.clone()), mass.times(p));
+                    if state.is_empty() {
+                        outcome.failure += mass.chance;
+                        outcome.dead += mass.ways << rest;
+                    } else {
+                        mass.add_to(&mut next, state);
+                    }
+                }
+                let is_live = state.meets(&level.last_of);
+                if fixed.get(place) != Some(&false) && !is_live {
+                    mass.times(1.0 - p).add_to(&mut next, level.reduced(state));
                 }
             }
-            let is_live = state.meets(&level.last_of);
-            if fixed.get(place) != Some(&false) && !is_live {
-                mass.times(1.0 - p).add_to(&mut next, level.reduced(state));
-            }
+            open = next;
         }
-        open = next;
+        Some(outcome)
     }
-    Some(outcome)
 }
 
 /// What happens at one node.
-struct Level<S> {
+struct Level {
     /// All quorums.
-    quorums: S,
+    quorums: Set,
     /// The quorums it is in.
-    through: S,
+    through: Set,
     /// The quorums of which it is the last.
-    last_of: S,
+    last_of: Set,
     /// Quorums, and those whose rest after the node contains the rest of that one.
-    absorbed: Vec<(usize, S)>,
+    absorbed: Vec<(usize, Set)>,
 }
 
-fn levels<S: Set>(quorums: &[u128], nodes: usize) -> Vec<Level<S>> {
-    (0..nodes).map(|place| Level::new(quorums, place)).collect()
-}
-
-impl<S: Set> Level<S> {
+impl Level {
     fn new(quorums: &[u128], place: usize) -> Self {
         let rest = |quorum: usize| quorums[quorum] >> place >> 1;
         // What is over is live or has failed.
         let is_open = |quorum: &usize| rest(*quorum) != 0;
         let absorbed = |inner: usize| {
-            S::of(quorums.len(), |outer| {
+            Set::of(quorums.len(), |outer| {
                 let (small, large) = (rest(inner), rest(*outer));
                 // Of equal rests the first one stays.
                 small & !large == 0 && (small != large || inner < *outer)
@@ -153,21 +130,21 @@ impl<S: Set> Level<S> {
         let open = (0..quorums.len()).filter(is_open);
         let absorbed = open.map(|inner| (inner, absorbed(inner)));
         Level {
-            quorums: S::of(quorums.len(), |_| true),
-            through: S::of(quorums.len(), |&quorum| quorums[quorum] >> place & 1 == 1),
-            last_of: S::of(quorums.len(), |&quorum| quorums[quorum] >> place == 1),
+            quorums: Set::of(quorums.len(), |_| true),
+            through: Set::of(quorums.len(), |&quorum| quorums[quorum] >> place & 1 == 1),
+            last_of: Set::of(quorums.len(), |&quorum| quorums[quorum] >> place == 1),
             absorbed: absorbed.filter(|(_, absorbed)| !absorbed.is_empty()).collect(),
         }
     }
 
     /// The state after the node has failed.
-    fn failed(&self, mut state: S) -> S {
+    fn failed(&self, mut state: Set) -> Set {
         state.remove(&self.through);
         self.reduced(state)
     }
 
     /// Without the quorums whose rest contains that of another.
-    fn reduced(&self, mut state: S) -> S {
+    fn reduced(&self, mut state: Set) -> Set {
         for (inner, absorbed) in &self.absorbed {
             if state.contains(*inner) {
                 state.remove(absorbed);
@@ -189,7 +166,7 @@ impl Mass {
         Mass { chance: self.chance * chance, ways: self.ways }
     }
 
-    fn add_to<S: Set>(self, states: &mut FxHashMap<S, Mass>, state: S) {
+    fn add_to(self, states: &mut FxHashMap<Set, Mass>, state: Set) {
         let sum = states.entry(state).or_default();
         sum.chance += self.chance;
         sum.ways += self.ways;

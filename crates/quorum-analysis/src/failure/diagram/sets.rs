@@ -1,65 +1,37 @@
-//! Sets of quorums, 64 in a word: on the heap only if there are many.
-
-use std::hash::Hash;
+//! Sets of quorums, 64 in a word.
 
 /// A set of quorums by their numbers.
-pub(super) trait Set: Clone + Eq + Hash {
-    /// The empty set of so many quorums.
-    fn none(quorums: usize) -> Self;
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Set(Box<[u64]>);
 
-    fn words(&self) -> &[u64];
-
-    fn words_mut(&mut self) -> &mut [u64];
-
-    fn of(quorums: usize, is_in: impl FnMut(&usize) -> bool) -> Self {
-        let mut set = Self::none(quorums);
+impl Set {
+    /// Those of so many quorums for which it holds.
+    pub(super) fn of(quorums: usize, is_in: impl FnMut(&usize) -> bool) -> Self {
+        let mut words = vec![0; quorums.div_ceil(64)];
         for quorum in (0..quorums).filter(is_in) {
-            set.words_mut()[quorum / 64] |= 1 << (quorum % 64);
+            words[quorum / 64] |= 1 << (quorum % 64);
         }
-        set
+        Set(words.into())
     }
 
-    fn contains(&self, quorum: usize) -> bool {
-        self.words()[quorum / 64] >> (quorum % 64) & 1 == 1
+    /// How many words it takes.
+    pub(super) fn words(&self) -> usize {
+        self.0.len()
     }
 
-    fn is_empty(&self) -> bool {
-        self.words().iter().all(|&word| word == 0)
+    pub(super) fn contains(&self, quorum: usize) -> bool {
+        self.0[quorum / 64] >> (quorum % 64) & 1 == 1
     }
 
-    fn meets(&self, other: &Self) -> bool {
-        self.words().iter().zip(other.words()).any(|(a, b)| a & b != 0)
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
     }
 
-    fn remove(&mut self, other: &Self) {
-        self.words_mut().iter_mut().zip(other.words()).for_each(|(word, other)| *word &= !other);
-    }
-}
-
-impl<const WORDS: usize> Set for [u64; WORDS] {
-    fn none(_quorums: usize) -> Self {
-        [0; WORDS]
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
     }
 
-    fn words(&self) -> &[u64] {
-        self
-    }
-
-    fn words_mut(&mut self) -> &mut [u64] {
-        self
-    }
-}
-
-impl Set for Vec<u64> {
-    fn none(quorums: usize) -> Self {
-        vec![0; quorums.div_ceil(64)]
-    }
-
-    fn words(&self) -> &[u64] {
-        self
-    }
-
-    fn words_mut(&mut self) -> &mut [u64] {
-        self
+    pub(super) fn remove(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= !other);
     }
 }
