@@ -37,19 +37,16 @@
 //!
 //! [`Structure::of_inform`]: skeptron_core::topology::Structure::of_inform
 
-mod anneal;
 mod bound;
-mod climb;
 mod exact;
 mod expected;
-mod heuristic;
 mod moves;
 mod optimise;
 mod problem;
 mod rates;
+mod search;
 mod starts;
 mod state;
-mod ties;
 
 #[cfg(test)]
 mod tests;

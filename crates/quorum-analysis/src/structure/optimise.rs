@@ -6,7 +6,8 @@ use skeptron_core::topology::Structure;
 use thiserror::Error;
 
 use super::problem::{Family, Problem, SLACK, Score};
-use super::{Expected, Rates, exact, heuristic, ties};
+use super::search::{search, settle};
+use super::{Expected, Rates, exact};
 
 /// Up to here every structure is considered.
 pub const PROVED_UP_TO: usize = 6;
@@ -120,9 +121,9 @@ pub fn optimise(rates: &Rates, demands: &Demands) -> Result<Optimum, OptimiseErr
     }
     let problem = Problem::new(&rates.shares(), demands);
     let bound = problem.lower_bound();
-    let (mut family, mut score) = heuristic::search(&problem, looks(nodes), bound.unwrap_or(0.0));
+    let (mut family, mut score) = search(&problem, looks(nodes), bound.unwrap_or(0.0));
     let found = |family: &Family, score: Score, lower_bound: f64| {
-        let structure = problem.structure(&ties::settle(&problem, family.clone()));
+        let structure = problem.structure(&settle(&problem, family.clone()));
         if score.is_allowed() {
             return Ok(Optimum { messages: score.messages, structure, lower_bound });
         }

@@ -156,7 +156,7 @@ fn equal_rates_cost_no_more_than_they_did() {
     let busiest = Demands { busiest: Some(0.2), delay: None };
     for (nodes, demands, most) in [(31, delay, 43.55), (64, delay, 89.96), (64, busiest, 21.33)] {
         let problem = Problem::new(&Rates::equal(nodes).unwrap().shares(), &demands);
-        let (_, score) = heuristic::search(&problem, 50_000, 0.0);
+        let (_, score) = search::search(&problem, 50_000, 0.0);
         assert!(score.is_allowed() && score.messages < most, "{nodes} {demands:?}: {score:?}");
     }
 }
@@ -210,7 +210,7 @@ proptest! {
             prop_assert!(!everything_small(&rates).iter().any(|e| meets(e, &demands)));
             return Ok(());
         };
-        let (family, score) = heuristic::search(&problem, 2_000, bound);
+        let (family, score) = search::search(&problem, 2_000, bound);
         prop_assert_eq!(score, problem.score(&family));
         match optimise(&rates, &demands) {
             Ok(best) => {
