@@ -8,11 +8,11 @@ use super::PictureError;
 use super::example::{Example, Mark, name_of};
 use super::frame::Drawing;
 use super::node::{Draw as _, Form};
-use super::text::{COLUMNS, cell, cell_width, digits, trimmed};
+use super::text::{COLUMNS, cell, trimmed};
 
 /// As SVG.
-pub(super) const ROOM: &str = "2000 nodes";
-const MOST_NODES: usize = 2_000;
+pub(super) const ROOM: (&str, fn(&System) -> bool) =
+    ("2000 nodes", |system| system.nodes() <= 2_000);
 /// As text.
 const TEXT_ROOM: &str = "60 quorums, each in a line of 100 characters";
 const MOST_TEXT_NODES: usize = 60;
@@ -23,10 +23,6 @@ const MOST_POLYGONS: usize = 31;
 const MOST_CORNERS: usize = 12;
 /// Up to here there is a place for every number.
 const MOST_NUMBERS: usize = 140;
-
-pub(super) fn has_room(system: &System) -> bool {
-    system.nodes() <= MOST_NODES
-}
 
 pub(super) fn draw(system: &System, example: &Example) -> Drawing {
     drawn(system, example, caption(system, example))
@@ -138,15 +134,14 @@ fn dot(canvas: &mut Canvas, ring: &Ring, example: &Example, node: NodeId) {
 /// A line for each quorum.
 pub(super) fn write(system: &System, example: &Example) -> Result<String, PictureError> {
     let nodes = system.nodes();
-    let name_width = digits(nodes) + 1;
+    let name_width = example.digits + 1;
     let longest = system.assignment().iter().map(<[NodeId]>::len).max().unwrap_or(0);
-    if nodes > MOST_TEXT_NODES || name_width + 1 + longest * cell_width(nodes) > COLUMNS {
+    if nodes > MOST_TEXT_NODES || name_width + 1 + longest * (example.digits + 2) > COLUMNS {
         return Err(PictureError::TooLargeForText { room: TEXT_ROOM });
     }
     let mut lines = String::new();
     for (node, quorum) in NodeId::all(nodes).zip(system.assignment().iter()) {
-        let members: String =
-            quorum.iter().map(|&member| cell(example, member, digits(nodes))).collect();
+        let members: String = quorum.iter().map(|&member| cell(example, member)).collect();
         lines += &format!("{:<name_width$} {members}\n", name_of(node));
     }
     Ok(trimmed(&lines))

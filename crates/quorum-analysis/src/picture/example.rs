@@ -205,18 +205,8 @@ fn voted(system: &System, picture: Picture, first: &Shown) -> Option<Shown> {
 /// `S₇`
 pub(super) fn name_of(node: NodeId) -> String {
     let digits = (node.index() + 1).to_string();
-    let small = |digit: char| match digit {
-        '0' => '₀',
-        '1' => '₁',
-        '2' => '₂',
-        '3' => '₃',
-        '4' => '₄',
-        '5' => '₅',
-        '6' => '₆',
-        '7' => '₇',
-        '8' => '₈',
-        _ => '₉',
-    };
+    let small =
+        |digit: char| ['₀', '₁', '₂', '₃', '₄', '₅', '₆', '₇', '₈', '₉'][digit as usize - 48];
     std::iter::once('S').chain(digits.chars().map(small)).collect()
 }
 

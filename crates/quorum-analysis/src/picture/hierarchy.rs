@@ -10,11 +10,12 @@ use super::example::{Example, Mark, Shown};
 use super::form::{gates, hierarchy_height};
 use super::frame::Drawing;
 use super::node::{Draw as _, Form};
-use super::text::{cell, digits, trimmed};
+use super::text::{cell, trimmed};
 
 /// As SVG.
-pub(super) const ROOM: &str = "hierarchies of height 5";
-const MOST_HEIGHT: u32 = 5;
+pub(super) const ROOM: (&str, fn(&System) -> bool) = ("hierarchies of height 5", |system| {
+    hierarchy_height(system).is_some_and(|height| height <= 5)
+});
 /// As text.
 const TEXT_ROOM: &str = "hierarchies of height 4";
 const MOST_TEXT_HEIGHT: u32 = 4;
@@ -23,10 +24,6 @@ const MOST_TEXT_HEIGHT: u32 = 4;
 /// part has size 1: three circles that nearly touch.
 const DISTANCE: f64 = 1.26;
 const GROWTH: f64 = 2.36;
-
-pub(super) fn has_room(system: &System) -> bool {
-    hierarchy_height(system).is_some_and(|height| height <= MOST_HEIGHT)
-}
 
 pub(super) fn draw(system: &System, example: &Example) -> Drawing {
     let height = hierarchy_height(system).unwrap_or(0);
@@ -114,7 +111,7 @@ pub(super) fn write(system: &System, example: &Example) -> Result<String, Pictur
     match gates(system) {
         Some(gates) if hierarchy_height(system) <= Some(MOST_TEXT_HEIGHT) => {
             let mut lines = String::new();
-            let outline = Outline { gates, example, digits: digits(system.nodes()) };
+            let outline = Outline { gates, example };
             outline.write(&mut lines, gates.gates().len() - 1, "", "");
             Ok(trimmed(&lines))
         }
@@ -126,7 +123,6 @@ pub(super) fn write(system: &System, example: &Example) -> Result<String, Pictur
 struct Outline<'a> {
     gates: &'a Gates,
     example: &'a Example,
-    digits: usize,
 }
 
 impl Outline<'_> {
@@ -135,7 +131,9 @@ impl Outline<'_> {
         let nodes = self.nodes(gate);
         *lines += &format!("{branch}{} of {}{nodes}\n", gate.need, gate.members.len());
         for (place, member) in gate.members.iter().enumerate() {
-            let Part::Gate(inner) = member.part else { continue };
+            let Part::Gate(inner) = member.part else {
+                continue;
+            };
             let (fork, stem) = if place + 1 < gate.members.len() {
                 ("├─ ", "│  ")
             } else {
@@ -147,7 +145,7 @@ impl Outline<'_> {
 
     fn nodes(&self, gate: &Gate) -> String {
         let nodes = gate.members.iter().filter_map(|member| match member.part {
-            Part::Node(node) => Some(cell(self.example, node, self.digits)),
+            Part::Node(node) => Some(cell(self.example, node)),
             Part::Gate(_) => None,
         });
         nodes.map(|cell| format!(" {cell}")).collect()

@@ -9,7 +9,7 @@ use skeptron_quorum::System;
 use super::PictureError;
 use super::example::{Example, Mark, name_of};
 use super::frame::Drawing;
-use super::text::{digits, trimmed};
+use super::text::trimmed;
 
 /// As text.
 const TEXT_ROOM: &str = "a matrix of 60 nodes";
@@ -59,7 +59,9 @@ fn bands(canvas: &mut Canvas, example: &Example, edge: f64, pitch: f64, nodes: u
     let thin = if pitch < breadth { " thin" } else { "" };
     let start = |node: NodeId| edge + node.index() as f64 * pitch;
     for (mark, shown) in example.shown() {
-        let (Some(row), class) = (shown.owner, mark.class()) else { continue };
+        let (Some(row), class) = (shown.owner, mark.class()) else {
+            continue;
+        };
         let y = start(row);
         canvas.put(format_args!(
             "<rect class=\"band {class}{thin}\" x=\"{edge:.1}\" y=\"{y:.1}\" width=\"{side:.1}\" \
@@ -206,7 +208,7 @@ pub(super) fn write(system: &System, example: &Example) -> Result<String, Pictur
     if nodes > MOST_TEXT_NODES {
         return Err(PictureError::TooLargeForText { room: TEXT_ROOM });
     }
-    let width = digits(nodes) + 1;
+    let width = example.digits + 1;
     // Blanks between the columns as long as there is room.
     let gap = if nodes <= 36 { " " } else { "" };
     let mut lines = columns("", width, gap, (1..=nodes).collect());
@@ -233,8 +235,7 @@ pub(super) fn write(system: &System, example: &Example) -> Result<String, Pictur
 
 /// A number over or under each column, its digits one below the other.
 fn columns(name: &str, indent: usize, gap: &str, numbers: Vec<usize>) -> String {
-    let most = numbers.iter().copied().max().unwrap_or(0);
-    let height = digits(most);
+    let height = numbers.iter().max().map_or(1, |most| most.to_string().len());
     let numbers: Vec<String> = numbers.iter().map(|number| format!("{number:>height$}")).collect();
     let mut lines = String::new();
     for line in 0..height {

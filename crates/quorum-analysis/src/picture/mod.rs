@@ -13,24 +13,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod affine;
 mod circle;
 mod example;
 mod form;
 mod frame;
-mod grid;
 mod hierarchy;
 mod matrix;
 mod node;
 mod plane;
+mod rows;
 mod style;
 #[cfg(test)]
 mod tests;
 mod text;
 mod tree;
-mod triangle;
 mod votes;
-mod wall;
 
 use std::fmt;
 use std::str::FromStr;
@@ -40,6 +37,7 @@ use skeptron_quorum::{Shape, System};
 use thiserror::Error;
 
 use example::Example;
+use frame::Drawing;
 
 /// A way to draw a system. `Display` and `FromStr` use its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,20 +78,57 @@ impl Picture {
 
     /// Its name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Picture::Matrix => "matrix",
-            Picture::Grid => "grid",
-            Picture::Wall => "wall",
-            Picture::Tree => "tree",
-            Picture::Hierarchy => "hierarchy",
-            Picture::Triangle => "triangle",
-            Picture::Plane => "plane",
-            Picture::Circle => "circle",
-            Picture::Votes => "votes",
-        }
+    pub fn name(self) -> &'static str {
+        self.kind().name
+    }
+
+    fn kind(self) -> &'static Kind {
+        &KINDS[self as usize]
     }
 }
+
+/// How a kind of picture is made.
+struct Kind {
+    name: &'static str,
+    /// Whether a system has the form that it shows.
+    has_form: fn(&System) -> bool,
+    /// What there is room for as SVG, and for what there is.
+    room: (&'static str, fn(&System) -> bool),
+    draw: fn(&System, &Example) -> Drawing,
+    write: fn(&System, &Example) -> Result<String, PictureError>,
+}
+
+const fn kind(
+    name: &'static str,
+    has_form: fn(&System) -> bool,
+    room: (&'static str, fn(&System) -> bool),
+    draw: fn(&System, &Example) -> Drawing,
+    write: fn(&System, &Example) -> Result<String, PictureError>,
+) -> Kind {
+    Kind { name, has_form, room, draw, write }
+}
+
+/// Nothing is too large.
+const ALL: (&str, fn(&System) -> bool) = ("", |_| true);
+
+/// In the order of [`Picture`].
+static KINDS: [Kind; 9] = [
+    kind("matrix", |_| true, ALL, matrix::draw, matrix::write),
+    kind("grid", |s| form::grid_width(s).is_some(), ALL, rows::draw_grid, rows::write_grid),
+    kind("wall", |s| form::wall_rows(s).is_some(), rows::WALLS, rows::draw_wall, rows::write_wall),
+    kind("tree", |s| form::tree_height(s).is_some(), tree::ROOM, tree::draw, tree::write),
+    kind(
+        "hierarchy",
+        |s| form::hierarchy_height(s).is_some(),
+        hierarchy::ROOM,
+        hierarchy::draw,
+        hierarchy::write,
+    ),
+    kind("triangle", |s| form::edges(s).is_some(), ALL, rows::draw_triangle, rows::write_triangle),
+    kind("plane", |s| form::plane_order(s).is_some(), ALL, plane::draw, circle::write),
+    kind("circle", |_| true, circle::ROOM, circle::draw, circle::write),
+    kind("votes", |s| form::votes(s).is_some(), ALL, votes::draw, votes::write),
+];
 
 impl fmt::Display for Picture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -199,30 +234,13 @@ pub fn fitting(system: &System) -> Vec<Picture> {
 }
 
 fn has_form(system: &System, picture: Picture) -> bool {
-    match picture {
-        Picture::Matrix | Picture::Circle => true,
-        Picture::Grid => form::grid_width(system).is_some(),
-        Picture::Wall => form::wall_rows(system).is_some(),
-        Picture::Tree => form::tree_height(system).is_some(),
-        Picture::Hierarchy => form::hierarchy_height(system).is_some(),
-        Picture::Triangle => form::edges(system).is_some(),
-        Picture::Plane => form::plane_order(system).is_some(),
-        Picture::Votes => form::votes(system).is_some(),
-    }
+    (picture.kind().has_form)(system)
 }
 
 /// Whether there is room for it as SVG.
 fn room(system: &System, picture: Picture) -> Result<(), PictureError> {
-    let (has_room, room) = match picture {
-        Picture::Matrix | Picture::Grid | Picture::Triangle | Picture::Plane | Picture::Votes => {
-            (true, "")
-        }
-        Picture::Wall => (wall::has_room(system), wall::ROOM),
-        Picture::Tree => (tree::has_room(system), tree::ROOM),
-        Picture::Hierarchy => (hierarchy::has_room(system), hierarchy::ROOM),
-        Picture::Circle => (circle::has_room(system), circle::ROOM),
-    };
-    if has_room { Ok(()) } else { Err(PictureError::TooLarge { picture, room }) }
+    let (room, has_room) = picture.kind().room;
+    if has_room(system) { Ok(()) } else { Err(PictureError::TooLarge { picture, room }) }
 }
 
 /// Draws a system as an SVG document that needs nothing else, with the quorum of `highlight`, or else
@@ -240,17 +258,7 @@ pub fn svg(
     fits(system, picture)?;
     room(system, picture)?;
     let example = Example::of(system, picture, known(system, highlight)?);
-    let drawing = match picture {
-        Picture::Matrix => matrix::draw(system, &example),
-        Picture::Grid => grid::draw(system, &example),
-        Picture::Wall => wall::draw(system, &example),
-        Picture::Tree => tree::draw(system, &example),
-        Picture::Hierarchy => hierarchy::draw(system, &example),
-        Picture::Triangle => triangle::draw(system, &example),
-        Picture::Plane => plane::draw(system, &example),
-        Picture::Circle => circle::draw(system, &example),
-        Picture::Votes => votes::draw(system, &example),
-    };
+    let drawing = (picture.kind().draw)(system, &example);
     Ok(frame::document(system, &example, drawing))
 }
 
@@ -266,16 +274,7 @@ pub fn text(
 ) -> Result<String, PictureError> {
     fits(system, picture)?;
     let example = Example::of(system, picture, known(system, highlight)?);
-    let body = match picture {
-        Picture::Matrix => matrix::write(system, &example),
-        Picture::Grid => grid::write(system, &example),
-        Picture::Wall => wall::write(system, &example),
-        Picture::Tree => tree::write(system, &example),
-        Picture::Hierarchy => hierarchy::write(system, &example),
-        Picture::Triangle => triangle::write(system, &example),
-        Picture::Plane | Picture::Circle => circle::write(system, &example),
-        Picture::Votes => votes::write(system, &example),
-    }?;
+    let body = (picture.kind().write)(system, &example)?;
     Ok(body + &text::legend(&example))
 }
 

@@ -8,7 +8,7 @@ use skeptron_quorum::System;
 use super::example::{Example, Shown};
 use super::frame::Drawing;
 use super::node::{Draw as _, Form};
-use super::{affine, circle};
+use super::{circle, rows};
 
 pub(super) fn draw(system: &System, example: &Example) -> Drawing {
     // A line has one point more.
@@ -17,7 +17,7 @@ pub(super) fn draw(system: &System, example: &Example) -> Drawing {
     match order {
         2 => Fano::of(system).draw(example, caption),
         0..=MOST_ON_A_CIRCLE => circle::drawn(system, example, caption),
-        _ => affine::draw(system, example, caption),
+        _ => rows::draw_plane(system, example, &caption),
     }
 }
 

@@ -8,18 +8,9 @@ use super::frame::described;
 /// Wider lines are broken by many terminals.
 pub(super) const COLUMNS: usize = 100;
 
-/// How many digits the numbers of so many nodes have.
-pub(super) fn digits(nodes: usize) -> usize {
-    nodes.to_string().len()
-}
-
-/// How wide a cell is.
-pub(super) fn cell_width(nodes: usize) -> usize {
-    digits(nodes) + 2
-}
-
 /// The number of a node in the brackets of the quorums it is in.
-pub(super) fn cell(example: &Example, node: NodeId, digits: usize) -> String {
+pub(super) fn cell(example: &Example, node: NodeId) -> String {
+    let digits = example.digits;
     let (open, close) = brackets(example.mark(node));
     format!("{open}{:>digits$}{close}", node.index() + 1)
 }

@@ -9,18 +9,15 @@ use super::example::Example;
 use super::form::tree_height;
 use super::frame::Drawing;
 use super::node::{Draw as _, Form};
-use super::text::{cell, cell_width, digits, trimmed};
+use super::text::{cell, trimmed};
 
 /// As SVG.
-pub(super) const ROOM: &str = "trees of height 7";
+pub(super) const ROOM: (&str, fn(&System) -> bool) =
+    ("trees of height 7", |system| tree_height(system).is_some_and(|height| height <= MOST_HEIGHT));
 const MOST_HEIGHT: u32 = 7;
 /// As text.
 const TEXT_ROOM: &str = "trees of height 4";
 const MOST_TEXT_HEIGHT: u32 = 4;
-
-pub(super) fn has_room(system: &System) -> bool {
-    tree_height(system).is_some_and(|height| height <= MOST_HEIGHT)
-}
 
 /// The level of a node, the root on level 0, and its place there.
 fn place(node: NodeId) -> (u32, usize) {
@@ -77,8 +74,7 @@ pub(super) fn write(system: &System, example: &Example) -> Result<String, Pictur
     if height > MOST_TEXT_HEIGHT {
         return Err(PictureError::TooLargeForText { room: TEXT_ROOM });
     }
-    let nodes = system.nodes();
-    let leaf = cell_width(nodes) + 1;
+    let leaf = example.digits + 3;
     let mut lines = String::new();
     for level in 0..=height {
         let room = leaf << (height - level);
@@ -88,9 +84,9 @@ pub(super) fn write(system: &System, example: &Example) -> Result<String, Pictur
             lines += &(row().step_by(2).map(|_| fork(room)).collect::<String>() + "\n");
         }
         // In the middle, where the lines from above and below end.
-        let left = room / 2 - cell_width(nodes) / 2;
+        let left = room / 2 - (example.digits + 2) / 2;
         let cells = row().map(|node| {
-            let cell = " ".repeat(left) + &cell(example, node, digits(nodes));
+            let cell = " ".repeat(left) + &cell(example, node);
             format!("{cell:<room$}")
         });
         lines += &(cells.collect::<String>() + "\n");

@@ -10,7 +10,7 @@ use super::example::{Example, Mark, Shown};
 use super::form::votes;
 use super::frame::Drawing;
 use super::node::{Draw as _, Form};
-use super::text::{cell, cell_width, digits, trimmed};
+use super::text::{cell, trimmed};
 
 /// As text.
 const TEXT_ROOM: &str = "60 nodes";
@@ -166,10 +166,10 @@ pub(super) fn write(system: &System, example: &Example) -> Result<String, Pictur
     for node in NodeId::all(nodes) {
         let weight = weights[node.index()];
         let bar = "█".repeat(length(weight) as usize);
-        lines += &format!("{} {bar} {weight}\n", cell(example, node, digits(nodes)));
+        lines += &format!("{} {bar} {weight}\n", cell(example, node));
     }
     let need = votes(system).map_or(0, |gate: &Gate| gate.need);
-    let indent = cell_width(nodes) + 1;
+    let indent = example.digits + 3;
     lines += &format!("{:indent$}{need} of {total} votes are enough\n", "");
     for (_, Shown { name, members, .. }) in example.shown() {
         let votes: u64 = members.iter().map(|node| weights[node.index()]).sum();
