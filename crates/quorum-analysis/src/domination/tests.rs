@@ -46,6 +46,7 @@ fn grids_are_dominated() {
 fn trees_hierarchies_and_good_walls_are_best() {
     assert!((0..9).all(|height| is_non_dominated("tree", (2 << height) - 1)));
     assert!((0..6).all(|height| is_non_dominated("hierarchical", 3_usize.pow(height))));
+    assert!((1..=100).all(|nodes| is_non_dominated("wall", nodes)));
     for (rows, is_best) in [
         ("1,2,3,4", true),
         ("1,2,2,7,2", true),

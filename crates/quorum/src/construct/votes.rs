@@ -28,7 +28,8 @@ pub(super) fn majority(nodes: usize) -> Result<System, QuorumError> {
     turned(&Construction::Majority, Gates::votes(nodes, nodes / 2 + 1))
 }
 
-/// Without `rows`, the wall 1, 2, 3, … with what remains spread over its lower rows.
+/// Without `rows`, the wall 1, 2, 3, … with what remains spread over all rows but the first: so no coterie
+/// dominates it.
 pub(super) fn wall(rows: Option<&[usize]>, nodes: usize) -> Result<System, QuorumError> {
     let rows = rows.map_or_else(|| triangular(nodes), <[usize]>::to_vec);
     if let Some(empty) = rows.iter().position(|&width| width == 0) {
@@ -41,13 +42,17 @@ pub(super) fn wall(rows: Option<&[usize]>, nodes: usize) -> Result<System, Quoru
     Ok(System::new(Construction::Wall(Some(rows)).to_string(), shape, Quorums::new(sets)?))
 }
 
-/// Rows of 1, 2, 3, … nodes; what remains makes the lowest ones longer by one.
+/// Rows of 1, 2, 3, … nodes; what remains makes the lowest ones longer by one. Two nodes are two rows, of
+/// which the lower one decides.
 fn triangular(nodes: usize) -> Vec<usize> {
+    if nodes == 2 {
+        return vec![1, 1];
+    }
     let height = ((8 * nodes + 1).isqrt() - 1) / 2;
     let mut rows: Vec<usize> = (1..=height).collect();
     let remain = nodes - height * (height + 1) / 2;
-    for width in rows.iter_mut().rev().take(remain) {
-        *width += 1;
+    for row in (1..height).rev().cycle().take(remain) {
+        rows[row] += 1;
     }
     rows
 }
