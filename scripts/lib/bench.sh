@@ -12,9 +12,15 @@ package() {
 
 # Fetches what bench/ depends on, and sets PROTOC to what a package among it brings. Others may be too new for raft.
 fetch() {
-    local host
+    local host said
     host=$(rustc -vV | sed -n 's/^host: //p')
-    cargo fetch --quiet --manifest-path bench/Cargo.toml --locked --target "$host" || return
+    said=$(cargo fetch --quiet --manifest-path bench/Cargo.toml --locked --target "$host" 2>&1) || {
+        echo "$said" >&2
+        case $said in
+            *--locked*) echo "bench/Cargo.lock is older than the product's crates: cargo update --workspace --manifest-path bench/Cargo.toml" >&2; exit 1 ;;
+        esac
+        return 1
+    }
     case $host in
         x86_64-*-linux-*) PROTOC=$(package protoc-bin-vendored-linux-x86_64)/bin/protoc ;;
         aarch64-*-linux-*) PROTOC=$(package protoc-bin-vendored-linux-aarch_64)/bin/protoc ;;
