@@ -51,9 +51,10 @@ fn pretend(folder: &Path, name: &str, lines: &str) {
 #[test]
 fn every_row_is_measured_and_judged() {
     let folder = TempDir::new().unwrap();
-    let services = "bare,coordinator,embedded,api,api-unix,native,native-tls,native-one";
+    let services =
+        "bare,coordinator,embedded,api,api-unix,native,native-tls,native-one,native-pool";
     let rows = judged(&locks(folder.path(), "0.05", services).arg("--json").output().unwrap());
-    assert_eq!(rows.len(), 30);
+    assert_eq!(rows.len(), 33);
     let again = rows.iter().find(|row| row["workload"] == "again").unwrap();
     // The first entry may have to fetch the lock from its home.
     let messages = again["messages"].as_f64().unwrap();

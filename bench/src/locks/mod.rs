@@ -72,6 +72,8 @@ enum Service {
     NativeTls,
     /// The same without TLS, all clients at one node
     NativeOne,
+    /// The same, each client at all nodes by a `ClientPool`
+    NativePool,
     /// etcd on three nodes
     Etcd,
     /// Redis on one node
@@ -79,7 +81,8 @@ enum Service {
 }
 
 use Service::{
-    Api, ApiUnix, Bare, Coordinator, Embedded, Etcd, Native, NativeOne, NativeTls, Redis,
+    Api, ApiUnix, Bare, Coordinator, Embedded, Etcd, Native, NativeOne, NativePool, NativeTls,
+    Redis,
 };
 
 /// What is measured, in the order of the table.
@@ -95,7 +98,7 @@ const ROWS: [(Workload, &[Service]); 7] = [
 
 /// Who is measured where several clients take locks.
 const SHARED: &[Service] =
-    &[Coordinator, Embedded, Native, NativeTls, NativeOne, Api, ApiUnix, Etcd, Redis];
+    &[Coordinator, Embedded, Native, NativeTls, NativeOne, NativePool, Api, ApiUnix, Etcd, Redis];
 
 impl Service {
     /// How it is called in the table.
@@ -109,6 +112,7 @@ impl Service {
             Native => "native",
             NativeTls => "native, TLS",
             NativeOne => "native, 1 node",
+            NativePool => "native, pool",
             Etcd => "etcd × 3",
             Redis => "Redis × 1",
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use skeptron_client::tls::Identity;
-use skeptron_client::{Client, ClientConfig, Endpoint, Protocol};
+use skeptron_client::{Client, ClientConfig, ClientPool, Endpoint, Protocol};
 use skeptron_net::report::{LinkState, Status};
 use skeptron_net::tls::Authority;
 use skeptron_net::{Cluster, Guard, MemberId, Node, Plan, Plans};
@@ -153,7 +153,15 @@ impl Apart {
 
     pub(crate) async fn client(&self, way: Way, number: usize) -> Result<ApiClient> {
         let client = Client::connect(self.config(way, number)).await?;
-        Ok(ApiClient { client, held: None })
+        Ok(ApiClient { sessions: Sessions::One(client), held: None })
+    }
+
+    /// A client at all nodes, which takes a lock at the one that its name selects.
+    pub(super) fn pool(&self, number: usize) -> ApiClient {
+        let all = (0..self.servers.len()).map(|place| self.config(Way::Native, place));
+        let endpoints = all.flat_map(|config| config.endpoints).collect();
+        let config = ClientConfig { endpoints, ..self.config(Way::Native, number) };
+        ApiClient { sessions: Sessions::Pool(ClientPool::new(&config)), held: None }
     }
 
     /// What the node at that place says of itself and its cluster.
@@ -199,13 +207,22 @@ async fn all_met(config: &ClientConfig, members: usize) -> Result<()> {
 
 /// A client of a node's API.
 pub(crate) struct ApiClient {
-    client: Client,
+    sessions: Sessions,
     held: Option<skeptron_client::Guard>,
+}
+
+/// At one node, or at each.
+enum Sessions {
+    One(Client),
+    Pool(ClientPool),
 }
 
 impl Locker for ApiClient {
     async fn acquire(&mut self, lock: &str) -> Result<Option<u64>> {
-        let guard = self.client.lock(lock).await?;
+        let guard = match &self.sessions {
+            Sessions::One(client) => client.lock(lock).await?,
+            Sessions::Pool(pool) => pool.lock(lock).await?,
+        };
         let fence = guard.fence().number();
         self.held = Some(guard);
         Ok(Some(fence))

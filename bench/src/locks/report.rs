@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::Service::{Native, NativeOne};
+use super::Service::{Native, NativeOne, NativePool};
 use super::workload::Workload;
 use super::{LocksBench, Row, Service};
 use crate::table::{fitted, table};
@@ -226,6 +226,7 @@ fn aims(lines: &[Line]) -> Vec<Aim> {
     let bare =
         |workload, service| of(workload, service).and_then(|figures| figures.times_coordinator);
     let redis = |workload, service| of(workload, service).and_then(|figures| figures.times_redis);
+    let jain = |service| of(Workload::Eight, service).and_then(|figures| figures.jain);
     let times_etcd = |workload| of(workload, Service::Api).and_then(|figures| figures.times_etcd);
     [
         at_least(
@@ -243,39 +244,19 @@ fn aims(lines: &[Line]) -> Vec<Aim> {
             2.0,
             of(Workload::Fetch, Service::Embedded).and_then(|figures| figures.round_trips),
         ),
-        at_least("Native over bare coordinator, 1 client", 0.8, bare(Workload::Alone, Native)),
-        at_least("Native over Redis, 1 client", 1.0, redis(Workload::Alone, Native)),
-        at_least(
-            "Native over bare coordinator, 8 clients 1 lock",
-            0.6,
-            bare(Workload::Eight, Native),
-        ),
-        at_least(
-            "Native over bare coordinator, 8 clients 1 lock, all at one node",
-            0.6,
-            bare(Workload::Eight, NativeOne),
-        ),
-        at_least(
-            "Jain's index of 8 clients 1 lock, over all nodes",
-            0.99,
-            of(Workload::Eight, Native).and_then(|figures| figures.jain),
-        ),
-        at_least(
-            "Native over bare coordinator, 16 clients 64 locks",
-            0.6,
-            bare(Workload::Many, Native),
-        ),
-        at_least("Native over Redis, 16 clients 64 locks", 1.0, redis(Workload::Many, Native)),
-        at_least(
-            "Native over bare coordinator, 16 clients 64 locks, all at one node",
-            0.6,
-            bare(Workload::Many, NativeOne),
-        ),
-        at_least(
-            "Native over Redis, 16 clients 64 locks, all at one node",
-            1.0,
-            redis(Workload::Many, NativeOne),
-        ),
+        at_least("1 client, × coordinator: native", 0.8, bare(Workload::Alone, Native)),
+        at_least("1 client, × Redis: native", 1.0, redis(Workload::Alone, Native)),
+        at_least("8 clients 1 lock, × coordinator: native", 0.6, bare(Workload::Eight, Native)),
+        at_least("the same, all at one node", 0.6, bare(Workload::Eight, NativeOne)),
+        at_least("the same, pools of all nodes", 0.6, bare(Workload::Eight, NativePool)),
+        at_least("Jain's index of them: native", 0.99, jain(Native)),
+        at_least("the same, pools of all nodes", 0.99, jain(NativePool)),
+        at_least("16 clients 64 locks, × coordinator: native", 0.6, bare(Workload::Many, Native)),
+        at_least("the same, all at one node", 0.6, bare(Workload::Many, NativeOne)),
+        at_least("the same, pools of all nodes", 0.6, bare(Workload::Many, NativePool)),
+        at_least("16 clients 64 locks, × Redis: native", 1.0, redis(Workload::Many, Native)),
+        at_least("the same, all at one node", 1.0, redis(Workload::Many, NativeOne)),
+        at_least("the same, pools of all nodes", 1.0, redis(Workload::Many, NativePool)),
         at_least("Client API over etcd, 1 client, times", 10.0, times_etcd(Workload::Alone)),
         at_least(
             "Client API over etcd, 8 clients 1 lock, times",

@@ -31,7 +31,13 @@ impl Services {
             true => Some(Embedded::start(plan, nodes).await?),
             false => None,
         };
-        let plain = [Service::Api, Service::ApiUnix, Service::Native, Service::NativeOne];
+        let plain = [
+            Service::Api,
+            Service::ApiUnix,
+            Service::Native,
+            Service::NativeOne,
+            Service::NativePool,
+        ];
         let apart = match wants(&plain) {
             true => Some(Apart::start(plan, nodes).await?),
             false => None,
@@ -81,6 +87,10 @@ impl Services {
                 };
                 let place = |k| if row.service == Service::NativeOne { 0 } else { k };
                 measure(row, span, async |k| nodes.client(way, place(k)).await).await
+            }
+            Service::NativePool => {
+                let nodes = self.apart.as_ref().context(never)?;
+                measure(row, span, async |k| Ok(nodes.pool(k))).await
             }
             Service::NativeTls => {
                 let nodes = self.over_tls.as_ref().context(never)?;
