@@ -11,6 +11,10 @@ const MOST_MARKS = 3000;
 const TWO_LINES = 56;
 /** Rows that are lower have room for no words. */
 const LEAST_ROOM = 22;
+/** How far above a node's line words are, how far apart two lines of them, and how far below where they have no room above. */
+const ABOVE = 10;
+const LINE = 13;
+const BELOW = 20;
 /** What should not have happened. @type {ReadonlySet<string>} */
 const BAD = new Set(["refuse", "violation"]);
 
@@ -75,7 +79,10 @@ export class Marks {
     const x = begins[line] ?? null;
     if (x === null) return;
     ends[line] = x + width;
-    this.words.push({ words, x, y: camera.y(row) - 10 - 13 * line, width, colour: BAD.has(record.kind) ? "bad" : "ink", alpha });
+    const above = camera.y(row) - ABOVE - LINE * line;
+    // What would run out of the diagram at its top stands below the line.
+    const y = above - LINE < AXIS ? camera.y(row) + BELOW : above;
+    this.words.push({ words, x, y, width, colour: BAD.has(record.kind) ? "bad" : "ink", alpha });
   }
 
   /** @param {CanvasRenderingContext2D} ink */
