@@ -66,7 +66,7 @@ impl Info {
 /// A variable of the paper, as a field of a node's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// The field, as the `Debug` form of the state names it; one within another as in `token.queue`.
+    /// The field, as serde names it; one within another as in `token.queue`.
     pub field: &'static str,
     /// What the paper calls it. `token` where it tells whether the token is here.
     pub symbol: &'static str,

@@ -195,8 +195,8 @@ impl fmt::Debug for NodeSet {
 
 impl Serialize for NodeSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // With the length known up front: binary formats need it.
-        serializer.collect_seq(self.iter().collect::<Vec<_>>())
+        // With the length known up front: binary formats need it. By its name a serializer can tell it from a list.
+        serializer.serialize_newtype_struct("NodeSet", &self.iter().collect::<Vec<_>>())
     }
 }
 

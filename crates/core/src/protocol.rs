@@ -280,7 +280,8 @@ impl fmt::Debug for NodeId {
 impl Serialize for NodeId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let shift = u32::from(serializer.is_human_readable());
-        serializer.serialize_u32(self.0 + shift)
+        // By its name a serializer can tell it from a number.
+        serializer.serialize_newtype_struct("NodeId", &(self.0 + shift))
     }
 }
 

@@ -162,7 +162,10 @@ impl Message for Msg {
 
     fn payload(&self) -> String {
         match self {
-            Msg::Election { members, .. } => format!("{members:?}"),
+            Msg::Election { members, .. } => {
+                let members: Vec<String> = members.iter().map(NodeId::to_string).collect();
+                format!("[{}]", members.join(", "))
+            }
             Msg::Coordinator { leader, .. } => leader.to_string(),
         }
     }
