@@ -26,6 +26,7 @@ mod scenario;
 pub mod trace;
 mod trace_hash;
 mod troubles;
+pub mod value;
 mod workload;
 
 pub use chance::shuffled;

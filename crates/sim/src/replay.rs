@@ -16,6 +16,7 @@ pub use states::Visit;
 use states::{System, run_again};
 
 use crate::trace::{Header, Ticks, Trace, VERSION};
+use crate::value::Value;
 
 /// What a run that was run again comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub struct Replayed {
     /// Who waits at the end.
     pub waiting: Vec<NodeId>,
     /// Each node's state at the end; `None` if it is down.
-    pub nodes: Vec<Option<String>>,
+    pub nodes: Vec<Option<Value>>,
 }
 
 /// What a judge found.
@@ -67,7 +68,7 @@ pub fn replay(trace: &Trace) -> Result<Replayed, ReplayError> {
 
 /// Runs a recorded run again and tells `visit` what the nodes know: first of each node with `None`,
 /// then with the index of an input record what its node knows since then, if that is new. A state is
-/// the node's `Debug` form, and `None` of a node that is down. It ends when `visit` breaks.
+/// `None` of a node that is down. It ends when `visit` breaks.
 ///
 /// # Errors
 /// As [`replay`], but only if the trace is wrong before `visit` breaks.

@@ -1,11 +1,12 @@
 //! A whole run from its inputs.
 
-use serde_json::Value;
+use serde_json::Value as Json;
 use skeptron_core::NodeId;
 
 use super::states::System;
 use super::{ReplayError, system};
 use crate::trace::{Header, Record, Trace, What};
+use crate::value::Value;
 
 /// The run of these inputs, with all that the nodes do about them. Messages are numbered from 1 in the
 /// order of sending; a copy has the number that its `duplicate` gives it.
@@ -75,21 +76,21 @@ impl Completion {
         self.number + 1
     }
 
-    /// What a node knows, in its `Debug` form; `None` if it is down.
+    /// What a node knows; `None` if it is down.
     #[must_use]
-    pub fn state(&self, node: NodeId) -> Option<String> {
+    pub fn state(&self, node: NodeId) -> Option<Value> {
         self.system.state(node)
     }
 
-    /// The kind of a message on its way, and its `Debug` form.
+    /// The kind of a message on its way, and what it says.
     #[must_use]
-    pub fn message(&self, id: u64) -> Option<(&'static str, String)> {
+    pub fn message(&self, id: u64) -> Option<(&'static str, Value)> {
         self.system.message(id)
     }
 
     /// The alarms that a node has set, by name.
     #[must_use]
-    pub fn alarms(&self, node: NodeId) -> Vec<Value> {
+    pub fn alarms(&self, node: NodeId) -> Vec<Json> {
         self.system.alarms(node)
     }
 

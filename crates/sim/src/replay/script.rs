@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::Deserialize as _;
-use serde_json::Value;
+use serde_json::Value as Json;
 use skeptron_core::election::{self, Election};
 use skeptron_core::mutex::{self, Mutex};
 use skeptron_core::{Input, Message as _, NodeId, Protocol, Refused, Setup, SetupError};
@@ -15,6 +15,7 @@ use super::{Mismatch, Replayed};
 use crate::driver::{Driven, EffectSink, Nodes};
 use crate::recorder::as_json;
 use crate::trace::{Record, Ticks, What};
+use crate::value::Value;
 
 /// Builds the nodes of any algorithm.
 pub(super) struct Build {
@@ -128,15 +129,15 @@ impl<P: Driven<J::Family>, J: Judge> System for Script<P, J> {
         self.ledger.due()
     }
 
-    fn state(&self, node: NodeId) -> Option<String> {
-        self.ledger.is_up(node).then(|| format!("{:?}", self.nodes.get(node)))
+    fn state(&self, node: NodeId) -> Option<Value> {
+        self.ledger.is_up(node).then(|| Value::of(self.nodes.get(node)))
     }
 
-    fn message(&self, id: u64) -> Option<(&'static str, String)> {
-        self.messages.get(&id).map(|message| (message.label(), format!("{message:?}")))
+    fn message(&self, id: u64) -> Option<(&'static str, Value)> {
+        self.messages.get(&id).map(|message| (message.label(), Value::of(message)))
     }
 
-    fn alarms(&self, node: NodeId) -> Vec<Value> {
+    fn alarms(&self, node: NodeId) -> Vec<Json> {
         let mut armed: Vec<&P::Timer> = self.armed[node.index()].iter().collect();
         armed.sort_by_key(|timer| format!("{timer:?}"));
         armed.into_iter().map(as_json).collect()

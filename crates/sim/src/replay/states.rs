@@ -2,12 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use serde_json::Value;
+use serde_json::Value as Json;
 use skeptron_core::NodeId;
 
 use super::ledger::expected;
 use super::{Mismatch, ReplayError, Replayed};
 use crate::trace::{Record, Trace};
+use crate::value::Value;
 
 /// The nodes of a run that is run again, whatever they are for.
 pub(super) trait System {
@@ -20,14 +21,14 @@ pub(super) trait System {
     /// What must be the next record, if a node is still at work.
     fn due(&self) -> Option<&Record>;
 
-    /// What a node knows, in its `Debug` form; `None` if it is down.
-    fn state(&self, node: NodeId) -> Option<String>;
+    /// What a node knows; `None` if it is down.
+    fn state(&self, node: NodeId) -> Option<Value>;
 
-    /// The kind of a message on its way, and its `Debug` form.
-    fn message(&self, id: u64) -> Option<(&'static str, String)>;
+    /// The kind of a message on its way, and what it says.
+    fn message(&self, id: u64) -> Option<(&'static str, Value)>;
 
     /// The alarms that a node has set, by name.
-    fn alarms(&self, node: NodeId) -> Vec<Value>;
+    fn alarms(&self, node: NodeId) -> Vec<Json>;
 
     /// What it comes to.
     fn end(self: Box<Self>) -> Replayed;
@@ -35,7 +36,7 @@ pub(super) trait System {
 
 /// Is told what a node knows: at the beginning (`None`) or since the record with that index. `None`
 /// instead of a state: it is down.
-pub type Visit<'v> = &'v mut dyn FnMut(Option<usize>, NodeId, Option<&str>) -> ControlFlow<()>;
+pub type Visit<'v> = &'v mut dyn FnMut(Option<usize>, NodeId, Option<&Value>) -> ControlFlow<()>;
 
 /// Runs a trace again, to its end or until `visit` has seen enough.
 pub(super) fn run_again(
@@ -67,14 +68,14 @@ pub(super) fn run_again(
 struct Watch<'v> {
     visit: Visit<'v>,
     /// What each node knew when that was last told.
-    known: Vec<Option<String>>,
+    known: Vec<Option<Value>>,
 }
 
 impl Watch<'_> {
     fn begin(&mut self, system: &dyn System, nodes: usize) -> ControlFlow<()> {
         self.known = NodeId::all(nodes).map(|node| system.state(node)).collect();
         for (node, state) in NodeId::all(nodes).zip(&self.known) {
-            (self.visit)(None, node, state.as_deref())?;
+            (self.visit)(None, node, state.as_ref())?;
         }
         ControlFlow::Continue(())
     }
@@ -89,6 +90,6 @@ impl Watch<'_> {
             return ControlFlow::Continue(());
         }
         *known = state;
-        (self.visit)(Some(i), node, known.as_deref())
+        (self.visit)(Some(i), node, known.as_ref())
     }
 }

@@ -6,6 +6,7 @@ use skeptron_core::topology::{Graph, Quorums, Structure, Tree};
 use skeptron_core::{NodeId, Setup};
 use skeptron_sim::replay::{replay, states};
 use skeptron_sim::trace::{Record, Ticks, Trace, What};
+use skeptron_sim::value::Value;
 use skeptron_sim::{
     Act, Deed, Distribution, Hand, Impossible, Latency, Options, Outcome, QueueKind, Scenario,
     ScenarioError, Workload, election, run,
@@ -463,12 +464,12 @@ fn judge(what: &str, made: &Made) {
         let found = replayed.violations.iter().any(|violation| violation.property == property);
         assert_eq!(found, made.found.contains(&property), "{what}: {property}");
     }
-    let mut last: Vec<Option<String>> = vec![None; replayed.nodes.len()];
+    let mut last: Vec<Option<Value>> = vec![None; replayed.nodes.len()];
     let mut seen = None;
     states(&made.trace, &mut |record, node, state| {
         assert!(record >= seen, "{what}: in order");
         seen = record;
-        last[node.index()] = state.map(ToString::to_string);
+        last[node.index()] = state.cloned();
         std::ops::ControlFlow::Continue(())
     })
     .unwrap();

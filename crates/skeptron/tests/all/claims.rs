@@ -10,6 +10,7 @@ use skeptron_core::mutex::{Mutex as _, lamport::Lamport};
 use skeptron_core::{Claim, Effect, Input, Lock, NodeId, Outbox, Protocol as _, Setup};
 use skeptron_quorum::Construction;
 use skeptron_sim::claims::measured;
+use skeptron_sim::value::Value;
 use skeptron_sim::{Options, Scenario, run};
 use skeptron_testing::{Chance, amount};
 
@@ -326,10 +327,7 @@ fn cyclic_quorums_of_few_nodes_are_larger_than_said() {
 #[test]
 fn lamports_clock_does_not_count_every_receipt() {
     let mut nodes = Lamport::build("lamport", &Setup::new(2).unwrap()).unwrap();
-    let clock = |node: &Lamport| {
-        let state = format!("{node:?}");
-        state.split("clock: ").nth(1).unwrap().split(", ").next().unwrap().to_string()
-    };
+    let clock = |node: &Lamport| Value::of(node).field("clock").unwrap().written();
     let mut out = Outbox::new();
     let mut receipts_without_tick = 0;
     nodes[0].step(Input::Command(Lock::Request), &mut out).unwrap();

@@ -13,7 +13,7 @@ use super::super::traces::painted;
 use super::Question;
 use super::print;
 use super::trace::{Moment, Story};
-use crate::state::{self, Live, Value};
+use crate::state::{self, Live};
 
 /// How wide a row may be.
 const WIDTH: usize = 120;
@@ -201,16 +201,15 @@ impl Diagram<'_> {
 
     /// The state of whoever took each step.
     fn states(&self) -> Vec<String> {
-        let initial: Vec<Value> = self.story.initial.iter().map(|text| Value::read(text)).collect();
-        let read =
-            |moment: &Moment| moment.after.as_ref().map(|(node, text)| (*node, Value::read(text)));
-        let after: Vec<Option<(NodeId, Value)>> = self.story.moments.iter().map(read).collect();
+        let after = || self.story.moments.iter().map(|moment| moment.after.as_ref());
         let mut live = Live::default();
-        for (node, value) in after.iter().flatten() {
-            live.note(&initial[node.index()], value);
+        for (node, value) in after().flatten() {
+            live.note(&self.story.initial[node.index()], value);
         }
-        let words = |(_, value): &(NodeId, Value)| state::state(value, &live);
-        after.iter().map(|state| state.as_ref().map(words).unwrap_or_default()).collect()
+        let words = |state: Option<&(_, _)>| {
+            state.map(|(_, value)| state::state(value, &live)).unwrap_or_default()
+        };
+        after().map(words).collect()
     }
 
     fn mark(&self, records: &[Record]) -> Mark {
@@ -390,7 +389,7 @@ impl Diagram<'_> {
     fn said(&self, id: u64) -> String {
         match self.story.letters.get(&id) {
             Some(letter) => {
-                let content = state::content(&Value::read(&letter.content), letter.label);
+                let content = state::content(&letter.content, letter.label);
                 format!("{}{content}", letter.label)
             }
             None => format!("message {id}"),

@@ -8,6 +8,7 @@ use skeptron_check::{ElectionScenario, Step, Which};
 use skeptron_core::{NodeId, NodeSet};
 use skeptron_sim::replay::{Completion, ReplayError};
 use skeptron_sim::trace::{Header, Loss, Record, TICKS_PER_UNIT, Ticks, What};
+use skeptron_sim::value::Value;
 
 /// What comes of some steps.
 pub(crate) struct Story {
@@ -15,8 +16,8 @@ pub(crate) struct Story {
     pub(crate) records: Vec<Record>,
     /// First what happens when the nodes start, then one for each step.
     pub(crate) moments: Vec<Moment>,
-    /// The nodes as they start, as `Debug` writes them.
-    pub(crate) initial: Vec<String>,
+    /// The nodes as they start.
+    pub(crate) initial: Vec<Value>,
     /// The messages by number, copies included.
     pub(crate) letters: BTreeMap<u64, Letter>,
 }
@@ -27,8 +28,8 @@ pub(crate) struct Letter {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) label: &'static str,
-    /// What it says, as `Debug` writes it.
-    pub(crate) content: String,
+    /// What it says.
+    pub(crate) content: Value,
     /// When it was sent.
     pub(crate) t: Ticks,
 }
@@ -38,7 +39,7 @@ pub(crate) struct Moment {
     /// Which records are about it.
     pub(crate) records: Range<usize>,
     /// Who took it, and its state after it; none where only the network or a crash did something.
-    pub(crate) after: Option<(NodeId, String)>,
+    pub(crate) after: Option<(NodeId, Value)>,
     /// Whether all that happens is that time passes.
     pub(crate) is_tick: bool,
 }

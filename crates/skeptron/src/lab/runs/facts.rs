@@ -6,6 +6,7 @@ use anyhow::Result;
 use skeptron_core::NodeId;
 use skeptron_sim::replay;
 use skeptron_sim::trace::Trace;
+use skeptron_sim::value::Value;
 
 use super::letters::Letters;
 use super::{states, told};
@@ -32,7 +33,7 @@ pub(super) fn doubts(run: &Run, notes: &[Note]) -> Result<Vec<String>> {
     let mut left = notes.into_iter().peekable();
     let mut now: Vec<NodeState> = vec![states::DOWN; run.trace.header.setup.nodes()];
     let mut doubts = Vec::new();
-    let mut visit = |record: Option<usize>, node: NodeId, state: Option<&str>| {
+    let mut visit = |record: Option<usize>, node: NodeId, state: Option<&Value>| {
         // What a record changes is seen by those notes only that stand behind it.
         while let Some(note) = left.next_if(|note| record.is_some_and(|record| note.at <= record)) {
             doubts.extend(judge.doubts(note, &now));
@@ -57,7 +58,7 @@ impl<'a> Judge<'a> {
         Judge { run, records }
     }
 
-    fn told(&self, state: Option<&str>) -> NodeState {
+    fn told(&self, state: Option<&Value>) -> NodeState {
         states::told(state, states::variables(&self.run.trace.header.algorithm))
     }
 

@@ -9,8 +9,9 @@ use skeptron_core::election::{self, Election};
 use skeptron_core::mutex::{self, Mutex};
 use skeptron_core::{Message, NodeId};
 use skeptron_sim::trace::{Trace, What};
+use skeptron_sim::value::Value;
 
-use crate::state::{self, Value};
+use crate::state;
 
 /// What a message says is cut after so many characters: a token may carry a counter per node.
 const MOST_CHARS: usize = 300;
@@ -85,7 +86,7 @@ fn worded<M: Message + DeserializeOwned>(message: &Json, label: &str) -> (String
     let Ok(message) = serde_json::from_value::<M>(message.clone()) else {
         return Default::default();
     };
-    let content = state::content(&Value::read(&format!("{message:?}")), label);
+    let content = state::content(&Value::of(&message), label);
     (shortened(content, "…)"), shortened(message.payload(), "…"))
 }
 

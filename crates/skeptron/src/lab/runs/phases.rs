@@ -8,6 +8,7 @@ use anyhow::Result;
 use skeptron_core::NodeId;
 use skeptron_sim::replay::states;
 use skeptron_sim::trace::{Trace, What};
+use skeptron_sim::value::Value;
 
 use super::states::{told, variables};
 use super::told::{kind, number};
@@ -43,7 +44,7 @@ impl Phases {
         let mut sites = vec![Site::default(); header.setup.nodes()];
         let mut changes: HashMap<usize, NodeState> = HashMap::new();
         let variables = variables(&header.algorithm);
-        let mut visit = |record: Option<usize>, node: NodeId, state: Option<&str>| {
+        let mut visit = |record: Option<usize>, node: NodeId, state: Option<&Value>| {
             let state = told(state, variables);
             match record {
                 Some(record) => drop(changes.insert(record, state)),

@@ -8,10 +8,10 @@ use skeptron_core::NodeId;
 use skeptron_core::catalogue::{Algorithm, Variable as Named};
 use skeptron_sim::replay::states;
 use skeptron_sim::trace::Trace;
+use skeptron_sim::value::Value;
 
 use super::told::number;
 use crate::lab::wire::{NodeState, StateChange, StateChunk, Variable};
-use crate::state::Value;
 
 /// How many records a chunk has.
 pub(super) const CHUNK: usize = 256;
@@ -39,16 +39,16 @@ pub(super) fn chunk(trace: &Trace, chunk: usize) -> Result<StateChunk> {
 pub(super) fn chunks(trace: &Trace, which: Range<usize>) -> Result<Vec<StateChunk>> {
     let variables = variables(&trace.header.algorithm);
     let (from, to) = (which.start * CHUNK, which.end * CHUNK);
-    let mut now: Vec<Option<String>> = vec![None; trace.header.setup.nodes()];
+    let mut now: Vec<Option<Value>> = vec![None; trace.header.setup.nodes()];
     let mut chunks: Vec<StateChunk> = Vec::new();
     // All chunks up to one begin with what is known now.
-    let begin = |chunks: &mut Vec<StateChunk>, now: &[Option<String>], last: usize| {
+    let begin = |chunks: &mut Vec<StateChunk>, now: &[Option<Value>], last: usize| {
         for chunk in which.start + chunks.len()..=last {
-            let start = now.iter().map(|state| told(state.as_deref(), variables)).collect();
+            let start = now.iter().map(|state| told(state.as_ref(), variables)).collect();
             chunks.push(StateChunk { chunk, start, changes: Vec::new() });
         }
     };
-    let mut visit = |record: Option<usize>, node: NodeId, state: Option<&str>| {
+    let mut visit = |record: Option<usize>, node: NodeId, state: Option<&Value>| {
         match record {
             Some(record) if record >= to => return ControlFlow::Break(()),
             Some(record) if record >= from => {
@@ -59,7 +59,7 @@ pub(super) fn chunks(trace: &Trace, which: Range<usize>) -> Result<Vec<StateChun
             }
             _ => {}
         }
-        now[node.index()] = state.map(str::to_string);
+        now[node.index()] = state.cloned();
         ControlFlow::Continue(())
     };
     states(trace, &mut visit)?;
@@ -80,14 +80,13 @@ pub(super) fn variables(algorithm: &str) -> &'static [Named] {
 pub(super) const DOWN: NodeState = NodeState { up: false, vars: Vec::new() };
 
 /// A state by its variables; none is that of a node that is down.
-pub(super) fn told(state: Option<&str>, variables: &[Named]) -> NodeState {
+pub(super) fn told(state: Option<&Value>, variables: &[Named]) -> NodeState {
     let Some(state) = state else { return DOWN };
-    let (text, state) = (state, Value::read(state));
     let variable = |named: &Named| {
         let (value, data) = match state.field(named.field) {
             Some(value) if named.symbol == "token" => presence(value),
             Some(value) if named.field.ends_with(PHASE) => {
-                let phase = phase(text, value);
+                let phase = phase(value);
                 (phase.clone(), phase.into())
             }
             Some(value) => (value.written(), value.data()),
@@ -102,12 +101,13 @@ pub(super) fn told(state: Option<&str>, variables: &[Named]) -> NodeState {
 const PHASE: &str = "phase";
 
 /// What a node is doing, and what it carries meanwhile: `waiting`, `accepting P1`.
-fn phase(state: &str, value: &Value) -> String {
-    let written = value.written();
-    let after = state.split_once("phase: ").map_or("", |(_, rest)| rest);
-    let name =
-        after.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
-    if name == written { written } else { format!("{name} {written}") }
+fn phase(value: &Value) -> String {
+    match value {
+        Value::Variant(name, _) | Value::Fields(name, _) => {
+            format!("{} {}", name.to_lowercase(), value.written())
+        }
+        _ => value.written(),
+    }
 }
 
 /// What is written where there is nothing.
@@ -123,6 +123,8 @@ fn presence(token: &Value) -> (String, Json) {
 
 #[cfg(test)]
 mod tests {
+    use serde::Serialize;
+
     use super::*;
 
     const VARIABLES: [Named; 4] = [
@@ -132,19 +134,39 @@ mod tests {
         Named::new("token.queue", "Q", "who is served next"),
     ];
 
-    fn values(state: &str) -> Vec<String> {
-        told(Some(state), &VARIABLES).vars.into_iter().map(|variable| variable.value).collect()
+    #[derive(Serialize)]
+    struct Node {
+        me: NodeId,
+        phase: Phase,
+        rn: Vec<u64>,
+        token: Option<Token>,
+    }
+
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Phase {
+        Waiting,
+        Inside,
+        Accepting(NodeId),
+    }
+
+    #[derive(Serialize)]
+    struct Token {
+        queue: Vec<NodeId>,
+    }
+
+    fn values(phase: Phase, token: Option<Token>) -> Vec<String> {
+        let node = Node { me: NodeId::new(0), phase, rn: vec![1, 0], token };
+        let told = told(Some(&Value::of(&node)), &VARIABLES);
+        told.vars.into_iter().map(|variable| variable.value).collect()
     }
 
     #[test]
     fn a_state_is_told_by_the_names_of_the_paper() {
-        let without = "Node { me: P1, phase: Waiting, rn: [1, 0], token: None }";
-        assert_eq!(values(without), ["waiting", "[1, 0]", "–", "–"]);
-        let with =
-            "Node { phase: Inside, rn: [1, 0], token: Some(Token { ln: [0, 0], queue: [P2] }) }";
-        assert_eq!(values(with), ["inside", "[1, 0]", "here", "[P2]"]);
-        let more = "Node { phase: Accepting(P1), rn: [], token: None }";
-        assert_eq!(values(more)[0], "accepting P1");
+        assert_eq!(values(Phase::Waiting, None), ["waiting", "[1, 0]", "–", "–"]);
+        let token = Token { queue: vec![NodeId::new(1)] };
+        assert_eq!(values(Phase::Inside, Some(token)), ["inside", "[1, 0]", "here", "[P2]"]);
+        assert_eq!(values(Phase::Accepting(NodeId::new(0)), None)[0], "accepting P1");
         assert!(!told(None, &VARIABLES).up);
     }
 }
