@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import { files, part, run, site } from "./harness.js";
+import { downloaded, files, link, part, run, site } from "./harness.js";
 import { exported, frames, goTo, openRun, sight, steps } from "./play.js";
 
 const folder = mkdtempSync(join(tmpdir(), "skeptron-"));
@@ -21,9 +21,14 @@ const lab = site("lab");
  */
 async function openFile(open, file, hash = "") {
   const page = await openRun(open, file + hash);
+  await loadsNothing(page);
+  return page;
+}
+
+/** @param {import("./harness.js").Page} page */
+async function loadsNothing(page) {
   const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => !name.startsWith("data:")));
   assert.deepEqual(loaded, [], "it loads nothing");
-  return page;
 }
 
 disk.test("sim --trace run.html plays from the disk, forward and back", async (open) => {
@@ -133,4 +138,44 @@ disk.test("the gallery is a site of files", async (open) => {
   const hard = readFileSync(join(path("site"), "counterexample/ricart-agrawala-no-tie-break.html"), "utf8");
   assert.match(hard, /href="\.\.\/index\.html"/);
   assert.equal(run("sim", "--replay", join(path("site"), "maekawa-13.jsonl")).code, 0);
+});
+
+disk.test("compare --html is the comparison of the lab in one file", async (open) => {
+  const made = run("compare", "raymond", "ricart-agrawala", "-n", "2,4,8", "--entries", "40", "--seeds", "2", "--html", path("report.html"));
+  assert.equal(made.code, 0, made.out);
+  const page = await open(`${path("report.html")}#/compare`);
+  await part(page, "verdict").filter({ hasText: /all \d+ claims hold/ }).waitFor();
+  await loadsNothing(page);
+  assert.equal(await page.locator("h1").innerText(), "Distributed mutual exclusion: claimed and measured");
+  assert.match(await part(page, "settings").innerText(), /latency 1, section 1, FIFO channels, 2 seeds/);
+  const figures = 13;
+  assert.equal(await part(page, "plots").locator("figure").count(), figures, "every figure is plotted over N");
+  await page.getByRole("img", { name: /^ricart-agrawala, N = 4: 6 messages per entry; claim 2\(N−1\) = 6/ }).first().waitFor();
+  assert.equal(await part(page, "table").locator("tbody tr").count(), 2 * 3 * figures, "and stands in the table");
+  assert.match((await part(page, "command").first().textContent()) ?? "", /^skeptron compare raymond ricart-agrawala -n 2,4,8/);
+  const diagrams = part(page, "diagrams").locator("figure");
+  assert.deepEqual(await diagrams.locator("h3").allTextContents(), ["Raymond", "Ricart–Agrawala"]);
+  assert.equal(await diagrams.locator("svg.sk").count(), 2);
+  assert.match((await diagrams.first().locator("code").textContent()) ?? "", /^skeptron sim raymond/);
+  const csv = await downloaded(page, () => part(page, "csv").click());
+  assert.equal(csv.text.trim().split("\n").length, 1 + 2 * 3 * figures);
+  await page.getByLabel("Show raymond").uncheck();
+  await part(page, "see-again").uncheck();
+  const again = await open(path("report.html") + await link(page, /hide=raymond/));
+  await part(again, "verdict").filter({ hasText: /claims hold/ }).waitFor();
+  assert.equal(await part(again, "plots").innerText(), await part(page, "plots").innerText());
+});
+
+disk.test("compare --elections --html is the comparison of elections, in every language", async (open) => {
+  const made = run("compare", "--elections", "bully", "chang-roberts", "-n", "4,8", "--seeds", "20", "--html", path("elections.html"));
+  assert.equal(made.code, 0, made.out);
+  const page = await open(path("elections.html"));
+  await part(page, "verdict").filter({ hasText: /all \d+ claims hold/ }).waitFor();
+  await loadsNothing(page);
+  assert.equal(await part(page, "plots").locator("figure:visible").count(), 3 + 2, "all of them, and the situations of each");
+  assert.deepEqual(await part(page, "legend").locator("li").allTextContents(), ["bully", "chang-roberts"]);
+  assert.equal(await part(page, "diagrams").locator("svg.sk").count(), 2);
+  const german = await open(`${path("elections.html")}?lang=de`);
+  await german.locator("h1", { hasText: "Wahlen: angegeben und gemessen" }).waitFor();
+  await part(german, "diagrams").filter({ hasText: "In Raum und Zeit" }).waitFor();
 });

@@ -1384,6 +1384,44 @@ text: string,
 points: Array<CurvePoint>, };
 
 /**
+ * A short run as a space-time diagram.
+ */
+export type CompareDiagram = {
+/**
+ * Of which algorithm.
+ */
+algorithm: string,
+/**
+ * The picture.
+ */
+svg: string,
+/**
+ * The command that makes the same run.
+ */
+command: string, };
+
+/**
+ * A comparison as a page shows it that needs no server.
+ */
+export type CompareReport = {
+/**
+ * Whether elections are compared.
+ */
+elections: boolean,
+/**
+ * What all runs have in common, in words.
+ */
+settings: string,
+/**
+ * The figures.
+ */
+result: CompareResult,
+/**
+ * A short run of each algorithm.
+ */
+diagrams: Array<CompareDiagram>, };
+
+/**
  * What `skeptron compare` is asked.
  */
 export type CompareRequest = {

@@ -15,7 +15,7 @@ pub mod system;
 
 pub use check::CheckRequest;
 pub use command::{Given, Request, parsed};
-pub(crate) use command::{quoted, unasked, usage};
+pub(crate) use command::{unasked, usage};
 pub use compare::CompareRequest;
 pub use files::Files;
 pub use quorum::QuorumRequest;

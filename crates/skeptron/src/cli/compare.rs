@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
+use serde::Serialize;
 use skeptron_core::catalogue::{Entry, Info};
 
 use super::output::OutputFile;
 use super::sim::progress_bar;
 use super::{Verdict, interrupt, textbook};
-use crate::ask::compare::Audience;
-use crate::ask::{CompareRequest, Files, Request as _, SimOptions, quoted};
+use crate::ask::compare::{Audience, CompareCurve, CompareRow};
+use crate::ask::{CompareRequest, Files, Request as _, SimOptions};
+use crate::lab::standalone;
+use crate::lab::wire::{CompareDiagram, CompareReport, CompareResult};
 
 mod election;
-mod html;
-mod plot;
 mod print;
 
 #[derive(Args, Clone, Debug)]
@@ -77,17 +78,9 @@ impl CompareArgs {
             at_terminal(jobs.len(), |audience| self.ask.measure(&jobs, audience, Files::Disk))?;
         // Before the table: who reads that may stop early.
         if let Some(file) = page_file.filter(|_| !interrupt::came()) {
-            let diagrams =
-                algorithms.iter().map(|info| diagram(info)).collect::<Result<Vec<_>>>()?;
-            let page = html::Page {
-                algorithms: &algorithms,
-                nodes: &nodes,
-                rows: &rows,
-                diagrams: &diagrams,
-                settings: &self.settings(),
-                command: &self.command(),
-            };
-            file.write(|out| out.write_all(page.html().as_bytes()))?;
+            let diagram = |info: &&'static Info| drawn(info, textbook::run_of(info)?);
+            let diagrams = algorithms.iter().map(diagram).collect::<Result<_>>()?;
+            self.write_page(file, &rows, (self.ask.curves(Files::Disk)?, diagrams))?;
         }
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
@@ -103,23 +96,34 @@ impl CompareArgs {
 
     /// What all runs have in common, in words.
     fn settings(&self) -> String {
+        let seeds = self.ask.seeds();
+        if self.ask.elections {
+            return format!(
+                "latency 1, which is also the bound that timers count in, means over {seeds} random rings"
+            );
+        }
         let layouts = [("quorums", &self.ask.quorum), ("tree", &self.ask.tree)];
         let chosen =
             |(what, kind): (&str, &Option<String>)| Some(format!("{what} {}, ", kind.as_ref()?));
         format!(
-            "{}latency {}, section {}, FIFO channels, {} seeds where there is chance",
+            "{}latency {}, section {}, FIFO channels, {seeds} seeds where there is chance",
             layouts.into_iter().filter_map(chosen).collect::<String>(),
             self.ask.latency,
             self.ask.section,
-            self.ask.seeds()
         )
     }
 
-    /// The command that makes the same comparison again.
-    fn command(&self) -> String {
-        let html = self.html.as_ref().map(|path| quoted(&path.display().to_string()));
-        let html = html.map_or(String::new(), |path| format!(" --html {path}"));
-        self.ask.command() + &html
+    fn write_page<F: Clone + Serialize>(
+        &self,
+        file: OutputFile,
+        rows: &[CompareRow<F>],
+        (curves, diagrams): (Vec<CompareCurve>, Vec<CompareDiagram>),
+    ) -> Result<()> {
+        let result = CompareResult { rows: rows.to_vec(), curves, command: self.ask.command() };
+        let (elections, settings) = (self.ask.elections, self.settings());
+        let report = CompareReport { elections, settings, result, diagrams };
+        let page = standalone::of_comparison(&report)?;
+        file.write(|out| out.write_all(page.as_bytes()))
     }
 }
 
@@ -140,23 +144,75 @@ fn create(path: &Path) -> Result<OutputFile> {
 }
 
 /// A short run of an algorithm as a space-time diagram.
-struct Diagram {
-    title: &'static str,
-    idea: &'static str,
-    svg: String,
-    /// Makes the same run again.
-    command: String,
-}
-
-fn diagram(info: &'static Info) -> Result<Diagram> {
-    drawn(info, textbook::run_of(info)?)
-}
-
-fn drawn<C>(info: &Entry<C>, run: SimOptions) -> Result<Diagram> {
+fn drawn<C>(info: &Entry<C>, run: SimOptions) -> Result<CompareDiagram> {
     let mut trace = run.trace(Files::Disk)?;
     // The page says it, where one can copy it.
     let command = trace.header.command.take().unwrap_or_default();
     let mut svg = Vec::new();
     trace.write(skeptron_sim::trace::Format::Svg, &mut svg)?;
-    Ok(Diagram { title: info.title, idea: info.idea, svg: String::from_utf8(svg)?, command })
+    Ok(CompareDiagram { algorithm: info.name.into(), svg: String::from_utf8(svg)?, command })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use skeptron_core::catalogue;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Compare {
+        #[command(flatten)]
+        args: CompareArgs,
+    }
+
+    /// What a page of these options carries, and what is printed beside it.
+    fn made(options: &str) -> (Value, Value) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.html");
+        let words = ["compare", "--json", "--html", path.to_str().unwrap()];
+        let words = words.into_iter().chain(options.split(' '));
+        let Compare { args } = <Compare as clap::Parser>::parse_from(words);
+        let mut printed = Vec::new();
+        args.run(&mut printed).unwrap();
+        let page = std::fs::read_to_string(path).unwrap();
+        let (_, answers) = page.split_once("id=\"answers\">").unwrap();
+        let (answers, _) = answers.split_once("</script>").unwrap();
+        let mut answers: Value = serde_json::from_str(answers).unwrap();
+        (answers["/lab/compare"].take(), serde_json::from_slice(&printed).unwrap())
+    }
+
+    #[test]
+    fn a_report_carries_the_figures_that_are_printed_and_a_diagram_of_each_algorithm() {
+        for options in [
+            "central raymond -n 2,4 --entries 40 --seeds 2",
+            "--elections bully ring -n 3 --seeds 2",
+        ] {
+            let (report, printed) = made(options);
+            assert_eq!(report["result"]["rows"], printed, "{options}");
+            assert!(!report["result"]["curves"].as_array().unwrap().is_empty());
+            let diagrams = report["diagrams"].as_array().unwrap();
+            assert_eq!(diagrams.len(), 2);
+            for diagram in diagrams {
+                let command = format!("skeptron sim {} ", diagram["algorithm"].as_str().unwrap());
+                assert!(diagram["command"].as_str().unwrap().starts_with(&command), "{command}");
+                skeptron_markup::elements(diagram["svg"].as_str().unwrap()).unwrap();
+            }
+        }
+    }
+
+    /// Several diagrams share the page, so none may have names or rules that reach beyond it.
+    #[test]
+    fn diagrams_do_not_disturb_each_other() {
+        for info in catalogue::sound().take(3) {
+            let CompareDiagram { svg, .. } = drawn(info, textbook::run_of(info).unwrap()).unwrap();
+            assert!(!svg.contains(" id="));
+            let sheet = svg.split("<style>").nth(1).unwrap().split("</style>").next().unwrap();
+            let selectors = sheet.split('}').filter_map(|rule| Some(rule.rsplit_once('{')?.0));
+            for selector in selectors.flat_map(|list| list.split(',')) {
+                let inner = selector.rsplit_once('{').map_or(selector, |(_, inner)| inner).trim();
+                assert!(inner.starts_with(".sk "), "{inner}");
+            }
+        }
+    }
 }

@@ -14,6 +14,9 @@ import { csv, resultTable } from "./table.js";
 /** @typedef {"auto" | "log" | "linear"} Axis */
 /** @typedef {{ loads: Set<string>, kinds: Set<string>, x: Axis, y: Axis, hidden: Set<string> }} Sight which part of the results is seen, and how */
 
+/** What is compared, and how it is drawn. */
+export const ABOUT = say("Every algorithm runs with a lone requester, with one requester at a time, and saturated. Marks are measured, thin lines are the published formulas.");
+
 const ALL_KINDS = KINDS.map((kind) => kind.name);
 const FIRST_LOADS = ["saturated", "first", "uniform"];
 

@@ -8,7 +8,7 @@ import { say } from "../lib/language.js";
 import { showBeside } from "./beside.js";
 import { looks } from "./look.js";
 import { questionOf, paramsOf, requestOf, questionForm } from "./question.js";
-import { sightOf, paramsOfSight, results } from "./results.js";
+import { ABOUT, sightOf, paramsOfSight, results } from "./results.js";
 
 /**
  * Shows the view. It runs at once what the address asks, or a small comparison on a first visit.
@@ -83,7 +83,7 @@ export function show(root, address) {
 function heading(isBeside) {
   const text = isBeside
     ? say("Both runs have the same nodes, arrivals and seed, and one clock.")
-    : say("Every algorithm runs with a lone requester, with one requester at a time, and saturated. Marks are measured, thin lines are the published formulas.");
+    : ABOUT;
   const tab = (/** @type {string} */ title, /** @type {Record<string, string>} */ params, /** @type {boolean} */ isShown) =>
     h("a", { class: "button", href: href("compare", params), "aria-current": isShown ? "page" : null, "data-test": isShown ? null : "compare-other" }, title);
   return h("header", {}, h("h1", {}, say("Compare")), h("p", { class: "grow" }, text),

@@ -34,24 +34,12 @@ pub(crate) enum Figure {
 }
 
 impl Figure {
-    pub(crate) const ALL: [Figure; 3] = [Figure::Messages, Figure::AllMessages, Figure::Time];
-
     /// What it is called in CSV and JSON.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Figure::Messages => "messages",
             Figure::AllMessages => "all_messages",
             Figure::Time => "time",
-        }
-    }
-
-    /// What it is called in prose, in this case.
-    pub(crate) fn title(self, case: &Case) -> String {
-        match self {
-            Figure::Messages if case.counted.is_empty() => "messages".into(),
-            Figure::Messages => format!("{} messages", case.counted.join(" and ")),
-            Figure::AllMessages => "messages of all kinds".into(),
-            Figure::Time => "time in T".into(),
         }
     }
 }

@@ -242,7 +242,7 @@ impl Follower {
         for Record { t, node: from, what } in &self.run.records()[before..] {
             match *what {
                 What::Send { id, to, .. } => {
-                    let (label, content) = self.run.message(id).unwrap_or_default();
+                    let (label, content) = self.run.message(id).expect("it was just sent");
                     let letter = Letter { from: *from, to, label, content, t: *t };
                     self.letters.insert(id, letter);
                     // It may be up again when the message arrives.

@@ -7,9 +7,8 @@ use skeptron_core::catalogue::ElectionInfo;
 
 use super::super::{Verdict, interrupt, textbook};
 use super::{CompareArgs, at_terminal, create, drawn};
-use crate::ask::compare::election::{Job, algorithms, measure};
+use crate::ask::compare::election::{Job, algorithms, curves, measure};
 
-mod html;
 mod print;
 
 /// Measures every case of the elections that were named.
@@ -23,15 +22,8 @@ pub(super) fn run(args: &CompareArgs, out: &mut impl Write) -> Result<Verdict> {
     // Before the table: who reads that may stop early.
     if let Some(file) = page_file.filter(|_| !interrupt::came()) {
         let diagram = |info: &&'static ElectionInfo| drawn(info, textbook::election_of(info)?);
-        let page = html::Page {
-            algorithms: &algorithms,
-            nodes: &nodes,
-            rows: &rows,
-            diagrams: &algorithms.iter().map(diagram).collect::<Result<Vec<_>>>()?,
-            seeds: args.ask.seeds(),
-            command: &args.command(),
-        };
-        file.write(|out| out.write_all(page.html().as_bytes()))?;
+        let diagrams = algorithms.iter().map(diagram).collect::<Result<_>>()?;
+        args.write_page(file, &rows, (curves(&args.ask)?, diagrams))?;
     }
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;

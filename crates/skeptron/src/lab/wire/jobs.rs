@@ -30,6 +30,31 @@ pub struct CompareResult<F> {
     pub command: String,
 }
 
+/// A comparison as a page shows it that needs no server.
+#[derive(Clone, Debug, Serialize, TS)]
+#[ts(concrete(F = String))]
+pub struct CompareReport<F> {
+    /// Whether elections are compared.
+    pub elections: bool,
+    /// What all runs have in common, in words.
+    pub settings: String,
+    /// The figures.
+    pub result: CompareResult<F>,
+    /// A short run of each algorithm.
+    pub diagrams: Vec<CompareDiagram>,
+}
+
+/// A short run as a space-time diagram.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct CompareDiagram {
+    /// Of which algorithm.
+    pub algorithm: String,
+    /// The picture.
+    pub svg: String,
+    /// The command that makes the same run.
+    pub command: String,
+}
+
 /// How far a search is.
 #[derive(Clone, Debug, Serialize, TS)]
 pub struct CheckProgress {

@@ -18,7 +18,8 @@ pub use cluster::{
 };
 pub use jobs::{
     AssumptionCell, AssumptionLine, AssumptionTable, AssumptionsResult, CheckProgress, CheckResult,
-    CheckedProperty, CompareResult, Progress, QuorumResult, StructureResult,
+    CheckedProperty, CompareDiagram, CompareReport, CompareResult, Progress, QuorumResult,
+    StructureResult,
 };
 pub use reports::{
     QuorumCandidate, QuorumConditions, QuorumFailure, QuorumPerformance, QuorumRecommendation,

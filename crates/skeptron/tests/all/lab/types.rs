@@ -98,6 +98,8 @@ fn the_page_has_the_same_types() {
         CheckedProperty,
         Claimed,
         CompareCurve,
+        CompareDiagram,
+        CompareReport<String>,
         CompareRequest,
         CompareResult<String>,
         CompareRow<String>,
