@@ -1,5 +1,5 @@
-//! The local search: starts that are good at something are annealed, and then changed for the better
-//! until no change helps.
+//! The local search: starts that are good at something are annealed and then changed for the better until
+//! no change helps; the best of that is led away and back again and again.
 
 use super::Demands;
 use super::moves::{Chance, Move, near};
@@ -10,8 +10,11 @@ use super::state::{Penalty, State};
 /// How many of the starts are followed for each of two reasons.
 const KEPT_STARTS: usize = 4;
 
-/// How many results are annealed once more.
+/// How many results are led on.
 const LED_ON: usize = 2;
+
+/// At most so many random moves lead away from where no change helps.
+const KICKS: usize = 4;
 
 /// By which factor a run cools down, as the exponent of e.
 const COOLING: f64 = 4.6;
@@ -45,6 +48,13 @@ const HOT: [Schedule; KEPT_STARTS] = [
     Schedule { heat: 4.0, penalty: [0.125, 1.0] },
 ];
 
+/// What is done before the last changes for the better.
+enum Way {
+    Straight,
+    Annealed(Schedule),
+    LedOn,
+}
+
 /// The best family found with about so many looks at one, and what it achieves. It ends earlier if the
 /// lower bound is reached.
 pub(super) fn search(problem: &Problem, looks: u64, lower_bound: f64) -> (Family, Score) {
@@ -54,30 +64,30 @@ pub(super) fn search(problem: &Problem, looks: u64, lower_bound: f64) -> (Family
     // The best first. Perhaps one of the starts is.
     let mut found: Vec<(Family, Score)> = Vec::new();
     starts.iter().for_each(|start| remember(problem, start.clone(), &mut found));
-    let mut follow = |start: &Family,
-                      schedule: Option<Schedule>,
-                      looks: u64,
-                      found: &mut Vec<(Family, Score)>| {
+    let mut follow = |start: &Family, way: Way, looks: u64, found: &mut Vec<(Family, Score)>| {
         let best = found[0].1;
-        if !(best.is_allowed() && best.messages <= lower_bound + SLACK) {
-            let mut state = State::new(problem, start.clone());
-            if let Some(schedule) = schedule {
-                anneal(&mut state, &mut chance, schedule, looks);
-            }
-            improve(&mut state, looks / 2);
-            remember(problem, state.inform().clone(), found);
+        if best.is_allowed() && best.messages <= lower_bound + SLACK {
+            return;
         }
+        let mut state = State::new(problem, start.clone());
+        match way {
+            Way::Straight => {}
+            Way::Annealed(schedule) => anneal(&mut state, &mut chance, schedule, looks),
+            Way::LedOn => wander(&mut state, &mut chance, looks),
+        }
+        improve(&mut state, looks / 2);
+        remember(problem, state.inform().clone(), found);
     };
     for start in &starts {
-        follow(start, None, each / 2, &mut found);
+        follow(start, Way::Straight, each / 4 * 2, &mut found);
     }
     for (start, hot) in starts.iter().zip(HOT.into_iter().cycle()) {
-        follow(start, Some(GENTLE), each / 4, &mut found);
-        follow(start, Some(hot), each / 3, &mut found);
+        follow(start, Way::Annealed(GENTLE), each / 4, &mut found);
+        follow(start, Way::Annealed(hot), each / 3, &mut found);
     }
     let best: Vec<Family> = found.iter().take(LED_ON).map(|(family, _)| family.clone()).collect();
     for family in best {
-        follow(&family, Some(GENTLE), looks / 4 / LED_ON as u64, &mut found);
+        follow(&family, Way::LedOn, looks / 4 / LED_ON as u64, &mut found);
     }
     found.swap_remove(0)
 }
@@ -130,27 +140,46 @@ fn anneal(state: &mut State<'_>, chance: &mut Chance, schedule: Schedule, looks:
     }
 }
 
+/// Leaves the place where no change helps by a few random moves, descends again, and stays if that is no
+/// worse, with about so many looks.
+fn wander(state: &mut State<'_>, chance: &mut Chance, most_looks: u64) {
+    let (mut looks, mut kick) = (0, Move::default());
+    while looks < most_looks {
+        let mut next = state.clone();
+        for _ in 0..=chance.below(KICKS) {
+            chance.choose(next.inform(), &mut kick);
+            kick.make(&mut next);
+        }
+        let first = chance.below(state.inform().len());
+        looks += improve_sets(&mut next, first, most_looks - looks, PROGRESS, |_| true);
+        if next.value(Penalty::STRICT) <= state.value(Penalty::STRICT) + PROGRESS {
+            state.clone_from(&next);
+        }
+    }
+}
+
 /// Takes every change that is for the better until none is, or until it took about so many looks.
 fn improve(state: &mut State<'_>, most_looks: u64) {
     let (mut looks, mut before) = (0, f64::INFINITY);
     while looks < most_looks && state.value(Penalty::STRICT) < before - PROGRESS {
         before = state.value(Penalty::STRICT);
-        looks += improve_sets(state, most_looks - looks, PROGRESS, |_| true);
+        looks += improve_sets(state, 0, most_looks - looks, PROGRESS, |_| true);
         looks += improve_places(state, most_looks.saturating_sub(looks));
     }
 }
 
-/// Improves the inform sets of one node after the other by what `is_possible`, until none can be, or until
-/// it took about so many looks. Returns how many it took.
+/// Improves the inform sets of one node after the other, from `first` on, by what `is_possible`, until none
+/// can be, or until it took about so many looks. Returns how many it took.
 fn improve_sets(
     state: &mut State<'_>,
+    first: usize,
     most_looks: u64,
     progress: f64,
     is_possible: impl Fn(&State<'_>) -> bool,
 ) -> u64 {
     let nodes = state.inform().len();
     let (mut looks, mut quiet) = (0, 0);
-    for i in (0..nodes).cycle() {
+    for i in (0..nodes).cycle().skip(first) {
         if quiet == nodes || looks >= most_looks {
             break;
         }
@@ -201,6 +230,6 @@ pub(super) fn settle(problem: &Problem, family: Family) -> Family {
     let most = cost(&family) + SLACK;
     let even = Problem::new(&vec![1.0 / nodes as f64; nodes], &Demands::default());
     let mut even = State::new(&even, family);
-    improve_sets(&mut even, u64::MAX, SLACK, |even| cost(even.inform()) <= most);
+    improve_sets(&mut even, 0, u64::MAX, SLACK, |even| cost(even.inform()) <= most);
     even.inform().clone()
 }
