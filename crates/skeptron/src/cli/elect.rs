@@ -23,8 +23,8 @@ gets signals, TERM and KILL as with `skeptron lock`: the commands of two leaders
 Exit codes: that of CMD, 128+S if signal S ended it, or
    2  bad input, or the node rejects the request, or a certificate is not accepted
   69  no node is reachable
-  71  the cluster cannot grant it now: required members are unreachable, or the node is not a member;
-      with --again, and unless --wait or --no-wait limits it, a request that was accepted keeps waiting
+  71  the cluster cannot grant it now: members are unreachable, or the node is not a member;
+      an accepted request keeps waiting with --again, or unless --wait or --no-wait limits it
   75  not elected within --wait, or not immediately with --no-wait
   76  the lead was lost while CMD ran, without --again
  126  CMD cannot be run

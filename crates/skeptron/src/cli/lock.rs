@@ -54,7 +54,7 @@ get TERM, and KILL after --kill-after, before the lock can be granted to anybody
 Exit codes: that of CMD, 128+S if signal S ended it, or
    2  bad input, or the node rejects the request, or a certificate is not accepted
   69  no node is reachable
-  71  the cluster cannot grant it now: required members are unreachable, or the node is not a member;
+  71  the cluster cannot grant it now: members are unreachable, or the node is not a member;
       a request that was accepted keeps waiting unless --wait or --no-wait limits it
   75  not acquired within --wait, or not immediately with --no-wait: others hold it or wait for it
   76  the lock was lost while CMD ran
