@@ -53,6 +53,19 @@ disk.test("sim --trace run.html plays from the disk, forward and back", async (o
   await part(page, "play-where").filter({ hasText: /^[2-9]/ }).waitFor();
 });
 
+disk.test("it has the clocks of the lectures, too", async (open) => {
+  assert.equal(run("sim", "ricart-agrawala", "-n", "3", "--entries", "2", "--trace", path("clocks.html")).code, 0);
+  const page = await openFile(open, path("clocks.html"), "#/play?at=9999");
+  const without = await sight(page);
+  await part(page, "clocks-kind").selectOption("lamport");
+  const lamport = await sight(page);
+  assert.notEqual(lamport.picture, without.picture);
+  await part(page, "clocks-take-b").click();
+  await goTo(page, 1);
+  await part(page, "clocks-take-a").click();
+  await part(page, "clocks-told").filter({ hasText: "A happened before B" }).waitFor();
+});
+
 disk.test("its exported run replays, and what needs a server is not offered", async (open) => {
   assert.equal(run("sim", "raymond", "-n", "7", "--entries", "3", "--trace", path("tree.html")).code, 0);
   const page = await openFile(open, path("tree.html"), "#/play?at=0");

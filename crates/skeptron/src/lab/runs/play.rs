@@ -14,11 +14,11 @@ use super::super::LIMITS;
 use super::lamps::{self, Watched};
 use super::letters::Letters;
 use super::phases::Phases;
-use super::{Stop, facts, figures, fork, options, states, told};
+use super::{Stop, clocks, facts, figures, fork, options, states, told};
 use crate::ask::{Files, Given, Request as _, SimOptions};
 use crate::lab::wire::{
-    Act, AlgorithmKind, Deed, Figure, Lamp, Note, Partition, RunEnd, RunHeader, RunReason,
-    RunRecord, StateChunk,
+    Act, AlgorithmKind, ClockChunk, Deed, Figure, Lamp, Note, Partition, RunEnd, RunHeader,
+    RunReason, RunRecord, StateChunk,
 };
 
 /// What a run is made from, besides what a hand does.
@@ -212,6 +212,14 @@ impl Played {
     /// If the run is not what its nodes do.
     pub(in crate::lab) fn states(&self) -> Result<Vec<StateChunk>> {
         states::chunks(&self.trace, 0..states::count(&self.trace))
+    }
+
+    /// The clocks of the lectures, at all events.
+    ///
+    /// # Errors
+    /// If a chunk is missing.
+    pub(in crate::lab) fn clocks(&self) -> Result<Vec<ClockChunk>> {
+        (0..states::count(&self.trace)).map(|chunk| clocks::chunk(&self.trace, chunk)).collect()
     }
 
     pub(in crate::lab) fn end(&self) -> RunEnd {

@@ -15,6 +15,9 @@ use crate::lab::wire::{GalleryItem, Note, RecordBatch, RunHeader, RunPage};
 /// By which a run is called that has no name of its own.
 const NAME: &str = "run";
 
+/// A page with more entries of vector clocks would be too large to be mailed; it goes without.
+const MOST_CLOCKS: usize = 100_000;
+
 /// A page that plays a recorded run.
 ///
 /// # Errors
@@ -88,6 +91,12 @@ fn answers(name: &str, told: RunPage, played: &Played) -> Result<Answers> {
     for chunk in played.states()? {
         let path = format!("/lab/runs/{name}/states?chunk={}", chunk.chunk);
         answers.insert(path, serde_json::to_value(chunk)?);
+    }
+    if played.records().len() * header.nodes <= MOST_CLOCKS {
+        for chunk in played.clocks()? {
+            let path = format!("/lab/runs/{name}/clocks?chunk={}", chunk.chunk);
+            answers.insert(path, serde_json::to_value(chunk)?);
+        }
     }
     let mut recorded = Vec::new();
     played.trace.write(Format::JsonLines, &mut recorded)?;
