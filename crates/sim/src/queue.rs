@@ -42,10 +42,7 @@ impl<E> Queue<E> {
             QueueKind::Wheel => Order::Wheel(Wheel::new()),
             QueueKind::Heap => Order::Heap(Heap::default()),
         };
-        Queue {
-            slab: Vec::new(),
-            order,
-        }
+        Queue { slab: Vec::new(), order }
     }
 
     /// Adds something to happen at `at`, which must not lie before what was popped last.
@@ -117,11 +114,7 @@ struct Heap {
 impl Heap {
     fn push(&mut self, at: Ticks) -> u32 {
         let place = self.free.pop().unwrap_or(self.entries.len() as u32);
-        self.entries.push(Reverse(Entry {
-            at,
-            number: self.pushed,
-            place,
-        }));
+        self.entries.push(Reverse(Entry { at, number: self.pushed, place }));
         self.pushed += 1;
         place
     }
@@ -134,19 +127,12 @@ impl Heap {
 
     fn take(&mut self, is_wanted: &mut dyn FnMut(u32) -> bool) -> Vec<(Ticks, u32)> {
         // The greatest is the next to happen.
-        let entries = std::mem::take(&mut self.entries)
-            .into_sorted_vec()
-            .into_iter()
-            .rev();
+        let entries = std::mem::take(&mut self.entries).into_sorted_vec().into_iter().rev();
         let (taken, rest): (Vec<_>, Vec<_>) =
             entries.partition(|Reverse(entry)| is_wanted(entry.place));
         self.entries = rest.into();
-        self.free
-            .extend(taken.iter().map(|Reverse(entry)| entry.place));
-        taken
-            .into_iter()
-            .map(|Reverse(entry)| (entry.at, entry.place))
-            .collect()
+        self.free.extend(taken.iter().map(|Reverse(entry)| entry.place));
+        taken.into_iter().map(|Reverse(entry)| (entry.at, entry.place)).collect()
     }
 }
 
@@ -183,10 +169,7 @@ struct List {
 }
 
 impl List {
-    const EMPTY: List = List {
-        first: NONE,
-        last: NONE,
-    };
+    const EMPTY: List = List { first: NONE, last: NONE };
 
     fn push(&mut self, place: u32, next: &mut [u32]) {
         match self.first {
@@ -249,10 +232,7 @@ impl Wheel {
 
     #[cold]
     fn push_far(&mut self, at: Ticks, place: u32) {
-        self.far
-            .entry(at)
-            .or_insert(List::EMPTY)
-            .push(place, &mut self.next);
+        self.far.entry(at).or_insert(List::EMPTY).push(place, &mut self.next);
     }
 
     fn next_at(&self) -> Option<Ticks> {
