@@ -207,8 +207,9 @@ mod tests {
             "bully -n 5 --latency uniform:1..2 --order any --loss 0.5 --crash 5@0 --crash 4@1 --seed 7",
         );
         again::<CheckRequest>(
-            "maekawa -n 3 --quorum fano --requests 1,1,2 --crashes 1 --judge progress,bypass --bypass 2 --maximise delay --keep-going",
+            "maekawa -n 3 --quorum fano --requests 1,1,2 --crashes 1 --judge progress,bypass --bypass 2 --keep-going",
         );
+        again::<CheckRequest>("maekawa -n 3 --maximise delay");
         again::<CheckRequest>("--all --elections -n 3");
         again::<CompareRequest>("--elections bully ring -n 4,8 --seeds 1000");
         again::<QuorumRequest>("wall --rows 1,2,3 --p 0.25 --capacities 1,2.5 --of P2");
