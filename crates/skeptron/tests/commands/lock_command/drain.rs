@@ -55,7 +55,7 @@ fn holder_and_waiter_go_on_elsewhere_when_their_node_is_drained() {
     let voters = run(&["voters", "--endpoint", &drained]);
     assert!(!voters.stdout.contains("GONE"), "it does not know who is a member: {}", voters.stdout);
     let refused = run(&["lock", "b", "--no-discovery", "--endpoint", &drained, "--", "true"]);
-    assert!(refused.stderr.contains("P3 was drained"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("P3 is drained"), "{}", refused.stderr);
     assert_ne!(refused.code, 0);
 
     holder.close_input();
