@@ -312,7 +312,7 @@ mod tests {
     fn what_is_no_answer_says_why() {
         let error = |body: &str| keys().answer(body.as_bytes()).unwrap_err().to_string();
         assert!(error("404 page not found").contains("gateway"));
-        assert!(error(r#"{"header":{}}"#).contains("lacks"));
+        assert!(error(r#"{"header":{}}"#).contains("incomplete"));
         let view =
             json!({ "response_range": { "kvs": [{ "key": "", "value": encoded("?".into()) }] } });
         let body = json!({ "header": {}, "responses": [view, { "response_range": {} }] });

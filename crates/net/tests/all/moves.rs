@@ -476,7 +476,7 @@ async fn a_drained_node_hands_its_clients_on_and_votes_and_serves_again() {
     let alone = ClientConfig::new(site.endpoint(2));
     let config = ClientConfig { ttl: TTL, discovery: false, ..alone };
     let refused = within(Client::connect(config)).await.unwrap_err().to_string();
-    assert!(refused.contains("P3 was drained"), "{refused}");
+    assert!(refused.contains("P3 is drained"), "{refused}");
     assert!(matches!(node.lock("b").await, Err(LockError::Leaving(_))));
     let status = node.status();
     assert!(status.members.is_empty() && status.held_locks == 0 && status.sessions == 0);
