@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
+use tokio::runtime::{Builder, Runtime};
 
 mod failover;
 mod locks;
@@ -75,6 +76,12 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// For clients, and for nodes in this process: without optimisation these need more than tokio's usual 2 MiB.
+fn runtime() -> Result<Runtime> {
+    let mut builder = Builder::new_multi_thread();
+    builder.thread_stack_size(8 << 20).enable_all().build().context("cannot start threads")
 }
 
 impl Bench {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use skeptron_net::Plan;
@@ -155,7 +155,7 @@ impl FailoverBench {
         let wanted = ROWS.into_iter().filter(|(_, service)| !self.without.contains(service));
         let mut rows = Rows(wanted.map(row).collect());
         ensure!(!rows.0.is_empty(), "nothing is left to be measured");
-        let runtime = tokio::runtime::Runtime::new().context("cannot start threads")?;
+        let runtime = crate::runtime()?;
         runtime.block_on(async {
             tokio::select! {
                 done = self.measure(&plan, &mut rows) => done,

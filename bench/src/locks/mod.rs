@@ -190,7 +190,7 @@ impl LocksBench {
         plan.setup(self.nodes)?;
         let mut rows = self.rows();
         ensure!(!rows.is_empty(), "nothing is left to be measured");
-        let runtime = tokio::runtime::Runtime::new().context("cannot start threads")?;
+        let runtime = crate::runtime()?;
         runtime.block_on(async {
             tokio::select! {
                 done = self.measure(&plan, &mut rows) => done,
