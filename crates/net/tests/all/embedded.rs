@@ -220,7 +220,7 @@ async fn entering_again_sends_and_allocates_nothing() {
         });
         used.count_total
     };
-    // A beat of a link may fall among them on a busy machine; an entry that allocates does so every time.
+    // On a busy machine a few were seen once, of unknown origin; an entry that allocates does so every time.
     let fewest = (0..10).map(|_| entries()).min();
     assert_eq!(fewest, Some(0), "allocations in 1000 entries");
     let messages = |text: &str| {
