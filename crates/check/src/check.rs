@@ -8,7 +8,6 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 use skeptron_core::Arbitration;
 use skeptron_core::catalogue::{Info, Layout};
-use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 
 use crate::cycles::unfair_run;
 use crate::explorer::{Found, Limits, Progress, explore};
@@ -21,7 +20,7 @@ use crate::reduction::certify;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::starvation::{Searched, starving_run};
 use crate::story::{Counterexample, tell, tell_already, tell_starving};
-use crate::world::{Endless, Watch, World};
+use crate::world::{Endless, Watch, World, locals};
 
 /// How to search.
 #[derive(Clone, Copy)]
@@ -218,7 +217,7 @@ pub fn check(
     scenario: &Scenario,
     options: &Options<'_>,
 ) -> Result<Report, ScenarioError> {
-    dispatch(info, Check { info, scenario, options })
+    Check { info, scenario, options }.answer()
 }
 
 struct Check<'a> {
@@ -227,17 +226,15 @@ struct Check<'a> {
     options: &'a Options<'a>,
 }
 
-impl Visitor for Check<'_> {
-    type Output = Result<Report, ScenarioError>;
-
-    fn visit<P: Mutex>(self) -> Self::Output {
+impl Check<'_> {
+    fn answer(&self) -> Result<Report, ScenarioError> {
         let began = Instant::now();
         let mut searches = Searches { report: None, began };
         let only = self.options.judging.only;
         let together = only.map(|only| {
             only.iter().copied().filter(|property| TOGETHER.contains(property)).collect()
         });
-        let world = World::<P>::new(self.info, self.scenario, Watch::default(), together)?;
+        let world = World::new(self.info, self.scenario, Watch::default(), together)?;
         if only.is_some() && world.judged.contains(Property::Messages) && !world.counts_messages {
             return Err(ScenarioError::EndlessMessages(self.info.name));
         }
@@ -263,31 +260,27 @@ impl Visitor for Check<'_> {
         let asks = |property| self.options.judging.asks(property);
         // With --judge fence alone nothing was searched that could prove it.
         if world.judged.is_empty() && asks(Property::Fence) {
-            self.apart::<P>(
-                Watch { fences: true, ..Watch::default() },
-                Property::Fence,
-                &mut searches,
-            )?;
+            self.apart(Watch { fences: true, ..Watch::default() }, Property::Fence, &mut searches)?;
         }
         if asks(Property::OrderByTime) {
             let watch = Watch { by_time: true, ..Watch::default() };
-            self.apart::<P>(watch, Property::OrderByTime, &mut searches)?;
+            self.apart(watch, Property::OrderByTime, &mut searches)?;
         }
         if let Some(predicate) = self.options.judging.invariant {
             let invariant = Some(Arc::new(predicate.clone()));
             let watch = Watch { invariant, ..Watch::default() };
-            self.check_invariant::<P>(predicate)?;
-            self.apart::<P>(watch, Property::Invariant, &mut searches)?;
+            self.check_invariant(predicate)?;
+            self.apart(watch, Property::Invariant, &mut searches)?;
         }
         if asks(Property::Bypass) {
             let bypass = self.options.judging.bypass;
             let watch = Watch { bypass, ..Watch::default() };
-            self.apart::<P>(watch, Property::Bypass, &mut searches)?;
+            self.apart(watch, Property::Bypass, &mut searches)?;
         }
         let mut report = searches.report.unwrap_or_else(|| Report::nothing(began));
         report.seconds = began.elapsed().as_secs_f64();
         if asks(Property::Starvation) {
-            self.judge_starvation::<P>(&mut report)?;
+            self.judge_starvation(&mut report)?;
         }
         report.verdicts.sort_by_key(|verdict| verdict.property);
         Ok(report)
@@ -347,7 +340,7 @@ impl Check<'_> {
 
     /// Searches, reduced if that is wanted and proves right. What a reduced search finds is real but
     /// perhaps not the shortest, so then everything is searched, no further than needed.
-    fn search<'w, P: Mutex>(&self, world: &'w World<P>) -> Found<'w, World<P>> {
+    fn search<'w>(&self, world: &'w World) -> Found<'w, World> {
         let mut fallback = None;
         if self.options.reduction {
             let mut reduced = explore(world, &self.limits(true));
@@ -370,11 +363,7 @@ impl Check<'_> {
 
     /// If nobody can ever enter while somebody is inside, every entry follows the exit before it by
     /// messages, and these carry the fence. Otherwise fences must be watched.
-    fn fence<P: Mutex>(
-        &self,
-        world: &World<P>,
-        found: &Found<'_, World<P>>,
-    ) -> Result<Verdict, ScenarioError> {
+    fn fence(&self, world: &World, found: &Found<'_, World>) -> Result<Verdict, ScenarioError> {
         let property = Property::Fence;
         let unknown = Verdict { property, holds: None, counterexample: None };
         let was_broken = world.already.iter().any(|known| known.property == Property::Exclusion);
@@ -387,15 +376,14 @@ impl Check<'_> {
         }
         let watch = Watch { fences: true, ..Watch::default() };
         let mut searches = Searches { report: None, began: Instant::now() };
-        self.apart::<P>(watch, property, &mut searches)?;
+        self.apart(watch, property, &mut searches)?;
         Ok(searches.report.and_then(|mut report| report.verdicts.pop()).unwrap_or(unknown))
     }
 
     /// Whether what must hold in every state can be asked of the first one, and holds there.
-    fn check_invariant<P: Mutex>(&self, predicate: &Predicate) -> Result<(), ScenarioError> {
-        let nodes = P::build(self.info.name, &self.scenario.setup)?;
-        // States are plain data: they always have a JSON form.
-        let values = nodes.iter().map(|node| serde_json::to_value(node).unwrap_or_default());
+    fn check_invariant(&self, predicate: &Predicate) -> Result<(), ScenarioError> {
+        let locals = locals(self.info, &self.scenario.setup)?;
+        let values = (0..locals.len()).map(|node| locals.value(node as u32));
         let values: Vec<serde_json::Value> = values.collect();
         let nodes: Vec<&serde_json::Value> = values.iter().collect();
         match predicate.holds(Moment { nodes: &nodes, is_silent: true })? {
@@ -406,14 +394,14 @@ impl Check<'_> {
 
     /// Judges one property in a search of its own. What the reduction leaves out changes nothing about
     /// who gets in, but about when: so nothing is left out.
-    fn apart<P: Mutex>(
+    fn apart(
         &self,
         watch: Watch,
         property: Property,
         searches: &mut Searches,
     ) -> Result<(), ScenarioError> {
         let only = Properties::from_iter([property]);
-        let world = World::<P>::new(self.info, self.scenario, watch, Some(only))?;
+        let world = World::new(self.info, self.scenario, watch, Some(only))?;
         if !world.already.is_empty() {
             searches.told(verdicts_already(&world));
             return Ok(());
@@ -427,7 +415,7 @@ impl Check<'_> {
 
     /// Judges starvation: where that was asked for anyway, else where it can be judged and nothing else
     /// has been violated.
-    fn judge_starvation<P: Mutex>(&self, report: &mut Report) -> Result<(), ScenarioError> {
+    fn judge_starvation(&self, report: &mut Report) -> Result<(), ScenarioError> {
         let (setup, info) = (&self.scenario.setup, self.info);
         let is_asked = self.options.judging.only.is_some();
         let rule = setup.arbitration();
@@ -443,7 +431,7 @@ impl Check<'_> {
             None if !is_asked && !report.holds() && !self.options.keep_going => return Ok(()),
             None => {}
         }
-        let (verdict, states) = self.starvation::<P>()?;
+        let (verdict, states) = self.starvation()?;
         report.endless_states = states;
         if is_asked || verdict.holds.is_some() {
             report.verdicts.push(verdict);
@@ -453,11 +441,11 @@ impl Check<'_> {
 
     /// Whether somebody waits for ever while the others ask without end, and in how many states that was
     /// looked for.
-    fn starvation<P: Mutex>(&self) -> Result<(Verdict, usize), ScenarioError> {
+    fn starvation(&self) -> Result<(Verdict, usize), ScenarioError> {
         let property = Property::Starvation;
         let world = |normal| {
             let endless = Some(Endless { per_link: PER_LINK, normal });
-            World::<P>::new(self.info, self.scenario, Watch { endless, ..Watch::default() }, None)
+            World::new(self.info, self.scenario, Watch { endless, ..Watch::default() }, None)
         };
         let unknown = Verdict { property, holds: None, counterexample: None };
         let normal = world(true)?;
@@ -477,7 +465,7 @@ impl Check<'_> {
 }
 
 /// What the run before the search says of what is judged: it has violated some of it.
-fn verdicts_already<P: Mutex>(world: &World<P>) -> Vec<Verdict> {
+fn verdicts_already(world: &World) -> Vec<Verdict> {
     let verdict = |property| {
         let known = world.already.iter().find(|known| known.property == property);
         let counterexample = known.map(|known| tell_already(world, known));
@@ -488,13 +476,13 @@ fn verdicts_already<P: Mutex>(world: &World<P>) -> Vec<Verdict> {
 }
 
 /// Puts together what a search found.
-struct Answer<'a, P: Mutex> {
-    world: &'a World<P>,
-    found: &'a Found<'a, World<P>>,
+struct Answer<'a> {
+    world: &'a World,
+    found: &'a Found<'a, World>,
     verdicts: Vec<Verdict>,
 }
 
-impl<P: Mutex> Answer<'_, P> {
+impl Answer<'_> {
     fn judge(&mut self) {
         let tell = |property, moves: &[_]| tell(self.world, property, moves, None);
         self.verdicts = verdicts(self.world.judged, self.found, tell);

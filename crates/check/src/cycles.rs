@@ -14,12 +14,12 @@ use rustc_hash::FxHashSet;
 
 use crate::graph::{Graph, Unfinished};
 use crate::state::{Move, Packet, State, User};
-use crate::world::{Lockable, World, waiting};
+use crate::world::{World, waiting};
 
 /// A run in which somebody waits for ever: the moves, and from which one on they repeat. `Err` if there
 /// are more than `most` states, or the search is stopped.
-pub(crate) fn unfair_run<P: Lockable>(
-    world: &World<P>,
+pub(crate) fn unfair_run(
+    world: &World,
     most: usize,
     stop: Option<&AtomicBool>,
 ) -> Result<Option<(Vec<Move>, usize)>, Unfinished> {
@@ -33,10 +33,7 @@ pub(crate) fn unfair_run<P: Lockable>(
     Ok(graph.components().iter().find_map(|component| endless_wait(&graph, component)))
 }
 
-fn endless_wait<P: Lockable>(
-    graph: &Graph<'_, World<P>>,
-    component: &[usize],
-) -> Option<(Vec<Move>, usize)> {
+fn endless_wait(graph: &Graph<'_, World>, component: &[usize]) -> Option<(Vec<Move>, usize)> {
     let members = FxHashSet::from_iter(component.iter().copied());
     let inside = |v: usize| members.contains(&v);
     // What can be delivered in a state, and what is delivered on some way through the component.

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Info;
 use skeptron_core::claims::Quantity;
-use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 
 use crate::check::Options;
 use crate::explorer::{Limits, explore};
@@ -126,7 +125,7 @@ pub fn extreme(
     if measure == Measure::Messages && info.claims.most(Quantity::Messages).is_none() {
         return Err(ScenarioError::EndlessMessages(info.name));
     }
-    dispatch(info, Find { info, scenario, goal, measure, options })
+    Find { info, scenario, goal, measure, options }.answer()
 }
 
 struct Find<'a> {
@@ -137,10 +136,8 @@ struct Find<'a> {
     options: &'a Options<'a>,
 }
 
-impl Visitor for Find<'_> {
-    type Output = Result<Extreme, ScenarioError>;
-
-    fn visit<P: Mutex>(self) -> Self::Output {
+impl Find<'_> {
+    fn answer(&self) -> Result<Extreme, ScenarioError> {
         let began = Instant::now();
         let asking = NodeId::all(self.scenario.setup.nodes()).zip(&self.scenario.requests);
         let figures: Vec<Figure> = match self.measure {
@@ -163,7 +160,7 @@ impl Visitor for Find<'_> {
         };
         let mut best = None;
         for figure in figures {
-            let world = self.world::<P>(figure, None)?;
+            let world = self.world(figure, None)?;
             let searched = explore(&world, &self.limits());
             found.states = found.states.max(searched.states);
             found.complete &= searched.complete;
@@ -180,7 +177,7 @@ impl Visitor for Find<'_> {
             }
         }
         if let (Some(figure), Some(value)) = (best, found.value) {
-            let world = self.world::<P>(figure, Some(value))?;
+            let world = self.world(figure, Some(value))?;
             let searched = explore(&world, &self.limits());
             let moves = searched.moves_to(Property::Extreme);
             found.run = moves.map(|moves| tell(&world, Property::Extreme, &moves, None));
@@ -188,21 +185,15 @@ impl Visitor for Find<'_> {
         found.seconds = began.elapsed().as_secs_f64();
         Ok(found)
     }
-}
 
-impl Find<'_> {
-    fn world<P: Mutex>(
-        &self,
-        figure: Figure,
-        target: Option<u32>,
-    ) -> Result<World<P>, ScenarioError> {
+    fn world(&self, figure: Figure, target: Option<u32>) -> Result<World, ScenarioError> {
         let only = Properties::from_iter([Property::Extreme]);
         let watch = Watch {
             bypass: (figure == Figure::Bypass).then_some(u8::MAX - 1),
             figure: Some(Sought::new(figure, self.goal, target)),
             ..Watch::default()
         };
-        let mut world = World::<P>::new(self.info, self.scenario, watch, Some(only))?;
+        let mut world = World::new(self.info, self.scenario, watch, Some(only))?;
         // Only where it is asked for is the number of messages worth its states.
         if figure != Figure::Messages {
             world.counts_messages = false;

@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use skeptron_core::election::Notice;
 use skeptron_core::mutex::Lock;
-use skeptron_core::{Effect, Input, NodeId, Outbox, Protocol};
+use skeptron_core::{Counter, Effect, Input, Message as _, NodeId, Outbox, Protocol};
 
 use crate::normal::Known;
 
@@ -121,7 +121,47 @@ fn content_hash(thing: &impl Hash) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(thing)
 }
 
-/// The node states and messages that exist, for all threads.
+/// The nodes of a system, their states and messages numbered for all threads. A search knows an algorithm only
+/// as this, so it is compiled once for all of them; they are asked only for steps that nobody has taken before.
+pub(crate) trait Nodes<E>: Send + Sync {
+    /// How many nodes there are. They begin in the states 0, 1, 2 …
+    fn len(&self) -> usize;
+
+    /// What a node does when something happens to it. Appends its deeds.
+    fn step(&self, cell: CellId, event: Event, deeds: &mut Vec<Deed<E>>) -> Outcome;
+
+    /// What a node knows, as plain data.
+    fn value(&self, cell: CellId) -> Value;
+
+    /// Who sent it.
+    fn sender(&self, letter: LetterId) -> NodeId;
+
+    /// Appends the hashes of states that are not among those known. They are the same in every run, unlike numbers.
+    fn cell_hashes(&self, known: &mut Vec<u64>);
+
+    /// The same for messages.
+    fn letter_hashes(&self, known: &mut Vec<u64>);
+
+    /// The counters of a node.
+    fn cell_counters(&self, cell: CellId) -> Counters;
+
+    /// The counters of a message.
+    fn letter_counters(&self, letter: LetterId) -> Counters;
+
+    /// The node with other values of its counters.
+    fn cell_with(&self, cell: CellId, values: &[u64]) -> CellId;
+
+    /// The message with other values of its counters.
+    fn letter_with(&self, letter: LetterId, values: &[u64]) -> LetterId;
+
+    /// About how many bytes they take.
+    fn bytes(&self) -> usize;
+}
+
+/// Counters and their values.
+pub(crate) type Counters = Box<[(Counter, u64)]>;
+
+/// The nodes of one algorithm.
 pub(crate) struct Locals<P: Protocol> {
     nodes: usize,
     tables: RwLock<Tables<P>>,
@@ -133,11 +173,14 @@ struct Tables<P: Protocol> {
 }
 
 impl<P: Explorable> Locals<P> {
-    pub(crate) fn new(nodes: usize) -> Self {
-        Locals {
-            nodes,
-            tables: RwLock::new(Tables { cells: Numbered::new(), letters: Numbered::new() }),
+    pub(crate) fn new(nodes: Vec<P>) -> Self {
+        let count = nodes.len();
+        let mut cells = Numbered::new();
+        for (me, node) in NodeId::all(count).zip(nodes) {
+            cells.number(Cell { me, node, armed: Vec::new() });
         }
+        let tables = Tables { cells, letters: Numbered::new() };
+        Locals { nodes: count, tables: RwLock::new(tables) }
     }
 
     pub(crate) fn cell_number(&self, cell: Cell<P>) -> CellId {
@@ -152,22 +195,10 @@ impl<P: Explorable> Locals<P> {
         self.read().letters.things[id as usize].clone()
     }
 
-    fn letter_number(&self, letter: Letter<P>) -> LetterId {
-        self.write().letters.number(letter)
-    }
-
     /// Says something of each cell from a number on.
-    pub(crate) fn describe<T>(&self, from: usize, say: impl Fn(&Cell<P>) -> T, said: &mut Vec<T>) {
-        said.extend(self.read().cells.things[from..].iter().map(say));
-    }
-
-    /// About how many bytes they take.
-    pub(crate) fn bytes(&self) -> usize {
-        let tables = self.read();
-        // The vectors inside a node are some hundred bytes; each thing is kept twice.
-        let cell = 2 * (size_of::<Cell<P>>() + 100) + 24;
-        let letter = 2 * (size_of::<Letter<P>>() + 30) + 24;
-        tables.cells.things.len() * cell + tables.letters.things.len() * letter
+    pub(crate) fn describe<T>(&self, say: impl Fn(&Cell<P>) -> T, said: &mut Vec<T>) {
+        let known = said.len();
+        said.extend(self.read().cells.things[known..].iter().map(say));
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Tables<P>> {
@@ -176,6 +207,124 @@ impl<P: Explorable> Locals<P> {
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Tables<P>> {
         self.tables.write().expect("no thread panics while it holds this lock")
+    }
+}
+
+impl<P: Explorable> Nodes<P::Event> for Locals<P> {
+    fn len(&self) -> usize {
+        self.nodes
+    }
+
+    fn step(&self, id: CellId, event: Event, deeds: &mut Vec<Deed<P::Event>>) -> Outcome {
+        let (mut cell, input) = {
+            let tables = self.read();
+            let cell = tables.cells.things[id as usize].clone();
+            let input = match event {
+                Event::Start => Some(Input::Start),
+                Event::Command(number) => Some(Input::Command(P::Command::of_number(number))),
+                Event::Deliver(letter) => {
+                    let letter = tables.letters.things[letter as usize].clone();
+                    Some(Input::Deliver { from: letter.from, message: letter.message })
+                }
+                Event::Expire(nth) => Some(Input::Expire(cell.armed[nth as usize].timer.clone())),
+                Event::Tick => None,
+            };
+            (cell, input)
+        };
+        match event {
+            Event::Expire(nth) => drop(cell.armed.remove(nth as usize)),
+            Event::Tick => cell.armed.iter_mut().for_each(|alarm| alarm.left -= 1),
+            _ => {}
+        }
+        let me = cell.me;
+        let start = deeds.len();
+        let may_absorb = match &input {
+            Some(Input::Deliver { from, message }) => cell.node.absorbs(*from, message),
+            _ => false,
+        };
+        let mut out = Outbox::new();
+        let refused = input.is_some_and(|input| cell.node.step(input, &mut out).is_err());
+        let mut tables = self.write();
+        for effect in out.drain() {
+            match effect {
+                Effect::Send { to, message } => {
+                    let letter = tables.letters.number(Letter { from: me, message });
+                    deeds.push(Deed::Send { to: to.index() as u8, letter });
+                }
+                Effect::Broadcast { message } => {
+                    let letter = tables.letters.number(Letter { from: me, message });
+                    let others = (0..self.nodes as u8).filter(|&to| to as usize != me.index());
+                    deeds.extend(others.map(|to| Deed::Send { to, letter }));
+                }
+                Effect::Emit(event) => deeds.push(Deed::Emit(event)),
+                Effect::Arm { timer, after } => {
+                    cell.armed.retain(|alarm| alarm.timer != timer);
+                    cell.armed.push(Alarm { timer, left: after });
+                    cell.armed.sort_by_key(|alarm| format!("{:?}", alarm.timer));
+                }
+                Effect::Disarm(timer) => cell.armed.retain(|alarm| alarm.timer != timer),
+            }
+        }
+        let cell = tables.cells.number(cell);
+        let silent = deeds[start..].iter().all(|deed| matches!(deed, Deed::Emit(_)));
+        let absorbed = may_absorb && silent && !refused;
+        Outcome { cell, refused, absorbed, deeds: start as u32..deeds.len() as u32 }
+    }
+
+    fn value(&self, cell: CellId) -> Value {
+        // States are plain data: they always have a JSON form.
+        serde_json::to_value(&self.cell(cell).node).unwrap_or_default()
+    }
+
+    fn sender(&self, letter: LetterId) -> NodeId {
+        self.read().letters.things[letter as usize].from
+    }
+
+    fn cell_hashes(&self, known: &mut Vec<u64>) {
+        let from = known.len();
+        known.extend_from_slice(&self.read().cells.hashes[from..]);
+    }
+
+    fn letter_hashes(&self, known: &mut Vec<u64>) {
+        let from = known.len();
+        known.extend_from_slice(&self.read().letters.hashes[from..]);
+    }
+
+    fn cell_counters(&self, cell: CellId) -> Counters {
+        let mut found = Vec::new();
+        self.cell(cell).node.counters(&mut |counter, value| found.push((counter, *value)));
+        found.into()
+    }
+
+    fn letter_counters(&self, letter: LetterId) -> Counters {
+        let mut found = Vec::new();
+        let Letter { from, mut message } = self.letter(letter);
+        message.counters(from, &mut |counter, value| found.push((counter, *value)));
+        found.into()
+    }
+
+    fn cell_with(&self, cell: CellId, values: &[u64]) -> CellId {
+        let mut cell = self.cell(cell);
+        let mut values = values.iter();
+        cell.node.counters(&mut |_, value| *value = *values.next().expect("as many"));
+        self.cell_number(cell)
+    }
+
+    fn letter_with(&self, letter: LetterId, values: &[u64]) -> LetterId {
+        let mut letter = self.letter(letter);
+        let mut values = values.iter();
+        letter.message.counters(letter.from, &mut |_, value| {
+            *value = *values.next().expect("as many");
+        });
+        self.write().letters.number(letter)
+    }
+
+    fn bytes(&self) -> usize {
+        let tables = self.read();
+        // The vectors inside a node are some hundred bytes; each thing is kept twice.
+        let cell = 2 * (size_of::<Cell<P>>() + 100) + 24;
+        let letter = 2 * (size_of::<Letter<P>>() + 30) + 24;
+        tables.cells.things.len() * cell + tables.letters.things.len() * letter
     }
 }
 
@@ -206,50 +355,50 @@ pub(crate) struct Outcome {
     pub(crate) refused: bool,
     /// Whether it is a message that the node absorbs: see [`crate::reduction`].
     pub(crate) absorbed: bool,
-    deeds: Range<u32>,
+    /// Where its deeds are among those of the thread's memory.
+    pub(crate) deeds: Range<u32>,
 }
 
 /// One thread's memory of what it has looked up.
-pub(crate) struct Memory<'a, P: Protocol> {
-    locals: &'a Locals<P>,
+pub(crate) struct Memory<'a, E> {
+    nodes: &'a dyn Nodes<E>,
     outcomes: FxHashMap<(CellId, Event), Outcome>,
     /// What really happened to nodes, apart from what was only looked up.
     taken: FxHashSet<(CellId, Event)>,
     records: bool,
-    deeds: Vec<Deed<P::Event>>,
+    deeds: Vec<Deed<E>>,
     cell_hashes: Vec<u64>,
     letter_hashes: Vec<u64>,
-    out: Outbox<P>,
     pub(crate) normal: Known,
     /// What nodes know, for predicates.
     values: FxHashMap<CellId, Arc<Value>>,
 }
 
-impl<'a, P: Explorable> Memory<'a, P> {
+impl<'a, E: Copy> Memory<'a, E> {
     /// `records` what really happens, for [`Memory::into_taken`].
-    pub(crate) fn new(locals: &'a Locals<P>, records: bool) -> Self {
+    pub(crate) fn new(nodes: &'a dyn Nodes<E>, records: bool) -> Self {
         Memory {
-            locals,
+            nodes,
             outcomes: FxHashMap::default(),
             taken: FxHashSet::default(),
             records,
             deeds: Vec::new(),
             cell_hashes: Vec::new(),
             letter_hashes: Vec::new(),
-            out: Outbox::new(),
             normal: Known::default(),
             values: FxHashMap::default(),
         }
     }
 
+    /// The nodes themselves.
+    pub(crate) fn nodes(&self) -> &'a dyn Nodes<E> {
+        self.nodes
+    }
+
     /// What a node in state `cell` does when `event` happens to it.
     pub(crate) fn step(&mut self, cell: CellId, event: Event) -> Outcome {
-        if let Some(known) = self.outcomes.get(&(cell, event)) {
-            return known.clone();
-        }
-        let outcome = self.compute(cell, event);
-        self.outcomes.insert((cell, event), outcome.clone());
-        outcome
+        let computed = || self.nodes.step(cell, event, &mut self.deeds);
+        self.outcomes.entry((cell, event)).or_insert_with(computed).clone()
     }
 
     /// The same, and it really happens.
@@ -260,32 +409,10 @@ impl<'a, P: Explorable> Memory<'a, P> {
         self.step(cell, event)
     }
 
-    /// A node's state.
-    pub(crate) fn cell(&self, id: CellId) -> Cell<P> {
-        self.locals.cell(id)
-    }
-
     /// What a node knows, as plain data.
     pub(crate) fn value(&mut self, id: CellId) -> Arc<Value> {
-        let known = self.values.entry(id);
-        // States are plain data: they always have a JSON form.
-        let read = || serde_json::to_value(&self.locals.cell(id).node).unwrap_or_default();
-        Arc::clone(known.or_insert_with(|| Arc::new(read())))
-    }
-
-    /// The number of a node's state.
-    pub(crate) fn cell_number(&self, cell: Cell<P>) -> CellId {
-        self.locals.cell_number(cell)
-    }
-
-    /// A message.
-    pub(crate) fn letter(&self, id: LetterId) -> Letter<P> {
-        self.locals.letter(id)
-    }
-
-    /// The number of a message.
-    pub(crate) fn letter_number(&self, letter: Letter<P>) -> LetterId {
-        self.locals.letter_number(letter)
+        let read = || Arc::new(self.nodes.value(id));
+        Arc::clone(self.values.entry(id).or_insert_with(read))
     }
 
     /// What really happened to nodes.
@@ -293,26 +420,20 @@ impl<'a, P: Explorable> Memory<'a, P> {
         self.taken
     }
 
-    /// Who sent it.
-    pub(crate) fn sender(&self, letter: LetterId) -> NodeId {
-        self.locals.read().letters.things[letter as usize].from
-    }
-
     /// What the node does, in order.
-    pub(crate) fn deed(&self, index: u32) -> Deed<P::Event> {
-        self.deeds[index as usize]
+    pub(crate) fn deeds(&self, outcome: &Outcome) -> &[Deed<E>] {
+        &self.deeds[outcome.deeds.start as usize..outcome.deeds.end as usize]
     }
 
-    /// Where the deeds of an outcome are.
-    pub(crate) fn deeds(outcome: &Outcome) -> Range<u32> {
-        outcome.deeds.clone()
+    /// One of the deeds of an outcome.
+    pub(crate) fn deed(&self, index: u32) -> Deed<E> {
+        self.deeds[index as usize]
     }
 
     /// The same in every run, unlike its number.
     pub(crate) fn cell_hash(&mut self, cell: CellId) -> u64 {
         if cell as usize >= self.cell_hashes.len() {
-            let known = self.cell_hashes.len();
-            self.cell_hashes.extend_from_slice(&self.locals.read().cells.hashes[known..]);
+            self.nodes.cell_hashes(&mut self.cell_hashes);
         }
         self.cell_hashes[cell as usize]
     }
@@ -320,8 +441,7 @@ impl<'a, P: Explorable> Memory<'a, P> {
     /// The same in every run, unlike its number.
     pub(crate) fn letter_hash(&mut self, letter: LetterId) -> u64 {
         if letter as usize >= self.letter_hashes.len() {
-            let known = self.letter_hashes.len();
-            self.letter_hashes.extend_from_slice(&self.locals.read().letters.hashes[known..]);
+            self.nodes.letter_hashes(&mut self.letter_hashes);
         }
         self.letter_hashes[letter as usize]
     }
@@ -329,64 +449,7 @@ impl<'a, P: Explorable> Memory<'a, P> {
     /// About how many bytes it takes.
     pub(crate) fn bytes(&self) -> usize {
         self.outcomes.capacity() * (size_of::<((CellId, Event), Outcome)>() + 1)
-            + self.deeds.capacity() * size_of::<Deed<P::Event>>()
+            + self.deeds.capacity() * size_of::<Deed<E>>()
             + (self.cell_hashes.capacity() + self.letter_hashes.capacity()) * 8
-    }
-
-    fn compute(&mut self, id: CellId, event: Event) -> Outcome {
-        let (mut cell, input, me) = {
-            let tables = self.locals.read();
-            let cell = tables.cells.things[id as usize].clone();
-            let input = match event {
-                Event::Start => Some(Input::Start),
-                Event::Command(number) => Some(Input::Command(P::Command::of_number(number))),
-                Event::Deliver(letter) => {
-                    let letter = tables.letters.things[letter as usize].clone();
-                    Some(Input::Deliver { from: letter.from, message: letter.message })
-                }
-                Event::Expire(nth) => Some(Input::Expire(cell.armed[nth as usize].timer.clone())),
-                Event::Tick => None,
-            };
-            drop(tables);
-            let me = cell.me;
-            (cell, input, me)
-        };
-        match event {
-            Event::Expire(nth) => drop(cell.armed.remove(nth as usize)),
-            Event::Tick => cell.armed.iter_mut().for_each(|alarm| alarm.left -= 1),
-            _ => {}
-        }
-        let start = self.deeds.len() as u32;
-        let may_absorb = match &input {
-            Some(Input::Deliver { from, message }) => cell.node.absorbs(*from, message),
-            _ => false,
-        };
-        let refused = input.is_some_and(|input| cell.node.step(input, &mut self.out).is_err());
-        let mut tables = self.locals.write();
-        for effect in self.out.drain() {
-            match effect {
-                Effect::Send { to, message } => {
-                    let letter = tables.letters.number(Letter { from: me, message });
-                    self.deeds.push(Deed::Send { to: to.index() as u8, letter });
-                }
-                Effect::Broadcast { message } => {
-                    let letter = tables.letters.number(Letter { from: me, message });
-                    let others =
-                        (0..self.locals.nodes as u8).filter(|&to| to as usize != me.index());
-                    self.deeds.extend(others.map(|to| Deed::Send { to, letter }));
-                }
-                Effect::Emit(event) => self.deeds.push(Deed::Emit(event)),
-                Effect::Arm { timer, after } => {
-                    cell.armed.retain(|alarm| alarm.timer != timer);
-                    cell.armed.push(Alarm { timer, left: after });
-                    cell.armed.sort_by_key(|alarm| format!("{:?}", alarm.timer));
-                }
-                Effect::Disarm(timer) => cell.armed.retain(|alarm| alarm.timer != timer),
-            }
-        }
-        let cell = tables.cells.number(cell);
-        let silent = self.deeds[start as usize..].iter().all(|deed| matches!(deed, Deed::Emit(_)));
-        let absorbed = may_absorb && silent && !refused;
-        Outcome { cell, refused, absorbed, deeds: start..self.deeds.len() as u32 }
     }
 }

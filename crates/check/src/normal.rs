@@ -7,16 +7,13 @@
 //! only one that is not exact: see `docs/checker.md`.
 
 use rustc_hash::FxHashMap;
-use skeptron_core::{Counter, Message as _};
+use skeptron_core::Counter;
 
-use crate::local::{CellId, Explorable, LetterId, Memory};
+use crate::local::{CellId, Counters, LetterId, Memory};
 use crate::state::{State, User};
 
 /// So far apart clocks are told from further ones.
 pub(crate) const FAR: u64 = 4;
-
-/// Counters and their values.
-type Counters = Box<[(Counter, u64)]>;
 
 /// What a thread has found out about counters.
 #[derive(Default)]
@@ -45,32 +42,18 @@ impl Known {
 }
 
 /// Brings the counters of a state into their normal form.
-pub(crate) fn normalise<P: Explorable>(
-    memory: &mut Memory<'_, P>,
-    state: &mut State,
-    nodes: usize,
-) {
+pub(crate) fn normalise<E: Copy>(memory: &mut Memory<'_, E>, state: &mut State, nodes: usize) {
+    let numbered = memory.nodes();
     let mut known = std::mem::take(&mut memory.normal);
     known.present.clear();
     for site in state.sites[..nodes].iter().filter(|site| site.user != User::Down) {
-        let counters = known.cells.entry(site.cell).or_insert_with(|| {
-            let mut found = Vec::new();
-            memory
-                .cell(site.cell)
-                .node
-                .counters(&mut |counter, value| found.push((counter, *value)));
-            found.into()
-        });
+        let read = || numbered.cell_counters(site.cell);
+        let counters = known.cells.entry(site.cell).or_insert_with(read);
         known.present.extend_from_slice(counters);
     }
     for packet in &state.flight {
-        let counters = known.letters.entry(packet.letter).or_insert_with(|| {
-            let mut found = Vec::new();
-            let mut letter = memory.letter(packet.letter);
-            let from = letter.from;
-            letter.message.counters(from, &mut |counter, value| found.push((counter, *value)));
-            found.into()
-        });
+        let read = || numbered.letter_counters(packet.letter);
+        let counters = known.letters.entry(packet.letter).or_insert_with(read);
         known.present.extend_from_slice(counters);
     }
     known.present.sort_unstable();
@@ -80,34 +63,15 @@ pub(crate) fn normalise<P: Explorable>(
     if !is_normal {
         for site in state.sites[..nodes].iter_mut().filter(|site| site.user != User::Down) {
             let Some(values) = known.moved(&known.cells[&site.cell]) else { continue };
-            let renumber = |key: &(CellId, Box<[u64]>)| {
-                let mut cell = memory.cell(key.0);
-                let mut values = key.1.iter();
-                cell.node.counters(&mut |_, value| *value = *values.next().expect("as many"));
-                memory.cell_number(cell)
-            };
-            let key = (site.cell, values);
-            site.cell = match known.moved_cells.get(&key) {
-                Some(&cell) => cell,
-                None => *known.moved_cells.entry(key.clone()).or_insert(renumber(&key)),
-            };
+            let moved = known.moved_cells.entry((site.cell, values));
+            site.cell =
+                *moved.or_insert_with_key(|(cell, values)| numbered.cell_with(*cell, values));
         }
         for packet in &mut state.flight {
             let Some(values) = known.moved(&known.letters[&packet.letter]) else { continue };
-            let renumber = |key: &(LetterId, Box<[u64]>)| {
-                let mut letter = memory.letter(key.0);
-                let mut values = key.1.iter();
-                let from = letter.from;
-                letter.message.counters(from, &mut |_, value| {
-                    *value = *values.next().expect("as many");
-                });
-                memory.letter_number(letter)
-            };
-            let key = (packet.letter, values);
-            packet.letter = match known.moved_letters.get(&key) {
-                Some(&letter) => letter,
-                None => *known.moved_letters.entry(key.clone()).or_insert(renumber(&key)),
-            };
+            let moved = known.moved_letters.entry((packet.letter, values));
+            packet.letter =
+                *moved.or_insert_with_key(|(letter, values)| numbered.letter_with(*letter, values));
         }
     }
     memory.normal = known;

@@ -9,7 +9,7 @@ use crate::local::Memory;
 use crate::property::{Property, Step, Which};
 use crate::scenario::ScenarioError;
 use crate::state::{Budget, Move, Packet, Site, State, User};
-use crate::world::{Lockable, World};
+use crate::world::World;
 
 /// A property that the run so far violates, and the moment just before it does.
 pub(crate) struct Already {
@@ -21,7 +21,7 @@ pub(crate) struct Already {
     pub(crate) taken: Move,
 }
 
-impl<P: Lockable> World<P> {
+impl World {
     /// The search begins in a state whose messages are kept in the order of sending.
     pub(crate) fn begin(&mut self, start: State) {
         self.in_flight.clone_from(&start.flight);
@@ -43,7 +43,7 @@ impl<P: Lockable> World<P> {
         state.sites[..self.nodes].iter_mut().for_each(|site| site.left = Site::ENDLESS);
         // A step names a message by its place among those of its link in the order of sending.
         self.order = Order::Fifo;
-        let mut memory = Memory::new(&self.locals, false);
+        let mut memory = Memory::new(&*self.locals, false);
         let mut found: Vec<(Property, usize, State, Move)> = Vec::new();
         for (number, &step) in steps.iter().enumerate() {
             let taken = move_of(&state, self.nodes, step);

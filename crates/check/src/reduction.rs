@@ -16,14 +16,10 @@ use skeptron_core::mutex::Entered;
 use crate::check::Options;
 use crate::local::{CellId, Deed, Event, LetterId, Memory, RELEASE, REQUEST};
 use crate::state::{Move, State};
-use crate::world::{Lockable, World};
+use crate::world::World;
 
 /// Leaves one message to be absorbed, if there is any, as the only thing to happen.
-pub(crate) fn reduce<P: Lockable>(
-    memory: &mut Memory<'_, P>,
-    state: &State,
-    moves: &mut Vec<Move>,
-) {
+pub(crate) fn reduce(memory: &mut Memory<'_, Entered>, state: &State, moves: &mut Vec<Move>) {
     // A fault may strike any message first.
     if !state.budget.is_spent() {
         return;
@@ -104,9 +100,9 @@ impl Pending {
 /// Pairs start apart where a message was absorbed. They stay in step with everything that happened to
 /// the eager node anywhere in the search: both must do the same, except that the lazy one may enter
 /// later. And the lazy one may take what it left at any time; with nothing left both must be equal.
-pub(crate) fn certify<P: Lockable>(
-    world: &World<P>,
-    memory: &mut Memory<'_, P>,
+pub(crate) fn certify(
+    world: &World,
+    memory: &mut Memory<'_, Entered>,
     taken: &FxHashSet<(CellId, Event)>,
     states: u64,
     options: &Options<'_>,
@@ -146,18 +142,18 @@ pub(crate) fn certify<P: Lockable>(
     true
 }
 
-struct Proof<'a, 'm, P: Lockable> {
-    world: &'a World<P>,
-    memory: &'a mut Memory<'m, P>,
+struct Proof<'a, 'm> {
+    world: &'a World,
+    memory: &'a mut Memory<'m, Entered>,
     known: FxHashSet<Pair>,
     open: Vec<Pair>,
 }
 
-impl<P: Lockable> Proof<'_, '_, P> {
+impl Proof<'_, '_> {
     /// Where a step leads, what it sends, how often it enters, and whether it is refused.
     fn step(&mut self, cell: CellId, event: Event) -> (CellId, Vec<Deed<Entered>>, usize, bool) {
         let outcome = self.memory.step(cell, event);
-        let deeds = Memory::<P>::deeds(&outcome).map(|deed| self.memory.deed(deed));
+        let deeds = self.memory.deeds(&outcome).iter().copied();
         let (enters, sends): (Vec<_>, Vec<_>) =
             deeds.partition(|&deed| deed == Deed::Emit(Entered));
         (outcome.cell, sends, enters.len(), outcome.refused)
@@ -248,9 +244,12 @@ impl<P: Lockable> Proof<'_, '_, P> {
     }
 
     fn is_all_of_its_sender(&self, pair: &Pair, letter: LetterId) -> bool {
-        let sender = self.memory.sender(letter);
-        let mut of_sender =
-            pair.pending.as_slice().iter().filter(|&&other| self.memory.sender(other) == sender);
+        let sender = self.memory.nodes().sender(letter);
+        let mut of_sender = pair
+            .pending
+            .as_slice()
+            .iter()
+            .filter(|&&other| self.memory.nodes().sender(other) == sender);
         of_sender.all(|&other| other == letter)
     }
 
@@ -260,8 +259,8 @@ impl<P: Lockable> Proof<'_, '_, P> {
         mut earlier: impl Iterator<Item = &'l LetterId>,
         letter: LetterId,
     ) -> bool {
-        let sender = self.memory.sender(letter);
-        earlier.any(|&other| self.memory.sender(other) == sender)
+        let sender = self.memory.nodes().sender(letter);
+        earlier.any(|&other| self.memory.nodes().sender(other) == sender)
     }
 }
 

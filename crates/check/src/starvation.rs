@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::game::Game as _;
 use crate::graph::{Graph, Unfinished};
 use crate::state::{Move, State, User};
-use crate::world::{Lockable, World, set_of, waiting};
+use crate::world::{World, set_of, waiting};
 
 /// A run in which somebody starves.
 pub(crate) struct Starving {
@@ -32,8 +32,8 @@ pub(crate) struct Searched {
 
 /// Looks for a run in which somebody starves. `Err` if there are more than `most` states, or the search
 /// is stopped.
-pub(crate) fn starving_run<P: Lockable>(
-    world: &World<P>,
+pub(crate) fn starving_run(
+    world: &World,
     most: usize,
     stop: Option<&AtomicBool>,
 ) -> Result<Searched, Unfinished> {
@@ -73,12 +73,12 @@ enum Duty {
     Release(u8),
 }
 
-struct Search<'a, P: Lockable> {
-    world: &'a World<P>,
-    graph: &'a Graph<'a, World<P>>,
+struct Search<'a> {
+    world: &'a World,
+    graph: &'a Graph<'a, World>,
 }
 
-impl<P: Lockable> Search<'_, P> {
+impl Search<'_> {
     /// The duties of a state.
     fn duties(&self, state: &State) -> FxHashSet<Duty> {
         let sites = state.sites[..self.world.nodes].iter().enumerate();

@@ -1,7 +1,7 @@
 //! A counterexample: the moves that the search found, told as steps that anybody can follow.
 
 use serde::{Deserialize, Serialize};
-use skeptron_core::NodeId;
+use skeptron_core::{Entered, NodeId};
 
 use crate::extreme::Figure;
 use crate::flight;
@@ -11,7 +11,7 @@ use crate::prefix::Already;
 use crate::property::{Property, Step, Which};
 use crate::starvation::Starving;
 use crate::state::{Move, Packet, Site, State, User};
-use crate::world::{Lockable, World, set_of, waiting};
+use crate::world::{World, set_of, waiting};
 
 /// How a property is violated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,8 +29,8 @@ pub struct Counterexample {
 }
 
 /// Follows the moves from where the search began and says what is wrong at their end.
-pub(crate) fn tell<P: Lockable>(
-    world: &World<P>,
+pub(crate) fn tell(
+    world: &World,
     property: Property,
     moves: &[Move],
     cycle: Option<usize>,
@@ -40,14 +40,14 @@ pub(crate) fn tell<P: Lockable>(
 }
 
 /// How the run before the search violates something.
-pub(crate) fn tell_already<P: Lockable>(world: &World<P>, already: &Already) -> Counterexample {
+pub(crate) fn tell_already(world: &World, already: &Already) -> Counterexample {
     let Already { property, step, before, in_flight, taken } = already;
     let teller = Teller::new(world, before, in_flight);
     follow(teller, &world.after[..*step], *property, &[*taken], None)
 }
 
-fn follow<P: Lockable>(
-    mut teller: Teller<'_, P>,
+fn follow(
+    mut teller: Teller<'_>,
     after: &[Step],
     property: Property,
     moves: &[Move],
@@ -68,9 +68,9 @@ fn follow<P: Lockable>(
     Counterexample { steps, node: NodeId::new(node), detail, cycle, shortest: true }
 }
 
-struct Teller<'a, P: Lockable> {
-    world: &'a World<P>,
-    memory: Memory<'a, P>,
+struct Teller<'a> {
+    world: &'a World,
+    memory: Memory<'a, Entered>,
     state: State,
     /// In the order of sending.
     in_flight: Vec<Packet>,
@@ -82,8 +82,8 @@ struct Teller<'a, P: Lockable> {
     broken_invariant: Option<String>,
 }
 
-impl<'a, P: Lockable> Teller<'a, P> {
-    fn new(world: &'a World<P>, state: &State, in_flight: &[Packet]) -> Self {
+impl<'a> Teller<'a> {
+    fn new(world: &'a World, state: &State, in_flight: &[Packet]) -> Self {
         Teller {
             world,
             memory: world.memory(false),
@@ -261,10 +261,7 @@ impl<'a, P: Lockable> Teller<'a, P> {
 
 /// Follows a run in which somebody starves, with clocks that grow, twice through its round. `None` if
 /// it does not go like that.
-pub(crate) fn tell_starving<P: Lockable>(
-    world: &World<P>,
-    run: &Starving,
-) -> Option<Counterexample> {
+pub(crate) fn tell_starving(world: &World, run: &Starving) -> Option<Counterexample> {
     let begins = run.begins.unwrap_or(run.moves.len());
     let round = &run.moves[begins..];
     let mut memory = world.memory(false);

@@ -7,21 +7,23 @@ use skeptron_core::{Input, Message, Never, NodeId, Outbox, Protocol, Refused, Se
 
 use crate::cycles::unfair_run;
 use crate::explorer::{Found, Limits, explore};
+use crate::local::Locals;
 use crate::property::{Properties, Property};
 use crate::scenario::{Faults, Scenario};
-use crate::world::{Lockable, Watch, World};
+use crate::world::{Watch, World};
 
 fn scenario(requests: &[u8], faults: Faults) -> Scenario {
     let setup = Setup::new(requests.len()).unwrap();
     Scenario { requests: requests.to_vec(), faults, ..Scenario::new(setup, 0, Order::Fifo) }
 }
 
-fn world<P: Lockable>(nodes: Vec<P>, scenario: &Scenario, most_messages: Option<f64>) -> World<P> {
+fn world(nodes: Vec<Player>, scenario: &Scenario, most_messages: Option<f64>) -> World {
     let judged = Properties::from_iter([Property::Exclusion, Property::Progress]);
-    World::of_nodes(nodes, scenario, judged, Watch::default(), most_messages)
+    let locals = Box::new(Locals::new(nodes));
+    World::of_nodes(locals, scenario, judged, Watch::default(), most_messages)
 }
 
-fn search<P: Lockable>(world: &World<P>) -> Found<'_, World<P>> {
+fn search(world: &World) -> Found<'_, World> {
     let limits = Limits {
         threads: 2,
         reduction: false,
@@ -139,21 +141,9 @@ fn a_search_that_runs_out_of_memory_says_how_far_it_came() {
 /// does, step by step: the same messages on the same links, the same users inside.
 #[test]
 fn normal_counters_do_the_same_as_growing_ones() {
+    use crate::game::Game as _;
     use skeptron_core::catalogue;
     for info in catalogue::sound() {
-        skeptron_core::mutex::dispatch(info, SideBySide { info });
-    }
-}
-
-struct SideBySide {
-    info: &'static skeptron_core::catalogue::Info,
-}
-
-impl skeptron_core::mutex::Visitor for SideBySide {
-    type Output = ();
-
-    fn visit<P: skeptron_core::mutex::Mutex>(self) {
-        use crate::game::Game as _;
         use skeptron_core::topology::{Structure, Tree};
         let quorums = skeptron_quorum::quorums(&skeptron_quorum::default_for(3), 3).unwrap();
         let setup = Setup::new(3)
@@ -162,12 +152,11 @@ impl skeptron_core::mutex::Visitor for SideBySide {
             .and_then(|setup| setup.with_quorums(quorums))
             .and_then(|setup| setup.with_tree(Tree::balanced(3, 2)))
             .unwrap();
-        for order in [Order::Fifo, self.info.channel] {
+        for order in [Order::Fifo, info.channel] {
             let scenario = Scenario::new(setup.clone(), 1, order);
             let world = |normal| {
                 let endless = Some(crate::world::Endless { per_link: 2, normal });
-                World::<P>::new(self.info, &scenario, Watch { endless, ..Watch::default() }, None)
-                    .unwrap()
+                World::new(info, &scenario, Watch { endless, ..Watch::default() }, None).unwrap()
             };
             let (normal, growing) = (world(true), world(false));
             let (mut memory, mut other) = (normal.memory(false), growing.memory(false));
@@ -177,13 +166,13 @@ impl skeptron_core::mutex::Visitor for SideBySide {
             for step in 0..20_000 {
                 normal.moves(&mut memory, &a, &mut moves);
                 growing.moves(&mut other, &b, &mut others);
-                assert_eq!(moves, others, "{} {order}, step {step}", self.info.name);
+                assert_eq!(moves, others, "{} {order}, step {step}", info.name);
                 chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let chosen = moves[(chance >> 33) as usize % moves.len()];
                 normal.take(&mut memory, &mut a, chosen);
                 growing.take(&mut other, &mut b, chosen);
                 let users = |state: &crate::state::State| state.sites.map(|site| site.user);
-                assert_eq!(users(&a), users(&b), "{} {order}, step {step}", self.info.name);
+                assert_eq!(users(&a), users(&b), "{} {order}, step {step}", info.name);
             }
         }
     }

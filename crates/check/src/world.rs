@@ -4,16 +4,15 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use skeptron_core::NodeId;
-use skeptron_core::Protocol;
 use skeptron_core::catalogue::{Info, Order};
 use skeptron_core::claims::Quantity;
-use skeptron_core::mutex::{Entered, Lock, Mutex};
+use skeptron_core::mutex::{Entered, Mutex, Visitor, dispatch};
+use skeptron_core::{NodeId, Setup, SetupError};
 
 use crate::extreme::{Figure, Sought};
 use crate::flight;
 use crate::game::{Game, Outlook, mix};
-use crate::local::{Cell, Deed, Event, LetterId, Locals, Memory, RELEASE, REQUEST};
+use crate::local::{Deed, Event, LetterId, Locals, Memory, Nodes, RELEASE, REQUEST};
 use crate::normal::normalise;
 use crate::predicate::{Moment, Predicate};
 use crate::prefix::Already;
@@ -22,9 +21,18 @@ use crate::reduction::reduce;
 use crate::scenario::{CrashWhen, Scenario, ScenarioError};
 use crate::state::{Budget, Move, Packet, Site, State, User};
 
-/// An algorithm for mutual exclusion, or a toy.
-pub(crate) trait Lockable: Protocol<Command = Lock, Event = Entered> {}
-impl<P: Protocol<Command = Lock, Event = Entered>> Lockable for P {}
+/// The nodes of an algorithm for mutual exclusion, in their initial states.
+pub(crate) fn locals(info: &Info, setup: &Setup) -> Result<Box<dyn Nodes<Entered>>, SetupError> {
+    struct Build<'a>(&'a str, &'a Setup);
+    impl Visitor for Build<'_> {
+        type Output = Result<Box<dyn Nodes<Entered>>, SetupError>;
+
+        fn visit<P: Mutex>(self) -> Self::Output {
+            Ok(Box::new(Locals::new(P::build(self.0, self.1)?)))
+        }
+    }
+    dispatch(info, Build(info.name, setup))
+}
 
 /// What a search keeps in its states besides what the nodes know. Each of them multiplies the states,
 /// so it is kept only where something depends on it.
@@ -54,10 +62,10 @@ pub(crate) struct Endless {
 }
 
 /// The rules of the game.
-pub(crate) struct World<P: Lockable> {
+pub(crate) struct World {
     pub(crate) nodes: usize,
     pub(crate) order: Order,
-    pub(crate) locals: Locals<P>,
+    pub(crate) locals: Box<dyn Nodes<Entered>>,
     pub(crate) start: State,
     /// What is in flight at the start: by link, in the order of sending.
     pub(crate) in_flight: Vec<Packet>,
@@ -74,25 +82,22 @@ pub(crate) struct World<P: Lockable> {
     victims: u16,
 }
 
-impl<P: Lockable> World<P> {
+impl World {
     /// The world of a catalogued algorithm. Without `only`, what it promises is judged.
     pub(crate) fn new(
         info: &Info,
         scenario: &Scenario,
         watch: Watch,
         only: Option<Properties>,
-    ) -> Result<Self, ScenarioError>
-    where
-        P: Mutex,
-    {
+    ) -> Result<Self, ScenarioError> {
         scenario.check()?;
-        let nodes = P::build(info.name, &scenario.setup)?;
+        let locals = locals(info, &scenario.setup)?;
         let most = info.claims.most(Quantity::Messages);
         let of_node = |node: NodeId| {
             let figures = scenario.setup.figures(&[node]);
             most.map_or(0.0, |most| most.value(&figures) * scenario.asks(node) as f64)
         };
-        let bound: f64 = NodeId::all(nodes.len()).map(of_node).sum();
+        let bound: f64 = NodeId::all(locals.len()).map(of_node).sum();
         let keeps_assumptions = !scenario.is_faulty()
             && scenario.setup.flaw().is_none()
             && (info.channel == Order::Any || scenario.order == Order::Fifo);
@@ -108,20 +113,20 @@ impl<P: Lockable> World<P> {
         // Where requests never end the number of messages tells nothing.
         let bound = most.filter(|_| watch.endless.is_none()).map(|_| bound);
         let judged = only.unwrap_or_else(|| promised.collect());
-        let mut world = Self::of_nodes(nodes, scenario, judged, watch, bound);
+        let mut world = Self::of_nodes(locals, scenario, judged, watch, bound);
         world.advance(&scenario.after)?;
         Ok(world)
     }
 
     /// The world of any nodes. Without a bound on messages there may be infinitely many.
     pub(crate) fn of_nodes(
-        nodes: Vec<P>,
+        locals: Box<dyn Nodes<Entered>>,
         scenario: &Scenario,
         judged: Properties,
         watch: Watch,
         most_messages: Option<f64>,
     ) -> Self {
-        let n = nodes.len();
+        let n = locals.len();
         let faults = &scenario.faults;
         let victims = match &faults.victims {
             None => u16::MAX,
@@ -133,11 +138,9 @@ impl<P: Lockable> World<P> {
             duplicates: faults.duplicates,
             crashes: faults.crashes,
         };
-        let locals = Locals::new(n);
-        for (i, (node, &left)) in nodes.into_iter().zip(&scenario.requests).enumerate() {
-            let cell = locals.cell_number(Cell { me: NodeId::new(i), node, armed: Vec::new() });
+        for (cell, &left) in (0..n).zip(&scenario.requests) {
             let left = if watch.endless.is_some() && left > 0 { Site::ENDLESS } else { left };
-            start.sites[i] = Site { cell, left, ..Site::default() };
+            start.sites[cell] = Site { cell: cell as u32, left, ..Site::default() };
         }
         let mut world = World {
             nodes: n,
@@ -154,7 +157,7 @@ impl<P: Lockable> World<P> {
             crash_when: faults.crash_when,
             victims,
         };
-        let mut memory = Memory::new(&world.locals, false);
+        let mut memory = Memory::new(&*world.locals, false);
         let mut found = Properties::default();
         for node in 0..n {
             world.give(&mut memory, &mut start, node, Event::Start, &mut found);
@@ -165,14 +168,14 @@ impl<P: Lockable> World<P> {
         world
     }
 
-    fn may_crash(&self, memory: &mut Memory<'_, P>, state: &State, node: usize) -> bool {
+    fn may_crash(&self, memory: &mut Memory<'_, Entered>, state: &State, node: usize) -> bool {
         let site = state.sites[node];
         if site.user == User::Down || self.victims & 1 << node == 0 {
             return false;
         }
         let mut could_enter = || {
             let outcome = memory.step(site.cell, REQUEST);
-            Memory::<P>::deeds(&outcome).any(|deed| memory.deed(deed) == Deed::Emit(Entered))
+            memory.deeds(&outcome).contains(&Deed::Emit(Entered))
         };
         match self.crash_when {
             CrashWhen::Any => true,
@@ -187,7 +190,7 @@ impl<P: Lockable> World<P> {
     /// How a state breaks the invariant, if it does.
     pub(crate) fn breaks_invariant(
         &self,
-        memory: &mut Memory<'_, P>,
+        memory: &mut Memory<'_, Entered>,
         state: &State,
     ) -> Option<String> {
         let predicate = self.watch.invariant.as_ref()?;
@@ -227,7 +230,7 @@ impl<P: Lockable> World<P> {
 
     fn give(
         &self,
-        memory: &mut Memory<'_, P>,
+        memory: &mut Memory<'_, Entered>,
         state: &mut State,
         node: usize,
         event: Event,
@@ -238,8 +241,8 @@ impl<P: Lockable> World<P> {
         if outcome.refused {
             found.insert(Property::Refused);
         }
-        for deed in Memory::<P>::deeds(&outcome) {
-            match memory.deed(deed) {
+        for &deed in memory.deeds(&outcome) {
+            match deed {
                 Deed::Send { to, letter } => self.send(state, node, to, letter),
                 Deed::Emit(Entered) => self.enter(state, node, found),
             }
@@ -346,10 +349,10 @@ impl<P: Lockable> World<P> {
     }
 }
 
-impl<P: Lockable> Game for World<P> {
+impl Game for World {
     type State = State;
     type Move = Move;
-    type Memory<'a> = Memory<'a, P>;
+    type Memory<'a> = Memory<'a, Entered>;
 
     fn start(&self) -> &State {
         &self.start
@@ -370,17 +373,22 @@ impl<P: Lockable> Game for World<P> {
         self.locals.bytes()
     }
 
-    fn memory(&self, records: bool) -> Memory<'_, P> {
-        Memory::new(&self.locals, records)
+    fn memory(&self, records: bool) -> Memory<'_, Entered> {
+        Memory::new(&*self.locals, records)
     }
 
-    fn memory_bytes(memory: &Memory<'_, P>) -> usize {
+    fn memory_bytes(memory: &Memory<'_, Entered>) -> usize {
         memory.bytes()
     }
 
     /// Everything that can happen next. What users ask comes first, what the network and the machines
     /// do wrong comes last.
-    fn moves(&self, memory: &mut Memory<'_, P>, state: &State, moves: &mut Vec<Move>) -> Outlook {
+    fn moves(
+        &self,
+        memory: &mut Memory<'_, Entered>,
+        state: &State,
+        moves: &mut Vec<Move>,
+    ) -> Outlook {
         moves.clear();
         let users = || state.sites[..self.nodes].iter().enumerate();
         let may_ask = self.may_ask(state);
@@ -416,11 +424,11 @@ impl<P: Lockable> Game for World<P> {
         outlook
     }
 
-    fn reduce(&self, memory: &mut Memory<'_, P>, state: &State, moves: &mut Vec<Move>) {
+    fn reduce(&self, memory: &mut Memory<'_, Entered>, state: &State, moves: &mut Vec<Move>) {
         reduce(memory, state, moves);
     }
 
-    fn take(&self, memory: &mut Memory<'_, P>, state: &mut State, step: Move) -> Properties {
+    fn take(&self, memory: &mut Memory<'_, Entered>, state: &mut State, step: Move) -> Properties {
         let mut found = Properties::default();
         match step {
             Move::Request(node) => {
@@ -486,7 +494,7 @@ impl<P: Lockable> Game for World<P> {
     /// so whoever waits then waits for ever.
     fn judge_rest(
         &self,
-        memory: &mut Memory<'_, P>,
+        memory: &mut Memory<'_, Entered>,
         state: &State,
         outlook: Outlook,
     ) -> Properties {
@@ -519,7 +527,7 @@ impl<P: Lockable> Game for World<P> {
         found.and(self.judged)
     }
 
-    fn fingerprint(&self, memory: &mut Memory<'_, P>, state: &State) -> u64 {
+    fn fingerprint(&self, memory: &mut Memory<'_, Entered>, state: &State) -> u64 {
         let mut sum = mix(
             u64::from(state.sent) | u64::from(state.highest) << 16,
             u64::from(state.budget.code()),

@@ -4,7 +4,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use skeptron_core::catalogue::ElectionInfo;
-use skeptron_core::election::{Election, Visitor, dispatch};
 
 use super::scenario::ElectionScenario;
 use super::state::{Move, State};
@@ -26,26 +25,11 @@ pub fn check_election(
     scenario: &ElectionScenario,
     options: &Options<'_>,
 ) -> Result<Report, ScenarioError> {
-    dispatch(info, Check { info, scenario, options })
-}
-
-struct Check<'a> {
-    info: &'a ElectionInfo,
-    scenario: &'a ElectionScenario,
-    options: &'a Options<'a>,
-}
-
-impl Visitor for Check<'_> {
-    type Output = Result<Report, ScenarioError>;
-
-    fn visit<P: Election>(self) -> Self::Output {
-        let world = World::<P>::new(self.info, self.scenario)?;
-        Ok(judge(&world, self.options))
-    }
+    Ok(judge(&World::new(info, scenario)?, options))
 }
 
 /// Explores a world.
-pub(super) fn judge<P: Election>(world: &World<P>, options: &Options<'_>) -> Report {
+pub(super) fn judge(world: &World, options: &Options<'_>) -> Report {
     let began = Instant::now();
     let Options { threads, max_memory, keep_going, progress, stop, .. } = *options;
     let limits = Limits { threads, reduction: false, max_memory, keep_going, progress, stop };
@@ -76,8 +60,8 @@ pub(super) fn judge<P: Election>(world: &World<P>, options: &Options<'_>) -> Rep
 /// A run that never ends: the moves, and from which one on they repeat. Time passes in it, so whatever
 /// has to happen happens: it is fair. `Err` if there are more than `most` states, or the search is
 /// stopped.
-pub(super) fn endless_run<P: Election>(
-    world: &World<P>,
+pub(super) fn endless_run(
+    world: &World,
     most: usize,
     stop: Option<&AtomicBool>,
 ) -> Result<Option<(Vec<Move>, usize)>, Unfinished> {

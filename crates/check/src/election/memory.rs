@@ -7,7 +7,7 @@ use skeptron_core::NodeId;
 use skeptron_core::election::{Elected, Election, Epoch};
 use skeptron_core::monitor::{Leadership, LeadershipViolation};
 
-use crate::local::{self, CellId, Locals, Numbered};
+use crate::local::{self, Alarm, Cell, CellId, Locals, Nodes, Numbered};
 
 /// What the judge may remember, numbered for all threads.
 pub(super) struct Judges(RwLock<Numbered<Leadership>>);
@@ -59,10 +59,40 @@ pub(super) struct Facts {
     pub(super) epoch: Epoch,
 }
 
+/// Nodes that elect, as [`Nodes`].
+pub(super) trait Candidates: Nodes<Elected> {
+    /// Appends the facts of states that are not among those known.
+    fn facts(&self, known: &mut Vec<Facts>);
+
+    /// The node after a crash.
+    fn recovered(&self, cell: CellId) -> CellId;
+}
+
+impl<P: Election> Candidates for Locals<P> {
+    fn facts(&self, known: &mut Vec<Facts>) {
+        let due = |alarms: &[Alarm<P::Timer>]| {
+            let due = alarms.iter().map(|alarm| u32::from(alarm.left == 0));
+            due.enumerate().fold(0, |all, (nth, due)| all | due << nth)
+        };
+        let say = |cell: &Cell<P>| Facts {
+            alarms: cell.armed.len() as u8,
+            due: due(&cell.armed),
+            epoch: cell.node.epoch(),
+        };
+        self.describe(say, known);
+    }
+
+    fn recovered(&self, cell: CellId) -> CellId {
+        let cell = self.cell(cell);
+        let node = cell.node.recovered();
+        self.cell_number(Cell { node, armed: Vec::new(), ..cell })
+    }
+}
+
 /// One thread's memory.
-pub(crate) struct Memory<'a, P: Election> {
-    pub(super) nodes: local::Memory<'a, P>,
-    locals: &'a Locals<P>,
+pub(crate) struct Memory<'a> {
+    pub(super) nodes: local::Memory<'a, Elected>,
+    candidates: &'a dyn Candidates,
     facts: Vec<Facts>,
     recovered: FxHashMap<CellId, CellId>,
     judges: &'a Judges,
@@ -73,11 +103,11 @@ pub(crate) struct Memory<'a, P: Election> {
     pub(super) discord: Option<(NodeId, Elected, LeadershipViolation)>,
 }
 
-impl<'a, P: Election> Memory<'a, P> {
-    pub(super) fn new(locals: &'a Locals<P>, judges: &'a Judges) -> Self {
+impl<'a> Memory<'a> {
+    pub(super) fn new(candidates: &'a dyn Candidates, judges: &'a Judges) -> Self {
         Memory {
-            nodes: local::Memory::new(locals, false),
-            locals,
+            nodes: local::Memory::new(candidates, false),
+            candidates,
             facts: Vec::new(),
             recovered: FxHashMap::default(),
             judges,
@@ -90,26 +120,14 @@ impl<'a, P: Election> Memory<'a, P> {
 
     pub(super) fn facts(&mut self, cell: CellId) -> Facts {
         if cell as usize >= self.facts.len() {
-            let say = |cell: &local::Cell<P>| Facts {
-                alarms: cell.armed.len() as u8,
-                due: (0..)
-                    .zip(&cell.armed)
-                    .fold(0, |due, (nth, alarm)| due | u32::from(alarm.left == 0) << nth),
-                epoch: cell.node.epoch(),
-            };
-            self.locals.describe(self.facts.len(), say, &mut self.facts);
+            self.candidates.facts(&mut self.facts);
         }
         self.facts[cell as usize]
     }
 
     /// The node after a crash: no alarm is set, and it knows no more than it keeps in stable storage.
     pub(super) fn recovered(&mut self, cell: CellId) -> CellId {
-        let locals = self.locals;
-        *self.recovered.entry(cell).or_insert_with(|| {
-            let cell = locals.cell(cell);
-            let node = cell.node.recovered();
-            locals.cell_number(local::Cell { node, armed: Vec::new(), ..cell })
-        })
+        *self.recovered.entry(cell).or_insert_with(|| self.candidates.recovered(cell))
     }
 
     /// What the judge remembers after it was told something, and what it finds wrong.

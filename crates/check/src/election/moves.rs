@@ -1,7 +1,5 @@
 //! What can happen next in a system that elects leaders.
 
-use skeptron_core::election::Election;
-
 use super::memory::Memory;
 use super::scenario::ElectionScenario;
 use super::state::{Move, Packet, State};
@@ -9,11 +7,11 @@ use super::world::World;
 use crate::flight;
 use crate::game::Outlook;
 
-impl<P: Election> World<P> {
+impl World {
     /// Everything that can happen next. What applications want comes first, what goes wrong comes last.
     pub(super) fn all_moves(
         &self,
-        memory: &mut Memory<'_, P>,
+        memory: &mut Memory<'_>,
         state: &State,
         moves: &mut Vec<Move>,
     ) -> Outlook {
@@ -51,7 +49,7 @@ impl<P: Election> World<P> {
     }
 
     /// Alarms ring when they are due, after the messages that had to arrive by then; or too early.
-    fn alarms(&self, memory: &mut Memory<'_, P>, state: &State, moves: &mut Vec<Move>) -> Clock {
+    fn alarms(&self, memory: &mut Memory<'_>, state: &State, moves: &mut Vec<Move>) -> Clock {
         let mut clock = Clock::default();
         for (i, site) in state.sites[..self.nodes].iter().enumerate().filter(|(_, site)| site.up) {
             let facts = memory.facts(site.cell);

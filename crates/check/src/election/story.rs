@@ -1,7 +1,6 @@
 //! A counterexample: the moves that the search found, told as steps that anybody can follow.
 
 use skeptron_core::NodeId;
-use skeptron_core::election::Election;
 use skeptron_core::monitor::LeadershipViolation;
 
 use super::memory::Memory;
@@ -13,8 +12,8 @@ use crate::property::{Property, Step, Which};
 use crate::story::Counterexample;
 
 /// Follows the moves and says what is wrong at their end.
-pub(super) fn tell<P: Election>(
-    world: &World<P>,
+pub(super) fn tell(
+    world: &World,
     property: Property,
     moves: &[Move],
     cycle: Option<usize>,
@@ -34,9 +33,9 @@ pub(super) fn tell<P: Election>(
     Counterexample { steps, node: NodeId::new(node), detail, cycle, shortest: cycle.is_none() }
 }
 
-struct Teller<'a, P: Election> {
-    world: &'a World<P>,
-    memory: Memory<'a, P>,
+struct Teller<'a> {
+    world: &'a World,
+    memory: Memory<'a>,
     state: State,
     /// In the order of sending.
     in_flight: Vec<Packet>,
@@ -44,7 +43,7 @@ struct Teller<'a, P: Election> {
     actor: usize,
 }
 
-impl<P: Election> Teller<'_, P> {
+impl Teller<'_> {
     fn take(&mut self, step: Move) -> Step {
         let told = match step {
             Move::Call(node) => Step::Call(self.acts(node)),

@@ -10,6 +10,7 @@ use super::check::{endless_run, judge};
 use super::scenario::{ElectionFaults, ElectionScenario};
 use super::world::World;
 use crate::check::{Options, Report};
+use crate::local::Locals;
 use crate::property::{Properties, Property};
 
 /// The first node asks the second when it calls, and is led by it if that answers in time; else, by
@@ -88,7 +89,7 @@ impl Election for Asker {
     }
 }
 
-fn world(patience: u32, stubborn: bool, faults: ElectionFaults) -> World<Asker> {
+fn world(patience: u32, stubborn: bool, faults: ElectionFaults) -> World {
     let scenario = ElectionScenario {
         initiators: vec![NodeId::new(0)],
         faults,
@@ -96,10 +97,10 @@ fn world(patience: u32, stubborn: bool, faults: ElectionFaults) -> World<Asker> 
     };
     let judged = Properties::from_iter(Property::ELECTION.iter().copied());
     let node = Asker { patience, stubborn, epoch: Epoch::FIRST };
-    World::of_nodes(vec![node; 2], &scenario, judged, true)
+    World::of_nodes(Box::new(Locals::new(vec![node; 2])), &scenario, judged, true)
 }
 
-fn search(world: &World<Asker>) -> Report {
+fn search(world: &World) -> Report {
     judge(world, &Options { keep_going: true, ..Options::default() })
 }
 

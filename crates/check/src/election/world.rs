@@ -7,24 +7,34 @@
 //! of these.
 
 use skeptron_core::catalogue::{ElectionInfo, Order};
-use skeptron_core::election::{Elected, Election};
+use skeptron_core::election::{Elected, Election, Visitor, dispatch};
 use skeptron_core::monitor::{Leadership, LeadershipViolation};
-use skeptron_core::{NodeId, Setup};
+use skeptron_core::{NodeId, Setup, SetupError};
 
-use super::memory::{Judges, Memory, Word};
+use super::memory::{Candidates, Judges, Memory, Word};
 use super::scenario::ElectionScenario;
 use super::state::{Budget, Move, NOBODY, Packet, Site, State};
 use crate::flight;
 use crate::game::{Game, Outlook, mix};
-use crate::local::{self, CALL, Cell, Deed, Event, LetterId, Locals, suspect, trust};
+use crate::local::{CALL, Deed, Event, LetterId, Locals, suspect, trust};
 use crate::property::{Properties, Property};
 use crate::scenario::ScenarioError;
 
+struct Build<'a>(&'a str, &'a Setup);
+
+impl Visitor for Build<'_> {
+    type Output = Result<Box<dyn Candidates>, SetupError>;
+
+    fn visit<P: Election>(self) -> Self::Output {
+        Ok(Box::new(Locals::new(P::build(self.0, self.1)?)))
+    }
+}
+
 /// The rules of the game.
-pub(crate) struct World<P: Election> {
+pub(crate) struct World {
     pub(super) nodes: usize,
     pub(super) order: Order,
-    locals: Locals<P>,
+    candidates: Box<dyn Candidates>,
     judges: Judges,
     pub(super) start: State,
     setup: Setup,
@@ -37,29 +47,29 @@ pub(crate) struct World<P: Election> {
     pub(super) most_rounds: u32,
 }
 
-impl<P: Election> World<P> {
+impl World {
     /// The world of a catalogued algorithm.
     pub(super) fn new(
         info: &ElectionInfo,
         scenario: &ElectionScenario,
     ) -> Result<Self, ScenarioError> {
         scenario.check()?;
-        let nodes = P::build(info.name, &scenario.setup)?;
+        let candidates = dispatch(info, Build(info.name, &scenario.setup))?;
         let keeps_assumptions = scenario.faults.keep_assumptions()
             && (info.channel == Order::Any || scenario.order == Order::Fifo);
         let judged = Property::ELECTION.iter().copied();
         let judged = judged.filter(|&property| property != Property::Refused || keeps_assumptions);
-        Ok(Self::of_nodes(nodes, scenario, judged.collect(), info.claims.highest))
+        Ok(Self::of_nodes(candidates, scenario, judged.collect(), info.claims.highest))
     }
 
     /// The world of any nodes.
     pub(super) fn of_nodes(
-        nodes: Vec<P>,
+        candidates: Box<dyn Candidates>,
         scenario: &ElectionScenario,
         judged: Properties,
         highest: bool,
     ) -> Self {
-        let n = nodes.len();
+        let n = candidates.len();
         let set = |nodes: &[NodeId]| nodes.iter().fold(0, |set, node| set | 1 << node.index());
         let initiators: u16 = set(&scenario.initiators);
         let faults = &scenario.faults;
@@ -73,9 +83,8 @@ impl<P: Election> World<P> {
             premature: faults.premature,
             suspicions: faults.suspicions,
         };
-        let locals = Locals::new(n);
-        for (i, node) in nodes.into_iter().enumerate() {
-            let cell = locals.cell_number(Cell { me: NodeId::new(i), node, armed: Vec::new() });
+        for i in 0..n {
+            let cell = i as u32;
             let may_call = initiators & 1 << i != 0;
             // Before the first election everybody takes the highest for the leader.
             let named = n as u8 - 1;
@@ -84,7 +93,7 @@ impl<P: Election> World<P> {
         let mut world = World {
             nodes: n,
             order: scenario.order,
-            locals,
+            candidates,
             judges: Judges::new(Leadership::new(n, highest)),
             start: State::empty(),
             setup: scenario.setup.clone(),
@@ -114,14 +123,14 @@ impl<P: Election> World<P> {
     }
 
     /// Whether elections are begun again and again.
-    pub(super) fn is_endless(&self, memory: &mut Memory<'_, P>, state: &State) -> bool {
+    pub(super) fn is_endless(&self, memory: &mut Memory<'_>, state: &State) -> bool {
         let mut up = state.sites[..self.nodes].iter().filter(|site| site.up);
         up.any(|site| memory.facts(site.cell).epoch.round > self.most_rounds)
     }
 
     /// One bound passes. Whatever is in flight must arrive before the next; what was to arrive at a node
     /// that is down is lost.
-    fn tick(&self, memory: &mut Memory<'_, P>, state: &mut State) {
+    fn tick(&self, memory: &mut Memory<'_>, state: &mut State) {
         let sites = state.sites;
         state.flight.retain(|packet| !packet.late || sites[packet.to as usize].up);
         state.flight.iter_mut().for_each(|packet| packet.late = true);
@@ -143,7 +152,7 @@ impl<P: Election> World<P> {
     /// The detector of `node` changes its mind about `whom`.
     fn notice(
         &self,
-        memory: &mut Memory<'_, P>,
+        memory: &mut Memory<'_>,
         state: &mut State,
         (node, whom): (usize, usize),
         found: &mut Properties,
@@ -164,14 +173,14 @@ impl<P: Election> World<P> {
     }
 
     /// Once every detector knows that a node is back, the others must not pass it over.
-    fn tell_if_trusted(&self, memory: &mut Memory<'_, P>, state: &mut State, node: usize) {
+    fn tell_if_trusted(&self, memory: &mut Memory<'_>, state: &mut State, node: usize) {
         let mut others = state.sites[..self.nodes].iter();
         if !others.any(|site| site.up && site.suspects(node)) {
             self.tell_judge(memory, state, Word::Trusted(NodeId::new(node)));
         }
     }
 
-    fn crash(&self, memory: &mut Memory<'_, P>, state: &mut State, node: usize) {
+    fn crash(&self, memory: &mut Memory<'_>, state: &mut State, node: usize) {
         state.budget.crashes -= 1;
         state.crashed |= state.called;
         // If it never comes back all its states are one.
@@ -190,7 +199,7 @@ impl<P: Election> World<P> {
 
     fn restart(
         &self,
-        memory: &mut Memory<'_, P>,
+        memory: &mut Memory<'_>,
         state: &mut State,
         node: usize,
         found: &mut Properties,
@@ -220,7 +229,7 @@ impl<P: Election> World<P> {
 
     fn call(
         &self,
-        memory: &mut Memory<'_, P>,
+        memory: &mut Memory<'_>,
         state: &mut State,
         node: usize,
         calls: u8,
@@ -234,7 +243,7 @@ impl<P: Election> World<P> {
     /// An initiator that suspects the leader that it names calls at once.
     fn call_if_leaderless(
         &self,
-        memory: &mut Memory<'_, P>,
+        memory: &mut Memory<'_>,
         state: &mut State,
         node: usize,
         calls: u8,
@@ -254,7 +263,7 @@ impl<P: Election> World<P> {
 
     fn give(
         &self,
-        memory: &mut Memory<'_, P>,
+        memory: &mut Memory<'_>,
         state: &mut State,
         node: usize,
         event: Event,
@@ -266,7 +275,7 @@ impl<P: Election> World<P> {
     /// Gives a node an input, and does what it wants done.
     fn step(
         &self,
-        memory: &mut Memory<'_, P>,
+        memory: &mut Memory<'_>,
         state: &mut State,
         node: usize,
         event: Event,
@@ -279,7 +288,7 @@ impl<P: Election> World<P> {
             found.insert(Property::Refused);
         }
         let mut elects = false;
-        for deed in local::Memory::<P>::deeds(&outcome) {
+        for deed in outcome.deeds {
             match memory.nodes.deed(deed) {
                 Deed::Send { to, letter } => self.send(state, node, to, letter),
                 Deed::Emit(elected) => {
@@ -312,7 +321,7 @@ impl<P: Election> World<P> {
 
     fn elect(
         &self,
-        memory: &mut Memory<'_, P>,
+        memory: &mut Memory<'_>,
         state: &mut State,
         node: usize,
         elected: Elected,
@@ -334,7 +343,7 @@ impl<P: Election> World<P> {
 
     fn tell_judge(
         &self,
-        memory: &mut Memory<'_, P>,
+        memory: &mut Memory<'_>,
         state: &mut State,
         word: Word,
     ) -> Option<LeadershipViolation> {
@@ -382,10 +391,10 @@ pub(super) enum Lack {
     Consent,
 }
 
-impl<P: Election> Game for World<P> {
+impl Game for World {
     type State = State;
     type Move = Move;
-    type Memory<'a> = Memory<'a, P>;
+    type Memory<'a> = Memory<'a>;
 
     fn start(&self) -> &State {
         &self.start
@@ -401,24 +410,24 @@ impl<P: Election> Game for World<P> {
     }
 
     fn bytes(&self) -> usize {
-        self.locals.bytes() + self.judges.bytes()
+        self.candidates.bytes() + self.judges.bytes()
     }
 
-    fn memory(&self, _records: bool) -> Memory<'_, P> {
-        Memory::new(&self.locals, &self.judges)
+    fn memory(&self, _records: bool) -> Memory<'_> {
+        Memory::new(&*self.candidates, &self.judges)
     }
 
-    fn memory_bytes(memory: &Memory<'_, P>) -> usize {
+    fn memory_bytes(memory: &Memory<'_>) -> usize {
         memory.bytes()
     }
 
-    fn moves(&self, memory: &mut Memory<'_, P>, state: &State, moves: &mut Vec<Move>) -> Outlook {
+    fn moves(&self, memory: &mut Memory<'_>, state: &State, moves: &mut Vec<Move>) -> Outlook {
         self.all_moves(memory, state, moves)
     }
 
-    fn reduce(&self, _: &mut Memory<'_, P>, _: &State, _: &mut Vec<Move>) {}
+    fn reduce(&self, _: &mut Memory<'_>, _: &State, _: &mut Vec<Move>) {}
 
-    fn take(&self, memory: &mut Memory<'_, P>, state: &mut State, step: Move) -> Properties {
+    fn take(&self, memory: &mut Memory<'_>, state: &mut State, step: Move) -> Properties {
         let mut found = Properties::default();
         match step {
             Move::Call(node) => {
@@ -465,12 +474,12 @@ impl<P: Election> Game for World<P> {
     }
 
     /// An election has ended, and nobody has to call another one.
-    fn judge_rest(&self, _: &mut Memory<'_, P>, state: &State, _: Outlook) -> Properties {
+    fn judge_rest(&self, _: &mut Memory<'_>, state: &State, _: Outlook) -> Properties {
         let lack = self.leaderless(state).map(|_| Property::Termination);
         lack.into_iter().collect::<Properties>().and(self.judged)
     }
 
-    fn fingerprint(&self, memory: &mut Memory<'_, P>, state: &State) -> u64 {
+    fn fingerprint(&self, memory: &mut Memory<'_>, state: &State) -> u64 {
         let [first, second] = state.globals();
         let mut sum =
             mix(memory.judge_hash(state.judge), u64::from(first) | u64::from(second) << 32);

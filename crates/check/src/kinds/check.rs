@@ -3,8 +3,6 @@
 use std::time::Instant;
 
 use skeptron_core::catalogue::Info;
-use skeptron_core::mutex::Mutex;
-use skeptron_core::mutex::shared::{InnerVisitor, dispatch_inner};
 
 use super::scenario::{KindsError, KindsScenario};
 use super::story;
@@ -23,28 +21,13 @@ pub fn check_kinds(
     scenario: &KindsScenario,
     options: &Options<'_>,
 ) -> Result<Report, KindsError> {
-    let answer = dispatch_inner(info, Check { info, scenario, options });
-    answer.unwrap_or(Err(KindsError::NotOffered(info.name)))
-}
-
-struct Check<'a> {
-    info: &'a Info,
-    scenario: &'a KindsScenario,
-    options: &'a Options<'a>,
-}
-
-impl InnerVisitor for Check<'_> {
-    type Output = Result<Report, KindsError>;
-
-    fn visit<P: Mutex>(self) -> Self::Output {
-        let began = Instant::now();
-        let world = World::<P>::new(self.info, self.scenario)?;
-        let Options { threads, max_memory, keep_going, progress, stop, .. } = *self.options;
-        let limits = Limits { threads, reduction: false, max_memory, keep_going, progress, stop };
-        let mut found = explore(&world, &limits);
-        found.memories.clear();
-        let tell = |property, moves: &[_]| story::tell(&world, property, moves);
-        let verdicts = verdicts(world.judged(), &found, tell);
-        Ok(Report::of(&found, verdicts, began))
-    }
+    let began = Instant::now();
+    let world = World::new(info, scenario)?;
+    let Options { threads, max_memory, keep_going, progress, stop, .. } = *options;
+    let limits = Limits { threads, reduction: false, max_memory, keep_going, progress, stop };
+    let mut found = explore(&world, &limits);
+    found.memories.clear();
+    let tell = |property, moves: &[_]| story::tell(&world, property, moves);
+    let verdicts = verdicts(world.judged(), &found, tell);
+    Ok(Report::of(&found, verdicts, began))
 }

@@ -1,8 +1,7 @@
 //! A counterexample: the moves that the search found, told as steps that anybody can follow.
 
 use skeptron_core::NodeId;
-use skeptron_core::mutex::Mutex;
-use skeptron_core::mutex::shared::Shared;
+use skeptron_core::mutex::sharing::AccessEvent;
 
 use super::state::{Move, Phase, State};
 use super::world::World;
@@ -14,11 +13,7 @@ use crate::state::Packet;
 use crate::story::Counterexample;
 
 /// Follows the moves and says what is wrong at their end.
-pub(super) fn tell<P: Mutex>(
-    world: &World<P>,
-    property: Property,
-    moves: &[Move],
-) -> Counterexample {
+pub(super) fn tell(world: &World, property: Property, moves: &[Move]) -> Counterexample {
     let mut teller = Teller {
         world,
         memory: world.memory(false),
@@ -31,9 +26,9 @@ pub(super) fn tell<P: Mutex>(
     Counterexample { steps, node: NodeId::new(node), detail, cycle: None, shortest: true }
 }
 
-struct Teller<'a, P: Mutex> {
-    world: &'a World<P>,
-    memory: Memory<'a, Shared<P>>,
+struct Teller<'a> {
+    world: &'a World,
+    memory: Memory<'a, AccessEvent>,
     state: State,
     /// In the order of sending.
     in_flight: Vec<Packet>,
@@ -41,7 +36,7 @@ struct Teller<'a, P: Mutex> {
     actor: usize,
 }
 
-impl<P: Mutex> Teller<'_, P> {
+impl Teller<'_> {
     fn take(&mut self, step: Move) -> Step {
         let told = match (step, self.world.access(&self.state, step)) {
             (_, Some((node, access))) => {

@@ -3,7 +3,7 @@
 use skeptron_core::catalogue::{Info, Order};
 use skeptron_core::claims::Quantity;
 use skeptron_core::monitor::Occupancy;
-use skeptron_core::mutex::shared::Shared;
+use skeptron_core::mutex::shared::{InnerVisitor, Shared, dispatch_inner};
 use skeptron_core::mutex::sharing::{Access, AccessEvent};
 use skeptron_core::mutex::{Mode, Mutex, Usage};
 use skeptron_core::{Formula, NodeId};
@@ -12,7 +12,7 @@ use super::scenario::{KindsError, KindsScenario};
 use super::state::{Move, Phase, Site, State};
 use crate::flight;
 use crate::game::{Game, Outlook, mix};
-use crate::local::{Cell, Deed, Event, LetterId, Locals, Memory, Numbers};
+use crate::local::{Deed, Event, LetterId, Locals, Memory, Nodes, Numbers};
 use crate::property::{Properties, Property};
 use crate::state::Packet;
 
@@ -44,23 +44,35 @@ fn command(access: Access) -> Event {
     Event::Command(number | mode << 3)
 }
 
+struct Build<'a>(&'a str, &'a KindsScenario);
+
+impl InnerVisitor for Build<'_> {
+    type Output = Result<Box<dyn Nodes<AccessEvent>>, KindsError>;
+
+    fn visit<P: Mutex>(self) -> Self::Output {
+        let nodes = Shared::<P>::build(self.0, &self.1.setup, self.1.flaw)?;
+        Ok(Box::new(Locals::new(nodes)))
+    }
+}
+
 /// The rules of the game.
-pub(super) struct World<P: Mutex> {
+pub(super) struct World {
     pub(super) nodes: usize,
     order: Order,
     usages: Vec<Vec<Usage>>,
     at_once: usize,
-    pub(super) locals: Locals<Shared<P>>,
+    locals: Box<dyn Nodes<AccessEvent>>,
     pub(super) start: State,
     judged: Properties,
     pub(super) most_messages: f64,
 }
 
-impl<P: Mutex> World<P> {
+impl World {
     pub(super) fn new(info: &Info, scenario: &KindsScenario) -> Result<Self, KindsError> {
         scenario.check(info)?;
-        let nodes = Shared::<P>::build(info.name, &scenario.setup, scenario.flaw)?;
-        let n = nodes.len();
+        let built = dispatch_inner(info, Build(info.name, scenario));
+        let locals = built.unwrap_or(Err(KindsError::NotOffered(info.name)))?;
+        let n = locals.len();
         let keeps_assumptions = info.channel == Order::Any || scenario.order == Order::Fifo;
         let judged = Property::MUTEX.iter().copied().filter(|property| match property {
             Property::Exclusion | Property::Progress | Property::Fence => true,
@@ -68,12 +80,8 @@ impl<P: Mutex> World<P> {
             Property::Order => false,
             _ => keeps_assumptions,
         });
-        let locals = Locals::new(n);
         let mut start = State::empty();
-        for (i, node) in nodes.into_iter().enumerate() {
-            let cell = Cell { me: NodeId::new(i), node, armed: Vec::new() };
-            start.sites[i].cell = locals.cell_number(cell);
-        }
+        (0..n).for_each(|i| start.sites[i].cell = i as u32);
         let mut world = World {
             nodes: n,
             order: scenario.order,
@@ -84,7 +92,7 @@ impl<P: Mutex> World<P> {
             judged: judged.collect(),
             most_messages: most_messages(info.claims.most(Quantity::Messages), scenario),
         };
-        let mut memory = Memory::new(&world.locals, false);
+        let mut memory = Memory::new(&*world.locals, false);
         for node in 0..n {
             world.give(&mut memory, &mut start, node, Event::Start, &mut Properties::default());
         }
@@ -117,7 +125,7 @@ impl<P: Mutex> World<P> {
 
     fn give(
         &self,
-        memory: &mut Memory<'_, Shared<P>>,
+        memory: &mut Memory<'_, AccessEvent>,
         state: &mut State,
         node: usize,
         event: Event,
@@ -128,8 +136,8 @@ impl<P: Mutex> World<P> {
         if outcome.refused {
             found.insert(Property::Refused);
         }
-        for deed in Memory::<Shared<P>>::deeds(&outcome) {
-            match memory.deed(deed) {
+        for &deed in memory.deeds(&outcome) {
+            match deed {
                 Deed::Send { to, letter } => self.send(state, node, to, letter),
                 Deed::Emit(event) => self.tell(state, node, event, found),
             }
@@ -260,10 +268,10 @@ fn most_messages(most: Option<Formula>, scenario: &KindsScenario) -> f64 {
     NodeId::all(scenario.usages.len()).zip(&scenario.usages).map(of_node).sum()
 }
 
-impl<P: Mutex> Game for World<P> {
+impl Game for World {
     type State = State;
     type Move = Move;
-    type Memory<'a> = Memory<'a, Shared<P>>;
+    type Memory<'a> = Memory<'a, AccessEvent>;
 
     fn start(&self) -> &State {
         &self.start
@@ -283,17 +291,17 @@ impl<P: Mutex> Game for World<P> {
         self.locals.bytes()
     }
 
-    fn memory(&self, records: bool) -> Memory<'_, Shared<P>> {
-        Memory::new(&self.locals, records)
+    fn memory(&self, records: bool) -> Memory<'_, AccessEvent> {
+        Memory::new(&*self.locals, records)
     }
 
-    fn memory_bytes(memory: &Memory<'_, Shared<P>>) -> usize {
+    fn memory_bytes(memory: &Memory<'_, AccessEvent>) -> usize {
         memory.bytes()
     }
 
     fn moves(
         &self,
-        _: &mut Memory<'_, Shared<P>>,
+        _: &mut Memory<'_, AccessEvent>,
         state: &State,
         moves: &mut Vec<Move>,
     ) -> Outlook {
@@ -335,11 +343,11 @@ impl<P: Mutex> Game for World<P> {
         }
     }
 
-    fn reduce(&self, _: &mut Memory<'_, Shared<P>>, _: &State, _: &mut Vec<Move>) {}
+    fn reduce(&self, _: &mut Memory<'_, AccessEvent>, _: &State, _: &mut Vec<Move>) {}
 
     fn take(
         &self,
-        memory: &mut Memory<'_, Shared<P>>,
+        memory: &mut Memory<'_, AccessEvent>,
         state: &mut State,
         step: Move,
     ) -> Properties {
@@ -364,7 +372,7 @@ impl<P: Mutex> Game for World<P> {
 
     fn judge_rest(
         &self,
-        memory: &mut Memory<'_, Shared<P>>,
+        memory: &mut Memory<'_, AccessEvent>,
         state: &State,
         outlook: Outlook,
     ) -> Properties {
@@ -390,7 +398,7 @@ impl<P: Mutex> Game for World<P> {
         found.and(self.judged)
     }
 
-    fn fingerprint(&self, memory: &mut Memory<'_, Shared<P>>, state: &State) -> u64 {
+    fn fingerprint(&self, memory: &mut Memory<'_, AccessEvent>, state: &State) -> u64 {
         let mut sum = mix(u64::from(state.sent), u64::from(state.highest));
         for (i, site) in state.sites[..self.nodes].iter().enumerate() {
             let users = u64::from(site.code()) | u64::from(site.fence) << 32 | (i as u64) << 40;
