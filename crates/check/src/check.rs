@@ -9,18 +9,18 @@ use serde::Serialize;
 use skeptron_core::Arbitration;
 use skeptron_core::catalogue::{Info, Layout};
 
+use crate::counterexample::{Counterexample, tell, tell_already, tell_starving};
 use crate::cycles::unfair_run;
 use crate::explorer::{Found, Limits, Progress, explore};
-use crate::game::Game;
 use crate::graph::Unfinished;
-use crate::local::{CellId, Event, Memory};
-use crate::predicate::{Moment, Predicate};
+use crate::local::{Event, LocalId, Memory};
+use crate::model::Model;
+use crate::predicate::{Predicate, Snapshot};
 use crate::property::{Properties, Property};
 use crate::reduction::certify;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::starvation::{Searched, starving_run};
-use crate::story::{Counterexample, tell, tell_already, tell_starving};
-use crate::world::{Endless, Watch, World, locals};
+use crate::world::{Endless, Watch, World, node_table};
 
 /// How to search.
 #[derive(Clone, Copy)]
@@ -153,7 +153,7 @@ impl Report {
         self.verdicts.iter().find(|verdict| verdict.property == property)
     }
 
-    pub(crate) fn of<G: Game>(
+    pub(crate) fn of<G: Model>(
         found: &Found<'_, G>,
         verdicts: Vec<Verdict>,
         began: Instant,
@@ -190,7 +190,7 @@ impl Report {
 }
 
 /// What a search says of each property; `tell` tells how some moves violate one.
-pub(crate) fn verdicts<G: Game>(
+pub(crate) fn verdicts<G: Model>(
     judged: Properties,
     found: &Found<'_, G>,
     tell: impl Fn(Property, &[G::Move]) -> Counterexample,
@@ -315,7 +315,7 @@ impl Searches {
         report.verdicts.extend(verdicts);
     }
 
-    fn add<G: Game>(&mut self, found: &Found<'_, G>, verdicts: Vec<Verdict>) {
+    fn add<G: Model>(&mut self, found: &Found<'_, G>, verdicts: Vec<Verdict>) {
         let new = Report::of(found, verdicts, self.began);
         match &mut self.report {
             None => self.report = Some(new),
@@ -348,7 +348,7 @@ impl Check<'_> {
                 fallback = Some(reduced);
             } else if reduced.complete {
                 let memories = std::mem::take(&mut reduced.memories).into_iter();
-                let taken: FxHashSet<(CellId, Event)> =
+                let taken: FxHashSet<(LocalId, Event)> =
                     memories.flat_map(Memory::into_taken).collect();
                 let mut memory = world.memory(false);
                 if certify(world, &mut memory, &taken, reduced.states, self.options) {
@@ -382,11 +382,11 @@ impl Check<'_> {
 
     /// Whether what must hold in every state can be asked of the first one, and holds there.
     fn check_invariant(&self, predicate: &Predicate) -> Result<(), ScenarioError> {
-        let locals = locals(self.info, &self.scenario.setup)?;
-        let values = (0..locals.len()).map(|node| locals.value(node as u32));
+        let node_table = node_table(self.info, &self.scenario.setup)?;
+        let values = (0..node_table.len()).map(|node| node_table.value(node as u32));
         let values: Vec<serde_json::Value> = values.collect();
         let nodes: Vec<&serde_json::Value> = values.iter().collect();
-        match predicate.holds(Moment { nodes: &nodes, is_silent: true })? {
+        match predicate.holds(Snapshot { nodes: &nodes, is_silent: true })? {
             true => Ok(()),
             false => Err(ScenarioError::FalseFromTheStart),
         }

@@ -7,8 +7,8 @@ use std::time::Instant;
 use rustc_hash::FxHashSet;
 
 use crate::check::is_set;
-use crate::game::{Game, Outlook};
 use crate::level::{Links, Numbering, Origin, Rows, Table};
+use crate::model::{Enabled, Model};
 use crate::property::{Properties, Property};
 
 /// How a search is done; never what it finds, as long as it ends.
@@ -46,7 +46,7 @@ pub(crate) struct Finding {
 }
 
 /// What a search came to.
-pub(crate) struct Found<'a, G: Game + 'a> {
+pub(crate) struct Found<'a, G: Model + 'a> {
     pub(crate) states: u64,
     pub(crate) transitions: u64,
     /// The deepest level that was explored completely.
@@ -64,7 +64,7 @@ pub(crate) struct Found<'a, G: Game + 'a> {
     pub(crate) memories: Vec<G::Memory<'a>>,
 }
 
-impl<'a, G: Game + 'a> Found<'a, G> {
+impl<'a, G: Model + 'a> Found<'a, G> {
     /// The moves that lead to the first violation of `property`.
     pub(crate) fn moves_to(&self, property: Property) -> Option<Vec<G::Move>> {
         let (depth, finding) = self.findings[property as usize]?;
@@ -83,17 +83,17 @@ impl<'a, G: Game + 'a> Found<'a, G> {
     }
 }
 
-/// Explores everything that can happen in a game.
-pub(crate) fn explore<'a, G: Game>(game: &'a G, limits: &Limits<'_>) -> Found<'a, G> {
+/// Explores everything that can happen in a model.
+pub(crate) fn explore<'a, G: Model>(model: &'a G, limits: &Limits<'_>) -> Found<'a, G> {
     let shared = Shared {
-        game,
+        model,
         limits,
         began: Instant::now(),
         states: AtomicU64::new(1),
         full: AtomicBool::new(false),
     };
     let mut workers: Vec<Worker<'_, G>> =
-        (0..limits.threads.max(1)).map(|_| Worker::new(game, limits)).collect();
+        (0..limits.threads.max(1)).map(|_| Worker::new(model, limits)).collect();
     let mut found = Found {
         states: 0,
         transitions: 0,
@@ -109,17 +109,17 @@ pub(crate) fn explore<'a, G: Game>(game: &'a G, limits: &Limits<'_>) -> Found<'a
     };
 
     // The first level: where everything begins.
-    let fingerprint = game.fingerprint(&mut workers[0].memory, game.start());
+    let fingerprint = model.fingerprint(&mut workers[0].memory, model.start());
     let table = Table::new();
     let origin = Origin { parent_fingerprint: 0, step: 0, parent: 0 };
     let place = table.insert(fingerprint, origin).expect("the table is empty");
     let mut rows = vec![Rows::default()];
-    rows[0].push(game, game.start(), place, fingerprint);
+    rows[0].push(model, model.start(), place, fingerprint);
     let (mut numbering, links, _) = table.close();
     let mut archive_bytes = links.bytes();
     found.archive.push(links);
     // Where a state tells its depth, states of different levels differ.
-    let mut seen = (!game.knows_depth()).then(|| FxHashSet::from_iter([fingerprint]));
+    let mut seen = (!model.knows_depth()).then(|| FxHashSet::from_iter([fingerprint]));
 
     loop {
         let depth = found.archive.len() - 1;
@@ -148,7 +148,7 @@ pub(crate) fn explore<'a, G: Game>(game: &'a G, limits: &Limits<'_>) -> Found<'a
             + level.next.bytes()
             + workers.iter().map(|worker| worker.next.bytes()).sum::<usize>()
             + workers_bytes
-            + game.bytes()
+            + model.bytes()
             + seen.as_ref().map_or(0, |seen| 9 * seen.capacity());
         found.peak_bytes = found.peak_bytes.max(bytes);
         for worker in &mut workers {
@@ -175,8 +175,8 @@ pub(crate) fn explore<'a, G: Game>(game: &'a G, limits: &Limits<'_>) -> Found<'a
         }
         found.out_of_memory = stopped && is_full;
         found.complete = !stopped && links.parents.is_empty();
-        let enough =
-            !limits.keep_going && !found.violated().is_empty() || found.violated() == game.judged();
+        let enough = !limits.keep_going && !found.violated().is_empty()
+            || found.violated() == model.judged();
         if stopped || links.parents.is_empty() || enough {
             break;
         }
@@ -194,8 +194,8 @@ pub(crate) fn explore<'a, G: Game>(game: &'a G, limits: &Limits<'_>) -> Found<'a
 }
 
 /// What all threads see.
-struct Shared<'a, G: Game> {
-    game: &'a G,
+struct Shared<'a, G: Model> {
+    model: &'a G,
     limits: &'a Limits<'a>,
     began: Instant,
     states: AtomicU64,
@@ -215,7 +215,7 @@ struct Level<'a> {
 }
 
 /// A thread's own things.
-struct Worker<'a, G: Game + 'a> {
+struct Worker<'a, G: Model + 'a> {
     memory: G::Memory<'a>,
     state: G::State,
     successor: G::State,
@@ -229,12 +229,12 @@ struct Worker<'a, G: Game + 'a> {
 /// How many states a thread takes at a time.
 const CHUNK: usize = 64;
 
-impl<'a, G: Game> Worker<'a, G> {
-    fn new(game: &'a G, limits: &Limits<'_>) -> Self {
+impl<'a, G: Model> Worker<'a, G> {
+    fn new(model: &'a G, limits: &Limits<'_>) -> Self {
         Worker {
-            memory: game.memory(limits.reduction),
-            state: game.start().clone(),
-            successor: game.start().clone(),
+            memory: model.memory(limits.reduction),
+            state: model.start().clone(),
+            successor: model.start().clone(),
             moves: Vec::new(),
             next: Rows::default(),
             transitions: 0,
@@ -267,7 +267,7 @@ impl<'a, G: Game> Worker<'a, G> {
                     break;
                 }
                 let (row, place, fingerprint) = level.rows[part].get(index);
-                shared.game.decode(&mut self.state, row);
+                shared.model.decode(&mut self.state, row);
                 self.expand_state(shared, level, level.numbering.number(place), fingerprint);
             }
             chunks += 1;
@@ -291,7 +291,7 @@ impl<'a, G: Game> Worker<'a, G> {
         let bytes = level.kept_bytes
             + level.next.bytes()
             + threads * mine
-            + shared.game.bytes()
+            + shared.model.bytes()
             + level.seen.map_or(0, |seen| 9 * seen.capacity());
         if bytes > shared.limits.max_memory {
             shared.full.store(true, Ordering::Relaxed);
@@ -312,24 +312,24 @@ impl<'a, G: Game> Worker<'a, G> {
         number: u32,
         fingerprint: u64,
     ) {
-        let game = shared.game;
-        let outlook = game.moves(&mut self.memory, &self.state, &mut self.moves);
-        if outlook != Outlook::More {
-            let violated = game.judge_rest(&mut self.memory, &self.state, outlook);
+        let model = shared.model;
+        let enabled = model.moves(&mut self.memory, &self.state, &mut self.moves);
+        if enabled != Enabled::More {
+            let violated = model.judge_rest(&mut self.memory, &self.state, enabled);
             self.find(violated, Finding { fingerprint, step: None, number });
         }
         if shared.limits.reduction {
-            game.reduce(&mut self.memory, &self.state, &mut self.moves);
+            model.reduce(&mut self.memory, &self.state, &mut self.moves);
         }
         for i in 0..self.moves.len() {
             let step = self.moves[i];
-            game.copy(&self.state, &mut self.successor);
-            let violated = game.take(&mut self.memory, &mut self.successor, step);
+            model.copy(&self.state, &mut self.successor);
+            let violated = model.take(&mut self.memory, &mut self.successor, step);
             self.transitions += 1;
             if !violated.is_empty() {
                 self.find(violated, Finding { fingerprint, step: Some(G::code(step)), number });
             }
-            let next = game.fingerprint(&mut self.memory, &self.successor);
+            let next = model.fingerprint(&mut self.memory, &self.successor);
             if level.seen.is_some_and(|seen| seen.contains(&next)) {
                 self.met_again = true;
                 continue;
@@ -338,7 +338,7 @@ impl<'a, G: Game> Worker<'a, G> {
                 Origin { parent_fingerprint: fingerprint, step: G::code(step), parent: number };
             if let Some(place) = level.next.insert(next, origin) {
                 shared.states.fetch_add(1, Ordering::Relaxed);
-                self.next.push(game, &self.successor, place, next);
+                self.next.push(model, &self.successor, place, next);
             }
         }
     }

@@ -9,10 +9,10 @@ use skeptron_core::catalogue::Info;
 use skeptron_core::claims::Quantity;
 
 use crate::check::Options;
+use crate::counterexample::{Counterexample, tell};
 use crate::explorer::{Limits, explore};
 use crate::property::{Properties, Property};
 use crate::scenario::{Scenario, ScenarioError};
-use crate::story::{Counterexample, tell};
 use crate::world::{Watch, World};
 
 /// A figure of a run.

@@ -1,4 +1,4 @@
-//! All states of a game at once, and the rounds in which some of its runs may go for ever.
+//! All states of a model at once, and the rounds in which some of its runs may go for ever.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use rustc_hash::FxHashMap;
 
 use crate::check::is_set;
-use crate::game::Game;
+use crate::model::Model;
 
 /// There are more states than fit, or there was no time for all.
 #[derive(Debug)]
@@ -17,8 +17,8 @@ pub(crate) struct Unfinished;
 const LOOK_AFTER: usize = 1024;
 
 /// The states, numbered by distance from the start.
-pub(crate) struct Graph<'a, G: Game> {
-    game: &'a G,
+pub(crate) struct Graph<'a, G: Model> {
+    model: &'a G,
     rows: Vec<u32>,
     /// Where the row of each state begins, and where the last one ends.
     row_starts: Vec<usize>,
@@ -30,17 +30,17 @@ pub(crate) struct Graph<'a, G: Game> {
     edge_starts: Vec<usize>,
 }
 
-impl<'a, G: Game> Graph<'a, G> {
+impl<'a, G: Model> Graph<'a, G> {
     /// Finds all states, and of the moves between them those that `may_recur`.
     pub(crate) fn build(
-        game: &'a G,
+        model: &'a G,
         most: usize,
         stop: Option<&AtomicBool>,
         may_recur: impl Fn(&G::State, G::Move) -> bool,
     ) -> Result<Self, Unfinished> {
-        let mut memory = game.memory(false);
+        let mut memory = model.memory(false);
         let mut graph = Graph {
-            game,
+            model,
             rows: Vec::new(),
             row_starts: vec![0],
             origins: vec![(0, None)],
@@ -48,21 +48,21 @@ impl<'a, G: Game> Graph<'a, G> {
             edge_starts: vec![0],
         };
         let mut numbers = FxHashMap::default();
-        numbers.insert(game.fingerprint(&mut memory, game.start()), 0);
-        graph.keep(game.start());
-        let (mut state, mut next_state) = (game.start().clone(), game.start().clone());
+        numbers.insert(model.fingerprint(&mut memory, model.start()), 0);
+        graph.keep(model.start());
+        let (mut state, mut next_state) = (model.start().clone(), model.start().clone());
         let mut moves = Vec::new();
         let mut at = 0;
         while at < graph.origins.len() {
             if graph.origins.len() > most || at.is_multiple_of(LOOK_AFTER) && is_set(stop) {
                 return Err(Unfinished);
             }
-            game.decode(&mut state, graph.row(at));
-            game.moves(&mut memory, &state, &mut moves);
+            model.decode(&mut state, graph.row(at));
+            model.moves(&mut memory, &state, &mut moves);
             for &step in &moves {
-                game.copy(&state, &mut next_state);
-                game.take(&mut memory, &mut next_state, step);
-                let fingerprint = game.fingerprint(&mut memory, &next_state);
+                model.copy(&state, &mut next_state);
+                model.take(&mut memory, &mut next_state, step);
+                let fingerprint = model.fingerprint(&mut memory, &next_state);
                 let next = graph.origins.len() as u32;
                 let number = *numbers.entry(fingerprint).or_insert(next);
                 if number == next {
@@ -80,7 +80,7 @@ impl<'a, G: Game> Graph<'a, G> {
     }
 
     fn keep(&mut self, state: &G::State) {
-        self.game.encode(state, &mut self.rows);
+        self.model.encode(state, &mut self.rows);
         self.row_starts.push(self.rows.len());
     }
 
@@ -95,14 +95,14 @@ impl<'a, G: Game> Graph<'a, G> {
 
     /// A state.
     pub(crate) fn state(&self, v: usize) -> G::State {
-        let mut state = self.game.start().clone();
+        let mut state = self.model.start().clone();
         self.read(v, &mut state);
         state
     }
 
     /// The same, in its place.
     pub(crate) fn read(&self, v: usize, state: &mut G::State) {
-        self.game.decode(state, self.row(v));
+        self.model.decode(state, self.row(v));
     }
 
     fn edges(&self, v: usize) -> &[(u16, u32)] {

@@ -17,17 +17,18 @@
 //! ```
 
 mod check;
+mod counterexample;
 mod cycles;
 mod election;
 mod explorer;
 mod extreme;
 mod flight;
-mod game;
 mod graph;
 mod kinds;
 mod level;
 mod local;
 pub mod members;
+mod model;
 mod normal;
 mod predicate;
 mod prefix;
@@ -36,17 +37,16 @@ mod reduction;
 mod scenario;
 mod starvation;
 mod state;
-mod story;
 #[cfg(test)]
 mod tests;
 mod world;
 
 pub use check::{Judging, Options, Report, Verdict, check};
+pub use counterexample::Counterexample;
 pub use election::{ElectionFaults, ElectionScenario, check_election};
 pub use explorer::Progress;
 pub use extreme::{Extreme, Goal, Measure, extreme};
 pub use kinds::{KindsError, KindsScenario, check_kinds};
-pub use predicate::{Moment, Operator, Predicate, PredicateError};
+pub use predicate::{Operator, Predicate, PredicateError, Snapshot};
 pub use property::{Property, Step, Which};
 pub use scenario::{CrashWhen, Faults, Scenario, ScenarioError};
-pub use story::Counterexample;

@@ -62,14 +62,14 @@ impl Numbers for Notice {
     }
 }
 
-/// Number of a [`Cell`].
-pub(crate) type CellId = u32;
-/// Number of a [`Letter`].
-pub(crate) type LetterId = u32;
+/// Number of a [`LocalState`].
+pub(crate) type LocalId = u32;
+/// Number of a [`SentMessage`].
+pub(crate) type MessageId = u32;
 
 /// A node's state and its armed alarms.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Cell<P: Protocol> {
+pub(crate) struct LocalState<P: Protocol> {
     pub(crate) me: NodeId,
     pub(crate) node: P,
     /// By name: it does not matter which was armed first.
@@ -86,7 +86,7 @@ pub(crate) struct Alarm<T> {
 
 /// A message and who sent it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Letter<P: Protocol> {
+pub(crate) struct SentMessage<P: Protocol> {
     pub(crate) from: NodeId,
     pub(crate) message: P::Message,
 }
@@ -127,32 +127,32 @@ pub(crate) trait Nodes<E>: Send + Sync {
     /// How many nodes there are. They begin in the states 0, 1, 2 …
     fn len(&self) -> usize;
 
-    /// What a node does when something happens to it. Appends its deeds.
-    fn step(&self, cell: CellId, event: Event, deeds: &mut Vec<Deed<E>>) -> Outcome;
+    /// What a node does when something happens to it. Appends its actions.
+    fn step(&self, local: LocalId, event: Event, actions: &mut Vec<Action<E>>) -> Outcome;
 
     /// What a node knows, as plain data.
-    fn value(&self, cell: CellId) -> Value;
+    fn value(&self, local: LocalId) -> Value;
 
     /// Who sent it.
-    fn sender(&self, letter: LetterId) -> NodeId;
+    fn sender(&self, message: MessageId) -> NodeId;
 
     /// Appends the hashes of states that are not among those known. They are the same in every run, unlike numbers.
-    fn cell_hashes(&self, known: &mut Vec<u64>);
+    fn local_hashes(&self, known: &mut Vec<u64>);
 
     /// The same for messages.
-    fn letter_hashes(&self, known: &mut Vec<u64>);
+    fn message_hashes(&self, known: &mut Vec<u64>);
 
     /// The counters of a node.
-    fn cell_counters(&self, cell: CellId) -> Counters;
+    fn local_counters(&self, local: LocalId) -> Counters;
 
     /// The counters of a message.
-    fn letter_counters(&self, letter: LetterId) -> Counters;
+    fn message_counters(&self, message: MessageId) -> Counters;
 
     /// The node with other values of its counters.
-    fn cell_with(&self, cell: CellId, values: &[u64]) -> CellId;
+    fn local_with(&self, local: LocalId, values: &[u64]) -> LocalId;
 
     /// The message with other values of its counters.
-    fn letter_with(&self, letter: LetterId, values: &[u64]) -> LetterId;
+    fn message_with(&self, message: MessageId, values: &[u64]) -> MessageId;
 
     /// About how many bytes they take.
     fn bytes(&self) -> usize;
@@ -162,43 +162,43 @@ pub(crate) trait Nodes<E>: Send + Sync {
 pub(crate) type Counters = Box<[(Counter, u64)]>;
 
 /// The nodes of one algorithm.
-pub(crate) struct Locals<P: Protocol> {
+pub(crate) struct NodeTable<P: Protocol> {
     nodes: usize,
     tables: RwLock<Tables<P>>,
 }
 
 struct Tables<P: Protocol> {
-    cells: Numbered<Cell<P>>,
-    letters: Numbered<Letter<P>>,
+    local_states: Numbered<LocalState<P>>,
+    sent_messages: Numbered<SentMessage<P>>,
 }
 
-impl<P: Explorable> Locals<P> {
+impl<P: Explorable> NodeTable<P> {
     pub(crate) fn new(nodes: Vec<P>) -> Self {
         let count = nodes.len();
-        let mut cells = Numbered::new();
+        let mut local_states = Numbered::new();
         for (me, node) in NodeId::all(count).zip(nodes) {
-            cells.number(Cell { me, node, armed: Vec::new() });
+            local_states.number(LocalState { me, node, armed: Vec::new() });
         }
-        let tables = Tables { cells, letters: Numbered::new() };
-        Locals { nodes: count, tables: RwLock::new(tables) }
+        let tables = Tables { local_states, sent_messages: Numbered::new() };
+        NodeTable { nodes: count, tables: RwLock::new(tables) }
     }
 
-    pub(crate) fn cell_number(&self, cell: Cell<P>) -> CellId {
-        self.write().cells.number(cell)
+    pub(crate) fn local_number(&self, local: LocalState<P>) -> LocalId {
+        self.write().local_states.number(local)
     }
 
-    pub(crate) fn cell(&self, id: CellId) -> Cell<P> {
-        self.read().cells.things[id as usize].clone()
+    pub(crate) fn local(&self, id: LocalId) -> LocalState<P> {
+        self.read().local_states.things[id as usize].clone()
     }
 
-    fn letter(&self, id: LetterId) -> Letter<P> {
-        self.read().letters.things[id as usize].clone()
+    fn message(&self, id: MessageId) -> SentMessage<P> {
+        self.read().sent_messages.things[id as usize].clone()
     }
 
-    /// Says something of each cell from a number on.
-    pub(crate) fn describe<T>(&self, say: impl Fn(&Cell<P>) -> T, said: &mut Vec<T>) {
+    /// Says something of each local from a number on.
+    pub(crate) fn describe<T>(&self, say: impl Fn(&LocalState<P>) -> T, said: &mut Vec<T>) {
         let known = said.len();
-        said.extend(self.read().cells.things[known..].iter().map(say));
+        said.extend(self.read().local_states.things[known..].iter().map(say));
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Tables<P>> {
@@ -210,129 +210,129 @@ impl<P: Explorable> Locals<P> {
     }
 }
 
-impl<P: Explorable> Nodes<P::Event> for Locals<P> {
+impl<P: Explorable> Nodes<P::Event> for NodeTable<P> {
     fn len(&self) -> usize {
         self.nodes
     }
 
-    fn step(&self, id: CellId, event: Event, deeds: &mut Vec<Deed<P::Event>>) -> Outcome {
-        let (mut cell, input) = {
+    fn step(&self, id: LocalId, event: Event, actions: &mut Vec<Action<P::Event>>) -> Outcome {
+        let (mut local, input) = {
             let tables = self.read();
-            let cell = tables.cells.things[id as usize].clone();
+            let local = tables.local_states.things[id as usize].clone();
             let input = match event {
                 Event::Start => Some(Input::Start),
                 Event::Command(number) => Some(Input::Command(P::Command::of_number(number))),
-                Event::Deliver(letter) => {
-                    let letter = tables.letters.things[letter as usize].clone();
-                    Some(Input::Deliver { from: letter.from, message: letter.message })
+                Event::Deliver(message) => {
+                    let message = tables.sent_messages.things[message as usize].clone();
+                    Some(Input::Deliver { from: message.from, message: message.message })
                 }
-                Event::Expire(nth) => Some(Input::Expire(cell.armed[nth as usize].timer.clone())),
+                Event::Expire(nth) => Some(Input::Expire(local.armed[nth as usize].timer.clone())),
                 Event::Tick => None,
             };
-            (cell, input)
+            (local, input)
         };
         match event {
-            Event::Expire(nth) => drop(cell.armed.remove(nth as usize)),
-            Event::Tick => cell.armed.iter_mut().for_each(|alarm| alarm.left -= 1),
+            Event::Expire(nth) => drop(local.armed.remove(nth as usize)),
+            Event::Tick => local.armed.iter_mut().for_each(|alarm| alarm.left -= 1),
             _ => {}
         }
-        let me = cell.me;
-        let start = deeds.len();
+        let me = local.me;
+        let start = actions.len();
         let may_absorb = match &input {
-            Some(Input::Deliver { from, message }) => cell.node.absorbs(*from, message),
+            Some(Input::Deliver { from, message }) => local.node.absorbs(*from, message),
             _ => false,
         };
         let mut out = Outbox::new();
-        let refused = input.is_some_and(|input| cell.node.step(input, &mut out).is_err());
+        let refused = input.is_some_and(|input| local.node.step(input, &mut out).is_err());
         let mut tables = self.write();
         for effect in out.drain() {
             match effect {
                 Effect::Send { to, message } => {
-                    let letter = tables.letters.number(Letter { from: me, message });
-                    deeds.push(Deed::Send { to: to.index() as u8, letter });
+                    let message = tables.sent_messages.number(SentMessage { from: me, message });
+                    actions.push(Action::Send { to: to.index() as u8, message });
                 }
                 Effect::Broadcast { message } => {
-                    let letter = tables.letters.number(Letter { from: me, message });
+                    let message = tables.sent_messages.number(SentMessage { from: me, message });
                     let others = (0..self.nodes as u8).filter(|&to| to as usize != me.index());
-                    deeds.extend(others.map(|to| Deed::Send { to, letter }));
+                    actions.extend(others.map(|to| Action::Send { to, message }));
                 }
-                Effect::Emit(event) => deeds.push(Deed::Emit(event)),
+                Effect::Emit(event) => actions.push(Action::Emit(event)),
                 Effect::Arm { timer, after } => {
-                    cell.armed.retain(|alarm| alarm.timer != timer);
-                    cell.armed.push(Alarm { timer, left: after });
-                    cell.armed.sort_by_key(|alarm| format!("{:?}", alarm.timer));
+                    local.armed.retain(|alarm| alarm.timer != timer);
+                    local.armed.push(Alarm { timer, left: after });
+                    local.armed.sort_by_key(|alarm| format!("{:?}", alarm.timer));
                 }
-                Effect::Disarm(timer) => cell.armed.retain(|alarm| alarm.timer != timer),
+                Effect::Disarm(timer) => local.armed.retain(|alarm| alarm.timer != timer),
             }
         }
-        let cell = tables.cells.number(cell);
-        let silent = deeds[start..].iter().all(|deed| matches!(deed, Deed::Emit(_)));
+        let local = tables.local_states.number(local);
+        let silent = actions[start..].iter().all(|action| matches!(action, Action::Emit(_)));
         let absorbed = may_absorb && silent && !refused;
-        Outcome { cell, refused, absorbed, deeds: start as u32..deeds.len() as u32 }
+        Outcome { local, refused, absorbed, actions: start as u32..actions.len() as u32 }
     }
 
-    fn value(&self, cell: CellId) -> Value {
+    fn value(&self, local: LocalId) -> Value {
         // States are plain data: they always have a JSON form.
-        serde_json::to_value(&self.cell(cell).node).unwrap_or_default()
+        serde_json::to_value(&self.local(local).node).unwrap_or_default()
     }
 
-    fn sender(&self, letter: LetterId) -> NodeId {
-        self.read().letters.things[letter as usize].from
+    fn sender(&self, message: MessageId) -> NodeId {
+        self.read().sent_messages.things[message as usize].from
     }
 
-    fn cell_hashes(&self, known: &mut Vec<u64>) {
+    fn local_hashes(&self, known: &mut Vec<u64>) {
         let from = known.len();
-        known.extend_from_slice(&self.read().cells.hashes[from..]);
+        known.extend_from_slice(&self.read().local_states.hashes[from..]);
     }
 
-    fn letter_hashes(&self, known: &mut Vec<u64>) {
+    fn message_hashes(&self, known: &mut Vec<u64>) {
         let from = known.len();
-        known.extend_from_slice(&self.read().letters.hashes[from..]);
+        known.extend_from_slice(&self.read().sent_messages.hashes[from..]);
     }
 
-    fn cell_counters(&self, cell: CellId) -> Counters {
+    fn local_counters(&self, local: LocalId) -> Counters {
         let mut found = Vec::new();
-        self.cell(cell).node.counters(&mut |counter, value| found.push((counter, *value)));
+        self.local(local).node.counters(&mut |counter, value| found.push((counter, *value)));
         found.into()
     }
 
-    fn letter_counters(&self, letter: LetterId) -> Counters {
+    fn message_counters(&self, message: MessageId) -> Counters {
         let mut found = Vec::new();
-        let Letter { from, mut message } = self.letter(letter);
+        let SentMessage { from, mut message } = self.message(message);
         message.counters(from, &mut |counter, value| found.push((counter, *value)));
         found.into()
     }
 
-    fn cell_with(&self, cell: CellId, values: &[u64]) -> CellId {
-        let mut cell = self.cell(cell);
+    fn local_with(&self, local: LocalId, values: &[u64]) -> LocalId {
+        let mut local = self.local(local);
         let mut values = values.iter();
-        cell.node.counters(&mut |_, value| *value = *values.next().expect("as many"));
-        self.cell_number(cell)
+        local.node.counters(&mut |_, value| *value = *values.next().expect("as many"));
+        self.local_number(local)
     }
 
-    fn letter_with(&self, letter: LetterId, values: &[u64]) -> LetterId {
-        let mut letter = self.letter(letter);
+    fn message_with(&self, message: MessageId, values: &[u64]) -> MessageId {
+        let mut message = self.message(message);
         let mut values = values.iter();
-        letter.message.counters(letter.from, &mut |_, value| {
+        message.message.counters(message.from, &mut |_, value| {
             *value = *values.next().expect("as many");
         });
-        self.write().letters.number(letter)
+        self.write().sent_messages.number(message)
     }
 
     fn bytes(&self) -> usize {
         let tables = self.read();
         // The vectors inside a node are some hundred bytes; each thing is kept twice.
-        let cell = 2 * (size_of::<Cell<P>>() + 100) + 24;
-        let letter = 2 * (size_of::<Letter<P>>() + 30) + 24;
-        tables.cells.things.len() * cell + tables.letters.things.len() * letter
+        let local = 2 * (size_of::<LocalState<P>>() + 100) + 24;
+        let message = 2 * (size_of::<SentMessage<P>>() + 30) + 24;
+        tables.local_states.things.len() * local + tables.sent_messages.things.len() * message
     }
 }
 
 /// What a node does about an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deed<E> {
+pub(crate) enum Action<E> {
     /// It sends a message.
-    Send { to: u8, letter: LetterId },
+    Send { to: u8, message: MessageId },
     /// It tells its application.
     Emit(E),
 }
@@ -342,7 +342,7 @@ pub(crate) enum Deed<E> {
 pub(crate) enum Event {
     Start,
     Command(u8),
-    Deliver(LetterId),
+    Deliver(MessageId),
     Expire(u32),
     /// One bound passes.
     Tick,
@@ -351,27 +351,27 @@ pub(crate) enum Event {
 /// Where a step leads.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
-    pub(crate) cell: CellId,
+    pub(crate) local: LocalId,
     pub(crate) refused: bool,
     /// Whether it is a message that the node absorbs: see [`crate::reduction`].
     pub(crate) absorbed: bool,
-    /// Where its deeds are among those of the thread's memory.
-    pub(crate) deeds: Range<u32>,
+    /// Where its actions are among those of the thread's memory.
+    pub(crate) actions: Range<u32>,
 }
 
 /// One thread's memory of what it has looked up.
 pub(crate) struct Memory<'a, E> {
     nodes: &'a dyn Nodes<E>,
-    outcomes: FxHashMap<(CellId, Event), Outcome>,
+    outcomes: FxHashMap<(LocalId, Event), Outcome>,
     /// What really happened to nodes, apart from what was only looked up.
-    taken: FxHashSet<(CellId, Event)>,
+    taken: FxHashSet<(LocalId, Event)>,
     records: bool,
-    deeds: Vec<Deed<E>>,
-    cell_hashes: Vec<u64>,
-    letter_hashes: Vec<u64>,
+    actions: Vec<Action<E>>,
+    local_hashes: Vec<u64>,
+    message_hashes: Vec<u64>,
     pub(crate) normal: Known,
     /// What nodes know, for predicates.
-    values: FxHashMap<CellId, Arc<Value>>,
+    values: FxHashMap<LocalId, Arc<Value>>,
 }
 
 impl<'a, E: Copy> Memory<'a, E> {
@@ -382,9 +382,9 @@ impl<'a, E: Copy> Memory<'a, E> {
             outcomes: FxHashMap::default(),
             taken: FxHashSet::default(),
             records,
-            deeds: Vec::new(),
-            cell_hashes: Vec::new(),
-            letter_hashes: Vec::new(),
+            actions: Vec::new(),
+            local_hashes: Vec::new(),
+            message_hashes: Vec::new(),
             normal: Known::default(),
             values: FxHashMap::default(),
         }
@@ -395,61 +395,61 @@ impl<'a, E: Copy> Memory<'a, E> {
         self.nodes
     }
 
-    /// What a node in state `cell` does when `event` happens to it.
-    pub(crate) fn step(&mut self, cell: CellId, event: Event) -> Outcome {
-        let computed = || self.nodes.step(cell, event, &mut self.deeds);
-        self.outcomes.entry((cell, event)).or_insert_with(computed).clone()
+    /// What a node in state `local` does when `event` happens to it.
+    pub(crate) fn step(&mut self, local: LocalId, event: Event) -> Outcome {
+        let computed = || self.nodes.step(local, event, &mut self.actions);
+        self.outcomes.entry((local, event)).or_insert_with(computed).clone()
     }
 
     /// The same, and it really happens.
-    pub(crate) fn take(&mut self, cell: CellId, event: Event) -> Outcome {
+    pub(crate) fn take(&mut self, local: LocalId, event: Event) -> Outcome {
         if self.records {
-            self.taken.insert((cell, event));
+            self.taken.insert((local, event));
         }
-        self.step(cell, event)
+        self.step(local, event)
     }
 
     /// What a node knows, as plain data.
-    pub(crate) fn value(&mut self, id: CellId) -> Arc<Value> {
+    pub(crate) fn value(&mut self, id: LocalId) -> Arc<Value> {
         let read = || Arc::new(self.nodes.value(id));
         Arc::clone(self.values.entry(id).or_insert_with(read))
     }
 
     /// What really happened to nodes.
-    pub(crate) fn into_taken(self) -> FxHashSet<(CellId, Event)> {
+    pub(crate) fn into_taken(self) -> FxHashSet<(LocalId, Event)> {
         self.taken
     }
 
     /// What the node does, in order.
-    pub(crate) fn deeds(&self, outcome: &Outcome) -> &[Deed<E>] {
-        &self.deeds[outcome.deeds.start as usize..outcome.deeds.end as usize]
+    pub(crate) fn actions(&self, outcome: &Outcome) -> &[Action<E>] {
+        &self.actions[outcome.actions.start as usize..outcome.actions.end as usize]
     }
 
-    /// One of the deeds of an outcome.
-    pub(crate) fn deed(&self, index: u32) -> Deed<E> {
-        self.deeds[index as usize]
-    }
-
-    /// The same in every run, unlike its number.
-    pub(crate) fn cell_hash(&mut self, cell: CellId) -> u64 {
-        if cell as usize >= self.cell_hashes.len() {
-            self.nodes.cell_hashes(&mut self.cell_hashes);
-        }
-        self.cell_hashes[cell as usize]
+    /// One of the actions of an outcome.
+    pub(crate) fn action(&self, index: u32) -> Action<E> {
+        self.actions[index as usize]
     }
 
     /// The same in every run, unlike its number.
-    pub(crate) fn letter_hash(&mut self, letter: LetterId) -> u64 {
-        if letter as usize >= self.letter_hashes.len() {
-            self.nodes.letter_hashes(&mut self.letter_hashes);
+    pub(crate) fn local_hash(&mut self, local: LocalId) -> u64 {
+        if local as usize >= self.local_hashes.len() {
+            self.nodes.local_hashes(&mut self.local_hashes);
         }
-        self.letter_hashes[letter as usize]
+        self.local_hashes[local as usize]
+    }
+
+    /// The same in every run, unlike its number.
+    pub(crate) fn message_hash(&mut self, message: MessageId) -> u64 {
+        if message as usize >= self.message_hashes.len() {
+            self.nodes.message_hashes(&mut self.message_hashes);
+        }
+        self.message_hashes[message as usize]
     }
 
     /// About how many bytes it takes.
     pub(crate) fn bytes(&self) -> usize {
-        self.outcomes.capacity() * (size_of::<((CellId, Event), Outcome)>() + 1)
-            + self.deeds.capacity() * size_of::<Deed<E>>()
-            + (self.cell_hashes.capacity() + self.letter_hashes.capacity()) * 8
+        self.outcomes.capacity() * (size_of::<((LocalId, Event), Outcome)>() + 1)
+            + self.actions.capacity() * size_of::<Action<E>>()
+            + (self.local_hashes.capacity() + self.message_hashes.capacity()) * 8
     }
 }

@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 use skeptron_core::Counter;
 
-use crate::local::{CellId, Counters, LetterId, Memory};
+use crate::local::{Counters, LocalId, Memory, MessageId};
 use crate::state::{State, User};
 
 /// So far apart clocks are told from further ones.
@@ -18,11 +18,11 @@ pub(crate) const FAR: u64 = 4;
 /// What a thread has found out about counters.
 #[derive(Default)]
 pub(crate) struct Known {
-    cells: FxHashMap<CellId, Counters>,
-    letters: FxHashMap<LetterId, Counters>,
-    /// With which values which cell becomes which.
-    moved_cells: FxHashMap<(CellId, Box<[u64]>), CellId>,
-    moved_letters: FxHashMap<(LetterId, Box<[u64]>), LetterId>,
+    local_states: FxHashMap<LocalId, Counters>,
+    sent_messages: FxHashMap<MessageId, Counters>,
+    /// With which values which local becomes which.
+    moved_locals: FxHashMap<(LocalId, Box<[u64]>), LocalId>,
+    moved_messages: FxHashMap<(MessageId, Box<[u64]>), MessageId>,
     /// All counters of the present state, and their normal values.
     present: Vec<(Counter, u64)>,
     normal: Vec<u64>,
@@ -47,13 +47,13 @@ pub(crate) fn normalise<E: Copy>(memory: &mut Memory<'_, E>, state: &mut State, 
     let mut known = std::mem::take(&mut memory.normal);
     known.present.clear();
     for site in state.sites[..nodes].iter().filter(|site| site.user != User::Down) {
-        let read = || numbered.cell_counters(site.cell);
-        let counters = known.cells.entry(site.cell).or_insert_with(read);
+        let read = || numbered.local_counters(site.local);
+        let counters = known.local_states.entry(site.local).or_insert_with(read);
         known.present.extend_from_slice(counters);
     }
     for packet in &state.flight {
-        let read = || numbered.letter_counters(packet.letter);
-        let counters = known.letters.entry(packet.letter).or_insert_with(read);
+        let read = || numbered.message_counters(packet.message);
+        let counters = known.sent_messages.entry(packet.message).or_insert_with(read);
         known.present.extend_from_slice(counters);
     }
     known.present.sort_unstable();
@@ -62,16 +62,16 @@ pub(crate) fn normalise<E: Copy>(memory: &mut Memory<'_, E>, state: &mut State, 
     let is_normal = known.present.iter().zip(&known.normal).all(|(old, new)| old.1 == *new);
     if !is_normal {
         for site in state.sites[..nodes].iter_mut().filter(|site| site.user != User::Down) {
-            let Some(values) = known.moved(&known.cells[&site.cell]) else { continue };
-            let moved = known.moved_cells.entry((site.cell, values));
-            site.cell =
-                *moved.or_insert_with_key(|(cell, values)| numbered.cell_with(*cell, values));
+            let Some(values) = known.moved(&known.local_states[&site.local]) else { continue };
+            let moved = known.moved_locals.entry((site.local, values));
+            site.local =
+                *moved.or_insert_with_key(|(local, values)| numbered.local_with(*local, values));
         }
         for packet in &mut state.flight {
-            let Some(values) = known.moved(&known.letters[&packet.letter]) else { continue };
-            let moved = known.moved_letters.entry((packet.letter, values));
-            packet.letter =
-                *moved.or_insert_with_key(|(letter, values)| numbered.letter_with(*letter, values));
+            let Some(values) = known.moved(&known.sent_messages[&packet.message]) else { continue };
+            let moved = known.moved_messages.entry((packet.message, values));
+            packet.message = *moved
+                .or_insert_with_key(|(message, values)| numbered.message_with(*message, values));
         }
     }
     memory.normal = known;

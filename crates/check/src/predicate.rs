@@ -82,9 +82,9 @@ impl fmt::Display for PredicateError {
 
 impl std::error::Error for PredicateError {}
 
-/// A moment of a system.
+/// A snapshot of a system.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment<'a> {
+pub struct Snapshot<'a> {
     /// What each node knows.
     pub nodes: &'a [&'a Value],
     /// Whether no message is in flight.
@@ -126,28 +126,28 @@ impl Predicate {
     ///
     /// # Errors
     /// If it speaks of what a state does not have.
-    pub fn holds(&self, moment: Moment<'_>) -> Result<bool, PredicateError> {
-        as_bool(&self.value(moment, &mut Vec::new())?)
+    pub fn holds(&self, snapshot: Snapshot<'_>) -> Result<bool, PredicateError> {
+        as_bool(&self.value(snapshot, &mut Vec::new())?)
     }
 
     fn value(
         &self,
-        moment: Moment<'_>,
+        snapshot: Snapshot<'_>,
         bound: &mut Vec<(String, usize)>,
     ) -> Result<Value, PredicateError> {
         Ok(match self {
             Predicate::Value(value) => value.clone(),
-            Predicate::Silent => moment.is_silent.into(),
+            Predicate::Silent => snapshot.is_silent.into(),
             Predicate::Quiet => {
                 let idle = |node: &&Value| phase(node) == Some("idle");
-                (moment.is_silent && moment.nodes.iter().all(idle)).into()
+                (snapshot.is_silent && snapshot.nodes.iter().all(idle)).into()
             }
             Predicate::Name(name) => {
                 let node =
                     bound.iter().rev().find(|(other, _)| other == name).map(|(_, node)| *node);
                 let named = name.strip_prefix('P').and_then(|number| number.parse::<usize>().ok());
                 match node.or(named.and_then(|number| number.checked_sub(1))) {
-                    Some(node) if node < moment.nodes.len() => (node + 1).into(),
+                    Some(node) if node < snapshot.nodes.len() => (node + 1).into(),
                     Some(_) => return Err(PredicateError(format!("there is no node {name}"))),
                     None => name.as_str().into(),
                 }
@@ -155,33 +155,33 @@ impl Predicate {
             Predicate::Field(of, field) => {
                 let of = match of.as_ref() {
                     Predicate::Name(_) => {
-                        let node = of.value(moment, bound)?;
+                        let node = of.value(snapshot, bound)?;
                         let index = node.as_u64().map(|node| node as usize - 1);
                         let index = index.ok_or_else(|| {
                             PredicateError(format!(
                                 "{node} is no node; name one as P1, or bind it with forall"
                             ))
                         })?;
-                        moment.nodes[index].clone()
+                        snapshot.nodes[index].clone()
                     }
-                    other => other.value(moment, bound)?,
+                    other => other.value(snapshot, bound)?,
                 };
                 field_of(&of, field)?
             }
             Predicate::Index(of, place) => {
-                let (of, place) = (of.value(moment, bound)?, place.value(moment, bound)?);
+                let (of, place) = (of.value(snapshot, bound)?, place.value(snapshot, bound)?);
                 let index = place.as_u64().and_then(|place| place.checked_sub(1));
                 let found = index.and_then(|index| of.get(index as usize)).cloned();
                 found.ok_or_else(|| PredicateError(format!("there is no place {place} in {of}")))?
             }
-            Predicate::Size(of) => match of.value(moment, bound)? {
+            Predicate::Size(of) => match of.value(snapshot, bound)? {
                 Value::Array(list) => list.len().into(),
                 Value::Null => 0.into(),
                 other => return Err(PredicateError(format!("{other} has no size"))),
             },
-            Predicate::Not(of) => (!as_bool(&of.value(moment, bound)?)?).into(),
+            Predicate::Not(of) => (!as_bool(&of.value(snapshot, bound)?)?).into(),
             Predicate::For { all, names, body } => {
-                let nodes = moment.nodes.len();
+                let nodes = snapshot.nodes.len();
                 let mut holds = *all;
                 for combination in 0..nodes.pow(names.len() as u32) {
                     let before = bound.len();
@@ -190,7 +190,7 @@ impl Predicate {
                         bound.push((name.clone(), rest % nodes));
                         rest /= nodes;
                     }
-                    let here = body.value(moment, bound).and_then(|value| as_bool(&value));
+                    let here = body.value(snapshot, bound).and_then(|value| as_bool(&value));
                     bound.truncate(before);
                     if here? != *all {
                         holds = !*all;
@@ -200,7 +200,7 @@ impl Predicate {
                 holds.into()
             }
             Predicate::Binary(operator, left, right) => {
-                let left = left.value(moment, bound)?;
+                let left = left.value(snapshot, bound)?;
                 match (operator, as_bool(&left)) {
                     (Operator::Implies, Ok(false)) | (Operator::Or, Ok(true)) => {
                         return Ok(true.into());
@@ -208,7 +208,7 @@ impl Predicate {
                     (Operator::And, Ok(false)) => return Ok(false.into()),
                     _ => {}
                 }
-                operate(*operator, &left, &right.value(moment, bound)?)?
+                operate(*operator, &left, &right.value(snapshot, bound)?)?
             }
         })
     }
@@ -380,9 +380,9 @@ mod tests {
             json!({"phase": "waiting", "sn": [5, 6], "ask": [], "token": null}),
         ];
         let nodes: Vec<&Value> = nodes.iter().collect();
-        let moment = Moment { nodes: &nodes, is_silent: true };
+        let snapshot = Snapshot { nodes: &nodes, is_silent: true };
         let predicate = Predicate::parse(text).map_err(|error| error.to_string())?;
-        predicate.holds(moment).map_err(|error| error.to_string())
+        predicate.holds(snapshot).map_err(|error| error.to_string())
     }
 
     #[test]

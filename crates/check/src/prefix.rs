@@ -4,8 +4,8 @@
 use skeptron_core::catalogue::Order;
 
 use crate::flight::{self, Flying as _};
-use crate::game::Game as _;
 use crate::local::Memory;
+use crate::model::Model as _;
 use crate::property::{Property, Step, Which};
 use crate::scenario::ScenarioError;
 use crate::state::{Budget, Move, Packet, Site, State, User};
@@ -43,7 +43,7 @@ impl World {
         state.sites[..self.nodes].iter_mut().for_each(|site| site.left = Site::ENDLESS);
         // A step names a message by its place among those of its link in the order of sending.
         self.order = Order::Fifo;
-        let mut memory = Memory::new(&*self.locals, false);
+        let mut memory = Memory::new(&*self.node_table, false);
         let mut found: Vec<(Property, usize, State, Move)> = Vec::new();
         for (number, &step) in steps.iter().enumerate() {
             let taken = move_of(&state, self.nodes, step);

@@ -14,7 +14,7 @@ use skeptron_core::catalogue::Order;
 use skeptron_core::mutex::Entered;
 
 use crate::check::Options;
-use crate::local::{CellId, Deed, Event, LetterId, Memory, RELEASE, REQUEST};
+use crate::local::{Action, Event, LocalId, Memory, MessageId, RELEASE, REQUEST};
 use crate::state::{Move, State};
 use crate::world::World;
 
@@ -27,8 +27,8 @@ pub(crate) fn reduce(memory: &mut Memory<'_, Entered>, state: &State, moves: &mu
     let absorbed = moves.iter().copied().find(|step| match *step {
         Move::Deliver(place) => {
             let packet = state.flight[place as usize];
-            let receiver = state.sites[packet.to as usize].cell;
-            memory.step(receiver, Event::Deliver(packet.letter)).absorbed
+            let receiver = state.sites[packet.to as usize].local;
+            memory.step(receiver, Event::Deliver(packet.message)).absorbed
         }
         _ => false,
     });
@@ -42,14 +42,14 @@ pub(crate) fn reduce(memory: &mut Memory<'_, Entered>, state: &State, moves: &mu
 /// it left them for later.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Pair {
-    eager: CellId,
-    lazy: CellId,
+    eager: LocalId,
+    lazy: LocalId,
     /// What the lazy one has not taken, in the order of sending. The same message twice stands for
     /// twice or more.
     pending: Pending,
     /// Of messages that it has not taken either but that would change nothing, one. Those do not mind
     /// each other, so it is enough to follow each alone, as long as it goes on changing nothing.
-    idle: Option<LetterId>,
+    idle: Option<MessageId>,
     /// Whether only the eager one is inside.
     owed: bool,
 }
@@ -61,35 +61,35 @@ const PAIRS: std::ops::RangeInclusive<usize> = 100_000..=20_000_000;
 /// A few messages, without a place on the heap.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Pending {
-    letters: [LetterId; 12],
+    sent_messages: [MessageId; 12],
     len: u8,
 }
 
 impl Pending {
-    fn as_slice(&self) -> &[LetterId] {
-        &self.letters[..usize::from(self.len)]
+    fn as_slice(&self) -> &[MessageId] {
+        &self.sent_messages[..usize::from(self.len)]
     }
 
     fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    fn count(&self, letter: LetterId) -> usize {
-        self.as_slice().iter().filter(|&&other| other == letter).count()
+    fn count(&self, message: MessageId) -> usize {
+        self.as_slice().iter().filter(|&&other| other == message).count()
     }
 
     /// `None` if there is no room.
-    fn with(mut self, letter: LetterId) -> Option<Self> {
-        *self.letters.get_mut(usize::from(self.len))? = letter;
+    fn with(mut self, message: MessageId) -> Option<Self> {
+        *self.sent_messages.get_mut(usize::from(self.len))? = message;
         self.len += 1;
         Some(self)
     }
 
     fn without(mut self, place: usize) -> Self {
-        self.letters.copy_within(place + 1.., place);
+        self.sent_messages.copy_within(place + 1.., place);
         self.len -= 1;
         // Equal contents must be equal values.
-        self.letters[usize::from(self.len)..].fill(0);
+        self.sent_messages[usize::from(self.len)..].fill(0);
         self
     }
 }
@@ -103,30 +103,30 @@ impl Pending {
 pub(crate) fn certify(
     world: &World,
     memory: &mut Memory<'_, Entered>,
-    taken: &FxHashSet<(CellId, Event)>,
+    taken: &FxHashSet<(LocalId, Event)>,
     states: u64,
     options: &Options<'_>,
 ) -> bool {
     // A pair stands in a table, which doubles as it grows, and in a list.
     let fitting = options.max_memory / (4 * size_of::<Pair>());
     let most = (states as usize).clamp(*PAIRS.start(), *PAIRS.end()).min(fitting);
-    let mut events: FxHashMap<CellId, Vec<Event>> = FxHashMap::default();
-    for &(cell, event) in taken {
-        events.entry(cell).or_default().push(event);
+    let mut events: FxHashMap<LocalId, Vec<Event>> = FxHashMap::default();
+    for &(local, event) in taken {
+        events.entry(local).or_default().push(event);
     }
     let mut proof = Proof { world, memory, known: FxHashSet::default(), open: Vec::new() };
-    for &(cell, event) in taken {
-        if let Event::Deliver(letter) = event
-            && proof.memory.step(cell, event).absorbed
+    for &(local, event) in taken {
+        if let Event::Deliver(message) = event
+            && proof.memory.step(local, event).absorbed
         {
             let nothing_left = Pair {
-                eager: cell,
-                lazy: cell,
+                eager: local,
+                lazy: local,
                 pending: Pending::default(),
                 idle: None,
                 owed: false,
             };
-            if proof.absorb(&nothing_left, letter).is_none() {
+            if proof.absorb(&nothing_left, message).is_none() {
                 return false;
             }
         }
@@ -151,17 +151,21 @@ struct Proof<'a, 'm> {
 
 impl Proof<'_, '_> {
     /// Where a step leads, what it sends, how often it enters, and whether it is refused.
-    fn step(&mut self, cell: CellId, event: Event) -> (CellId, Vec<Deed<Entered>>, usize, bool) {
-        let outcome = self.memory.step(cell, event);
-        let deeds = self.memory.deeds(&outcome).iter().copied();
+    fn step(
+        &mut self,
+        local: LocalId,
+        event: Event,
+    ) -> (LocalId, Vec<Action<Entered>>, usize, bool) {
+        let outcome = self.memory.step(local, event);
+        let actions = self.memory.actions(&outcome).iter().copied();
         let (enters, sends): (Vec<_>, Vec<_>) =
-            deeds.partition(|&deed| deed == Deed::Emit(Entered));
-        (outcome.cell, sends, enters.len(), outcome.refused)
+            actions.partition(|&action| action == Action::Emit(Entered));
+        (outcome.local, sends, enters.len(), outcome.refused)
     }
 
     /// A pair is reached. `None` if it cannot be right.
     fn reach(&mut self, pair: Pair) -> Option<()> {
-        if pair.idle.is_some_and(|letter| !self.changes_nothing(pair.lazy, letter)) {
+        if pair.idle.is_some_and(|message| !self.changes_nothing(pair.lazy, message)) {
             return None;
         }
         if pair.pending.is_empty() && (pair.eager != pair.lazy || pair.owed) {
@@ -174,25 +178,25 @@ impl Proof<'_, '_> {
         Some(())
     }
 
-    fn changes_nothing(&mut self, cell: CellId, letter: LetterId) -> bool {
-        let (after, sends, enters, refused) = self.step(cell, Event::Deliver(letter));
-        after == cell && sends.is_empty() && enters == 0 && !refused
+    fn changes_nothing(&mut self, local: LocalId, message: MessageId) -> bool {
+        let (after, sends, enters, refused) = self.step(local, Event::Deliver(message));
+        after == local && sends.is_empty() && enters == 0 && !refused
     }
 
-    fn absorb(&mut self, pair: &Pair, letter: LetterId) -> Option<()> {
-        if self.changes_nothing(pair.eager, letter) && self.changes_nothing(pair.lazy, letter) {
-            self.reach(Pair { idle: Some(letter), ..*pair })?;
+    fn absorb(&mut self, pair: &Pair, message: MessageId) -> Option<()> {
+        if self.changes_nothing(pair.eager, message) && self.changes_nothing(pair.lazy, message) {
+            self.reach(Pair { idle: Some(message), ..*pair })?;
             return self.reach(*pair);
         }
-        let (eager, _, enters, _) = self.step(pair.eager, Event::Deliver(letter));
+        let (eager, _, enters, _) = self.step(pair.eager, Event::Deliver(message));
         let owed = balance(pair.owed, enters, 0)?;
-        let pending = match pair.pending.count(letter) {
+        let pending = match pair.pending.count(message) {
             // Twice or more, which on a FIFO channel says enough only of a row of equal ones.
-            2 if self.world.order == Order::Any || self.is_all_of_its_sender(pair, letter) => {
+            2 if self.world.order == Order::Any || self.is_all_of_its_sender(pair, message) => {
                 pair.pending
             }
             2 => return None,
-            _ => pair.pending.with(letter)?,
+            _ => pair.pending.with(message)?,
         };
         self.reach(Pair { eager, pending, owed, ..*pair })
     }
@@ -201,17 +205,17 @@ impl Proof<'_, '_> {
         if pair.idle.is_some() {
             self.reach(Pair { idle: None, ..*pair })?;
         }
-        for (i, &letter) in pair.pending.as_slice().iter().enumerate() {
+        for (i, &message) in pair.pending.as_slice().iter().enumerate() {
             let earlier = pair.pending.as_slice()[..i].iter();
-            if self.world.order == Order::Fifo && self.waits_behind(earlier, letter) {
+            if self.world.order == Order::Fifo && self.waits_behind(earlier, message) {
                 continue;
             }
-            let (lazy, sends, enters, refused) = self.step(pair.lazy, Event::Deliver(letter));
+            let (lazy, sends, enters, refused) = self.step(pair.lazy, Event::Deliver(message));
             if refused || !sends.is_empty() {
                 return None;
             }
             let owed = balance(pair.owed, 0, enters)?;
-            if pair.pending.count(letter) == 2 {
+            if pair.pending.count(message) == 2 {
                 self.reach(Pair { lazy, owed, ..*pair })?;
             }
             self.reach(Pair { lazy, pending: pair.pending.without(i), owed, ..*pair })?;
@@ -221,12 +225,12 @@ impl Proof<'_, '_> {
 
     fn both_take(&mut self, pair: &Pair, event: Event) -> Option<()> {
         match event {
-            Event::Deliver(letter) => {
+            Event::Deliver(message) => {
                 if self.memory.step(pair.eager, event).absorbed {
-                    return self.absorb(pair, letter);
+                    return self.absorb(pair, message);
                 }
                 let left = pair.pending.as_slice().iter().chain(&pair.idle);
-                if self.world.order == Order::Fifo && self.waits_behind(left, letter) {
+                if self.world.order == Order::Fifo && self.waits_behind(left, message) {
                     return Some(());
                 }
             }
@@ -243,23 +247,23 @@ impl Proof<'_, '_> {
         self.reach(Pair { eager, lazy, owed, ..*pair })
     }
 
-    fn is_all_of_its_sender(&self, pair: &Pair, letter: LetterId) -> bool {
-        let sender = self.memory.nodes().sender(letter);
+    fn is_all_of_its_sender(&self, pair: &Pair, message: MessageId) -> bool {
+        let sender = self.memory.nodes().sender(message);
         let mut of_sender = pair
             .pending
             .as_slice()
             .iter()
             .filter(|&&other| self.memory.nodes().sender(other) == sender);
-        of_sender.all(|&other| other == letter)
+        of_sender.all(|&other| other == message)
     }
 
-    /// Whether a FIFO channel delivers one of `earlier` before `letter`.
+    /// Whether a FIFO channel delivers one of `earlier` before `message`.
     fn waits_behind<'l>(
         &self,
-        mut earlier: impl Iterator<Item = &'l LetterId>,
-        letter: LetterId,
+        mut earlier: impl Iterator<Item = &'l MessageId>,
+        message: MessageId,
     ) -> bool {
-        let sender = self.memory.nodes().sender(letter);
+        let sender = self.memory.nodes().sender(message);
         earlier.any(|&other| self.memory.nodes().sender(other) == sender)
     }
 }

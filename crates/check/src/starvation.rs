@@ -11,8 +11,8 @@ use std::sync::atomic::AtomicBool;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::game::Game as _;
 use crate::graph::{Graph, Unfinished};
+use crate::model::Model as _;
 use crate::state::{Move, State, User};
 use crate::world::{World, set_of, waiting};
 

@@ -1,7 +1,7 @@
 //! A moment of a system as plain numbers, and what can happen next.
 
 use crate::flight::Flying;
-use crate::local::{CellId, LetterId};
+use crate::local::{LocalId, MessageId};
 use crate::scenario::Scenario;
 
 const MOST: usize = Scenario::MOST_NODES;
@@ -21,7 +21,7 @@ pub(crate) enum User {
 /// A node, its user, and what is known there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Site {
-    pub(crate) cell: CellId,
+    pub(crate) local: LocalId,
     /// How often the user will still ask.
     pub(crate) left: u8,
     pub(crate) user: User,
@@ -46,7 +46,7 @@ impl Site {
 pub(crate) struct Packet {
     pub(crate) from: u8,
     pub(crate) to: u8,
-    pub(crate) letter: LetterId,
+    pub(crate) message: MessageId,
     pub(crate) fence: u8,
     pub(crate) known: u16,
 }
@@ -119,12 +119,12 @@ impl State {
         out.push(self.budget.code());
         for site in &self.sites[..nodes] {
             let user = u32::from_le_bytes([site.left, site.user as u8, site.fence, site.bypassed]);
-            out.extend([site.cell, user, u32::from(site.known) | u32::from(site.before) << 16]);
+            out.extend([site.local, user, u32::from(site.known) | u32::from(site.before) << 16]);
         }
         for packet in &self.flight {
             let ends = u32::from(packet.from) | u32::from(packet.to) << 4;
             out.push(ends | u32::from(packet.fence) << 8 | u32::from(packet.known) << 16);
-            out.push(packet.letter);
+            out.push(packet.message);
         }
     }
 
@@ -137,7 +137,7 @@ impl State {
         for (site, words) in self.sites.iter_mut().zip(sites.chunks_exact(3)) {
             let [left, user, fence, bypassed] = words[1].to_le_bytes();
             *site = Site {
-                cell: words[0],
+                local: words[0],
                 left,
                 user: match user {
                     0 => User::Idle,
@@ -155,7 +155,7 @@ impl State {
         self.flight.extend(packets.chunks_exact(2).map(|words| Packet {
             from: words[0] as u8 & 15,
             to: (words[0] >> 4) as u8 & 15,
-            letter: words[1],
+            message: words[1],
             fence: (words[0] >> 8) as u8,
             known: (words[0] >> 16) as u16,
         }));

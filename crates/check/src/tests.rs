@@ -7,7 +7,7 @@ use skeptron_core::{Input, Message, Never, NodeId, Outbox, Protocol, Refused, Se
 
 use crate::cycles::unfair_run;
 use crate::explorer::{Found, Limits, explore};
-use crate::local::Locals;
+use crate::local::NodeTable;
 use crate::property::{Properties, Property};
 use crate::scenario::{Faults, Scenario};
 use crate::world::{Watch, World};
@@ -19,8 +19,8 @@ fn scenario(requests: &[u8], faults: Faults) -> Scenario {
 
 fn world(nodes: Vec<Player>, scenario: &Scenario, most_messages: Option<f64>) -> World {
     let judged = Properties::from_iter([Property::Exclusion, Property::Progress]);
-    let locals = Box::new(Locals::new(nodes));
-    World::of_nodes(locals, scenario, judged, Watch::default(), most_messages)
+    let node_table = Box::new(NodeTable::new(nodes));
+    World::of_nodes(node_table, scenario, judged, Watch::default(), most_messages)
 }
 
 fn search(world: &World) -> Found<'_, World> {
@@ -141,7 +141,7 @@ fn a_search_that_runs_out_of_memory_says_how_far_it_came() {
 /// does, step by step: the same messages on the same links, the same users inside.
 #[test]
 fn normal_counters_do_the_same_as_growing_ones() {
-    use crate::game::Game as _;
+    use crate::model::Model as _;
     use skeptron_core::catalogue;
     for info in catalogue::sound() {
         use skeptron_core::topology::{Structure, Tree};

@@ -11,10 +11,10 @@ use skeptron_core::{NodeId, Setup, SetupError};
 
 use crate::extreme::{Figure, Sought};
 use crate::flight;
-use crate::game::{Game, Outlook, mix};
-use crate::local::{Deed, Event, LetterId, Locals, Memory, Nodes, RELEASE, REQUEST};
+use crate::local::{Action, Event, Memory, MessageId, NodeTable, Nodes, RELEASE, REQUEST};
+use crate::model::{Enabled, Model, mix};
 use crate::normal::normalise;
-use crate::predicate::{Moment, Predicate};
+use crate::predicate::{Predicate, Snapshot};
 use crate::prefix::Already;
 use crate::property::{Properties, Property, Step};
 use crate::reduction::reduce;
@@ -22,13 +22,16 @@ use crate::scenario::{CrashWhen, Scenario, ScenarioError};
 use crate::state::{Budget, Move, Packet, Site, State, User};
 
 /// The nodes of an algorithm for mutual exclusion, in their initial states.
-pub(crate) fn locals(info: &Info, setup: &Setup) -> Result<Box<dyn Nodes<Entered>>, SetupError> {
+pub(crate) fn node_table(
+    info: &Info,
+    setup: &Setup,
+) -> Result<Box<dyn Nodes<Entered>>, SetupError> {
     struct Build<'a>(&'a str, &'a Setup);
     impl Visitor for Build<'_> {
         type Output = Result<Box<dyn Nodes<Entered>>, SetupError>;
 
         fn visit<P: Mutex>(self) -> Self::Output {
-            Ok(Box::new(Locals::new(P::build(self.0, self.1)?)))
+            Ok(Box::new(NodeTable::new(P::build(self.0, self.1)?)))
         }
     }
     dispatch(info, Build(info.name, setup))
@@ -61,11 +64,11 @@ pub(crate) struct Endless {
     pub(crate) normal: bool,
 }
 
-/// The rules of the game.
+/// The rules of the model.
 pub(crate) struct World {
     pub(crate) nodes: usize,
     pub(crate) order: Order,
-    pub(crate) locals: Box<dyn Nodes<Entered>>,
+    pub(crate) node_table: Box<dyn Nodes<Entered>>,
     pub(crate) start: State,
     /// What is in flight at the start: by link, in the order of sending.
     pub(crate) in_flight: Vec<Packet>,
@@ -91,13 +94,13 @@ impl World {
         only: Option<Properties>,
     ) -> Result<Self, ScenarioError> {
         scenario.check()?;
-        let locals = locals(info, &scenario.setup)?;
+        let node_table = node_table(info, &scenario.setup)?;
         let most = info.claims.most(Quantity::Messages);
         let of_node = |node: NodeId| {
             let figures = scenario.setup.figures(&[node]);
             most.map_or(0.0, |most| most.value(&figures) * scenario.asks(node) as f64)
         };
-        let bound: f64 = NodeId::all(locals.len()).map(of_node).sum();
+        let bound: f64 = NodeId::all(node_table.len()).map(of_node).sum();
         let keeps_assumptions = !scenario.is_faulty()
             && scenario.setup.flaw().is_none()
             && (info.channel == Order::Any || scenario.order == Order::Fifo);
@@ -113,20 +116,20 @@ impl World {
         // Where requests never end the number of messages tells nothing.
         let bound = most.filter(|_| watch.endless.is_none()).map(|_| bound);
         let judged = only.unwrap_or_else(|| promised.collect());
-        let mut world = Self::of_nodes(locals, scenario, judged, watch, bound);
+        let mut world = Self::of_nodes(node_table, scenario, judged, watch, bound);
         world.advance(&scenario.after)?;
         Ok(world)
     }
 
     /// The world of any nodes. Without a bound on messages there may be infinitely many.
     pub(crate) fn of_nodes(
-        locals: Box<dyn Nodes<Entered>>,
+        node_table: Box<dyn Nodes<Entered>>,
         scenario: &Scenario,
         judged: Properties,
         watch: Watch,
         most_messages: Option<f64>,
     ) -> Self {
-        let n = locals.len();
+        let n = node_table.len();
         let faults = &scenario.faults;
         let victims = match &faults.victims {
             None => u16::MAX,
@@ -138,14 +141,14 @@ impl World {
             duplicates: faults.duplicates,
             crashes: faults.crashes,
         };
-        for (cell, &left) in (0..n).zip(&scenario.requests) {
+        for (local, &left) in (0..n).zip(&scenario.requests) {
             let left = if watch.endless.is_some() && left > 0 { Site::ENDLESS } else { left };
-            start.sites[cell] = Site { cell: cell as u32, left, ..Site::default() };
+            start.sites[local] = Site { local: local as u32, left, ..Site::default() };
         }
         let mut world = World {
             nodes: n,
             order: Order::Fifo,
-            locals,
+            node_table,
             start: State::empty(),
             in_flight: Vec::new(),
             after: Vec::new(),
@@ -157,7 +160,7 @@ impl World {
             crash_when: faults.crash_when,
             victims,
         };
-        let mut memory = Memory::new(&*world.locals, false);
+        let mut memory = Memory::new(&*world.node_table, false);
         let mut found = Properties::default();
         for node in 0..n {
             world.give(&mut memory, &mut start, node, Event::Start, &mut found);
@@ -174,8 +177,8 @@ impl World {
             return false;
         }
         let mut could_enter = || {
-            let outcome = memory.step(site.cell, REQUEST);
-            memory.deeds(&outcome).contains(&Deed::Emit(Entered))
+            let outcome = memory.step(site.local, REQUEST);
+            memory.actions(&outcome).contains(&Action::Emit(Entered))
         };
         match self.crash_when {
             CrashWhen::Any => true,
@@ -195,9 +198,9 @@ impl World {
     ) -> Option<String> {
         let predicate = self.watch.invariant.as_ref()?;
         let up = state.sites[..self.nodes].iter();
-        let values: Vec<Arc<Value>> = up.map(|site| memory.value(site.cell)).collect();
+        let values: Vec<Arc<Value>> = up.map(|site| memory.value(site.local)).collect();
         let nodes: Vec<&Value> = values.iter().map(AsRef::as_ref).collect();
-        match predicate.holds(Moment { nodes: &nodes, is_silent: state.flight.is_empty() }) {
+        match predicate.holds(Snapshot { nodes: &nodes, is_silent: state.flight.is_empty() }) {
             Ok(true) => None,
             Ok(false) => Some("what was asked of every state does not hold".into()),
             Err(error) => Some(error.to_string()),
@@ -236,20 +239,20 @@ impl World {
         event: Event,
         found: &mut Properties,
     ) {
-        let outcome = memory.take(state.sites[node].cell, event);
-        state.sites[node].cell = outcome.cell;
+        let outcome = memory.take(state.sites[node].local, event);
+        state.sites[node].local = outcome.local;
         if outcome.refused {
             found.insert(Property::Refused);
         }
-        for &deed in memory.deeds(&outcome) {
-            match deed {
-                Deed::Send { to, letter } => self.send(state, node, to, letter),
-                Deed::Emit(Entered) => self.enter(state, node, found),
+        for &action in memory.actions(&outcome) {
+            match action {
+                Action::Send { to, message } => self.send(state, node, to, message),
+                Action::Emit(Entered) => self.enter(state, node, found),
             }
         }
     }
 
-    fn send(&self, state: &mut State, from: usize, to: u8, letter: LetterId) {
+    fn send(&self, state: &mut State, from: usize, to: u8, message: MessageId) {
         if self.counts_messages {
             state.sent = state.sent.saturating_add(1);
         }
@@ -258,7 +261,7 @@ impl World {
         }
         let Site { fence, known, .. } = state.sites[from];
         let fence = if self.watched_waits(state) { fence.saturating_add(1) } else { fence };
-        let packet = Packet { from: from as u8, to, letter, fence, known };
+        let packet = Packet { from: from as u8, to, message, fence, known };
         flight::launch(&mut state.flight, self.kept(), packet);
     }
 
@@ -349,7 +352,7 @@ impl World {
     }
 }
 
-impl Game for World {
+impl Model for World {
     type State = State;
     type Move = Move;
     type Memory<'a> = Memory<'a, Entered>;
@@ -370,11 +373,11 @@ impl Game for World {
     }
 
     fn bytes(&self) -> usize {
-        self.locals.bytes()
+        self.node_table.bytes()
     }
 
     fn memory(&self, records: bool) -> Memory<'_, Entered> {
-        Memory::new(&*self.locals, records)
+        Memory::new(&*self.node_table, records)
     }
 
     fn memory_bytes(memory: &Memory<'_, Entered>) -> usize {
@@ -388,7 +391,7 @@ impl Game for World {
         memory: &mut Memory<'_, Entered>,
         state: &State,
         moves: &mut Vec<Move>,
-    ) -> Outlook {
+    ) -> Enabled {
         moves.clear();
         let users = || state.sites[..self.nodes].iter().enumerate();
         let may_ask = self.may_ask(state);
@@ -401,10 +404,10 @@ impl Game for World {
         let deliverable = || flight::deliverable(&state.flight, self.order);
         moves.extend(deliverable().map(|(place, _)| Move::Deliver(place)));
         let sound = moves.len();
-        let outlook = match sound {
-            0 => Outlook::Nothing,
-            sound if sound == asking => Outlook::OnlyRequests,
-            _ => Outlook::More,
+        let enabled = match sound {
+            0 => Enabled::Nothing,
+            sound if sound == asking => Enabled::OnlyRequests,
+            _ => Enabled::More,
         };
         if !budget.is_spent() {
             if budget.losses > 0 {
@@ -421,7 +424,7 @@ impl Game for World {
                 }
             }
         }
-        outlook
+        enabled
     }
 
     fn reduce(&self, memory: &mut Memory<'_, Entered>, state: &State, moves: &mut Vec<Move>) {
@@ -458,7 +461,7 @@ impl Game for World {
                 let site = &mut state.sites[packet.to as usize];
                 site.fence = site.fence.max(packet.fence);
                 site.known |= packet.known;
-                let event = Event::Deliver(packet.letter);
+                let event = Event::Deliver(packet.message);
                 self.give(memory, state, packet.to as usize, event, &mut found);
             }
             Move::Lose(place) => {
@@ -496,13 +499,13 @@ impl Game for World {
         &self,
         memory: &mut Memory<'_, Entered>,
         state: &State,
-        outlook: Outlook,
+        enabled: Enabled,
     ) -> Properties {
         let mut found = Properties::default();
         if waiting(state, self.nodes) != 0 {
             found.insert(Property::Progress);
         }
-        if outlook != Outlook::Nothing {
+        if enabled != Enabled::Nothing {
             return found.and(self.judged);
         }
         if found.is_empty()
@@ -516,8 +519,8 @@ impl Game for World {
         }
         let is_idle = |site: &Site| {
             site.user == User::Down
-                || !memory.step(site.cell, REQUEST).refused
-                    && memory.step(site.cell, RELEASE).refused
+                || !memory.step(site.local, REQUEST).refused
+                    && memory.step(site.local, RELEASE).refused
         };
         if found.is_empty()
             && !(state.flight.is_empty() && state.sites[..self.nodes].iter().all(is_idle))
@@ -533,7 +536,7 @@ impl Game for World {
             u64::from(state.budget.code()),
         );
         for (i, site) in state.sites[..self.nodes].iter().enumerate() {
-            let cell = if site.user == User::Down { 0 } else { memory.cell_hash(site.cell) };
+            let local = if site.user == User::Down { 0 } else { memory.local_hash(site.local) };
             let rest = u64::from(site.left)
                 | (site.user as u64) << 8
                 | u64::from(site.bypassed) << 10
@@ -541,7 +544,7 @@ impl Game for World {
                 | u64::from(site.known) << 24
                 | u64::from(site.before) << 40
                 | (i as u64) << 56;
-            sum = sum.wrapping_add(mix(cell, rest));
+            sum = sum.wrapping_add(mix(local, rest));
         }
         // A sum does not depend on the order, which is as it should be on an unordered channel.
         for (rank, packet) in flight::ranked(&state.flight, self.kept()) {
@@ -551,7 +554,7 @@ impl Game for World {
                 | u64::from(packet.known) << 24
                 | rank << 40
                 | 1 << 63;
-            sum = sum.wrapping_add(mix(memory.letter_hash(packet.letter), rest));
+            sum = sum.wrapping_add(mix(memory.message_hash(packet.message), rest));
         }
         sum
     }

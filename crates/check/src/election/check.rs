@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use skeptron_core::catalogue::ElectionInfo;
 
+use super::counterexample;
 use super::scenario::ElectionScenario;
 use super::state::{Move, State};
-use super::story;
 use super::world::World;
 use crate::check::{Options, Report, verdicts};
 use crate::explorer::{Limits, explore};
-use crate::game::Game as _;
 use crate::graph::{Graph, Unfinished};
+use crate::model::Model as _;
 use crate::property::Property;
 use crate::scenario::ScenarioError;
 
@@ -35,7 +35,7 @@ pub(super) fn judge(world: &World, options: &Options<'_>) -> Report {
     let limits = Limits { threads, reduction: false, max_memory, keep_going, progress, stop };
     let mut found = explore(world, &limits);
     found.memories.clear();
-    let tell = |property, moves: &[Move]| story::tell(world, property, moves, None);
+    let tell = |property, moves: &[Move]| counterexample::tell(world, property, moves, None);
     let mut verdicts = verdicts(world.judged(), &found, tell);
     let termination = verdicts.iter_mut().find(|verdict| verdict.property == Property::Termination);
     if let Some(verdict) = termination
@@ -48,7 +48,7 @@ pub(super) fn judge(world: &World, options: &Options<'_>) -> Report {
             Ok(None) => {}
             Ok(Some((moves, begins))) => {
                 verdict.holds = Some(false);
-                let told = story::tell(world, Property::Termination, &moves, Some(begins));
+                let told = counterexample::tell(world, Property::Termination, &moves, Some(begins));
                 verdict.counterexample = Some(told);
             }
             Err(Unfinished) => verdict.holds = None,

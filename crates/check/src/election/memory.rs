@@ -7,7 +7,7 @@ use skeptron_core::NodeId;
 use skeptron_core::election::{Elected, Election, Epoch};
 use skeptron_core::monitor::{Leadership, LeadershipViolation};
 
-use crate::local::{self, Alarm, Cell, CellId, Locals, Nodes, Numbered};
+use crate::local::{self, Alarm, LocalId, LocalState, NodeTable, Nodes, Numbered};
 
 /// What the judge may remember, numbered for all threads.
 pub(super) struct Judges(RwLock<Numbered<Leadership>>);
@@ -41,7 +41,7 @@ impl Judges {
 
 /// What the judge is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Word {
+pub(super) enum JudgeEvent {
     Reached(Epoch),
     Crash(NodeId),
     Restart(NodeId),
@@ -65,27 +65,27 @@ pub(super) trait Candidates: Nodes<Elected> {
     fn facts(&self, known: &mut Vec<Facts>);
 
     /// The node after a crash.
-    fn recovered(&self, cell: CellId) -> CellId;
+    fn recovered(&self, local: LocalId) -> LocalId;
 }
 
-impl<P: Election> Candidates for Locals<P> {
+impl<P: Election> Candidates for NodeTable<P> {
     fn facts(&self, known: &mut Vec<Facts>) {
         let due = |alarms: &[Alarm<P::Timer>]| {
             let due = alarms.iter().map(|alarm| u32::from(alarm.left == 0));
             due.enumerate().fold(0, |all, (nth, due)| all | due << nth)
         };
-        let say = |cell: &Cell<P>| Facts {
-            alarms: cell.armed.len() as u8,
-            due: due(&cell.armed),
-            epoch: cell.node.epoch(),
+        let say = |local: &LocalState<P>| Facts {
+            alarms: local.armed.len() as u8,
+            due: due(&local.armed),
+            epoch: local.node.epoch(),
         };
         self.describe(say, known);
     }
 
-    fn recovered(&self, cell: CellId) -> CellId {
-        let cell = self.cell(cell);
-        let node = cell.node.recovered();
-        self.cell_number(Cell { node, armed: Vec::new(), ..cell })
+    fn recovered(&self, local: LocalId) -> LocalId {
+        let local = self.local(local);
+        let node = local.node.recovered();
+        self.local_number(LocalState { node, armed: Vec::new(), ..local })
     }
 }
 
@@ -94,9 +94,9 @@ pub(crate) struct Memory<'a> {
     pub(super) nodes: local::Memory<'a, Elected>,
     candidates: &'a dyn Candidates,
     facts: Vec<Facts>,
-    recovered: FxHashMap<CellId, CellId>,
+    recovered: FxHashMap<LocalId, LocalId>,
     judges: &'a Judges,
-    judged: FxHashMap<(u32, Word), (u32, Option<LeadershipViolation>)>,
+    judged: FxHashMap<(u32, JudgeEvent), (u32, Option<LeadershipViolation>)>,
     judge_hashes: Vec<u64>,
     newest: Vec<Epoch>,
     /// What was wrong last: who named whom.
@@ -118,30 +118,34 @@ impl<'a> Memory<'a> {
         }
     }
 
-    pub(super) fn facts(&mut self, cell: CellId) -> Facts {
-        if cell as usize >= self.facts.len() {
+    pub(super) fn facts(&mut self, local: LocalId) -> Facts {
+        if local as usize >= self.facts.len() {
             self.candidates.facts(&mut self.facts);
         }
-        self.facts[cell as usize]
+        self.facts[local as usize]
     }
 
     /// The node after a crash: no alarm is set, and it knows no more than it keeps in stable storage.
-    pub(super) fn recovered(&mut self, cell: CellId) -> CellId {
-        *self.recovered.entry(cell).or_insert_with(|| self.candidates.recovered(cell))
+    pub(super) fn recovered(&mut self, local: LocalId) -> LocalId {
+        *self.recovered.entry(local).or_insert_with(|| self.candidates.recovered(local))
     }
 
     /// What the judge remembers after it was told something, and what it finds wrong.
-    pub(super) fn tell(&mut self, judge: u32, word: Word) -> (u32, Option<LeadershipViolation>) {
+    pub(super) fn tell(
+        &mut self,
+        judge: u32,
+        word: JudgeEvent,
+    ) -> (u32, Option<LeadershipViolation>) {
         let judges = self.judges;
         *self.judged.entry((judge, word)).or_insert_with(|| {
             let mut after = judges.judge(judge);
             let mut discord = None;
             match word {
-                Word::Reached(epoch) => after.reached(epoch),
-                Word::Crash(node) => after.crash(node),
-                Word::Restart(node) => after.restart(node),
-                Word::Trusted(node) => after.trusted(node),
-                Word::Named(elected) => discord = after.named(elected),
+                JudgeEvent::Reached(epoch) => after.reached(epoch),
+                JudgeEvent::Crash(node) => after.crash(node),
+                JudgeEvent::Restart(node) => after.restart(node),
+                JudgeEvent::Trusted(node) => after.trusted(node),
+                JudgeEvent::Named(elected) => discord = after.named(elected),
             }
             (judges.number(after), discord)
         })
@@ -172,7 +176,7 @@ impl<'a> Memory<'a> {
             + self.facts.capacity() * size_of::<Facts>()
             + self.recovered.capacity() * 9
             + self.judged.capacity()
-                * (size_of::<((u32, Word), (u32, Option<LeadershipViolation>))>() + 1)
+                * (size_of::<((u32, JudgeEvent), (u32, Option<LeadershipViolation>))>() + 1)
             + self.judge_hashes.capacity() * (8 + size_of::<Epoch>())
     }
 }

@@ -2,11 +2,11 @@
 //! their times, unless they may not.
 
 mod check;
+mod counterexample;
 mod memory;
 mod moves;
 mod scenario;
 mod state;
-mod story;
 #[cfg(test)]
 mod tests;
 mod world;

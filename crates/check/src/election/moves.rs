@@ -5,7 +5,7 @@ use super::scenario::ElectionScenario;
 use super::state::{Move, Packet, State};
 use super::world::World;
 use crate::flight;
-use crate::game::Outlook;
+use crate::model::Enabled;
 
 impl World {
     /// Everything that can happen next. What applications want comes first, what goes wrong comes last.
@@ -14,10 +14,10 @@ impl World {
         memory: &mut Memory<'_>,
         state: &State,
         moves: &mut Vec<Move>,
-    ) -> Outlook {
+    ) -> Enabled {
         moves.clear();
         if self.is_endless(memory, state) || state.hurry > ElectionScenario::MOST_HURRY {
-            return Outlook::More;
+            return Enabled::More;
         }
         let sites = state.sites[..self.nodes].iter().enumerate();
         moves.extend(sites.filter(|(_, site)| site.may_call).map(|(i, _)| Move::Call(i as u8)));
@@ -33,13 +33,13 @@ impl World {
         if runs && !waits {
             moves.push(Move::Tick);
         }
-        let outlook = match moves.len() {
-            0 => Outlook::Nothing,
-            all if all == calls => Outlook::OnlyRequests,
-            _ => Outlook::More,
+        let enabled = match moves.len() {
+            0 => Enabled::Nothing,
+            all if all == calls => Enabled::OnlyRequests,
+            _ => Enabled::More,
         };
         self.faults(state, moves);
-        outlook
+        enabled
     }
 
     /// The messages that can arrive next, with their places.
@@ -52,7 +52,7 @@ impl World {
     fn alarms(&self, memory: &mut Memory<'_>, state: &State, moves: &mut Vec<Move>) -> Clock {
         let mut clock = Clock::default();
         for (i, site) in state.sites[..self.nodes].iter().enumerate().filter(|(_, site)| site.up) {
-            let facts = memory.facts(site.cell);
+            let facts = memory.facts(site.local);
             clock.runs |= facts.alarms > 0;
             clock.waits |= facts.due != 0;
             if facts.alarms == 0 || facts.due == 0 && state.budget.premature == 0 {

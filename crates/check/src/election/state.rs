@@ -1,7 +1,7 @@
 //! A moment of an election as plain numbers, and what can happen next.
 
 use crate::flight::Flying;
-use crate::local::{CellId, LetterId};
+use crate::local::{LocalId, MessageId};
 use crate::scenario::Scenario;
 
 const MOST: usize = Scenario::MOST_NODES;
@@ -13,7 +13,7 @@ pub(super) const NOBODY: u8 = MOST as u8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Site {
     /// What it knows and the alarms it has set; while it is down, what it will know when it comes back.
-    pub(super) cell: CellId,
+    pub(super) local: LocalId,
     pub(super) up: bool,
     /// Whether it may still call of its own accord.
     pub(super) may_call: bool,
@@ -31,7 +31,7 @@ pub(super) struct Site {
 impl Default for Site {
     fn default() -> Self {
         Site {
-            cell: 0,
+            local: 0,
             up: false,
             may_call: false,
             called: false,
@@ -75,7 +75,7 @@ pub(super) struct Packet {
     pub(super) late: bool,
     /// Whether its sender has crashed since: perhaps it was never sent.
     pub(super) orphan: bool,
-    pub(super) letter: LetterId,
+    pub(super) message: MessageId,
 }
 
 impl Flying for Packet {
@@ -167,13 +167,13 @@ impl State {
         out.push(self.judge);
         out.extend(self.globals());
         for site in &self.sites[..nodes] {
-            out.extend([site.cell, site.flags()]);
+            out.extend([site.local, site.flags()]);
             if site.owed != 0 {
                 out.extend([site.owed as u32, (site.owed >> 32) as u32]);
             }
         }
         for packet in &self.flight {
-            out.extend([packet.envelope(), packet.letter]);
+            out.extend([packet.envelope(), packet.message]);
         }
     }
 
@@ -189,7 +189,7 @@ impl State {
         self.hurry = history >> 2;
         let mut at = 3;
         for site in &mut self.sites[..nodes] {
-            let (cell, flags) = (row[at], row[at + 1]);
+            let (local, flags) = (row[at], row[at + 1]);
             at += 2;
             let mut owed = 0;
             if flags & 8 != 0 {
@@ -197,7 +197,7 @@ impl State {
                 at += 2;
             }
             *site = Site {
-                cell,
+                local,
                 up: flags & 1 != 0,
                 may_call: flags & 2 != 0,
                 called: flags & 4 != 0,
@@ -212,7 +212,7 @@ impl State {
             to: (words[0] >> 8) as u8,
             late: words[0] & 1 << 16 != 0,
             orphan: words[0] & 1 << 17 != 0,
-            letter: words[1],
+            message: words[1],
         }));
     }
 }

@@ -10,7 +10,7 @@ use super::check::{endless_run, judge};
 use super::scenario::{ElectionFaults, ElectionScenario};
 use super::world::World;
 use crate::check::{Options, Report};
-use crate::local::Locals;
+use crate::local::NodeTable;
 use crate::property::{Properties, Property};
 
 /// The first node asks the second when it calls, and is led by it if that answers in time; else, by
@@ -97,7 +97,7 @@ fn world(patience: u32, stubborn: bool, faults: ElectionFaults) -> World {
     };
     let judged = Properties::from_iter(Property::ELECTION.iter().copied());
     let node = Asker { patience, stubborn, epoch: Epoch::FIRST };
-    World::of_nodes(Box::new(Locals::new(vec![node; 2])), &scenario, judged, true)
+    World::of_nodes(Box::new(NodeTable::new(vec![node; 2])), &scenario, judged, true)
 }
 
 fn search(world: &World) -> Report {

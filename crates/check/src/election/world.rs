@@ -11,12 +11,12 @@ use skeptron_core::election::{Elected, Election, Visitor, dispatch};
 use skeptron_core::monitor::{Leadership, LeadershipViolation};
 use skeptron_core::{NodeId, Setup, SetupError};
 
-use super::memory::{Candidates, Judges, Memory, Word};
+use super::memory::{Candidates, JudgeEvent, Judges, Memory};
 use super::scenario::ElectionScenario;
 use super::state::{Budget, Move, NOBODY, Packet, Site, State};
 use crate::flight;
-use crate::game::{Game, Outlook, mix};
-use crate::local::{CALL, Deed, Event, LetterId, Locals, suspect, trust};
+use crate::local::{Action, CALL, Event, MessageId, NodeTable, suspect, trust};
+use crate::model::{Enabled, Model, mix};
 use crate::property::{Properties, Property};
 use crate::scenario::ScenarioError;
 
@@ -26,11 +26,11 @@ impl Visitor for Build<'_> {
     type Output = Result<Box<dyn Candidates>, SetupError>;
 
     fn visit<P: Election>(self) -> Self::Output {
-        Ok(Box::new(Locals::new(P::build(self.0, self.1)?)))
+        Ok(Box::new(NodeTable::new(P::build(self.0, self.1)?)))
     }
 }
 
-/// The rules of the game.
+/// The rules of the model.
 pub(crate) struct World {
     pub(super) nodes: usize,
     pub(super) order: Order,
@@ -84,11 +84,11 @@ impl World {
             suspicions: faults.suspicions,
         };
         for i in 0..n {
-            let cell = i as u32;
+            let local = i as u32;
             let may_call = initiators & 1 << i != 0;
             // Before the first election everybody takes the highest for the leader.
             let named = n as u8 - 1;
-            start.sites[i] = Site { cell, up: true, may_call, named, ..Site::default() };
+            start.sites[i] = Site { local, up: true, may_call, named, ..Site::default() };
         }
         let mut world = World {
             nodes: n,
@@ -125,7 +125,7 @@ impl World {
     /// Whether elections are begun again and again.
     pub(super) fn is_endless(&self, memory: &mut Memory<'_>, state: &State) -> bool {
         let mut up = state.sites[..self.nodes].iter().filter(|site| site.up);
-        up.any(|site| memory.facts(site.cell).epoch.round > self.most_rounds)
+        up.any(|site| memory.facts(site.local).epoch.round > self.most_rounds)
     }
 
     /// One bound passes. Whatever is in flight must arrive before the next; what was to arrive at a node
@@ -137,8 +137,8 @@ impl World {
         flight::sort(&mut state.flight, self.order);
         state.hurry = 0;
         for site in &mut state.sites[..self.nodes] {
-            if site.up && memory.facts(site.cell).alarms > 0 {
-                site.cell = memory.nodes.step(site.cell, Event::Tick).cell;
+            if site.up && memory.facts(site.local).alarms > 0 {
+                site.local = memory.nodes.step(site.local, Event::Tick).local;
             }
             for whom in 0..self.nodes {
                 match site.owed(whom) {
@@ -176,7 +176,7 @@ impl World {
     fn tell_if_trusted(&self, memory: &mut Memory<'_>, state: &mut State, node: usize) {
         let mut others = state.sites[..self.nodes].iter();
         if !others.any(|site| site.up && site.suspects(node)) {
-            self.tell_judge(memory, state, Word::Trusted(NodeId::new(node)));
+            self.tell_judge(memory, state, JudgeEvent::Trusted(NodeId::new(node)));
         }
     }
 
@@ -185,8 +185,8 @@ impl World {
         state.crashed |= state.called;
         // If it never comes back all its states are one.
         let returns = state.budget.restarts > 0;
-        let cell = if returns { memory.recovered(state.sites[node].cell) } else { 0 };
-        state.sites[node] = Site { cell, ..Site::default() };
+        let local = if returns { memory.recovered(state.sites[node].local) } else { 0 };
+        state.sites[node] = Site { local, ..Site::default() };
         state.flight.retain(|packet| usize::from(packet.to) != node);
         let sent = state.flight.iter_mut().filter(|packet| usize::from(packet.from) == node);
         sent.for_each(|packet| packet.orphan = true);
@@ -194,7 +194,7 @@ impl World {
         for site in state.sites[..self.nodes].iter_mut().filter(|site| site.up) {
             site.set_owed(node, u8::from(!site.suspects(node)));
         }
-        self.tell_judge(memory, state, Word::Crash(NodeId::new(node)));
+        self.tell_judge(memory, state, JudgeEvent::Crash(NodeId::new(node)));
     }
 
     fn restart(
@@ -214,7 +214,7 @@ impl World {
                 state.sites[node].set_owed(other, 1);
             }
         }
-        self.tell_judge(memory, state, Word::Restart(NodeId::new(node)));
+        self.tell_judge(memory, state, JudgeEvent::Restart(NodeId::new(node)));
         self.tell_if_trusted(memory, state, node);
         self.give(memory, state, node, Event::Start, found);
         self.call(memory, state, node, 0, found);
@@ -282,26 +282,26 @@ impl World {
         calls: u8,
         found: &mut Properties,
     ) {
-        let outcome = memory.nodes.take(state.sites[node].cell, event);
-        state.sites[node].cell = outcome.cell;
+        let outcome = memory.nodes.take(state.sites[node].local, event);
+        state.sites[node].local = outcome.local;
         if outcome.refused {
             found.insert(Property::Refused);
         }
         let mut elects = false;
-        for deed in outcome.deeds {
-            match memory.nodes.deed(deed) {
-                Deed::Send { to, letter } => self.send(state, node, to, letter),
-                Deed::Emit(elected) => {
+        for action in outcome.actions {
+            match memory.nodes.action(action) {
+                Action::Send { to, message } => self.send(state, node, to, message),
+                Action::Emit(elected) => {
                     elects = true;
                     self.elect(memory, state, node, elected, found);
                 }
             }
         }
-        let epoch = memory.facts(outcome.cell).epoch;
+        let epoch = memory.facts(outcome.local).epoch;
         let newer = epoch.round.saturating_sub(memory.newest(state.judge).round);
         state.hurry =
             (newer + u32::from(state.hurry)).min(u32::from(ElectionScenario::MOST_HURRY) + 1) as u8;
-        self.tell_judge(memory, state, Word::Reached(epoch));
+        self.tell_judge(memory, state, JudgeEvent::Reached(epoch));
         if epoch.round > self.most_rounds {
             found.insert(Property::Termination);
         }
@@ -310,12 +310,12 @@ impl World {
         }
     }
 
-    fn send(&self, state: &mut State, from: usize, to: u8, letter: LetterId) {
+    fn send(&self, state: &mut State, from: usize, to: u8, message: MessageId) {
         // It may be up again when the message arrives.
         if !state.sites[to as usize].up && state.budget.restarts == 0 {
             return;
         }
-        let packet = Packet { from: from as u8, to, late: false, orphan: false, letter };
+        let packet = Packet { from: from as u8, to, late: false, orphan: false, message };
         flight::launch(&mut state.flight, self.order, packet);
     }
 
@@ -328,7 +328,7 @@ impl World {
         found: &mut Properties,
     ) {
         state.sites[node].named = elected.leader.index() as u8;
-        let discord = self.tell_judge(memory, state, Word::Named(elected));
+        let discord = self.tell_judge(memory, state, JudgeEvent::Named(elected));
         if let Some(discord) = discord {
             memory.discord = Some((NodeId::new(node), elected, discord));
         }
@@ -345,7 +345,7 @@ impl World {
         &self,
         memory: &mut Memory<'_>,
         state: &mut State,
-        word: Word,
+        word: JudgeEvent,
     ) -> Option<LeadershipViolation> {
         let discord;
         (state.judge, discord) = memory.tell(state.judge, word);
@@ -391,7 +391,7 @@ pub(super) enum Lack {
     Consent,
 }
 
-impl Game for World {
+impl Model for World {
     type State = State;
     type Move = Move;
     type Memory<'a> = Memory<'a>;
@@ -421,7 +421,7 @@ impl Game for World {
         memory.bytes()
     }
 
-    fn moves(&self, memory: &mut Memory<'_>, state: &State, moves: &mut Vec<Move>) -> Outlook {
+    fn moves(&self, memory: &mut Memory<'_>, state: &State, moves: &mut Vec<Move>) -> Enabled {
         self.all_moves(memory, state, moves)
     }
 
@@ -438,11 +438,11 @@ impl Game for World {
             }
             Move::Deliver(place) => {
                 let packet = state.flight.remove(place as usize);
-                let event = Event::Deliver(packet.letter);
+                let event = Event::Deliver(packet.message);
                 self.give(memory, state, packet.to.into(), event, &mut found);
             }
             Move::Expire { node, nth } => {
-                let is_due = memory.facts(state.sites[node as usize].cell).due & 1 << nth != 0;
+                let is_due = memory.facts(state.sites[node as usize].local).due & 1 << nth != 0;
                 if !is_due || self.waits_for_messages(state, node.into()) {
                     state.budget.premature -= 1;
                 }
@@ -474,7 +474,7 @@ impl Game for World {
     }
 
     /// An election has ended, and nobody has to call another one.
-    fn judge_rest(&self, _: &mut Memory<'_>, state: &State, _: Outlook) -> Properties {
+    fn judge_rest(&self, _: &mut Memory<'_>, state: &State, _: Enabled) -> Properties {
         let lack = self.leaderless(state).map(|_| Property::Termination);
         lack.into_iter().collect::<Properties>().and(self.judged)
     }
@@ -485,7 +485,7 @@ impl Game for World {
             mix(memory.judge_hash(state.judge), u64::from(first) | u64::from(second) << 32);
         for (i, site) in state.sites[..self.nodes].iter().enumerate() {
             let rest = u64::from(site.flags()) | (i as u64) << 32;
-            sum = sum.wrapping_add(mix(memory.nodes.cell_hash(site.cell), rest));
+            sum = sum.wrapping_add(mix(memory.nodes.local_hash(site.local), rest));
             if site.owed != 0 {
                 sum = sum.wrapping_add(mix(site.owed, rest | 1 << 62));
             }
@@ -493,7 +493,7 @@ impl Game for World {
         // A sum does not depend on the order, which is as it should be on an unordered channel.
         for (rank, packet) in flight::ranked(&state.flight, self.order) {
             let rest = u64::from(packet.envelope()) | rank << 40 | 1 << 63;
-            sum = sum.wrapping_add(mix(memory.nodes.letter_hash(packet.letter), rest));
+            sum = sum.wrapping_add(mix(memory.nodes.message_hash(packet.message), rest));
         }
         sum
     }

@@ -1,9 +1,9 @@
 //! Locks with kinds: shared and exclusive entries, semaphores, upgrades and downgrades.
 
 mod check;
+mod counterexample;
 mod scenario;
 mod state;
-mod story;
 mod world;
 
 pub use check::check_kinds;

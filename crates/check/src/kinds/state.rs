@@ -1,6 +1,6 @@
 //! A moment of a system with kinds as plain numbers, and what can happen next.
 
-use crate::local::CellId;
+use crate::local::LocalId;
 use crate::scenario::Scenario;
 use crate::state::Packet;
 
@@ -56,7 +56,7 @@ impl Slot {
 /// A node, its users, and what is known there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Site {
-    pub(super) cell: CellId,
+    pub(super) local: LocalId,
     pub(super) slots: [Slot; SLOTS],
     pub(super) fence: u8,
 }
@@ -105,12 +105,12 @@ impl State {
     pub(super) fn encode(&self, nodes: usize, out: &mut Vec<u32>) {
         out.push(u32::from(self.sent) | u32::from(self.highest) << 16);
         for site in &self.sites[..nodes] {
-            out.extend([site.cell, site.code(), u32::from(site.fence)]);
+            out.extend([site.local, site.code(), u32::from(site.fence)]);
         }
         for packet in &self.flight {
             let ends = u32::from(packet.from) | u32::from(packet.to) << 4;
             out.push(ends | u32::from(packet.fence) << 8);
-            out.push(packet.letter);
+            out.push(packet.message);
         }
     }
 
@@ -120,7 +120,7 @@ impl State {
         let (sites, packets) = row[1..].split_at(3 * nodes);
         for (site, words) in self.sites.iter_mut().zip(sites.chunks_exact(3)) {
             *site = Site {
-                cell: words[0],
+                local: words[0],
                 slots: words[1].to_le_bytes().map(Slot::of_code),
                 fence: words[2] as u8,
             };
@@ -129,7 +129,7 @@ impl State {
         self.flight.extend(packets.chunks_exact(2).map(|words| Packet {
             from: words[0] as u8 & 15,
             to: (words[0] >> 4) as u8 & 15,
-            letter: words[1],
+            message: words[1],
             fence: (words[0] >> 8) as u8,
             known: 0,
         }));

@@ -11,8 +11,8 @@ use skeptron_core::{Formula, NodeId};
 use super::scenario::{KindsError, KindsScenario};
 use super::state::{Move, Phase, Site, State};
 use crate::flight;
-use crate::game::{Game, Outlook, mix};
-use crate::local::{Deed, Event, LetterId, Locals, Memory, Nodes, Numbers};
+use crate::local::{Action, Event, Memory, MessageId, NodeTable, Nodes, Numbers};
+use crate::model::{Enabled, Model, mix};
 use crate::property::{Properties, Property};
 use crate::state::Packet;
 
@@ -51,17 +51,17 @@ impl InnerVisitor for Build<'_> {
 
     fn visit<P: Mutex>(self) -> Self::Output {
         let nodes = Shared::<P>::build(self.0, &self.1.setup, self.1.flaw)?;
-        Ok(Box::new(Locals::new(nodes)))
+        Ok(Box::new(NodeTable::new(nodes)))
     }
 }
 
-/// The rules of the game.
+/// The rules of the model.
 pub(super) struct World {
     pub(super) nodes: usize,
     order: Order,
     usages: Vec<Vec<Usage>>,
     at_once: usize,
-    locals: Box<dyn Nodes<AccessEvent>>,
+    node_table: Box<dyn Nodes<AccessEvent>>,
     pub(super) start: State,
     judged: Properties,
     pub(super) most_messages: f64,
@@ -71,8 +71,8 @@ impl World {
     pub(super) fn new(info: &Info, scenario: &KindsScenario) -> Result<Self, KindsError> {
         scenario.check(info)?;
         let built = dispatch_inner(info, Build(info.name, scenario));
-        let locals = built.unwrap_or(Err(KindsError::NotOffered(info.name)))?;
-        let n = locals.len();
+        let node_table = built.unwrap_or(Err(KindsError::NotOffered(info.name)))?;
+        let n = node_table.len();
         let keeps_assumptions = info.channel == Order::Any || scenario.order == Order::Fifo;
         let judged = Property::MUTEX.iter().copied().filter(|property| match property {
             Property::Exclusion | Property::Progress | Property::Fence => true,
@@ -81,18 +81,18 @@ impl World {
             _ => keeps_assumptions,
         });
         let mut start = State::empty();
-        (0..n).for_each(|i| start.sites[i].cell = i as u32);
+        (0..n).for_each(|i| start.sites[i].local = i as u32);
         let mut world = World {
             nodes: n,
             order: scenario.order,
             usages: scenario.usages.clone(),
             at_once: scenario.at_once.into(),
-            locals,
+            node_table,
             start: State::empty(),
             judged: judged.collect(),
             most_messages: most_messages(info.claims.most(Quantity::Messages), scenario),
         };
-        let mut memory = Memory::new(&*world.locals, false);
+        let mut memory = Memory::new(&*world.node_table, false);
         for node in 0..n {
             world.give(&mut memory, &mut start, node, Event::Start, &mut Properties::default());
         }
@@ -131,23 +131,23 @@ impl World {
         event: Event,
         found: &mut Properties,
     ) {
-        let outcome = memory.take(state.sites[node].cell, event);
-        state.sites[node].cell = outcome.cell;
+        let outcome = memory.take(state.sites[node].local, event);
+        state.sites[node].local = outcome.local;
         if outcome.refused {
             found.insert(Property::Refused);
         }
-        for &deed in memory.deeds(&outcome) {
-            match deed {
-                Deed::Send { to, letter } => self.send(state, node, to, letter),
-                Deed::Emit(event) => self.tell(state, node, event, found),
+        for &action in memory.actions(&outcome) {
+            match action {
+                Action::Send { to, message } => self.send(state, node, to, message),
+                Action::Emit(event) => self.tell(state, node, event, found),
             }
         }
     }
 
-    fn send(&self, state: &mut State, from: usize, to: u8, letter: LetterId) {
+    fn send(&self, state: &mut State, from: usize, to: u8, message: MessageId) {
         state.sent = state.sent.saturating_add(1);
         let fence = state.sites[from].fence;
-        let packet = Packet { from: from as u8, to, letter, fence, known: 0 };
+        let packet = Packet { from: from as u8, to, message, fence, known: 0 };
         flight::launch(&mut state.flight, self.order, packet);
     }
 
@@ -268,7 +268,7 @@ fn most_messages(most: Option<Formula>, scenario: &KindsScenario) -> f64 {
     NodeId::all(scenario.usages.len()).zip(&scenario.usages).map(of_node).sum()
 }
 
-impl Game for World {
+impl Model for World {
     type State = State;
     type Move = Move;
     type Memory<'a> = Memory<'a, AccessEvent>;
@@ -288,11 +288,11 @@ impl Game for World {
     }
 
     fn bytes(&self) -> usize {
-        self.locals.bytes()
+        self.node_table.bytes()
     }
 
     fn memory(&self, records: bool) -> Memory<'_, AccessEvent> {
-        Memory::new(&*self.locals, records)
+        Memory::new(&*self.node_table, records)
     }
 
     fn memory_bytes(memory: &Memory<'_, AccessEvent>) -> usize {
@@ -304,7 +304,7 @@ impl Game for World {
         _: &mut Memory<'_, AccessEvent>,
         state: &State,
         moves: &mut Vec<Move>,
-    ) -> Outlook {
+    ) -> Enabled {
         moves.clear();
         for (i, site) in state.sites[..self.nodes].iter().enumerate() {
             if let Some(slot) = self.next_request(site, i) {
@@ -337,9 +337,9 @@ impl Game for World {
         let deliverable = flight::deliverable(&state.flight, self.order);
         moves.extend(deliverable.map(|(place, _)| Move::Deliver(place)));
         match moves.len() {
-            0 => Outlook::Nothing,
-            all if all == asking => Outlook::OnlyRequests,
-            _ => Outlook::More,
+            0 => Enabled::Nothing,
+            all if all == asking => Enabled::OnlyRequests,
+            _ => Enabled::More,
         }
     }
 
@@ -357,7 +357,7 @@ impl Game for World {
                 let packet = state.flight.remove(place as usize);
                 let site = &mut state.sites[packet.to as usize];
                 site.fence = site.fence.max(packet.fence);
-                (packet.to.into(), Event::Deliver(packet.letter))
+                (packet.to.into(), Event::Deliver(packet.message))
             }
             step => {
                 let access = self.access(state, step);
@@ -374,19 +374,19 @@ impl Game for World {
         &self,
         memory: &mut Memory<'_, AccessEvent>,
         state: &State,
-        outlook: Outlook,
+        enabled: Enabled,
     ) -> Properties {
         let mut found = Properties::default();
         let waits = |site: &Site| site.is_waiting() || site.find(Phase::Upgrading).is_some();
         if state.sites[..self.nodes].iter().any(waits) {
             found.insert(Property::Progress);
         }
-        if outlook == Outlook::Nothing && found.is_empty() {
+        if enabled == Enabled::Nothing && found.is_empty() {
             if f64::from(state.sent) > self.most_messages + 1e-9 {
                 found.insert(Property::Messages);
             }
             let is_idle = |site: &Site| {
-                let refuses = |access| memory.step(site.cell, command(access)).refused;
+                let refuses = |access| memory.step(site.local, command(access)).refused;
                 let leaves = [Access::Leave(Mode::SHARED), Access::Leave(Mode::EXCLUSIVE)];
                 let mut refuses = refuses;
                 leaves.into_iter().all(&mut refuses) && !refuses(Access::Enter(Mode::EXCLUSIVE))
@@ -402,7 +402,7 @@ impl Game for World {
         let mut sum = mix(u64::from(state.sent), u64::from(state.highest));
         for (i, site) in state.sites[..self.nodes].iter().enumerate() {
             let users = u64::from(site.code()) | u64::from(site.fence) << 32 | (i as u64) << 40;
-            sum = sum.wrapping_add(mix(memory.cell_hash(site.cell), users));
+            sum = sum.wrapping_add(mix(memory.local_hash(site.local), users));
         }
         // A sum does not depend on the order, which is as it should be on an unordered channel.
         for (rank, packet) in flight::ranked(&state.flight, self.order) {
@@ -411,7 +411,7 @@ impl Game for World {
                 | u64::from(packet.fence) << 16
                 | rank << 40
                 | 1 << 63;
-            sum = sum.wrapping_add(mix(memory.letter_hash(packet.letter), rest));
+            sum = sum.wrapping_add(mix(memory.message_hash(packet.message), rest));
         }
         sum
     }

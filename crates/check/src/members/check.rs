@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use super::counterexample::{self, Counterexample};
 use super::scenario::{Scenario, ScenarioError};
-use super::story::{self, Counterexample};
 use super::world::World;
 use crate::check::Options;
 use crate::explorer::{Limits, explore};
-use crate::game::Game as _;
+use crate::model::Model as _;
 use crate::property::Property;
 
 /// What the exploration of a cluster came to.
@@ -100,7 +100,7 @@ pub fn check(scenario: &Scenario, options: &Options<'_>) -> Result<Report, Scena
     found.memories.clear();
     let verdict = |property| {
         let moves = found.moves_to(property);
-        let counterexample = moves.map(|moves| story::tell(&world, property, &moves));
+        let counterexample = moves.map(|moves| counterexample::tell(&world, property, &moves));
         let holds = match counterexample {
             Some(_) => Some(false),
             None => found.complete.then_some(true),

@@ -21,10 +21,10 @@ use skeptron_member::{
 
 use super::state::{AWAY, Lives};
 
-/// Number of a [`Cell`].
-pub(super) type CellId = u32;
-/// Number of a [`Letter`].
-pub(super) type LetterId = u32;
+/// Number of a [`LocalState`].
+pub(super) type LocalId = u32;
+/// Number of a [`SentMessage`].
+pub(super) type MessageId = u32;
 
 /// The one lock.
 const LOCK: &str = "lock";
@@ -33,7 +33,7 @@ const LOCK: &str = "lock";
 const NOW: MonoTime = MonoTime::from_nanos(1);
 
 /// A member's core and what its application knows.
-pub(super) struct Cell {
+pub(super) struct LocalState {
     core: MemberCore<u8>,
     lock: Arc<Lock<u8>>,
     /// The requests that wait, with their tickets.
@@ -42,15 +42,15 @@ pub(super) struct Cell {
     inside: Option<Fence>,
 }
 
-impl Cell {
+impl LocalState {
     fn new(core: MemberCore<u8>) -> Self {
         let lock = core.lock(LOCK).expect("it is a name");
-        Cell { core, lock, waiting: Vec::new(), inside: None }
+        LocalState { core, lock, waiting: Vec::new(), inside: None }
     }
 
     fn copy(&self) -> Self {
-        let copy = Cell::new(self.core.copy());
-        Cell { waiting: self.waiting.clone(), inside: self.inside, ..copy }
+        let copy = LocalState::new(self.core.copy());
+        LocalState { waiting: self.waiting.clone(), inside: self.inside, ..copy }
     }
 
     /// Equal for members with equal futures, and the same in every run.
@@ -92,12 +92,12 @@ pub(super) struct Facts {
 }
 
 /// A message.
-struct Letter {
+struct SentMessage {
     from: MemberId,
     /// The envelope, as postcard.
     bytes: Vec<u8>,
     hash: u64,
-    /// What it is called in a story.
+    /// What it is called in a counterexample.
     label: String,
 }
 
@@ -109,7 +109,7 @@ pub(super) enum Input {
     Release,
     /// The `nth` waiter waits no longer.
     Cancel(u8),
-    Deliver(LetterId),
+    Deliver(MessageId),
     Install {
         epoch: u8,
         view: Lives,
@@ -121,70 +121,70 @@ pub(super) enum Input {
 
 /// What a member does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
-    Send { to: u8, letter: LetterId },
+pub(super) enum Action {
+    Send { to: u8, message: MessageId },
     Enter(Fence),
 }
 
 /// Where a step leads.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
-    pub(super) cell: CellId,
-    deeds: Range<u32>,
+    pub(super) local: LocalId,
+    actions: Range<u32>,
     /// What no correct member would have done.
     trouble: Option<u32>,
 }
 
 /// The cores and messages that exist, for all threads.
-pub(super) struct Locals {
+pub(super) struct NodeTable {
     settings: Settings,
     tables: RwLock<Tables>,
 }
 
 #[derive(Default)]
 struct Tables {
-    cells: Vec<Arc<Cell>>,
+    local_states: Vec<Arc<LocalState>>,
     facts: Vec<Facts>,
-    cell_numbers: FxHashMap<u64, CellId>,
-    letters: Vec<Arc<Letter>>,
-    letter_numbers: FxHashMap<(MemberId, Vec<u8>), LetterId>,
+    cell_numbers: FxHashMap<u64, LocalId>,
+    sent_messages: Vec<Arc<SentMessage>>,
+    letter_numbers: FxHashMap<(MemberId, Vec<u8>), MessageId>,
 }
 
 impl Tables {
-    fn cell_number(&mut self, cell: Cell) -> CellId {
-        let facts = cell.facts();
-        let next = self.cells.len() as CellId;
+    fn local_number(&mut self, local: LocalState) -> LocalId {
+        let facts = local.facts();
+        let next = self.local_states.len() as LocalId;
         let number = *self.cell_numbers.entry(facts.hash).or_insert(next);
         if number == next {
-            self.cells.push(Arc::new(cell));
+            self.local_states.push(Arc::new(local));
             self.facts.push(facts);
         }
         number
     }
 
-    fn letter_number(&mut self, from: MemberId, bytes: Vec<u8>, label: String) -> LetterId {
-        let next = self.letters.len() as LetterId;
+    fn message_number(&mut self, from: MemberId, bytes: Vec<u8>, label: String) -> MessageId {
+        let next = self.sent_messages.len() as MessageId;
         let number = *self.letter_numbers.entry((from, bytes.clone())).or_insert(next);
         if number == next {
             let mut hasher = DefaultHasher::new();
             (from, &bytes).hash(&mut hasher);
             let hash = hasher.finish();
-            self.letters.push(Arc::new(Letter { from, bytes, hash, label }));
+            self.sent_messages.push(Arc::new(SentMessage { from, bytes, hash, label }));
         }
         number
     }
 }
 
-impl Locals {
+impl NodeTable {
     pub(super) fn new(settings: Settings) -> Self {
-        Locals { settings, tables: RwLock::default() }
+        NodeTable { settings, tables: RwLock::default() }
     }
 
     /// About how many bytes they take.
     pub(super) fn bytes(&self) -> usize {
         // A core is mostly its 64 empty maps.
         let tables = self.read();
-        tables.cells.len() * 12_000 + tables.letters.len() * 300
+        tables.local_states.len() * 12_000 + tables.sent_messages.len() * 300
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Tables> {
@@ -198,38 +198,38 @@ impl Locals {
 
 /// One thread's memory of what it has looked up.
 pub(crate) struct Memory<'a> {
-    locals: &'a Locals,
-    outcomes: FxHashMap<(CellId, Input), Outcome>,
+    node_table: &'a NodeTable,
+    outcomes: FxHashMap<(LocalId, Input), Outcome>,
     begun: FxHashMap<(u8, u8, Lives), Outcome>,
-    deeds: Vec<Deed>,
+    actions: Vec<Action>,
     troubles: Vec<String>,
     facts: Vec<Facts>,
-    letter_hashes: Vec<u64>,
+    message_hashes: Vec<u64>,
 }
 
 impl<'a> Memory<'a> {
-    pub(super) fn new(locals: &'a Locals) -> Self {
+    pub(super) fn new(node_table: &'a NodeTable) -> Self {
         Memory {
-            locals,
+            node_table,
             outcomes: FxHashMap::default(),
             begun: FxHashMap::default(),
-            deeds: Vec::new(),
+            actions: Vec::new(),
             troubles: Vec::new(),
             facts: Vec::new(),
-            letter_hashes: Vec::new(),
+            message_hashes: Vec::new(),
         }
     }
 
     /// What a member does when `input` happens to it.
-    pub(super) fn step(&mut self, cell: CellId, input: Input) -> Outcome {
-        if let Some(known) = self.outcomes.get(&(cell, input)) {
+    pub(super) fn step(&mut self, local: LocalId, input: Input) -> Outcome {
+        if let Some(known) = self.outcomes.get(&(local, input)) {
             return known.clone();
         }
-        let mut next = self.cell(cell).copy();
+        let mut next = self.local(local).copy();
         let mut done = Done::default();
         self.happen(&mut next, input, &mut done);
         let outcome = self.note(next, done);
-        self.outcomes.insert((cell, input), outcome.clone());
+        self.outcomes.insert((local, input), outcome.clone());
         outcome
     }
 
@@ -238,18 +238,18 @@ impl<'a> Memory<'a> {
         if let Some(known) = self.begun.get(&(member, epoch, view)) {
             return Ok(known.clone());
         }
-        let (id, settings) = (MemberId::at(member.into()), self.locals.settings.clone());
+        let (id, settings) = (MemberId::at(member.into()), self.node_table.settings.clone());
         let core = MemberCore::new(id, settings, view_of(epoch, view))?;
         let mut done = Done::default();
         core.open(&mut done);
-        let outcome = self.note(Cell::new(core), done);
+        let outcome = self.note(LocalState::new(core), done);
         self.begun.insert((member, epoch, view), outcome.clone());
         Ok(outcome)
     }
 
     /// What the member did, in order.
-    pub(super) fn deeds(&self, outcome: &Outcome) -> &[Deed] {
-        &self.deeds[outcome.deeds.start as usize..outcome.deeds.end as usize]
+    pub(super) fn actions(&self, outcome: &Outcome) -> &[Action] {
+        &self.actions[outcome.actions.start as usize..outcome.actions.end as usize]
     }
 
     /// What the member did that no correct one would have done.
@@ -257,54 +257,55 @@ impl<'a> Memory<'a> {
         outcome.trouble.map(|trouble| &*self.troubles[trouble as usize])
     }
 
-    pub(super) fn facts(&mut self, cell: CellId) -> Facts {
-        if cell as usize >= self.facts.len() {
+    pub(super) fn facts(&mut self, local: LocalId) -> Facts {
+        if local as usize >= self.facts.len() {
             let known = self.facts.len();
-            self.facts.extend_from_slice(&self.locals.read().facts[known..]);
+            self.facts.extend_from_slice(&self.node_table.read().facts[known..]);
         }
-        self.facts[cell as usize]
+        self.facts[local as usize]
     }
 
     /// The same in every run, unlike its number.
-    pub(super) fn letter_hash(&mut self, letter: LetterId) -> u64 {
-        if letter as usize >= self.letter_hashes.len() {
-            let known = self.letter_hashes.len();
-            let tables = self.locals.read();
-            self.letter_hashes.extend(tables.letters[known..].iter().map(|letter| letter.hash));
+    pub(super) fn message_hash(&mut self, message: MessageId) -> u64 {
+        if message as usize >= self.message_hashes.len() {
+            let known = self.message_hashes.len();
+            let tables = self.node_table.read();
+            self.message_hashes
+                .extend(tables.sent_messages[known..].iter().map(|message| message.hash));
         }
-        self.letter_hashes[letter as usize]
+        self.message_hashes[message as usize]
     }
 
     /// What a message is called.
-    pub(super) fn label(&self, letter: LetterId) -> String {
-        self.letter(letter).label.clone()
+    pub(super) fn label(&self, message: MessageId) -> String {
+        self.message(message).label.clone()
     }
 
     /// About how many bytes it takes.
     pub(super) fn bytes(&self) -> usize {
-        self.outcomes.capacity() * (size_of::<((CellId, Input), Outcome)>() + 1)
-            + self.deeds.capacity() * size_of::<Deed>()
+        self.outcomes.capacity() * (size_of::<((LocalId, Input), Outcome)>() + 1)
+            + self.actions.capacity() * size_of::<Action>()
             + self.facts.capacity() * size_of::<Facts>()
-            + self.letter_hashes.capacity() * 8
+            + self.message_hashes.capacity() * 8
     }
 
-    fn cell(&self, cell: CellId) -> Arc<Cell> {
-        Arc::clone(&self.locals.read().cells[cell as usize])
+    fn local(&self, local: LocalId) -> Arc<LocalState> {
+        Arc::clone(&self.node_table.read().local_states[local as usize])
     }
 
-    fn letter(&self, letter: LetterId) -> Arc<Letter> {
-        Arc::clone(&self.locals.read().letters[letter as usize])
+    fn message(&self, message: MessageId) -> Arc<SentMessage> {
+        Arc::clone(&self.node_table.read().sent_messages[message as usize])
     }
 
-    fn happen(&self, cell: &mut Cell, input: Input, done: &mut Done) {
-        let Cell { core, lock, waiting, inside } = cell;
+    fn happen(&self, local: &mut LocalState, input: Input, done: &mut Done) {
+        let LocalState { core, lock, waiting, inside } = local;
         match input {
             Input::Ask(number) => {
                 match core.acquire(NOW, lock, ("", Mode::EXCLUSIVE), || number, done) {
                     Ok(Acquired::Granted(fence)) => {
                         done.trouble_if(inside.is_some(), "grants what is held already");
                         *inside = Some(fence);
-                        done.deeds.push(Decided::Enter(fence));
+                        done.actions.push(Decided::Enter(fence));
                     }
                     Ok(Acquired::Waiting(ticket)) => waiting.push((number, ticket)),
                     Err(error) => done.trouble = Some(error.to_string()),
@@ -321,10 +322,10 @@ impl<'a> Memory<'a> {
                 let cancelled = core.cancel(NOW, lock, ticket, done);
                 done.trouble_if(cancelled != Some(number), "does not know its waiter");
             }
-            Input::Deliver(letter) => {
-                let letter = self.letter(letter);
-                let envelope = postcard::from_bytes(&letter.bytes).expect("it was encoded here");
-                core.receive(NOW, letter.from, 0, &envelope, done);
+            Input::Deliver(message) => {
+                let message = self.message(message);
+                let envelope = postcard::from_bytes(&message.bytes).expect("it was encoded here");
+                core.receive(NOW, message.from, 0, &envelope, done);
             }
             Input::Install { epoch, view } => core.install(NOW, view_of(epoch, view), done),
             Input::Strike => core.install(NOW, core.view(), done),
@@ -348,25 +349,25 @@ impl<'a> Memory<'a> {
         }
     }
 
-    fn note(&mut self, cell: Cell, done: Done) -> Outcome {
-        let from = cell.core.id();
-        let start = self.deeds.len() as u32;
-        let mut tables = self.locals.write();
-        for deed in done.deeds {
-            self.deeds.push(match deed {
+    fn note(&mut self, local: LocalState, done: Done) -> Outcome {
+        let from = local.core.id();
+        let start = self.actions.len() as u32;
+        let mut tables = self.node_table.write();
+        for action in done.actions {
+            self.actions.push(match action {
                 Decided::Send { to, bytes, label } => {
-                    let letter = tables.letter_number(from, bytes, label);
-                    Deed::Send { to: to.place() as u8, letter }
+                    let message = tables.message_number(from, bytes, label);
+                    Action::Send { to: to.place() as u8, message }
                 }
-                Decided::Enter(fence) => Deed::Enter(fence),
+                Decided::Enter(fence) => Action::Enter(fence),
             });
         }
-        let cell = tables.cell_number(cell);
+        let local = tables.local_number(local);
         let trouble = done.trouble.map(|trouble| {
             self.troubles.push(trouble);
             self.troubles.len() as u32 - 1
         });
-        Outcome { cell, deeds: start..self.deeds.len() as u32, trouble }
+        Outcome { local, actions: start..self.actions.len() as u32, trouble }
     }
 }
 
@@ -386,7 +387,7 @@ fn view_of(epoch: u8, view: Lives) -> Arc<View> {
 /// What a core decided during one call.
 #[derive(Default)]
 struct Done {
-    deeds: Vec<Decided>,
+    actions: Vec<Decided>,
     granted: Vec<(u8, Fence)>,
     refused: Vec<u8>,
     trouble: Option<String>,
@@ -408,13 +409,13 @@ impl Done {
 impl Effects<u8> for Done {
     fn send(&mut self, to: MemberId, envelope: &Envelope<'_>) -> u64 {
         let bytes = postcard::to_stdvec(envelope).expect("an envelope is plain data");
-        self.deeds.push(Decided::Send { to, bytes, label: label(envelope) });
+        self.actions.push(Decided::Send { to, bytes, label: label(envelope) });
         0
     }
 
     fn grant(&mut self, waiter: u8, _: &Arc<Lock<u8>>, fence: Fence) {
         self.granted.push((waiter, fence));
-        self.deeds.push(Decided::Enter(fence));
+        self.actions.push(Decided::Enter(fence));
     }
 
     fn refuse(&mut self, waiter: u8, _: NotServed) {
@@ -422,7 +423,7 @@ impl Effects<u8> for Done {
     }
 
     fn arm(&mut self, timer: Timer, _: Duration) {
-        // Its one lock is in the cell's hands, so that nothing can be forgotten.
+        // Its one lock is in the local's hands, so that nothing can be forgotten.
         self.trouble_if(timer != Timer::Forget, "arms a timer");
     }
 
@@ -435,7 +436,7 @@ impl Effects<u8> for Done {
             }
             // Only now is the name of what was sent known.
             Event::Sent { message, .. } => {
-                if let Some(Decided::Send { label, .. }) = self.deeds.last_mut() {
+                if let Some(Decided::Send { label, .. }) = self.actions.last_mut() {
                     *label = label.replace("a message", message);
                 }
             }

@@ -14,13 +14,13 @@
 //! ```
 
 mod check;
+mod counterexample;
 mod local;
 mod moves;
 mod scenario;
 mod state;
-mod story;
 mod world;
 
 pub use check::{Report, Verdict, check};
+pub use counterexample::Counterexample;
 pub use scenario::{Scenario, ScenarioError};
-pub use story::Counterexample;

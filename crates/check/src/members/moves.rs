@@ -6,7 +6,7 @@ use super::local::Memory;
 use super::state::{AWAY, Move, NO_CELL, Site, State};
 use super::world::World;
 use crate::flight;
-use crate::game::Outlook;
+use crate::model::Enabled;
 
 impl World {
     /// Everything that can happen next. What may happen or not comes last.
@@ -15,16 +15,16 @@ impl World {
         memory: &mut Memory<'_>,
         state: &State,
         moves: &mut Vec<Move>,
-    ) -> Outlook {
+    ) -> Enabled {
         moves.clear();
         self.duties(memory, state, moves);
         let duties = moves.len();
         self.wishes(memory, state, moves);
         self.faults(state, moves);
         match (duties, moves.len()) {
-            (0, 0) => Outlook::Nothing,
-            (0, _) => Outlook::OnlyRequests,
-            _ => Outlook::More,
+            (0, 0) => Enabled::Nothing,
+            (0, _) => Enabled::OnlyRequests,
+            _ => Enabled::More,
         }
     }
 
@@ -33,7 +33,7 @@ impl World {
     fn duties(&self, memory: &mut Memory<'_>, state: &State, moves: &mut Vec<Move>) {
         for (_, packet) in flight::deliverable(&state.flight, Order::Fifo) {
             let (from, to) = (packet.from, packet.to);
-            if state.sites[to as usize].cell != NO_CELL {
+            if state.sites[to as usize].local != NO_CELL {
                 moves.push(Move::Deliver { from, to });
             }
         }
@@ -51,8 +51,8 @@ impl World {
                 moves.push(Move::Back(member));
             }
             let mut installed = 0;
-            if site.cell != NO_CELL {
-                let facts = memory.facts(site.cell);
+            if site.local != NO_CELL {
+                let facts = memory.facts(site.local);
                 installed = facts.epoch;
                 if facts.is_inside {
                     moves.push(Move::Release(member));
@@ -72,12 +72,12 @@ impl World {
         let spare = state.budget.views > self.to_exclude(state);
         for (i, site) in state.sites[..self.members].iter().enumerate() {
             let member = i as u8;
-            if site.is_fit() && site.cell != NO_CELL {
+            if site.is_fit() && site.local != NO_CELL {
                 if site.left > 0 {
                     moves.push(Move::Ask(member));
                 }
                 if state.budget.cancels > 0 {
-                    let waiting = memory.facts(site.cell).waiting;
+                    let waiting = memory.facts(site.local).waiting;
                     moves.extend((0..waiting).map(|nth| Move::Cancel { member, nth }));
                 }
             }
@@ -122,7 +122,7 @@ impl World {
             if state.budget.crashes > 0 {
                 moves.push(Move::Crash(i as u8));
             }
-            if state.budget.lease_ends > 0 && state.sites[i].cell != NO_CELL {
+            if state.budget.lease_ends > 0 && state.sites[i].local != NO_CELL {
                 moves.push(Move::EndLease(i as u8));
             }
         }

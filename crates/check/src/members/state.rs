@@ -1,6 +1,6 @@
 //! A moment of a cluster as plain numbers, and what can happen next.
 
-use super::local::{CellId, LetterId};
+use super::local::{LocalId, MessageId};
 use super::scenario::Scenario;
 use crate::flight::Flying;
 
@@ -8,12 +8,12 @@ const MOST: usize = Scenario::MOST_MEMBERS;
 const MOST_EPOCHS: usize = Scenario::MOST_VIEWS as usize + 1;
 
 /// There is no core: the member is down, or has not learnt of a view with it yet.
-pub(super) const NO_CELL: CellId = CellId::MAX;
+pub(super) const NO_CELL: LocalId = LocalId::MAX;
 
 /// One member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Site {
-    pub(super) cell: CellId,
+    pub(super) local: LocalId,
     /// Which of its lives, from 1.
     pub(super) life: u8,
     /// How often somebody will still ask.
@@ -33,9 +33,9 @@ impl Site {
         u32::from_le_bytes([self.life, self.left, self.up.into(), self.lease.into()])
     }
 
-    fn of(cell: CellId, flags: u32) -> Self {
+    fn of(local: LocalId, flags: u32) -> Self {
         let [life, left, up, lease] = flags.to_le_bytes();
-        Site { cell, life, left, up: up != 0, lease: lease != 0 }
+        Site { local, life, left, up: up != 0, lease: lease != 0 }
     }
 }
 
@@ -125,7 +125,7 @@ impl Budget {
 pub(super) struct Packet {
     pub(super) from: u8,
     pub(super) to: u8,
-    pub(super) letter: LetterId,
+    pub(super) message: MessageId,
 }
 
 impl Flying for Packet {
@@ -136,12 +136,12 @@ impl Flying for Packet {
 
 impl Packet {
     fn code(self) -> u32 {
-        debug_assert!(self.letter < 1 << 28, "so many different messages do not fit into memory");
-        u32::from(self.from) | u32::from(self.to) << 2 | self.letter << 4
+        debug_assert!(self.message < 1 << 28, "so many different messages do not fit into memory");
+        u32::from(self.from) | u32::from(self.to) << 2 | self.message << 4
     }
 
     fn of_code(code: u32) -> Self {
-        Packet { from: code as u8 & 3, to: (code >> 2) as u8 & 3, letter: code >> 4 }
+        Packet { from: code as u8 & 3, to: (code >> 2) as u8 & 3, message: code >> 4 }
     }
 }
 
@@ -162,7 +162,7 @@ impl State {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let Scenario { members, requests, askers, .. } = *scenario;
         let Scenario { cancels, views, crashes, lease_ends, rejoins, aways, .. } = *scenario;
-        let absent = Site { cell: NO_CELL, life: 0, left: 0, up: false, lease: false };
+        let absent = Site { local: NO_CELL, life: 0, left: 0, up: false, lease: false };
         let mut sites = [absent; MOST];
         let mut lives = Lives::default();
         for (i, (site, life)) in sites[..members].iter_mut().zip(&mut lives.0).enumerate() {
@@ -194,7 +194,7 @@ impl State {
 
     pub(super) fn encode(&self, members: usize, out: &mut Vec<u32>) {
         out.extend(self.globals());
-        out.extend(self.sites[..members].iter().flat_map(|site| [site.cell, site.flags()]));
+        out.extend(self.sites[..members].iter().flat_map(|site| [site.local, site.flags()]));
         out.extend(self.flight.iter().map(|packet| packet.code()));
     }
 

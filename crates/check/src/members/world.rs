@@ -3,11 +3,11 @@
 use skeptron_core::catalogue::Order;
 use skeptron_member::{Fence, Flaw, Halt};
 
-use super::local::{Deed, Input, Locals, Memory, Outcome};
+use super::local::{Action, Input, Memory, NodeTable, Outcome};
 use super::scenario::Scenario;
 use super::state::{AWAY, Lives, Move, NO_CELL, Packet, State};
 use crate::flight;
-use crate::game::{Game, Outlook, mix};
+use crate::model::{Enabled, Model, mix};
 use crate::property::{Properties, Property};
 
 /// A small cluster and all that can happen to it.
@@ -18,7 +18,7 @@ pub(super) struct World {
     /// [`Flaw::AwayStruckInPlace`].
     pub(super) strikes: bool,
     requests: u8,
-    locals: Locals,
+    node_table: NodeTable,
 }
 
 impl World {
@@ -30,10 +30,10 @@ impl World {
             excludes_early: scenario.excludes_early,
             strikes: scenario.flaw == Some(Flaw::AwayStruckInPlace),
             requests: scenario.requests,
-            locals: Locals::new(scenario.settings()),
+            node_table: NodeTable::new(scenario.settings()),
         };
         let mut state = world.start.clone();
-        let mut memory = Memory::new(&world.locals);
+        let mut memory = Memory::new(&world.node_table);
         for member in 0..world.members as u8 {
             let view = state.views.present();
             let outcome = memory.begin(member, state.views.latest(), view)?;
@@ -59,7 +59,7 @@ impl World {
             Move::Deliver { from, to } => {
                 let link = (from, to);
                 let packet = state.flight.iter().find(|packet| (packet.from, packet.to) == link)?;
-                (to, Input::Deliver(packet.letter))
+                (to, Input::Deliver(packet.message))
             }
             Move::Install { member, epoch } => {
                 (member, Input::Install { epoch, view: state.views.of_epoch(epoch) })
@@ -83,12 +83,12 @@ impl World {
         step: Move,
     ) -> Option<(u8, Outcome)> {
         let (member, input) = self.input(state, step)?;
-        let cell = state.sites[member as usize].cell;
+        let local = state.sites[member as usize].local;
         let outcome = match input {
-            Input::Install { epoch, view } if cell == NO_CELL => memory
+            Input::Install { epoch, view } if local == NO_CELL => memory
                 .begin(member, epoch, view)
                 .expect("the first view had a layout, and the member belongs to this one"),
-            _ => memory.step(cell, input),
+            _ => memory.step(local, input),
         };
         Some((member, outcome))
     }
@@ -102,21 +102,21 @@ impl World {
         outcome: &Outcome,
         found: &mut Properties,
     ) {
-        state.sites[member as usize].cell = outcome.cell;
+        state.sites[member as usize].local = outcome.local;
         if memory.trouble(outcome).is_some() {
             found.insert(Property::Refused);
         }
-        for &deed in memory.deeds(outcome) {
-            match deed {
-                Deed::Send { to, letter } => {
+        for &action in memory.actions(outcome) {
+            match action {
+                Action::Send { to, message } => {
                     // A link joins two lives. What is meant for a life before the present one is of an
                     // older epoch, and arrives nevertheless: nobody may take it.
                     if state.sites[to as usize].up {
-                        let packet = Packet { from: member, to, letter };
+                        let packet = Packet { from: member, to, message };
                         flight::launch(&mut state.flight, Order::Fifo, packet);
                     }
                 }
-                Deed::Enter(fence) => {
+                Action::Enter(fence) => {
                     let fence = short(fence);
                     if fence <= state.highest {
                         found.insert(Property::Fence);
@@ -137,28 +137,28 @@ impl World {
     /// This life of a member is over. What it had sent may still arrive.
     fn end_life(&self, state: &mut State, member: u8) {
         let site = &mut state.sites[member as usize];
-        (site.cell, site.up, site.lease) = (NO_CELL, false, false);
+        (site.local, site.up, site.lease) = (NO_CELL, false, false);
         state.flight.retain(|packet| packet.to != member);
     }
 
     /// Whose applications have a valid entry.
     pub(super) fn holders(&self, memory: &mut Memory<'_>, state: &State) -> Vec<usize> {
         let sites = state.sites[..self.members].iter().enumerate();
-        let valid = sites.filter(|(_, site)| site.cell != NO_CELL);
-        valid.filter(|(_, site)| memory.facts(site.cell).is_valid).map(|(i, _)| i).collect()
+        let valid = sites.filter(|(_, site)| site.local != NO_CELL);
+        valid.filter(|(_, site)| memory.facts(site.local).is_valid).map(|(i, _)| i).collect()
     }
 
     /// Who waits.
     pub(super) fn waiters(&self, memory: &mut Memory<'_>, state: &State) -> Vec<usize> {
         let sites = state.sites[..self.members].iter().enumerate();
-        let up = sites.filter(|(_, site)| site.cell != NO_CELL);
-        up.filter(|(_, site)| memory.facts(site.cell).waiting > 0).map(|(i, _)| i).collect()
+        let up = sites.filter(|(_, site)| site.local != NO_CELL);
+        up.filter(|(_, site)| memory.facts(site.local).waiting > 0).map(|(i, _)| i).collect()
     }
 
     /// Who still waits for a member, or keeps what cannot be taken yet.
     pub(super) fn unsettled(&self, memory: &mut Memory<'_>, state: &State) -> Option<usize> {
         let sites = &state.sites[..self.members];
-        sites.iter().position(|site| site.cell != NO_CELL && !memory.facts(site.cell).is_settled)
+        sites.iter().position(|site| site.local != NO_CELL && !memory.facts(site.local).is_settled)
     }
 }
 
@@ -167,7 +167,7 @@ fn short(fence: Fence) -> u32 {
     (fence.epoch() as u32) << 16 | fence.counter() as u32
 }
 
-impl Game for World {
+impl Model for World {
     type State = State;
     type Move = Move;
     type Memory<'a> = Memory<'a>;
@@ -187,18 +187,18 @@ impl Game for World {
     }
 
     fn bytes(&self) -> usize {
-        self.locals.bytes()
+        self.node_table.bytes()
     }
 
     fn memory(&self, _records: bool) -> Memory<'_> {
-        Memory::new(&self.locals)
+        Memory::new(&self.node_table)
     }
 
     fn memory_bytes(memory: &Memory<'_>) -> usize {
         memory.bytes()
     }
 
-    fn moves(&self, memory: &mut Memory<'_>, state: &State, moves: &mut Vec<Move>) -> Outlook {
+    fn moves(&self, memory: &mut Memory<'_>, state: &State, moves: &mut Vec<Move>) -> Enabled {
         self.all_moves(memory, state, moves)
     }
 
@@ -261,7 +261,7 @@ impl Game for World {
     }
 
     /// Nobody holds the lock, nothing is in flight, and all members are in the last view.
-    fn judge_rest(&self, memory: &mut Memory<'_>, state: &State, _: Outlook) -> Properties {
+    fn judge_rest(&self, memory: &mut Memory<'_>, state: &State, _: Enabled) -> Properties {
         let mut found = Properties::default();
         if !self.waiters(memory, state).is_empty() {
             found.insert(Property::Progress);
@@ -275,12 +275,12 @@ impl Game for World {
     fn fingerprint(&self, memory: &mut Memory<'_>, state: &State) -> u64 {
         let mut sum = state.globals().fold(0, |sum, number| mix(sum, number.into()));
         for (i, site) in state.sites[..self.members].iter().enumerate() {
-            let hash = if site.cell == NO_CELL { 0 } else { memory.facts(site.cell).hash };
+            let hash = if site.local == NO_CELL { 0 } else { memory.facts(site.local).hash };
             sum = sum.wrapping_add(mix(hash, u64::from(site.flags()) | (i as u64) << 32));
         }
         for (rank, packet) in flight::ranked(&state.flight, Order::Fifo) {
             let link = u64::from(packet.from) | u64::from(packet.to) << 8 | rank << 16 | 1 << 63;
-            sum = sum.wrapping_add(mix(memory.letter_hash(packet.letter), link));
+            sum = sum.wrapping_add(mix(memory.message_hash(packet.message), link));
         }
         sum
     }

@@ -65,7 +65,7 @@ const NOBODY_STUCK: &str = "nobody waits at the end";
 /// Never found, so that the search goes on to the end.
 const NEVER: &str = "never";
 
-/// The rules of the game.
+/// The rules of the model.
 struct World<P: Protocol> {
     start: State<P>,
     order: Order,

@@ -5,8 +5,8 @@ use skeptron_core::{Entered, NodeId};
 
 use crate::extreme::Figure;
 use crate::flight;
-use crate::game::Game as _;
 use crate::local::Memory;
+use crate::model::Model as _;
 use crate::prefix::Already;
 use crate::property::{Property, Step, Which};
 use crate::starvation::Starving;
@@ -35,40 +35,40 @@ pub(crate) fn tell(
     moves: &[Move],
     cycle: Option<usize>,
 ) -> Counterexample {
-    let teller = Teller::new(world, &world.start, &world.in_flight);
-    follow(teller, &world.after, property, moves, cycle)
+    let retracer = Retracer::new(world, &world.start, &world.in_flight);
+    follow(retracer, &world.after, property, moves, cycle)
 }
 
 /// How the run before the search violates something.
 pub(crate) fn tell_already(world: &World, already: &Already) -> Counterexample {
     let Already { property, step, before, in_flight, taken } = already;
-    let teller = Teller::new(world, before, in_flight);
-    follow(teller, &world.after[..*step], *property, &[*taken], None)
+    let retracer = Retracer::new(world, before, in_flight);
+    follow(retracer, &world.after[..*step], *property, &[*taken], None)
 }
 
 fn follow(
-    mut teller: Teller<'_>,
+    mut retracer: Retracer<'_>,
     after: &[Step],
     property: Property,
     moves: &[Move],
     cycle: Option<usize>,
 ) -> Counterexample {
-    let world = teller.world;
-    let mut before = teller.state.clone();
+    let world = retracer.world;
+    let mut before = retracer.state.clone();
     let mut steps = after.to_vec();
     for &step in moves {
-        before.copy_from(&teller.state, world.nodes);
-        steps.push(teller.take(step));
+        before.copy_from(&retracer.state, world.nodes);
+        steps.push(retracer.take(step));
     }
     let (node, detail) = match cycle {
-        Some(_) => teller.endless(),
-        None => teller.verdict(property, &before, moves.last().copied()),
+        Some(_) => retracer.endless(),
+        None => retracer.verdict(property, &before, moves.last().copied()),
     };
     let cycle = cycle.map(|begins| after.len() + begins);
     Counterexample { steps, node: NodeId::new(node), detail, cycle, shortest: true }
 }
 
-struct Teller<'a> {
+struct Retracer<'a> {
     world: &'a World,
     memory: Memory<'a, Entered>,
     state: State,
@@ -82,9 +82,9 @@ struct Teller<'a> {
     broken_invariant: Option<String>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Retracer<'a> {
     fn new(world: &'a World, state: &State, in_flight: &[Packet]) -> Self {
-        Teller {
+        Retracer {
             world,
             memory: world.memory(false),
             state: state.clone(),
@@ -149,7 +149,7 @@ impl<'a> Teller<'a> {
         for old in &mut self.in_flight {
             // What a message says and whose it is never changes; what the judges tie to it may.
             let same = |packet: &Packet| {
-                (packet.from, packet.to, packet.letter) == (old.from, old.to, old.letter)
+                (packet.from, packet.to, packet.message) == (old.from, old.to, old.message)
             };
             // Of several the likest one, then the one that knows most: the others knew less before.
             let likeness = |packet: &Packet| {

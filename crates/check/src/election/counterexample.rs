@@ -6,10 +6,10 @@ use skeptron_core::monitor::LeadershipViolation;
 use super::memory::Memory;
 use super::state::{Move, Packet, State};
 use super::world::{Lack, World};
+use crate::counterexample::Counterexample;
 use crate::flight::{self, Flying as _};
-use crate::game::Game as _;
+use crate::model::Model as _;
 use crate::property::{Property, Step, Which};
-use crate::story::Counterexample;
 
 /// Follows the moves and says what is wrong at their end.
 pub(super) fn tell(
@@ -18,22 +18,22 @@ pub(super) fn tell(
     moves: &[Move],
     cycle: Option<usize>,
 ) -> Counterexample {
-    let mut teller = Teller {
+    let mut retracer = Retracer {
         world,
         memory: world.memory(false),
         state: world.start.clone(),
         in_flight: world.start.flight.clone(),
         actor: 0,
     };
-    let steps = moves.iter().map(|&step| teller.take(step)).collect();
+    let steps = moves.iter().map(|&step| retracer.take(step)).collect();
     let (node, detail) = match cycle {
-        Some(_) => (teller.actor, "this goes on for ever, and nobody is elected for good".into()),
-        None => teller.verdict(property),
+        Some(_) => (retracer.actor, "this goes on for ever, and nobody is elected for good".into()),
+        None => retracer.verdict(property),
     };
     Counterexample { steps, node: NodeId::new(node), detail, cycle, shortest: cycle.is_none() }
 }
 
-struct Teller<'a> {
+struct Retracer<'a> {
     world: &'a World,
     memory: Memory<'a>,
     state: State,
@@ -43,7 +43,7 @@ struct Teller<'a> {
     actor: usize,
 }
 
-impl Teller<'_> {
+impl Retracer<'_> {
     fn take(&mut self, step: Move) -> Step {
         let told = match step {
             Move::Call(node) => Step::Call(self.acts(node)),
@@ -91,7 +91,7 @@ impl Teller<'_> {
         self.in_flight.retain_mut(|old| {
             // A message never becomes early again, nor its sender alive.
             let same = |packet: &Packet| {
-                (packet.link(), packet.letter) == (old.link(), old.letter)
+                (packet.link(), packet.message) == (old.link(), old.message)
                     && packet.late >= old.late
                     && packet.orphan >= old.orphan
             };

@@ -5,28 +5,28 @@ use skeptron_core::mutex::sharing::AccessEvent;
 
 use super::state::{Move, Phase, State};
 use super::world::World;
+use crate::counterexample::Counterexample;
 use crate::flight;
-use crate::game::Game as _;
 use crate::local::Memory;
+use crate::model::Model as _;
 use crate::property::{Property, Step};
 use crate::state::Packet;
-use crate::story::Counterexample;
 
 /// Follows the moves and says what is wrong at their end.
 pub(super) fn tell(world: &World, property: Property, moves: &[Move]) -> Counterexample {
-    let mut teller = Teller {
+    let mut retracer = Retracer {
         world,
         memory: world.memory(false),
         state: world.start.clone(),
         in_flight: world.start.flight.clone(),
         actor: 0,
     };
-    let steps = moves.iter().map(|&step| teller.take(step)).collect();
-    let (node, detail) = teller.verdict(property);
+    let steps = moves.iter().map(|&step| retracer.take(step)).collect();
+    let (node, detail) = retracer.verdict(property);
     Counterexample { steps, node: NodeId::new(node), detail, cycle: None, shortest: true }
 }
 
-struct Teller<'a> {
+struct Retracer<'a> {
     world: &'a World,
     memory: Memory<'a, AccessEvent>,
     state: State,
@@ -36,7 +36,7 @@ struct Teller<'a> {
     actor: usize,
 }
 
-impl Teller<'_> {
+impl Retracer<'_> {
     fn take(&mut self, step: Move) -> Step {
         let told = match (step, self.world.access(&self.state, step)) {
             (_, Some((node, access))) => {

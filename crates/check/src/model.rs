@@ -4,7 +4,7 @@ use crate::property::Properties;
 
 /// A system and all that can happen to it. [`crate::world`] plays mutual exclusion,
 /// [`crate::election`] elections; the search knows neither.
-pub(crate) trait Game: Sync {
+pub(crate) trait Model: Sync {
     /// A moment.
     type State: Clone + Send;
     /// Something that can happen next.
@@ -34,7 +34,7 @@ pub(crate) trait Game: Sync {
         memory: &mut Self::Memory<'_>,
         state: &Self::State,
         moves: &mut Vec<Self::Move>,
-    ) -> Outlook;
+    ) -> Enabled;
     /// Leaves out what makes no difference.
     fn reduce(
         &self,
@@ -54,7 +54,7 @@ pub(crate) trait Game: Sync {
         &self,
         memory: &mut Self::Memory<'_>,
         state: &Self::State,
-        outlook: Outlook,
+        enabled: Enabled,
     ) -> Properties;
     /// Equal for states with equal futures, and for others only by an accident of 64 bits. The same
     /// in every run.
@@ -64,19 +64,19 @@ pub(crate) trait Game: Sync {
     fn row_length(&self, state: &Self::State) -> usize;
     /// Appends the state as a row of numbers.
     fn encode(&self, state: &Self::State, out: &mut Vec<u32>);
-    /// Reads what [`Game::encode`] wrote.
+    /// Reads what [`Model::encode`] wrote.
     fn decode(&self, state: &mut Self::State, row: &[u32]);
     /// Makes `to` equal to `from`, in its place.
     fn copy(&self, from: &Self::State, to: &mut Self::State);
     /// A move as a number.
     fn code(step: Self::Move) -> u16;
-    /// Reads what [`Game::code`] wrote.
+    /// Reads what [`Model::code`] wrote.
     fn of_code(code: u16) -> Self::Move;
 }
 
 /// What can happen without a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outlook {
+pub(crate) enum Enabled {
     Nothing,
     OnlyRequests,
     More,

@@ -5,10 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use skeptron_member::MemberId;
 
-use super::local::{Deed, Input, Memory, Outcome};
+use super::local::{Action, Input, Memory, Outcome};
 use super::state::{Move, NO_CELL, State};
 use super::world::World;
-use crate::game::Game as _;
+use crate::model::Model as _;
 use crate::property::Property;
 
 /// How a property is violated, in as few steps as possible.
@@ -85,7 +85,7 @@ fn describe(world: &World, memory: &Memory<'_>, state: &State, step: Move) -> St
         Move::Cancel { member, nth } => format!("{} cancels wait {}", name(member), nth + 1),
         Move::Deliver { from, to } => {
             let label = match world.input(state, step) {
-                Some((_, Input::Deliver(letter))) => memory.label(letter),
+                Some((_, Input::Deliver(message))) => memory.label(message),
                 _ => String::new(),
             };
             format!("{} receives from {}: {label}", name(to), name(from))
@@ -94,7 +94,7 @@ fn describe(world: &World, memory: &Memory<'_>, state: &State, step: Move) -> St
             format!("what the former {} sent to {} is lost", name(from), name(to))
         }
         Move::Install { member, epoch } => {
-            let begins = state.sites[member as usize].cell == NO_CELL;
+            let begins = state.sites[member as usize].local == NO_CELL;
             let verb = if begins { "begins in" } else { "installs" };
             format!("{} {verb} the view of epoch {epoch}", name(member))
         }
@@ -116,12 +116,12 @@ fn describe(world: &World, memory: &Memory<'_>, state: &State, step: Move) -> St
 
 /// What a step leads to.
 fn consequences(memory: &Memory<'_>, outcome: &Outcome) -> String {
-    let deeds = memory.deeds(outcome).iter().map(|&deed| match deed {
-        Deed::Send { to, letter } => {
-            format!("sends {} to {}", memory.label(letter), name_of(to.into()))
+    let actions = memory.actions(outcome).iter().map(|&action| match action {
+        Action::Send { to, message } => {
+            format!("sends {} to {}", memory.label(message), name_of(to.into()))
         }
-        Deed::Enter(fence) => format!("enters with fence {fence:?}"),
+        Action::Enter(fence) => format!("enters with fence {fence:?}"),
     });
-    let told: Vec<String> = deeds.collect();
+    let told: Vec<String> = actions.collect();
     if told.is_empty() { String::new() } else { format!(" → {}", told.join("; ")) }
 }
