@@ -72,7 +72,7 @@ up.test("token, waiting and kinds of messages are drawn as in Play", async (open
   await ring.locator(".node.waiting[data-node='3']").waitFor();
   await ring.locator(".topo-wait", { hasText: "P3 waits for P2" }).waitFor({ state: "attached" });
   await ring.locator(".topo-token[data-token='2']").waitFor();
-  const colour = await part(page, "cluster-kinds").getByText("PRIVILEGE").evaluate((name) => getComputedStyle(name).color);
+  const colour = await part(page, "cluster-kinds").locator(".play-key", { hasText: "PRIVILEGE" }).locator(".arrow").evaluate((name) => getComputedStyle(name).color);
   assert.equal(colour, await page.evaluate(() => {
     const sample = document.createElement("span");
     sample.style.color = "var(--kind-token)";

@@ -11,7 +11,7 @@ const MOST_ROOMY = 12;
 
 /**
  * @param {(node: number) => void} chosen called when the user points at a node
- * @returns {{ element: HTMLElement, update: (status: import("../wire.js").ClusterStatus, lock: import("../wire.js").ClusterLock | undefined, history: import("./history.js").History) => void }}
+ * @returns {{ element: HTMLElement, update: (status: import("../wire.js").ClusterStatus, lock: import("../wire.js").ClusterLock | undefined, run: import("./live-run.js").LiveRun) => void }}
  */
 export function ring(chosen) {
   const picture = s("svg", { class: "ring", viewBox: `0 0 ${SIZE} ${SIZE}`, role: "img", "data-test": "cluster-ring" });
@@ -22,13 +22,13 @@ export function ring(chosen) {
 
   return {
     element,
-    update(status, lock, history) {
+    update(status, lock, { model, members }) {
       const roles = new Map(lock?.waiting.map(({ node }) => [node, "waiting"]));
       if (lock?.holder) roles.set(lock.holder.node, "inside");
-      const told = tokenOf(history);
+      const told = tokenOf(model);
       // Whoever is inside has the token, whatever was missed.
-      const token = told && lock?.holder ? { node: lock.holder.node, coming: false } : told;
-      const quorums = [...roles.keys()].map((node) => ({ node, members: [node, ...askedBy(history, node)] })).filter(({ members }) => members.length > 2 && members.length < status.nodes.length);
+      const token = told && lock?.holder ? { node: lock.holder.node, coming: false } : told && { node: members[told.row], coming: told.coming };
+      const quorums = [...roles.keys()].map((node) => ({ node, members: [node, ...askedBy(model, members.indexOf(node)).map((row) => members[row])] })).filter(({ members }) => members.length > 2 && members.length < status.nodes.length);
       // Drawn anew only when it looks different, so that nothing flickers under the pointer.
       const key = JSON.stringify([status.links.map(({ from, to, up, connects }) => [from, to, up, connects]), status.leader, status.nodes.map(({ node, own, state }) => [node, state, own?.leaving, own?.halted, own?.awaited, own === null]), [...roles], token, quorums]);
       if (key === drawn) return;

@@ -1,27 +1,27 @@
 // What the messages of a lock say of its nodes: who has the token, whom each of them asked.
 import { ROLES } from "../lib/kinds.js";
 
-/** @typedef {import("./history.js").History} History */
+/** @typedef {import("../play/model.js").RunModel} RunModel */
 
 /**
- * Where the token is: at a node, or on its way to one; null if no message has told.
- * @param {History} history
- * @returns {{ node: number, coming: boolean } | null}
+ * Where the token is: at a row, or on its way to one; null if no message has told.
+ * @param {RunModel} model
+ * @returns {{ row: number, coming: boolean } | null}
  */
-export function tokenOf({ arrows }) {
-  const last = arrows.findLast(({ label }) => ROLES[label] === "token");
-  return last ? { node: last.to, coming: last.received === null } : null;
+export function tokenOf({ messages }) {
+  const last = messages.label.findLastIndex((label) => ROLES[messages.labels[label]] === "token");
+  return last < 0 ? null : { row: messages.to[last], coming: messages.end[last] < 0 };
 }
 
 /**
  * Whom a node has asked since it began to wait: its quorum, where it asks one.
- * @param {History} history
- * @param {number} node
- * @returns {number[]}
+ * @param {RunModel} model
+ * @param {number} row
+ * @returns {number[]} rows
  */
-export function askedBy({ arrows, bars }, node) {
-  const since = bars.findLast((bar) => bar.node === node && bar.kind === "waiting")?.from;
+export function askedBy({ messages, bars }, row) {
+  const since = bars[row]?.findLast(({ kind }) => kind === "waiting")?.from;
   if (since === undefined) return [];
-  const asked = arrows.filter(({ from, label, sent }) => from === node && ROLES[label] === "request" && sent !== null && sent >= since);
-  return [...new Set(asked.map(({ to }) => to))];
+  const asked = messages.to.filter((_, message) => messages.from[message] === row && messages.sent[message] > since && ROLES[messages.labels[messages.label[message]]] === "request");
+  return [...new Set(asked)];
 }

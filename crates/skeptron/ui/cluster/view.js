@@ -9,7 +9,7 @@ import { lockTable } from "./locks.js";
 import { members } from "./members.js";
 import { news } from "./news.js";
 import { rates } from "./rates.js";
-import { recorded } from "./recording.js";
+import { recorded } from "./live-run.js";
 import { tryIt } from "./tryit.js";
 import { diagram } from "./diagram.js";
 
@@ -95,13 +95,11 @@ function watch(root, first, plays) {
   const state = h("div", { role: "status", "data-test": "cluster-state" });
   const parts = h("div", { class: "cluster-parts" }, links.element, h("div", { class: "middle" }, tries.element, table.element), flow.element, drawn.element, who.element, happened.element);
   root.append(h("header", { class: "cluster-head" }, name, facts), state, parts);
-  drawn.restart(lock);
   const ages = setInterval(() => table.tick(performance.now()), 200);
 
   async function openInPlay() {
     if (!view) return;
-    const run = recorded(drawn.history(), { lock, algorithm: chosen()?.algorithm ?? view.algorithm, nodes: Math.max(...view.status.nodes.map(({ node }) => node)) });
-    go("play", { live: await pack(JSON.stringify(run)) });
+    go("play", { live: await pack(JSON.stringify(recorded(drawn.run(), lock))) });
   }
 
   /** @param {string} next */
@@ -118,7 +116,7 @@ function watch(root, first, plays) {
   function showStatus(status) {
     if (!view) return;
     view.status = status;
-    links.update(status, chosen(), drawn.history());
+    links.update(status, chosen(), drawn.run());
     flow.update(status);
     who.update(view);
     // Where nobody votes nothing changes.
@@ -135,8 +133,8 @@ function watch(root, first, plays) {
     view.locks = locks;
     table.update(locks, lock, performance.now());
     tries.update(view);
-    drawn.history().present(locks.at, chosen(), isFar);
-    links.update(view.status, chosen(), drawn.history());
+    drawn.run().listed(locks.at, chosen(), isFar);
+    links.update(view.status, chosen(), drawn.run());
   }
 
   const chosen = () => view?.locks.locks.find(({ name }) => name === lock);
@@ -155,8 +153,7 @@ function watch(root, first, plays) {
     const seen = /** @type {import("../wire.js").ClusterView} */ (await getJson("/lab/cluster", signal));
     view = seen;
     name.textContent = say("Cluster “{name}”", { name: seen.name });
-    drawn.members(seen.status.nodes.map(({ node }) => node), seen.may_try);
-    drawn.restart(lock);
+    drawn.restart(lock, { members: seen.status.nodes.map(({ node }) => node), algorithm: chosen()?.algorithm ?? seen.algorithm, whole: seen.may_try });
     flow.restart();
     showStatus(seen.status);
     tries.update(seen);
@@ -172,10 +169,10 @@ function watch(root, first, plays) {
           showStatus(status);
         },
         locks: showLocks,
-        lock: (event) => drawn.history().lock(event),
-        message: (event) => drawn.history().message(event),
+        lock: (event) => drawn.run().lock(event),
+        message: (event) => drawn.run().message(event, isFar),
         cluster: (event) => happened.tell(event),
-        lagged: (event) => drawn.history().lagged(event),
+        lagged: (event) => drawn.run().lagged(event),
       },
     });
   }

@@ -6,7 +6,7 @@ import { Arrows } from "./arrows.js";
 import { AXIS, GUTTER } from "./camera.js";
 import { Layer } from "./layer.js";
 import { Marks } from "./marks.js";
-import { inUnits } from "./units.js";
+import { axisOf } from "./units.js";
 
 /**
  * What the diagram shows.
@@ -20,6 +20,7 @@ import { inUnits } from "./units.js";
  * @property {number} selected row of the selected node, or -1
  * @property {ReadonlySet<number>} related rows that belong to the selected node: its quorum
  * @property {number} stressed message that is pointed at, or -1
+ * @property {import("./units.js").Axis} [axis] how time is written, if not in units
  * @property {(name: string) => string} colour
  * @property {(pixels: number, weight?: string) => string} font
  * @property {{ look: (ink: CanvasRenderingContext2D, scene: Scene) => { x: number, y: number, width: number }[], draw: (ink: CanvasRenderingContext2D, scene: Scene) => void }} [overlay] finds room for what else is to be seen, and draws it
@@ -122,7 +123,8 @@ export class Diagram {
   #grid() {
     const { ink } = this;
     const { camera, colour, model, font } = this.scene;
-    const step = tick(camera.scale, model.header.ticks_per_unit);
+    const axis = this.scene.axis ?? axisOf(model.header);
+    const step = axis.step(camera.scale);
     ink.font = font(FINEST);
     ink.textAlign = "center";
     ink.lineWidth = 1;
@@ -134,7 +136,7 @@ export class Diagram {
       const x = Math.round(camera.x(t)) + 0.5;
       ink.moveTo(x, AXIS - 5);
       ink.lineTo(x, camera.height);
-      const words = inUnits(t, model.header);
+      const words = axis.words(t);
       if (x + ink.measureText(words).width / 2 < camera.width) ink.fillText(words, x, AXIS - 9);
     }
     ink.globalAlpha = 0.6;
@@ -299,7 +301,7 @@ export class Diagram {
     ink.moveTo(x, AXIS - 4);
     ink.lineTo(x, camera.height);
     ink.stroke();
-    const text = inUnits(now, model.header, 2);
+    const text = (this.scene.axis ?? axisOf(model.header)).words(now, 2);
     ink.font = font(FINEST, "600");
     const half = Math.max(14, ink.measureText(text).width / 2 + 6);
     const middle = Math.min(x, camera.width - half);
@@ -314,7 +316,7 @@ export class Diagram {
 
   #names() {
     const { ink } = this;
-    const { camera, colour, font, selected, related } = this.scene;
+    const { camera, colour, font, selected, related, model } = this.scene;
     ink.fillStyle = colour("panel");
     ink.fillRect(0, AXIS, GUTTER - 8, camera.height);
     ink.fillRect(0, 0, GUTTER - 8, AXIS);
@@ -332,21 +334,9 @@ export class Diagram {
       if (y < AXIS + 2 || (row !== selected && (row % each !== 0 || (selected >= 0 && Math.abs(row - selected) < each)))) continue;
       ink.font = font(size, row === selected || related.has(row) ? "700" : "500");
       ink.fillStyle = colour(row === selected ? "accent" : "ink");
-      ink.fillText(`${related.has(row) ? "• " : ""}P${row + 1}`, GUTTER - 12, y + size * 0.36);
+      ink.fillText(`${related.has(row) ? "• " : ""}${model.name(row)}`, GUTTER - 12, y + size * 0.36);
     }
   }
-}
-
-/**
- * How many ticks apart the lines of the axis are: 1, 2 or 5 times a power of ten of a unit.
- * @param {number} scale
- * @param {number} unit
- */
-function tick(scale, unit) {
-  const wanted = 70 / (scale * unit);
-  const power = 10 ** Math.floor(Math.log10(wanted));
-  const step = [1, 2, 5, 10].find((factor) => factor * power >= wanted) ?? 10;
-  return Math.max(1, step * power * unit);
 }
 
 /**

@@ -203,9 +203,9 @@ export function cutsAt(acts, position) {
  * @param {number} message
  * @returns {string}
  */
-export function nameOf({ messages }, message) {
-  const content = messages.content[message];
-  return `${messages.labels[messages.label[message]]}${content ? ` ${content}` : ""}, P${messages.from[message] + 1} → P${messages.to[message] + 1}`;
+export function nameOf(model, message) {
+  const { content, labels, label, from, to } = model.messages;
+  return `${labels[label[message]]}${content[message] ? ` ${content[message]}` : ""}, ${model.name(from[message])} → ${model.name(to[message])}`;
 }
 
 /**

@@ -5,7 +5,7 @@ import { Session } from "./session.js";
 
 /** Plays what it is given. What the nodes knew is not known. */
 export class Kept extends Session {
-  /** @param {import("../cluster/recording.js").LiveRun} run */
+  /** @param {import("../cluster/live-run.js").Recording} run */
   play({ header, records }) {
     this.model = new RunModel(header);
     this.listener.opened(this.model);

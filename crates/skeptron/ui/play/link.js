@@ -8,7 +8,7 @@ import { fromParams, toParams } from "./options.js";
 /** What is said of a run. @typedef {Pick<GalleryItem, "title" | "summary" | "notes">} Story */
 /**
  * What is played: a simulation, a scenario of the gallery, a recorded run, or what was recorded of a live cluster.
- * @typedef {{ sim: import("../wire.js").SimOptions } | { scenario: string } | { trace: string, packed: string | null } | { live: import("../cluster/recording.js").LiveRun, packed: string }} Source
+ * @typedef {{ sim: import("../wire.js").SimOptions } | { scenario: string } | { trace: string, packed: string | null } | { live: import("../cluster/live-run.js").Recording, packed: string }} Source
  */
 /**
  * @typedef {object} Wish

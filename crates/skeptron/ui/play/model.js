@@ -20,6 +20,8 @@ const NEVER_QUITE = 0.4;
 const IN_FLIGHT = 0;
 export const DELIVERED = 1;
 export const LOST = 2;
+/** The cause of a loss, or of a sending, that only says that nobody saw that end of the message. */
+export const UNSEEN = "unseen";
 
 /** The messages of a run, a column for each thing known of them; nodes are rows, counted from 0. */
 class Messages {
@@ -153,10 +155,19 @@ export class RunModel {
   /** What the server says at the end; null while it is still telling. @type {import("../wire.js").RunEnd | null} */
   end = null;
 
-  /** @param {import("../wire.js").RunHeader} header */
-  constructor(header) {
+  /**
+   * @param {import("../wire.js").RunHeader} header
+   * @param {number[]} [members] the numbers of the nodes, if they are not 1, 2, 3 …
+   */
+  constructor(header, members) {
     this.header = header;
+    this.members = members;
     this.#begin();
+  }
+
+  /** What a node is called. @param {number} row */
+  name(row) {
+    return `P${this.members?.[row] ?? row + 1}`;
   }
 
   #begin() {
@@ -361,6 +372,17 @@ export class RunModel {
       if (this.isInFlight(message, position)) found.push(message);
     }
     return found;
+  }
+
+  /**
+   * Which end of a message nobody saw, if one.
+   * @param {number} message
+   * @returns {"sent" | "end" | null}
+   */
+  unseen(message) {
+    const { sent, end } = this.messages;
+    if (this.records[sent[message]].cause === UNSEEN) return "sent";
+    return end[message] >= 0 && this.records[end[message]].cause === UNSEEN ? "end" : null;
   }
 
   /**

@@ -3,7 +3,7 @@ import { AXIS, GUTTER } from "./camera.js";
 import { nameOf, stateWord } from "./hand.js";
 import { h } from "../lib/dom.js";
 import { say, translated } from "../lib/language.js";
-import { inUnits } from "./units.js";
+import { axisOf } from "./units.js";
 
 /** How far the pointer goes before a press is a drag. */
 const DRAG = 4;
@@ -47,6 +47,12 @@ export class Pointer {
     canvas.addEventListener("click", (event) => this.#click(event));
     canvas.addEventListener("pointerleave", () => this.#leave());
     canvas.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  /** A time as the axis writes it. @param {number} t */
+  #time(t) {
+    const { scene } = this.diagram;
+    return (scene.axis ?? axisOf(scene.model.header)).words(t, 3);
   }
 
   /** @param {WheelEvent} event */
@@ -126,7 +132,7 @@ export class Pointer {
       this.wanted.redraw();
     }
     const mark = row >= 0 ? this.diagram.marks.at(x, y) : null;
-    const words = mark ? say("P{node} {text}, at {time}", { node: mark.node, text: translated(mark.text), time: inUnits(mark.t, scene.model.header) }) : row >= 0 ? this.#ofNode(row, x) : "";
+    const words = mark ? say("P{node} {text}, at {time}", { node: scene.model.name(mark.node - 1).slice(1), text: translated(mark.text), time: this.#time(mark.t) }) : row >= 0 ? this.#ofNode(row, x) : "";
     this.#tell(message >= 0 ? this.#ofMessage(message) : words, x, y);
   }
 
@@ -135,8 +141,8 @@ export class Pointer {
     const { model } = this.diagram.scene;
     const { sentT, endT, end } = model.messages;
     const fate = this.diagram.arrows.fate(message);
-    const [sent, ended] = [inUnits(sentT[message], model.header), inUnits(endT[message], model.header)];
-    const times = fate === "in flight" || end[message] < 0 ? say("sent at {sent}, under way", { sent })
+    const [sent, ended, unseen] = [this.#time(sentT[message]), this.#time(endT[message]), model.unseen(message)];
+    const times = unseen === "end" ? say("sent at {sent}; its arrival is not seen here", { sent }) : unseen === "sent" ? say("delivered at {ended}; its sending was not seen here", { ended }) : fate === "in flight" || end[message] < 0 ? say("sent at {sent}, under way", { sent })
       : fate === "lost" ? say("sent at {sent}, lost at {ended}", { sent, ended }) : say("sent at {sent}, delivered at {ended}", { sent, ended });
     return `${nameOf(model, message)}\n${times}`;
   }
@@ -149,7 +155,7 @@ export class Pointer {
     const { model, camera, position, future } = this.diagram.scene;
     const there = x < GUTTER ? position : model.positionAt(camera.t(x));
     const at = future ? there : Math.min(there, position);
-    return `P${row + 1}, ${model.isPaused(row, at) ? say("paused") : stateWord(model.phase(row, at), model.header.kind === "election")}`;
+    return `${model.name(row)}, ${model.isPaused(row, at) ? say("paused") : stateWord(model.phase(row, at), model.header.kind === "election")}`;
   }
 
   /**
