@@ -48,6 +48,7 @@ lab.test("every step shows the whole card of the node that it changed, and folds
 lab.test("64 nodes: all of their rows are drawn, all are listed, and all variables are a table", async (open) => {
   const page = await openRun(open, "#/play?algorithm=raymond&nodes=64&tree=balanced:2&entries=20&at=0");
   await goTo(page, 9);
+  await page.locator(".play-card").nth(63).waitFor();
   assert.equal(await page.locator(".play-card").count(), 64);
   const box = await part(page, "play-diagram").boundingBox();
   assert(box);

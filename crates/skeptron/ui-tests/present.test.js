@@ -12,9 +12,10 @@ const BODY = 0.03;
 
 const STAGES = [{ width: 1280, height: 800 }, { width: 1920, height: 1080 }, { width: 1024, height: 768 }, { width: 1280, height: 800, zoom: 1.5 }, { width: 1024, height: 768, zoom: 1.5, dark: true }];
 const RUNS = [{ run: "scenario=maekawa-13&at=29", nodes: 13 }, { run: "scenario=ricart-agrawala-41-34&at=9", nodes: 3 }, { run: "scenario=bully&at=20", nodes: 5 },
+  { run: "algorithm=lamport&nodes=16&entries=3&at=200", nodes: 16 }, { run: "algorithm=suzuki-kasami&nodes=13&entries=3&at=100", nodes: 13 }, { run: "algorithm=maekawa&nodes=16&entries=3&at=200", nodes: 16 },
   { run: "scenario=singhal-staircase&at=20", nodes: 4 }, { run: "scenario=lamport-queues&at=20", nodes: 3 }, { run: "scenario=ring-election&at=14", nodes: 5 }];
-/** In the smallest stage: a grid beside the drawing, and a long text at a node. */
-const SMALL = [{ run: "scenario=suzuki-kasami&at=24", nodes: 4 }, { run: "scenario=ricart-agrawala-41-34&at=9", nodes: 3 }];
+/** In the smallest stage: a grid beside the drawing, a long text at a node, and grids that stand alone. */
+const SMALL = [{ run: "algorithm=lamport&nodes=16&entries=3&at=200", nodes: 16 }, { run: "algorithm=singhal&nodes=16&entries=3&at=200", nodes: 16 }, { run: "scenario=suzuki-kasami&at=24", nodes: 4 }, { run: "scenario=ricart-agrawala-41-34&at=9", nodes: 3 }];
 
 for (const [index, stage] of STAGES.entries()) {
   const name = `${stage.width} × ${stage.height}, zoom ${stage.zoom ?? 1}`;
@@ -23,14 +24,17 @@ for (const [index, stage] of STAGES.entries()) {
       const page = await openRun(open, `#/play?${run}`, stage);
       await watchLetters(page);
       await enter(page);
-      for (const drawn of ["diagram", "topology"]) {
-        if (drawn === "topology") await page.keyboard.press("t");
+      for (const drawn of ["diagram", "topology", "grid"]) {
+        // What has no room beside the topology stands on the stage alone.
+        if (drawn === "grid" && (await part(page, "present-switch").textContent()) !== "Grid") continue;
+        if (drawn !== "diagram") await page.keyboard.press("t");
         await frames(page);
+        assert.equal(await part(page, "play-grid").isVisible(), await page.evaluate(isGridShown, drawn));
         const letters = await lettersOf(page);
         assert(letters.length > 20, `${letters.length} texts`);
         const small = letters.filter(({ share }) => share < LEAST);
         assert.deepEqual(small, [], `${drawn}: below 2 %`);
-        for (const test of ["play-note", "play-told"]) {
+        for (const test of run.startsWith("scenario") ? ["play-note", "play-told"] : ["play-told"]) {
           const read = letters.filter((letter) => letter.within.includes(test));
           assert(read.length > 0, test);
           assert.deepEqual(read.filter(({ share }) => share < BODY), [], `${test}: below 3 %`);
@@ -137,6 +141,13 @@ for (const zoom of [1.25, 1.5, 2]) {
       assert.deepEqual(await unreachable(page), [], run);
     }
   });
+}
+
+/** Whether a grid should be seen: alone if it is wide, else beside the topology. @param {string} drawn */
+function isGridShown(drawn) {
+  const hasGrid = document.querySelector(".play-grid-place")?.hasAttribute("hidden") === false;
+  const isWide = document.querySelector(".play-topology")?.classList.contains("wide");
+  return hasGrid && drawn === (isWide ? "grid" : "topology");
 }
 
 /** @param {import("playwright-core").Page} page */

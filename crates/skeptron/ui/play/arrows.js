@@ -15,8 +15,10 @@ const MOST_TWINS = 4;
 /** With more messages than this, labels do not say what the messages say. */
 const MOST_CONTENTS = 70;
 /** Where along its way a label is tried, the best place first: messages that cross do so in the middle. Of one under way, in the middle of what it has made. */
-const PLACES = [0.3, 0.4, 0.5, 0.6, 0.7];
+const PLACES = [0.3, 0.4, 0.5, 0.6, 0.7, 0.24, 0.76, 0.2, 0.8];
 const PLACES_UNDER_WAY = [0.5, 0.36, 0.64];
+/** How far a message is drawn whose other end nobody saw. */
+const STUB = 34;
 
 /** Draws the messages of a diagram. */
 export class Arrows {
@@ -24,7 +26,7 @@ export class Arrows {
   constructor(scene) {
     this.scene = scene;
     /** Where the message of the moment begins and ends, and how it is: reused for all of them. */
-    this.way = { x1: 0, y1: 0, x2: 0, y2: 0, open: false, lost: false };
+    this.way = { x1: 0, y1: 0, x2: 0, y2: 0, open: false, lost: false, stub: false };
     this.labels = new Labels();
     /** The messages in sight: from the first to before the last, each `stride`th. */
     this.first = 0;
@@ -101,8 +103,8 @@ export class Arrows {
     for (let message = this.#start(); message < this.last; message += this.stride) {
       if (messages.label[message] !== label) continue;
       if (later ? !this.#future(message) : !this.#past(message)) continue;
-      const { x1, y1, x2, y2 } = this.way;
-      if (messages.copy[message]) dashed(ink, x1, y1, x2, y2);
+      const { x1, y1, x2, y2, stub } = this.way;
+      if (messages.copy[message] || stub) dashed(ink, x1, y1, x2, y2);
       else {
         ink.moveTo(x1, y1);
         ink.lineTo(x2, y2);
@@ -144,7 +146,7 @@ export class Arrows {
     const open = model.isInFlight(message, position);
     this.#route(message, open ? model.progress(message, now) : 1);
     this.way.open = open;
-    this.way.lost = !open && model.messages.fate[message] === LOST;
+    this.way.lost = !open && !this.way.stub && model.messages.fate[message] === LOST;
     return true;
   }
 
@@ -171,6 +173,9 @@ export class Arrows {
     const { model, camera } = this.scene;
     const { messages } = model;
     const t0 = messages.sentT[message];
+    const unseen = model.unseen(message);
+    this.way.stub = unseen !== null;
+    if (unseen) return this.#stub(message, unseen);
     const unit = model.header.ticks_per_unit;
     let t1 = model.arrival(message);
     let reach = 1;
@@ -186,6 +191,21 @@ export class Arrows {
     way.y1 = camera.y(messages.from[message]);
     way.x2 = way.x1 + (t1 - t0) * camera.scale * part;
     way.y2 = way.y1 + (camera.y(messages.to[message]) - way.y1) * reach * part;
+  }
+
+  /**
+   * The beginning or the end of a message: all that was seen of it.
+   * @param {number} message
+   * @param {"sent" | "end"} unseen
+   */
+  #stub(message, unseen) {
+    const { model: { messages }, camera } = this.scene;
+    const { way } = this;
+    const [y1, y2] = [camera.y(messages.from[message]), camera.y(messages.to[message])];
+    const [wide, high] = [STUB / 2, Math.sign(y2 - y1) * Math.min(STUB * 0.6, Math.abs(y2 - y1))];
+    const x = camera.x(unseen === "sent" ? messages.endT[message] : messages.sentT[message]);
+    if (unseen === "sent") Object.assign(way, { x1: x - wide, y1: y2 - high, x2: x, y2 });
+    else Object.assign(way, { x1: x, y1, x2: x + wide, y2: y1 + high });
   }
 
   /**

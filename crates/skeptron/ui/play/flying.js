@@ -12,6 +12,8 @@ const MOST_READ = 26;
 const MOST_CHARS = 26;
 /** What has just been sent or is about to arrive stands off the node, by this part of the way: else it hides the node's name. */
 const OFF = 0.2;
+/** And so far at least. */
+const CLEAR = 8;
 const DOT = 4.5;
 
 /** Draws what is under way. */
@@ -35,21 +37,45 @@ export class Flying {
     while (children.length > flying.length) this.element.lastElementChild?.remove();
     const { messages } = model;
     flying.forEach((message, k) => {
-      const part = OFF + (1 - 2 * OFF) * model.progress(message, now);
       const { x1, y1, x2, y2 } = ends(messages.from[message], messages.to[message]);
       const group = /** @type {SVGGElement} */ (children[k]);
+      const label = messages.labels[messages.label[message]];
+      const said = flying.length <= MOST_READ ? shortened(messages.payload[message]) : "";
+      const { width, height } = sizeOf(said, letters);
+      const off = offset({ x: x2 - x1, y: y2 - y1 }, width, height);
+      const part = off + (1 - 2 * off) * model.progress(message, now);
       group.setAttribute("transform", `translate(${x1 + (x2 - x1) * part} ${y1 + (y2 - y1) * part})`);
       // The name stands away from the nearer node, whose own name it would hide.
       const leftwards = part < 0.5 ? x2 < x1 : x1 < x2;
       group.setAttribute("class", leftwards ? "leftwards" : "");
-      const label = messages.labels[messages.label[message]];
-      const said = flying.length <= MOST_READ ? shortened(messages.payload[message]) : "";
       const key = `${label} ${said} ${flying.length <= MOST_NAMED} ${leftwards} ${letters}`;
       if (group.dataset.key === key) return;
       group.dataset.key = key;
       dress(group, label, said, flying.length <= MOST_NAMED ? label : "", letters);
     });
   }
+}
+
+/**
+ * How large the pill of a message is.
+ * @param {string} said
+ * @param {number} letters
+ */
+function sizeOf(said, letters) {
+  return said ? { width: lettersWide(said, letters) + 8, height: letters * 1.45 } : { width: 2 * DOT, height: 2 * DOT };
+}
+
+/**
+ * Which part of the way a pill stays off the nodes at its ends, so that it touches neither.
+ * @param {{ x: number, y: number }} way
+ * @param {number} width
+ * @param {number} height
+ */
+function offset({ x, y }, width, height) {
+  const length = Math.hypot(x, y) || 1;
+  // The nearest way out of a box in that direction.
+  const reach = Math.min(width / 2 / (Math.abs(x) / length || 1e-9), height / 2 / (Math.abs(y) / length || 1e-9));
+  return Math.min(0.5, Math.max(OFF, (reach + CLEAR) / length));
 }
 
 /**
@@ -61,8 +87,7 @@ export class Flying {
  */
 function dress(group, label, said, name, letters) {
   const [pill, text, kind] = /** @type {[SVGRectElement, SVGTextElement, SVGTextElement]} */ ([...group.children]);
-  const width = said ? lettersWide(said, letters) + 8 : 2 * DOT;
-  const height = said ? letters * 1.45 : 2 * DOT;
+  const { width, height } = sizeOf(said, letters);
   group.style.fill = `var(--${kindColour(label)})`;
   for (const [attribute, value] of Object.entries({ x: -width / 2, y: -height / 2, width, height, rx: height / 2 })) pill.setAttribute(attribute, String(value));
   text.textContent = said;

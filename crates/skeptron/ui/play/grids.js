@@ -5,35 +5,38 @@ import { dataOf, nodeName, numbersOf, rowsOf, stampsOf } from "./values.js";
 
 /** @typedef {import("../wire.js").NodeState} NodeState */
 /** @typedef {{ text: string, look?: string }} Cell */
-/** @typedef {{ caption: string, wide: boolean, stairs?: boolean, head: string[], rows: { name: string, cells: Cell[] }[] }} Grid */
+/** @typedef {{ caption: string, stairs?: boolean, head: string[], rows: { name: string, cells: Cell[] }[] }} Grid */
 
 /** More nodes have no room. */
 const MOST_NODES = 16;
 const ROW = 19;
 const NARROW = 27;
-const WIDE = 58;
-const NAMES = 34;
+/** How wide a letter is, and what a cell has besides: the widest text must fit. */
+const LETTER = 5.4;
+const SPARE = 5;
+/** With more nodes than this, the entries of a queue are as short as can be. */
+const MOST_WORDY = 8;
 
 /**
  * Which grid tells an algorithm, by the variables that its nodes have.
- * @type {{ fields: string[], of: (states: NodeState[]) => Grid }[]}
+ * @type {{ fields: string[], of: (states: NodeState[]) => Grid, beside: number }[]} `beside`: of so many nodes it is legible from afar beside their topology
  */
 const GRIDS = [
-  { fields: ["ask", "sn"], of: staircase },
-  { fields: ["queue", "heard"], of: queues },
-  { fields: ["rn", "token.ln"], of: numbers },
+  { fields: ["ask", "sn"], of: staircase, beside: 6 },
+  { fields: ["queue", "heard"], of: queues, beside: 4 },
+  { fields: ["rn", "token.ln"], of: numbers, beside: 6 },
 ];
 
 /**
  * What a grid shows of the algorithm's variables; null if there is none.
  * @param {import("../wire.js").AlgorithmInfo | undefined} info
  * @param {number} nodes
- * @returns {{ fields: ReadonlySet<string>, of: (states: NodeState[]) => Grid } | null}
+ * @returns {{ fields: ReadonlySet<string>, of: (states: NodeState[]) => Grid, isWide: boolean } | null} `isWide`: it has no room beside the topology on a stage
  */
 export function gridFor(info, nodes) {
   const known = new Set(info?.variables.map(({ field }) => field));
   const found = nodes <= MOST_NODES ? GRIDS.find(({ fields }) => fields.every((field) => known.has(field))) : undefined;
-  return found ? { fields: new Set(found.fields), of: found.of } : null;
+  return found ? { fields: new Set(found.fields), of: found.of, isWide: nodes > found.beside } : null;
 }
 
 /** R, E, H and N, what each node believes of each: at the start of Singhal's algorithm a staircase. @param {NodeState[]} states @returns {Grid} */
@@ -43,7 +46,7 @@ function staircase(states) {
     const cells = states.map((_, column) => (column === row ? ownState(state) : asks.has(column) ? "R" : "N")).map((text) => ({ text, look: text.toLowerCase() }));
     return { name: nodeName(row), cells: state.up ? cells : cells.map(() => ({ text: "" })) };
   });
-  return { caption: say("SV of each node: R requests, E executes, H holds the token, N neither"), wide: false, stairs: true, head: states.map((_, row) => nodeName(row)), rows };
+  return { caption: say("SV of each node: R requests, E executes, H holds the token, N neither"), stairs: true, head: states.map((_, row) => nodeName(row)), rows };
 }
 
 /** @param {NodeState} state */
@@ -57,12 +60,14 @@ function ownState(state) {
 /** Lamport's request queues side by side, the oldest request on top. @param {NodeState[]} states @returns {Grid} */
 function queues(states) {
   const all = states.map((state) => stampsOf(dataOf(state, "queue")));
+  const entry = (/** @type {{ clock: number, row: number }} */ { clock, row }) => (states.length <= MOST_WORDY ? `${clock} ${nodeName(row)}` : `${clock},${row + 1}`);
   const longest = Math.max(1, ...all.map((queue) => queue.length));
   const rows = Array.from({ length: longest }, (_, place) => ({
     name: `${place + 1}.`,
-    cells: all.map((queue, row) => (queue[place] ? { text: `${queue[place].clock} ${nodeName(queue[place].row)}`, look: queue[place].row === row ? "own" : "full" } : { text: "" })),
+    cells: all.map((queue, row) => (queue[place] ? { text: entry(queue[place]), look: queue[place].row === row ? "own" : "full" } : { text: "" })),
   }));
-  return { caption: say("The request queue of each node"), wide: true, head: states.map((_, row) => nodeName(row)), rows };
+  const caption = states.length <= MOST_WORDY ? say("The request queue of each node") : say("The request queue of each node: stamp, node");
+  return { caption, head: states.map((_, row) => nodeName(row)), rows };
 }
 
 /** RN of each node, and LN of the token; a request that the token has not served is one more than LN. @param {NodeState[]} states @returns {Grid} */
@@ -76,7 +81,7 @@ function numbers(states) {
   rows.push({ name: "LN", cells: fill(served, states.length).map((text) => ({ text: text || "·", look: "h" })) });
   const waiting = rowsOf(dataOf(holder, "token.queue")).map(nodeName).join(", ");
   const caption = holder ? say("Marked: RN above LN, not yet served; Q = [{waiting}]", { waiting }) : say("The token and its LN are under way");
-  return { caption, wide: false, head: states.map((_, row) => nodeName(row)), rows };
+  return { caption, head: states.map((_, row) => nodeName(row)), rows };
 }
 
 /** @param {number[]} values @param {number} length */
@@ -92,16 +97,18 @@ function fill(values, length) {
  */
 export function drawGrid(svg, grid, before) {
   clear(svg);
-  const width = grid.wide ? WIDE : NARROW;
-  const size = { width: NAMES + width * grid.head.length, height: ROW * (grid.rows.length + 1) + 2 };
+  const longest = Math.max(...grid.rows.flatMap(({ cells }) => cells.map(({ text }) => text.length)));
+  const width = Math.max(NARROW, longest * LETTER + SPARE);
+  const names = Math.max(...grid.rows.map(({ name }) => name.length)) * LETTER + SPARE;
+  const size = { width: names + width * grid.head.length, height: ROW * (grid.rows.length + 1) + 2 };
   svg.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
   svg.style.maxWidth = `${size.width * 1.25}px`;
   svg.setAttribute("aria-label", `${grid.caption}. ${grid.rows.map(({ name, cells }) => `${name}: ${cells.map(({ text }) => text || "–").join(", ")}`).join("; ")}`);
-  const middle = (/** @type {number} */ column) => NAMES + width * (column + 0.5);
+  const middle = (/** @type {number} */ column) => names + width * (column + 0.5);
   grid.head.forEach((name, column) => svg.append(s("text", { class: "grid-head", x: middle(column), y: ROW * 0.7 }, name)));
   grid.rows.forEach(({ name, cells }, row) => {
     const y = ROW * (row + 1);
-    svg.append(s("text", { class: "grid-head", x: NAMES / 2 - 2, y: y + ROW * 0.7 }, name));
+    svg.append(s("text", { class: "grid-head", x: names / 2 - 2, y: y + ROW * 0.7 }, name));
     cells.forEach(({ text, look }, column) => {
       const changed = before !== null && (before.rows[row]?.cells[column]?.text ?? "") !== text;
       svg.append(
@@ -109,20 +116,21 @@ export function drawGrid(svg, grid, before) {
         s("text", { class: `grid-text${changed ? " changed" : ""}`, x: middle(column), y: y + ROW * 0.7 }, text));
     });
   });
-  if (grid.stairs) svg.append(s("path", { class: "grid-stairs", d: stairs(grid, width) }));
+  if (grid.stairs) svg.append(s("path", { class: "grid-stairs", d: stairs(grid, width, names) }));
 }
 
 /**
  * The line between those whom a node asks and those whom it does not: at the start of Singhal's algorithm a staircase.
  * @param {Grid} grid
  * @param {number} width of a cell
+ * @param {number} names how wide the names of the rows are
  */
-function stairs({ rows }, width) {
+function stairs({ rows }, width, names) {
   const asks = (/** @type {number} */ row, /** @type {number} */ column) => rows[row]?.cells[column]?.look === "r";
   const parts = [];
   for (let row = 0; row < rows.length; row++) {
     for (let column = 0; column < rows.length; column++) {
-      const [x, y] = [NAMES + width * column, ROW * (row + 1)];
+      const [x, y] = [names + width * column, ROW * (row + 1)];
       if (column > 0 && asks(row, column) !== asks(row, column - 1)) parts.push(`M${x} ${y}L${x} ${y + ROW}`);
       if (row > 0 && asks(row, column) !== asks(row - 1, column)) parts.push(`M${x} ${y}L${x + width} ${y}`);
     }

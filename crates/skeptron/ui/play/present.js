@@ -8,7 +8,10 @@ import { FINEST } from "./diagram.js";
 /** How high the smallest letters of the diagram are, in heights of the stage. */
 const LEAST = 0.022;
 const CLASS = "presenting";
-const DRAWN = "presenting-topology";
+/** What stands on the stage, with the class that says so. */
+const DRAWN = { diagram: null, topology: "presenting-topology", grid: "presenting-grid" };
+
+/** @typedef {keyof typeof DRAWN} Drawn */
 
 /** Turns the view into a stage and back. */
 export class Present {
@@ -34,9 +37,11 @@ export class Present {
     this.on = false;
     /** The panel that was open before. */
     this.panel = "";
+    /** @type {Drawn} */
+    this.drawn = "diagram";
     /** Where the topology stands else. @type {HTMLElement | null} */
     this.home = null;
-    this.switch = h("button", { type: "button", class: "play-present-only", "data-test": "present-switch", title: say("Diagram or topology (T)"), onclick: () => this.#draw(!this.drawn) });
+    this.switch = h("button", { type: "button", class: "play-present-only", "data-test": "present-switch", title: say("What is drawn (T)"), onclick: () => this.#draw(this.#next) });
     this.toggle = h("button", { type: "button", "data-test": "play-present", onclick: () => (this.on ? this.leave() : this.enter()) });
     this.button = h("span", { class: "play-present" }, this.switch, this.toggle);
     this.#name();
@@ -47,9 +52,10 @@ export class Present {
     return document.documentElement;
   }
 
-  /** Whether the topology stands on the stage. */
-  get drawn() {
-    return this.home !== null;
+  /** What is drawn next: what many nodes know as a grid has no room beside their topology. @returns {Drawn} */
+  get #next() {
+    if (this.drawn === "diagram") return "topology";
+    return this.drawn === "topology" && this.topology.isWide && this.topology.gridShown ? "grid" : "diagram";
   }
 
   /** How many times larger than on a page the diagram is. */
@@ -75,7 +81,7 @@ export class Present {
   leave() {
     if (!this.on) return;
     this.on = false;
-    this.#draw(false);
+    this.#draw("diagram");
     this.tabs.open(this.panel);
     this.#root.classList.remove(CLASS);
     this.playhead.stops = () => false;
@@ -106,7 +112,7 @@ export class Present {
     switch (key) {
       case "PageDown": case "ArrowDown": return () => this.#walk(1);
       case "PageUp": case "ArrowUp": return () => this.#walk(-1);
-      case "t": case "T": return () => this.#draw(!this.drawn);
+      case "t": case "T": return () => this.#draw(this.#next);
       case "c": case "C": return () => this.clocks.next();
       case "Escape": return document.querySelector(":popover-open") ? null : () => this.leave();
       default: return null;
@@ -121,24 +127,26 @@ export class Present {
     if (!this.caption.go(by)) this.playhead.step(by);
   }
 
-  /** Puts the topology onto the stage, or the diagram. @param {boolean} drawn */
+  /** Puts the topology onto the stage, or the diagram, or a grid. @param {Drawn} drawn */
   #draw(drawn) {
-    if (drawn === this.drawn) return;
-    if (drawn) {
+    this.drawn = drawn;
+    const isDiagram = drawn === "diagram";
+    if (!isDiagram && !this.home) {
       this.home = this.topology.element.parentElement;
       this.stage.before(this.topology.element);
-    } else {
+    } else if (isDiagram) {
       this.home?.append(this.topology.element);
       this.home = null;
     }
-    this.#root.classList.toggle(DRAWN, drawn);
-    this.topology.magnify(drawn ? LEAST : 0);
+    for (const [one, name] of Object.entries(DRAWN)) if (name) this.#root.classList.toggle(name, one === drawn || (one === "topology" && !isDiagram));
+    this.topology.magnify(isDiagram ? 0 : LEAST);
     this.#name();
   }
 
+  /** Says what the buttons do. */
   #name() {
     this.toggle.textContent = this.on ? say("Leave") : say("Present");
     this.toggle.title = this.on ? say("Back to the page (Escape)") : say("One stage for a lecture hall (F)");
-    this.switch.textContent = this.drawn ? say("Diagram") : say("Topology");
+    this.switch.textContent = { diagram: say("Diagram"), topology: say("Topology"), grid: say("Grid") }[this.#next];
   }
 }

@@ -25,18 +25,19 @@ export function tip(id) {
  * @param {Place} a
  * @param {Place} b
  * @param {number} radius of the discs
- * @param {{ words: string, look?: string, via?: string, head?: string, around?: boolean }} of `via` is written at its middle
+ * @param {{ words: string, look?: string, via?: string, head?: string, around?: boolean, hasRoom?: (at: Place) => boolean }} of `via` is written at its middle, if it has room there
  */
-export function waitArrow(a, b, radius, { words, look = "", via, head = "topo-tip-wait", around = false }) {
+export function waitArrow(a, b, radius, { words, look = "", via, head = "topo-tip-wait", around = false, hasRoom = () => true }) {
   const [dx, dy] = [b.x - a.x, b.y - a.y];
   const length = Math.hypot(dx, dy) || 1;
   const side = around && a.x * b.y - a.y * b.x < 0 ? -1 : 1;
   const bend = Math.max(around ? BEND_AROUND : BEND, (via === undefined ? LEAST_BEND : LEAST_BEND_WRITTEN) / length) * side;
   const c = { x: (a.x + b.x) / 2 + dy * bend, y: (a.y + b.y) / 2 - dx * bend };
   const [from, to] = [rims(a, c, radius), rims(b, c, radius)];
+  const middle = { x: (from.x1 + to.x1) / 4 + c.x / 2, y: (from.y1 + to.y1) / 4 + c.y / 2 };
   return s("g", { class: `topo-wait ${look}` }, s("title", {}, words),
     s("path", { d: `M${from.x1} ${from.y1}Q${c.x} ${c.y} ${to.x1} ${to.y1}`, "marker-end": `url(#${head})` }),
-    via === undefined ? null : s("text", { x: (from.x1 + to.x1) / 4 + c.x / 2, y: (from.y1 + to.y1) / 4 + c.y / 2 }, via));
+    via === undefined || !hasRoom(middle) ? null : s("text", middle, via));
 }
 
 /**

@@ -6,6 +6,7 @@ import { inWords as cutsInWords, isCut } from "./cuts.js";
 import { Flying } from "./flying.js";
 import { drawGrid, gridFor } from "./grids.js";
 import { layoutOf } from "./layout.js";
+import { stacked, Taken } from "./places.js";
 import { stateWord } from "./hand.js";
 import { lettersWide, rims, tip, tokenMark, waitArrow } from "./shapes.js";
 import { dataOf, nodeName, rowOf } from "./values.js";
@@ -20,14 +21,14 @@ const MOST_SIGNED = 9;
 const MOST_BADGED = 16;
 /** With more nodes than this, whom they point to and wait for is not drawn. */
 const MOST_POINTERS = 60;
+/** With more than this, only those who wait for each other in a circle are drawn, and whom the selected node waits for. */
+const MOST_WAITS = 24;
 /** More links than this would be a red carpet. */
 const MOST_CUT_LINKS = 40;
 /** The quorums of so many who ask can be told apart. */
 const MOST_QUORUMS = 4;
 /** With more nodes than this, only the quorums that matter are drawn. */
 const MOST_POLYGONS = 31;
-/** What more nodes know as a grid is not legible from afar. */
-const MOST_ON_STAGE = 8;
 /** How high letters are on a page, and how high a badge is, in letters. */
 const LETTERS = 11;
 const BADGE = 1.3;
@@ -79,12 +80,17 @@ export class Topology {
     /** How high letters are, as the picture counts, and how high they must be at least, in heights of the window. */
     this.letters = LETTERS;
     this.least = 0;
+    /** What the nodes wear, to be drawn anew only if it changes. */
+    this.worn = "";
+    /** What is in the way of what is written. @type {Taken | null} */
+    this.taken = null;
     new ResizeObserver(() => this.#size()).observe(this.svg);
   }
 
   /** Lets letters be legible from afar: at least so high, in heights of the window. @param {number} least */
   magnify(least) {
     this.least = least;
+    this.#name();
     this.#size();
   }
 
@@ -98,10 +104,9 @@ export class Topology {
     this.letters = letters;
     this.#frame(this.header.nodes);
     this.#name();
-    for (const { badges } of this.marks) badges.dataset.key = "";
+    this.worn = "";
     this.wanted.resized();
   }
-
 
   /**
    * Draws what does not change in a run.
@@ -116,9 +121,10 @@ export class Topology {
     this.pointer = this.variables.find((variable) => POINTERS.has(variable.field) && header.topology.coordinator === null) ?? null;
     this.gridOf = gridFor(info, header.nodes);
     this.gridPlace.hidden = this.gridOf === null;
-    this.element.classList.toggle("many", header.nodes > MOST_ON_STAGE);
+    this.element.classList.toggle("wide", this.isWide);
     const moves = this.pointer && !header.topology.tree && !header.topology.links;
     if (moves) this.layout = { ...this.layout, edges: [], name: say("Arrows: {symbol}", { symbol: this.pointer?.symbol }) };
+    this.worn = "";
     for (const group of [this.edges, this.cutLinks, this.asking, this.pointers, this.waits, this.chosen, this.flying.element, this.points]) clear(group);
     this.cuts.textContent = "";
     this.cutNow = [];
@@ -128,6 +134,11 @@ export class Topology {
     this.marks = this.layout.places.map((place, row) => this.#disc(place, row, header.nodes));
     this.#name();
     this.#say(-1);
+  }
+
+  /** Whether there is a grid that has no room beside the topology on a stage. */
+  get isWide() {
+    return this.gridOf?.isWide ?? false;
   }
 
   /** The grid as it is shown, if it is. @returns {{ svg: SVGSVGElement, caption: string } | null} */
@@ -255,19 +266,23 @@ export class Topology {
    */
   show(model, position, states, before, selected, related) {
     const election = model.header.kind === "election";
-    this.marks.forEach(({ group, token, sign, badges }, row) => {
+    /** @type {import("./badges.js").Badge[][]} */
+    const allWorn = [];
+    this.marks.forEach(({ group, token, sign }, row) => {
       const phase = model.phase(row, position);
       const paused = model.isPaused(row, position);
       const word = paused ? say("paused") : stateWord(phase, election);
       group.setAttribute("class", `topo-point ${phase}${row === selected ? " selected" : ""}${related.has(row) ? " related" : ""}${this.#isApart(row) ? " apart" : ""}`);
       const worn = this.#badged > 0 && states ? badgesOf(states[row], phase === "waiting" || phase === "inside", { variables: this.variables, coordinated: this.#coordinated, drawn: this.#drawn }) : [];
       group.setAttribute("aria-label", [`P${row + 1}, ${word}`, ...worn.map(({ text, title }) => `${title}: ${text}`)].join("; "));
-      this.#wear(badges, worn, row);
+      allWorn.push(worn);
       sign.textContent = (phase === "idle" && !paused) || worn.length > 0 ? "" : word;
       token.setAttribute("visibility", this.#hasToken(states?.[row]) ? "visible" : "hidden");
     });
+    // What the last step changed is written first: it has the best place.
+    this.#wear(allWorn, (row) => Number(row === selected) * 2 + Number(before !== null && states !== null && states[row] !== before[row]));
     this.#point(states);
-    this.#wait(model, position, states);
+    this.#wait(model, position, states, selected);
     this.#ask(model, position, selected);
     this.#choose(selected);
     // Of a live cluster it is not known what the nodes know.
@@ -279,28 +294,33 @@ export class Topology {
   }
 
   /**
-   * Puts badges beside a node, away from the middle of the picture.
-   * @param {SVGGElement} place
-   * @param {import("./badges.js").Badge[]} worn
-   * @param {number} row
+   * Puts badges beside their nodes, as far as they have room.
+   * @param {import("./badges.js").Badge[][]} worn by each node
+   * @param {(row: number) => number} weight of a node: the heaviest are first
    */
-  #wear(place, worn, row) {
-    const key = worn.map(({ text }) => text).join("|");
-    if (place.dataset.key === key) return;
-    place.dataset.key = key;
-    clear(place);
-    const { x, y } = /** @type {import("./layout.js").Layout} */ (this.layout).places[row];
-    const radius = this.#radius(this.marks.length);
-    const upright = Math.abs(x) < 0.35 && Math.abs(y) > 0.35;
+  #wear(worn, weight) {
+    const rows = [...worn.keys()].filter((row) => worn[row].length > 0).sort((a, b) => weight(b) - weight(a) || a - b);
+    const key = `${this.letters} ${rows.map((row) => `${row}:${worn[row].map(({ text }) => text).join("|")}`).join(" ")}`;
+    if (this.worn === key) return;
+    this.worn = key;
     const { letters } = this;
     const high = BADGE * letters;
-    worn.forEach(({ text, kind, title }, k) => {
-      const width = lettersWide(text, letters) + 8;
-      const left = upright ? -width / 2 : x < 0 ? -radius - 4 - width : radius + 4;
-      const top = upright ? (y < 0 ? -radius - 3 - high * (worn.length - k) : radius + 3 + high * k) : -(high * worn.length) / 2 + high * k;
-      place.append(s("g", { class: `topo-badge ${kind}`, transform: `translate(${left} ${top})` }, s("title", {}, title),
-        s("rect", { width, height: high - 1, rx: 3 }), s("text", { x: width / 2, y: high / 2 + letters * 0.33 }, text)));
-    });
+    this.taken = this.#free();
+    for (const { badges } of this.marks) clear(badges);
+    for (const row of rows) {
+      const at = this.#at(row);
+      const badges = worn[row].map((badge) => ({ ...badge, width: lettersWide(badge.text, letters) + 8 }));
+      for (const { badge: { text, kind, title, width }, box } of stacked(at, badges, high, this.taken)) {
+        this.marks[row].badges.append(s("g", { class: `topo-badge ${kind}`, transform: `translate(${box.x - at.x} ${box.y - at.y})` }, s("title", {}, title),
+          s("rect", { width, height: box.height, rx: 3 }), s("text", { x: width / 2, y: high / 2 + letters * 0.33 }, text)));
+      }
+    }
+  }
+
+  /** The room between the nodes. */
+  #free() {
+    const { x, y, width, height } = this.svg.viewBox.baseVal;
+    return new Taken([...this.marks.keys()].map((row) => this.#at(row)), this.#radius(this.marks.length), { x, y, width, height });
   }
 
   /** Draws whom each node points to. @param {NodeState[] | null} states */
@@ -319,13 +339,18 @@ export class Topology {
    * @param {import("./model.js").RunModel} model
    * @param {number} position
    * @param {NodeState[] | null} states
+   * @param {number} selected
    */
-  #wait(model, position, states) {
+  #wait(model, position, states, selected) {
     clear(this.waits);
     const waits = states && states.length <= MOST_POINTERS ? waitsOf(model, position, states) : [];
     const circle = circleIn(waits);
     const inCircle = new Set(circle.map((row, k) => `${row} ${circle[(k + 1) % circle.length]}`));
-    for (const wait of waits) this.waits.append(this.#waiting(wait, inCircle.has(`${wait.from} ${wait.to}`)));
+    const isInCircle = (/** @type {import("./waits.js").Wait} */ { from, to }) => inCircle.has(`${from} ${to}`);
+    // Of many only those are drawn that stand in each other's way, and the selected node's.
+    const shown = waits.length <= MOST_WAITS ? waits : waits.filter((wait) => isInCircle(wait) || wait.from === selected || wait.to === selected);
+    const written = Object.assign(this.#free(), { boxes: [...(this.taken?.boxes ?? [])] });
+    for (const wait of shown.toSorted((a, b) => Number(isInCircle(b)) - Number(isInCircle(a)))) this.waits.prepend(this.#waiting(wait, isInCircle(wait), written));
     this.circle.hidden = circle.length === 0;
     this.circle.textContent = circle.length === 0 ? "" : circleInWords(circle, model.inFlight(position, 1).length === 0);
   }
@@ -333,12 +358,13 @@ export class Topology {
   /**
    * @param {import("./waits.js").Wait} wait
    * @param {boolean} isInCircle
+   * @param {Taken} written
    */
-  #waiting({ from, to, via, silent }, isInCircle) {
+  #waiting({ from, to, via, silent }, isInCircle, written) {
     const arbiter = via === undefined ? undefined : nodeName(via);
     const words = `${say("{one} waits for {other}", { one: nodeName(from), other: nodeName(to) })}${arbiter ? say(", which has the grant of {arbiter}", { arbiter }) : ""}${silent ? say(", whose answer will not come") : ""}`;
     const drawn = waitArrow(this.#at(from), this.#at(to), this.#radius(this.marks.length) + 3, {
-      words, via: arbiter, look: `${isInCircle ? "circle " : ""}${silent ? "silent" : ""}`, head: isInCircle ? "topo-tip-circle" : "topo-tip-wait", around: this.#coordinated,
+      words, via: arbiter, hasRoom: (at) => written.take([{ x: at.x - lettersWide(arbiter ?? "", this.letters) / 2, y: at.y - this.letters / 2, width: lettersWide(arbiter ?? "", this.letters), height: this.letters }]), look: `${isInCircle ? "circle " : ""}${silent ? "silent" : ""}`, head: isInCircle ? "topo-tip-circle" : "topo-tip-wait", around: this.#coordinated,
     });
     drawn.dataset.wait = `${from + 1} ${to + 1}`;
     return drawn;
