@@ -1,5 +1,6 @@
 // “Check from here”: the checker explores everything that can follow the state in sight.
 import { h, complaint } from "../lib/dom.js";
+import { href } from "../lib/address.js";
 import { getText } from "../lib/api.js";
 import { commandLine } from "../lib/command.js";
 import { field } from "../lib/form.js";
@@ -20,6 +21,8 @@ import { property } from "../check/properties.js";
 
 /** With more nodes than this only what has been asked already is explored, unless more is wished. */
 const FEW = 3;
+/** Of a larger election not all runs can be explored soon. */
+const MOST_ELECTING = 4;
 
 /** The question, and its answer. */
 export class FromHere {
@@ -31,12 +34,13 @@ export class FromHere {
     this.button = h("button", { type: "button", "data-test": "check-from-here", onclick: () => this.#ask() }, say("Check from here"));
     this.requests = h("input", { type: "text", class: "play-narrow", autocomplete: "off", spellcheck: "false", "data-test": "from-here-requests" });
     this.why = h("p", { class: "small muted" });
+    this.instead = h("a", { "data-test": "check-from-beginning" }, say("Check it from the beginning"));
     this.answer = h("div", { "data-test": "from-here-answer" });
     this.work = job({ name: say("Search"), changed: (running) => { this.button.disabled = running; } });
     this.element = h("section", { class: "play-from-here", "aria-label": say("Check from here"), "data-test": "play-from-here" },
       h("div", { class: "toolbar" }, this.button,
         field(say("Further requests"), this.requests, say("How often each node may still ask: a number, or one for each node, as in 1,0,2"))),
-      this.why, this.work.element, this.answer);
+      this.why, h("p", { class: "small" }, this.instead), this.work.element, this.answer);
   }
 
   /** Another run is shown: what was found is not of it. @param {RunModel} model */
@@ -56,6 +60,8 @@ export class FromHere {
     const cannot = model && session ? hindrance(session, model, this.given.position()) : "";
     this.button.disabled = !model || cannot !== "" || this.work.running();
     this.button.textContent = model ? say("Check from here, step {step}", { step: model.stepsBefore(this.given.position()) }) : say("Check from here");
+    this.instead.hidden = model?.header.kind !== "election" || standalone;
+    if (model) this.instead.setAttribute("href", href("check", { algorithm: model.header.algorithm, nodes: String(Math.min(model.header.nodes, MOST_ELECTING)), crashes: "1", run: "1" }));
     this.why.textContent = cannot || say("Explores every order in which what is under way, exits and further requests can come, with these states and messages, and no further faults.");
   }
 

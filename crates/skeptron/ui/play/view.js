@@ -1,5 +1,5 @@
 // The view `play`: a run that plays, and everything one can ask it and do to it.
-import { h, clear, complaint, toast } from "../lib/dom.js";
+import { h, clear, complaint } from "../lib/dom.js";
 import { getJson } from "../lib/api.js";
 import { algorithms } from "../lib/form.js";
 import { onCopy } from "../lib/address.js";
@@ -17,14 +17,15 @@ import { Controls } from "./controls.js";
 import { Diagram } from "./diagram.js";
 import { exportsAndImports } from "./exports.js";
 import { cutsNow } from "./cuts.js";
+import { FrameLoop } from "./frame-loop.js";
 import { FromHere } from "./from-here.js";
 import { Hand } from "./hand.js";
 import { Lamps } from "./lamps.js";
 import { GoalBanner } from "./goal.js";
-import { Kept } from "./kept.js";
 import { listenToKeys } from "./keys.js";
 import { legend } from "./legend.js";
 import { noted, parting, recorded, wished, withEntries } from "./link.js";
+import { Loader } from "./loader.js";
 import { RunModel } from "./model.js";
 import { Nodes } from "./nodes.js";
 import { isScenario, Notes } from "./notes.js";
@@ -32,19 +33,13 @@ import { Playhead } from "./playhead.js";
 import { Pointer } from "./pointer.js";
 import { Present } from "./present.js";
 import { Rulebook } from "./rulebook.js";
-import { Session } from "./session.js";
+import { Sight } from "./sight.js";
 import { Steps } from "./steps.js";
 import { Tale } from "./tale.js";
 import { tabs } from "./tabs.js";
 import { Topology } from "./topology.js";
 import { Transport } from "./transport.js";
 
-/** While it plays fast, the panels are renewed at most every so many milliseconds. */
-const PANEL_PAUSE = 90;
-/** A run in which nothing has happened still has that many units of time to see. */
-const FEWEST_UNITS = 6;
-/** How long to wait before asking again whether the server is back. */
-const ASK_AGAIN = 1000;
 const NOBODY = /** @type {import("../wire.js").RunHeader} */ ({ algorithm: "", kind: "mutex", nodes: 1, order: "any", ticks_per_unit: 1000, command: null, sim: { algorithm: "" }, recorded: false, phases: [], may_act: false, holds: false, acts: [], partitions: [],
   topology: { coordinator: null, tree: null, ring: null, quorums: null, request: null, inform: null, links: null } });
 
@@ -64,32 +59,16 @@ export function show(root, address) {
 /** Everything of the view, and how its parts work together. */
 class PlayView {
   ended = new AbortController();
-  /** The run that is shown. @type {Session | null} */
-  session = null;
-  /** The run that was asked for last; it is shown once the server has made it. @type {Session | null} */
-  asked = null;
   /** @type {import("../wire.js").AlgorithmInfo[]} */
   infos = [];
   tale = new Tale();
-  /** Which time is seen as soon as the run is known. @type {[number, number] | null} */
-  wantedWindow = null;
   /** Where to go as soon as that is known. @type {number | null} */
   wantedAt = null;
-  /** Whether the camera follows the present: not while the user looks elsewhere. */
-  following = true;
-  /** Whether the user has chosen what of this run is seen. */
-  touched = false;
-  /** Whether the panels lag behind the playhead. */
-  stale = false;
   measured = false;
   /** How many arrows one stands for in the diagram; the legend says it. */
   stride = 1;
-  frame = 0;
-  lastFrame = 0;
-  lastPanels = 0;
-  frames = 0;
 
-  playhead = new Playhead((moved) => { if (moved) this.following = true; this.refresh(); });
+  playhead = new Playhead((moved) => { if (moved) this.sight.following = true; this.frames.refresh(); });
   canvas = h("canvas", { class: "play-canvas", tabindex: 0, role: "application", "data-test": "play-diagram",
     "aria-label": say("Space-time diagram. Left and right arrows step, space plays, up and down choose a node or a message, Enter opens its menu. The steps are also listed in words.") });
   /** @type {import("./diagram.js").Scene} */
@@ -98,6 +77,12 @@ class PlayView {
     font: (pixels, weight = "400") => `${weight} ${pixels}px system-ui, sans-serif`,
   };
   diagram = new Diagram(this.canvas, this.scene);
+  sight = new Sight(this.scene, () => this.frames.schedule());
+  frames = new FrameLoop({ playhead: this.playhead, before: () => { this.playhead.leaps = prefersStill(); }, draw: () => this.#draw(), panels: () => this.#panels() });
+  loader = new Loader({
+    asked: ({ source }) => this.#asked(source), opened: (model, wish) => this.#opened(model, wish), grown: () => this.#grown(), cut: (from) => this.#cut(from), ended: () => this.#runEnded(), informed: () => this.frames.panels(),
+    lost: () => this.#lost(), failed: (error) => this.complain(error),
+  }, this.ended.signal);
   /** What was announced last. */
   said = "";
   errors = h("div", { class: "play-errors", "data-test": "play-error" });
@@ -112,7 +97,7 @@ class PlayView {
     const jump = (/** @type {number} */ position) => { this.playhead.pause(); this.playhead.jump(position); };
     const menu = (/** @type {number} */ row, /** @type {{ x: number, y: number }} */ place) => this.hand.openNode(row, place);
     const select = (/** @type {number} */ row) => this.select(row);
-    this.acting = new Acting({ session: () => this.session, playhead: this.playhead, canvas: this.canvas, begun: () => clear(this.errors), changed: () => this.refresh(), failed: (error) => this.complain(error) });
+    this.acting = new Acting({ session: () => this.session, playhead: this.playhead, canvas: this.canvas, begun: () => clear(this.errors), changed: () => this.frames.refresh(), failed: (error) => this.complain(error) });
     this.hand = new Hand({
       root, model: () => this.session?.model ?? null, position: () => this.playhead.position, now: () => this.playhead.now, acts: () => this.session?.acts ?? [],
       act: (deed) => this.acting.act(deed), undo: () => this.acting.undo(), redo: () => this.acting.redo(), can: () => ({ undo: this.session?.canUndo ?? false, redo: (this.session?.future.length ?? 0) > 0 }), jump, hold: () => this.acting.hold(),
@@ -120,24 +105,24 @@ class PlayView {
     this.fromHere = new FromHere({ session: () => this.session, position: () => this.playhead.position });
     this.hand.list.before(this.fromHere.element);
     this.pointer = new Pointer(this.diagram, {
-      redraw: () => this.schedule(), moved: () => { this.following = false; this.touched = true; this.schedule(); }, scrub: (t) => { this.playhead.pause(); this.playhead.jumpToTime(t); },
+      redraw: () => this.frames.schedule(), moved: () => this.sight.moved(), scrub: (t) => { this.playhead.pause(); this.playhead.jumpToTime(t); },
       node: menu, message: (message, place) => this.hand.openMessage(message, place), select, say: announce, presenting: () => this.present.on,
       event: (x, y) => this.clocks.choose(x, y),
     });
-    this.clocks = new Clocks(this.scene, { session: () => this.session, redraw: () => this.refresh(), failed: (error) => this.complain(error) });
+    this.clocks = new Clocks(this.scene, { session: () => this.session, redraw: () => this.frames.refresh(), failed: (error) => this.complain(error) });
     this.scene.overlay = this.clocks;
-    this.transport = new Transport(this.playhead, { future: (shown) => { this.scene.future = shown; this.refresh(); }, fit: () => this.fit(), zoom: (factor) => this.zoom(factor) });
+    this.transport = new Transport(this.playhead, { future: (shown) => { this.scene.future = shown; this.frames.refresh(); }, fit: () => this.sight.fit(), zoom: (factor) => this.sight.zoom(factor) });
     this.caption = new Caption(jump);
     this.lamps = new Lamps(jump);
-    this.nodes = new Nodes({ select, menu, changed: () => this.refresh() });
+    this.nodes = new Nodes({ select, menu, changed: () => this.frames.refresh() });
     this.steps = new Steps(jump);
     this.rules = new Rulebook(this.caption.rule);
-    this.topology = new Topology({ select: (row) => this.select(row === this.scene.selected ? -1 : row), menu, resized: () => this.refresh() });
+    this.topology = new Topology({ select: (row) => this.select(row === this.scene.selected ? -1 : row), menu, resized: () => this.frames.refresh() });
     this.notes = new Notes({ session: () => this.session, position: () => this.playhead.position, jump, changed: (story) => this.#write(story), failed: (error) => this.complain(error) });
     this.tabs = tabs([
       { name: "nodes", title: say("Nodes"), panel: this.nodes.element }, { name: "rules", title: say("Rules"), panel: this.rules.element }, { name: "steps", title: say("Steps"), panel: this.steps.element },
       { name: "figures", title: say("Figures##tab"), panel: this.lamps.figures }, { name: "hand", title: say("By hand"), panel: this.hand.element }, { name: "notes", title: say("Notes"), panel: this.notes.element }, { name: "about", title: say("About"), panel: this.about },
-    ], () => this.panels());
+    ], () => this.frames.panels());
     this.files = exportsAndImports({ session: () => this.session, told: () => this.caption.told(), take: (text) => this.import(text), failed: (error) => this.complain(error),
       position: () => this.playhead.position, go: (position) => this.#go(position), shown: () => this.#shown() });
     this.controls = new Controls((sim) => this.run({ sim: withEntries(sim, this.infos) }));
@@ -157,16 +142,16 @@ class PlayView {
 
   #listen() {
     const { signal } = this.ended;
-    listenToKeys({ playhead: this.playhead, transport: this.transport, present: this.present, acting: this.acting, zoom: (factor) => this.zoom(factor), fit: () => this.fit() }, signal);
+    listenToKeys({ playhead: this.playhead, transport: this.transport, present: this.present, acting: this.acting, zoom: (factor) => this.sight.zoom(factor), fit: () => this.sight.fit() }, signal);
     const sized = new ResizeObserver(() => {
       this.diagram.resize(this.stage.clientWidth, this.stage.clientHeight, this.present.magnified);
-      if (!this.touched) this.#open();
-      this.draw();
-      this.panels();
+      this.sight.open();
+      this.frames.draw();
+      this.frames.panels();
     });
     sized.observe(this.stage);
-    const unthemed = onTheme(() => { this.scene.colour = colours(); this.schedule(); });
-    signal.addEventListener("abort", () => { sized.disconnect(); unthemed(); this.files.end(); cancelAnimationFrame(this.frame); this.present.close(); });
+    const unthemed = onTheme(() => { this.scene.colour = colours(); this.frames.schedule(); });
+    signal.addEventListener("abort", () => { sized.disconnect(); unthemed(); this.files.end(); this.frames.end(); this.present.close(); });
     dropZone(this.root, (file) => this.files.read(file), signal);
   }
 
@@ -181,7 +166,7 @@ class PlayView {
       if (wish.tab) this.tabs.open(wish.tab);
       if (wish.clocks) this.clocks.open(wish.clocks);
       this.nodes.all.checked = wish.all;
-      this.wantedWindow = wish.window;
+      this.sight.wanted = wish.window;
       this.scene.selected = wish.selected;
       this.scene.future = this.transport.future.checked = wish.future;
       this.run(wish.source, wish.acts, wish.at, wish.story);
@@ -191,52 +176,49 @@ class PlayView {
   }
 
   close() {
-    this.asked?.close();
-    this.session?.close();
     this.fromHere.work.cancel();
     this.ended.abort();
   }
 
+  /** The run that is shown. */
+  get session() {
+    return this.loader.session;
+  }
+
   /**
-   * Runs something else. What is shown stays until the server has made it: if it refuses, nothing is lost.
    * @param {import("./link.js").Source} source
    * @param {import("../wire.js").Act[]} [acts]
    * @param {number | null} [at]
-   * @param {import("./link.js").Story | null} [story] what is said of it instead of what the gallery says
+   * @param {import("./link.js").Story | null} [story]
    */
   run(source, acts, at = null, story = null) {
-    if (this.asked !== this.session) this.asked?.close();
-    clear(this.errors);
-    performance.mark("lab:asked");
-    if ("sim" in source) this.controls.show(source.sim, source.sim.nodes ?? this.scene.model.header.nodes);
-    const session = new ("live" in source ? Kept : Session)({
-      opened: (model) => {
-        if (this.session !== session) this.session?.close();
-        this.session = session;
-        this.tale.begin(source, story, model.header.acts);
-        this.wantedAt = at;
-        this.#opened(model);
-      },
-      grown: () => this.#grown(),
-      cut: (from) => this.#cut(from),
-      ended: () => this.#runEnded(),
-      informed: () => this.panels(),
-      lost: () => { if (session === this.session) this.#remake(); },
-      failed: (error) => { if (session === this.session || session === this.asked) this.complain(error); },
-    });
-    this.asked = session;
-    if ("live" in source) /** @type {Kept} */ (session).play(source.live);
-    else session.open("sim" in source ? { sim: source.sim, acts, notes: story?.notes } : "scenario" in source ? { scenario: source.scenario, acts } : { trace: source.trace, acts, notes: story?.notes });
+    this.loader.run({ source, acts, at, story });
   }
 
-  /** @param {RunModel} model */
-  #opened(model) {
+  /** @param {import("./link.js").Source} source */
+  #asked(source) {
+    clear(this.errors);
+    if ("sim" in source) this.controls.show(source.sim, source.sim.nodes ?? this.scene.model.header.nodes);
+  }
+
+  /** The server does not answer, or has forgotten the run: what is to be made again. */
+  #lost() {
+    const { playhead, tale } = this;
+    playhead.pause();
+    this.complain(new Error(say("The server does not answer. As soon as it does, this run is made again.")));
+    return { source: tale.source, at: playhead.position, story: tale.own };
+  }
+
+  /** @param {RunModel} model @param {import("./loader.js").Wish} wish */
+  #opened(model, { source, at, story }) {
+    this.tale.begin(source, story, model.header.acts);
+    this.wantedAt = at;
     const { scene, playhead } = this;
     scene.model = model;
     scene.camera.rows = model.header.nodes;
     scene.stressed = -1;
     if (scene.selected >= model.header.nodes) scene.selected = -1;
-    this.touched = this.measured = false;
+    this.sight.touched = this.measured = false;
     this.acting.begin();
     this.fromHere.begin(model);
     playhead.pause();
@@ -264,7 +246,7 @@ class PlayView {
   async #write(story) {
     await this.tale.keep(story, this.session?.acts ?? []);
     this.caption.tell(story);
-    this.panels();
+    this.frames.panels();
   }
 
   /** What a link to what is shown would lack; else it is noted. @returns {string | null} */
@@ -279,36 +261,14 @@ class PlayView {
     if (!session?.model || this.wantedAt !== null) return;
     const tab = this.tabs.shown();
     noted(tale.source, { acts: tale.foreign(session.acts), at: playhead.position, selected: scene.selected, future: scene.future,
-      story: tale.packed, tab: tab === "nodes" ? null : tab, window: this.touched ? scene.camera.window : null, goal: this.goal.goal?.name ?? null, clocks: this.clocks.noted, all: this.nodes.all.checked });
-  }
-
-  /** Makes the run again from its address as soon as the server is back. */
-  async #remake() {
-    const { session, playhead, tale, ended } = this;
-    const { position } = playhead;
-    playhead.pause();
-    this.complain(new Error(say("The server does not answer. As soon as it does, this run is made again.")));
-    while (!ended.signal.aborted && session === this.session) {
-      await new Promise((done) => setTimeout(done, ASK_AGAIN));
-      try {
-        await getJson("/lab/about", ended.signal);
-      } catch {
-        continue;
-      }
-      if (session !== this.session) return;
-      this.run(tale.source, session?.acts, position, tale.own);
-      if (session) this.asked?.inherit(session);
-      toast(say("The server was restarted. This run was made again."));
-      return;
-    }
+      story: tale.packed, tab: tab === "nodes" ? null : tab, window: this.sight.chosen, goal: this.goal.goal?.name ?? null, clocks: this.clocks.noted, all: this.nodes.all.checked });
   }
 
   #grown() {
-    const { model } = this.scene;
-    this.scene.camera.end = Math.max(model.lastT, FEWEST_UNITS * model.header.ticks_per_unit);
+    this.sight.grow();
     this.acting.grown(false);
     this.steps.renew();
-    this.refresh();
+    this.frames.refresh();
   }
 
   /** @param {number} from */
@@ -317,13 +277,13 @@ class PlayView {
     this.scene.stressed = -1;
     this.acting.cut();
     if (this.playhead.position > from) this.playhead.jump(from);
-    this.refresh();
+    this.frames.refresh();
   }
 
   #runEnded() {
-    const { model, camera } = this.scene;
-    camera.end = Math.max(model.lastT, FEWEST_UNITS * model.header.ticks_per_unit);
-    if (!this.touched) this.#open();
+    const { model } = this.scene;
+    this.sight.grow();
+    this.sight.open();
     this.acting.grown(true);
     if (this.wantedAt !== null) this.playhead.jump(this.wantedAt);
     // Where another history begins may lie within one of its steps.
@@ -333,22 +293,10 @@ class PlayView {
     this.lamps.measure(model.end, this.infos.find((info) => info.name === model.header.algorithm));
     this.files.show();
     this.clocks.offer();
-    this.draw();
+    this.frames.draw();
     if (!this.measured) performance.measure("lab:load", "lab:asked");
     this.measured = true;
-    this.refresh();
-  }
-
-  /** Chooses what is seen of a run that is new. */
-  #open() {
-    const { model, camera } = this.scene;
-    if (!model.end || camera.width === 0) return;
-    camera.open(model.header.ticks_per_unit);
-    if (!this.wantedWindow) return;
-    camera.window = this.wantedWindow;
-    this.wantedWindow = null;
-    this.touched = true;
-    this.following = false;
+    this.frames.refresh();
   }
 
   /** What pictures are made of. @returns {import("./pictures.js").Shown} */
@@ -364,11 +312,11 @@ class PlayView {
   async #go(position) {
     this.playhead.pause();
     this.playhead.jump(position);
-    this.following = false;
+    this.sight.following = false;
     const missing = () => { const { states, before } = this.#shown(); return !states || (before === null && this.playhead.position > 0); };
     while (missing() && !this.ended.signal.aborted) await new Promise((done) => setTimeout(done, 20));
-    this.draw();
-    this.panels();
+    this.frames.draw();
+    this.frames.panels();
   }
 
   /** @param {string} text */
@@ -396,84 +344,34 @@ class PlayView {
     scene.selected = row;
     const members = row < 0 ? [] : (topology.quorums?.[row] ?? topology.request?.[row] ?? []);
     scene.related = new Set(members.map((node) => node - 1).filter((other) => other !== row));
-    this.refresh();
-  }
-
-  fit() {
-    this.scene.camera.fit();
-    this.following = false;
-    this.touched = true;
-    this.schedule();
-  }
-
-  /** @param {number} factor */
-  zoom(factor) {
-    const { camera, now } = this.scene;
-    const x = camera.x(now);
-    this.touched = true;
-    camera.zoom(x > 0 && x < camera.width ? x : camera.width / 2, factor);
-    this.schedule();
+    this.frames.refresh();
   }
 
   /** Presenting has begun or ended: all of it is laid out anew. */
   #turned() {
-    this.touched = false;
-    this.following = true;
+    this.sight.reset();
     this.said = "";
-    this.refresh();
-  }
-
-  /** Shows the present again, soon. */
-  refresh() {
-    this.stale = true;
-    this.schedule();
-  }
-
-  schedule() {
-    if (this.frame || this.ended.signal.aborted) return;
-    this.frame = requestAnimationFrame((time) => this.#tick(time));
-  }
-
-  /** @param {number} time */
-  #tick(time) {
-    this.frame = 0;
-    const seconds = this.lastFrame ? (time - this.lastFrame) / 1000 : 0;
-    this.lastFrame = this.playhead.playing ? time : 0;
-    this.playhead.leaps = prefersStill();
-    this.playhead.advance(seconds);
-    this.draw();
-    if (this.stale && (!this.playhead.playing || time - this.lastPanels > PANEL_PAUSE)) {
-      this.lastPanels = time;
-      const begun = performance.now();
-      this.panels();
-      performance.measure("lab:panels", { start: begun });
-    }
-    if (this.playhead.playing) this.schedule();
+    this.frames.refresh();
   }
 
   /** Draws what moves. */
-  draw() {
+  #draw() {
     const { scene, playhead } = this;
     scene.position = playhead.position;
     scene.now = playhead.now;
     scene.acts = this.session?.acts ?? [];
-    if (this.following) scene.camera.follow(playhead.now);
-    const begun = performance.now();
+    this.sight.follow(playhead.now);
     this.diagram.draw();
-    performance.measure("lab:draw", { start: begun });
-    if (this.diagram.arrows.stride !== this.stride) this.refresh();
+    if (this.diagram.arrows.stride !== this.stride) this.frames.refresh();
     this.stride = this.diagram.arrows.stride;
-    // The browser keeps every measure: without this a long play would fill its memory.
-    if (++this.frames % 2000 === 0) for (const name of ["lab:draw", "lab:panels"]) performance.clearMeasures(name);
     this.topology.fly(scene.model, scene.position, scene.now);
   }
 
   /** Renews what says in words and numbers where the run is. */
-  panels() {
+  #panels() {
     const { session, scene, playhead } = this;
     const { model } = scene;
     if (!session?.model || this.ended.signal.aborted) return;
-    this.stale = false;
     const { position } = playhead;
     const states = session.statesAt(position);
     const step = model.stepsBefore(position) - 1;
