@@ -68,4 +68,6 @@ lab.test("what a fork does is explored, too, and bad wishes are answered in word
   await frames(election);
   assert(await part(election, "check-from-here").isDisabled());
   assert.match((await part(election, "play-from-here").textContent()) ?? "", /time of their own/);
+  await part(election, "check-from-beginning").click();
+  await part(election, "conclusion").filter({ hasText: "nodes" }).waitFor();
 });

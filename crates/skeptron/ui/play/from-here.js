@@ -22,7 +22,7 @@ import { property } from "../check/properties.js";
 /** With more nodes than this only what has been asked already is explored, unless more is wished. */
 const FEW = 3;
 /** Of a larger election not all runs can be explored soon. */
-const MOST_ELECTING = 4;
+const MOST_ELECTING = 3;
 
 /** The question, and its answer. */
 export class FromHere {
