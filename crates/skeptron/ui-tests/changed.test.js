@@ -38,6 +38,7 @@ lab.test("every step shows the whole card of the node that it changed, and folds
     assert(await isInSight(news), `step ${step}`);
   }
   await part(page, "play-all-variables").check();
+  await frames(page);
   assert.equal(await page.locator(".play-card.folded").count(), 0);
   await part(page, "play-all-variables").uncheck();
   await part(page, "node-7").click();
@@ -57,6 +58,7 @@ lab.test("64 nodes: all of their rows are drawn, all are listed, and all variabl
   await page.locator(".play-menu-title", { hasText: /^P64/ }).waitFor();
   await page.keyboard.press("Escape");
   await part(page, "play-all-variables").check();
+  await frames(page);
   assert.equal(await page.locator(".play-table tbody tr").count(), 64);
 });
 
