@@ -1,5 +1,6 @@
 //! Sessions at several nodes, among which locks are divided by their names.
 
+use skeptron_types::{fnv1a, fnv1a_after};
 use tokio::sync::Mutex;
 
 use crate::{Client, ClientConfig, ClientError, Endpoint, Guard};
@@ -63,7 +64,7 @@ impl ClientPool {
 /// Rendezvous hashing: the endpoint with the largest weight is selected. One endpoint more or less changes the
 /// selection only of the names that it gains or loses.
 fn weight(endpoint: u64, name: &str) -> u64 {
-    let hash = fnv(endpoint, name.bytes());
+    let hash = fnv1a_after(endpoint, name.bytes());
     // The last byte of a name hardly reaches the upper bits, which decide.
     let hash = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     hash ^ (hash >> 29)
@@ -71,12 +72,7 @@ fn weight(endpoint: u64, name: &str) -> u64 {
 
 fn hash_of(endpoint: &Endpoint) -> u64 {
     // The last byte is in no text: where the endpoint ends is part of the hash.
-    fnv(0xcbf2_9ce4_8422_2325, endpoint.to_string().bytes().chain([0xff]))
-}
-
-/// FNV-1a, begun with `hash`.
-fn fnv(hash: u64, bytes: impl Iterator<Item = u8>) -> u64 {
-    bytes.fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    fnv1a(endpoint.to_string().bytes().chain([0xff]))
 }
 
 #[cfg(test)]

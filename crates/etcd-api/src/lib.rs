@@ -26,6 +26,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use axum::response::IntoResponse as _;
+use skeptron_member::fnv1a;
 use skeptron_net::api::{ErrorResponse, FrontEnd, FrontEndApi, Listeners, ListeningFrontEnd};
 use tonic::Status;
 
@@ -58,14 +59,9 @@ struct Etcd {
 /// are told to reach this one at `urls`.
 #[must_use]
 pub fn front(cluster: &str, listeners: Listeners, urls: Vec<String>) -> ListeningFrontEnd {
-    let etcd = Etcd { cluster_id: digest(cluster), leases: Arc::default(), urls: Arc::new(urls) };
+    let etcd =
+        Etcd { cluster_id: fnv1a(cluster.bytes()), leases: Arc::default(), urls: Arc::new(urls) };
     ListeningFrontEnd { listeners, front: Arc::new(etcd) }
-}
-
-/// The same for the same name, at every member: FNV-1a.
-fn digest(name: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 impl Etcd {

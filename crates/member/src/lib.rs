@@ -26,4 +26,4 @@ pub use limits::{Limits, Pace};
 pub use locks::{Acquired, Broken, Lock, LockError, Settings, Turn, Withheld};
 pub use member::{Load, MemberCore};
 // What a driver hands to the core and gets from it, so that it needs no second crate.
-pub use skeptron_types::{Fence, MemberId, clock, report};
+pub use skeptron_types::{Fence, MemberId, clock, fnv1a, report};

@@ -21,3 +21,30 @@ pub fn scatter(value: u64) -> u64 {
     let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     value ^ (value >> 31)
 }
+
+/// FNV-1a: the same for the same bytes in every build and at every member, which is all that is asked of it.
+#[must_use]
+pub fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    fnv1a_after(0xcbf2_9ce4_8422_2325, bytes)
+}
+
+/// FNV-1a of what follows the bytes of `hash`.
+#[must_use]
+pub fn fnv1a_after(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
+    let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.into_iter().fold(hash, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The published values.
+    #[test]
+    fn fnv1a_is_the_one_that_everybody_knows() {
+        assert_eq!(fnv1a("".bytes()), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a("a".bytes()), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv1a("foobar".bytes()), 0x8594_4171_f739_67e8);
+        assert_eq!(fnv1a_after(fnv1a("foo".bytes()), "bar".bytes()), fnv1a("foobar".bytes()));
+    }
+}

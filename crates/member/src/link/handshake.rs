@@ -6,6 +6,7 @@
 //! [`Verdict`]. Either may refuse instead, and says why.
 
 use serde::{Deserialize, Serialize};
+use skeptron_types::{fnv1a, fnv1a_after};
 use thiserror::Error;
 
 use crate::MemberId;
@@ -342,12 +343,11 @@ fn encode(value: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(value).expect("what is configured fits into memory")
 }
 
-/// FNV-1a over the parts and their lengths: the same in every build, which is all that is asked of it.
+/// Of the parts and their lengths.
 fn digest(parts: impl Iterator<Item = impl AsRef<[u8]>>) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    parts.fold(0xcbf2_9ce4_8422_2325, |hash, part| {
+    parts.fold(fnv1a([]), |hash, part| {
         let part = part.as_ref();
         let length = (part.len() as u64).to_le_bytes();
-        length.iter().chain(part).fold(hash, |hash, &byte| step(hash, byte))
+        fnv1a_after(hash, length.iter().chain(part).copied())
     })
 }

@@ -7,16 +7,14 @@ use std::sync::Arc;
 
 use skeptron_core::NodeId;
 use skeptron_core::mutex::sharing::{Presence, Row};
-use skeptron_types::{MemberId, scatter};
+use skeptron_types::{MemberId, fnv1a, scatter};
 
 use crate::view::View;
 
 /// The home of a lock in a view: the member with the highest weight for its name. A member that comes
 /// or goes moves only the locks that it gains or had.
 pub(crate) fn home_of(name: &str, view: &View) -> NodeId {
-    let name = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let name = fnv1a(name.bytes());
     let weight = |id: MemberId| scatter(name ^ scatter(u64::from(id.number())));
     let ranked = view.ids().enumerate().max_by_key(|&(_, id)| weight(id));
     NodeId::new(ranked.map_or(0, |(rank, _)| rank))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use skeptron_member::MemberId;
+use skeptron_member::{MemberId, fnv1a};
 use skeptron_views::Record;
 use skeptron_views::file::{FileDisk, FolderError};
 use skeptron_views::log::{Expected, Found, LogError, VoterLog};
@@ -70,7 +70,7 @@ pub(super) fn open(folder: &Path, cluster: &str, me: MemberId) -> Result<Content
     let disk = FileDisk::open(folder)?;
     let wrong = |source| DataError::Log { folder: folder.to_path_buf(), source };
     match VoterLog::open(disk, Expected { cluster: None, member: me }) {
-        Ok((_, found)) if found.identity.cluster >> 64 != u128::from(digest(cluster)) => {
+        Ok((_, found)) if found.identity.cluster >> 64 != u128::from(fnv1a(cluster.bytes())) => {
             let (folder, cluster) = (folder.to_path_buf(), cluster.to_string());
             Err(DataError::OtherCluster { folder, cluster })
         }
@@ -94,7 +94,8 @@ pub(super) fn begin(
     init: Init,
 ) -> Result<(Log, Found), DataError> {
     let drawn = env::random().map(u64::from_le_bytes).ok_or(DataError::NoRandomness)?;
-    let number = u128::from(digest(cluster)) << 64 | u128::from(drawn);
+    // The name is a part of the number, so that a folder of another cluster is noticed.
+    let number = u128::from(fnv1a(cluster.bytes())) << 64 | u128::from(drawn);
     let wanted = config.voters.keys().copied().filter(|&id| id != me).collect();
     let records = bootstrap_records(number, init.lease, me, wanted, init.epoch_after);
     create(disk, Identity { cluster: number, member: me, raft: 1 }, records, config)
@@ -119,10 +120,4 @@ fn create(
     let log = VoterLog::create(disk, identity, &records)
         .map_err(|source| DataError::Log { folder, source })?;
     Ok((log, Found { identity, records, cut: 0 }))
-}
-
-/// The name as a part of the cluster's number, so that a folder of another cluster is noticed.
-fn digest(cluster: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    cluster.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
