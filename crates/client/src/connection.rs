@@ -159,7 +159,7 @@ impl Caller {
         // A connection may have been closed meanwhile, so a new one is tried when it breaks.
         for _ in 0..2 {
             let Some((connection, is_new)) = self.native().await? else {
-                return self.ask_http(&question, relay).await;
+                return Box::pin(self.ask_http(&question, relay)).await;
             };
             match connection.ask(question.clone(), relay.cloned()).await {
                 Ok(Reply::Refused(refused)) => return Err(refused.into()),
@@ -223,7 +223,11 @@ impl Caller {
             None => {
                 let _connecting = self.connecting.lock().await;
                 match self.present() {
-                    None => return self.greet().await.map(|up| up.map(|up| (up, true))),
+                    None => {
+                        // Connecting is rare, and its future is large: it would be part of every question's.
+                        let up = Box::pin(self.greet()).await?;
+                        return Ok(up.map(|up| (up, true)));
+                    }
                     present => present,
                 }
             }
@@ -433,7 +437,7 @@ impl Caller {
     }
 
     async fn connect(&self) -> Result<Connection, ConnectionError> {
-        within_time(CONNECT_WITHIN, self.dial()).await
+        Box::pin(within_time(CONNECT_WITHIN, self.dial())).await
     }
 
     async fn dial(&self) -> Result<Connection, ConnectionError> {

@@ -553,7 +553,7 @@ async fn keep_alive(session: Weak<Session>) {
         }
         // Counted from the sending of the sign: what a silent node has cost is not slept once more.
         let began = env::now();
-        pause = match env::timeout(env::until(present.until()), present.round()).await {
+        pause = match env::timeout(env::until(present.until()), Box::pin(present.round())).await {
             Some(Some(pause)) => pause.saturating_sub(env::now().since(began)),
             Some(None) => return,
             None => Duration::ZERO,
