@@ -74,15 +74,19 @@ enum Service {
     NativeOne,
     /// The same, each client at all nodes by a `ClientPool`
     NativePool,
+    /// The same, over connections that all clients share
+    NativeShared,
     /// etcd on three nodes
     Etcd,
     /// Redis on one node
     Redis,
+    /// The same, over a connection that all clients share
+    RedisShared,
 }
 
 use Service::{
-    Api, ApiUnix, Bare, Coordinator, Embedded, Etcd, Native, NativeOne, NativePool, NativeTls,
-    Redis,
+    Api, ApiUnix, Bare, Coordinator, Embedded, Etcd, Native, NativeOne, NativePool, NativeShared,
+    NativeTls, Redis, RedisShared,
 };
 
 /// What is measured, in the order of the table.
@@ -97,8 +101,20 @@ const ROWS: [(Workload, &[Service]); 7] = [
 ];
 
 /// Who is measured where several clients take locks.
-const SHARED: &[Service] =
-    &[Coordinator, Embedded, Native, NativeTls, NativeOne, NativePool, Api, ApiUnix, Etcd, Redis];
+const SHARED: &[Service] = &[
+    Coordinator,
+    Embedded,
+    Native,
+    NativeTls,
+    NativeOne,
+    NativePool,
+    NativeShared,
+    Api,
+    ApiUnix,
+    Etcd,
+    Redis,
+    RedisShared,
+];
 
 impl Service {
     /// How it is called in the table.
@@ -113,8 +129,10 @@ impl Service {
             NativeTls => "native, TLS",
             NativeOne => "native, 1 node",
             NativePool => "native, pool",
+            NativeShared => "native, shared",
             Etcd => "etcd × 3",
             Redis => "Redis × 1",
+            RedisShared => "Redis, shared",
         }
     }
 }

@@ -156,12 +156,11 @@ impl Apart {
         Ok(ApiClient { sessions: Sessions::One(client), held: None })
     }
 
-    /// A client at all nodes, which takes a lock at the one that its name selects.
-    pub(super) fn pool(&self, number: usize) -> ApiClient {
+    /// Clients at all nodes, which take a lock at the one that its name selects.
+    pub(super) fn pool(&self, number: usize) -> ClientPool {
         let all = (0..self.servers.len()).map(|place| self.config(Way::Native, place));
         let endpoints = all.flat_map(|config| config.endpoints).collect();
-        let config = ClientConfig { endpoints, ..self.config(Way::Native, number) };
-        ApiClient { sessions: Sessions::Pool(ClientPool::new(&config)), held: None }
+        ClientPool::new(&ClientConfig { endpoints, ..self.config(Way::Native, number) })
     }
 
     /// What the node at that place says of itself and its cluster.
@@ -215,6 +214,12 @@ pub(crate) struct ApiClient {
 enum Sessions {
     One(Client),
     Pool(ClientPool),
+}
+
+impl From<ClientPool> for ApiClient {
+    fn from(pool: ClientPool) -> Self {
+        ApiClient { sessions: Sessions::Pool(pool), held: None }
+    }
 }
 
 impl Locker for ApiClient {

@@ -64,8 +64,17 @@ impl RedisClient {
         let mut connection = client.get_multiplexed_async_connection().await?;
         let give_back = Script::new(GIVE_BACK);
         give_back.load_async(&mut connection).await?;
-        let own = format!("client-{number}");
-        Ok(RedisClient { connection, own, give_back, held: String::new(), tries: number as u64 })
+        Ok(RedisClient::over(connection, number))
+    }
+
+    /// Another client over the same connection.
+    pub(super) fn another(&self, number: usize) -> Self {
+        RedisClient::over(self.connection.clone(), number)
+    }
+
+    fn over(connection: MultiplexedConnection, number: usize) -> Self {
+        let (own, give_back) = (format!("client-{number}"), Script::new(GIVE_BACK));
+        RedisClient { connection, own, give_back, held: String::new(), tries: number as u64 }
     }
 
     /// Sets the key, unless somebody has.

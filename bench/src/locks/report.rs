@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::Service::{Native, NativeOne, NativePool};
+use super::Service::{Native, NativeOne, NativePool, NativeShared, RedisShared};
 use super::workload::Workload;
 use super::{LocksBench, Row, Service};
 use crate::table::{fitted, table};
@@ -226,6 +226,8 @@ fn aims(lines: &[Line]) -> Vec<Aim> {
     let bare =
         |workload, service| of(workload, service).and_then(|figures| figures.times_coordinator);
     let redis = |workload, service| of(workload, service).and_then(|figures| figures.times_redis);
+    let rate = |workload, service| of(workload, service).map(|figures| figures.cycles_per_second);
+    let shared = |workload| Some(rate(workload, NativeShared)? / rate(workload, RedisShared)?);
     let jain = |service| of(Workload::Eight, service).and_then(|figures| figures.jain);
     let times_etcd = |workload| of(workload, Service::Api).and_then(|figures| figures.times_etcd);
     [
@@ -249,14 +251,19 @@ fn aims(lines: &[Line]) -> Vec<Aim> {
         at_least("8 clients 1 lock, × coordinator: native", 0.6, bare(Workload::Eight, Native)),
         at_least("the same, all at one node", 0.6, bare(Workload::Eight, NativeOne)),
         at_least("the same, pools of all nodes", 0.6, bare(Workload::Eight, NativePool)),
+        at_least("the same, over shared connections", 0.6, bare(Workload::Eight, NativeShared)),
         at_least("Jain's index of them: native", 0.99, jain(Native)),
         at_least("the same, pools of all nodes", 0.99, jain(NativePool)),
+        at_least("the same, over shared connections", 0.99, jain(NativeShared)),
         at_least("16 clients 64 locks, × coordinator: native", 0.6, bare(Workload::Many, Native)),
         at_least("the same, all at one node", 0.6, bare(Workload::Many, NativeOne)),
         at_least("the same, pools of all nodes", 0.6, bare(Workload::Many, NativePool)),
+        at_least("the same, over shared connections", 0.6, bare(Workload::Many, NativeShared)),
         at_least("16 clients 64 locks, × Redis: native", 1.0, redis(Workload::Many, Native)),
         at_least("the same, all at one node", 1.0, redis(Workload::Many, NativeOne)),
         at_least("the same, pools of all nodes", 1.0, redis(Workload::Many, NativePool)),
+        at_least("the same, over shared connections", 1.0, redis(Workload::Many, NativeShared)),
+        at_least("the same, Redis over a shared connection, too", 1.0, shared(Workload::Many)),
         at_least("Client API over etcd, 1 client, times", 10.0, times_etcd(Workload::Alone)),
         at_least(
             "Client API over etcd, 8 clients 1 lock, times",

@@ -7,7 +7,7 @@ use skeptron_net::Plan;
 
 use super::bare::{Coordinator, Echo};
 use super::etcd::Etcd;
-use super::ours::{Apart, Embedded, Way};
+use super::ours::{Apart, ApiClient, Embedded, Way};
 use super::redis::Redis;
 use super::workload::{Locker, Sample, run};
 use super::{Row, Service, server};
@@ -37,6 +37,7 @@ impl Services {
             Service::Native,
             Service::NativeOne,
             Service::NativePool,
+            Service::NativeShared,
         ];
         let apart = match wants(&plain) {
             true => Some(Apart::start(plan, nodes).await?),
@@ -50,14 +51,14 @@ impl Services {
             true => start_etcd().await,
             false => Err(String::new()),
         };
-        let redis = match wants(&[Service::Redis]) {
+        let redis = match wants(&[Service::Redis, Service::RedisShared]) {
             true => start_redis().await,
             false => Err(String::new()),
         };
         for row in rows {
             row.absent = match row.service {
                 Service::Etcd => etcd.as_ref().err().cloned(),
-                Service::Redis => redis.as_ref().err().cloned(),
+                Service::Redis | Service::RedisShared => redis.as_ref().err().cloned(),
                 _ => None,
             };
         }
@@ -90,7 +91,12 @@ impl Services {
             }
             Service::NativePool => {
                 let nodes = self.apart.as_ref().context(never)?;
-                measure(row, span, async |k| Ok(nodes.pool(k))).await
+                measure(row, span, async |k| Ok(ApiClient::from(nodes.pool(k)))).await
+            }
+            Service::NativeShared => {
+                let shared = self.apart.as_ref().context(never)?.pool(0);
+                let client = |k| ApiClient::from(shared.another(&format!("bench {k}")));
+                measure(row, span, async |k| Ok(client(k))).await
             }
             Service::NativeTls => {
                 let nodes = self.over_tls.as_ref().context(never)?;
@@ -103,6 +109,10 @@ impl Services {
             Service::Redis => {
                 let redis = self.redis.as_ref().context(never)?;
                 measure(row, span, async |k| redis.client(k).await).await
+            }
+            Service::RedisShared => {
+                let shared = self.redis.as_ref().context(never)?.client(0).await?;
+                measure(row, span, async |k| Ok(shared.another(k))).await
             }
         }
     }

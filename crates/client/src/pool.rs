@@ -1,8 +1,12 @@
 //! Sessions at several nodes, among which locks are divided by their names.
 
+use std::sync::{Arc, OnceLock};
+
 use skeptron_types::{fnv1a, fnv1a_after};
 use tokio::sync::Mutex;
 
+use crate::nodes::Nodes;
+use crate::session::Session;
 use crate::{Client, ClientConfig, ClientError, Endpoint, Guard};
 
 /// A session at each endpoint, opened when it is first needed. A lock is acquired at the endpoint that its name
@@ -10,8 +14,12 @@ use crate::{Client, ClientConfig, ClientError, Endpoint, Guard};
 /// be fetched from another one. That only saves messages: locks exclude each other whatever the endpoints are.
 ///
 /// If the selected node is down, the session is opened at the next endpoint; if it fails later, the session moves.
+///
+/// Tasks of one program share a pool, or each has a pool of [`ClientPool::another`] if their sessions are to end
+/// separately.
 #[derive(Debug)]
 pub struct ClientPool {
+    owner: String,
     shards: Vec<Shard>,
 }
 
@@ -21,6 +29,8 @@ struct Shard {
     config: ClientConfig,
     /// The hash of its own endpoint.
     hash: u64,
+    /// The connections, for all pools that share them.
+    nodes: Arc<OnceLock<Arc<Nodes>>>,
     client: Mutex<Option<Client>>,
 }
 
@@ -32,9 +42,23 @@ impl ClientPool {
             let mut config = config.clone();
             config.endpoints.rotate_left(place);
             let hash = hash_of(&config.endpoints[0]);
-            Shard { config, hash, client: Mutex::default() }
+            Shard { config, hash, nodes: Arc::default(), client: Mutex::default() }
         };
-        ClientPool { shards: (0..config.endpoints.len()).map(shard).collect() }
+        let shards = (0..config.endpoints.len()).map(shard).collect();
+        ClientPool { owner: config.owner.clone(), shards }
+    }
+
+    /// A pool with sessions of its own that uses the connections of this one: however many there are, one native
+    /// connection to each node carries them all.
+    #[must_use]
+    pub fn another(&self, owner: &str) -> Self {
+        let shard = |shard: &Shard| Shard {
+            config: shard.config.clone(),
+            hash: shard.hash,
+            nodes: Arc::clone(&shard.nodes),
+            client: Mutex::default(),
+        };
+        ClientPool { owner: owner.to_string(), shards: self.shards.iter().map(shard).collect() }
     }
 
     /// The client for locks and elections of this name. Opens a session if there is none yet, or the last one
@@ -49,7 +73,15 @@ impl ClientPool {
         if let Some(client) = client.as_ref().filter(|client| client.session.is_valid()) {
             return Ok(client.clone());
         }
-        Ok(client.insert(Client::connect(shard.config.clone()).await?).clone())
+        let nodes = match shard.nodes.get() {
+            Some(nodes) => nodes,
+            None => {
+                let nodes = Arc::new(Nodes::new(&shard.config)?);
+                shard.nodes.get_or_init(|| nodes)
+            }
+        };
+        let session = Session::open(Arc::clone(nodes), &self.owner).await?;
+        Ok(client.insert(Client { session }).clone())
     }
 
     /// Waits for the lock. The future may be dropped at any time.

@@ -17,6 +17,16 @@ fn messages(site: &Site) -> u64 {
     site.cluster.nodes.iter().map(|node| sent(node.metrics())).sum()
 }
 
+/// Native connections that clients have to all nodes.
+fn connections(site: &Site) -> u64 {
+    let known = |text: String| {
+        let prefix = "skeptron_api_connections{kind=\"known\"}";
+        let mut lines = text.lines().filter(|line| line.starts_with(prefix));
+        lines.next().and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).unwrap_or(0)
+    };
+    site.cluster.nodes.iter().map(|node| known(node.metrics())).sum()
+}
+
 async fn cycle(pool: &ClientPool) {
     for name in NAMES {
         within(within(pool.lock(name)).await.unwrap().release()).await.unwrap();
@@ -64,4 +74,27 @@ async fn a_pool_goes_on_without_one_of_its_nodes() {
     }
     let late = ClientPool::new(&site.reach(&[2, 1, 0]));
     cycle(&late).await;
+}
+
+/// Each pool has sessions of its own, so that the locks of one exclude the others.
+#[tokio::test(flavor = "multi_thread")]
+async fn pools_share_connections() {
+    let site = Site::start().await;
+    let first = ClientPool::new(&site.reach(&[0, 1, 2]));
+    cycle(&first).await;
+    let alone = connections(&site);
+    let others: Vec<ClientPool> =
+        (0..8).map(|number| first.another(&format!("pool {number}"))).collect();
+    for other in &others {
+        cycle(other).await;
+    }
+    assert_eq!(connections(&site), alone);
+    let sessions: usize = site.cluster.nodes.iter().map(|node| node.status().sessions).sum();
+    assert_eq!(sessions % 9, 0, "as many of each pool, but there are {sessions}");
+
+    let guard = within(first.lock("a")).await.unwrap();
+    let waiter = others[0].client("a").await.unwrap();
+    assert!(waiter.try_lock("a").await.unwrap().is_none());
+    within(guard.release()).await.unwrap();
+    within(within(others[0].lock("a")).await.unwrap().release()).await.unwrap();
 }
