@@ -77,6 +77,8 @@ pub enum Condition {
     /// What follows a message on its link arrives before a section that the message began is over:
     /// messages of one link take equally long, or no section is shorter than the slowest message.
     CloseBehind,
+    /// Every section takes longer than the slowest message.
+    LongSections,
     /// Channels keep the order.
     Fifo,
 }
@@ -196,6 +198,7 @@ impl fmt::Display for Condition {
             Condition::CloseBehind => {
                 "latency constant on each link, or no section shorter than a message"
             }
+            Condition::LongSections => "sections longer than a message",
             Condition::Fifo => "FIFO channels",
         })
     }

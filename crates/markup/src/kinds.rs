@@ -77,7 +77,7 @@ impl Role {
 }
 
 /// Every kind of message that an algorithm of the catalogue sends.
-pub const KINDS: [(&str, Role); 29] = [
+pub const KINDS: [(&str, Role); 32] = [
     ("REQUEST", Role::Request),
     ("REPLY", Role::Grant),
     ("ACK", Role::Grant),
@@ -89,6 +89,9 @@ pub const KINDS: [(&str, Role); 29] = [
     ("FAILED", Role::Deny),
     ("INQUIRE", Role::Inquire),
     ("RELINQUISH", Role::Yield),
+    ("FAIL", Role::Deny),
+    ("YIELD", Role::Yield),
+    ("TRANSFER", Role::Announce),
     // Of locks with kinds.
     ("ASK", Role::Inquire),
     ("LEFT", Role::Release),

@@ -175,6 +175,7 @@ impl Scenario {
             Condition::CloseBehind => slowest.is_some_and(|slowest| {
                 section >= slowest || fixed && section.saturating_mul(self.warmup) >= slowest
             }),
+            Condition::LongSections => slowest.is_some_and(|slowest| section > slowest),
             Condition::Fifo => self.order == Order::Fifo || fixed,
         }
     }

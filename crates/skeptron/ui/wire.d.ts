@@ -507,8 +507,8 @@ nodes?: number,
 /** Who coordinates in `central` [default: P1] */
 coordinator?: string,
 /**
- * Quorums for `maekawa` and `sanders`: singleton, all, majority, weighted:3,1,1, grid, cyclic,
- * projective, triangle, wall, tree, hierarchical (or projective:4, wall:1,2,3, tree:2,
+ * Quorums for `maekawa`, `sanders` and `cao-singhal`: singleton, all, majority, weighted:3,1,1, grid,
+ * cyclic, projective, triangle, wall, tree, hierarchical (or projective:4, wall:1,2,3, tree:2,
  * hierarchical:2), maekawa-13, fano, best, or a file; `skeptron quorum` tells all about them
  * [default: cyclic]
  */
@@ -760,8 +760,8 @@ nodes?: number,
 /** Who coordinates in `central` [default: P1] */
 coordinator?: string,
 /**
- * Quorums for `maekawa` and `sanders`: singleton, all, majority, weighted:3,1,1, grid, cyclic,
- * projective, triangle, wall, tree, hierarchical (or projective:4, wall:1,2,3, tree:2,
+ * Quorums for `maekawa`, `sanders` and `cao-singhal`: singleton, all, majority, weighted:3,1,1, grid,
+ * cyclic, projective, triangle, wall, tree, hierarchical (or projective:4, wall:1,2,3, tree:2,
  * hierarchical:2), maekawa-13, fano, best, or a file; `skeptron quorum` tells all about them
  * [default: cyclic]
  */
@@ -901,7 +901,7 @@ algorithms?: Array<string>,
  * [default: 4,16,64; of elections 4,8,16; with --html 2,4,8,16,32,64,128]
  */
 nodes: Array<number>,
-/** Quorums for `maekawa` and `sanders`, as in `sim` [default: cyclic] */
+/** Quorums for `maekawa`, `sanders` and `cao-singhal`, as in `sim` [default: cyclic] */
 quorum?: string,
 /** Tree for `raymond`, as in `sim` [default: balanced:2] */
 tree?: string,

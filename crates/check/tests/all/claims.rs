@@ -50,7 +50,7 @@ fn three_nodes_twice() {
 #[test]
 fn four_nodes_once() {
     // These take up to a minute and a half each.
-    let large = ["lamport", "lamport-lazy", "maekawa", "sanders", "ricart-agrawala"];
+    let large = ["lamport", "lamport-lazy", "maekawa", "sanders", "cao-singhal", "ricart-agrawala"];
     let cases = claimed().filter(|(name, _)| is_full() || !large.contains(name));
     for (name, order) in sample("four nodes once", cases, 4) {
         prove(name, &setup(4), &[1, 1, 1, 1], order);
@@ -121,6 +121,7 @@ fn quorums_of_every_kind() {
         let setup = setup(3).with_quorums(quorums).unwrap().with_structure(structure).unwrap();
         for order in [Order::Fifo, Order::Any] {
             prove("maekawa", &setup, &[1, 1, 2], order);
+            prove("cao-singhal", &setup, &[1, 1, 1], order);
             prove("sanders", &setup, &[1, 1, 1], order);
         }
     }
@@ -131,6 +132,16 @@ fn quorums_of_every_kind() {
     };
     for kind in [Construction::Tree(None), Construction::Wall(None), Construction::Grid] {
         prove("maekawa", &seven(kind), &[1, 0, 0, 1, 0, 0, 1], Order::Any);
+    }
+    // Permissions that are passed on, also to who is told so late: arbiters that do not ask, and three who do.
+    for (votes, requests) in
+        [("weighted:1,0,0,0", [0, 2, 2, 1]), ("weighted:1,1,0,0", [0, 1, 1, 1])]
+    {
+        let quorums = skeptron_quorum::quorums(&votes.parse().unwrap(), 4).unwrap();
+        let setup = setup(4).with_quorums(quorums).unwrap();
+        for order in [Order::Fifo, Order::Any] {
+            prove("cao-singhal", &setup, &requests, order);
+        }
     }
 }
 

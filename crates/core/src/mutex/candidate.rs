@@ -58,6 +58,15 @@ impl Candidate {
         self.stamp
     }
 
+    pub(super) fn is_waiting(&self) -> bool {
+        self.phase == Phase::Waiting
+    }
+
+    /// Whether it has the grant of `arbiter`.
+    pub(super) fn has_grant(&self, arbiter: NodeId) -> bool {
+        self.locked.contains(arbiter)
+    }
+
     /// The application wants in; one stamp for the whole request.
     pub(super) fn request(&mut self, clock: &mut LamportClock) -> Result<(), Refused> {
         self.phase.may_request()?;

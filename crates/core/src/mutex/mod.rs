@@ -108,6 +108,7 @@ algorithms! {
     carvalho_roucairol::CarvalhoRoucairol,
     maekawa::Maekawa,
     sanders::Sanders,
+    cao_singhal::CaoSinghal,
     token_ring::TokenRing,
     suzuki_kasami::SuzukiKasami,
     singhal::Singhal,

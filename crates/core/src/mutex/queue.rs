@@ -42,6 +42,22 @@ impl RequestQueue {
         place.is_some_and(|place| self.0.remove(place).is_some())
     }
 
+    /// Removes that request; false if it is not here.
+    pub(crate) fn remove(&mut self, request: Timestamp) -> bool {
+        let place = self.0.iter().position(|&other| other == request);
+        place.is_some_and(|place| self.0.remove(place).is_some())
+    }
+
+    /// Whether that request is here.
+    pub(crate) fn has(&self, request: Timestamp) -> bool {
+        self.0.contains(&request)
+    }
+
+    /// All requests, the oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Timestamp> + Clone {
+        self.0.iter().copied()
+    }
+
     /// Shows the stamps, for [`crate::Protocol::counters`].
     pub(crate) fn counters(&mut self, each: &mut dyn FnMut(Counter, &mut u64)) {
         self.0.iter_mut().for_each(|request| each(Counter::Clock, &mut request.clock));

@@ -37,7 +37,7 @@ pub struct CompareRequest {
     /// [default: 4,16,64; of elections 4,8,16; with --html 2,4,8,16,32,64,128]
     #[arg(short = 'n', long, value_delimiter = ',', value_name = "N,…")]
     pub(crate) nodes: Vec<usize>,
-    /// Quorums for `maekawa` and `sanders`, as in `sim` [default: cyclic]
+    /// Quorums for `maekawa`, `sanders` and `cao-singhal`, as in `sim` [default: cyclic]
     #[arg(long, value_name = "KIND|FILE", conflicts_with = "elections")]
     pub(crate) quorum: Option<String>,
     /// Tree for `raymond`, as in `sim` [default: balanced:2]

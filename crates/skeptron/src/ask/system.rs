@@ -35,8 +35,8 @@ pub struct SystemArgs {
     /// Who coordinates in `central` [default: P1]
     #[arg(long, value_name = "NODE", help_heading = "Layout")]
     pub coordinator: Option<String>,
-    /// Quorums for `maekawa` and `sanders`: singleton, all, majority, weighted:3,1,1, grid, cyclic,
-    /// projective, triangle, wall, tree, hierarchical (or projective:4, wall:1,2,3, tree:2,
+    /// Quorums for `maekawa`, `sanders` and `cao-singhal`: singleton, all, majority, weighted:3,1,1, grid,
+    /// cyclic, projective, triangle, wall, tree, hierarchical (or projective:4, wall:1,2,3, tree:2,
     /// hierarchical:2), maekawa-13, fano, best, or a file; `skeptron quorum` tells all about them
     /// [default: cyclic]
     #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]

@@ -184,7 +184,7 @@ fn no_claim_is_refuted() {
 }
 
 /// What was claimed once, or is easily claimed: an algorithm, options, the claim.
-static FALSE: [(&str, &str, Published); 13] = {
+static FALSE: [(&str, &str, Published); 14] = {
     use Condition::{
         Again, ConstantLatency, Everybody, First, Lone, NotHolder, OneAtATime, Saturated,
     };
@@ -212,6 +212,12 @@ static FALSE: [(&str, &str, Published); 13] = {
             "maekawa",
             "-n 3 --quorum majority",
             Published::new(Messages, Claim::exactly("3(K-1)"), &[Saturated, Everybody]),
+        ),
+        // However short the sections are.
+        (
+            "cao-singhal",
+            "",
+            Published::new(SyncDelay, Claim::exactly("1"), &[Saturated, ConstantLatency]),
         ),
         // On any channel.
         ("maekawa", "", Published::new(Messages, Claim::exactly("3(K-1)"), &[Lone])),
