@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 use skeptron_core::Arbitration;
 use skeptron_core::catalogue::{Info, Layout};
+use skeptron_core::mutex::foreign;
 
 use crate::counterexample::{Counterexample, tell, tell_already, tell_starving};
 use crate::cycles::unfair_run;
@@ -217,7 +218,9 @@ pub fn check(
     scenario: &Scenario,
     options: &Options<'_>,
 ) -> Result<Report, ScenarioError> {
-    Check { info, scenario, options }.answer()
+    let report = Check { info, scenario, options }.answer();
+    foreign::check(info)?;
+    report
 }
 
 struct Check<'a> {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Info;
 use skeptron_core::claims::Quantity;
+use skeptron_core::mutex::foreign;
 
 use crate::check::Options;
 use crate::counterexample::{Counterexample, tell};
@@ -125,7 +126,9 @@ pub fn extreme(
     if measure == Measure::Messages && info.claims.most(Quantity::Messages).is_none() {
         return Err(ScenarioError::EndlessMessages(info.name));
     }
-    Find { info, scenario, goal, measure, options }.answer()
+    let found = Find { info, scenario, goal, measure, options }.answer();
+    foreign::check(info)?;
+    found
 }
 
 struct Find<'a> {

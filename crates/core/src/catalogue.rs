@@ -241,10 +241,11 @@ pub fn sound() -> impl Iterator<Item = &'static Info> {
     all().filter(|info| info.broken.is_none())
 }
 
-/// The algorithm for mutual exclusion of that name.
+/// The algorithm for mutual exclusion of that name, which may be a program.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Info> {
-    all().find(|info| info.name == name)
+    let program = || mutex::foreign::find(name).map(mutex::foreign::Loaded::info);
+    all().find(|info| info.name == name).or_else(program)
 }
 
 /// Every election algorithm that is offered, the broken variants included.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Claim, Formula};
 
@@ -27,7 +27,7 @@ pub struct Published {
 }
 
 /// What figures are published of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// Messages per entry.
@@ -41,7 +41,7 @@ pub enum Quantity {
 }
 
 /// What must be so for a figure to hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
     /// Nothing goes wrong, and channels are as good as the algorithm needs. Every claim needs it.

@@ -36,10 +36,24 @@ impl Formula {
     /// If the text is no formula. The catalogue's test evaluates every one.
     #[must_use]
     pub fn value(self, figures: &Figures) -> f64 {
+        self.evaluate(figures).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    /// Whether the text is a formula, for those that are not of the catalogue.
+    ///
+    /// # Errors
+    /// Where it is not.
+    pub fn check(self) -> Result<(), String> {
+        self.evaluate(&Figures { n: 2.0, ..Figures::default() }).map(drop)
+    }
+
+    fn evaluate(self, figures: &Figures) -> Result<f64, String> {
         let mut parser = Parser { rest: self.0.trim(), figures };
-        let value = parser.sum();
-        assert!(parser.rest.is_empty(), "`{}` is no formula: stuck at `{}`", self.0, parser.rest);
-        value
+        match parser.sum() {
+            Ok(value) if parser.rest.is_empty() => Ok(value),
+            Ok(_) => Err(format!("`{}` is no formula: stuck at `{}`", self.0, parser.rest)),
+            Err(why) => Err(format!("`{}` is no formula: {why}", self.0)),
+        }
     }
 }
 
@@ -112,59 +126,63 @@ impl Parser<'_> {
         }
     }
 
-    fn sum(&mut self) -> f64 {
-        let mut value = self.product();
+    fn sum(&mut self) -> Result<f64, String> {
+        let mut value = self.product()?;
         loop {
             if self.take('+') {
-                value += self.product();
+                value += self.product()?;
             } else if self.take('-') {
-                value -= self.product();
+                value -= self.product()?;
             } else {
-                return value;
+                return Ok(value);
             }
         }
     }
 
-    fn product(&mut self) -> f64 {
-        let mut value = self.power();
+    fn product(&mut self) -> Result<f64, String> {
+        let mut value = self.power()?;
         loop {
             if self.take('/') {
-                value /= self.power();
+                value /= self.power()?;
             } else if self.rest.is_empty() || self.rest.starts_with([')', '⌉', '⌋', '+', '-']) {
-                return value;
+                return Ok(value);
             } else {
-                value *= self.power();
+                value *= self.power()?;
             }
         }
     }
 
-    fn power(&mut self) -> f64 {
-        let value = self.factor();
-        if self.take('²') { value * value } else { value }
+    fn power(&mut self) -> Result<f64, String> {
+        let value = self.factor()?;
+        Ok(if self.take('²') { value * value } else { value })
     }
 
-    fn factor(&mut self) -> f64 {
+    fn factor(&mut self) -> Result<f64, String> {
         if self.take('(') {
-            let value = self.sum();
-            assert!(self.take(')'), "a bracket is not closed before `{}`", self.rest);
-            return value;
+            let value = self.sum()?;
+            if !self.take(')') {
+                return Err(format!("a bracket is not closed before `{}`", self.rest));
+            }
+            return Ok(value);
         }
         for (open, close, round) in
             [('⌈', '⌉', f64::ceil as fn(f64) -> f64), ('⌊', '⌋', f64::floor)]
         {
             if self.take(open) {
-                let value = self.sum();
-                assert!(self.take(close), "`{open}` is not closed before `{}`", self.rest);
-                return round(value);
+                let value = self.sum()?;
+                if !self.take(close) {
+                    return Err(format!("`{open}` is not closed before `{}`", self.rest));
+                }
+                return Ok(round(value));
             }
         }
         if self.take('H') {
-            let upto = self.factor();
-            return (1..=upto as u64).map(|i| 1.0 / i as f64).sum();
+            let upto = self.factor()?;
+            return Ok((1..=upto as u64).map(|i| 1.0 / i as f64).sum());
         }
         if let Some(rest) = self.rest.strip_prefix("log₂") {
             self.rest = rest.trim_start();
-            return self.factor().log2();
+            return Ok(self.factor()?.log2());
         }
         let symbols = [
             ('N', self.figures.n),
@@ -178,15 +196,13 @@ impl Parser<'_> {
         ];
         for (symbol, value) in symbols {
             if self.take(symbol) {
-                return value;
+                return Ok(value);
             }
         }
         let digits = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
         let (number, rest) = self.rest.split_at(digits);
         self.rest = rest.trim_start();
-        number
-            .parse()
-            .unwrap_or_else(|_| panic!("a number, symbol or bracket is missing at `{rest}`"))
+        number.parse().map_err(|_| format!("a number, symbol or bracket is missing at `{rest}`"))
     }
 }
 
@@ -214,6 +230,18 @@ mod tests {
     #[should_panic(expected = "is no formula")]
     fn garbage_is_noticed() {
         let _ = Formula("3)").value(&Figures::default());
+    }
+
+    #[test]
+    fn what_is_no_formula_is_named() {
+        for (text, why) in [
+            ("2(N-1", "`2(N-1` is no formula: a bracket is not closed before ``"),
+            ("", "`` is no formula: a number, symbol or bracket is missing at ``"),
+            ("2x", "`2x` is no formula: a number, symbol or bracket is missing at `x`"),
+        ] {
+            assert_eq!(Formula(text).check(), Err(why.into()));
+        }
+        assert_eq!(Formula("2(N-1)").check(), Ok(()));
     }
 
     #[test]

@@ -117,6 +117,9 @@ pub enum SetupError {
     /// No algorithm, or no variant of this one, has that name.
     #[error("there is no algorithm named `{0}` here")]
     UnknownName(String),
+    /// A program that is an algorithm does not answer as it should.
+    #[error("{0}")]
+    Program(String),
 }
 
 impl Setup {

@@ -77,7 +77,15 @@ pub fn states(trace: &Trace, visit: Visit) -> Result<(), ReplayError> {
 }
 
 fn visited(trace: &Trace, visit: Option<Visit>) -> Result<Replayed, ReplayError> {
-    run_again(system(&trace.header)?, trace, visit)
+    let replayed = run_again(system(&trace.header)?, trace, visit);
+    check_program(&trace.header)?;
+    replayed
+}
+
+/// Whether the run's algorithm has answered, if it is a program: else nothing that its nodes did counts.
+fn check_program(header: &Header) -> Result<(), ReplayError> {
+    let program = mutex::foreign::find(&header.algorithm);
+    Ok(program.map_or(Ok(()), mutex::foreign::Loaded::check)?)
 }
 
 /// The nodes of a run, which have not started.

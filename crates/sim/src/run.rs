@@ -9,8 +9,8 @@ use skeptron_core::claims::Quantity;
 use skeptron_core::monitor::{
     Exclusion, Fence, FenceMonitor, Knowledge, OrderMonitor, Progress, Stall,
 };
-use skeptron_core::mutex::{self, Mutex, Visitor};
-use skeptron_core::{Entered, Lock, Message as _, NodeId, Refused};
+use skeptron_core::mutex::{self, Mutex, Visitor, foreign};
+use skeptron_core::{Entered, Lock, NodeId, Refused};
 
 use crate::applications::{self, Applications};
 use crate::driver::MutualExclusion;
@@ -80,7 +80,9 @@ pub fn run(
 ) -> Result<Outcome, ScenarioError> {
     scenario.check(info)?;
     scenario.hand.check_recorded(options)?;
-    mutex::dispatch(info, Run { info, scenario, options })
+    let outcome = mutex::dispatch(info, Run { info, scenario, options });
+    foreign::check(info)?;
+    outcome
 }
 
 struct Run<'a> {
@@ -111,7 +113,7 @@ impl Run<'_> {
     fn with<P: Mutex, const W: usize>(self) -> Result<Outcome, ScenarioError> {
         let Run { info, scenario, options } = self;
         let nodes = P::build(info.name, &scenario.setup)?;
-        let sections = Sections::<W>::new(info, scenario, options, P::Message::KINDS);
+        let sections = Sections::<W>::new(info, scenario, options, P::kinds(info));
         engine::run(nodes, info.name, &scenario.setup, options.queue, sections)
     }
 }

@@ -2,6 +2,7 @@
 
 mod arbiter;
 mod candidate;
+pub mod foreign;
 mod permission;
 mod queue;
 pub mod shared;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Info;
 pub(crate) use crate::protocol::known_peer;
-use crate::{Never, Protocol, Refused, Setup, SetupError};
+use crate::{Message as _, Never, Protocol, Refused, Setup, SetupError};
 pub use skeptron_types::{Mode, UnknownMode};
 pub use usage::{Usage, UsageError};
 
@@ -42,6 +43,12 @@ pub trait Mutex: Protocol<Command = Lock, Timer = Never, Event = Entered> {
     /// # Errors
     /// If `name` is none of the variants or the setup lacks what the algorithm needs.
     fn build(name: &str, setup: &Setup) -> Result<Vec<Self>, SetupError>;
+
+    /// The names of all kinds of messages; those of a program depend on which one it is.
+    #[must_use]
+    fn kinds(_info: &Info) -> &'static [&'static str] {
+        Self::Message::KINDS
+    }
 }
 
 /// Where a node is between two requests of its application.
@@ -91,11 +98,14 @@ macro_rules! algorithms {
         /// per event.
         ///
         /// # Panics
-        /// If `info` is not of the catalogue.
+        /// If `info` is neither of the catalogue nor of a program.
         pub fn dispatch<V: Visitor>(info: &Info, visitor: V) -> V::Output {
             $(if <$file::$algorithm as Mutex>::VARIANTS.iter().any(|v| v.name == info.name) {
                 return visitor.visit::<$file::$algorithm>();
             })*
+            if foreign::find(info.name).is_some() {
+                return visitor.visit::<foreign::Foreign>();
+            }
             panic!("`{}` is not in the catalogue", info.name)
         }
     };

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 use skeptron_core::NodeId;
 
 use super::states::System;
-use super::{ReplayError, system};
+use super::{ReplayError, check_program, system};
 use crate::trace::{Header, Record, Trace, What};
 use crate::value::Value;
 
@@ -18,11 +18,9 @@ pub fn complete(
     inputs: impl IntoIterator<Item = Record>,
 ) -> Result<Trace, ReplayError> {
     let mut run = Completion::new(header)?;
-    run.start()?;
-    for input in inputs {
-        run.take(input)?;
-    }
-    Ok(run.into_trace())
+    let taken = run.start().and_then(|()| inputs.into_iter().try_for_each(|input| run.take(input)));
+    check_program(&run.trace.header)?;
+    taken.map(|()| run.into_trace())
 }
 
 /// A run in the making, for those whose next input depends on what the nodes did about the last.

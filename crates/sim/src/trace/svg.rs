@@ -11,7 +11,7 @@ mod violations;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use skeptron_core::catalogue::Algorithm;
+use skeptron_core::catalogue::{Algorithm, Info};
 use skeptron_core::election::{self, Election};
 use skeptron_core::mutex::{self, Mutex};
 use skeptron_core::{Message, NodeId};
@@ -88,10 +88,11 @@ fn cut(records: &[Record], max_messages: usize) -> usize {
 /// The kinds of messages with their numbers, in the order of the algorithm.
 pub(super) fn kinds<'a>(header: &Header, timeline: &Timeline<'a>) -> Vec<(&'a str, usize)> {
     struct Kinds;
-    impl mutex::Visitor for Kinds {
+    struct KindsOf(&'static Info);
+    impl mutex::Visitor for KindsOf {
         type Output = &'static [&'static str];
         fn visit<P: Mutex>(self) -> Self::Output {
-            P::Message::KINDS
+            P::kinds(self.0)
         }
     }
     impl election::Visitor for Kinds {
@@ -101,7 +102,7 @@ pub(super) fn kinds<'a>(header: &Header, timeline: &Timeline<'a>) -> Vec<(&'a st
         }
     }
     let known = match Algorithm::find(&header.algorithm) {
-        Some(Algorithm::Mutex(info)) => mutex::dispatch(info, Kinds),
+        Some(Algorithm::Mutex(info)) => mutex::dispatch(info, KindsOf(info)),
         Some(Algorithm::Election(info)) => election::dispatch(info, Kinds),
         None => &[],
     };
