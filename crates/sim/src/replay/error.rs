@@ -3,7 +3,7 @@
 use skeptron_core::{NodeId, SetupError};
 use thiserror::Error;
 
-use crate::trace::{Inconsistent, VERSION};
+use crate::trace::{Inconsistent, VERSION, unknown_algorithm};
 
 /// Why a run cannot be run again.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -12,7 +12,7 @@ pub enum ReplayError {
     #[error("version {0} of the format; this is written for version {VERSION}")]
     OtherVersion(u32),
     /// No such algorithm.
-    #[error("there is no algorithm named `{0}`")]
+    #[error("{}", unknown_algorithm(.0))]
     UnknownAlgorithm(String),
     /// The system cannot be built.
     #[error(transparent)]

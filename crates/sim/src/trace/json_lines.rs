@@ -9,7 +9,7 @@ use skeptron_core::catalogue::Algorithm;
 use thiserror::Error;
 
 use super::clocks::{ClockKind, Clocks};
-use super::{Flights, Header, Inconsistent, Record, Trace, VERSION, What};
+use super::{Flights, Header, Inconsistent, Record, Trace, VERSION, What, unknown_algorithm};
 
 /// Why a trace cannot be read.
 #[derive(Debug, Error)]
@@ -46,7 +46,7 @@ pub enum Cause {
     #[error("{0}")]
     Malformed(String),
     /// No such algorithm.
-    #[error("there is no algorithm named `{0}`")]
+    #[error("{}", unknown_algorithm(.0))]
     UnknownAlgorithm(String),
     /// The system cannot be built.
     #[error("{0}")]

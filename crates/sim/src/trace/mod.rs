@@ -91,6 +91,17 @@ impl Header {
     }
 }
 
+/// What is said of a run whose algorithm is not known. Programs are not started because a file names them.
+pub(crate) fn unknown_algorithm(name: &str) -> String {
+    if !skeptron_core::mutex::foreign::is_path(name) {
+        return format!("there is no algorithm named `{name}`");
+    }
+    format!(
+        "it is a run of the program `{name}`, which runs only where you name it: `skeptron sim {name} --replay FILE`, \
+         `skeptron check {name} --from FILE` or `skeptron lab --algorithm {name}`"
+    )
+}
+
 /// One thing that happened at one node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
