@@ -3,16 +3,34 @@
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{self, Algorithm, Info};
 use skeptron_net::MemberId;
 
+/// Starts those of these algorithms that are programs. For names that a person has typed: whatever else names
+/// an algorithm may only use what was started.
+pub(crate) fn start_programs<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<()> {
+    for name in names.into_iter().filter(|name| skeptron_foreign::is_path(name)) {
+        skeptron_foreign::load(name)?;
+    }
+    Ok(())
+}
+
 /// The algorithm of that name.
 pub(crate) fn algorithm(name: &str) -> Result<Algorithm> {
+    // Whoever corrects a program need not start the lab again.
+    if let Some(info) = skeptron_foreign::reload(name)? {
+        return Ok(Algorithm::Mutex(info));
+    }
     if let Some(known) = Algorithm::find(name) {
         return Ok(known);
     }
+    ensure!(
+        !skeptron_foreign::is_path(name),
+        "{name} is a program that was not started; programs can be named in `skeptron sim`, `check`, `compare`, \
+         `explain` and `lab --algorithm`"
+    );
     let mutexes = catalogue::all().map(|info| info.name);
     let known = mutexes.chain(catalogue::elections().map(|info| info.name));
     bail!(

@@ -47,6 +47,7 @@ const MOST_THREADS: usize = 1024;
   skeptron check singhal -n 4 --arbitration nearest --requests 1,1,0,1   who starves, round after round?
   skeptron check singhal --requests 2 --maximise messages   the dearest run
   skeptron check --from run.jsonl --at 12                   what can follow step 12 of a recorded run?
+  skeptron check ./my_mutex.py -n 3 --requests 2            your own algorithm
   skeptron check --all --html assumptions.html              which assumption each one needs
   skeptron check --all --elections                          and each election
 
@@ -92,6 +93,7 @@ pub struct CheckArgs {
 
 impl CheckArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        names::start_programs(&self.ask.algorithm)?;
         if self.ask.all {
             return assumptions::run(&self, out);
         }

@@ -10,7 +10,7 @@ use skeptron_core::catalogue::{Entry, Info};
 
 use super::output::OutputFile;
 use super::sim::progress_bar;
-use super::{Verdict, interrupt, textbook};
+use super::{Verdict, interrupt, names, textbook};
 use crate::ask::compare::{Audience, CompareCurve, CompareRow};
 use crate::ask::{CompareRequest, Files, Request as _, SimOptions};
 use crate::lab::standalone;
@@ -25,6 +25,7 @@ mod print;
   skeptron compare raymond naimi-trehel -n 10,100,1000
   skeptron compare --html report.html      plots over N and a space-time diagram of each
   skeptron compare maekawa raymond --quorum grid --tree star
+  skeptron compare ricart-agrawala ./my_mutex.py -n 4,8     your own beside one of ours
   skeptron compare --csv > figures.csv
   skeptron compare --elections             best, average and worst case of each election
   skeptron compare --elections bully ring -n 4,8,16,32 --html elections.html
@@ -53,6 +54,7 @@ pub(crate) struct CompareArgs {
 impl CompareArgs {
     pub(crate) fn run(mut self, out: &mut impl Write) -> Result<Verdict> {
         self.ask.check()?;
+        names::start_programs(&self.ask.algorithms)?;
         // A plot wants more points than a table.
         if self.html.is_some() && self.ask.nodes.is_empty() {
             self.ask.nodes = vec![2, 4, 8, 16, 32, 64, 128];

@@ -15,7 +15,8 @@ mod page;
 #[command(after_help = "Examples:
   skeptron explain ricart-agrawala
   skeptron explain bully            an election
-  skeptron explain singhal-1989     what is wrong with a broken variant")]
+  skeptron explain singhal-1989     what is wrong with a broken variant
+  skeptron explain ./my_mutex.py    what a program of your own says of itself")]
 pub(crate) struct ExplainArgs {
     /// Which algorithm
     algorithm: Option<String>,
@@ -37,6 +38,7 @@ impl ExplainArgs {
         let Some(name) = self.algorithm else {
             bail!("which algorithm? `skeptron list` shows them all");
         };
+        names::start_programs([&name])?;
         let algorithm = names::algorithm(&name)?;
         if self.json {
             writeln!(out, "{}", list::as_json(algorithm)?)?;

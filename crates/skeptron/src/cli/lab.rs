@@ -8,10 +8,10 @@ use clap::Args;
 use serde::Serialize;
 use skeptron_net::api::{ApiConfig, ApiError, HttpServer};
 
-use super::Verdict;
 use super::logs;
 use super::runtime::{self, Signals};
 use super::up::port;
+use super::{Verdict, names};
 use crate::lab::{self, Gallery, Lab, Page};
 
 #[derive(Debug, Args)]
@@ -19,6 +19,7 @@ use crate::lab::{self, Gallery, Lab, Page};
   skeptron lab                                    then open http://127.0.0.1:7480/ in a browser
   skeptron lab --port 0 --json                    for scripts: any free port, one line when ready
   skeptron lab --gallery lectures/week3           your own scenarios beside the classic ones
+  skeptron lab --algorithm ./my_mutex.py          your own algorithm beside ours
   skeptron lab --ui crates/skeptron/ui            the page from a folder, to work on it
   skeptron lab --export site                      the gallery as files: open site/index.html
 
@@ -42,6 +43,9 @@ pub(crate) struct LabArgs {
     /// Show the scenarios of this folder, too, read anew for every request
     #[arg(long, value_name = "DIR")]
     gallery: Option<PathBuf>,
+    /// Offer this program, too, as an algorithm: see examples/own-algorithm; may be given several times
+    #[arg(long, value_name = "PROGRAM")]
+    algorithm: Vec<String>,
     /// Which logs to write: error, warn, info, debug, trace, or by module as in
     /// info,skeptron_net::api=debug
     #[arg(long, value_name = "FILTER", default_value = "error")]
@@ -58,6 +62,7 @@ struct Ready<'a> {
 impl LabArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
         logs::start(logs::filter(&self.log)?, logs::Format::Text)?;
+        names::start_programs(&self.algorithm).context("--algorithm")?;
         let gallery = Gallery { page: self.page()?, own: self.own()? };
         if let Some(folder) = &self.export {
             return self.write_site(&gallery, folder, out);

@@ -13,7 +13,7 @@ use skeptron_sim::trace::Trace;
 use skeptron_sim::{Options, Outcome, QueueKind, Report, Scenario, Violation, run};
 
 use super::traces::PictureArgs;
-use super::{Verdict, interrupt};
+use super::{Verdict, interrupt, names};
 use crate::ask::check::Dearness;
 use crate::ask::compare::Estimate;
 use crate::ask::system::Elected;
@@ -44,6 +44,7 @@ pub use shown::ClockArgs;
   skeptron sim naimi-trehel --modes 9*shared+exclusive      readers and writers
   skeptron sim ricart-agrawala -n 3 --entries 2 --timeline --show-clocks both
   skeptron sim --replay run.jsonl --happened-before P1.request,P2.enter
+  skeptron sim ./my_mutex.py -n 5                           your own algorithm
 
 Distributions: 1 (constant), uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5, file:PATH.
 Time is in units: with latency 1, in units of the message latency.
@@ -76,8 +77,8 @@ pub struct SimArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub clocks: ClockArgs,
-    /// Play a recorded .jsonl run again and verify every step of it
-    #[arg(long, value_name = "FILE", conflicts_with = "algorithm")]
+    /// Play a recorded .jsonl run again and verify every step of it; if its algorithm is a program, name it, too
+    #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
     /// Which event queue to use; it never changes the run
     #[arg(long, default_value = "wheel", hide_short_help = true)]
@@ -98,6 +99,7 @@ pub enum QueueChoice {
 
 impl SimArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> Result<Verdict> {
+        names::start_programs(&self.ask.algorithm)?;
         if let Some(path) = &self.replay {
             return self.run_replay(path, out);
         }
@@ -219,6 +221,13 @@ impl SimArgs {
         let name = || path.display().to_string();
         let file = BufReader::new(File::open(path).with_context(name)?);
         let trace = Trace::read(file).with_context(name)?;
+        if let Some(named) = &self.ask.algorithm {
+            let algorithm = &trace.header.algorithm;
+            ensure!(
+                named == algorithm,
+                "--replay is a run of {algorithm}, and {named} is named; leave the name out"
+            );
+        }
         let replayed = replay(&trace).with_context(name)?;
         let relation = self.show_trace(&trace, self.trace_files()?, out)?;
         print::replayed(&trace, &replayed, relation, self.json, out)

@@ -19,7 +19,9 @@ pub fn run_of(info: &Info) -> Result<SimOptions> {
         (_, Layout::Tree) => "-n 4 --tree balanced:2 --think uniform:0..3",
         _ => "-n 3 --think uniform:0..3",
     };
-    SimOptions::parse(&format!("{} {own} --entries 4 --warmup 0", info.name))
+    let options = SimOptions::parse(&format!("NAME {own} --entries 4 --warmup 0"))?;
+    // The name of a program may have spaces.
+    Ok(SimOptions { algorithm: Some(info.name.into()), ..options })
 }
 
 /// The options of the textbook run of an election: the leader is down and somebody notices.

@@ -4,13 +4,15 @@ use skeptron_core::catalogue::{
     self, Algorithm, Broken, ElectionInfo, Entry, Info, Layout, Variable,
 };
 use skeptron_core::claims::Published;
+use skeptron_core::mutex::foreign;
 
 use super::wire::{AlgorithmInfo, AlgorithmKind, BrokenInfo, ClaimInfo, VariableInfo};
 use crate::published::{breaks, messages};
 
-/// All of them, the broken variants included.
+/// All of them, the broken variants and the programs of `--algorithm` included.
 pub(super) fn algorithms() -> Vec<AlgorithmInfo> {
-    let mutexes = catalogue::all().map(mutex);
+    let programs = foreign::all().into_iter().map(|program| mutex(program.info()));
+    let mutexes = catalogue::all().map(mutex).chain(programs);
     mutexes.chain(catalogue::elections().map(election)).collect()
 }
 

@@ -10,6 +10,7 @@ mod errata;
 mod figures;
 mod golden_runs;
 mod lab;
+mod programs;
 mod random_runs;
 mod replay;
 mod structure;

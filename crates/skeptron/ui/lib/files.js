@@ -9,7 +9,8 @@ import { h } from "./dom.js";
  */
 export function download(name, content, type) {
   const address = URL.createObjectURL(new Blob([content], { type }));
-  const link = h("a", { href: address, download: name });
+  // A program that is an algorithm has a path for its name.
+  const link = h("a", { href: address, download: name.replace(/^.*\//, "") });
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

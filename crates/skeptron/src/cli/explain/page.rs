@@ -6,6 +6,7 @@ use skeptron_core::catalogue::{
     Algorithm, ElectionInfo, Entry, Info, Layout, Order, OwnClock, Variable,
 };
 use skeptron_core::claims::Quantity;
+use skeptron_core::mutex::foreign;
 use skeptron_core::{Claim, Formula};
 
 use super::list;
@@ -46,10 +47,13 @@ fn mutex(info: &Info) -> String {
     });
     page.layout(info);
     let rule = if info.layout == Layout::Arbitration { " with a fair rule" } else { "" };
-    page.line(&format!(
-        "- Then at most one node is inside (GA1, EM1), there is no deadlock (GA2), and nobody starves{rule} \
-         (GA2', EM2)."
-    ));
+    let promised = format!(
+        "at most one node is inside (GA1, EM1), there is no deadlock (GA2), and nobody starves{rule} (GA2', EM2)."
+    );
+    page.line(&match foreign::find(info.name) {
+        None => format!("- Then {promised}"),
+        Some(_) => format!("- `skeptron check {}` finds out whether {promised}", info.name),
+    });
     page.line(if claims.ordered {
         "- Requests ordered by happened-before are served in that order (EM3)."
     } else {
@@ -109,7 +113,9 @@ impl Page {
     fn begun<C>(info: &Entry<C>) -> Self {
         let mut page = Page { text: String::new() };
         page.line(&format!("# {} (`{}`)\n", info.title, info.name));
-        page.line(&format!("{}\n", info.paper));
+        if !info.paper.is_empty() {
+            page.line(&format!("{}\n", info.paper));
+        }
         if let Some(broken) = info.broken {
             page.line(&format!(
                 "**Broken on purpose**: {}; {}. It is here to be refuted:\n",
@@ -120,9 +126,14 @@ impl Page {
             page.line(&format!("    {}\n", list::shown(info.name, &broken)));
             page.line("What follows is about the algorithm without this flaw.\n");
         }
-        page.line("## Idea\n");
-        page.line(&format!("{}\n", info.idea));
-        page.line("## Rules\n");
+        // A program need not say everything.
+        if !info.idea.is_empty() {
+            page.line("## Idea\n");
+            page.line(&format!("{}\n", info.idea));
+        }
+        if !info.rules.is_empty() {
+            page.line("## Rules\n");
+        }
         for (number, rule) in info.rules.iter().enumerate() {
             page.line(&format!("{}. {rule}", number + 1));
         }

@@ -1,5 +1,7 @@
 //! A run as a file, in the forms that the command line writes.
 
+use std::path::Path;
+
 use anyhow::{Result, bail};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -33,7 +35,14 @@ pub(super) fn file(trace: &Trace, form: &str) -> Result<File> {
     };
     let mut content = Vec::new();
     trace.write(format, &mut content)?;
-    Ok(File { name: format!("{}.{extension}", trace.header.algorithm), kind, content })
+    Ok(File { name: format!("{}.{extension}", stem(&trace.header.algorithm)), kind, content })
+}
+
+/// The name of an algorithm as that of a file: a program's name is a path.
+fn stem(algorithm: &str) -> String {
+    let stem = Path::new(algorithm).file_stem().map(|stem| stem.to_string_lossy());
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    stem.as_deref().unwrap_or("run").chars().map(plain).collect()
 }
 
 impl IntoResponse for File {

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use skeptron_core::catalogue::Algorithm;
 use skeptron_core::election::{self, Election};
-use skeptron_core::mutex::{self, Mutex};
+use skeptron_core::mutex::{self, Mutex, foreign};
 use skeptron_core::{Message, NodeId};
 use skeptron_sim::trace::{Trace, What};
 use skeptron_sim::value::Value;
@@ -28,16 +28,27 @@ pub(super) struct Letter {
     pub(super) payload: String,
 }
 
+/// Says a message in words, and what is written beside its name.
+type Worded = Box<dyn Fn(&Json, &str) -> (String, String)>;
+
 /// All messages of a run by number, copies included.
 #[derive(Debug, Default)]
 pub(super) struct Letters(HashMap<u64, Letter>);
 
 impl Letters {
     pub(super) fn of(trace: &Trace) -> Self {
-        let worded = match Algorithm::find(&trace.header.algorithm) {
-            Some(Algorithm::Mutex(info)) => mutex::dispatch(info, Wording),
-            Some(Algorithm::Election(info)) => election::dispatch(info, Wording),
-            None => |_: &Json, _: &str| (String::new(), String::new()),
+        let worded: Worded = match Algorithm::find(&trace.header.algorithm) {
+            Some(Algorithm::Mutex(info)) if foreign::find(info.name).is_some() => {
+                let nodes = trace.header.setup.nodes();
+                let read =
+                    move |message: &Json| skeptron_foreign::message(info.name, nodes, message);
+                Box::new(move |message, label| {
+                    read(message).map_or_else(Default::default, |message| words_of(&message, label))
+                })
+            }
+            Some(Algorithm::Mutex(info)) => Box::new(mutex::dispatch(info, Wording)),
+            Some(Algorithm::Election(info)) => Box::new(election::dispatch(info, Wording)),
+            None => Box::new(|_, _| Default::default()),
         };
         let mut letters = HashMap::new();
         for record in &trace.records {
@@ -86,7 +97,11 @@ fn worded<M: Message + DeserializeOwned>(message: &Json, label: &str) -> (String
     let Ok(message) = serde_json::from_value::<M>(message.clone()) else {
         return Default::default();
     };
-    let content = state::content(&Value::of(&message), label);
+    words_of(&message, label)
+}
+
+fn words_of(message: &impl Message, label: &str) -> (String, String) {
+    let content = state::content(&Value::of(message), label);
     (shortened(content, "…)"), shortened(message.payload(), "…"))
 }
 

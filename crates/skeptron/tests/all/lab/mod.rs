@@ -8,5 +8,5 @@ mod gallery;
 mod jobs;
 mod page;
 mod runs;
-mod server;
+pub(crate) mod server;
 mod types;
