@@ -124,4 +124,5 @@ algorithms! {
     singhal::Singhal,
     raymond::Raymond,
     naimi_trehel::NaimiTrehel,
+    ricart_agrawala_token::RicartAgrawalaToken,
 }
