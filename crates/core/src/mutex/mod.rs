@@ -125,4 +125,5 @@ algorithms! {
     raymond::Raymond,
     naimi_trehel::NaimiTrehel,
     ricart_agrawala_token::RicartAgrawalaToken,
+    neilsen_mizuno::NeilsenMizuno,
 }
