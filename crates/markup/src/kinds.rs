@@ -77,11 +77,12 @@ impl Role {
 }
 
 /// Every kind of message that an algorithm of the catalogue sends.
-pub const KINDS: [(&str, Role); 32] = [
+pub const KINDS: [(&str, Role); 33] = [
     ("REQUEST", Role::Request),
     ("REPLY", Role::Grant),
     ("ACK", Role::Grant),
     ("RELEASE", Role::Release),
+    ("FLUSH", Role::Release),
     ("TOKEN", Role::Token),
     ("PRIVILEGE", Role::Token),
     ("INFORM", Role::Announce),

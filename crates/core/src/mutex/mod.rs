@@ -126,4 +126,5 @@ algorithms! {
     naimi_trehel::NaimiTrehel,
     ricart_agrawala_token::RicartAgrawalaToken,
     neilsen_mizuno::NeilsenMizuno,
+    lodha_kshemkalyani::LodhaKshemkalyani,
 }

@@ -36,6 +36,11 @@ impl RequestQueue {
         self.0.pop_front()
     }
 
+    /// Takes all requests out.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
     /// Removes the request of `node`; false if there is none.
     pub(crate) fn remove_of(&mut self, node: NodeId) -> bool {
         let place = self.0.iter().position(|request| request.node == node);
