@@ -127,4 +127,5 @@ algorithms! {
     ricart_agrawala_token::RicartAgrawalaToken,
     neilsen_mizuno::NeilsenMizuno,
     lodha_kshemkalyani::LodhaKshemkalyani,
+    singhal_1992::Singhal1992,
 }
