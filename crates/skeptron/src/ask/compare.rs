@@ -40,7 +40,7 @@ pub struct CompareRequest {
     /// Quorums for `maekawa`, `sanders` and `cao-singhal`, as in `sim` [default: cyclic]
     #[arg(long, value_name = "KIND|FILE", conflicts_with = "elections")]
     pub(crate) quorum: Option<String>,
-    /// Tree for `raymond`, as in `sim` [default: balanced:2]
+    /// Tree for `raymond` and `neilsen-mizuno`, as in `sim` [default: balanced:2]
     #[arg(long, value_name = "KIND|FILE", conflicts_with = "elections")]
     pub(crate) tree: Option<String>,
     /// How long a message takes, as in `sim`; many claims are for a constant

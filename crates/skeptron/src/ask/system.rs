@@ -46,8 +46,8 @@ pub struct SystemArgs {
     /// them [default: maekawa]
     #[arg(long, value_name = "PRESET|FILE", help_heading = "Layout")]
     pub structure: Option<String>,
-    /// Tree for `raymond`: balanced:K, star, line, elected (by `spanning-tree`, in the same network),
-    /// or a file with a `CHILD PARENT` pair on each line [default: balanced:2]
+    /// Tree for `raymond` and `neilsen-mizuno`: balanced:K, star, line, elected (by `spanning-tree`, in
+    /// the same network), or a file with a `CHILD PARENT` pair on each line [default: balanced:2]
     #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
     pub tree: Option<String>,
     /// How the holder chooses in `singhal`: round-robin, smallest-sequence or nearest
@@ -58,8 +58,8 @@ pub struct SystemArgs {
     /// [default: ascending]
     #[arg(long, value_name = "ORDER", help_heading = "Layout")]
     pub ring: Option<String>,
-    /// The network of `spanning-tree`, also where it elects the tree of `raymond`: complete, ring,
-    /// line, star, grid, hypercube, or a file with two linked nodes on each line [default: complete]
+    /// The network of `spanning-tree`, also where it elects a tree: complete, ring, line, star, grid,
+    /// hypercube, or a file with two linked nodes on each line [default: complete]
     #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
     pub graph: Option<String>,
     /// Where the logical clocks begin, for algorithms that stamp their requests: a number for each

@@ -242,6 +242,21 @@ fn suzuki_kasami_costs_n_or_nothing() {
     }
 }
 
+/// Ricart and Agrawala 1983: N messages or none.
+#[test]
+fn ricart_agrawala_token_costs_n_or_nothing() {
+    for n in SIZES {
+        assert_eq!(first("ricart-agrawala-token", n, ""), (n as f64, 2.0));
+        assert_eq!(again("ricart-agrawala-token", n, ""), (0.0, 0.0));
+        let report = saturated("ricart-agrawala-token", n, "");
+        assert_eq!(report.messages.per_entry, n as f64);
+        assert_eq!((report.sync_delay.mean, report.sync_delay.max), (1.0, 1.0));
+        assert_eq!(report.messages.multicast.per_entry, 2.0);
+        // The token goes round: everybody enters once before anybody does again.
+        assert_eq!(report.fairness.longest_bypass, n as u64 - 1);
+    }
+}
+
 #[test]
 fn singhal_climbs_the_staircase() {
     for n in SIZES {
@@ -256,6 +271,50 @@ fn singhal_climbs_the_staircase() {
     let low =
         sim("singhal -n 16 --workload sequential --think 50 --entries 4000").messages.per_entry;
     assert!((low - 16.0 / 2.0).abs() < 1.0, "about N/2 at low load: {low}");
+}
+
+/// Singhal 1992: N−1 messages at low load. Under saturation it is 2(N−1), not the 3(N−1)/2 of the paper.
+#[test]
+fn singhal_1992_climbs_the_staircase_and_pays_twice_when_busy() {
+    for n in SIZES {
+        for i in 1..=n {
+            let lone = sim(&format!("singhal-1992 -n {n} --requesters P{i} --entries 1"));
+            let expected = if i == 1 { 0.0 } else { 2.0 };
+            let measured = (lone.messages.per_entry, lone.client_delay.max);
+            assert_eq!(measured, (2.0 * (i as f64 - 1.0), expected), "P{i} of {n}");
+        }
+        assert_eq!(again("singhal-1992", n, ""), (0.0, 0.0));
+        let report = saturated("singhal-1992", n, "");
+        let measured = (report.messages.per_entry, report.sync_delay.max);
+        assert_eq!(measured, (2.0 * (n as f64 - 1.0), 1.0));
+    }
+    let workload = "--workload sequential --think 4 --warmup 200 --entries 2000";
+    let (mean, error) = mean_messages(&format!("singhal-1992 -n 9 {workload}"));
+    assert!((mean - 8.0).abs() <= 4.0 * error && error < 0.08, "{mean} ± {error}");
+}
+
+/// Lodha and Kshemkalyani 2000: 2(N−1) messages alone; N if all are concurrent, and N−1 for the last of them.
+#[test]
+fn lodha_kshemkalyani_saves_the_replies_of_concurrent_requests() {
+    for n in SIZES {
+        let rounds = 2.0 * (n as f64 - 1.0);
+        assert_eq!(first("lodha-kshemkalyani", n, ""), (rounds, 2.0));
+        assert_eq!(again("lodha-kshemkalyani", n, ""), (rounds, 2.0));
+        let report = saturated("lodha-kshemkalyani", n, "");
+        let measured = (report.messages.per_entry, report.sync_delay.max);
+        assert_eq!(measured, (rounds, 1.0), "no two requests are concurrent");
+        assert_eq!(report.fairness.inversions, Some(0));
+        // Everybody once, at the same time: N−1 REQUESTs each, and a FLUSH by all but the last.
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("requests");
+        let all: String = NodeId::all(n).map(|i| format!("0 {i}\n")).collect();
+        std::fs::write(&path, all).unwrap();
+        let workload = format!("--workload file:{}", path.display());
+        let report = sim(&format!("lodha-kshemkalyani -n {n} {workload}"));
+        let total = report.messages.total as usize;
+        assert_eq!((report.entries as usize, total), (n, n * (n - 1) + (n - 1)));
+        assert_eq!(report.sync_delay.max, 1.0);
+    }
 }
 
 #[test]
@@ -316,6 +375,36 @@ fn naimi_trehel_costs_the_harmonic_number() {
     }
 }
 
+/// Neilsen and Mizuno 1991: the distance and one message for the token, which is handed over in one latency.
+#[test]
+fn neilsen_mizuno_pays_the_distance_once() {
+    for (tree, n) in [("line", 6), ("star", 6), ("balanced:2", 15), ("star", 2)] {
+        let shape = match tree {
+            "line" => Tree::line(n),
+            "star" => Tree::star(n),
+            _ => Tree::balanced(n, 2),
+        };
+        let layout = format!("--tree {tree}");
+        for i in NodeId::all(n).skip(1) {
+            let expected = shape.depth(i) as f64 + 1.0;
+            let report =
+                sim(&format!("neilsen-mizuno -n {n} {layout} --requesters {i} --entries 1"));
+            let measured = (report.messages.per_entry, report.client_delay.max);
+            assert_eq!(measured, (expected, expected), "{tree}, {i}");
+        }
+        assert_eq!(again("neilsen-mizuno", n, &layout), (0.0, 0.0));
+        let report = saturated("neilsen-mizuno", n, &layout);
+        assert_eq!((report.sync_delay.mean, report.sync_delay.max), (1.0, 1.0));
+        assert!(report.messages.per_entry <= shape.diameter() as f64 + 1.0, "{tree}");
+    }
+    // On the star with one uniform requester at a time, as the paper has it.
+    let n = 9.0;
+    let workload = "--workload sequential --think 20 --warmup 100 --entries 3000";
+    let (mean, error) = mean_messages(&format!("neilsen-mizuno -n 9 --tree star {workload}"));
+    let expected = 3.0 - 5.0 / n + 2.0 / (n * n);
+    assert!((mean - expected).abs() <= 4.0 * error && error < 0.02, "{mean} ± {error}, {expected}");
+}
+
 /// Raymond on a line: 2(N+1)/3 if the requester is not the holder, which (N−1)/N of them are not.
 #[test]
 fn raymond_on_a_line_with_uniform_requesters() {
@@ -328,7 +417,9 @@ fn raymond_on_a_line_with_uniform_requesters() {
 
 #[test]
 fn the_first_holder_enters_for_nothing() {
-    for algorithm in ["central", "suzuki-kasami", "singhal", "raymond", "naimi-trehel"] {
+    let tokens = ["suzuki-kasami", "singhal", "raymond", "naimi-trehel"];
+    let newer = ["ricart-agrawala-token", "neilsen-mizuno", "singhal-1992"];
+    for algorithm in ["central"].into_iter().chain(tokens).chain(newer) {
         let report = sim(&format!("{algorithm} -n 5 --requesters P1 --entries 5"));
         assert_eq!((report.messages.total, report.client_delay.max), (0, 0.0), "{algorithm}");
     }

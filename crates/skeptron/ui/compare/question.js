@@ -139,7 +139,7 @@ export function questionForm(question, infos, looks, changed) {
     h("div", { class: "fields" },
       withPresets(say("Nodes N"), SIZES, question.nodes, set("nodes"), say("Sizes to run, separated by commas"), "nodes").element,
       field(say("Quorums"), choice(QUORUMS, question.quorum, set("quorum"), { "data-test": "quorum" }), say("Of maekawa, sanders and cao-singhal; not every construction exists for every N")),
-      field(say("Tree"), choice(TREES, question.tree, set("tree"), { "data-test": "tree" }), say("Of raymond")),
+      field(say("Tree"), choice(TREES, question.tree, set("tree"), { "data-test": "tree" }), say("Of raymond and neilsen-mizuno")),
       withPresets(say("Latency of a message"), LATENCIES, question.latency, set("latency"),
         say("1, uniform:0.5..1.5, exp:1, normal:1,0.2, pareto:1,1.5 or three-dc. The claims are for the constant 1."), "latency").element,
       withPresets(say("Time inside"), SECTIONS, question.section, set("section"), say("A distribution, as for the latency"), "section").element,

@@ -6,6 +6,7 @@ export const ROLES = {
   REPLY: "grant",
   ACK: "grant",
   RELEASE: "release",
+  FLUSH: "release",
   TOKEN: "token",
   PRIVILEGE: "token",
   INFORM: "announce",
