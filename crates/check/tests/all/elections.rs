@@ -72,7 +72,9 @@ fn each_part_of_a_network_elects_its_own_leader() {
 /// Everybody may call at once, and nothing goes wrong.
 #[test]
 fn three_nodes_that_all_call() {
-    for name in ["bully", "ring", "chang-roberts", "invitation", "spanning-tree"] {
+    for name in
+        ["bully", "ring", "chang-roberts", "peterson", "franklin", "invitation", "spanning-tree"]
+    {
         prove(name, &scenario(3, 3, Order::Fifo, ElectionFaults::default()));
     }
 }
@@ -102,11 +104,11 @@ fn four_nodes_whose_leader_crashes() {
 /// `skeptron check bully -n 4 --initiators P1 --crashes 1`.)
 #[test]
 fn four_nodes_of_which_one_crashes() {
-    for name in ["ring", "chang-roberts"] {
+    for name in ["ring", "chang-roberts", "peterson"] {
         prove(name, &scenario(4, 1, Order::Fifo, crash()));
     }
     prove("chang-roberts", &scenario(4, 1, Order::Any, crash()));
-    for name in ["bully", "hirschberg-sinclair", "invitation", "spanning-tree"] {
+    for name in ["bully", "hirschberg-sinclair", "franklin", "invitation", "spanning-tree"] {
         prove(name, &scenario(4, 0, Order::Fifo, crash()));
     }
     for initiator in [1, 2, 3] {

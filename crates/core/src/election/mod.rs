@@ -149,6 +149,8 @@ algorithms! {
     ring::Ring,
     chang_roberts::ChangRoberts,
     hirschberg_sinclair::HirschbergSinclair,
+    peterson::Peterson,
+    franklin::Franklin,
     invitation::Invitation,
     spanning_tree::SpanningTree,
 }

@@ -187,6 +187,19 @@ const SET_UPS = {
     average: () => ({ ...ALL_CALL, ring: "random:1" }),
     "one initiator": (n) => oneCalls(n),
   },
+  peterson: {
+    ascending: () => ALL_CALL,
+    descending: () => ({ ...ALL_CALL, ring: "descending" }),
+    average: () => ({ ...ALL_CALL, ring: "random:1" }),
+    "average, without ELECTED": () => ({ ...ALL_CALL, ring: "random:1" }),
+    "one initiator": () => oneCalls(1),
+  },
+  franklin: {
+    ascending: () => ALL_CALL,
+    average: () => ({ ...ALL_CALL, ring: "random:1" }),
+    "average, without ELECTED": () => ({ ...ALL_CALL, ring: "random:1" }),
+    "one initiator": (n) => oneCalls(n),
+  },
   invitation: {
     best: (n) => highestDown(n, [1]),
     "one initiator": () => oneCalls(1),
