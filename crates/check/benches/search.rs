@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use oracle::Opinion;
 use skeptron_check::{Options, Report, Scenario, check};
-use skeptron_core::Setup;
 use skeptron_core::catalogue::{self, Info};
-use skeptron_core::topology::{Structure, Tree};
+use skeptron_core::topology::{ReadWrite, ReadWriteKind, Structure, Tree};
+use skeptron_core::{NodeId, Setup};
 use skeptron_quorum::default_for;
 
 /// How often each node asks: systems that take stateright a second or a few.
@@ -107,9 +107,13 @@ fn compare(info: &Info, requests: &[u8], rounds: usize) {
 fn setup(n: usize) -> Setup {
     let quorums = skeptron_quorum::quorums(&default_for(n), n).expect("quorums for every size");
     let setup = Setup::new(n).and_then(|setup| setup.with_tree(Tree::balanced(n, 2)));
+    let readers = [NodeId::new(0)].into_iter().collect();
+    let system =
+        ReadWrite::of_kind(ReadWriteKind::Majority, n, readers).expect("a reader of the system");
     setup
         .and_then(|setup| setup.with_structure(Structure::ricart_agrawala(n)))
         .and_then(|setup| setup.with_quorums(quorums))
+        .and_then(|setup| setup.with_read_write(system))
         .expect("all of the same size")
 }
 

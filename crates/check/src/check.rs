@@ -255,7 +255,12 @@ impl Check<'_> {
                 verdicts.retain(|verdict| verdict.property != known.property);
                 verdicts.push(known);
             }
-            if self.options.judging.only.is_none_or(|only| only.contains(&Property::Fence)) {
+            let judges_fences = match self.options.judging.only {
+                Some(only) => only.contains(&Property::Fence),
+                // Entries that share the section are not ordered.
+                None => world.admission.is_exclusive(),
+            };
+            if judges_fences {
                 verdicts.push(self.fence(&world, &found)?);
             }
             searches.add(&found, verdicts);
@@ -370,11 +375,12 @@ impl Check<'_> {
         let property = Property::Fence;
         let unknown = Verdict { property, holds: None, counterexample: None };
         let was_broken = world.already.iter().any(|known| known.property == Property::Exclusion);
-        if !was_broken && !found.violated().contains(Property::Exclusion) {
+        let is_exclusive = world.admission.is_exclusive();
+        if is_exclusive && !was_broken && !found.violated().contains(Property::Exclusion) {
             let holds = found.complete.then_some(true);
             return Ok(Verdict { holds, ..unknown });
         }
-        if !self.options.keep_going {
+        if is_exclusive && !self.options.keep_going {
             return Ok(unknown);
         }
         let watch = Watch { fences: true, ..Watch::default() };

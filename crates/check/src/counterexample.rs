@@ -187,7 +187,12 @@ impl<'a> Retracer<'a> {
         let detail = match property {
             Property::Exclusion => match others(User::Inside, before) {
                 nobody if nobody.is_empty() => format!("{name} enters without having asked"),
-                somebody => format!("{name} enters while {somebody} is inside"),
+                somebody if self.world.admission.is_exclusive() => {
+                    format!("{name} enters while {somebody} is inside")
+                }
+                somebody => {
+                    format!("{name} enters while {somebody} is inside; {}", self.world.admission)
+                }
             },
             Property::Order | Property::OrderByTime => {
                 let overtaken = set_of(self.overtaken).map(|i| NodeId::new(i).to_string());

@@ -16,6 +16,7 @@
 //! assert!(!report.holds());
 //! ```
 
+mod admission;
 mod check;
 mod counterexample;
 mod cycles;

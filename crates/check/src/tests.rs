@@ -144,13 +144,16 @@ fn normal_counters_do_the_same_as_growing_ones() {
     use crate::model::Model as _;
     use skeptron_core::catalogue;
     for info in catalogue::sound() {
-        use skeptron_core::topology::{Structure, Tree};
+        use skeptron_core::topology::{ReadWrite, ReadWriteKind, Structure, Tree};
+        let readers = [NodeId::new(0)].into_iter().collect();
+        let system = ReadWrite::of_kind(ReadWriteKind::Majority, 3, readers).unwrap();
         let quorums = skeptron_quorum::quorums(&skeptron_quorum::default_for(3), 3).unwrap();
         let setup = Setup::new(3)
             .unwrap()
             .with_structure(Structure::maekawa(&quorums))
             .and_then(|setup| setup.with_quorums(quorums))
             .and_then(|setup| setup.with_tree(Tree::balanced(3, 2)))
+            .and_then(|setup| setup.with_read_write(system))
             .unwrap();
         for order in [Order::Fifo, info.channel] {
             let scenario = Scenario::new(setup.clone(), 1, order);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use skeptron_core::catalogue::{Info, Order};
 use skeptron_core::claims::Quantity;
+use skeptron_core::monitor::Admission;
 use skeptron_core::mutex::{Entered, Mutex, Visitor, dispatch};
 use skeptron_core::{NodeId, Setup, SetupError};
 
@@ -81,6 +82,8 @@ pub(crate) struct World {
     pub(crate) counts_messages: bool,
     /// How many messages may have been sent when everybody is served.
     pub(crate) most_messages: f64,
+    /// Who may be inside together.
+    pub(crate) admission: Admission,
     crash_when: CrashWhen,
     victims: u16,
 }
@@ -117,6 +120,7 @@ impl World {
         let bound = most.filter(|_| watch.endless.is_none()).map(|_| bound);
         let judged = only.unwrap_or_else(|| promised.collect());
         let mut world = Self::of_nodes(node_table, scenario, judged, watch, bound);
+        world.admission = info.admission(&scenario.setup);
         world.advance(&scenario.after)?;
         Ok(world)
     }
@@ -157,6 +161,7 @@ impl World {
             watch,
             counts_messages: most_messages.is_some(),
             most_messages: most_messages.unwrap_or(f64::INFINITY),
+            admission: Admission::ONE,
             crash_when: faults.crash_when,
             victims,
         };
@@ -289,9 +294,9 @@ impl World {
 
     fn enter(&self, state: &mut State, node: usize, found: &mut Properties) {
         let others_wait = waiting(state, self.nodes) & !(1 << node);
-        let is_free = state.sites[..self.nodes].iter().all(|site| site.user != User::Inside);
+        let admits = self.admits(state, node);
         let site = &mut state.sites[node];
-        if site.user != User::Waiting {
+        if site.user != User::Waiting || !admits {
             found.insert(Property::Exclusion);
         }
         let watched = self.watch.figure.as_ref().map(|sought| sought.figure);
@@ -304,9 +309,6 @@ impl World {
         if site.before & others_wait != 0 {
             let by_time = self.watch.by_time;
             found.insert(if by_time { Property::OrderByTime } else { Property::Order });
-        }
-        if !is_free {
-            found.insert(Property::Exclusion);
         }
         if self.watch.fences {
             site.fence = site.fence.saturating_add(1);

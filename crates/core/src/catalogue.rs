@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::claims::Claims;
-use crate::{Formula, election, mutex};
+use crate::monitor::Admission;
+use crate::{Formula, Setup, election, mutex};
 
 /// All that is said of one algorithm for mutual exclusion.
 pub type Info = Entry<Claims>;
@@ -60,6 +61,22 @@ impl Info {
     #[must_use]
     pub fn offers_kinds(&self) -> bool {
         mutex::shared::offers_kinds(self)
+    }
+
+    /// Who may be inside together, so laid out: nobody with anybody, unless it is made for several.
+    #[must_use]
+    pub fn admission(&self, setup: &Setup) -> Admission {
+        match (self.layout, setup.read_write()) {
+            (Layout::Capacity, _) => Admission::AtOnce(setup.capacity()),
+            (Layout::ReadWrite, Some(system)) => Admission::Readers(system.readers().clone()),
+            _ => Admission::ONE,
+        }
+    }
+
+    /// Whether it can guard the locks of a cluster: correct, and for one at a time.
+    #[must_use]
+    pub fn is_for_clusters(&self) -> bool {
+        self.broken.is_none() && !matches!(self.layout, Layout::Capacity | Layout::ReadWrite)
     }
 }
 
@@ -119,7 +136,7 @@ pub struct Broken {
 /// Which property a broken variant violates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breaks {
-    /// Two nodes inside at once.
+    /// More nodes inside at once than there may be.
     Safety,
     /// Somebody waits for ever, and nothing happens any more.
     Liveness,
@@ -211,6 +228,10 @@ pub enum Layout {
     Ring,
     /// A network of links.
     Graph,
+    /// How many may be inside at once.
+    Capacity,
+    /// Which nodes read, and a quorum for each reader and writer.
+    ReadWrite,
 }
 
 /// An algorithm of either kind.
@@ -239,6 +260,11 @@ pub fn all() -> impl Iterator<Item = &'static Info> {
 /// Everything for mutual exclusion that is correct.
 pub fn sound() -> impl Iterator<Item = &'static Info> {
     all().filter(|info| info.broken.is_none())
+}
+
+/// Everything that can guard the locks of a cluster: correct, and for one at a time.
+pub fn for_clusters() -> impl Iterator<Item = &'static Info> {
+    all().filter(|info| info.is_for_clusters())
 }
 
 /// The algorithm for mutual exclusion of that name, which may be a program.

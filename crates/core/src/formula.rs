@@ -15,6 +15,8 @@ pub struct Figures {
     pub n: f64,
     /// `K`, the mean quorum size.
     pub k: f64,
+    /// `k`, how many may be inside at once.
+    pub capacity: f64,
     /// `D`, the diameter of the tree.
     pub diameter: f64,
     /// `d`, how far the lone requester is from the first holder in the tree.
@@ -187,6 +189,7 @@ impl Parser<'_> {
         let symbols = [
             ('N', self.figures.n),
             ('K', self.figures.k),
+            ('k', self.figures.capacity),
             ('D', self.figures.diameter),
             ('d', self.figures.distance),
             ('m', self.figures.apart),

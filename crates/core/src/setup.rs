@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::time::LamportClock;
-use crate::topology::{Graph, Quorums, QuorumsError, Ring, Structure, StructureError, Tree};
+use crate::topology::{
+    Graph, Quorums, QuorumsError, ReadWrite, Ring, Structure, StructureError, Tree,
+};
 use crate::{Figures, NodeId};
 
 /// The system to build. What an algorithm does not use it ignores; what it needs and does not find
@@ -28,6 +30,8 @@ pub struct Setup {
     ring: Option<Ring>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     graph: Option<Graph>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    read_write: Option<ReadWrite>,
     /// Whether quorums that do not meet, or an invalid information structure, are taken.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     unsafe_structure: bool,
@@ -36,6 +40,17 @@ pub struct Setup {
     /// Where each node's logical clock begins; empty: at 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     clocks: Vec<u64>,
+    /// How many may be inside at once in `raymond-k`.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    capacity: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn is_one(capacity: &usize) -> bool {
+    *capacity == 1
 }
 
 /// How the holder of Singhal's token chooses the next one among those who ask (spec 2.9).
@@ -108,6 +123,17 @@ pub enum SetupError {
     /// The algorithm has no logical clocks.
     #[error("{0} has no logical clocks; leave out where they begin")]
     NoClocks(&'static str),
+    /// A section for nobody, or for so many that nobody ever waits.
+    #[error(
+        "{capacity} of {nodes} nodes inside at once: at least 1 must fit, and fewer than all, else there is \
+         nothing to agree on"
+    )]
+    Capacity {
+        /// How many should fit.
+        capacity: usize,
+        /// How many nodes there are.
+        nodes: usize,
+    },
     /// Quorums that do not meet.
     #[error(transparent)]
     Quorums(#[from] QuorumsError),
@@ -145,9 +171,11 @@ impl Setup {
                 tree: None,
                 ring: None,
                 graph: None,
+                read_write: None,
                 unsafe_structure: false,
                 arbitration: Arbitration::default(),
                 clocks: Vec::new(),
+                capacity: 1,
             }),
         }
     }
@@ -228,6 +256,16 @@ impl Setup {
         Ok(self)
     }
 
+    /// With these readers and writers.
+    ///
+    /// # Errors
+    /// If they are for another number of nodes.
+    pub fn with_read_write(mut self, system: ReadWrite) -> Result<Self, SetupError> {
+        self.sized("system of readers and writers", system.nodes())?;
+        self.read_write = Some(system);
+        Ok(self)
+    }
+
     /// With this arbitration rule.
     #[must_use]
     pub fn with_arbitration(mut self, rule: Arbitration) -> Self {
@@ -247,6 +285,19 @@ impl Setup {
             return Err(SetupError::LateClock(late));
         }
         self.clocks = clocks;
+        Ok(self)
+    }
+
+    /// With a section that holds so many at once.
+    ///
+    /// # Errors
+    /// If that is nobody, or everybody of more than one.
+    pub fn with_capacity(mut self, capacity: usize) -> Result<Self, SetupError> {
+        let nodes = self.nodes;
+        if capacity == 0 || capacity > 1 && capacity >= nodes {
+            return Err(SetupError::Capacity { capacity, nodes });
+        }
+        self.capacity = capacity;
         Ok(self)
     }
 
@@ -277,7 +328,13 @@ impl Setup {
         if let Some(graph) = self.graph {
             setup = setup.with_graph(graph)?;
         }
-        setup.with_arbitration(self.arbitration).with_clocks(self.clocks)
+        if let Some(system) = self.read_write {
+            setup = setup.with_read_write(system)?;
+        }
+        setup
+            .with_arbitration(self.arbitration)
+            .with_clocks(self.clocks)?
+            .with_capacity(self.capacity)
     }
 
     /// `N`.
@@ -330,6 +387,12 @@ impl Setup {
         self.graph.as_ref()
     }
 
+    /// Readers and writers with their quorums, if any.
+    #[must_use]
+    pub fn read_write(&self) -> Option<&ReadWrite> {
+        self.read_write.as_ref()
+    }
+
     /// Who can reach whom while only some are up: in a network by way of those, without one directly.
     #[must_use]
     pub fn parts(&self, is_up: impl Fn(NodeId) -> bool) -> Vec<Vec<NodeId>> {
@@ -356,6 +419,13 @@ impl Setup {
         self.arbitration
     }
 
+    /// How many may be inside at once, where an algorithm admits several; see
+    /// [`admission`](crate::catalogue::Info::admission).
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// What the symbols of the catalogue's formulas stand for here, if `requesters` are those who
     /// ask.
     #[must_use]
@@ -364,10 +434,15 @@ impl Setup {
             values.sum::<usize>() as f64 / requesters.len().max(1) as f64
         };
         let id = mean(&mut requesters.iter().map(|i| i.index() + 1));
-        let mut figures = Figures { n: self.nodes as f64, id, ..Figures::default() };
+        let capacity = self.capacity as f64;
+        let mut figures = Figures { n: self.nodes as f64, id, capacity, ..Figures::default() };
         if let Some(quorums) = &self.quorums {
             // Formulas count K−1 others to ask; a node outside its own quorum has one more of them.
             let others = |i: NodeId| quorums.of(i).iter().filter(|&&j| j != i).count();
+            figures.k = 1.0 + mean(&mut requesters.iter().map(|&i| others(i)));
+        }
+        if let (Some(system), None) = (&self.read_write, &self.quorums) {
+            let others = |i: NodeId| system.of(i).iter().filter(|&&j| j != i).count();
             figures.k = 1.0 + mean(&mut requesters.iter().map(|&i| others(i)));
         }
         if let Some(structure) = &self.structure {
@@ -389,6 +464,7 @@ mod tests {
     use super::*;
     use crate::catalogue;
     use crate::mutex::{Mutex, Visitor, dispatch, ricart_agrawala::RicartAgrawala};
+    use crate::topology::ReadWriteKind;
     use crate::{Input, Lock, Outbox, Protocol as _};
 
     fn textbook() -> Setup {
@@ -396,7 +472,9 @@ mod tests {
         let setup = Setup::new(3).unwrap().with_clocks(vec![40, 0, 33]).unwrap();
         let setup = setup.with_quorums(Quorums::new(vec![all; 3]).unwrap()).unwrap();
         let setup = setup.with_structure(Structure::lamport(3)).unwrap();
-        setup.with_tree(Tree::star(3)).unwrap()
+        let readers = [NodeId::new(0)].into_iter().collect();
+        let system = ReadWrite::of_kind(ReadWriteKind::Majority, 3, readers).unwrap();
+        setup.with_tree(Tree::star(3)).unwrap().with_read_write(system).unwrap()
     }
 
     #[test]

@@ -77,8 +77,10 @@ impl Role {
 }
 
 /// Every kind of message that an algorithm of the catalogue sends.
-pub const KINDS: [(&str, Role); 33] = [
+pub const KINDS: [(&str, Role); 35] = [
     ("REQUEST", Role::Request),
+    ("READ", Role::Request),
+    ("WRITE", Role::Request),
     ("REPLY", Role::Grant),
     ("ACK", Role::Grant),
     ("RELEASE", Role::Release),

@@ -27,6 +27,12 @@ pub enum PlanError {
         /// What is wrong with it.
         flaw: &'static str,
     },
+    /// It lets several in at once.
+    #[error(
+        "{0} lets several in at once, whose fences do not rise; a cluster has shared locks and semaphores over the \
+         other algorithms: `skeptron lock NAME --shared`, `--permits K`"
+    )]
+    Several(&'static str),
     /// It cannot be laid out on that many nodes.
     #[error(transparent)]
     Setup(#[from] SetupError),
@@ -48,7 +54,7 @@ impl Plan {
     /// The algorithm of that name, in its usual layout for each number of members.
     ///
     /// # Errors
-    /// If it is unknown or broken on purpose.
+    /// If it is unknown, broken on purpose, or lets several in at once.
     pub fn named(name: &str) -> Result<Self, PlanError> {
         let info = catalogue::find(name).ok_or_else(|| PlanError::Unknown(name.to_string()))?;
         Plan::new(info, None)
@@ -66,6 +72,7 @@ impl Plan {
     fn new(info: &'static Info, given: Option<Setup>) -> Result<Self, PlanError> {
         match info.broken {
             Some(broken) => Err(PlanError::Broken { name: info.name, flaw: broken.flaw }),
+            None if !info.is_for_clusters() => Err(PlanError::Several(info.name)),
             None => Ok(Plan { info, given }),
         }
     }

@@ -205,6 +205,9 @@ impl Scenario {
             Layout::Quorums => {
                 setup.quorums().is_some_and(|q| q.of(node).iter().all(|&j| j == node))
             }
+            Layout::ReadWrite => {
+                setup.read_write().is_some_and(|s| s.of(node).iter().all(|&j| j == node))
+            }
             Layout::Structure => {
                 setup.structure().is_some_and(|s| s.request(node).iter().all(|j| j == node))
             }
@@ -220,7 +223,7 @@ impl Scenario {
     #[must_use]
     pub fn expected(&self, info: &Info, published: Vec<&'static Published>) -> Expected {
         // Where requesters pay differently a run may have more entries of the ones than of the others.
-        let differ = matches!(info.layout, Layout::Quorums | Layout::Structure);
+        let differ = matches!(info.layout, Layout::Quorums | Layout::Structure | Layout::ReadWrite);
         let mean = self.setup.figures(&self.requesters);
         let each: Vec<Figures> = match differ {
             true => self.requesters.iter().map(|&node| self.setup.figures(&[node])).collect(),

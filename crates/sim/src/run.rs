@@ -190,6 +190,7 @@ struct Sections<'a, const W: usize> {
 
     // Judges.
     exclusion: Exclusion,
+    is_exclusive: bool,
     progress: Progress,
     order: OrderMonitor<W>,
     fence_monitor: FenceMonitor,
@@ -208,8 +209,9 @@ struct Sections<'a, const W: usize> {
     // Measuring.
     tally: Tally,
     exits: u64,
-    /// The last exit, until somebody enters after it.
-    last_exit: Option<Ticks>,
+    /// Exits for which somebody may have waited, until somebody enters: when each was, and how many there had been
+    /// with it.
+    vacancies: VecDeque<(Ticks, u64)>,
     started_at: Ticks,
     ended_at: Option<Ticks>,
     finished: Option<Tally>,
@@ -234,7 +236,8 @@ impl<'a, const W: usize> Sections<'a, W> {
             requests: vec![Request::default(); n],
             by_age: VecDeque::new(),
             fences: vec![Fence::default(); n],
-            exclusion: Exclusion::default(),
+            exclusion: Exclusion::of(info.admission(&scenario.setup)),
+            is_exclusive: info.admission(&scenario.setup).is_exclusive(),
             progress: Progress::new(n),
             order: OrderMonitor::new(n),
             fence_monitor: FenceMonitor::default(),
@@ -246,7 +249,7 @@ impl<'a, const W: usize> Sections<'a, W> {
             records_then: 0,
             tally: Tally::new(n, kinds.len()),
             exits: 0,
-            last_exit: None,
+            vacancies: VecDeque::new(),
             started_at: 0,
             ended_at: None,
             finished: None,

@@ -27,7 +27,7 @@ family: string,
 channel: string,
 /**
  * What it is laid out on: `none`, `coordinator`, `quorums`, `structure`, `tree`, `arbitration`,
- * `ring` or `graph`.
+ * `ring`, `graph`, `capacity` or `readwrite`.
  */
 layout: string,
 /** The idea, in a few sentences. */
@@ -530,6 +530,21 @@ tree?: string,
  */
 arbitration?: string,
 /**
+ * How many may be inside at once in `raymond-k`: at least 1, and fewer than all [default: 2, of
+ * two nodes 1]
+ */
+capacity?: string,
+/**
+ * Who reads in `quorum-readers-writers`, as in P1,P3 or a number: the first so many; the others write
+ * [default: all but the last one]
+ */
+readers?: string,
+/**
+ * Whom readers and writers ask in `quorum-readers-writers`: grid (a row; a row and a column), majority,
+ * read-one (oneself; everybody), or a JSON file with `quorums` and `readers` [default: grid]
+ */
+read_quorums?: string,
+/**
  * The ring of an election: ascending, descending, random:SEED, or a list like P3,P1,P2
  * [default: ascending]
  */
@@ -782,6 +797,21 @@ tree?: string,
  * [default: round-robin]
  */
 arbitration?: string,
+/**
+ * How many may be inside at once in `raymond-k`: at least 1, and fewer than all [default: 2, of
+ * two nodes 1]
+ */
+capacity?: string,
+/**
+ * Who reads in `quorum-readers-writers`, as in P1,P3 or a number: the first so many; the others write
+ * [default: all but the last one]
+ */
+readers?: string,
+/**
+ * Whom readers and writers ask in `quorum-readers-writers`: grid (a row; a row and a column), majority,
+ * read-one (oneself; everybody), or a JSON file with `quorums` and `readers` [default: grid]
+ */
+read_quorums?: string,
 /**
  * The ring of an election: ascending, descending, random:SEED, or a list like P3,P1,P2
  * [default: ascending]

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use skeptron_check::{Options, Property, Report, Scenario, check};
+use skeptron_check::{Judging, Options, Property, Report, Scenario, check};
 use skeptron_core::catalogue::{self, Info, Order};
 use skeptron_core::claims::Quantity;
-use skeptron_core::topology::{Structure, Tree};
-use skeptron_core::{Arbitration, Setup};
+use skeptron_core::topology::{ReadWrite, ReadWriteKind, Structure, Tree};
+use skeptron_core::{Arbitration, NodeId, Setup};
 use skeptron_quorum::Construction;
 use skeptron_testing::{is_full, sample};
 
@@ -87,11 +87,11 @@ fn claims_are_judged() {
     for info in catalogue::sound() {
         let report = explore(info.name, &setup(2), &[1, 1], Order::Fifo);
         let judged = |property| report.verdict(property).is_some();
-        for property in
-            [Property::Exclusion, Property::Progress, Property::Fence, Property::Refused]
-        {
+        for property in [Property::Exclusion, Property::Progress, Property::Refused] {
             assert!(judged(property), "{}: {property}", info.name);
         }
+        let is_exclusive = info.admission(&setup(2)).is_exclusive();
+        assert_eq!(judged(Property::Fence), is_exclusive, "{}", info.name);
         assert_eq!(judged(Property::Order), info.claims.ordered, "{}", info.name);
         let bounded = info.claims.most(Quantity::Messages).is_some();
         assert_eq!(judged(Property::Messages), bounded, "{}", info.name);
@@ -126,6 +126,47 @@ fn repaired_lodha_kshemkalyani() {
     for (name, requests, property) in parts {
         let report = explore(name, &setup(3), &requests, Order::Fifo);
         assert_eq!(report.violation().map(|(found, _)| found), Some(property), "{name}");
+    }
+}
+
+/// Several inside at once, and never more. Fences are not promised there, and do not rise.
+#[test]
+fn no_more_are_inside_than_fit() {
+    for order in [Order::Fifo, Order::Any] {
+        let two_of_three = setup(3).with_capacity(2).unwrap();
+        prove("raymond-k", &two_of_three, &[2, 2, 2], order);
+    }
+    let of_four = [2, 3].into_iter().flat_map(|k| [(k, Order::Fifo), (k, Order::Any)]);
+    for (capacity, order) in sample("capacities", of_four, 1) {
+        prove("raymond-k", &setup(4).with_capacity(capacity).unwrap(), &[1, 1, 1, 1], order);
+    }
+    let scenario = Scenario::new(setup(3).with_capacity(2).unwrap(), 1, Order::Fifo);
+    let fences = |only: Option<&[Property]>| {
+        let options =
+            Options { judging: Judging { only, ..Judging::default() }, ..Options::default() };
+        let report = check(catalogue::find("raymond-k").unwrap(), &scenario, &options).unwrap();
+        report.verdict(Property::Fence).map(|verdict| verdict.holds)
+    };
+    assert_eq!(fences(None), None);
+    assert_eq!(fences(Some(&[Property::Fence])), Some(Some(false)));
+    assert_eq!(fences(Some(&[Property::Exclusion, Property::Fence])), Some(Some(false)));
+}
+
+/// Readers together, a writer alone, over quorums of every kind.
+#[test]
+fn no_writer_shares_the_section() {
+    let systems = ReadWriteKind::ALL.into_iter().flat_map(|(name, kind)| {
+        [1, 2].map(|readers| {
+            let readers = NodeId::all(readers).collect();
+            (name, ReadWrite::of_kind(kind, 3, readers).unwrap())
+        })
+    });
+    for (name, system) in sample("readers and writers", systems, 3) {
+        let setup = Setup::new(3).unwrap().with_read_write(system).unwrap();
+        for order in [Order::Fifo, Order::Any] {
+            println!("{name} {order}");
+            prove("quorum-readers-writers", &setup, &[1, 1, 2], order);
+        }
     }
 }
 

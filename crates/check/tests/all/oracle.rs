@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use skeptron_check::{CrashWhen, Scenario};
 use skeptron_core::catalogue::{Info, Order};
 use skeptron_core::claims::Quantity;
+use skeptron_core::monitor::Admission;
 use skeptron_core::mutex::{Mutex, Visitor, dispatch};
 use skeptron_core::{Effect, Entered, Input, Lock, NodeId, Outbox, Protocol};
 use stateright::{Checker as _, HasDiscoveries, Model, Property};
@@ -22,7 +23,7 @@ use stateright::{Checker as _, HasDiscoveries, Model, Property};
 pub(crate) struct Opinion {
     /// Distinct states.
     pub(crate) states: u64,
-    /// Whether nobody enters unasked or while somebody is inside.
+    /// Whether nobody enters unasked or beside somebody with whom it may not be inside.
     pub(crate) exclusion: bool,
     /// Whether nobody waits where nothing more happens.
     pub(crate) progress: bool,
@@ -52,7 +53,7 @@ impl Visitor for Explore<'_> {
         let World { uninvited, overtaken, refused, .. } = checker.model();
         Opinion {
             states: checker.unique_state_count() as u64,
-            exclusion: !found.contains_key(ONE_INSIDE) && !uninvited.load(Relaxed),
+            exclusion: !found.contains_key(NO_CROWD) && !uninvited.load(Relaxed),
             progress: !found.contains_key(NOBODY_STUCK),
             order: !overtaken.load(Relaxed),
             accepted: !refused.load(Relaxed),
@@ -60,7 +61,7 @@ impl Visitor for Explore<'_> {
     }
 }
 
-const ONE_INSIDE: &str = "at most one node is inside";
+const NO_CROWD: &str = "only those are inside who may be together";
 const NOBODY_STUCK: &str = "nobody waits at the end";
 /// Never found, so that the search goes on to the end.
 const NEVER: &str = "never";
@@ -73,6 +74,7 @@ struct World<P: Protocol> {
     counts_messages: bool,
     /// Whether it is watched which requests happened before which.
     watches_order: bool,
+    admission: Admission,
     // What a step does wrong, since a state does not show it.
     uninvited: AtomicBool,
     overtaken: AtomicBool,
@@ -170,6 +172,7 @@ impl<P: Mutex> World<P> {
             order: scenario.order,
             counts_messages: info.claims.most(Quantity::Messages).is_some(),
             watches_order: info.claims.ordered && on_its_channel && faults.is_none(),
+            admission: info.admission(&scenario.setup),
             uninvited: AtomicBool::new(false),
             overtaken: AtomicBool::new(false),
             refused: AtomicBool::new(false),
@@ -347,8 +350,10 @@ impl<P: Mutex> Model for World<P> {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(ONE_INSIDE, |_, state: &State<P>| {
-                state.users.iter().filter(|user| user.phase == Phase::Inside).count() <= 1
+            Property::always(NO_CROWD, |world: &Self, state: &State<P>| {
+                let users = NodeId::all(state.users.len()).zip(&state.users);
+                let inside = users.filter(|(_, user)| user.phase == Phase::Inside);
+                world.admission.admits(&inside.map(|(node, _)| node).collect::<Vec<_>>())
             }),
             Property::always(NOBODY_STUCK, |_, state: &State<P>| {
                 let waits = |user: &User| user.phase == Phase::Waiting;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use skeptron_check::{Faults, Options, Property, Scenario, check};
 use skeptron_core::catalogue::{self, Info, Layout, Order};
-use skeptron_core::topology::{Structure, Tree};
-use skeptron_core::{Arbitration, Setup};
+use skeptron_core::topology::{ReadWrite, ReadWriteKind, Structure, Tree};
+use skeptron_core::{Arbitration, NodeId, Setup};
 use skeptron_quorum::Construction;
 use skeptron_testing::{is_full, sample};
 
@@ -30,6 +30,20 @@ fn setups(info: &Info, n: usize) -> Vec<Setup> {
         Layout::Tree => [Tree::balanced(n, 2), Tree::line(n)]
             .map(|tree| plain.clone().with_tree(tree).unwrap())
             .to_vec(),
+        Layout::Capacity => {
+            let several = (1..n).map(|capacity| plain.clone().with_capacity(capacity).unwrap());
+            several.collect()
+        }
+        Layout::ReadWrite => {
+            let kinds = ReadWriteKind::ALL.iter();
+            let systems = kinds.flat_map(|&(_, kind)| {
+                (0..=n).map(move |readers| {
+                    let readers = NodeId::all(readers).collect();
+                    ReadWrite::of_kind(kind, n, readers).unwrap()
+                })
+            });
+            systems.map(|system| plain.clone().with_read_write(system).unwrap()).collect()
+        }
         Layout::Arbitration => {
             Arbitration::ALL.map(|rule| plain.clone().with_arbitration(rule)).to_vec()
         }

@@ -8,7 +8,7 @@ mod occupancy;
 mod order;
 mod progress;
 
-pub use exclusion::Exclusion;
+pub use exclusion::{Admission, Exclusion};
 pub use fence::{Fence, FenceMonitor};
 pub use leadership::{Leadership, LeadershipViolation};
 pub use occupancy::{Occupancy, OccupancyViolation};

@@ -4,12 +4,14 @@
 
 mod graph;
 mod quorums;
+mod read_write;
 mod ring;
 mod structure;
 mod tree;
 
 pub use graph::{Graph, GraphError};
 pub use quorums::{Quorums, QuorumsError};
+pub use read_write::{ReadWrite, ReadWriteError, ReadWriteKind};
 pub use ring::{Ring, RingError};
 pub use structure::{Structure, StructureError};
 pub use tree::{Tree, TreeError};

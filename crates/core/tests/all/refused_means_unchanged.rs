@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use skeptron_core::catalogue::{self, Info, Order};
 use skeptron_core::mutex::{Mutex, Visitor, dispatch};
-use skeptron_core::topology::{Quorums, Structure, Tree};
+use skeptron_core::topology::{Quorums, ReadWrite, ReadWriteKind, Structure, Tree};
 use skeptron_core::{
     Arbitration, Effect, Entered, Input, Lock, NodeId, Outbox, Protocol, Refused, Setup,
 };
@@ -112,11 +112,17 @@ impl Visitor for Case<'_> {
 /// A system with every layout there is, for an algorithm takes what it needs.
 fn setup(n: usize, chance: &mut Chance) -> Setup {
     let everybody = vec![NodeId::all(n).collect(); n];
+    let readers = NodeId::all(chance.below(n + 1)).collect();
+    let (_, kind) = *chance.pick(&ReadWriteKind::ALL);
+    let system = ReadWrite::of_kind(kind, n, readers).expect("readers of the system");
+    let capacity = if n > 2 { 1 + chance.below(n - 1) } else { 1 };
     Setup::new(n)
         .and_then(|setup| setup.with_coordinator(NodeId::new(chance.below(n))))
         .and_then(|setup| setup.with_quorums(Quorums::new(everybody).expect("all sets meet")))
         .and_then(|setup| setup.with_structure(Structure::ricart_agrawala(n)))
         .and_then(|setup| setup.with_tree(Tree::balanced(n, 2)))
+        .and_then(|setup| setup.with_read_write(system))
+        .and_then(|setup| setup.with_capacity(capacity))
         .expect("every layout is for n nodes")
         .with_arbitration(*chance.pick(&Arbitration::ALL))
 }

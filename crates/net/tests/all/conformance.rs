@@ -217,7 +217,7 @@ fn is_determined(info: &Info) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn real_nodes_do_what_the_simulator_says_at_the_same_price() {
-    for info in catalogue::sound().filter(|info| is_determined(info)) {
+    for info in catalogue::for_clusters().filter(|info| is_determined(info)) {
         for nodes in [3, 5] {
             for story in STORIES {
                 let expected = simulated(info, nodes, story);
@@ -233,7 +233,7 @@ async fn real_nodes_do_what_the_simulator_says_at_the_same_price() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everybody_at_once_for_every_algorithm() {
     const ENTRIES: u64 = 40;
-    for info in catalogue::sound() {
+    for info in catalogue::for_clusters() {
         let plan = Plan::named(info.name).unwrap();
         let cluster = Cluster::start(3, Plans::new(plan)).await.unwrap();
         let judge = std::sync::Arc::new(std::sync::Mutex::new(Judge::default()));

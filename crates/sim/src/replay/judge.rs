@@ -2,9 +2,9 @@
 
 use skeptron_core::election::{Elected, Notice};
 use skeptron_core::monitor::{
-    Exclusion, Fence, FenceMonitor, Leadership, LeadershipViolation, Progress,
+    Admission, Exclusion, Fence, FenceMonitor, Leadership, LeadershipViolation, Progress,
 };
-use skeptron_core::{Entered, Lock, NodeId};
+use skeptron_core::{Entered, Lock, NodeId, Setup, catalogue};
 
 use super::Replayed;
 use crate::driver::{Elections, Family, MutualExclusion, Standing};
@@ -23,7 +23,7 @@ pub(super) trait Judge: 'static {
     /// Whether its nodes set alarms.
     const TIMED: bool;
 
-    fn new(nodes: usize) -> Self;
+    fn new(algorithm: &str, setup: &Setup) -> Self;
 
     /// The command that a record is, if it is one.
     fn command(what: &What) -> Option<<Self::Family as Family>::Command>;
@@ -53,7 +53,7 @@ pub(super) trait Judge: 'static {
     fn end(self, replayed: Replayed) -> Replayed;
 }
 
-/// One at a time is inside, and fences rise.
+/// Only those are inside together who may be, and where nobody may, fences rise.
 pub(super) struct SectionJudge {
     exclusion: Exclusion,
     progress: Progress,
@@ -66,10 +66,12 @@ impl Judge for SectionJudge {
 
     const TIMED: bool = false;
 
-    fn new(nodes: usize) -> Self {
+    fn new(algorithm: &str, setup: &Setup) -> Self {
+        let info = catalogue::find(algorithm);
+        let admission = info.map_or(Admission::ONE, |info| info.admission(setup));
         SectionJudge {
-            exclusion: Exclusion::default(),
-            progress: Progress::new(nodes),
+            exclusion: Exclusion::of(admission),
+            progress: Progress::new(setup.nodes()),
             fence_monitor: FenceMonitor::default(),
             entries: 0,
         }
@@ -102,8 +104,14 @@ impl Judge for SectionJudge {
         self.entries += 1;
         self.progress.enter(node);
         let other = self.exclusion.enter(node);
-        let other = other.map(|other| ("exclusion", format!("{other} is inside")));
-        let higher = self.fence_monitor.enter(fence);
+        // Entries that share the section are not ordered.
+        let is_exclusive = self.exclusion.admission().is_exclusive();
+        let rule = match self.exclusion.admission() {
+            _ if is_exclusive => String::new(),
+            admission => format!("; {admission}"),
+        };
+        let other = other.map(|other| ("exclusion", format!("{other} is inside{rule}")));
+        let higher = self.fence_monitor.enter(fence).filter(|_| is_exclusive);
         let higher = higher.map(|h| ("fence", format!("fence {fence} after fence {h}")));
         let found = other.into_iter().chain(higher);
         found.map(|(property, detail)| Finding { property, detail }).collect()
@@ -132,7 +140,8 @@ impl Judge for LeaderJudge {
 
     const TIMED: bool = true;
 
-    fn new(nodes: usize) -> Self {
+    fn new(_algorithm: &str, setup: &Setup) -> Self {
+        let nodes = setup.nodes();
         LeaderJudge {
             // Who may be passed over depends on what the detectors know, which a trace tells in part.
             leadership: Leadership::new(nodes, false),

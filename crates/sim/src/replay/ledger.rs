@@ -86,13 +86,13 @@ pub(super) struct Ledger<J> {
 }
 
 impl<J: Judge> Ledger<J> {
-    pub(super) fn new(nodes: usize) -> Self {
+    pub(super) fn new(nodes: usize, judge: J) -> Self {
         Ledger {
             states: vec![State::Up; nodes],
             fences: vec![Fence::default(); nodes],
             flights: Flights::new(nodes),
             due: VecDeque::new(),
-            judge: J::new(nodes),
+            judge,
             line: 1,
             messages: 0,
             refused: 0,

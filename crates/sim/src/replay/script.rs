@@ -58,6 +58,7 @@ struct Script<P: Protocol, J> {
 impl<P: Driven<J::Family>, J: Judge> Script<P, J> {
     fn new(build: Build, nodes: Vec<P>) -> Self {
         let n = nodes.len();
+        let judge = J::new(build.name, &build.setup);
         Script {
             name: build.name,
             setup: build.setup,
@@ -65,7 +66,7 @@ impl<P: Driven<J::Family>, J: Judge> Script<P, J> {
             messages: BTreeMap::new(),
             unnumbered: VecDeque::new(),
             armed: vec![Vec::new(); n],
-            ledger: Ledger::new(n),
+            ledger: Ledger::new(n, judge),
         }
     }
 

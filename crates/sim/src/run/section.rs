@@ -17,9 +17,13 @@ impl<const W: usize> Sections<'_, W> {
             self.env.violate(node, "exclusion", format!("{node} enters without having asked"));
         }
         if let Some(other) = self.exclusion.enter(node) {
-            self.env.violate(node, "exclusion", format!("{node} enters while {other} is inside"));
+            let detail = format!("{node} enters while {other} is inside{}", self.rule());
+            self.env.violate(node, "exclusion", detail);
         }
-        if let Some(before) = self.fence_monitor.enter(fence) {
+        // Entries that share the section are not ordered.
+        if self.is_exclusive
+            && let Some(before) = self.fence_monitor.enter(fence)
+        {
             let detail =
                 format!("{node} enters with fence {fence} after fence {before} was given out");
             self.env.violate(node, "fence", detail);
@@ -33,7 +37,7 @@ impl<const W: usize> Sections<'_, W> {
         let bypass = self.progress.enter(node);
         self.judge_bypass(node, bypass);
         self.barren = 0;
-        let last_exit = self.last_exit.take();
+        let vacancy = self.vacancies.pop_front();
         let request = self.requests[node.index()];
         if self.is_measuring() {
             self.tally.entered(node);
@@ -41,9 +45,9 @@ impl<const W: usize> Sections<'_, W> {
             self.tally.overtakings += u64::from(overtakes);
             self.tally.bypassed(node, bypass);
             self.tally.client.add(self.env.now - request.at);
-            // Only where the node already waited at the last exit.
-            if let Some(exit) = last_exit
-                && request.exits < self.exits
+            // Only where the node already waited at that exit.
+            if let Some((exit, exits)) = vacancy
+                && request.exits < exits
             {
                 self.tally.sync.add(self.env.now - exit);
             }
@@ -52,6 +56,13 @@ impl<const W: usize> Sections<'_, W> {
             let at = self.env.now + self.applications.section(node);
             agenda.plan(at, Act::Leave { node, life: self.env.troubles.life(node) });
         }
+    }
+
+    /// Who may be inside together, where that is not plain mutual exclusion.
+    #[cold]
+    fn rule(&self) -> String {
+        let admission = self.exclusion.admission();
+        if self.is_exclusive { String::new() } else { format!("; {admission}") }
     }
 
     /// Whether a request waits that was made before that of `node`.
@@ -86,11 +97,17 @@ impl<const W: usize> Sections<'_, W> {
         if self.is_measuring() {
             self.tally.response.add(self.env.now - self.requests[node.index()].at);
         }
+        let was_full = self.exclusion.is_full();
         self.exclusion.leave(node);
         let by_hand = self.requests[node.index()].by_hand;
         self.requests[node.index()].open = false;
         self.exits += 1;
-        self.last_exit = Some(self.env.now);
+        if was_full {
+            if self.is_exclusive {
+                self.vacancies.clear();
+            }
+            self.vacancies.push_back((self.env.now, self.exits));
+        }
         self.record(node, || What::Release);
         nodes.command(self, node, Lock::Release);
         if self.exits == self.scenario.warmup {

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skeptron_core::catalogue::{Algorithm, Order};
 use skeptron_core::election::Epoch;
+use skeptron_core::monitor::Admission;
 use skeptron_core::{NodeId, Setup};
 use thiserror::Error;
 
@@ -82,6 +83,14 @@ impl Header {
             order,
             ticks_per_unit: TICKS_PER_UNIT,
             command: None,
+        }
+    }
+
+    /// Who may be inside together.
+    fn admission(&self) -> Admission {
+        match Algorithm::find(&self.algorithm) {
+            Some(Algorithm::Mutex(info)) => info.admission(&self.setup),
+            _ => Admission::ONE,
         }
     }
 

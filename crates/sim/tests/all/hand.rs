@@ -2,7 +2,7 @@
 //! and the run can be made and played again.
 
 use skeptron_core::catalogue::{self, ElectionInfo, Info, Order};
-use skeptron_core::topology::{Graph, Quorums, Structure, Tree};
+use skeptron_core::topology::{Graph, Quorums, ReadWrite, ReadWriteKind, Structure, Tree};
 use skeptron_core::{NodeId, Setup};
 use skeptron_sim::replay::{replay, states};
 use skeptron_sim::trace::{Record, Ticks, Trace, What};
@@ -31,7 +31,9 @@ fn setup(n: usize) -> Setup {
     let setup = setup.with_structure(Structure::ricart_agrawala(n)).unwrap();
     let links = (1..n).map(|i| (NodeId::new(i / 2), NodeId::new(i)));
     let setup = setup.with_graph(Graph::of_links(n, links).unwrap()).unwrap();
-    setup.with_tree(Tree::balanced(n, 2)).unwrap()
+    let readers = [NodeId::new(0)].into_iter().collect();
+    let system = ReadWrite::of_kind(ReadWriteKind::Majority, n, readers).unwrap();
+    setup.with_tree(Tree::balanced(n, 2)).unwrap().with_read_write(system).unwrap()
 }
 
 /// Nobody does anything but by hand.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use skeptron_core::catalogue::{self, Variable};
-use skeptron_core::topology::{Graph, Quorums, Structure, Tree};
+use skeptron_core::topology::{Graph, Quorums, ReadWrite, ReadWriteKind, Structure, Tree};
 use skeptron_core::{NodeId, Setup};
 use skeptron_sim::replay::states;
 use skeptron_sim::trace::Trace;
@@ -20,7 +20,11 @@ fn setup() -> Setup {
     let setup = Setup::new(NODES).unwrap().with_structure(Structure::maekawa(&quorums)).unwrap();
     let links = (0..NODES).map(|i| (NodeId::new(i), NodeId::new((i + 1) % NODES)));
     let setup = setup.with_graph(Graph::of_links(NODES, links).unwrap()).unwrap();
-    setup.with_quorums(quorums).unwrap().with_tree(Tree::balanced(NODES, 2)).unwrap()
+    let setup = setup.with_quorums(quorums).unwrap();
+    let readers = [NodeId::new(0), NodeId::new(1)].into_iter().collect();
+    let system = ReadWrite::of_kind(ReadWriteKind::Majority, NODES, readers).unwrap();
+    let setup = setup.with_read_write(system).unwrap();
+    setup.with_tree(Tree::balanced(NODES, 2)).unwrap()
 }
 
 /// All fields, also those within others: `token` and `token.queue`.

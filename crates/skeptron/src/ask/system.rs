@@ -4,8 +4,8 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use skeptron_core::catalogue::{Entry, Layout};
-use skeptron_core::topology::{Quorums, Structure, Tree};
-use skeptron_core::{Arbitration, NodeId, Setup};
+use skeptron_core::topology::{Quorums, ReadWrite, ReadWriteKind, Structure, Tree};
+use skeptron_core::{Arbitration, NodeId, NodeSet, Setup};
 use ts_rs::TS;
 
 use super::quorum::source::{self, Source};
@@ -54,6 +54,18 @@ pub struct SystemArgs {
     /// [default: round-robin]
     #[arg(long, value_name = "RULE", help_heading = "Layout")]
     pub arbitration: Option<String>,
+    /// How many may be inside at once in `raymond-k`: at least 1, and fewer than all [default: 2, of
+    /// two nodes 1]
+    #[arg(long, value_name = "K", help_heading = "Layout")]
+    pub capacity: Option<String>,
+    /// Who reads in `quorum-readers-writers`, as in P1,P3 or a number: the first so many; the others write
+    /// [default: all but the last one]
+    #[arg(long, value_name = "LIST", help_heading = "Layout")]
+    pub readers: Option<String>,
+    /// Whom readers and writers ask in `quorum-readers-writers`: grid (a row; a row and a column), majority,
+    /// read-one (oneself; everybody), or a JSON file with `quorums` and `readers` [default: grid]
+    #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
+    pub read_quorums: Option<String>,
     /// The ring of an election: ascending, descending, random:SEED, or a list like P3,P1,P2
     /// [default: ascending]
     #[arg(long, value_name = "ORDER", help_heading = "Layout")]
@@ -141,6 +153,8 @@ impl SystemArgs {
                 Some(rule) => setup.with_arbitration(arbitration(rule)?),
                 None => setup,
             },
+            Layout::Capacity => setup.with_capacity(self.capacity(nodes)?).context("--capacity")?,
+            Layout::ReadWrite => setup.with_read_write(self.read_write(nodes, files)?)?,
             Layout::Ring => match &self.ring {
                 Some(order) => setup.with_ring(network::ring(order, nodes)?)?,
                 None => setup,
@@ -166,6 +180,9 @@ impl SystemArgs {
             ("--unsafe-structure", self.unsafe_structure, &[Layout::Quorums, Layout::Structure]),
             ("--tree", self.tree.is_some(), &[Layout::Tree]),
             ("--arbitration", self.arbitration.is_some(), &[Layout::Arbitration]),
+            ("--capacity", self.capacity.is_some(), &[Layout::Capacity]),
+            ("--readers", self.readers.is_some(), &[Layout::ReadWrite]),
+            ("--read-quorums", self.read_quorums.is_some(), &[Layout::ReadWrite]),
             ("--ring", self.ring.is_some(), &[Layout::Ring]),
             ("--graph", self.graph.is_some(), &[Layout::Graph, Layout::Tree]),
         ];
@@ -212,6 +229,44 @@ impl SystemArgs {
             Err(_) => bail!("--clocks {text}: `{clock}` is no whole number from 0 up"),
         };
         text.split(',').map(clock).collect()
+    }
+
+    /// How many may be inside at once.
+    fn capacity(&self, nodes: usize) -> Result<usize> {
+        match &self.capacity {
+            Some(text) => match text.trim().parse() {
+                Ok(capacity) => Ok(capacity),
+                Err(_) => bail!("--capacity {text}: `{text}` is no whole number from 1 up"),
+            },
+            None => Ok(if nodes > 2 { 2 } else { 1 }),
+        }
+    }
+
+    /// Readers and writers, and whom they ask.
+    fn read_write(&self, nodes: usize, files: Files) -> Result<ReadWrite> {
+        let name = self.read_quorums.as_deref().unwrap_or("grid");
+        let known = ReadWriteKind::ALL.iter().find(|(known, _)| *known == name);
+        let Some(&(_, kind)) = known else {
+            let names = ReadWriteKind::ALL.map(|(name, _)| name);
+            ensure!(
+                files.has(name),
+                "there are no quorums of readers and writers `{name}`; there are {}{}{}",
+                names.join(", "),
+                files.or_a_file(),
+                names::did_you_mean(name, names.into_iter())
+            );
+            ensure!(self.readers.is_none(), "{name} says who reads; leave out --readers");
+            return serde_json::from_str(&files.read(name)?).with_context(|| name.to_string());
+        };
+        let readers: NodeSet = match self.readers.as_deref() {
+            None => NodeId::all(nodes - 1).collect(),
+            Some(text) => match text.trim().parse() {
+                Ok(count) if count <= nodes => NodeId::all(count).collect(),
+                Ok(count) => bail!("--readers is {count}, but there are only {nodes} nodes"),
+                Err(_) => names::nodes(text).context("--readers")?.into_iter().collect(),
+            },
+        };
+        ReadWrite::of_kind(kind, nodes, readers).context("--readers")
     }
 
     fn quorums(&self, nodes: usize, files: Files) -> Result<Quorums> {

@@ -237,7 +237,7 @@ impl StormArgs {
             Err(why) => bail!("--flaw: {why}"),
         };
         let algorithms: Vec<&str> = match self.algorithm.as_str() {
-            "all" => catalogue::sound().map(|info| info.name).collect(),
+            "all" => catalogue::for_clusters().map(|info| info.name).collect(),
             name => vec![names::mutex(name)?.name],
         };
         let question = |algorithm: &str| {

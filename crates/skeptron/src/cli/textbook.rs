@@ -16,6 +16,8 @@ pub fn run_of(info: &Info) -> Result<SimOptions> {
         ("carvalho-roucairol", _) => "-n 3 --requesters 2 --think uniform:0..6 --seed 3",
         (_, Layout::Quorums) => "-n 4 --requesters 3 --think uniform:0..3 --latency uniform:0.5..2",
         (_, Layout::Structure) => "--structure sanders-4 --think uniform:0..3",
+        (_, Layout::Capacity) => "-n 3 --capacity 2 --section 2 --think uniform:0..2",
+        (_, Layout::ReadWrite) => "-n 4 --readers 3 --think uniform:0..3 --latency uniform:0.5..2",
         (_, Layout::Tree) => "-n 4 --tree balanced:2 --think uniform:0..3",
         _ => "-n 3 --think uniform:0..3",
     };

@@ -27,6 +27,9 @@ use chaos::Chaos;
 #[command(mut_arg("nodes", |nodes| nodes.help("How many nodes [default: 3, or as many as the layout has]")))]
 #[command(mut_arg("coordinator", |coordinator| coordinator.hide(true)))]
 #[command(mut_arg("ring", |ring| ring.hide(true)))]
+#[command(mut_arg("capacity", |capacity| capacity.hide(true)))]
+#[command(mut_arg("readers", |readers| readers.hide(true)))]
+#[command(mut_arg("read_quorums", |quorums| quorums.hide(true)))]
 #[command(mut_arg("clocks", |clocks| clocks.hide(true)))]
 #[command(after_help = "Examples:
   skeptron up                                     three nodes on this machine, to try things out

@@ -106,6 +106,8 @@ fn layout(layout: Layout) -> &'static str {
         Layout::Arbitration => "arbitration",
         Layout::Ring => "ring",
         Layout::Graph => "graph",
+        Layout::Capacity => "capacity",
+        Layout::ReadWrite => "readwrite",
     }
 }
 

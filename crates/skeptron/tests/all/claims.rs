@@ -50,6 +50,11 @@ fn options(info: &Info, published: &Published, fixed: &str, dice: &mut Chance) -
                 dice.pick(&["round-robin", "smallest-sequence", "nearest"]).into(),
             );
         }
+        Layout::Capacity => add("--capacity", (1 + dice.below(n - 1)).to_string()),
+        Layout::ReadWrite => {
+            add("--readers", dice.below(n + 1).to_string());
+            add("--read-quorums", dice.pick(&["grid", "majority", "read-one"]).into());
+        }
         Layout::None | Layout::Ring | Layout::Graph => {}
     }
     if info.variables.iter().any(|variable| variable.field == "clock") && dice.below(3) == 0 {

@@ -3,8 +3,9 @@
 //! over independent seeds must contain it.
 
 use skeptron::ask::{Files, Request as _, SimOptions};
+use skeptron_core::NodeId;
+use skeptron_core::catalogue::{self, Layout};
 use skeptron_core::topology::{Structure, Tree};
-use skeptron_core::{NodeId, catalogue};
 use skeptron_sim::{Options, Report, run};
 
 /// Runs `skeptron sim` with these options and asserts that every property held.
@@ -86,6 +87,56 @@ fn ricart_agrawala_costs_two_rounds() {
         assert_eq!(report.messages.multicast.per_entry, n as f64);
         assert_eq!(report.fairness.inversions, Some(0));
     }
+}
+
+/// 2(N−1) for who asks alone. With others 2N−k−1 on the way in, and the REPLYs that come late: those that were
+/// deferred for one node travel together.
+#[test]
+fn raymond_k_costs_as_much_for_k_at_once() {
+    for (n, k) in [(3, 2), (5, 2), (5, 3), (8, 2), (8, 5), (13, 4)] {
+        let layout = format!("--capacity {k}");
+        let peers = n as f64 - 1.0;
+        assert_eq!(first("raymond-k", n, &layout), (2.0 * peers, 2.0));
+        assert_eq!(again("raymond-k", n, &layout), (2.0 * peers, 2.0));
+        let report = saturated("raymond-k", n, &layout);
+        let (least, messages) = (2.0 * peers - (k as f64 - 1.0), report.messages.per_entry);
+        assert!((least..=2.0 * peers).contains(&messages), "{n} {k}: {messages}");
+        println!(
+            "{n} {k}: {messages} {} {} {}",
+            report.sync_delay.mean, report.sync_delay.max, report.throughput
+        );
+    }
+}
+
+/// 3(K−1) for who asks alone, where K is the size of its own quorum: reading can be cheaper than writing.
+#[test]
+fn readers_and_writers_ask_their_quorums() {
+    let lone = |n: usize, kind: &str, who: &str| {
+        let system = format!("quorum-readers-writers -n {n} --read-quorums {kind}");
+        let report = sim(&format!("{system} --requesters {who} --entries 20"));
+        (report.messages.per_entry, report.client_delay.max)
+    };
+    // All read but the last one.
+    for (n, kind, reader, writer) in
+        [(9, "grid", 3, 5), (16, "grid", 4, 7), (5, "majority", 3, 3), (8, "majority", 5, 5)]
+    {
+        assert_eq!(lone(n, kind, "P1"), (3.0 * (f64::from(reader) - 1.0), 2.0), "{kind}");
+        let last = format!("P{n}");
+        assert_eq!(lone(n, kind, &last), (3.0 * (f64::from(writer) - 1.0), 2.0), "{kind}");
+    }
+    assert_eq!(lone(6, "read-one", "P1"), (0.0, 0.0), "who reads asks itself");
+    assert_eq!(lone(6, "read-one", "P6"), (15.0, 2.0), "who writes asks everybody");
+}
+
+/// Readers share the section, so many of them get in more often than as many writers.
+#[test]
+fn readers_share_the_section() {
+    let throughput = |readers: usize| {
+        let system = format!("quorum-readers-writers -n 9 --readers {readers} --section 5");
+        sim(&format!("{system} --entries 400 --warmup 20")).throughput
+    };
+    let (writers, readers) = (throughput(0), throughput(9));
+    assert!(readers > 5.0 * writers, "{readers} {writers}");
 }
 
 #[test]
@@ -443,12 +494,18 @@ fn one_and_two_nodes_work_everywhere() {
     }
 }
 
-/// The law of throughput under saturation: 1 / (synchronisation delay + E).
+/// The law of throughput under saturation: 1 / (synchronisation delay + E) for each that may be inside at once.
 #[test]
 fn throughput_follows_its_law() {
     for info in catalogue::sound() {
         let report = sim(&format!("{} -n 6 --section 3 --entries 600", info.name));
-        let law = 1.0 / (report.sync_delay.mean + 3.0);
+        let together = match info.layout {
+            Layout::Capacity => 2.0,
+            // Readers are inside in groups of any size.
+            Layout::ReadWrite => continue,
+            _ => 1.0,
+        };
+        let law = together / (report.sync_delay.mean + 3.0);
         let measured = report.throughput;
         assert!((measured - law).abs() < 0.01 * law, "{}: {measured}, {law}", info.name);
     }

@@ -79,6 +79,13 @@ fn options(info: &Info, seed: u64) -> String {
         Layout::Arbitration => {
             add("arbitration", dice.pick(&["round-robin", "smallest-sequence", "nearest"]));
         }
+        Layout::Capacity => {
+            add("capacity", &(1 + dice.below(n.saturating_sub(1).max(1))).to_string());
+        }
+        Layout::ReadWrite => {
+            add("readers", &dice.below(n + 1).to_string());
+            add("read-quorums", dice.pick(&["grid", "majority", "read-one"]));
+        }
         // Those are of elections.
         Layout::None | Layout::Ring | Layout::Graph => {}
     }

@@ -70,6 +70,7 @@ fn every_claim_is_a_number() {
             let figures = Figures {
                 n,
                 k,
+                capacity: k.min(n - 1.0),
                 diameter: n - 1.0,
                 distance: 1.0,
                 apart: 1.0,

@@ -11,7 +11,7 @@ const QUORUMS = ["cyclic", "singleton", "all", "majority", "grid", "projective",
 
 /**
  * What each layout is asked for.
- * @type {Record<string, { name: "coordinator" | "quorum" | "structure" | "tree" | "arbitration" | "ring" | "graph",
+ * @type {Record<string, { name: "coordinator" | "quorum" | "structure" | "tree" | "arbitration" | "capacity" | "readers" | "read_quorums" | "ring" | "graph",
  *   label: string, usual: string, known: string[], hint: string }[]>}
  */
 const LAYOUTS = {
@@ -23,6 +23,11 @@ const LAYOUTS = {
   ],
   tree: [{ name: "tree", label: say("Tree"), usual: "balanced:2", known: ["balanced:2", "star", "line", "elected"], hint: say("Who is whose parent at the start.") }],
   arbitration: [{ name: "arbitration", label: say("Who is next"), usual: "round-robin", known: ["round-robin", "smallest-sequence", "nearest"], hint: say("How the holder of the token chooses among those who wait.") }],
+  capacity: [{ name: "capacity", label: say("Inside at once"), usual: "2", known: ["1", "2", "3"], hint: say("How many may be inside at once: fewer than all.") }],
+  readwrite: [
+    { name: "readers", label: say("Readers"), usual: "", known: [], hint: say("Who reads, as in P1,P2; the others write. All but the last one if empty.") },
+    { name: "read_quorums", label: say("Quorums"), usual: "grid", known: ["grid", "majority", "read-one"], hint: say("Whom readers and writers ask.") },
+  ],
   ring: [{ name: "ring", label: say("Ring"), usual: "ascending", known: ["ascending", "descending"], hint: say("The order of the nodes around the ring, as in P3,P1,P2.") }],
   graph: [{ name: "graph", label: say("Network"), usual: "complete", known: ["complete", "ring", "line", "star", "grid", "hypercube"], hint: say("Which nodes are linked.") }],
 };
@@ -164,7 +169,7 @@ function text(request, name, usual, set) {
 }
 
 /**
- * @param {{ name: "coordinator" | "quorum" | "structure" | "tree" | "arbitration" | "ring" | "graph", usual: string, known: string[] }} layout
+ * @param {{ name: "coordinator" | "quorum" | "structure" | "tree" | "arbitration" | "capacity" | "readers" | "read_quorums" | "ring" | "graph", usual: string, known: string[] }} layout
  * @param {CheckRequest} request
  * @param {(part: Partial<CheckRequest>) => void} set
  */

@@ -3,7 +3,7 @@ import { say, translated } from "../lib/language.js";
 
 /** @type {Record<string, { title: string, meaning: string, broken: string }>} */
 const PROPERTIES = {
-  exclusion: { title: say("Exclusion"), meaning: say("at most one node is inside (GA1, EM1)"), broken: say("two nodes are inside") },
+  exclusion: { title: say("Exclusion"), meaning: say("at most one node is inside (GA1, EM1), or as many as may be at once"), broken: say("too many nodes are inside") },
   progress: { title: say("Progress"), meaning: say("no deadlock: these requests are all served (GA2)"), broken: say("somebody waits for ever") },
   order: { title: say("Order"), meaning: say("requests are served in the order of happened-before (EM3)"), broken: say("a later request is served first") },
   fence: { title: say("Fence"), meaning: say("fences rise from entry to entry"), broken: say("a fence does not rise") },

@@ -3,6 +3,8 @@
 /** What each kind of message is for. @type {Readonly<Record<string, string>>} */
 export const ROLES = {
   REQUEST: "request",
+  READ: "request",
+  WRITE: "request",
   REPLY: "grant",
   ACK: "grant",
   RELEASE: "release",

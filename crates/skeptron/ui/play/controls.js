@@ -23,6 +23,8 @@ const LAYOUTS = /** @type {Record<string, Choice & { option: TextOption }>} */ (
   },
   tree: { option: "tree", label: say("Tree"), presets: [["balanced:2", say("binary")], ["balanced:3", say("ternary")], ["star", say("star")], ["line", say("line")], ["elected", say("elected by spanning-tree")]], hint: say("The tree, as `--tree` takes it") },
   arbitration: { option: "arbitration", label: say("Arbitration"), presets: [["round-robin", say("round robin")], ["smallest-sequence", say("smallest sequence number")], ["nearest", say("nearest")]], hint: say("How the holder of the token chooses") },
+  capacity: { option: "capacity", label: say("Inside at once"), presets: [["2", "2"], ["3", "3"], ["1", "1"]], hint: say("How many may be inside at once: fewer than all") },
+  readwrite: { option: "read_quorums", label: say("Quorums"), presets: [["grid", say("grid")], ["majority", say("majority")], ["read-one", say("read one, write all")]], hint: say("Whom readers and writers ask; all nodes read but the last one") },
   ring: { option: "ring", label: say("Ring"), presets: [["ascending", say("ascending")], ["descending", say("descending")], ["random:1", say("at random")]], hint: say("The order of the ring, or a list like P3,P1,P2") },
   graph: { option: "graph", label: say("Network"), presets: [["complete", say("complete")], ["ring", say("ring")], ["line", say("line")], ["star", say("star")], ["grid", say("grid")], ["hypercube", say("hypercube")]], hint: say("Who is linked to whom") },
 });

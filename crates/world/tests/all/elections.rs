@@ -35,7 +35,7 @@ fn observers_at_every_member_see_every_leader() {
 
 #[test]
 fn observers_see_every_leader_whatever_the_algorithm() {
-    for info in sample("elections over algorithms", catalogue::sound(), 4) {
+    for info in sample("elections over algorithms", catalogue::for_clusters(), 4) {
         hold(info.name, Faults::ALL, 1..11);
         hold(info.name, Faults::FIXED, 1..6);
     }

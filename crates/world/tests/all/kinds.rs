@@ -43,7 +43,7 @@ fn everybody_inside_finds_what_it_tolerates() {
 
 #[test]
 fn whatever_the_algorithm() {
-    for info in sample("kinds over algorithms", catalogue::sound(), 4) {
+    for info in sample("kinds over algorithms", catalogue::for_clusters(), 4) {
         hold(info.name, Faults::ALL, 1..21);
         hold(info.name, Faults::FIXED, 1..6);
     }

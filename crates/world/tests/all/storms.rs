@@ -28,7 +28,7 @@ fn hold(faults: Faults, seeds: std::ops::Range<u64>, size: Size) -> (Survived, F
     let usual = (seeds.end - seeds.start).div_ceil(SHARE);
     let seeds = sample_seeds(&format!("storms {faults}"), seeds, usual);
     let (mut survived, mut figures) = (Survived::default(), Figures::default());
-    for info in catalogue::sound() {
+    for info in catalogue::for_clusters() {
         for seed in seeds.clone() {
             let (members, voters) = size(seed);
             let algorithm = info.name.to_string();
@@ -117,7 +117,7 @@ fn tasks_of_one_member_may_interleave_at_every_flush() {
 fn clocks_beyond_the_bound_break_exclusion_but_never_fences() {
     let cut_off = Faults::of(&[FaultKind::Pauses, FaultKind::Partitions, FaultKind::Views]);
     let mut broken = 0;
-    for info in catalogue::sound() {
+    for info in catalogue::for_clusters() {
         for seed in sample_seeds("clocks beyond the bound", 1..61, 60 / SHARE) {
             let faults = if seed % 2 == 0 { cut_off } else { Faults::ALL };
             let (algorithm, faults) = (info.name.to_string(), faults.with(FaultKind::Clocks));

@@ -15,7 +15,7 @@ fn written_and_read(trace: &Trace) -> Trace {
 
 #[test]
 fn every_algorithm_can_be_played_again() {
-    for info in catalogue::sound() {
+    for info in catalogue::for_clusters() {
         for faults in [Faults::FIXED, Faults::FIXED.with(FaultKind::Views)] {
             let algorithm = info.name.to_string();
             let options = Options { algorithm, faults, entries: 50, ..Options::default() };

@@ -207,7 +207,7 @@ fn run(info: &Info, over_links: bool, seed: u64) -> Result<(), Wrong> {
 
 #[test]
 fn every_algorithm_keeps_its_promises_over_links() {
-    for info in catalogue::sound() {
+    for info in catalogue::for_clusters() {
         for_seeds(40, |seed| {
             if let Err(wrong) = run(info, true, seed) {
                 panic!("{} over links: {wrong:?}", info.name);
@@ -219,7 +219,7 @@ fn every_algorithm_keeps_its_promises_over_links() {
 /// The same weather without links is too much for them; otherwise the test above would say nothing.
 #[test]
 fn without_links_the_same_weather_breaks_them() {
-    for info in catalogue::sound() {
+    for info in catalogue::for_clusters() {
         let broken = (0..40).filter(|&seed| run(info, false, seed).is_err()).count();
         assert!(broken > 0, "{} survived the bare network", info.name);
     }

@@ -248,7 +248,7 @@ fn each_difference_is_named() {
     assert_eq!(refusal(other_cluster, me, None), Some(cluster));
     let prefixed = plans().with_prefix("jobs/", Plan::named("raymond").unwrap());
     assert_eq!(refusal(terms(you, &prefixed), me, None), Some(HandshakeRefusal::Plans { me, you }));
-    for info in skeptron_core::catalogue::sound() {
+    for info in skeptron_core::catalogue::for_clusters() {
         let other = Plans::new(Plan::named(info.name).unwrap());
         let differs = (info.name != Plan::DEFAULT).then_some(HandshakeRefusal::Plans { me, you });
         assert_eq!(refusal(terms(you, &other), me, None), differs, "{}", info.name);

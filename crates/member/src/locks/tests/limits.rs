@@ -223,7 +223,7 @@ fn a_view_change_looks_only_at_locks_in_recent_use() {
 
 #[test]
 fn layouts_follow_the_number_of_members() {
-    for info in catalogue::sound() {
+    for info in catalogue::for_clusters() {
         let plan = Plan::named(info.name).unwrap();
         for members in 1..=12 {
             let setup = plan.setup(members).unwrap();

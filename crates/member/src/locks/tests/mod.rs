@@ -328,5 +328,5 @@ impl System {
 
 /// Algorithms whose token never rests need time, not only messages.
 fn resting() -> impl Iterator<Item = &'static str> {
-    catalogue::sound().map(|info| info.name).filter(|&name| name != "token-ring")
+    catalogue::for_clusters().map(|info| info.name).filter(|&name| name != "token-ring")
 }

@@ -1,5 +1,8 @@
 //! Delays as measures: from a request to its entry, and from an exit to the entry of who was waiting then.
 
+use std::collections::VecDeque;
+
+use skeptron_core::monitor::Admission;
 use skeptron_markup::{Canvas, Point};
 
 use super::Diagram;
@@ -10,6 +13,28 @@ use crate::trace::wording;
 
 /// How far below a node's line its client delays are drawn.
 const BELOW: f64 = 24.0;
+
+/// When somebody left for whom others may have waited, and who entered then.
+fn taken_places<'a>(entries: &[&'a Span], admission: &Admission) -> Vec<(Ticks, &'a Span)> {
+    let mut exits: Vec<&Span> = entries.to_vec();
+    exits.sort_by_key(|entry| entry.to);
+    let mut exits = exits.into_iter().peekable();
+    let (mut inside, mut free, mut taken) = (Vec::new(), VecDeque::new(), Vec::new());
+    for entry in entries {
+        while let Some(exit) = exits.next_if(|exit| exit.to <= entry.from) {
+            if admission.is_full(&inside) {
+                if admission.is_exclusive() {
+                    free.clear();
+                }
+                free.push_back(exit.to);
+            }
+            inside.retain(|&node| node != exit.node);
+        }
+        taken.extend(free.pop_front().map(|place| (place, *entry)));
+        inside.push(entry.node);
+    }
+    taken
+}
 
 impl Diagram<'_> {
     pub(super) fn measures(&mut self) {
@@ -29,10 +54,9 @@ impl Diagram<'_> {
             }
         }
         let top = self.layout.top - BELOW;
-        for pair in entries.windows(2) {
-            let (left, entered) = (pair[0].to, pair[1].from);
-            if waited(pair[1]).is_some_and(|asked| asked <= left && left <= entered) {
-                measures.push((top, "synchronisation delay", left, entered));
+        for (left, entry) in taken_places(&entries, &self.header.admission()) {
+            if waited(entry).is_some_and(|asked| asked <= left) {
+                measures.push((top, "synchronisation delay", left, entry.from));
             }
         }
         for (y, name, from, to) in measures {

@@ -5,6 +5,7 @@ use skeptron_check::{
 };
 use skeptron_core::Setup;
 use skeptron_core::catalogue::{ElectionInfo, Info, Order};
+use skeptron_core::monitor::Admission;
 
 /// A system of either kind, and what may happen to it.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +48,14 @@ impl Question {
         match self {
             Question::Mutex(_, scenario) => &scenario.setup,
             Question::Election(_, scenario) => &scenario.setup,
+        }
+    }
+
+    /// Who may be inside together.
+    pub(crate) fn admission(&self) -> Admission {
+        match self {
+            Question::Mutex(info, scenario) => info.admission(&scenario.setup),
+            Question::Election(..) => Admission::ONE,
         }
     }
 

@@ -254,7 +254,12 @@ pub(super) fn report(
     let mut rows = table(["property", "meaning", "verdict"]);
     for verdict in &report.verdicts {
         let said = in_words(verdict, question.begun());
-        rows.add_row([verdict.property.name(), verdict.property.meaning(), &said]);
+        let admission = question.admission();
+        let meaning = match verdict.property {
+            Property::Exclusion if !admission.is_exclusive() => format!("inside are {admission}"),
+            property => property.meaning().to_string(),
+        };
+        rows.add_row([verdict.property.name(), &meaning, &said]);
     }
     writeln!(out, "{rows}")?;
     // Starvation alone needs no search with bounded requests.
@@ -387,6 +392,9 @@ fn unjudged(question: &Question, report: &Report) -> Vec<String> {
     let missing = properties.filter(|&property| report.verdict(property).is_none());
     let why = |property| match (question, property) {
         (Question::Mutex(info, _), Property::Order) if !info.claims.ordered => "not claimed",
+        (_, Property::Fence) if !question.admission().is_exclusive() => {
+            "entries that share the section are not ordered"
+        }
         (Question::Mutex(info, _), Property::Messages | Property::Rest)
             if info.claims.most(Quantity::Messages).is_none() =>
         {

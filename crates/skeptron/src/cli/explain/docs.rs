@@ -124,8 +124,8 @@ fn index() -> String {
         );
     }
     text.push_str(
-        "\nMessages per entry. N nodes, K quorum size, D diameter of the tree, d distance to the first\n\
-         holder, i the id of the lone requester, L and U Sanders' bounds, T the latency of a message.\n\n\
+        "\nMessages per entry. N nodes, K quorum size, k how many may be inside at once, D diameter of the\n\
+         tree, d distance to the first holder, i the id of the lone requester, L and U Sanders' bounds, T the latency of a message.\n\n\
          ## Elections\n\n\
          | algorithm | family | messages | time | paper |\n|---|---|---|---|---|\n",
     );

@@ -47,8 +47,13 @@ fn mutex(info: &Info) -> String {
     });
     page.layout(info);
     let rule = if info.layout == Layout::Arbitration { " with a fair rule" } else { "" };
+    let inside = match info.layout {
+        Layout::Capacity => "at most k nodes are inside",
+        Layout::ReadWrite => "only readers are inside together, and a writer is alone",
+        _ => "at most one node is inside (GA1, EM1)",
+    };
     let promised = format!(
-        "at most one node is inside (GA1, EM1), there is no deadlock (GA2), and nobody starves{rule} (GA2', EM2)."
+        "{inside}, there is no deadlock (GA2), and nobody starves{rule} (GA2', EM2)."
     );
     page.line(&match foreign::find(info.name) {
         None => format!("- Then {promised}"),
@@ -174,6 +179,13 @@ impl Page {
             Layout::Arbitration => {
                 "- The holder chooses the next one by an arbitration rule (`--arbitration`)."
             }
+            Layout::Capacity => {
+                "- It is known how many may be inside at once (`--capacity`): k, fewer than all."
+            }
+            Layout::ReadWrite => {
+                "- Some nodes read, the others write (`--readers`), and the quorum of a writer meets every other one \
+                 (`--read-quorums`)."
+            }
             Layout::Ring => "- The nodes stand in a ring (`--ring`).",
             Layout::Graph => "- The nodes are linked to a connected network (`--graph`).",
         });
@@ -188,9 +200,10 @@ impl Page {
 
 /// What the letters in the formulas of these claims mean.
 fn symbols(claims: &[Claim]) -> String {
-    const MEANINGS: [(char, &str); 10] = [
+    const MEANINGS: [(char, &str); 11] = [
         ('N', "N the number of nodes"),
         ('K', "K the size of a quorum"),
+        ('k', "k how many may be inside at once"),
         ('D', "D the diameter of the tree"),
         ('d', "d the distance to the first holder"),
         ('m', "m the mean distance between two nodes, each any of all"),

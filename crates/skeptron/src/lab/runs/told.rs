@@ -49,6 +49,10 @@ pub(super) fn topology(algorithm: &str, setup: &Setup) -> Topology {
             let tree = setup.tree().map(|tree| all().map(|n| tree.parent(n).map(number)).collect());
             Topology { tree, ..none }
         }
+        Layout::ReadWrite => {
+            let quorums = setup.read_write().map(|s| all().map(|n| numbers(s.of(n))).collect());
+            Topology { quorums, ..none }
+        }
         Layout::Ring => {
             let ring =
                 setup.ring().map_or_else(|| all().map(number).collect(), |r| numbers(r.order()));
@@ -62,7 +66,7 @@ pub(super) fn topology(algorithm: &str, setup: &Setup) -> Topology {
         Layout::None | Layout::Arbitration if algorithm.starts_with("token-ring") => {
             Topology { ring: Some(all().map(number).collect()), ..none }
         }
-        Layout::None | Layout::Arbitration => none,
+        Layout::None | Layout::Arbitration | Layout::Capacity => none,
     }
 }
 
