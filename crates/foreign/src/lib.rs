@@ -98,14 +98,6 @@ pub fn reload(name: &str) -> Result<Option<&'static Info>, LoadError> {
     foreign::find(name).map(|_| load(name)).transpose()
 }
 
-/// A message of a program, as recorded runs have it; `None` if it is none.
-#[must_use]
-pub fn message(name: &str, nodes: usize, message: &Value) -> Option<ForeignMsg> {
-    let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = all.iter().find(|known| known.loaded.info().name == name)?;
-    program::recorded(known.asked.shapes(), nodes, message)
-}
-
 fn stamp(name: &str, path: &Path) -> Result<Stamp, String> {
     let found = match fs::metadata(path) {
         Ok(found) => found,

@@ -227,6 +227,10 @@ impl Program for Registered {
         self.0.shapes.names()
     }
 
+    fn recorded(&self, nodes: usize, json: &str) -> Option<ForeignMsg> {
+        recorded(&self.0.shapes, nodes, &serde_json::from_str(json).ok()?)
+    }
+
     fn init(&self, me: NodeId, nodes: usize) -> Option<Content> {
         let asked = &*self.0;
         if let Some(known) = held(&asked.starts).get(&(me, nodes)) {
@@ -283,7 +287,7 @@ fn told(input: &Occurrence) -> Value {
 }
 
 /// A message as records have it: its kind, or its kind with what it says.
-pub(crate) fn recorded(shapes: &Shapes, nodes: usize, message: &Value) -> Option<ForeignMsg> {
+fn recorded(shapes: &Shapes, nodes: usize, message: &Value) -> Option<ForeignMsg> {
     let reader = Reader { nodes };
     match message {
         Value::String(kind) => shapes.of_kind(reader, kind, &Value::Null, kind).ok(),

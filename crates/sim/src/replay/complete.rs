@@ -80,9 +80,9 @@ impl Completion {
         self.system.state(node)
     }
 
-    /// The kind of a message on its way, and what it says.
+    /// The kind of a message on its way, and what is written beside it.
     #[must_use]
-    pub fn message(&self, id: u64) -> Option<(&'static str, Value)> {
+    pub fn message(&self, id: u64) -> Option<(&'static str, String)> {
         self.system.message(id)
     }
 

@@ -134,8 +134,8 @@ impl<P: Driven<J::Family>, J: Judge> System for Script<P, J> {
         self.ledger.is_up(node).then(|| Value::of(self.nodes.get(node)))
     }
 
-    fn message(&self, id: u64) -> Option<(&'static str, Value)> {
-        self.messages.get(&id).map(|message| (message.label(), Value::of(message)))
+    fn message(&self, id: u64) -> Option<(&'static str, String)> {
+        self.messages.get(&id).map(|message| (message.label(), message.payload()))
     }
 
     fn alarms(&self, node: NodeId) -> Vec<Json> {

@@ -24,8 +24,8 @@ pub(super) trait System {
     /// What a node knows; `None` if it is down.
     fn state(&self, node: NodeId) -> Option<Value>;
 
-    /// The kind of a message on its way, and what it says.
-    fn message(&self, id: u64) -> Option<(&'static str, Value)>;
+    /// The kind of a message on its way, and what is written beside it.
+    fn message(&self, id: u64) -> Option<(&'static str, String)>;
 
     /// The alarms that a node has set, by name.
     fn alarms(&self, node: NodeId) -> Vec<Json>;

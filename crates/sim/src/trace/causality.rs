@@ -188,7 +188,7 @@ pub fn relation(trace: &Trace, a: &EventName, b: &EventName) -> Result<Relation,
 
 /// All events of a run.
 fn events(trace: &Trace) -> Vec<Event> {
-    let timeline = Timeline::of(&trace.records);
+    let timeline = Timeline::of(trace);
     let mut clocks = Clocks::new(&trace.header.setup);
     let mut last: BTreeMap<NodeId, usize> = BTreeMap::new();
     let mut sent: BTreeMap<u64, usize> = BTreeMap::new();

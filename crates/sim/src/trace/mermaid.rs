@@ -16,13 +16,13 @@ pub(super) fn write(
     shown: Option<ClockKind>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let timeline = Timeline::within(&trace.records, part.clone());
+    let timeline = Timeline::within(trace, part.clone());
     writeln!(out, "sequenceDiagram")?;
     writeln!(out, "    title {}", plain(&wording::title(&trace.header)))?;
     for node in NodeId::all(trace.header.setup.nodes()) {
         writeln!(out, "    participant {node}")?;
     }
-    let says = |arrow: &Arrow| plain(&wording::said(arrow));
+    let says = |arrow: &Arrow| plain(&timeline.name(arrow));
     let mut inside = BTreeSet::new();
     let mut clocks = shown.map(|kind| (kind, Clocks::new(&trace.header.setup)));
     let mut sent = BTreeMap::new();
@@ -133,7 +133,7 @@ mod tests {
         insta::assert_snapshot!(lines.join("\n"), @"
         P1->>P2: REQUEST 1 [2 → 3]
         P2->>P1: REQUEST 1 [2 → 3]
-        P2->>P1: REPLY 1 [4 → 5]
+        P2->>P1: REPLY [4 → 5]
         Note over P1: enters, fence 1 [6]
         activate P1
         deactivate P1
@@ -149,24 +149,24 @@ mod tests {
             participant P2
             P1->>P2: REQUEST 1
             P2->>P1: REQUEST 1
-            P2->>P1: REPLY 1
+            P2->>P1: REPLY
             Note over P1: enters, fence 1
             activate P1
             deactivate P1
             Note over P1: leaves
-            P1->>P2: REPLY 1
+            P1->>P2: REPLY
             Note over P2: enters, fence 2
             activate P2
             P1->>P2: REQUEST 2
             deactivate P2
             Note over P2: leaves
-            P2->>P1: REPLY 2
+            P2->>P1: REPLY
             Note over P1: enters, fence 3
             activate P1
             P2->>P1: REQUEST 3
             deactivate P1
             Note over P1: leaves
-            P1->>P2: REPLY 3
+            P1->>P2: REPLY
             Note over P2: enters, fence 4
             activate P2
             deactivate P2
@@ -187,7 +187,7 @@ mod tests {
             activate P1
             deactivate P1
             Note over P1: leaves
-            P1-)P2: REPLY 1 under way
+            P1-)P2: REPLY under way
             P1-)P2: REQUEST 2 under way
         ");
     }

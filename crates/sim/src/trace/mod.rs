@@ -5,6 +5,7 @@ mod clocks;
 mod consistency;
 mod json_lines;
 mod mermaid;
+pub mod message;
 mod perfetto;
 #[cfg(test)]
 pub(crate) mod sample;

@@ -16,7 +16,7 @@ pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let mut events = Events { out, header: &trace.header, first: true };
     write!(events.out, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[")?;
     names(trace, &mut events)?;
-    let timeline = Timeline::of(&trace.records);
+    let timeline = Timeline::of(trace);
     // Stretches first: at the same time the viewer nests a moment in what comes before it.
     for span in &timeline.spans {
         // Who enters at once has not waited; a stretch without length would lie in what follows it.

@@ -16,7 +16,7 @@ use super::{Trace, What, wording};
 const PARSER: &str = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)";
 
 pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
-    let timeline = Timeline::of(&trace.records);
+    let timeline = Timeline::of(trace);
     // Every event that ShiViz is told counts, also those of the network.
     let mut clocks = Clocks::counting(&trace.header.setup, What::is_shown);
     writeln!(out, "{PARSER}\n")?;
@@ -57,17 +57,17 @@ mod tests {
         P1 {"P1":1}
         requests (t = 0)
         P1 {"P1":2}
-        REQUEST → P2 (t = 0)
+        REQUEST 1 → P2 (t = 0)
         P2 {"P2":1}
         requests (t = 0)
         P2 {"P2":2}
-        REQUEST → P1 (t = 0)
+        REQUEST 1 → P1 (t = 0)
         P2 {"P1":2,"P2":3}
-        REQUEST ← P1 (t = 1)
+        REQUEST 1 ← P1 (t = 1)
         P2 {"P1":2,"P2":4}
         REPLY → P1 (t = 1)
         P1 {"P1":3,"P2":2}
-        REQUEST ← P2 (t = 1)
+        REQUEST 1 ← P2 (t = 1)
         P1 {"P1":4,"P2":4}
         REPLY ← P2 (t = 2)
         P1 {"P1":5,"P2":4}

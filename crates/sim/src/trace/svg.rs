@@ -44,7 +44,7 @@ impl Default for Options {
 pub fn draw(trace: &Trace, options: &Options) -> String {
     let part = trace.records_of(options.picture.steps);
     let end = part.start + cut(&trace.records[part.clone()], options.max_messages);
-    let timeline = Timeline::within(&trace.records, part.start..end);
+    let timeline = Timeline::within(trace, part.start..end);
     let setup = &trace.header.setup;
     let clocks = options.picture.clocks;
     let readings = clocks
@@ -288,7 +288,7 @@ impl Diagram<'_> {
                 }
             });
             // What it says, too, where there is room for that.
-            let said = wording::said(arrow);
+            let said = self.timeline.name(arrow);
             let long = labels.place(i, *from, *to, &said).map(|place| (place, said));
             let short =
                 || Some((labels.place(i, *from, *to, arrow.label)?, arrow.label.to_string()));

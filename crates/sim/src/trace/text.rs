@@ -12,9 +12,6 @@ use super::{Record, Trace, What, wording};
 /// With more nodes than this the rows say where, and there are no lifelines.
 const LIFELINES: usize = 10;
 
-/// What a message says is cut after so many characters: a token may carry a counter per node.
-const CONTENT_CHARS: usize = 60;
-
 pub(super) fn write(
     trace: &Trace,
     part: Range<usize>,
@@ -24,7 +21,7 @@ pub(super) fn write(
     let Trace { header, records } = trace;
     let doing = if header.is_election() { "┃ leading" } else { "┃ inside" };
     let nodes = header.setup.nodes();
-    let timeline = Timeline::of(records);
+    let timeline = Timeline::of(trace);
     writeln!(out, "{}", wording::title(header))?;
     if let Some(command) = &header.command {
         writeln!(out, "{command}")?;
@@ -76,16 +73,7 @@ pub(super) fn write(
             write!(out, "  {clock:<clock_width$}")?;
             name.clone_from(event);
         }
-        write!(out, "  {name:<name_width$} {}", wording::event(&record.what, &timeline))?;
-        if let What::Send { message, .. } = &record.what {
-            let content = wording::content(message);
-            if !content.is_empty() {
-                let short: String = content.chars().take(CONTENT_CHARS).collect();
-                let more = if short.len() < content.len() { "…" } else { "" };
-                write!(out, "  ({short}{more})")?;
-            }
-        }
-        writeln!(out)?;
+        writeln!(out, "  {name:<name_width$} {}", wording::event(&record.what, &timeline))?;
         open.take(record, &mut Vec::new());
     }
     Ok(())
@@ -155,22 +143,22 @@ mod tests {
         insta::assert_snapshot!(columns(ClockKind::Both), @"
         time  P1  P2  both
          0.0  *   │   1 (1,0)   P1.1 requests
-         0.0  *   │   2 (2,0)   P1.2 REQUEST → P2  (t=1)
+         0.0  *   │   2 (2,0)   P1.2 REQUEST 1 → P2
          0.0  ┆   *   1 (0,1)   P2.1 requests
-         0.0  ┆   *   2 (0,2)   P2.2 REQUEST → P1  (t=1)
-         1.0  ┆   *   3 (2,3)   P2.3 REQUEST ← P1
-         1.0  ┆   *   4 (2,4)   P2.4 REPLY → P1  (t=1)
-         1.0  *   ┆   3 (3,2)   P1.3 REQUEST ← P2
+         0.0  ┆   *   2 (0,2)   P2.2 REQUEST 1 → P1
+         1.0  ┆   *   3 (2,3)   P2.3 REQUEST 1 ← P1
+         1.0  ┆   *   4 (2,4)   P2.4 REPLY → P1
+         1.0  *   ┆   3 (3,2)   P1.3 REQUEST 1 ← P2
         ");
         insta::assert_snapshot!(columns(ClockKind::Lamport), @"
         time  P1  P2  lamport
          0.0  *   │   1        P1.1 requests
-         0.0  *   │   2        P1.2 REQUEST → P2  (t=1)
+         0.0  *   │   2        P1.2 REQUEST 1 → P2
          0.0  ┆   *   1        P2.1 requests
-         0.0  ┆   *   2        P2.2 REQUEST → P1  (t=1)
-         1.0  ┆   *   3        P2.3 REQUEST ← P1
-         1.0  ┆   *   4        P2.4 REPLY → P1  (t=1)
-         1.0  *   ┆   3        P1.3 REQUEST ← P2
+         0.0  ┆   *   2        P2.2 REQUEST 1 → P1
+         1.0  ┆   *   3        P2.3 REQUEST 1 ← P1
+         1.0  ┆   *   4        P2.4 REPLY → P1
+         1.0  *   ┆   3        P1.3 REQUEST 1 ← P2
         ");
     }
 
@@ -182,30 +170,30 @@ mod tests {
 
         time  P1  P2
          0.0  *   │   P1 requests
-         0.0  *   │   P1 REQUEST → P2  (t=1)
+         0.0  *   │   P1 REQUEST 1 → P2
          0.0  ┆   *   P2 requests
-         0.0  ┆   *   P2 REQUEST → P1  (t=1)
-         1.0  ┆   *   P2 REQUEST ← P1
-         1.0  ┆   *   P2 REPLY → P1  (t=1)
-         1.0  *   ┆   P1 REQUEST ← P2
+         0.0  ┆   *   P2 REQUEST 1 → P1
+         1.0  ┆   *   P2 REQUEST 1 ← P1
+         1.0  ┆   *   P2 REPLY → P1
+         1.0  *   ┆   P1 REQUEST 1 ← P2
          2.0  *   ┆   P1 REPLY ← P2
          2.0  *   ┆   P1 enters, fence 1
          2.5  *   ┆   P1 leaves
-         2.5  *   ┆   P1 REPLY → P2  (t=1)
+         2.5  *   ┆   P1 REPLY → P2
          3.0  *   ┆   P1 requests
-         3.0  *   ┆   P1 REQUEST → P2  (t=2)
+         3.0  *   ┆   P1 REQUEST 2 → P2
          3.5  ┆   *   P2 REPLY ← P1
          3.5  ┆   *   P2 enters, fence 2
-         4.0  ┆   *   P2 REQUEST ← P1
+         4.0  ┆   *   P2 REQUEST 2 ← P1
          4.0  ┆   *   P2 leaves
-         4.0  ┆   *   P2 REPLY → P1  (t=2)
+         4.0  ┆   *   P2 REPLY → P1
          4.5  ┆   *   P2 requests
-         4.5  ┆   *   P2 REQUEST → P1  (t=3)
+         4.5  ┆   *   P2 REQUEST 3 → P1
          5.0  *   ┆   P1 REPLY ← P2
          5.0  *   ┆   P1 enters, fence 3
-         5.5  *   ┆   P1 REQUEST ← P2
+         5.5  *   ┆   P1 REQUEST 3 ← P2
          5.5  *   ┆   P1 leaves
-         5.5  *   ┆   P1 REPLY → P2  (t=3)
+         5.5  *   ┆   P1 REPLY → P2
          6.5  │   *   P2 REPLY ← P1
          6.5  │   *   P2 enters, fence 4
          7.0  │   *   P2 leaves
@@ -224,9 +212,9 @@ mod tests {
         insta::assert_snapshot!(rows.join("\n"), @"
         time
          0.0  P1  requests
-         0.0  P1  REQUEST → P2  (t=1)
-         0.0  P1  REQUEST → P3  (t=1)
-         0.0  P1  REQUEST → P4  (t=1)
+         0.0  P1  REQUEST 1 → P2
+         0.0  P1  REQUEST 1 → P3
+         0.0  P1  REQUEST 1 → P4
         ");
     }
 }

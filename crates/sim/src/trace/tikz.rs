@@ -31,7 +31,7 @@ const STYLES: &str = r"\begin{tikzpicture}[
   bad/.style={red!75!black, dashed, line width=0.7pt}]";
 
 pub(super) fn write(trace: &Trace, part: Range<usize>, out: &mut dyn Write) -> io::Result<()> {
-    let timeline = Timeline::within(&trace.records, part.clone());
+    let timeline = Timeline::within(trace, part.clone());
     let drawing = Drawing::new(&trace.header, &timeline);
     writeln!(out, "% {}", wording::title(&trace.header))?;
     if let Some(command) = &trace.header.command {
@@ -153,7 +153,7 @@ impl<'a> Drawing<'a> {
                 End::Lost(..) => (", -", " node[red] {$\\times$}"),
                 End::UnderWay => (", -", ""),
             };
-            let says = escaped(&wording::said(arrow));
+            let says = escaped(&self.timeline.name(arrow));
             writeln!(
                 out,
                 "\\draw[message, {name}{copy}{head}] ({x1:.2},{y1:.2}) -- node[says] {{{says}}} \

@@ -7,7 +7,8 @@ use serde_json::Value;
 use skeptron_core::NodeId;
 use skeptron_core::election::Epoch;
 
-use super::{Loss, Record, Ticks, What};
+use super::message::{self, Reader};
+use super::{Loss, Record, Ticks, Trace, What};
 
 /// What a node is doing for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,7 +67,7 @@ pub(super) struct Arrow<'a> {
 }
 
 /// The whole run. Records that fit nothing before them are left out.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Timeline<'a> {
     /// By beginning, the longer one first.
     pub(super) spans: Vec<Span>,
@@ -75,11 +76,17 @@ pub(super) struct Timeline<'a> {
     pub(super) begin: Ticks,
     pub(super) end: Ticks,
     by_id: BTreeMap<u64, usize>,
+    reader: Reader,
 }
 
 impl<'a> Timeline<'a> {
-    pub(super) fn of(records: &'a [Record]) -> Self {
-        let mut timeline = Timeline::default();
+    pub(super) fn of(trace: &'a Trace) -> Self {
+        Timeline::read(&trace.records, Reader::of(&trace.header))
+    }
+
+    fn read(records: &'a [Record], reader: Reader) -> Self {
+        let (spans, arrows, by_id) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let mut timeline = Timeline { spans, arrows, begin: 0, end: 0, by_id, reader };
         let mut open = Open::default();
         for record in records {
             timeline.end = timeline.end.max(record.t);
@@ -93,12 +100,13 @@ impl<'a> Timeline<'a> {
 
     /// What is to be seen in some of the records: the messages that are under way in them, and what the
     /// nodes do since the first of those was sent.
-    pub(super) fn within(records: &'a [Record], part: Range<usize>) -> Self {
-        let mut timeline = Timeline::of(&records[..part.end]);
+    pub(super) fn within(trace: &'a Trace, part: Range<usize>) -> Self {
+        let (records, reader) = (&trace.records, Reader::of(&trace.header));
+        let mut timeline = Timeline::read(&records[..part.end], reader);
         if part.start == 0 {
             return timeline;
         }
-        let before = Timeline::of(&records[..part.start]);
+        let before = Timeline::read(&records[..part.start], reader);
         let ended = |index: usize| before.arrows.get(index).is_some_and(|a| a.end != End::UnderWay);
         let all = std::mem::take(&mut timeline.arrows).into_iter().enumerate();
         timeline.arrows = all.filter(|&(i, _)| !ended(i)).map(|(_, arrow)| arrow).collect();
@@ -172,6 +180,12 @@ impl<'a> Timeline<'a> {
             None | Some(0) => unit,
             Some(&median) => median,
         }
+    }
+
+    /// What a message is called: `REQUEST 41`.
+    pub(super) fn name(&self, arrow: &Arrow) -> String {
+        let said = self.reader.read(arrow.message);
+        message::name(arrow.label, said.as_ref().map_or("", |said| &said.payload))
     }
 
     /// The message with this number.
@@ -259,7 +273,8 @@ mod tests {
     }
 
     fn spans(records: &[Record]) -> Vec<(Doing, Ticks, Ticks)> {
-        Timeline::of(records).spans.iter().map(|s| (s.doing, s.from, s.to)).collect()
+        let timeline = Timeline::read(records, |_| None);
+        timeline.spans.iter().map(|s| (s.doing, s.from, s.to)).collect()
     }
 
     #[test]
@@ -326,19 +341,19 @@ mod tests {
         // P1's REPLY, sent on leaving at 2.5, arrives at 3.5.
         let arrives = |r: &Record| r.t == 3500 && matches!(r.what, What::Deliver { .. });
         let start = trace.records.iter().position(arrives).unwrap();
-        let part = Timeline::within(&trace.records, start..start + 2);
+        let part = Timeline::within(&trace, start..start + 2);
         assert_eq!((part.begin, part.end), (2500, 3500));
         assert_eq!(part.arrows.len(), 2, "the REPLY, and P1's next REQUEST");
         assert!(part.arrows.iter().all(|arrow| part.arrow(arrow.id).unwrap().id == arrow.id));
         assert!(part.spans.iter().all(|span| span.from >= 2500));
-        let whole = Timeline::within(&trace.records, 0..trace.records.len());
-        assert_eq!(whole.arrows, Timeline::of(&trace.records).arrows);
+        let whole = Timeline::within(&trace, 0..trace.records.len());
+        assert_eq!(whole.arrows, Timeline::of(&trace).arrows);
     }
 
     #[test]
     fn every_message_has_an_end() {
         let trace = Scene { lose: &[1], copy: &[2], ..Scene::new(3) }.play();
-        let timeline = Timeline::of(&trace.records);
+        let timeline = Timeline::of(&trace);
         assert!(matches!(timeline.arrow(1).unwrap().end, End::Lost(_, Loss::Chance)));
         assert!(!timeline.arrow(2).unwrap().copy);
         let copies = timeline.arrows.iter().filter(|arrow| arrow.copy);

@@ -4,7 +4,7 @@ use serde_json::Value;
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{self, Algorithm};
 
-use super::timeline::{Arrow, Timeline};
+use super::timeline::Timeline;
 use super::{Header, Loss, Ticks, What};
 
 /// What a run is called: `Ricart–Agrawala, 3 nodes, any order`.
@@ -26,22 +26,22 @@ pub(super) fn title(header: &Header) -> String {
 
 /// What happens, in a few words.
 pub(super) fn event(what: &What, timeline: &Timeline) -> String {
-    let ends = |id| timeline.arrow(id).map(|arrow| (arrow.from, arrow.to, arrow.label));
+    let ends = |id| timeline.arrow(id).map(|arrow| (arrow.from, arrow.to, timeline.name(arrow)));
     words(what, ends)
 }
 
-/// What happens, in a few words that do not say where: `requests`, `REPLY → P2`. `ends` knows from whom
-/// and to whom a message goes, and the name of its kind.
-pub fn words<'a>(what: &What, ends: impl Fn(u64) -> Option<(NodeId, NodeId, &'a str)>) -> String {
+/// What happens, in a few words that do not say where: `requests`, `REQUEST 41 → P2`. `ends` knows from whom
+/// and to whom a message goes, and its name.
+pub fn words(what: &What, ends: impl Fn(u64) -> Option<(NodeId, NodeId, String)>) -> String {
     let towards = |id: u64| match ends(id) {
-        Some((_, to, label)) => format!("{label} → {to}"),
+        Some((_, to, name)) => format!("{name} → {to}"),
         None => format!("message {id}"),
     };
     match what {
         What::Request => "requests".into(),
         What::Release => "leaves".into(),
         What::Deliver { id } => match ends(*id) {
-            Some((from, _, label)) => format!("{label} ← {from}"),
+            Some((from, _, name)) => format!("{name} ← {from}"),
             None => format!("message {id} arrives"),
         },
         What::Crash => "crashes".into(),
@@ -50,7 +50,7 @@ pub fn words<'a>(what: &What, ends: impl Fn(u64) -> Option<(NodeId, NodeId, &'a 
         What::Resume => "resumes".into(),
         What::Lose { id, cause } => format!("{} is lost: {}", towards(*id), loss(*cause)),
         What::Duplicate { of, .. } => format!("{} is duplicated", towards(*of)),
-        What::Send { to, label, .. } => format!("{label} → {to}"),
+        What::Send { id, .. } => towards(*id),
         What::Enter { fence } => format!("enters, fence {fence}"),
         What::Call => "calls an election".into(),
         What::Suspect { whom } => format!("suspects {whom}"),
@@ -105,40 +105,6 @@ pub(super) fn content(message: &Value) -> String {
     }
 }
 
-/// A message as a diagram names it: `REQUEST 41`.
-pub(super) fn said(arrow: &Arrow) -> String {
-    let payload = payload(arrow.message);
-    if payload.is_empty() { arrow.label.into() } else { format!("{} {payload}", arrow.label) }
-}
-
-/// What diagrams write beside the name of a message: its numbers and lists, if they are few.
-fn payload(message: &Value) -> String {
-    fn short(value: &Value) -> Option<String> {
-        match value {
-            Value::Number(number) => Some(number.to_string()),
-            Value::String(text) => Some(text.clone()),
-            Value::Array(items) if !items.is_empty() => {
-                let items: Option<Vec<String>> = items.iter().map(short).collect();
-                Some(format!("({})", items?.join(",")))
-            }
-            _ => None,
-        }
-    }
-    let told = match message {
-        Value::Object(variant) if variant.len() == 1 => match variant.values().next() {
-            Some(Value::Object(fields)) => {
-                fields.values().filter_map(short).collect::<Vec<_>>().join(" ")
-            }
-            one => one.and_then(short).unwrap_or_default(),
-        },
-        _ => String::new(),
-    };
-    if told.chars().count() > LONGEST_PAYLOAD { String::new() } else { told }
-}
-
-/// What is longer than this hides more of a diagram than it says.
-const LONGEST_PAYLOAD: usize = 18;
-
 /// A time in units, for computing.
 pub(super) fn units(t: Ticks, header: &Header) -> f64 {
     t as f64 / header.ticks_per_unit.max(1) as f64
@@ -165,14 +131,6 @@ mod tests {
         assert_eq!(content(&json!("Token")), "");
         assert_eq!(content(&json!({"Request": {"t": 3, "u": [1, 2]}})), "t=3, u=[1,2]");
         assert_eq!(content(&json!({"Request": 7})), "7");
-    }
-
-    #[test]
-    fn a_payload_is_short_or_none() {
-        assert_eq!(payload(&json!("Token")), "");
-        assert_eq!(payload(&json!({"Request": {"t": 41}})), "41");
-        assert_eq!(payload(&json!({"Election": {"epoch": {"round": 1}, "ids": [2, 3]}})), "(2,3)");
-        assert_eq!(payload(&json!({"Token": {"ln": [100, 200, 300, 400, 500]}})), "");
     }
 
     #[test]

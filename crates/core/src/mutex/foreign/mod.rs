@@ -27,6 +27,9 @@ pub trait Program: Send + Sync {
     /// What a node does; `None` if the program fails.
     fn step(&self, step: &Step) -> Option<Arc<Answer>>;
 
+    /// A message as a recorded run has it, in JSON; `None` if it is none of the program's.
+    fn recorded(&self, nodes: usize, json: &str) -> Option<ForeignMsg>;
+
     /// The first failure, in one line. After it the program is not asked any more.
     fn failure(&self) -> Option<String>;
 }

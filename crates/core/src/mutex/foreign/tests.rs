@@ -20,6 +20,10 @@ fn message(kind: usize) -> ForeignMsg {
 }
 
 impl Program for Careless {
+    fn recorded(&self, _: usize, _: &str) -> Option<ForeignMsg> {
+        None
+    }
+
     fn kinds(&self) -> &'static [&'static str] {
         KINDS
     }

@@ -12,7 +12,7 @@ use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, What};
 use super::super::traces::painted;
 use super::Question;
 use super::print;
-use super::trace::{Moment, Story};
+use super::trace::{Moment, SentMessage, Story};
 use crate::state::{self, Live};
 
 /// How wide a row may be.
@@ -21,8 +21,8 @@ const WIDTH: usize = 120;
 const EVENT: usize = 58;
 /// A state gets so many columns at least.
 const STATE: usize = 40;
-/// What a message says is repeated when it arrives, unless that is longer than this.
-const CONTENT: usize = 12;
+/// A message's payload is repeated when it arrives, unless that is longer than this.
+const PAYLOAD: usize = 12;
 /// A state takes so many rows at most: a token may carry a counter for each node.
 const STATE_ROWS: usize = 4;
 /// So many steps are shown of a run that had begun before the search.
@@ -43,7 +43,7 @@ pub(super) fn draw(
     let story = question.follow(counterexample)?;
     let n = question.setup().nodes();
     let mut involved: BTreeSet<NodeId> = story.records.iter().map(|record| record.node).collect();
-    involved.extend(story.letters.values().map(|letter| letter.to));
+    involved.extend(story.messages.values().map(|message| message.to));
     let lanes: Vec<NodeId> =
         NodeId::all(n).filter(|node| n <= LIFELINES || involved.contains(node)).collect();
     let begun = question.begun();
@@ -214,7 +214,7 @@ impl Diagram<'_> {
 
     fn mark(&self, records: &[Record]) -> Mark {
         let Some(first) = records.first() else { return Mark::None };
-        let ends = |id: u64| self.story.letters.get(&id).map(|letter| (letter.from, letter.to));
+        let ends = |id: u64| self.story.messages.get(&id).map(|message| (message.from, message.to));
         match first.what {
             What::Deliver { id } => match ends(id) {
                 Some((from, to)) => Mark::Arrives { from, to },
@@ -330,8 +330,8 @@ impl Diagram<'_> {
             match &record.what {
                 What::Lose { .. } if crashed => lost_to_crash += 1,
                 What::Lose { id, cause: Loss::Down } => {
-                    let letter = self.story.letters.get(id);
-                    parts.extend(letter.map(|letter| format!("{} is down", letter.to)));
+                    let message = self.story.messages.get(id);
+                    parts.extend(message.map(|message| format!("{} is down", message.to)));
                 }
                 What::Lose { id, .. } => parts.push(format!("{} is lost", self.towards(*id))),
                 What::Duplicate { of, .. } => {
@@ -370,14 +370,12 @@ impl Diagram<'_> {
             What::Elect { leader, epoch } => format!("names {leader} in {epoch}"),
             What::Enter { fence } => format!("enters, fence {fence}"),
             What::Refuse { why } => format!("refuses: {why}"),
-            What::Deliver { id } => match self.story.letters.get(id) {
-                Some(letter) => {
-                    let sent = letter.t / TICKS_PER_UNIT;
+            What::Deliver { id } => match self.story.messages.get(id) {
+                Some(SentMessage { from, label, name, t, .. }) => {
+                    let sent = t / TICKS_PER_UNIT;
                     let when = if sent == 0 { "start".into() } else { format!("step {sent}") };
-                    let said = self.said(*id);
-                    let long = said.len() > letter.label.len() + CONTENT;
-                    let said = if long { letter.label } else { &said };
-                    format!("{said} ← {} ({when})", letter.from)
+                    let name = if name.len() > label.len() + PAYLOAD { label } else { &**name };
+                    format!("{name} ← {from} ({when})")
                 }
                 None => format!("message {id} arrives"),
             },
@@ -385,21 +383,16 @@ impl Diagram<'_> {
         }
     }
 
-    /// A message: its kind and what it says.
+    /// A message as diagrams name it.
     fn said(&self, id: u64) -> String {
-        match self.story.letters.get(&id) {
-            Some(letter) => {
-                let content = state::content(&letter.content, letter.label);
-                format!("{}{content}", letter.label)
-            }
-            None => format!("message {id}"),
-        }
+        let message = self.story.messages.get(&id);
+        message.map_or_else(|| format!("message {id}"), |message| message.name.clone())
     }
 
     /// A message on its way.
     fn towards(&self, id: u64) -> String {
-        match self.story.letters.get(&id) {
-            Some(letter) => format!("{} {} → {}", letter.from, self.said(id), letter.to),
+        match self.story.messages.get(&id) {
+            Some(SentMessage { from, name, to, .. }) => format!("{from} {name} → {to}"),
             None => format!("message {id}"),
         }
     }

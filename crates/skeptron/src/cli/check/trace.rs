@@ -7,7 +7,7 @@ use std::ops::Range;
 use skeptron_check::{ElectionScenario, Step, Which};
 use skeptron_core::{NodeId, NodeSet};
 use skeptron_sim::replay::{Completion, ReplayError};
-use skeptron_sim::trace::{Header, Loss, Record, TICKS_PER_UNIT, Ticks, What};
+use skeptron_sim::trace::{Header, Loss, Record, TICKS_PER_UNIT, Ticks, What, message};
 use skeptron_sim::value::Value;
 
 /// What comes of some steps.
@@ -19,17 +19,17 @@ pub(crate) struct Story {
     /// The nodes as they start.
     pub(crate) initial: Vec<Value>,
     /// The messages by number, copies included.
-    pub(crate) letters: BTreeMap<u64, Letter>,
+    pub(crate) messages: BTreeMap<u64, SentMessage>,
 }
 
 /// What is known of a message.
 #[derive(Clone)]
-pub(crate) struct Letter {
+pub(crate) struct SentMessage {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) label: &'static str,
-    /// What it says.
-    pub(crate) content: Value,
+    /// As diagrams name it: `REQUEST 41`.
+    pub(crate) name: String,
     /// When it was sent.
     pub(crate) t: Ticks,
 }
@@ -78,7 +78,7 @@ fn follow_with(
         run,
         now: 0,
         in_flight: Vec::new(),
-        letters: BTreeMap::new(),
+        messages: BTreeMap::new(),
         up: vec![true; n],
         restarts,
         initiators,
@@ -100,8 +100,8 @@ fn follow_with(
             is_tick: step == Step::Tick,
         });
     }
-    let Follower { run, letters, .. } = follower;
-    Ok(Story { records: run.into_trace().records, moments, initial, letters })
+    let Follower { run, messages, .. } = follower;
+    Ok(Story { records: run.into_trace().records, moments, initial, messages })
 }
 
 /// A message on its way.
@@ -120,7 +120,7 @@ struct Follower {
     now: Ticks,
     /// In the order of sending; a copy stands behind its original.
     in_flight: Vec<Flight>,
-    letters: BTreeMap<u64, Letter>,
+    messages: BTreeMap<u64, SentMessage>,
     up: Vec<bool>,
     /// How many nodes may still come back.
     restarts: u8,
@@ -202,8 +202,8 @@ impl Follower {
         let id = self.run.next_number();
         let original = self.in_flight[place];
         self.in_flight.insert(place + 1, Flight { id, ..original });
-        let letter = self.letters[&original.id].clone();
-        self.letters.insert(id, letter);
+        let message = self.messages[&original.id].clone();
+        self.messages.insert(id, message);
         self.record(original.from, What::Duplicate { id, of: original.id })
     }
 
@@ -242,9 +242,9 @@ impl Follower {
         for Record { t, node: from, what } in &self.run.records()[before..] {
             match *what {
                 What::Send { id, to, .. } => {
-                    let (label, content) = self.run.message(id).expect("it was just sent");
-                    let letter = Letter { from: *from, to, label, content, t: *t };
-                    self.letters.insert(id, letter);
+                    let (label, payload) = self.run.message(id).expect("it was just sent");
+                    let name = message::name(label, &payload);
+                    self.messages.insert(id, SentMessage { from: *from, to, label, name, t: *t });
                     // It may be up again when the message arrives.
                     if self.up[to.index()] || self.restarts > 0 {
                         self.in_flight.push(Flight { id, from: *from, to, is_late: false });

@@ -52,9 +52,8 @@ fn mutex(info: &Info) -> String {
         Layout::ReadWrite => "only readers are inside together, and a writer is alone",
         _ => "at most one node is inside (GA1, EM1)",
     };
-    let promised = format!(
-        "{inside}, there is no deadlock (GA2), and nobody starves{rule} (GA2', EM2)."
-    );
+    let promised =
+        format!("{inside}, there is no deadlock (GA2), and nobody starves{rule} (GA2', EM2).");
     page.line(&match foreign::find(info.name) {
         None => format!("- Then {promised}"),
         Some(_) => format!("- `skeptron check {}` finds out whether {promised}", info.name),

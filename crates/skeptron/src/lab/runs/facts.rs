@@ -8,14 +8,14 @@ use skeptron_sim::replay;
 use skeptron_sim::trace::Trace;
 use skeptron_sim::value::Value;
 
-use super::letters::Letters;
+use super::message_log::MessageLog;
 use super::{states, told};
 use crate::lab::wire::{Fact, Lamp, NodeState, Note, RecordKind, RunRecord};
 
 /// A run, as notes speak of it.
 pub(super) struct Run<'a> {
     pub(super) trace: &'a Trace,
-    pub(super) letters: &'a Letters,
+    pub(super) messages: &'a MessageLog,
     pub(super) lamps: &'a [Lamp],
 }
 
@@ -54,7 +54,7 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     fn of(run: &'a Run<'a>) -> Self {
         let records = run.trace.records.iter();
-        let records = records.map(|record| told::record(record, run.letters, false)).collect();
+        let records = records.map(|record| told::record(record, run.messages, false)).collect();
         Judge { run, records }
     }
 
@@ -106,10 +106,10 @@ impl<'a> Judge<'a> {
 
     /// Who does what with which message, and with whom.
     fn named(&self, record: &'a RunRecord) -> (u32, RecordKind, Option<&str>, Option<u32>) {
-        let letter = record.message.and_then(|id| self.run.letters.find(id));
-        let label = letter.map(|letter| &*letter.label);
-        let other = letter.map(|letter| {
-            let (from, to) = (told::number(letter.from), told::number(letter.to));
+        let message = record.message.and_then(|id| self.run.messages.find(id));
+        let label = message.map(|message| &*message.label);
+        let other = message.map(|message| {
+            let (from, to) = (told::number(message.from), told::number(message.to));
             if record.kind == RecordKind::Deliver { from } else { to }
         });
         (record.node, record.kind, label, other.or(record.leader).or(record.whom))

@@ -6,7 +6,7 @@ mod facts;
 mod figures;
 mod fork;
 mod lamps;
-mod letters;
+mod message_log;
 mod mistake;
 mod options;
 mod phases;

@@ -12,7 +12,7 @@ use skeptron_sim::{Hand, Options, Scenario, election, run};
 
 use super::super::LIMITS;
 use super::lamps::{self, Watched};
-use super::letters::Letters;
+use super::message_log::MessageLog;
 use super::phases::Phases;
 use super::{Stop, clocks, facts, figures, fork, options, states, told};
 use crate::ask::{Files, Given, Request as _, SimOptions};
@@ -88,8 +88,8 @@ impl Score {
             Source::Recorded(trace) if acts.is_empty() => recorded(trace)?,
             Source::Recorded(trace) => forked(trace, acts, stop)?,
         };
-        let Played { trace, letters, lamps, .. } = &played;
-        played.doubts = facts::doubts(&facts::Run { trace, letters, lamps }, &self.notes)?;
+        let Played { trace, messages, lamps, .. } = &played;
+        played.doubts = facts::doubts(&facts::Run { trace, messages, lamps }, &self.notes)?;
         Ok(played)
     }
 }
@@ -115,7 +115,7 @@ const MOST_ACTS: usize = 1000;
 #[derive(Debug)]
 pub(in crate::lab) struct Played {
     pub(in crate::lab) trace: Arc<Trace>,
-    letters: Letters,
+    messages: MessageLog,
     bytes: usize,
     hand: Option<ByHand>,
     partitions: Vec<Partition>,
@@ -201,7 +201,7 @@ impl Played {
         let by_hand = |index| self.hand.as_ref().is_some_and(|hand| hand.did(index));
         let tell = |index| RunRecord {
             becomes: self.phases.after(index),
-            ..told::record(&self.records()[index], &self.letters, by_hand(index))
+            ..told::record(&self.records()[index], &self.messages, by_hand(index))
         };
         which.map(tell).collect()
     }
@@ -305,7 +305,7 @@ impl Simulated {
         trace.header.command = command;
         let places = acted.split_off(again);
         Ok(Played {
-            letters: Letters::of(&trace),
+            messages: MessageLog::of(&trace),
             bytes: bytes(&trace),
             hand: Some(ByHand { holds, acts, places }),
             partitions,
@@ -383,7 +383,7 @@ fn recorded(trace: &Arc<Trace>) -> Result<Played> {
     let kind = told::kind(&trace.header.algorithm);
     let watched = Watched { kind, order_claimed: false, to_the_end: false, simulated: false };
     Ok(Played {
-        letters: Letters::of(trace),
+        messages: MessageLog::of(trace),
         bytes: bytes(trace),
         // Nothing was done yet, but something can be.
         hand: fork::is_possible(trace).then(|| ByHand {

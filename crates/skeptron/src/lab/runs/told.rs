@@ -3,10 +3,10 @@
 use skeptron_core::catalogue::{Algorithm, Layout};
 use skeptron_core::topology::Structure;
 use skeptron_core::{NodeId, Setup};
-use skeptron_sim::trace::{Loss, Record, What, words};
+use skeptron_sim::trace::{Loss, Record, What, message, words};
 use skeptron_sim::{Fault, Faults, PlannedFault};
 
-use super::letters::Letters;
+use super::message_log::MessageLog;
 use crate::lab::wire::{AlgorithmKind, Partition, RecordKind, RunRecord, Topology};
 
 /// A node as the page counts.
@@ -96,8 +96,11 @@ pub(super) fn partitions(faults: &Faults) -> Vec<Partition> {
 }
 
 /// One record, which may be what a hand did.
-pub(super) fn record(record: &Record, letters: &Letters, by_hand: bool) -> RunRecord {
-    let ends = |id| letters.find(id).map(|letter| (letter.from, letter.to, &*letter.label));
+pub(super) fn record(record: &Record, messages: &MessageLog, by_hand: bool) -> RunRecord {
+    let ends = |id| {
+        let sent = messages.find(id)?;
+        Some((sent.from, sent.to, message::name(&sent.label, &sent.payload)))
+    };
     let mut told = RunRecord {
         t: record.t,
         node: number(record.node),
@@ -123,9 +126,9 @@ pub(super) fn record(record: &Record, letters: &Letters, by_hand: bool) -> RunRe
             told.message = Some(*id);
             told.to = Some(number(*to));
             told.label = Some(label.clone());
-            if let Some(letter) = letters.find(*id) {
+            if let Some(sent) = messages.find(*id) {
                 let said = |text: &String| (!text.is_empty()).then(|| text.clone());
-                (told.content, told.payload) = (said(&letter.content), said(&letter.payload));
+                (told.content, told.payload) = (said(&sent.content), said(&sent.payload));
             }
         }
         What::Deliver { id } => told.message = Some(*id),
