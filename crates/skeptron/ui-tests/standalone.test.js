@@ -192,3 +192,20 @@ disk.test("compare --elections --html is the comparison of elections, in every l
   await german.locator("h1", { hasText: "Wahlen: angegeben und gemessen" }).waitFor();
   await part(german, "diagrams").filter({ hasText: "In Raum und Zeit" }).waitFor();
 });
+
+disk.test("check --all --html is the table of assumptions of the lab in one file, with a diagram of what breaks", async (open) => {
+  const made = run("check", "--all", "--elections", "--html", path("assumptions.html"));
+  assert.equal(made.code, 0, made.out);
+  const page = await open(path("assumptions.html"));
+  await part(page, "assumptions-done").filter({ hasText: "every cell agrees" }).waitFor();
+  await loadsNothing(page);
+  const broken = part(page, "assumption-table").locator("a.cell.bad");
+  assert(await broken.count() > 0);
+  await broken.first().click();
+  const shown = page.locator("details[open] svg.sk").first();
+  await shown.waitFor();
+  assert(await shown.isVisible(), "the run that breaks it is drawn");
+  assert.match((await part(page, "command").last().textContent()) ?? "", /^skeptron check /);
+  const german = await open(`${path("assumptions.html")}?lang=de`);
+  await german.locator("h1", { hasText: "Welche Annahme" }).waitFor();
+});

@@ -647,6 +647,17 @@ command: string,
 /** The request that does. */
 request: CheckRequest, };
 
+/** A shortest run that breaks something, as a space-time diagram. */
+export type AssumptionDiagram = {
+/** Which of the cells. */
+cell: number,
+/** What it breaks. */
+property: string,
+/** In how many steps. */
+steps: number,
+/** The picture. */
+svg: string, };
+
 /** A row of that table. */
 export type AssumptionLine = {
 /** Which algorithm. */
@@ -664,6 +675,17 @@ conditions: Array<string>,
 lines: Array<AssumptionLine>,
 /** The command that makes the same table. */
 command: string, };
+
+/** A table of assumptions as a page shows it that needs no server. */
+export type AssumptionsReport = {
+/** Its frame. */
+table: AssumptionTable,
+/** All cells. */
+cells: Array<AssumptionCell>,
+/** How many of them are not as the papers say. */
+surprises: number,
+/** A shortest run for everything that breaks. */
+diagrams: Array<AssumptionDiagram>, };
 
 /** The end of a table of assumptions. */
 export type AssumptionsResult = {

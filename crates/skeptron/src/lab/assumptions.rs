@@ -7,13 +7,15 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
+use skeptron_sim::trace::svg;
 
 use super::body::Asked;
 use super::check::{allowed, search, text};
 use super::job::{Jobs, Task, Teller};
 use super::refusal::Refusal;
 use super::wire::{
-    AssumptionCell, AssumptionLine, AssumptionTable, AssumptionsResult, CheckedProperty, Progress,
+    AssumptionCell, AssumptionDiagram, AssumptionLine, AssumptionTable, AssumptionsReport,
+    AssumptionsResult, CheckedProperty, Progress,
 };
 use crate::ask::check::assumptions::{Cell, Condition, Line, Table};
 use crate::ask::{CheckRequest, Given, Request as _};
@@ -56,6 +58,32 @@ fn fill(asked: &CheckRequest, teller: &Teller) -> Result<AssumptionsResult> {
         teller.tell("cell", &told(line, condition, &cell)?)?;
     }
     Ok(AssumptionsResult { cells: total, surprises, command: asked.command() })
+}
+
+/// The whole table with a diagram of everything that breaks, as a page shows it that needs no server.
+///
+/// # Errors
+/// If a run cannot be written.
+pub(crate) fn report(
+    table: &Table,
+    rows: &[(&Line, Vec<Option<Cell>>)],
+    command: String,
+) -> Result<AssumptionsReport> {
+    let (mut cells, mut diagrams) = (Vec::new(), Vec::new());
+    for (line, searched) in rows {
+        let searched = searched.iter().zip(table.conditions);
+        for (cell, condition) in searched.filter_map(|(cell, of)| Some((cell.as_ref()?, of))) {
+            cells.push(told(line, condition, cell)?);
+            diagrams.extend(cell.traces.iter().map(|(property, trace)| AssumptionDiagram {
+                cell: cells.len() - 1,
+                property: property.name().into(),
+                steps: cell.steps(*property),
+                svg: svg::draw(trace, &svg::Options::default()),
+            }));
+        }
+    }
+    let surprises = cells.iter().filter(|cell| !cell.agrees).count();
+    Ok(AssumptionsReport { table: frame(table, command), cells, surprises, diagrams })
 }
 
 fn frame(table: &Table, command: String) -> AssumptionTable {

@@ -1,7 +1,7 @@
 //! The lab: one web page, served from this binary, that runs, checks and shows the algorithms.
 
 mod assets;
-mod assumptions;
+pub(crate) mod assumptions;
 mod body;
 mod catalogue;
 mod check;

@@ -122,7 +122,7 @@ impl Cell {
 }
 
 /// A violation in a word or two.
-pub(crate) fn word(property: Property) -> &'static str {
+fn word(property: Property) -> &'static str {
     match property {
         Property::Exclusion => "two inside",
         Property::Progress => "deadlock",

@@ -10,10 +10,9 @@ use super::super::interrupt;
 use super::super::output::OutputFile;
 use super::super::sim::progress_bar;
 use super::{CheckArgs, Question, memory, search};
-use crate::ask::check::assumptions::{Cell, Condition, Line, Table, word};
+use crate::ask::check::assumptions::{Cell, Condition, Line, Table};
 use crate::ask::{CheckRequest, Request as _};
-
-mod html;
+use crate::lab::{assumptions, standalone};
 
 /// Makes the whole table.
 pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
@@ -42,8 +41,8 @@ pub(super) fn run(args: &CheckArgs, out: &mut impl Write) -> Result<Verdict> {
         // What was searched last was not searched to its end.
         rows.pop();
     } else if let Some(file) = page {
-        let text = html::page(&table, &rows, &command);
-        file.write(|out| out.write_all(text.as_bytes()))?;
+        let page = standalone::of_assumptions(&assumptions::report(&table, &rows, command)?)?;
+        file.write(|out| out.write_all(page.as_bytes()))?;
     }
     if args.json {
         let value: Vec<Value> =

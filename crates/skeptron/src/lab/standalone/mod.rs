@@ -1,5 +1,6 @@
 //! Pages that need no server: the page's own modules, inlined, with the answers that they would ask for.
 
+mod assumptions;
 mod comparison;
 mod languages;
 mod modules;
@@ -13,6 +14,7 @@ use serde_json::Value;
 use skeptron_markup::escaped;
 
 use super::assets::Page;
+pub(crate) use assumptions::of_assumptions;
 pub(crate) use comparison::of_comparison;
 pub(super) use run::of_played;
 pub(crate) use run::of_trace;

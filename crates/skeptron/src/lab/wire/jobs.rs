@@ -167,6 +167,32 @@ pub struct AssumptionsResult {
     pub command: String,
 }
 
+/// A table of assumptions as a page shows it that needs no server.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct AssumptionsReport {
+    /// Its frame.
+    pub table: AssumptionTable,
+    /// All cells.
+    pub cells: Vec<AssumptionCell>,
+    /// How many of them are not as the papers say.
+    pub surprises: usize,
+    /// A shortest run for everything that breaks.
+    pub diagrams: Vec<AssumptionDiagram>,
+}
+
+/// A shortest run that breaks something, as a space-time diagram.
+#[derive(Clone, Debug, Serialize, TS)]
+pub struct AssumptionDiagram {
+    /// Which of the cells.
+    pub cell: usize,
+    /// What it breaks.
+    pub property: String,
+    /// In how many steps.
+    pub steps: usize,
+    /// The picture.
+    pub svg: String,
+}
+
 /// What is known of a quorum system.
 #[derive(Clone, Debug, Serialize, TS)]
 pub struct QuorumResult {

@@ -17,9 +17,9 @@ pub use cluster::{
     TryAcquire, TryRelease,
 };
 pub use jobs::{
-    AssumptionCell, AssumptionLine, AssumptionTable, AssumptionsResult, CheckProgress, CheckResult,
-    CheckedProperty, CompareDiagram, CompareReport, CompareResult, Progress, QuorumResult,
-    StructureResult,
+    AssumptionCell, AssumptionDiagram, AssumptionLine, AssumptionTable, AssumptionsReport,
+    AssumptionsResult, CheckProgress, CheckResult, CheckedProperty, CompareDiagram, CompareReport,
+    CompareResult, Progress, QuorumResult, StructureResult,
 };
 pub use reports::{
     QuorumCandidate, QuorumConditions, QuorumFailure, QuorumPerformance, QuorumRecommendation,
