@@ -19,7 +19,7 @@ lab.test("a counterexample opens in Play at its first step and plays to its viol
   await shown(page, "play");
   await told(page);
   assert.match((await part(page, "play-where").textContent()) ?? "", /^1 \//);
-  const exclusion = part(page, "lamp-exclusion");
+  const exclusion = part(page, "verdict-exclusion");
   const before = await exclusion.textContent();
   for (let step = await steps(page); step > 1; step -= 1) await part(page, "play-forward").click();
   await frames(page);

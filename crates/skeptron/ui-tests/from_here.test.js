@@ -35,7 +35,7 @@ lab.test("a run by hand is explored from the state in sight, and what goes wrong
   const after = (await exported(page)).text.split("\n").slice(1);
   assert.equal(after[0], before[0], "it begins with the run so far");
   await goTo(page, await steps(page));
-  await part(page, "lamp-exclusion").filter({ hasText: "violated" }).waitFor();
+  await part(page, "verdict-exclusion").filter({ hasText: "violated" }).waitFor();
 });
 
 lab.test("a state that is wrong already is told, and so is a step before it", async (open) => {

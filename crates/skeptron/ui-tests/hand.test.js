@@ -65,7 +65,7 @@ lab.test("a counterexample says what it is, and is forked where a hand acts", as
   assert.equal(await part(page, "play-order").inputValue(), "any");
   await part(page, "play-options").locator("summary").click();
   const all = await steps(page);
-  const violated = part(page, "lamp-exclusion").filter({ hasText: "violated" });
+  const violated = part(page, "verdict-exclusion").filter({ hasText: "violated" });
   await goTo(page, all);
   await violated.waitFor();
   // Without the second request nothing goes wrong.

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { downloaded, part, shown } from "./harness.js";
 
 /** @typedef {import("playwright-core").Page} Page */
-/** @typedef {{ where: string, told: string, nodes: string, lamps: string, counters: string, topology: string, picture: string }} Sight */
+/** @typedef {{ where: string, told: string, nodes: string, verdicts: string, counters: string, topology: string, picture: string }} Sight */
 
 /** What the page still asks the server about the nodes' states. @type {WeakMap<Page, Set<unknown>>} */
 const questions = new WeakMap();
@@ -66,7 +66,7 @@ export async function sight(page) {
       where: of("play-where").innerText,
       told: of("play-told").innerText,
       nodes: of("play-nodes-panel").innerHTML,
-      lamps: of("play-lamps").innerHTML,
+      verdicts: of("play-verdicts").innerHTML,
       counters: of("play-counters").innerText,
       topology: of("play-topology").innerHTML,
       picture: canvas.toDataURL(),

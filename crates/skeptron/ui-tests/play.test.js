@@ -123,7 +123,7 @@ lab.test("a message that is dropped changes the run, and undo brings the old one
   await part(page, "tab-hand").click();
   assert.equal(await part(page, "play-acts").locator("li").count(), 1);
   await part(page, "play-last").click();
-  await part(page, "lamp-progress").filter({ hasText: /✗|violated|no/i }).waitFor();
+  await part(page, "verdict-progress").filter({ hasText: /✗|violated|no/i }).waitFor();
 
   await part(page, "play-undo").click();
   await page.waitForFunction(() => document.querySelectorAll('[data-test="play-acts"] li').length === 0);

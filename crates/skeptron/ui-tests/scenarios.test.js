@@ -105,10 +105,10 @@ lab.test("every broken variant has its counterexample there, with a title and tw
 
 lab.test("a counterexample of the gallery plays to its violation", async (open) => {
   const page = await openRun(open, "#/play?scenario=counterexample/lamport-without-fifo&at=0");
-  const lamp = part(page, "lamp-exclusion");
-  const before = await lamp.textContent();
+  const verdict = part(page, "verdict-exclusion");
+  const before = await verdict.textContent();
   await goTo(page, await steps(page));
-  assert.notEqual(await lamp.textContent(), before);
+  assert.notEqual(await verdict.textContent(), before);
 });
 
 lab.test("a card opens its run in Play, by the keyboard alone", async (open) => {

@@ -106,9 +106,9 @@ lab.test("a page that was exported in a language is shown in it", async (open) =
 disk.test("a counterexample plays to its violation", async (open) => {
   assert.equal(run("check", "ricart-agrawala-no-tie-break", "-n", "2", "--trace", path("bad.html")).code, 1);
   const page = await openFile(open, path("bad.html"), "#/play?at=0");
-  assert.equal(await part(page, "lamp-exclusion").getAttribute("data-state"), "good");
+  assert.equal(await part(page, "verdict-exclusion").getAttribute("data-state"), "good");
   await goTo(page, await steps(page));
-  assert.equal(await part(page, "lamp-exclusion").getAttribute("data-state"), "bad");
+  assert.equal(await part(page, "verdict-exclusion").getAttribute("data-state"), "bad");
   assert.match(await part(page, "play-note").innerText(), /violates exclusion/);
 });
 

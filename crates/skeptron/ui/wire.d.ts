@@ -255,7 +255,7 @@ claimed: string | null,
 holds: boolean | null, };
 
 /** What a judge says of a property. */
-export type Lamp = {
+export type RunVerdict = {
 /** Which property. */
 property: string,
 /** Whether it holds; none if it is not claimed here. */
@@ -316,7 +316,7 @@ reason: RunReason,
 /** When. */
 t: number,
 /** What the judges say. */
-lamps: Array<Lamp>,
+verdicts: Array<RunVerdict>,
 /** What was measured. */
 figures: Array<Figure>,
 /** What its notes say that is not so. */

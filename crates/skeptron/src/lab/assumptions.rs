@@ -11,7 +11,7 @@ use skeptron_sim::trace::svg;
 
 use super::body::Asked;
 use super::check::{allowed, search, text};
-use super::job::{Jobs, Task, Teller};
+use super::job::{EventSender, Jobs, Task};
 use super::refusal::Refusal;
 use super::wire::{
     AssumptionCell, AssumptionDiagram, AssumptionLine, AssumptionTable, AssumptionsReport,
@@ -37,25 +37,25 @@ async fn assumptions(
 /// The table that is asked for.
 pub(super) fn stream(jobs: &Jobs, asked: CheckRequest) -> Response {
     let task = Task { within: WITHIN, ..Task::new(asked.command()) };
-    jobs.stream(task, move |teller| fill(&asked, teller))
+    jobs.stream(task, move |sender| fill(&asked, sender))
 }
 
 /// Finds out one cell after another.
-fn fill(asked: &CheckRequest, teller: &Teller) -> Result<AssumptionsResult> {
+fn fill(asked: &CheckRequest, sender: &EventSender) -> Result<AssumptionsResult> {
     let table = Table::new(asked);
-    teller.tell("table", &frame(&table, asked.command()))?;
+    sender.tell("table", &frame(&table, asked.command()))?;
     let (total, mut surprises) = (table.places().count(), 0);
     for (done, (line, condition)) in table.places().enumerate() {
         let label = format!("{}, {}", line.name, condition.heading);
-        teller.progress(&Progress { done, total, label });
+        sender.progress(&Progress { done, total, label });
         let cell = table.cell(line, condition, &|asked, question| {
-            let report = search(asked, question, teller.stop(), &|_| {})?;
+            let report = search(asked, question, sender.stop(), &|_| {})?;
             // What was not explored to its end is not told.
-            teller.check()?;
+            sender.check()?;
             Ok(report)
         })?;
         surprises += usize::from(!cell.agrees());
-        teller.tell("cell", &told(line, condition, &cell)?)?;
+        sender.tell("cell", &told(line, condition, &cell)?)?;
     }
     Ok(AssumptionsResult { cells: total, surprises, command: asked.command() })
 }

@@ -13,7 +13,7 @@ use skeptron_check::{Options, Progress, Report};
 use skeptron_sim::trace::{Format, Trace};
 
 use super::body::{Asked, MOST_FILE_BYTES};
-use super::job::{Jobs, Task, Teller, WAITING, WITHIN};
+use super::job::{EventSender, Jobs, Task, WAITING, WITHIN};
 use super::refusal::Refusal;
 use super::wire::{CheckProgress, CheckResult, CheckedProperty};
 use super::{LIMITS, assumptions};
@@ -45,10 +45,10 @@ async fn check(
         // What is wrong with it is said at once.
         asked.question(Files::None)?;
     }
-    Ok(jobs.stream(task, move |teller| {
+    Ok(jobs.stream(task, move |sender| {
         let (question, begun) = asked.asked(Files::None)?;
         refuse_crowd(question.setup().nodes(), &asked)?;
-        answer(&asked, &question, begun.as_ref(), teller)
+        answer(&asked, &question, begun.as_ref(), sender)
     }))
 }
 
@@ -102,13 +102,13 @@ fn answer(
     asked: &CheckRequest,
     question: &Question,
     begun: Option<&Begun>,
-    teller: &Teller,
+    sender: &EventSender,
 ) -> Result<CheckResult> {
     let watched = Watched::default();
-    let report = watched.tell_while(teller, || {
-        search(asked, question, teller.stop(), &|progress| watched.note(progress))
+    let report = watched.tell_while(sender, || {
+        search(asked, question, sender.stop(), &|progress| watched.note(progress))
     })?;
-    teller.check()?;
+    sender.check()?;
     let properties = report.verdicts.iter().map(|verdict| {
         let counterexample = verdict.counterexample.as_ref();
         let trace = counterexample.map(|found| {
@@ -157,12 +157,12 @@ impl Watched {
         self.depth.store(progress.depth, Ordering::Relaxed);
     }
 
-    fn tell_while<T>(&self, teller: &Teller, work: impl FnOnce() -> T) -> T {
+    fn tell_while<T>(&self, sender: &EventSender, work: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         thread::scope(|scope| {
             let clock = scope.spawn(|| {
                 while !self.over.load(Ordering::Relaxed) {
-                    teller.progress(&CheckProgress {
+                    sender.progress(&CheckProgress {
                         states: self.states.load(Ordering::Relaxed),
                         depth: self.depth.load(Ordering::Relaxed),
                         seconds: began.elapsed().as_secs_f64(),

@@ -11,7 +11,7 @@ use axum::routing::post;
 use serde::Serialize;
 
 use super::body::Asked;
-use super::job::{Jobs, Task, Teller};
+use super::job::{EventSender, Jobs, Task};
 use super::refusal::Refusal;
 use super::wire::{CompareResult, Progress};
 use crate::ask::compare::{Audience, Figure, Row, election};
@@ -43,8 +43,8 @@ async fn compare(
     // Threads of its own, for those of all are taken by who comes first.
     let threads = || rayon::ThreadPoolBuilder::new().build();
     Ok(match asked.elections {
-        true => jobs.stream(task, move |teller| threads()?.install(|| elections(&asked, teller))),
-        false => jobs.stream(task, move |teller| threads()?.install(|| mutexes(&asked, teller))),
+        true => jobs.stream(task, move |sender| threads()?.install(|| elections(&asked, sender))),
+        false => jobs.stream(task, move |sender| threads()?.install(|| mutexes(&asked, sender))),
     })
 }
 
@@ -72,28 +72,31 @@ fn allowed(asked: CompareRequest) -> Result<CompareRequest> {
     Ok(asked)
 }
 
-fn mutexes(asked: &CompareRequest, teller: &Teller) -> Result<CompareResult<Figure>> {
+fn mutexes(asked: &CompareRequest, sender: &EventSender) -> Result<CompareResult<Figure>> {
     let jobs = asked.jobs()?;
     let label = |row: &Row| format!("{}, N = {}", row.algorithm, row.nodes);
     let work = |audience: &Audience<'_, _>| asked.measure(&jobs, audience, Files::None);
-    let rows = follow(jobs.len(), teller, label, work)?;
+    let rows = follow(jobs.len(), sender, label, work)?;
     Ok(CompareResult { rows, curves: asked.curves(Files::None)?, command: asked.command() })
 }
 
-fn elections(asked: &CompareRequest, teller: &Teller) -> Result<CompareResult<election::Figure>> {
+fn elections(
+    asked: &CompareRequest,
+    sender: &EventSender,
+) -> Result<CompareResult<election::Figure>> {
     let jobs = election::jobs(asked)?;
     let label = |row: &election::Row| {
         format!("{}, {}, N = {}", row.algorithm, row.case.unwrap_or_default(), row.nodes)
     };
     let work = |audience: &Audience<'_, _>| election::measure(asked, &jobs, audience);
-    let rows = follow(jobs.len(), teller, label, work)?;
+    let rows = follow(jobs.len(), sender, label, work)?;
     Ok(CompareResult { rows, curves: election::curves(asked)?, command: asked.command() })
 }
 
 /// Tells rows and progress as they come.
 fn follow<R: Serialize>(
     total: usize,
-    teller: &Teller,
+    sender: &EventSender,
     label: impl Fn(&R) -> String + Sync,
     work: impl FnOnce(&Audience<'_, R>) -> Result<Vec<R>>,
 ) -> Result<Vec<R>> {
@@ -101,9 +104,9 @@ fn follow<R: Serialize>(
     let hears = |rows: &[R]| {
         let done = 1 + done.fetch_add(1, Ordering::Relaxed);
         let label = rows.first().map(&label).unwrap_or_default();
-        teller.progress(&Progress { done, total, label });
+        sender.progress(&Progress { done, total, label });
         // If nobody listens the work is stopped.
-        let _ = teller.tell("rows", &rows);
+        let _ = sender.tell("rows", &rows);
     };
-    work(&Audience { hears: &hears, stop: teller.stop() })
+    work(&Audience { hears: &hears, stop: sender.stop() })
 }

@@ -82,7 +82,7 @@ impl Jobs {
     pub(super) fn stream<W, T>(
         &self,
         task: Task<W>,
-        work: impl FnOnce(&Teller) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&EventSender) -> Result<T> + Send + 'static,
     ) -> Response
     where
         W: Serialize + Send + 'static,
@@ -90,15 +90,15 @@ impl Jobs {
     {
         let (events, heard) = mpsc::channel(UNREAD);
         let (latest, progress) = watch::channel(None);
-        let teller = Teller { events, latest: Arc::new(latest), stop: Arc::default() };
+        let sender = EventSender { events, latest: Arc::new(latest), stop: Arc::default() };
         let ears = Ears {
             events: heard,
             progress,
             next_progress: Instant::now(),
             over: false,
-            stop: teller.stop.clone(),
+            stop: sender.stop.clone(),
         };
-        tokio::spawn(do_it(self.places.clone(), task, teller, work));
+        tokio::spawn(do_it(self.places.clone(), task, sender, work));
         Sse::new(stream::unfold(ears, Ears::next)).keep_alive(KeepAlive::default()).into_response()
     }
 }
@@ -106,21 +106,21 @@ impl Jobs {
 async fn do_it<W: Serialize, T: Serialize>(
     places: Arc<Semaphore>,
     task: Task<W>,
-    teller: Teller,
-    work: impl FnOnce(&Teller) -> Result<T> + Send + 'static,
+    sender: EventSender,
+    work: impl FnOnce(&EventSender) -> Result<T> + Send + 'static,
 ) {
     let place = match places.clone().try_acquire_owned() {
         Ok(place) => Ok(place),
         Err(_) => {
-            teller.progress(&task.waiting);
+            sender.progress(&task.waiting);
             tokio::select! {
                 place = places.acquire_owned() => place,
-                () = teller.events.closed() => return,
+                () = sender.events.closed() => return,
             }
         }
     };
     let Ok(place) = place else { return };
-    let worker = teller.clone();
+    let worker = sender.clone();
     let mut job = tokio::task::spawn_blocking(move || {
         // Until it really ends, even if nobody waits for it any more.
         let _place = place;
@@ -129,12 +129,12 @@ async fn do_it<W: Serialize, T: Serialize>(
     let last = tokio::select! {
         outcome = &mut job => outcome.map_or_else(broken, |told| told.unwrap_or_else(failed)),
         () = tokio::time::sleep(task.within) => {
-            teller.stop.store(true, Ordering::Relaxed);
+            sender.stop.store(true, Ordering::Relaxed);
             too_long(task.within, &task.command)
         }
     };
     // Nobody may be there to hear it.
-    let _ = teller.events.send(Told { event: last, is_last: true }).await;
+    let _ = sender.events.send(JobEvent { event: last, is_last: true }).await;
 }
 
 fn failed(error: anyhow::Error) -> Event {
@@ -164,21 +164,21 @@ fn event(name: &str, value: &impl Serialize) -> Event {
 }
 
 /// Something that must not be missed.
-struct Told {
+struct JobEvent {
     event: Event,
     is_last: bool,
 }
 
 /// How a job speaks to whoever asked for it.
 #[derive(Clone)]
-pub(super) struct Teller {
-    events: mpsc::Sender<Told>,
+pub(super) struct EventSender {
+    events: mpsc::Sender<JobEvent>,
     /// Progress that nobody has read is replaced by newer.
     latest: Arc<watch::Sender<Option<Event>>>,
     stop: Arc<AtomicBool>,
 }
 
-impl Teller {
+impl EventSender {
     /// Becomes true when nobody wants the result any more.
     pub(super) fn stop(&self) -> &Arc<AtomicBool> {
         &self.stop
@@ -194,7 +194,7 @@ impl Teller {
     /// # Errors
     /// If nobody listens any more.
     pub(super) fn tell(&self, name: &str, value: &impl Serialize) -> Result<()> {
-        let mut told = Told { event: event(name, value), is_last: false };
+        let mut told = JobEvent { event: event(name, value), is_last: false };
         loop {
             self.check()?;
             match self.events.try_send(told) {
@@ -221,7 +221,7 @@ impl Teller {
 
 /// The reader's side: what is told, until the end.
 struct Ears {
-    events: mpsc::Receiver<Told>,
+    events: mpsc::Receiver<JobEvent>,
     progress: watch::Receiver<Option<Event>>,
     next_progress: Instant,
     /// Whether nothing comes after what was told last.
@@ -237,7 +237,7 @@ impl Ears {
         let event = tokio::select! {
             biased;
             told = self.events.recv() => {
-                let Told { event, is_last } = told?;
+                let JobEvent { event, is_last } = told?;
                 self.over = is_last;
                 event
             }

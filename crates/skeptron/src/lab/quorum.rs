@@ -8,7 +8,7 @@ use axum::routing::post;
 use skeptron_quorum_analysis::picture;
 
 use super::body::{Asked, MOST_FILE_BYTES};
-use super::job::{Jobs, Task, Teller};
+use super::job::{EventSender, Jobs, Task};
 use super::refusal::Refusal;
 use super::wire::{Progress, QuorumResult};
 use crate::ask::{Files, QuorumRequest, Request as _};
@@ -27,7 +27,7 @@ async fn quorum(
     Asked(asked): Asked<QuorumRequest, MOST_FILE_BYTES>,
 ) -> Result<Response, Refusal> {
     let asked = allowed(asked)?;
-    Ok(jobs.stream(Task::new(asked.command()), move |teller| answer(&asked, teller)))
+    Ok(jobs.stream(Task::new(asked.command()), move |sender| answer(&asked, sender)))
 }
 
 /// Refuses what the lab has no time for.
@@ -57,7 +57,7 @@ fn refuse_many(nodes: usize) -> Result<()> {
     Ok(())
 }
 
-fn answer(asked: &QuorumRequest, teller: &Teller) -> Result<QuorumResult> {
+fn answer(asked: &QuorumRequest, sender: &EventSender) -> Result<QuorumResult> {
     if let Some(family) = asked.pasted()? {
         refuse_many(family.nodes())?;
     }
@@ -69,7 +69,7 @@ fn answer(asked: &QuorumRequest, teller: &Teller) -> Result<QuorumResult> {
     }
     let mut done = 0;
     let answer = subject.analyse(&asked.question(), |name| {
-        teller.progress(&Progress { done, total: 0, label: name.into() });
+        sender.progress(&Progress { done, total: 0, label: name.into() });
         done += 1;
     })?;
     let compared = answer.compared.as_ref();

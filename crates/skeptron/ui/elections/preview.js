@@ -121,14 +121,14 @@ function summaryOf(end, situation) {
     return found ? tile(title, String(found.measured), claimSaid(claimed, found.holds)) : null;
   };
   const tiles = [tile(say("Leader"), leader === null ? say("nobody") : `★ P${leader}`, ""), judged("messages", say("Messages")), judged("time", say("Time, in T"))];
-  const lamps = end.lamps.filter((lamp) => lamp.holds !== null).map(({ property, holds, detail }) =>
+  const verdicts = end.verdicts.filter((verdict) => verdict.holds !== null).map(({ property, holds, detail }) =>
     h("span", { class: `chip ${holds ? "good" : "bad"}`, title: translated(detail) }, holds ? `✓ ${translated(property)}` : say("✗ {property} violated", { property: translated(property) })));
   const causes = /* what figures are called */ ["calls", "alarms", "suspicions", "false suspicions"].map((name) => `${translated(name)} ${figure(name)?.measured ?? 0}`).join(" · ");
   const why = { over: "", limit: say("The run was ended at the lab’s limit."), time: say("The run was ended at its time limit.") }[end.reason];
   const quiet = String(figure("calls")?.measured ?? "") === "0"
     ? h("p", { class: "notice" }, say("Nobody called: no live initiator suspects the leader. Crash the leader, or set when they call.")) : null;
   return [h("dl", { class: "tiles" }, tiles), ...(quiet ? [quiet] : []),
-    h("div", { class: "toolbar" }, lamps, h("span", { class: "muted small" }, causes), why ? h("span", { class: "muted small" }, why) : null)];
+    h("div", { class: "toolbar" }, verdicts, h("span", { class: "muted small" }, causes), why ? h("span", { class: "muted small" }, why) : null)];
 }
 
 /**

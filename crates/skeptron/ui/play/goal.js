@@ -79,7 +79,7 @@ export class GoalBanner {
 export function isReached({ violated, without, asked, entered, at_once }, model, acts) {
   const first = (/** @type {string} */ kind) => [...new Set(model.records.filter((record) => record.kind === kind).map((record) => record.node))];
   const begins = (/** @type {number[]} */ found, /** @type {number[]} */ wanted) => wanted.every((node, k) => found[k] === node);
-  if (violated && !model.end?.lamps.some((lamp) => lamp.property === violated && lamp.holds === false)) return false;
+  if (violated && !model.end?.verdicts.some((verdict) => verdict.property === violated && verdict.holds === false)) return false;
   if (without && acts.some((act) => without.includes(act.do))) return false;
   if (asked && !begins(first("request"), asked)) return false;
   if (entered && !begins(first("enter"), entered)) return false;

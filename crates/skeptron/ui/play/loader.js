@@ -2,7 +2,7 @@
 import { getJson } from "../lib/api.js";
 import { toast } from "../lib/dom.js";
 import { say } from "../lib/language.js";
-import { Kept } from "./kept.js";
+import { RecordedSession } from "./recorded-session.js";
 import { Session } from "./session.js";
 
 /** How long to wait before asking again whether the server is back. */
@@ -55,7 +55,7 @@ export class Loader {
     if (this.#asked !== this.session) this.#asked?.close();
     listener.asked(wish);
     performance.mark("lab:asked");
-    const session = new ("live" in source ? Kept : Session)({
+    const session = new ("live" in source ? RecordedSession : Session)({
       opened: (model) => {
         if (this.session !== session) this.session?.close();
         this.session = session;
@@ -69,7 +69,7 @@ export class Loader {
       failed: (error) => { if (session === this.session || session === this.#asked) listener.failed(error); },
     });
     this.#asked = session;
-    if ("live" in source) /** @type {Kept} */ (session).play(source.live);
+    if ("live" in source) /** @type {RecordedSession} */ (session).play(source.live);
     else session.open("sim" in source ? { sim: source.sim, acts, notes: story?.notes } : "scenario" in source ? { scenario: source.scenario, acts } : { trace: source.trace, acts, notes: story?.notes });
   }
 

@@ -20,7 +20,7 @@ import { cutsNow } from "./cuts.js";
 import { FrameLoop } from "./frame-loop.js";
 import { FromHere } from "./from-here.js";
 import { Hand } from "./hand.js";
-import { Lamps } from "./lamps.js";
+import { Verdicts } from "./verdicts.js";
 import { GoalBanner } from "./goal.js";
 import { listenToKeys } from "./keys.js";
 import { legend } from "./legend.js";
@@ -35,7 +35,7 @@ import { Present } from "./present.js";
 import { Rulebook } from "./rulebook.js";
 import { Sight } from "./sight.js";
 import { Steps } from "./steps.js";
-import { Tale } from "./tale.js";
+import { RunStory } from "./run-story.js";
 import { tabs } from "./tabs.js";
 import { Topology } from "./topology.js";
 import { Transport } from "./transport.js";
@@ -61,7 +61,7 @@ class PlayView {
   ended = new AbortController();
   /** @type {import("../wire.js").AlgorithmInfo[]} */
   infos = [];
-  tale = new Tale();
+  runStory = new RunStory();
   /** Where to go as soon as that is known. @type {number | null} */
   wantedAt = null;
   measured = false;
@@ -113,7 +113,7 @@ class PlayView {
     this.scene.overlay = this.clocks;
     this.transport = new Transport(this.playhead, { future: (shown) => { this.scene.future = shown; this.frames.refresh(); }, fit: () => this.sight.fit(), zoom: (factor) => this.sight.zoom(factor) });
     this.caption = new Caption(jump);
-    this.lamps = new Lamps(jump);
+    this.verdicts = new Verdicts(jump);
     this.nodes = new Nodes({ select, menu, changed: () => this.frames.refresh() });
     this.steps = new Steps(jump);
     this.rules = new Rulebook(this.caption.rule);
@@ -121,7 +121,7 @@ class PlayView {
     this.notes = new Notes({ session: () => this.session, position: () => this.playhead.position, jump, changed: (story) => this.#write(story), failed: (error) => this.complain(error) });
     this.tabs = tabs([
       { name: "nodes", title: say("Nodes"), panel: this.nodes.element }, { name: "rules", title: say("Rules"), panel: this.rules.element }, { name: "steps", title: say("Steps"), panel: this.steps.element },
-      { name: "figures", title: say("Figures##tab"), panel: this.lamps.figures }, { name: "hand", title: say("By hand"), panel: this.hand.element }, { name: "notes", title: say("Notes"), panel: this.notes.element }, { name: "about", title: say("About"), panel: this.about },
+      { name: "figures", title: say("Figures##tab"), panel: this.verdicts.figures }, { name: "hand", title: say("By hand"), panel: this.hand.element }, { name: "notes", title: say("Notes"), panel: this.notes.element }, { name: "about", title: say("About"), panel: this.about },
     ], () => this.frames.panels());
     this.files = exportsAndImports({ session: () => this.session, told: () => this.caption.told(), take: (text) => this.import(text), failed: (error) => this.complain(error),
       position: () => this.playhead.position, go: (position) => this.#go(position), shown: () => this.#shown() });
@@ -136,7 +136,7 @@ class PlayView {
 
   #place() {
     const left = h("div", { class: "play-left panel" }, this.legend, this.stage, this.caption.element, this.transport.element, this.clocks.element);
-    const right = h("div", { class: "play-right" }, h("div", { class: "panel play-top" }, this.lamps.element, this.topology.element), this.tabs.element);
+    const right = h("div", { class: "play-right" }, h("div", { class: "panel play-top" }, this.verdicts.element, this.topology.element), this.tabs.element);
     this.root.append(h("div", { class: "play", "data-test": "play", tabindex: -1 }, h("h1", { class: "unseen" }, say("Play")), this.bar, this.errors, this.goal.element, h("div", { class: "play-main" }, left, right)));
   }
 
@@ -158,9 +158,9 @@ class PlayView {
   /** @param {URLSearchParams} params */
   async begin(params) {
     try {
-      [this.infos, this.tale.gallery] = await Promise.all([algorithms(), getJson("/lab/scenarios", this.ended.signal)]);
+      [this.infos, this.runStory.gallery] = await Promise.all([algorithms(), getJson("/lab/scenarios", this.ended.signal)]);
       this.controls.infos = this.infos;
-      const wish = await wished(params, this.tale.gallery, this.infos);
+      const wish = await wished(params, this.runStory.gallery, this.infos);
       onCopy(() => this.#lacking());
       await this.goal.load(params.get("goal"));
       if (wish.tab) this.tabs.open(wish.tab);
@@ -203,15 +203,15 @@ class PlayView {
 
   /** The server does not answer, or has forgotten the run: what is to be made again. */
   #lost() {
-    const { playhead, tale } = this;
+    const { playhead, runStory } = this;
     playhead.pause();
     this.complain(new Error(say("The server does not answer. As soon as it does, this run is made again.")));
-    return { source: tale.source, at: playhead.position, story: tale.own };
+    return { source: runStory.source, at: playhead.position, story: runStory.own };
   }
 
   /** @param {RunModel} model @param {import("./loader.js").Wish} wish */
   #opened(model, { source, at, story }) {
-    this.tale.begin(source, story, model.header.acts);
+    this.runStory.begin(source, story, model.header.acts);
     this.wantedAt = at;
     const { scene, playhead } = this;
     scene.model = model;
@@ -230,38 +230,38 @@ class PlayView {
     this.topology.lay(model.header, info);
     tellAbout(this.about, info);
     this.#tellStory();
-    this.controls.show(model.header.sim, model.header.nodes, { scripted: this.tale.ownActs.length > 0, recorded: model.header.recorded });
+    this.controls.show(model.header.sim, model.header.nodes, { scripted: this.runStory.ownActs.length > 0, recorded: model.header.recorded });
     this.select(scene.selected);
     if (this.wantedAt === null && !prefersStill()) playhead.play();
   }
 
   #tellStory() {
-    const { tale } = this;
-    const story = tale.of(this.scene.model.header);
-    this.caption.tell(story, tale.next);
+    const { runStory } = this;
+    const story = runStory.of(this.scene.model.header);
+    this.caption.tell(story, runStory.next);
     this.notes.tell(story);
   }
 
   /** Takes what somebody has written of the run. @param {import("./link.js").Story} story */
   async #write(story) {
-    await this.tale.keep(story, this.session?.acts ?? []);
+    await this.runStory.keep(story, this.session?.acts ?? []);
     this.caption.tell(story);
     this.frames.panels();
   }
 
   /** What a link to what is shown would lack; else it is noted. @returns {string | null} */
   #lacking() {
-    const { lack } = this.tale;
+    const { lack } = this.runStory;
     if (!lack) this.#note();
     return lack;
   }
 
   #note() {
-    const { session, scene, playhead, tale } = this;
+    const { session, scene, playhead, runStory } = this;
     if (!session?.model || this.wantedAt !== null) return;
     const tab = this.tabs.shown();
-    noted(tale.source, { acts: tale.foreign(session.acts), at: playhead.position, selected: scene.selected, future: scene.future,
-      story: tale.packed, tab: tab === "nodes" ? null : tab, window: this.sight.chosen, goal: this.goal.goal?.name ?? null, clocks: this.clocks.noted, all: this.nodes.all.checked });
+    noted(runStory.source, { acts: runStory.foreign(session.acts), at: playhead.position, selected: scene.selected, future: scene.future,
+      story: runStory.packed, tab: tab === "nodes" ? null : tab, window: this.sight.chosen, goal: this.goal.goal?.name ?? null, clocks: this.clocks.noted, all: this.nodes.all.checked });
   }
 
   #grown() {
@@ -290,7 +290,7 @@ class PlayView {
     else if (model.roundUp(this.playhead.position) !== this.playhead.position) this.playhead.jump(this.playhead.position);
     else if (prefersStill() && !this.measured && this.playhead.position === 0) this.playhead.jump(model.length);
     this.wantedAt = null;
-    this.lamps.measure(model.end, this.infos.find((info) => info.name === model.header.algorithm));
+    this.verdicts.measure(model.end, this.infos.find((info) => info.name === model.header.algorithm));
     this.files.show();
     this.clocks.offer();
     this.frames.draw();
@@ -377,12 +377,12 @@ class PlayView {
     const step = model.stepsBefore(position) - 1;
     const before = step >= 0 ? session.statesAt(model.steps[step]) : null;
     this.transport.show();
-    this.caption.until = parting(session.acts, this.tale.acts);
+    this.caption.until = parting(session.acts, this.runStory.acts);
     // Of a live cluster it is not known what its nodes knew, so no rule has a reason.
     const known = states?.some(({ vars }) => vars.length > 0) ?? false;
     this.rules.show(model, position, before, known ? states : null);
     this.caption.show(model, position, playhead.playing);
-    this.lamps.show(model, position);
+    this.verdicts.show(model, position);
     this.goal.show(model, session.acts);
     legend(this.legend, model, this.diagram.arrows.stride, session.acts.length > 0);
     this.topology.cut(cutsNow(model.header, session.acts, position, playhead.now));
@@ -393,6 +393,6 @@ class PlayView {
     if (this.tabs.shown() === "notes") this.notes.show();
     if (!playhead.playing && this.caption.said !== this.said) announce(this.said = this.caption.said);
     // A link that carries a whole recorded run is long: it is written when the play rests.
-    if (!(("trace" in this.tale.source || "live" in this.tale.source) && playhead.playing)) this.#note();
+    if (!(("trace" in this.runStory.source || "live" in this.runStory.source) && playhead.playing)) this.#note();
   }
 }

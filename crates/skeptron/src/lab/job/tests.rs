@@ -20,9 +20,9 @@ async fn all(response: Response) -> String {
 
 #[tokio::test]
 async fn what_is_told_comes_in_order_and_the_result_last() {
-    let told = all(Jobs::new(1).stream(task(PATIENCE), |teller| {
-        teller.tell("rows", &[1, 2])?;
-        teller.tell("rows", &[3])?;
+    let told = all(Jobs::new(1).stream(task(PATIENCE), |sender| {
+        sender.tell("rows", &[1, 2])?;
+        sender.tell("rows", &[3])?;
         Ok(7)
     }));
     let told = told.await;
@@ -35,8 +35,8 @@ async fn what_is_told_comes_in_order_and_the_result_last() {
 #[tokio::test]
 async fn a_job_that_takes_too_long_is_stopped_and_names_the_command() {
     let (ended, end) = mpsc::channel();
-    let response = Jobs::new(1).stream(task(Duration::from_millis(50)), move |teller| {
-        while teller.check().is_ok() {
+    let response = Jobs::new(1).stream(task(Duration::from_millis(50)), move |sender| {
+        while sender.check().is_ok() {
             thread::sleep(Duration::from_millis(1));
         }
         ended.send(()).expect("the test waits");
@@ -51,10 +51,10 @@ async fn a_job_that_takes_too_long_is_stopped_and_names_the_command() {
 #[tokio::test]
 async fn a_mistake_or_a_panic_is_an_error() {
     let jobs = Jobs::new(1);
-    let mistake: fn(&Teller) -> Result<()> = |_| anyhow::bail!("there is no such thing");
+    let mistake: fn(&EventSender) -> Result<()> = |_| anyhow::bail!("there is no such thing");
     let told = all(jobs.stream(task(PATIENCE), mistake)).await;
     assert_eq!(told, "event: error\ndata: {\"error\":\"there is no such thing\"}\n\n");
-    let panic: fn(&Teller) -> Result<()> = |_| panic!("on purpose");
+    let panic: fn(&EventSender) -> Result<()> = |_| panic!("on purpose");
     let told = all(jobs.stream(task(PATIENCE), panic)).await;
     assert!(told.contains("please report it"), "{told}");
     assert!(all(jobs.stream(task(PATIENCE), |_| Ok(1))).await.contains("result"), "it goes on");
@@ -63,9 +63,9 @@ async fn a_mistake_or_a_panic_is_an_error() {
 #[tokio::test]
 async fn closing_the_stream_stops_the_work() {
     let (ended, end) = mpsc::channel();
-    let response = Jobs::new(1).stream(task(PATIENCE), move |teller| {
-        teller.tell("begun", &())?;
-        while teller.check().is_ok() {
+    let response = Jobs::new(1).stream(task(PATIENCE), move |sender| {
+        sender.tell("begun", &())?;
+        while sender.check().is_ok() {
             thread::sleep(Duration::from_millis(1));
         }
         ended.send(()).expect("the test waits");
@@ -81,9 +81,9 @@ async fn closing_the_stream_stops_the_work() {
 #[tokio::test]
 async fn whoever_does_not_read_keeps_a_job_waiting_but_not_for_ever() {
     let (ended, end) = mpsc::channel();
-    let response = Jobs::new(1).stream(task(Duration::from_millis(200)), move |teller| {
+    let response = Jobs::new(1).stream(task(Duration::from_millis(200)), move |sender| {
         let mut told = 0;
-        while teller.tell("rows", &"x".repeat(1000)).is_ok() {
+        while sender.tell("rows", &"x".repeat(1000)).is_ok() {
             told += 1;
         }
         ended.send(told).expect("the test waits");

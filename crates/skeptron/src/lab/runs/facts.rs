@@ -9,14 +9,14 @@ use skeptron_sim::trace::Trace;
 use skeptron_sim::value::Value;
 
 use super::message_log::MessageLog;
-use super::{states, told};
-use crate::lab::wire::{Fact, Lamp, NodeState, Note, RecordKind, RunRecord};
+use super::{states, to_wire};
+use crate::lab::wire::{Fact, NodeState, Note, RecordKind, RunRecord, RunVerdict};
 
 /// A run, as notes speak of it.
 pub(super) struct Run<'a> {
     pub(super) trace: &'a Trace,
     pub(super) messages: &'a MessageLog,
-    pub(super) lamps: &'a [Lamp],
+    pub(super) verdicts: &'a [RunVerdict],
 }
 
 /// What the notes say that is not so, a sentence for each.
@@ -54,7 +54,7 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     fn of(run: &'a Run<'a>) -> Self {
         let records = run.trace.records.iter();
-        let records = records.map(|record| told::record(record, run.messages, false)).collect();
+        let records = records.map(|record| to_wire::record(record, run.messages, false)).collect();
         Judge { run, records }
     }
 
@@ -100,8 +100,8 @@ impl<'a> Judge<'a> {
     }
 
     fn is_violated(&self, property: &str, at: usize) -> bool {
-        let lamp = self.run.lamps.iter().find(|lamp| lamp.property == property);
-        lamp.and_then(|lamp| lamp.at).is_some_and(|record| record < at)
+        let verdict = self.run.verdicts.iter().find(|verdict| verdict.property == property);
+        verdict.and_then(|verdict| verdict.at).is_some_and(|record| record < at)
     }
 
     /// Who does what with which message, and with whom.
@@ -109,7 +109,7 @@ impl<'a> Judge<'a> {
         let message = record.message.and_then(|id| self.run.messages.find(id));
         let label = message.map(|message| &*message.label);
         let other = message.map(|message| {
-            let (from, to) = (told::number(message.from), told::number(message.to));
+            let (from, to) = (to_wire::number(message.from), to_wire::number(message.to));
             if record.kind == RecordKind::Deliver { from } else { to }
         });
         (record.node, record.kind, label, other.or(record.leader).or(record.whom))

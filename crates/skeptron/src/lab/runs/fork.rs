@@ -8,7 +8,7 @@ use skeptron_core::catalogue::{Algorithm, Info};
 use skeptron_sim::trace::{Loss, Record, TICKS_PER_UNIT, Ticks, Trace, What};
 use skeptron_sim::{Act, Deed, Hand, Scenario, Workload};
 
-use super::told;
+use super::to_wire;
 use crate::lab::wire::AlgorithmKind;
 
 /// What is done again at most: each deed looks through all messages under way.
@@ -18,7 +18,7 @@ const MOST_RECORDS: usize = 20_000;
 pub(super) fn is_possible(trace: &Trace) -> bool {
     trace.header.ticks_per_unit == TICKS_PER_UNIT
         && trace.records.len() <= MOST_RECORDS
-        && told::kind(&trace.header.algorithm) == AlgorithmKind::Mutex
+        && to_wire::kind(&trace.header.algorithm) == AlgorithmKind::Mutex
 }
 
 /// The recorded run with these acts of a hand, and how many acts bring it to where they begin.

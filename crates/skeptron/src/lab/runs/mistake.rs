@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use skeptron_sim::replay::{Mismatch, ReplayError, replay};
 use skeptron_sim::trace::{Header, Record, Trace, words};
 
-use super::told::number;
+use super::to_wire::number;
 use crate::lab::catalogue::sound_of;
 use crate::lab::wire::Mistake;
 

@@ -5,17 +5,17 @@ mod export;
 mod facts;
 mod figures;
 mod fork;
-mod lamps;
 mod message_log;
 mod mistake;
 mod options;
 mod phases;
 mod play;
 mod run;
+mod run_store;
 mod states;
-mod store;
 mod stream;
-mod told;
+mod to_wire;
+mod verdicts;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,18 +36,18 @@ use super::refusal::Refusal;
 use super::standalone;
 use super::wire::{Act, Acts, ClockChunk, Mistake, Note, RunMade, RunPage, RunRequest, StateChunk};
 use crate::ask::{Given, SimOptions};
-pub(super) use play::{Played, Score};
+pub(super) use play::{Played, RunSpec};
 use run::Run;
-use store::Store;
+use run_store::RunStore;
 
 /// What the handlers share.
 #[derive(Debug)]
-struct Theatre {
+struct RunService {
     gallery: Gallery,
     counterexamples: Counterexamples,
-    store: Store,
+    store: RunStore,
     /// As many runs are played at a time as there are cores.
-    stages: Arc<Semaphore>,
+    workers: Arc<Semaphore>,
 }
 
 /// What a run is made from.
@@ -69,11 +69,11 @@ impl Drop for Waiter {
 /// The paths of runs.
 pub(super) fn router(gallery: Gallery) -> Router {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let theatre = Theatre {
+    let service = RunService {
         gallery,
         counterexamples: Counterexamples::new(),
-        store: Store::default(),
-        stages: Arc::new(Semaphore::new(cores)),
+        store: RunStore::default(),
+        workers: Arc::new(Semaphore::new(cores)),
     };
     Router::new()
         .route("/lab/runs", post(make))
@@ -84,22 +84,22 @@ pub(super) fn router(gallery: Gallery) -> Router {
         .route("/lab/runs/{id}/export", get(export))
         .route("/lab/runs/{id}/page", post(play_alone))
         .route("/lab/runs/{id}/mistake", get(mistake))
-        .with_state(Arc::new(theatre))
+        .with_state(Arc::new(service))
 }
 
-impl Theatre {
+impl RunService {
     /// Does what takes a while apart from everything else, as long as somebody waits for it and not
     /// longer than the lab allows.
     async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Stop) -> anyhow::Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let stage = Arc::clone(&self.stages).acquire_owned().await;
+        let worker = Arc::clone(&self.workers).acquire_owned().await;
         let waiter = Waiter::default();
         let stop = Arc::clone(&waiter.0);
         let job = tokio::task::spawn_blocking(move || {
             // Until it really ends, even if nobody waits for it any more.
-            let _stage = stage;
+            let _worker = worker;
             work(&stop)
         });
         let done = tokio::time::timeout(Duration::from_secs(LIMITS.seconds), job).await;
@@ -108,7 +108,7 @@ impl Theatre {
     }
 
     /// What is to be played, and what a hand does to it.
-    async fn score(&self, asked: RunRequest) -> Result<(Score, Vec<Act>), Refusal> {
+    async fn spec(&self, asked: RunRequest) -> Result<(RunSpec, Vec<Act>), Refusal> {
         let RunRequest { sim, scenario, trace, acts, notes } = asked;
         let notes = notes.unwrap_or_default();
         match (sim, scenario, trace) {
@@ -129,31 +129,35 @@ impl Theatre {
         sim: Option<Given<SimOptions>>,
         trace: Option<String>,
         notes: Vec<Note>,
-    ) -> Result<Score, Refusal> {
+    ) -> Result<RunSpec, Refusal> {
         match (sim, trace) {
-            (Some(Given(sim)), None) => self.work(|_| Score::of_options(sim, notes)).await,
-            (None, Some(text)) => self.work(move |stop| Score::of_text(&text, notes, stop)).await,
+            (Some(Given(sim)), None) => self.work(|_| RunSpec::of_options(sim, notes)).await,
+            (None, Some(text)) => self.work(move |stop| RunSpec::of_text(&text, notes, stop)).await,
             _ => Err(Refusal::Malformed(ONE_OF.into())),
         }
     }
 
     /// What hangs in the gallery by that name.
-    async fn hung(&self, name: &str, acts: Option<Vec<Act>>) -> Result<(Score, Vec<Act>), Refusal> {
+    async fn hung(
+        &self,
+        name: &str,
+        acts: Option<Vec<Act>>,
+    ) -> Result<(RunSpec, Vec<Act>), Refusal> {
         if let Some(counterexample) = self.counterexamples.named(name) {
             let search = || self.work(counterexample.search());
             let trace = counterexample.found.get_or_try_init(search).await?;
-            return Ok((Score::of_trace(Arc::clone(trace))?, acts.unwrap_or_default()));
+            return Ok((RunSpec::of_trace(Arc::clone(trace))?, acts.unwrap_or_default()));
         }
         let example = self.gallery.example(name)?;
         let example = example.ok_or_else(|| Refusal::NoSuchScenario(name.into()))?;
-        let score = self.made(example.sim, example.trace, example.notes).await?;
-        Ok((score, acts.unwrap_or(example.acts)))
+        let spec = self.made(example.sim, example.trace, example.notes).await?;
+        Ok((spec, acts.unwrap_or(example.acts)))
     }
 
     /// Plays a run again with other acts of a hand.
     async fn replay(&self, run: &Arc<Run>, acts: Vec<Act>) -> Result<Json<Acts>, Refusal> {
         let again = Arc::clone(run);
-        let played = self.work(move |stop| again.score.play(acts, stop)).await?;
+        let played = self.work(move |stop| again.spec.play(acts, stop)).await?;
         let acts = played.acts();
         self.store.make_room_for(run, played.bytes())?;
         run.change(played);
@@ -162,47 +166,47 @@ impl Theatre {
 }
 
 async fn make(
-    State(theatre): State<Arc<Theatre>>,
+    State(service): State<Arc<RunService>>,
     Asked(asked): Asked<RunRequest, MOST_FILE_BYTES>,
 ) -> Result<Json<RunMade>, Refusal> {
-    let (score, acts) = theatre.score(asked).await?;
+    let (spec, acts) = service.spec(asked).await?;
     let play = move |stop: &Stop| {
-        let played = score.play(acts, stop)?;
-        Ok(Run::new(score, played))
+        let played = spec.play(acts, stop)?;
+        Ok(Run::new(spec, played))
     };
-    let id = theatre.store.keep(theatre.work(play).await?)?;
+    let id = service.store.keep(service.work(play).await?)?;
     Ok(Json(RunMade { id }))
 }
 
 async fn tell(
-    State(theatre): State<Arc<Theatre>>,
+    State(service): State<Arc<RunService>>,
     Path(id): Path<String>,
 ) -> Result<impl IntoResponse, Refusal> {
-    Ok(stream::tell(theatre.store.find(&id)?))
+    Ok(stream::tell(service.store.find(&id)?))
 }
 
 /// Goes back to where the hand acts, and on from there in another way.
 async fn act(
-    State(theatre): State<Arc<Theatre>>,
+    State(service): State<Arc<RunService>>,
     Path(id): Path<String>,
     Asked(act): Asked<Act>,
 ) -> Result<Json<Acts>, Refusal> {
-    let run = theatre.store.find(&id)?;
+    let run = service.store.find(&id)?;
     let _turn = run.turn.lock().await;
     let mut acts = run.played().acts_before(act.after);
     acts.push(act);
-    theatre.replay(&run, acts).await
+    service.replay(&run, acts).await
 }
 
 /// Does all of these instead of what was done: so acts are taken back, and done again.
 async fn set(
-    State(theatre): State<Arc<Theatre>>,
+    State(service): State<Arc<RunService>>,
     Path(id): Path<String>,
     Asked(Acts { acts }): Asked<Acts, MOST_FILE_BYTES>,
 ) -> Result<Json<Acts>, Refusal> {
-    let run = theatre.store.find(&id)?;
+    let run = service.store.find(&id)?;
     let _turn = run.turn.lock().await;
-    theatre.replay(&run, acts).await
+    service.replay(&run, acts).await
 }
 
 #[derive(Deserialize)]
@@ -212,21 +216,21 @@ struct Which {
 }
 
 async fn states(
-    State(theatre): State<Arc<Theatre>>,
+    State(service): State<Arc<RunService>>,
     Path(id): Path<String>,
     Sought(Which { chunk }): Sought<Which>,
 ) -> Result<Json<StateChunk>, Refusal> {
-    let trace = Arc::clone(&theatre.store.find(&id)?.played().trace);
-    Ok(Json(theatre.work(move |_| states::chunk(&trace, chunk)).await?))
+    let trace = Arc::clone(&service.store.find(&id)?.played().trace);
+    Ok(Json(service.work(move |_| states::chunk(&trace, chunk)).await?))
 }
 
 async fn clocks(
-    State(theatre): State<Arc<Theatre>>,
+    State(service): State<Arc<RunService>>,
     Path(id): Path<String>,
     Sought(Which { chunk }): Sought<Which>,
 ) -> Result<Json<ClockChunk>, Refusal> {
-    let trace = Arc::clone(&theatre.store.find(&id)?.played().trace);
-    Ok(Json(theatre.work(move |_| clocks::chunk(&trace, chunk)).await?))
+    let trace = Arc::clone(&service.store.find(&id)?.played().trace);
+    Ok(Json(service.work(move |_| clocks::chunk(&trace, chunk)).await?))
 }
 
 #[derive(Deserialize)]
@@ -236,31 +240,31 @@ struct Form {
 }
 
 async fn export(
-    State(theatre): State<Arc<Theatre>>,
+    State(service): State<Arc<RunService>>,
     Path(id): Path<String>,
     Sought(Form { format }): Sought<Form>,
 ) -> Result<Response, Refusal> {
-    let trace = Arc::clone(&theatre.store.find(&id)?.played().trace);
-    let file = theatre.work(move |_| export::file(&trace, &format)).await?;
+    let trace = Arc::clone(&service.store.find(&id)?.played().trace);
+    let file = service.work(move |_| export::file(&trace, &format)).await?;
     Ok(file.into_response())
 }
 
 /// The run as a page that plays it without a server.
 async fn play_alone(
-    State(theatre): State<Arc<Theatre>>,
+    State(service): State<Arc<RunService>>,
     Path(id): Path<String>,
     Asked(told): Asked<RunPage>,
 ) -> Result<Html<String>, Refusal> {
-    let played = theatre.store.find(&id)?.played();
-    let page = theatre.gallery.page.clone();
-    Ok(Html(theatre.work(move |_| standalone::of_played(&page, told, &played)).await?))
+    let played = service.store.find(&id)?.played();
+    let page = service.gallery.page.clone();
+    Ok(Html(service.work(move |_| standalone::of_played(&page, told, &played)).await?))
 }
 
 /// Where a node of a broken variant first leaves the rules.
 async fn mistake(
-    State(theatre): State<Arc<Theatre>>,
+    State(service): State<Arc<RunService>>,
     Path(id): Path<String>,
 ) -> Result<Json<Option<Mistake>>, Refusal> {
-    let trace = Arc::clone(&theatre.store.find(&id)?.played().trace);
-    Ok(Json(theatre.work(move |_| mistake::first(&trace)).await?))
+    let trace = Arc::clone(&service.store.find(&id)?.played().trace);
+    Ok(Json(service.work(move |_| mistake::first(&trace)).await?))
 }

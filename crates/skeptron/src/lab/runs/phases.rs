@@ -11,7 +11,7 @@ use skeptron_sim::trace::{Trace, What};
 use skeptron_sim::value::Value;
 
 use super::states::{told, variables};
-use super::told::{kind, number};
+use super::to_wire::{kind, number};
 use crate::lab::wire::{AlgorithmKind, NodeState, Phase};
 
 /// Variables that say that an election is under way, by what they say when none is.

@@ -11,19 +11,19 @@ use skeptron_sim::trace::{Record, Trace, What};
 use skeptron_sim::{Hand, Options, Scenario, election, run};
 
 use super::super::LIMITS;
-use super::lamps::{self, Watched};
 use super::message_log::MessageLog;
 use super::phases::Phases;
-use super::{Stop, clocks, facts, figures, fork, options, states, told};
+use super::verdicts::{self, Watched};
+use super::{Stop, clocks, facts, figures, fork, options, states, to_wire};
 use crate::ask::{Files, Given, Request as _, SimOptions};
 use crate::lab::wire::{
-    Act, AlgorithmKind, ClockChunk, Deed, Figure, Lamp, Note, Partition, RunEnd, RunHeader,
-    RunReason, RunRecord, StateChunk,
+    Act, AlgorithmKind, ClockChunk, Deed, Figure, Note, Partition, RunEnd, RunHeader, RunReason,
+    RunRecord, RunVerdict, StateChunk,
 };
 
 /// What a run is made from, besides what a hand does.
 #[derive(Clone, Debug)]
-pub(in crate::lab) struct Score {
+pub(in crate::lab) struct RunSpec {
     source: Source,
     /// What is said of it.
     notes: Vec<Note>,
@@ -37,7 +37,7 @@ enum Source {
     Recorded(Arc<Trace>),
 }
 
-impl Score {
+impl RunSpec {
     /// Of options, as the page gives them.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Score {
     pub(in crate::lab) fn of_options(options: SimOptions, notes: Vec<Note>) -> Result<Self> {
         let holds = options.section.as_deref() == Some(BY_HAND);
         let options = Box::new(options::allowed(options)?);
-        Ok(Score { source: Source::Sim { options, holds }, notes })
+        Ok(RunSpec { source: Source::Sim { options, holds }, notes })
     }
 
     /// Of a recorded run, as the page reads it from a file. A run that its own command makes again is
@@ -57,11 +57,11 @@ impl Score {
         let trace = Trace::read(Cursor::new(text)).context("the trace cannot be read")?;
         refuse_long(&trace)?;
         let again = options::of_sim(&trace.header).and_then(|options| {
-            let score = Score::of_options(options, notes.clone()).ok()?;
-            let played = score.play(Vec::new(), stop).ok()?;
-            (*played.trace == trace).then_some(score)
+            let spec = RunSpec::of_options(options, notes.clone()).ok()?;
+            let played = spec.play(Vec::new(), stop).ok()?;
+            (*played.trace == trace).then_some(spec)
         });
-        Ok(again.unwrap_or_else(|| Score { source: Source::Recorded(Arc::new(trace)), notes }))
+        Ok(again.unwrap_or_else(|| RunSpec { source: Source::Recorded(Arc::new(trace)), notes }))
     }
 
     /// Of a run that was made here, by the checker or the simulator.
@@ -70,7 +70,7 @@ impl Score {
     /// If it is larger than the lab allows.
     pub(in crate::lab) fn of_trace(trace: Arc<Trace>) -> Result<Self> {
         refuse_long(&trace)?;
-        Ok(Score { source: Source::Recorded(trace), notes: Vec::new() })
+        Ok(RunSpec { source: Source::Recorded(trace), notes: Vec::new() })
     }
 
     /// Plays it, with what a hand does.
@@ -88,8 +88,8 @@ impl Score {
             Source::Recorded(trace) if acts.is_empty() => recorded(trace)?,
             Source::Recorded(trace) => forked(trace, acts, stop)?,
         };
-        let Played { trace, messages, lamps, .. } = &played;
-        played.doubts = facts::doubts(&facts::Run { trace, messages, lamps }, &self.notes)?;
+        let Played { trace, messages, verdicts, .. } = &played;
+        played.doubts = facts::doubts(&facts::Run { trace, messages, verdicts }, &self.notes)?;
         Ok(played)
     }
 }
@@ -120,7 +120,7 @@ pub(in crate::lab) struct Played {
     hand: Option<ByHand>,
     partitions: Vec<Partition>,
     reason: RunReason,
-    lamps: Vec<Lamp>,
+    verdicts: Vec<RunVerdict>,
     figures: Vec<Figure>,
     doubts: Vec<String>,
     sim: SimOptions,
@@ -170,14 +170,14 @@ impl Played {
         let header = &self.trace.header;
         RunHeader {
             algorithm: header.algorithm.clone(),
-            kind: told::kind(&header.algorithm),
+            kind: to_wire::kind(&header.algorithm),
             nodes: header.setup.nodes(),
             order: header.order.to_string(),
             ticks_per_unit: header.ticks_per_unit,
             command: header.command.clone(),
             sim: Given(self.sim.clone()),
             recorded: self.recorded,
-            topology: told::topology(&header.algorithm, &header.setup),
+            topology: to_wire::topology(&header.algorithm, &header.setup),
             phases: self.phases.at_first.clone(),
             may_act: self.hand.is_some(),
             holds: self.hand.as_ref().is_some_and(|hand| hand.holds),
@@ -201,7 +201,7 @@ impl Played {
         let by_hand = |index| self.hand.as_ref().is_some_and(|hand| hand.did(index));
         let tell = |index| RunRecord {
             becomes: self.phases.after(index),
-            ..told::record(&self.records()[index], &self.messages, by_hand(index))
+            ..to_wire::record(&self.records()[index], &self.messages, by_hand(index))
         };
         which.map(tell).collect()
     }
@@ -227,7 +227,7 @@ impl Played {
             records: self.records().len(),
             reason: self.reason,
             t: self.records().last().map_or(0, |record| record.t),
-            lamps: self.lamps.clone(),
+            verdicts: self.verdicts.clone(),
             figures: self.figures.clone(),
             doubts: self.doubts.clone(),
         }
@@ -310,7 +310,7 @@ impl Simulated {
             hand: Some(ByHand { holds, acts, places }),
             partitions,
             reason: if watched.to_the_end { RunReason::Over } else { RunReason::Limit },
-            lamps: lamps::of(&trace.records, &[], watched),
+            verdicts: verdicts::of(&trace.records, &[], watched),
             figures,
             doubts: Vec::new(),
             sim,
@@ -334,7 +334,7 @@ fn excluded(info: &'static Info, scenario: &Scenario, stop: &Stop) -> Result<Sim
         watched,
         figures: figures::mutex(info, scenario, &outcome.report),
         acted: outcome.acted,
-        partitions: told::partitions(&scenario.faults),
+        partitions: to_wire::partitions(&scenario.faults),
         trace: outcome.trace,
     })
 }
@@ -356,7 +356,7 @@ fn elected(
         watched,
         figures: figures::election(info, scenario, &outcome.report),
         acted: outcome.acted,
-        partitions: told::partitions(&scenario.faults),
+        partitions: to_wire::partitions(&scenario.faults),
         trace: outcome.trace,
     })
 }
@@ -380,7 +380,7 @@ fn bytes(trace: &Trace) -> usize {
 
 fn recorded(trace: &Arc<Trace>) -> Result<Played> {
     let replayed = replay(trace).context("the trace is not what the nodes do")?;
-    let kind = told::kind(&trace.header.algorithm);
+    let kind = to_wire::kind(&trace.header.algorithm);
     let watched = Watched { kind, order_claimed: false, to_the_end: false, simulated: false };
     Ok(Played {
         messages: MessageLog::of(trace),
@@ -393,7 +393,7 @@ fn recorded(trace: &Arc<Trace>) -> Result<Played> {
         }),
         partitions: Vec::new(),
         reason: RunReason::Over,
-        lamps: lamps::of(&trace.records, &replayed.violations, watched),
+        verdicts: verdicts::of(&trace.records, &replayed.violations, watched),
         figures: figures::recorded(&replayed),
         doubts: Vec::new(),
         sim: options::of_recorded(&trace.header),

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::play::{Played, Score};
+use super::play::{Played, RunSpec};
 
 /// A run. A hand may change what becomes of it while others read.
 #[derive(Debug)]
 pub(super) struct Run {
-    pub(super) score: Score,
+    pub(super) spec: RunSpec,
     /// Only one act is played at a time.
     pub(super) turn: tokio::sync::Mutex<()>,
     now: watch::Sender<Version>,
@@ -34,9 +34,9 @@ impl Version {
 }
 
 impl Run {
-    pub(super) fn new(score: Score, played: Played) -> Self {
+    pub(super) fn new(spec: RunSpec, played: Played) -> Self {
         let version = Version { number: 0, played: Arc::new(played), cuts: Vec::new() };
-        Run { score, turn: tokio::sync::Mutex::default(), now: watch::Sender::new(version) }
+        Run { spec, turn: tokio::sync::Mutex::default(), now: watch::Sender::new(version) }
     }
 
     /// As it is now.

@@ -10,7 +10,7 @@ use skeptron_sim::replay::states;
 use skeptron_sim::trace::Trace;
 use skeptron_sim::value::Value;
 
-use super::told::number;
+use super::to_wire::number;
 use crate::lab::wire::{NodeState, StateChange, StateChunk, Variable};
 
 /// How many records a chunk has.

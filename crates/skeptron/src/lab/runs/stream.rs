@@ -16,7 +16,7 @@ const BATCH: usize = 500;
 
 /// The whole run; stays open for what a hand does to it.
 pub(super) fn tell(run: Arc<Run>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let reader = Reader { follow: run.follow(), _run: run, number: 0, told: Told::Nothing };
+    let reader = Reader { follow: run.follow(), _run: run, number: 0, told: Sent::Nothing };
     let events = stream::unfold(reader, async |mut reader| {
         let event = reader.next().await?;
         Some((Ok(event), reader))
@@ -26,7 +26,7 @@ pub(super) fn tell(run: Arc<Run>) -> Sse<impl Stream<Item = Result<Event, Infall
 
 /// How far a reader is.
 #[derive(Clone, Copy)]
-enum Told {
+enum Sent {
     Nothing,
     /// So many records.
     Records(usize),
@@ -41,7 +41,7 @@ struct Reader {
     _run: Arc<Run>,
     /// Which version it was told of.
     number: u64,
-    told: Told,
+    told: Sent,
 }
 
 impl Reader {
@@ -59,28 +59,28 @@ impl Reader {
     fn tell(&mut self, version: &Version) -> Option<Event> {
         let played = &version.played;
         let all = played.records().len();
-        if let Told::Records(told) | Told::Everything(told) = self.told
+        if let Sent::Records(told) | Sent::Everything(told) = self.told
             && version.number != self.number
         {
             let from = version.same_as(self.number).min(told);
-            (self.number, self.told) = (version.number, Told::Records(from));
+            (self.number, self.told) = (version.number, Sent::Records(from));
             return Some(event("cut", &Cut { from, acts: played.acts() }));
         }
         match self.told {
-            Told::Nothing => {
-                (self.number, self.told) = (version.number, Told::Records(0));
+            Sent::Nothing => {
+                (self.number, self.told) = (version.number, Sent::Records(0));
                 Some(event("run", &played.header()))
             }
-            Told::Records(from) if from < all => {
+            Sent::Records(from) if from < all => {
                 let to = (from + BATCH).min(all);
-                self.told = Told::Records(to);
+                self.told = Sent::Records(to);
                 Some(event("records", &RecordBatch { from, records: played.tell(from..to) }))
             }
-            Told::Records(_) => {
-                self.told = Told::Everything(all);
+            Sent::Records(_) => {
+                self.told = Sent::Everything(all);
                 Some(event("end", &played.end()))
             }
-            Told::Everything(_) => None,
+            Sent::Everything(_) => None,
         }
     }
 }

@@ -9,7 +9,7 @@ use skeptron_sim::trace::{Format, Trace, What};
 use super::{Answers, Standalone};
 use crate::lab::assets::Page;
 use crate::lab::catalogue;
-use crate::lab::runs::{Played, Score, Stop};
+use crate::lab::runs::{Played, RunSpec, Stop};
 use crate::lab::wire::{GalleryItem, Note, RecordBatch, RunHeader, RunPage};
 
 /// By which a run is called that has no name of its own.
@@ -23,7 +23,7 @@ const MOST_CLOCKS: usize = 100_000;
 /// # Errors
 /// If the run is not what its nodes do, or is larger than a page can show.
 pub(crate) fn of_trace(trace: &Trace) -> Result<String> {
-    let played = Score::of_trace(Arc::new(trace.clone()))?.play(Vec::new(), &Stop::default())?;
+    let played = RunSpec::of_trace(Arc::new(trace.clone()))?.play(Vec::new(), &Stop::default())?;
     of_played(&Page::Embedded, RunPage::default(), &played)
 }
 

@@ -14,7 +14,7 @@ use crate::lab::assets::Page;
 use crate::lab::catalogue;
 use crate::lab::counterexamples::Counterexamples;
 use crate::lab::gallery::Gallery;
-use crate::lab::runs::{Played, Score, Stop};
+use crate::lab::runs::{Played, RunSpec, Stop};
 use crate::lab::wire::{GalleryItem, RunPage};
 
 /// The index shows a small picture of each run: of no more records than this.
@@ -66,15 +66,15 @@ fn play(gallery: &Gallery, kept: &Counterexamples, item: &GalleryItem) -> Result
     let stop = Stop::default();
     if let Some(counterexample) = kept.named(&item.name) {
         let trace = counterexample.search()(&stop)?;
-        return Score::of_trace(trace)?.play(Vec::new(), &stop);
+        return RunSpec::of_trace(trace)?.play(Vec::new(), &stop);
     }
     let example = gallery.example(&item.name)?.context("it is not in the gallery")?;
-    let score = match (example.sim, example.trace) {
-        (Some(Given(sim)), None) => Score::of_options(sim, example.notes)?,
-        (None, Some(text)) => Score::of_text(&text, example.notes, &stop)?,
+    let spec = match (example.sim, example.trace) {
+        (Some(Given(sim)), None) => RunSpec::of_options(sim, example.notes)?,
+        (None, Some(text)) => RunSpec::of_text(&text, example.notes, &stop)?,
         _ => bail!("a scenario has exactly one of `sim` and `trace`"),
     };
-    score.play(example.acts, &stop)
+    spec.play(example.acts, &stop)
 }
 
 fn write_run(page: &Page, folder: &Path, item: &GalleryItem, played: &Played) -> Result<()> {

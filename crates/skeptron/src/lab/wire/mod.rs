@@ -26,9 +26,9 @@ pub use reports::{
     QuorumReport, QuorumShare, QuorumSizes,
 };
 pub use run::{
-    Act, Acts, AlgorithmKind, ClockChunk, ClockStamp, Cut, Deed, Figure, Lamp, Mistake, NodeState,
+    Act, Acts, AlgorithmKind, ClockChunk, ClockStamp, Cut, Deed, Figure, Mistake, NodeState,
     Partition, Phase, RecordBatch, RecordKind, RunEnd, RunHeader, RunMade, RunPage, RunReason,
-    RunRecord, RunRequest, StateChange, StateChunk, Topology, Variable,
+    RunRecord, RunRequest, RunVerdict, StateChange, StateChunk, Topology, Variable,
 };
 
 /// Why something cannot be done.

@@ -376,7 +376,7 @@ pub struct RunEnd {
     /// When.
     pub t: u64,
     /// What the judges say.
-    pub lamps: Vec<Lamp>,
+    pub verdicts: Vec<RunVerdict>,
     /// What was measured.
     pub figures: Vec<Figure>,
     /// What its notes say that is not so.
@@ -406,7 +406,7 @@ pub enum RunReason {
 
 /// What a judge says of a property.
 #[derive(Clone, Debug, Serialize, TS)]
-pub struct Lamp {
+pub struct RunVerdict {
     /// Which property.
     pub property: String,
     /// Whether it holds; none if it is not claimed here.

@@ -27,7 +27,7 @@ fn a_hand_lets_a_node_in_and_out() {
     assert_eq!(inside.records[0]["t"], 500);
     assert_eq!(kinds(&inside).last(), Some(&"enter"));
     assert_eq!(inside.header["command"], Value::Null);
-    assert_eq!(inside.lamp("progress")["holds"], true);
+    assert_eq!(inside.verdict("progress")["holds"], true);
     let after = inside.records.len();
     let left = lab.post(&acts, &json!({ "after": after, "t": 9000, "do": "release", "node": 2 }));
     left.json(200);
@@ -83,8 +83,12 @@ fn whoever_follows_a_run_is_told_what_changes() {
     let (rest, end) = follower.rest(end_of_step);
     assert_eq!((&rest[0]["kind"], &rest[0]["cause"]), (&json!("lose"), &json!("hand")));
     assert_eq!(rest[0]["by_hand"], true);
-    let lamp = end["lamps"].as_array().unwrap().iter().find(|lamp| lamp["property"] == "progress");
-    assert_eq!(lamp.unwrap()["holds"], false, "the request never gets its answer: {end}");
+    let verdict = end["verdicts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|verdict| verdict["property"] == "progress");
+    assert_eq!(verdict.unwrap()["holds"], false, "the request never gets its answer: {end}");
 }
 
 #[test]

@@ -108,8 +108,8 @@ fn a_run_without_end_ends_at_the_limit() {
     assert_eq!(told.end["reason"], "limit");
     let records = told.records.len();
     assert!((100_000..101_000).contains(&records), "{records}");
-    assert_eq!(told.lamp("progress")["holds"], Value::Null);
-    assert_eq!(told.lamp("exclusion")["holds"], true);
+    assert_eq!(told.verdict("progress")["holds"], Value::Null);
+    assert_eq!(told.verdict("exclusion")["holds"], true);
 }
 
 #[test]

@@ -147,19 +147,19 @@ fn lamps_show_what_is_violated_and_where() {
     let lab = Lab::start();
     let fine = lab.told_sim(&json!({ "algorithm": "lamport", "nodes": 4, "entries": 50 }));
     for property in ["exclusion", "progress", "order", "fence"] {
-        assert_eq!(fine.lamp(property)["holds"], true, "{property}");
+        assert_eq!(fine.verdict(property)["holds"], true, "{property}");
     }
     let unordered = lab.told_sim(&json!({ "algorithm": "raymond", "nodes": 4, "entries": 50 }));
-    assert_eq!(unordered.lamp("order")["holds"], Value::Null);
+    assert_eq!(unordered.verdict("order")["holds"], Value::Null);
     let naive = json!({ "algorithm": "maekawa-naive", "nodes": 7, "entries": 50 });
     let stuck = lab.told_sim(&naive);
-    let lamp = stuck.lamp("progress");
-    assert_eq!(lamp["holds"], false);
-    let record = &stuck.records[lamp["at"].as_u64().unwrap() as usize];
+    let verdict = stuck.verdict("progress");
+    assert_eq!(verdict["holds"], false);
+    let record = &stuck.records[verdict["at"].as_u64().unwrap() as usize];
     assert_eq!((&record["kind"], &record["property"]), (&json!("violation"), &json!("progress")));
     let election = lab.told_sim(&json!({ "algorithm": "bully", "nodes": 4, "crash": ["4@0"] }));
     for property in ["agreement", "validity", "termination"] {
-        assert_eq!(election.lamp(property)["holds"], true, "{property}");
+        assert_eq!(election.verdict(property)["holds"], true, "{property}");
     }
 }
 

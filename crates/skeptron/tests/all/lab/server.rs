@@ -118,9 +118,9 @@ pub(crate) struct Told {
 
 impl Told {
     /// What the judges say of a property.
-    pub(crate) fn lamp(&self, property: &str) -> &Value {
-        let lamps = self.end["lamps"].as_array().unwrap();
-        lamps.iter().find(|lamp| lamp["property"] == property).unwrap()
+    pub(crate) fn verdict(&self, property: &str) -> &Value {
+        let verdicts = self.end["verdicts"].as_array().unwrap();
+        verdicts.iter().find(|verdict| verdict["property"] == property).unwrap()
     }
 }
 

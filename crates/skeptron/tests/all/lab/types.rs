@@ -69,7 +69,7 @@ fn the_page_has_the_same_types() {
         Cut,
         Deed,
         Figure,
-        Lamp,
+        RunVerdict,
         Mistake,
         NodeState,
         Partition,

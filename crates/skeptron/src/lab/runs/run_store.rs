@@ -14,24 +14,24 @@ const MOST_BYTES: usize = 1 << 30;
 
 /// All runs by their names, which nobody can guess.
 #[derive(Debug, Default)]
-pub(super) struct Store {
-    kept: Mutex<Kept>,
+pub(super) struct RunStore {
+    kept: Mutex<Runs>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    runs: HashMap<String, Place>,
+struct Runs {
+    runs: HashMap<String, StoredRun>,
     /// Counts how often a run was asked for.
     now: u64,
 }
 
 #[derive(Debug)]
-struct Place {
+struct StoredRun {
     run: Arc<Run>,
     asked_at: u64,
 }
 
-impl Store {
+impl RunStore {
     /// Keeps a run, and says by which name.
     pub(super) fn keep(&self, run: Run) -> Result<String, Refusal> {
         let id = skeptron_net::api::unguessable().ok_or(Refusal::NoRandomness)?;
@@ -39,7 +39,7 @@ impl Store {
         let mut kept = self.lock();
         kept.make_room(run.played().bytes(), MOST_RUNS, MOST_BYTES)?;
         let asked_at = kept.tick();
-        kept.runs.insert(id.clone(), Place { run: Arc::new(run), asked_at });
+        kept.runs.insert(id.clone(), StoredRun { run: Arc::new(run), asked_at });
         Ok(id)
     }
 
@@ -58,12 +58,12 @@ impl Store {
         Ok(Arc::clone(&place.run))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Runs> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl Runs {
     fn tick(&mut self) -> u64 {
         self.now += 1;
         self.now
@@ -90,20 +90,20 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::super::Stop;
-    use super::super::play::Score;
+    use super::super::play::RunSpec;
     use super::*;
     use crate::ask::{Request as _, SimOptions};
 
     fn run() -> Run {
         let options = SimOptions::parse("central -n 2 --entries 1").unwrap();
-        let score = Score::of_options(options, Vec::new()).unwrap();
-        let played = score.play(Vec::new(), &Stop::default()).unwrap();
-        Run::new(score, played)
+        let spec = RunSpec::of_options(options, Vec::new()).unwrap();
+        let played = spec.play(Vec::new(), &Stop::default()).unwrap();
+        Run::new(spec, played)
     }
 
     #[test]
     fn the_run_that_nobody_asked_for_longest_goes_first() {
-        let store = Store::default();
+        let store = RunStore::default();
         let ids: Vec<String> = (0..3).map(|_| store.keep(run()).unwrap()).collect();
         store.find(&ids[0]).unwrap();
         let seen = store.find(&ids[1]).unwrap();
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_run_that_grows_makes_others_go() {
-        let store = Store::default();
+        let store = RunStore::default();
         let [grown, other] = [(); 2].map(|()| store.keep(run()).unwrap());
         let grown = store.find(&grown).unwrap();
         store.make_room_for(&grown, MOST_BYTES).unwrap();
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn bytes_are_bounded_too() {
-        let store = Store::default();
+        let store = RunStore::default();
         let ids: Vec<String> = (0..3).map(|_| store.keep(run()).unwrap()).collect();
         let each = run().played().bytes();
         store.lock().make_room(each, 100, 3 * each).unwrap();

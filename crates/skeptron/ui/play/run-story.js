@@ -6,7 +6,7 @@ import { packedShort, parting } from "./link.js";
 /** @typedef {import("../wire.js").Act} Act */
 
 /** What is said, and what a link carries of it. */
-export class Tale {
+export class RunStory {
   /** @type {import("../wire.js").GalleryItem[]} */
   gallery = [];
   /** The run that it speaks of. @type {import("./link.js").Source} */

@@ -3,12 +3,12 @@ import { h, clear } from "../lib/dom.js";
 import { numeral, say, translated } from "../lib/language.js";
 import { lowerBound } from "./model.js";
 
-/** The lamps and the figures. */
-export class Lamps {
+/** The verdicts and the figures. */
+export class Verdicts {
   /** @param {(position: number) => void} jump */
   constructor(jump) {
     this.jump = jump;
-    this.element = h("div", { class: "play-lamps", role: "group", "aria-label": say("Properties"), "data-test": "play-lamps" });
+    this.element = h("div", { class: "play-verdicts", role: "group", "aria-label": say("Properties"), "data-test": "play-verdicts" });
     this.counters = h("p", { class: "small play-counters", "data-test": "play-counters" });
     this.figures = h("div", { class: "play-figures", "data-test": "play-figures" });
     this.lit = "";
@@ -19,27 +19,27 @@ export class Lamps {
    * @param {number} position
    */
   show(model, position) {
-    const lamps = model.end?.lamps ?? [];
-    // Most steps change no lamp, and a lamp that is made anew would lose the focus.
-    const lit = lamps.map((lamp) => `${lamp.property}${lamp.holds}${lamp.at !== null && lamp.at < position}${lamp.detail}`).join();
+    const verdicts = model.end?.verdicts ?? [];
+    // Most steps change no verdict, and a verdict that is made anew would lose the focus.
+    const lit = verdicts.map((verdict) => `${verdict.property}${verdict.holds}${verdict.at !== null && verdict.at < position}${verdict.detail}`).join();
     if (lit !== this.lit) {
       this.lit = lit;
       clear(this.element);
-      for (const lamp of lamps) this.element.append(this.#lamp(lamp, position));
+      for (const verdict of verdicts) this.element.append(this.#verdict(verdict, position));
     }
     this.#count(model, position);
   }
 
   /**
-   * @param {import("../wire.js").Lamp} lamp
+   * @param {import("../wire.js").RunVerdict} verdict
    * @param {number} position
    */
-  #lamp(lamp, position) {
-    const properties = { "data-test": `lamp-${lamp.property}`, title: translated(lamp.detail) };
-    if (lamp.holds === null) return h("span", { ...properties, class: "chip", "data-state": "unclaimed" }, h("span", {}, "–"), translated(lamp.property));
-    const at = lamp.at;
-    if (lamp.holds || (at !== null && at >= position)) return h("span", { ...properties, class: "chip good", "data-state": "good" }, h("span", {}, "✓"), translated(lamp.property));
-    const violated = say("{property} violated", { property: translated(lamp.property) });
+  #verdict(verdict, position) {
+    const properties = { "data-test": `verdict-${verdict.property}`, title: translated(verdict.detail) };
+    if (verdict.holds === null) return h("span", { ...properties, class: "chip", "data-state": "unclaimed" }, h("span", {}, "–"), translated(verdict.property));
+    const at = verdict.at;
+    if (verdict.holds || (at !== null && at >= position)) return h("span", { ...properties, class: "chip good", "data-state": "good" }, h("span", {}, "✓"), translated(verdict.property));
+    const violated = say("{property} violated", { property: translated(verdict.property) });
     if (at === null) return h("span", { ...properties, class: "chip bad", "data-state": "bad" }, h("span", {}, "✕"), violated);
     return h("button", { ...properties, type: "button", class: "chip bad", "data-state": "bad", onclick: () => this.jump(at + 1) }, h("span", {}, "✕"), violated);
   }

@@ -4,14 +4,14 @@ import { RunModel } from "./model.js";
 import { Session } from "./session.js";
 
 /** Plays what it is given. What the nodes knew is not known. */
-export class Kept extends Session {
+export class RecordedSession extends Session {
   /** @param {import("../cluster/live-run.js").Recording} run */
   play({ header, records }) {
     this.model = new RunModel(header);
     this.listener.opened(this.model);
     this.model.take({ from: 0, records });
     this.listener.grown();
-    this.model.end = { records: records.length, reason: "over", t: this.model.lastT, lamps: [], figures: [], doubts: [] };
+    this.model.end = { records: records.length, reason: "over", t: this.model.lastT, verdicts: [], figures: [], doubts: [] };
     this.listener.ended();
   }
 

@@ -1,9 +1,9 @@
-//! What the judges say of a run, one lamp for each property.
+//! What the judges say of a run, one verdict for each property.
 
 use skeptron_sim::replay::Violation;
 use skeptron_sim::trace::{Record, What};
 
-use crate::lab::wire::{AlgorithmKind, Lamp};
+use crate::lab::wire::{AlgorithmKind, RunVerdict};
 
 /// What was watched in a run.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Watched {
 
 /// The first violation of each property: of the records themselves, and of those that played them
 /// again.
-pub(super) fn of(records: &[Record], replayed: &[Violation], watched: Watched) -> Vec<Lamp> {
+pub(super) fn of(records: &[Record], replayed: &[Violation], watched: Watched) -> Vec<RunVerdict> {
     let mut found: Vec<(usize, &str, &str)> = Vec::new();
     for (index, record) in records.iter().enumerate() {
         if let What::Violation { property, detail } = &record.what {
@@ -40,20 +40,20 @@ pub(super) fn of(records: &[Record], replayed: &[Violation], watched: Watched) -
             all.push(other);
         }
     }
-    let lamp = |property: &&str| match found.iter().find(|(_, name, _)| name == property) {
-        Some(&(index, _, detail)) => Lamp {
+    let verdict = |property: &&str| match found.iter().find(|(_, name, _)| name == property) {
+        Some(&(index, _, detail)) => RunVerdict {
             property: property.to_string(),
             holds: Some(false),
             at: Some(index),
             detail: detail.to_string(),
         },
-        None => unlit(property, watched),
+        None => unviolated(property, watched),
     };
-    all.iter().map(lamp).collect()
+    all.iter().map(verdict).collect()
 }
 
-/// The lamp of a property that nobody found violated.
-fn unlit(property: &str, watched: Watched) -> Lamp {
+/// The verdict on a property that nobody found violated.
+fn unviolated(property: &str, watched: Watched) -> RunVerdict {
     let (holds, detail) = match property {
         "exclusion" => (true, "never two inside at once"),
         "fence" => (true, "every entry has a higher fence than the one before"),
@@ -68,7 +68,7 @@ fn unlit(property: &str, watched: Watched) -> Lamp {
         "progress" => (true, "nobody waits for ever"),
         _ => (true, "every election came to its end"),
     };
-    Lamp {
+    RunVerdict {
         property: property.into(),
         holds: holds.then_some(true),
         at: None,
