@@ -34,7 +34,7 @@ pub use distribution::{Distribution, DistributionError};
 pub use faults::{Cut, Fault, Faults, PlannedFault, RandomFault};
 pub use hand::{Act, Deed, Hand, Impossible};
 pub use metrics::{Fairness, Load, Messages, Multicast, Report, Summary, Unended, Violation};
-pub use network::{Latency, LatencyError};
+pub use network::{Latency, LatencyError, PRESETS as LATENCY_PRESETS};
 pub use queue::{Queue, QueueKind};
 pub use run::{Options, Outcome, run};
 pub use scenario::{Scenario, ScenarioError};

@@ -12,6 +12,10 @@ use crate::chance::{Chance, Purpose};
 use crate::distribution::{Distribution, DistributionError};
 use crate::trace::Ticks;
 
+mod sites;
+
+pub use sites::PRESETS;
+
 /// Latencies between nodes: one distribution for all links, or one for each pair of sites.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
@@ -37,6 +41,12 @@ pub enum LatencyError {
         /// What is wrong.
         what: String,
     },
+    /// There is no such table.
+    #[error("there is no table `{text}`; there are {}, and rtt:PATH reads one", PRESETS.join(", "))]
+    Unknown {
+        /// What was written.
+        text: String,
+    },
     /// The matrix does not fit the system.
     #[error("{path}: the matrix is for {rows} nodes, but the system has {nodes}")]
     Size {
@@ -49,11 +59,6 @@ pub enum LatencyError {
     },
 }
 
-/// Three data centres, round trips as between neighbouring and distant regions, with 1 unit = 1 ms:
-/// 0.25 within one, 5 between the first two, 20 and 25 to the third.
-const THREE_DATA_CENTRES: [[&str; 3]; 3] =
-    [["0.25", "5", "20"], ["5", "0.25", "25"], ["20", "25", "0.25"]];
-
 impl Latency {
     /// The same distribution on every link.
     #[must_use]
@@ -62,21 +67,21 @@ impl Latency {
         Latency { site_of: Vec::new(), sites: 1, table: vec![distribution], text }
     }
 
-    /// Reads the form of the command line: a distribution; `three-dc`, the nodes divided into three
-    /// data centres by turns; or `matrix:PATH`, a file with a row for each node and a distribution for
-    /// each receiver in it, separated by white space.
+    /// Reads the form of the command line: a distribution; one of the [`PRESETS`]; `rtt:PATH`, a file with
+    /// round trips between sites, over which the nodes are spread by turns; or `matrix:PATH`, a file with a
+    /// row for each node and a distribution for each receiver in it, separated by white space.
     ///
     /// # Errors
     /// What is wrong with the text or the file.
     pub fn parse(text: &str, nodes: usize) -> Result<Self, LatencyError> {
-        if text == "three-dc" {
-            let table = THREE_DATA_CENTRES.as_flattened().iter().map(|d| Distribution::parse(d));
-            return Ok(Latency {
-                site_of: (0..nodes as u32).map(|node| node % 3).collect(),
-                sites: 3,
-                table: table.collect::<Result<_, _>>()?,
-                text: text.into(),
-            });
+        if let Some(known) = sites::preset(text, nodes) {
+            return known;
+        }
+        if text.starts_with("wan:") {
+            return Err(LatencyError::Unknown { text: text.into() });
+        }
+        if let Some(path) = text.strip_prefix("rtt:") {
+            return sites::round_trips(path, text, nodes);
         }
         let Some(path) = text.strip_prefix("matrix:") else {
             return Ok(Latency::same(Distribution::parse(text)?));

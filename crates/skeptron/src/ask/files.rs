@@ -60,6 +60,7 @@ impl Files {
     pub(crate) fn latency(self, text: &str, nodes: usize) -> Result<Latency> {
         self.allow_named(text, "file:")?;
         self.allow_named(text, "matrix:")?;
+        self.allow_named(text, "rtt:")?;
         Ok(Latency::parse(text, nodes)?)
     }
 
@@ -99,6 +100,7 @@ mod tests {
             "raymond --tree elected --graph Cargo.toml",
             "lamport --latency file:Cargo.toml",
             "lamport --latency matrix:Cargo.toml",
+            "lamport --latency rtt:Cargo.toml",
             "lamport --think file:Cargo.toml",
             "lamport --section file:Cargo.toml",
             "lamport --workload file:Cargo.toml",

@@ -83,8 +83,9 @@ pub struct SimOptions {
     #[arg(long, value_name = "TIME", help_heading = "Election", allow_negative_numbers = true)]
     pub until: Option<String>,
 
-    /// How long a message takes: a distribution, three-dc (three data centres, 1 unit = 1 ms), or
-    /// matrix:PATH with a distribution for each pair of nodes
+    /// How long a message takes: a distribution; between sites over which the nodes are spread by turns, with
+    /// 1 unit = 1 ms: three-dc, wan:aws-10, wan:ibm-10, wan:ibm-zones, or rtt:PATH, a table of round trips as clouds
+    /// publish them; or matrix:PATH with a distribution for each pair of nodes
     #[arg(
         long,
         default_value = "1",

@@ -88,6 +88,7 @@ fn with_names(arg: Arg) -> Arg {
             mutexes.chain(catalogue::elections().map(|info| info.name)).collect()
         }
         "quorum" | "kind" => Construction::NAMES.into_iter().chain(["best"]).collect(),
+        "latency" => skeptron_sim::LATENCY_PRESETS.into_iter().chain(["1", "exp:1"]).collect(),
         "tree" => vec!["balanced:2", "star", "line", "elected"],
         "member" | "old" | "new" => return arg.add(ArgValueCompleter::new(members)),
         _ => return arg,
