@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 
 /// What a run comes to.
@@ -27,7 +27,7 @@ pub struct Outcome {
 }
 
 /// How often what went wrong.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survived {
     /// Packets lost, cut ones included.
     pub lost: u64,
@@ -149,7 +149,7 @@ impl Survived {
 }
 
 /// What the members sent each other, and how long views took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     /// Entries before the faults ended.
     pub entries_in_storm: u64,
@@ -213,7 +213,7 @@ impl Figures {
 }
 
 /// How long something took in simulated time, over all its occurrences.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// How often it happened.
     pub times: u64,
@@ -242,7 +242,7 @@ impl Span {
 }
 
 /// What must hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Property {
     /// At no time do two believe, each by its own clock, to hold a lock.
@@ -290,7 +290,7 @@ impl fmt::Display for Property {
 }
 
 /// A rule that was broken.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// Which rule.
     pub property: Property,

@@ -43,6 +43,7 @@ mod traces;
 mod unlock;
 mod up;
 mod voters;
+mod work;
 
 pub(crate) use crate::ask::names;
 pub(crate) use crate::table;

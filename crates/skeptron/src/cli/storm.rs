@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use clap::Args;
+use clap::{Args, Subcommand};
 use indicatif::ParallelProgressIterator as _;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -16,16 +16,19 @@ use skeptron_world::{Faults, Figures, Mutant, Options, Outcome, Survived, Violat
 use super::sim::{parse_seeds, progress_bar};
 use super::table::{counted_in_thousands, folded, table};
 use super::traces::{self, PictureArgs};
+use super::work::{Shard, pool};
 use super::{Verdict, interrupt, names};
 use crate::ask::{Request, unasked};
+
+mod merge;
 
 /// More of anything than a run gets through in reasonable time.
 const MOST_MEMBERS: usize = 100;
 const MOST_CLIENTS: usize = 1000;
 const MOST_ENTRIES: usize = 10_000;
-const MOST_THREADS: usize = 1024;
 
 #[derive(Args, Clone, Debug, Serialize)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
   skeptron storm --seeds 1..1000                          what a fixed membership survives
   skeptron storm --seeds 1..1000 --algorithm maekawa -n 5
@@ -36,6 +39,8 @@ const MOST_THREADS: usize = 1024;
   skeptron sim --replay bad.jsonl                         what that lock's algorithm did
   skeptron storm --seeds 1..1000 --faults all --elections who leads, as observers everywhere see it
   skeptron storm --seeds 1..1000 --faults all --kinds     readers, writers and semaphores
+  skeptron storm --seeds 1..1000 --shard 2/8 --json > 2.json   an eighth of the runs, on one of eight machines
+  skeptron storm merge *.json                             all eight together
 
 Whole members with their links, sessions and clients run in a simulated world; a seed determines
 everything. With `views` the first members are voters that decide who belongs to the cluster. At no
@@ -91,6 +96,10 @@ pub(crate) struct StormArgs {
     #[arg(allow_negative_numbers = true, value_parser = names::whole::<usize>)]
     #[serde(skip)]
     pub threads: Option<usize>,
+    /// Only every N-th run, beginning with the K-th; `skeptron storm merge` adds up what the shards print with --json
+    #[arg(long, value_name = "K/N")]
+    #[serde(skip)]
+    pub shard: Option<Shard>,
 
     /// Write what the algorithm of one lock did in the first seed that failed, or else in the first
     /// one; the extension decides as for `skeptron sim`; may be given several times
@@ -101,6 +110,15 @@ pub(crate) struct StormArgs {
     #[arg(long, help_heading = "Output")]
     #[serde(skip)]
     pub json: bool,
+    #[command(subcommand)]
+    #[serde(skip)]
+    task: Option<Task>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum Task {
+    /// Add up the shards of a storm
+    Merge(merge::MergeArgs),
 }
 
 impl Default for StormArgs {
@@ -168,18 +186,23 @@ impl Total {
 
 impl StormArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Verdict> {
+        if let Some(Task::Merge(merge)) = &self.task {
+            return merge.run(out);
+        }
         let seeds = parse_seeds(&self.seeds)?;
         let questions = self.questions()?;
-        let threads = self.threads()?;
+        let pool = pool(self.threads)?;
         let files = traces::create(&self.trace, PictureArgs::default(), None)?;
 
-        let runs: Vec<(usize, u64)> = (0..questions.len())
+        let runs = (0..questions.len())
             .flat_map(|place| seeds.clone().map(move |seed| (place, seed)))
-            .collect();
+            .enumerate();
+        let is_mine = |number: usize| self.shard.is_none_or(|shard| shard.has(number));
+        let runs: Vec<(usize, u64)> =
+            runs.filter(|(number, _)| is_mine(*number)).map(|(_, run)| run).collect();
         let progress = progress_bar(runs.len() as u64);
         let stop = interrupt::listen();
         let begin = Instant::now();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         let total = pool.install(|| {
             // A run that has begun is finished.
             let total = |&(place, seed): &(usize, u64)| {
@@ -190,7 +213,7 @@ impl StormArgs {
             runs.reduce(Total::default, Total::and)
         });
         progress.finish_and_clear();
-        let took = begin.elapsed();
+        let took = Some((pool.current_num_threads(), begin.elapsed()));
 
         let (place, seed) = match &total.first {
             Some((place, violation)) => (*place, violation.seed),
@@ -198,7 +221,7 @@ impl StormArgs {
         };
         let command = self.command_of(&questions[place].algorithm, seed);
         let print = if self.json { Self::write_json } else { Self::write_table };
-        print(self, &total, (threads, took), &command, out)?;
+        print(self, &total, took, &command, out)?;
         if total.first.is_none() && interrupt::came() {
             drop(files);
         } else if !files.is_empty() {
@@ -259,15 +282,6 @@ impl StormArgs {
         algorithms.into_iter().map(question).collect()
     }
 
-    fn threads(&self) -> Result<usize> {
-        let threads = self.threads.unwrap_or_else(rayon::current_num_threads);
-        ensure!(
-            (1..=MOST_THREADS).contains(&threads),
-            "--threads is {threads}; from 1 to {MOST_THREADS} are possible"
-        );
-        Ok(threads)
-    }
-
     /// What makes one of the runs again.
     fn command_of(&self, algorithm: &str, seed: u64) -> String {
         let (seeds, algorithm) = (format!("{seed}..{seed}"), algorithm.into());
@@ -277,20 +291,25 @@ impl StormArgs {
     fn write_table(
         &self,
         total: &Total,
-        (threads, took): (usize, Duration),
+        took: Option<(usize, Duration)>,
         command: &str,
         out: &mut dyn Write,
     ) -> Result<()> {
-        let seconds = took.as_secs_f64().max(1e-9);
-        let a_second = total.runs as f64 / seconds;
+        let speed = took.map_or(String::new(), |(threads, took)| {
+            let seconds = took.as_secs_f64().max(1e-9);
+            let a_second = total.runs as f64 / seconds;
+            format!(
+                " in {seconds:.1} s on {}: {a_second:.1} runs/s, {:.0} an hour and core",
+                counted_in_thousands(threads as u64, "thread"),
+                a_second * 3600.0 / threads as f64,
+            )
+        });
         let said = format!(
-            "{} · {} · {} · {} in {seconds:.1} s on {}: {a_second:.1} runs/s, {:.0} an hour and core",
+            "{} · {} · {} · {}{speed}",
             self.algorithm,
             counted_in_thousands(self.members as u64, "member"),
             counted_in_thousands(self.clients as u64, "client"),
             counted_in_thousands(total.runs, "run"),
-            counted_in_thousands(threads as u64, "thread"),
-            a_second * 3600.0 / threads as f64,
         );
         writeln!(out, "{}", folded(&said))?;
         let mut rows = table(["what happened", "times"]);
@@ -322,14 +341,18 @@ impl StormArgs {
     fn write_json(
         &self,
         total: &Total,
-        (threads, took): (usize, Duration),
+        took: Option<(usize, Duration)>,
         command: &str,
         out: &mut dyn Write,
     ) -> Result<()> {
-        let seconds = took.as_secs_f64().max(1e-9);
+        if self.shard.is_some() {
+            return self.write_shard(total, command, out);
+        }
         let first = total.first.as_ref().map(
             |(_, violation)| serde_json::json!({ "violation": violation, "command": command }),
         );
+        let (threads, took) = took.unwrap_or_default();
+        let seconds = took.as_secs_f64().max(1e-9);
         let report = serde_json::json!({
             "seeds": self.seeds, "algorithm": self.algorithm, "members": self.members,
             "voters": self.voters, "clients": self.clients, "entries_per_client": self.entries, "faults": self.faults,
