@@ -179,6 +179,46 @@ disk.test("compare --html is the comparison of the lab in one file", async (open
   assert.equal(await part(again, "plots").innerText(), await part(page, "plots").innerText());
 });
 
+disk.test("the page of a sweep plots every figure over any axis", async (open) => {
+  writeFileSync(path("a.toml"), `
+    algorithm = ["central", "raymond", "ricart-agrawala"]
+    nodes = [3, 6, 12]
+    tree = ["star", "line"]
+    think = [0, 4]
+    latency = ["1", "exp:1"]
+    entries = 40
+    seeds = 3
+  `);
+  const made = run("sweep", path("a.toml"));
+  assert.equal(made.code, 0, made.out);
+  const page = await open(`${path("a.sweep/report.html")}#/sweep`);
+  const figures = part(page, "plots").locator("figure");
+  await figures.first().waitFor();
+  await loadsNothing(page);
+  assert.equal(await page.locator("h1").innerText(), "Sweep: a.toml");
+  assert.match(await page.locator("header p").first().innerText(), /^48 points with 3 seeds each/);
+  assert.match(await part(page, "settings").innerText(), /entries 40/);
+  assert.equal(await figures.count(), 13);
+  const rows = part(page, "table").locator("tbody tr");
+  assert.equal(await rows.count(), 3 * 3, "a line for each algorithm, at one tree, network and load");
+  await page.getByRole("img", { name: "ricart-agrawala, nodes = 6: 10 messages per entry" }).first().waitFor();
+  await part(page, "at-tree").selectOption("*");
+  assert.equal(await rows.count(), 4 * 3, "raymond has two trees, the others none");
+  assert.deepEqual(await page.locator("[data-test=legend] button").allTextContents(), ["central", "raymond · star", "raymond · line", "ricart-agrawala"]);
+  await part(page, "at-latency").selectOption("exp:1");
+  await page.getByRole("img", { name: /^central, nodes = 12: .* ± .* units of time/ }).first().waitFor();
+  await part(page, "over").selectOption("think");
+  await part(page, "at-nodes").selectOption("12");
+  assert.equal(await rows.count(), 4 * 2);
+  await page.getByLabel("Show central").uncheck();
+  assert.equal(await rows.count(), 3 * 2);
+  const again = await open(path("a.sweep/report.html") + await link(page, /over=think.*hide=central/));
+  await part(again, "table").locator("tbody tr").first().waitFor();
+  assert.equal(await part(again, "plots").innerText(), await part(page, "plots").innerText());
+  await page.locator("#language").selectOption("de");
+  await page.locator("h1").filter({ hasText: "Messreihe: a.toml" }).waitFor();
+});
+
 disk.test("compare --elections --html is the comparison of elections, in every language", async (open) => {
   const made = run("compare", "--elections", "bully", "chang-roberts", "-n", "4,8", "--seeds", "20", "--html", path("elections.html"));
   assert.equal(made.code, 0, made.out);

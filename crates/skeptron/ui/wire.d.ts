@@ -477,8 +477,9 @@ bound?: string,
  */
 until?: string,
 /**
- * How long a message takes: a distribution, three-dc (three data centres, 1 unit = 1 ms), or
- * matrix:PATH with a distribution for each pair of nodes
+ * How long a message takes: a distribution; between sites over which the nodes are spread by turns, with
+ * 1 unit = 1 ms: three-dc, wan:aws-10, wan:ibm-10, wan:ibm-zones, or rtt:PATH, a table of round trips as clouds
+ * publish them; or matrix:PATH with a distribution for each pair of nodes
  */
 latency?: string,
 /** In which order a channel delivers */
@@ -1113,6 +1114,30 @@ export type StructureResult = {
 report: StructureReport,
 /** The command that asks the same. */
 command: string, };
+
+/** An option of a sweep. */
+export type SweepColumn = {
+/** Its name. */
+name: string,
+/** What it is somewhere, as it is typed. */
+values: Array<string>, };
+
+/** A sweep as a page shows it that needs no server. */
+export type SweepReport = {
+/** The name of its file. */
+file: string,
+/** With how many seeds each point ran. */
+seeds: number,
+/** The options of `skeptron sim` that it sets. */
+columns: Array<SweepColumn>,
+/** What was measured. */
+figures: Array<string>,
+/** Of each point: for each column the place of its value, if it has one. */
+points: Array<Array<number | null>>,
+/** Of each point: for each figure the mean over its seeds, where it was measured. */
+estimates: Array<Array<Estimate | null>>,
+/** Of each point: how many of its runs violated a property or stalled. */
+failed: Array<number>, };
 
 /** A construction among others. */
 export type QuorumCandidate = {

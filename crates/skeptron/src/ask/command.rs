@@ -47,8 +47,7 @@ pub trait Request: Args + Clone + Default + Serialize {
             words.drain(..positional).flat_map(Word::unmistakable).collect();
         typed.push("--".into());
         typed.extend(words.into_iter().flat_map(|word| word.values));
-        of_words::<Self>(typed)
-            .map_err(|error| anyhow!(usage(&error).trim_start_matches("error: ").to_string()))?;
+        of_typed::<Self>(typed)?;
         Ok(self)
     }
 }
@@ -58,12 +57,35 @@ pub(crate) fn unasked<Q: Args>() -> Q {
     of_words([]).unwrap_or_else(|error| panic!("every option has a default: {error}"))
 }
 
-/// What is not as it is if nobody says anything, by the names of the options.
-fn given<Q: Request>(question: &Q) -> Map<String, Value> {
-    let fields = |question: &Q| match serde_json::to_value(question) {
+/// The options of a question, in the order of the command line; their ids are the names of its fields.
+pub(crate) fn options<Q: Args>() -> Vec<Arg> {
+    clap_command::<Q>().get_arguments().cloned().collect()
+}
+
+/// An option as it is typed, by the name of its field.
+pub(crate) fn long(field: &str) -> String {
+    format!("--{}", field.replace('_', "-"))
+}
+
+/// The question that these words ask.
+///
+/// # Errors
+/// What the command line would say.
+pub(crate) fn of_typed<Q: Args>(words: Vec<String>) -> Result<Q> {
+    of_words(words)
+        .map_err(|error| anyhow!(usage(&error).trim_start_matches("error: ").to_string()))
+}
+
+/// All that a question says, by the names of its fields.
+pub(crate) fn fields<Q: Serialize>(question: &Q) -> Map<String, Value> {
+    match serde_json::to_value(question) {
         Ok(Value::Object(fields)) => fields,
         other => unreachable!("a question is an object: {other:?}"),
-    };
+    }
+}
+
+/// What is not as it is if nobody says anything, by the names of the options.
+fn given<Q: Request>(question: &Q) -> Map<String, Value> {
     let (mut given, usual) = (fields(question), fields(&Q::default()));
     given
         .retain(|name, value| usual.get(name) != Some(value) || Q::ALWAYS.contains(&name.as_str()));

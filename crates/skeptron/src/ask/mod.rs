@@ -3,7 +3,7 @@
 //! answer.
 
 pub mod check;
-mod command;
+pub(crate) mod command;
 pub mod compare;
 mod files;
 pub(crate) mod kinds;
@@ -11,6 +11,7 @@ pub(crate) mod names;
 pub(crate) mod quorum;
 pub mod sim;
 pub mod structure;
+pub(crate) mod sweep;
 pub mod system;
 
 pub use check::CheckRequest;

@@ -5,12 +5,13 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::{Algorithm, Info, Layout, Order};
+use skeptron_sim::kinds::Kinds;
 use skeptron_sim::trace::{Ticks, Trace};
 use skeptron_sim::{Hand, Options, Scenario, Workload, run};
 use ts_rs::TS;
 
 use super::kinds::KindsArgs;
-use super::system::{Elected, Network, SystemArgs};
+use super::system::{self, Elected, Network, SystemArgs};
 use super::{Files, Request, names, unasked};
 
 mod election;
@@ -169,7 +170,21 @@ impl Request for SimOptions {
     const ALWAYS: &'static [&'static str] = &["seed"];
 }
 
+/// Options that only elections take, and those that only mutual exclusion does, by the names of their fields.
+const OF_ELECTIONS: [&str; 4] = ["initiators", "detector", "bound", "until"];
+const OF_MUTEXES: [&str; 9] =
+    ["requesters", "workload", "think", "section", "entries", "warmup", "modes", "at_once", "flaw"];
+
 impl SimOptions {
+    /// Whether an algorithm takes an option, by the name of its field.
+    pub(crate) fn takes(algorithm: Algorithm, option: &str) -> bool {
+        let (layout, others) = match algorithm {
+            Algorithm::Mutex(info) => (info.layout, &OF_ELECTIONS[..]),
+            Algorithm::Election(info) => (info.layout, &OF_MUTEXES[..]),
+        };
+        !others.contains(&option) && system::takes(layout, option)
+    }
+
     /// The algorithm that is named.
     ///
     /// # Errors
@@ -252,6 +267,20 @@ impl SimOptions {
         Ok((info, scenario, elected))
     }
 
+    /// The same for a lock with kinds.
+    ///
+    /// # Errors
+    /// As [`SimOptions::scenario`], and if kinds are not offered.
+    pub(crate) fn kinds(&self, files: Files) -> Result<(&'static Info, Scenario, Kinds)> {
+        let (info, scenario) = self.scenario(files)?;
+        let kinds = Kinds {
+            usages: self.kinds.usages(info, scenario.setup.nodes())?,
+            at_once: self.kinds.at_once().into(),
+            flaw: self.kinds.flaw()?,
+        };
+        Ok((info, scenario, kinds))
+    }
+
     /// The network, in which a tree may be elected before the run.
     fn network(&self) -> Network<'_> {
         Network { latency: &self.latency, order: self.order.into(), seed: self.seed }
@@ -320,4 +349,53 @@ pub(crate) fn requesters(
     list.sort_unstable();
     list.dedup();
     Ok(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::command;
+    use super::*;
+
+    /// What a sweep leaves out is what a run would refuse.
+    #[test]
+    fn an_option_is_taken_where_it_is_not_refused() {
+        let options = [
+            ("coordinator", "1"),
+            ("quorum", "all"),
+            ("structure", "lamport"),
+            ("tree", "star"),
+            ("arbitration", "nearest"),
+            ("ring", "descending"),
+            ("requesters", "2"),
+            ("workload", "closed"),
+            ("think", "1"),
+            ("section", "1"),
+            ("entries", "5"),
+            ("warmup", "1"),
+            ("initiators", "1"),
+            ("detector", "perfect:1"),
+            ("bound", "1"),
+            ("until", "5"),
+        ];
+        for name in
+            ["central", "maekawa", "sanders", "raymond", "singhal", "lamport", "bully", "ring"]
+        {
+            let algorithm = names::algorithm(name).unwrap();
+            for (option, value) in options {
+                let asked = format!("{name} -n 4 {} {value}", command::long(option));
+                let asked = SimOptions::parse(&asked).unwrap();
+                let built = match algorithm {
+                    Algorithm::Mutex(_) => asked.scenario(Files::None).map(drop),
+                    Algorithm::Election(info) => asked.election(info, Files::None).map(drop),
+                };
+                let refused = built.err().map(|error| format!("{error:#}")).unwrap_or_default();
+                let is_taken = !refused.contains("takes no");
+                assert_eq!(
+                    SimOptions::takes(algorithm, option),
+                    is_taken,
+                    "{name} {option}: {refused}"
+                );
+            }
+        }
+    }
 }

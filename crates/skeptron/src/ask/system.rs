@@ -8,6 +8,7 @@ use skeptron_core::topology::{Quorums, ReadWrite, ReadWriteKind, Structure, Tree
 use skeptron_core::{Arbitration, NodeId, NodeSet, Setup};
 use ts_rs::TS;
 
+use super::command::long;
 use super::quorum::source::{self, Source};
 use super::{Files, names};
 
@@ -83,6 +84,24 @@ pub struct SystemArgs {
     #[arg(long, help_heading = "Layout")]
     #[ts(as = "Option<_>")]
     pub unsafe_structure: bool,
+}
+
+/// Whether algorithms with that layout take an option, by the name of its field.
+pub(super) fn takes(layout: Layout, option: &str) -> bool {
+    let takers: &[Layout] = match option {
+        "coordinator" => &[Layout::Coordinator],
+        "quorum" | "unsafe_structure" => &[Layout::Quorums, Layout::Structure],
+        "structure" => &[Layout::Structure],
+        "tree" => &[Layout::Tree],
+        "arbitration" => &[Layout::Arbitration],
+        "capacity" => &[Layout::Capacity],
+        "readers" | "read_quorums" => &[Layout::ReadWrite],
+        "ring" => &[Layout::Ring],
+        "graph" => &[Layout::Graph, Layout::Tree],
+        // Not about the layout.
+        _ => return true,
+    };
+    takers.contains(&layout)
 }
 
 impl SystemArgs {
@@ -174,23 +193,24 @@ impl SystemArgs {
             info.name
         );
         let given = [
-            ("--coordinator", self.coordinator.is_some(), &[Layout::Coordinator][..]),
-            ("--quorum", self.quorum.is_some(), &[Layout::Quorums, Layout::Structure]),
-            ("--structure", self.structure.is_some(), &[Layout::Structure]),
-            ("--unsafe-structure", self.unsafe_structure, &[Layout::Quorums, Layout::Structure]),
-            ("--tree", self.tree.is_some(), &[Layout::Tree]),
-            ("--arbitration", self.arbitration.is_some(), &[Layout::Arbitration]),
-            ("--capacity", self.capacity.is_some(), &[Layout::Capacity]),
-            ("--readers", self.readers.is_some(), &[Layout::ReadWrite]),
-            ("--read-quorums", self.read_quorums.is_some(), &[Layout::ReadWrite]),
-            ("--ring", self.ring.is_some(), &[Layout::Ring]),
-            ("--graph", self.graph.is_some(), &[Layout::Graph, Layout::Tree]),
+            ("coordinator", self.coordinator.is_some()),
+            ("quorum", self.quorum.is_some()),
+            ("structure", self.structure.is_some()),
+            ("unsafe_structure", self.unsafe_structure),
+            ("tree", self.tree.is_some()),
+            ("arbitration", self.arbitration.is_some()),
+            ("capacity", self.capacity.is_some()),
+            ("readers", self.readers.is_some()),
+            ("read_quorums", self.read_quorums.is_some()),
+            ("ring", self.ring.is_some()),
+            ("graph", self.graph.is_some()),
         ];
-        for (option, is_given, takers) in given {
+        for (option, is_given) in given {
             ensure!(
-                !is_given || takers.contains(&info.layout),
-                "{} takes no {option}; leave it out (`skeptron explain {}` says what it needs)",
+                !is_given || takes(info.layout, option),
+                "{} takes no {}; leave it out (`skeptron explain {}` says what it needs)",
                 info.name,
+                long(option),
                 info.name
             );
         }

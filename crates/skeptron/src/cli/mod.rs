@@ -37,6 +37,7 @@ pub mod sim;
 mod status;
 mod storm;
 pub(crate) mod structure;
+mod sweep;
 pub mod textbook;
 mod tls;
 mod traces;
@@ -61,6 +62,7 @@ pub(crate) use crate::table;
   skeptron explain maekawa                        one page on an algorithm
   skeptron sim raymond -n 15 --tree balanced:2    run and measure one
   skeptron compare -n 4,16,64                     all of them, claim beside measurement
+  skeptron sweep wan.toml                         a grid of settings, as a table and plots
   skeptron sim bully -n 5 --crash 5@0             the leader is down: elect another
   skeptron compare --elections                    best, average and worst case of each
   skeptron check ricart-agrawala -n 3             explore everything that 3 nodes can do
@@ -117,6 +119,8 @@ enum Command {
     Sim(Box<sim::SimArgs>),
     /// Compare the algorithms: claim beside measurement
     Compare(compare::CompareArgs),
+    /// Run a grid of algorithms, sizes, layouts, networks and loads; resume it, divide it among machines
+    Sweep(sweep::SweepArgs),
     /// Explore every interleaving of a small system and judge each
     Check(Box<check::CheckArgs>),
     /// Run whole members in a simulated world of faults and judge them
@@ -289,6 +293,7 @@ impl Cli {
             Command::Explain(args) => args.run(&mut out),
             Command::Sim(args) => args.run(&mut out),
             Command::Compare(args) => args.run(&mut out),
+            Command::Sweep(args) => args.run(&mut out),
             Command::Check(args) => args.run(&mut out),
             Command::Storm(args) => args.run(&mut out),
             Command::Quorum(args) => args.run(&mut out),

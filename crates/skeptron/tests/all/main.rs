@@ -14,4 +14,5 @@ mod programs;
 mod random_runs;
 mod replay;
 mod structure;
+mod sweep;
 mod tidy;

@@ -39,6 +39,10 @@ impl Estimate {
         let (min, max) = values
             .iter()
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), &v| (v.min(min), v.max(max)));
+        // Sums of equal values are rounded.
+        if min == max {
+            return Estimate { mean: min, half_width: 0.0, min, max };
+        }
         Estimate { mean, half_width, min, max }
     }
 }
@@ -53,5 +57,7 @@ mod tests {
         assert_eq!((estimate.mean, estimate.min, estimate.max), (2.0, 1.0, 3.0));
         assert!((estimate.half_width - 4.303 / 3f64.sqrt()).abs() < 1e-9);
         assert_eq!(Estimate::of(&[5.0]).half_width, 0.0);
+        let same = Estimate::of(&[0.1; 3]);
+        assert_eq!((same.mean, same.half_width), (0.1, 0.0));
     }
 }

@@ -7,8 +7,8 @@ use skeptron_core::catalogue::{Info, Order};
 use skeptron_sim::kinds::{Kinds, KindsReport, run_kinds};
 use skeptron_sim::{Scenario, Summary};
 
+use super::super::Verdict;
 use super::super::table::{counted, folded, number, table};
-use super::super::{Verdict, names};
 use super::{SimArgs, parse_seeds, seeds};
 use crate::ask::Files;
 use crate::ask::compare::Estimate;
@@ -19,18 +19,11 @@ impl SimArgs {
     /// # Errors
     /// If something is unknown, malformed, impossible, or for other runs.
     pub fn kinds_scenario(&self) -> Result<(&'static Info, Scenario, Kinds)> {
-        let info = names::mutex(self.ask.algorithm.as_deref().unwrap_or_default())?;
         ensure!(
             self.trace.is_empty(),
             "--trace does not know modes; --timeline prints what happened"
         );
-        let (_, scenario) = self.ask.scenario(Files::Disk)?;
-        let kinds = Kinds {
-            usages: self.ask.kinds.usages(info, scenario.setup.nodes())?,
-            at_once: self.ask.kinds.at_once().into(),
-            flaw: self.ask.kinds.flaw()?,
-        };
-        Ok((info, scenario, kinds))
+        self.ask.kinds(Files::Disk)
     }
 
     pub(super) fn run_with_kinds(&self, out: &mut impl Write) -> Result<Verdict> {

@@ -6,6 +6,7 @@ mod languages;
 mod modules;
 mod run;
 pub(crate) mod site;
+mod sweep;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ pub(crate) use assumptions::of_assumptions;
 pub(crate) use comparison::of_comparison;
 pub(super) use run::of_played;
 pub(crate) use run::of_trace;
+pub(crate) use sweep::of_sweep;
 
 /// What a server would answer, by what it is asked: `PATH`, or `PATH BODY`.
 type Answers = BTreeMap<String, Value>;

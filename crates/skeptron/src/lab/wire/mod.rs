@@ -6,6 +6,7 @@ mod cluster;
 mod jobs;
 mod reports;
 mod run;
+mod sweep;
 
 pub use catalogue::{
     About, AlgorithmInfo, BrokenInfo, ClaimInfo, Fact, GalleryItem, Limits, Note, VariableInfo,
@@ -30,6 +31,7 @@ pub use run::{
     Partition, Phase, RecordBatch, RecordKind, RunEnd, RunHeader, RunMade, RunPage, RunReason,
     RunRecord, RunRequest, RunVerdict, StateChange, StateChunk, Topology, Variable,
 };
+pub use sweep::{SweepColumn, SweepReport};
 
 /// Why something cannot be done.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize, ts_rs::TS)]

@@ -114,6 +114,8 @@ fn the_page_has_the_same_types() {
         QuorumResult,
         StructureRequest,
         StructureResult,
+        SweepColumn,
+        SweepReport,
         QuorumCandidate,
         QuorumConditions,
         QuorumFailure,
