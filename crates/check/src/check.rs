@@ -1,5 +1,6 @@
 //! From a question to its answer: which searches are needed, and what they prove.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -12,6 +13,7 @@ use skeptron_core::mutex::foreign;
 
 use crate::counterexample::{Counterexample, tell, tell_already, tell_starving};
 use crate::cycles::unfair_run;
+use crate::disk::{self, Disk, Folder};
 use crate::explorer::{Found, Limits, Progress, explore};
 use crate::graph::Unfinished;
 use crate::local::{Event, LocalId, Memory};
@@ -40,6 +42,8 @@ pub struct Options<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// What is judged of mutual exclusion.
     pub judging: Judging<'a>,
+    /// Where to keep what does not fit into memory. Without it everything is kept in memory.
+    pub disk: Option<Disk<'a>>,
 }
 
 /// What is judged of mutual exclusion, beyond or instead of what the algorithm promises.
@@ -89,6 +93,7 @@ impl Default for Options<'_> {
             progress: None,
             stop: None,
             judging: Judging::default(),
+            disk: None,
         }
     }
 }
@@ -114,6 +119,8 @@ pub struct Report {
     pub seconds: f64,
     /// The most memory that the search took, in bytes.
     pub peak_bytes: usize,
+    /// The most that it took on disk.
+    pub disk_bytes: u64,
     /// How many states there are with requests without end, where that was asked.
     pub endless_states: usize,
 }
@@ -169,6 +176,7 @@ impl Report {
             verdicts,
             seconds: began.elapsed().as_secs_f64(),
             peak_bytes: found.peak_bytes,
+            disk_bytes: found.disk_bytes,
             endless_states: 0,
         }
     }
@@ -185,6 +193,7 @@ impl Report {
             verdicts: Vec::new(),
             seconds: began.elapsed().as_secs_f64(),
             peak_bytes: 0,
+            disk_bytes: 0,
             endless_states: 0,
         }
     }
@@ -218,7 +227,21 @@ pub fn check(
     scenario: &Scenario,
     options: &Options<'_>,
 ) -> Result<Report, ScenarioError> {
-    let report = Check { info, scenario, options }.answer();
+    let question = || {
+        let Judging { only, bypass, invariant, .. } = options.judging;
+        serde_json::json!({
+            "algorithm": info.name, "scenario": scenario, "reduction": options.reduction,
+            "keep_going": options.keep_going, "judge": only, "bypass": bypass,
+            "invariant": invariant.map(|predicate| format!("{predicate:?}")),
+        })
+    };
+    if options.disk.is_some() {
+        // What cannot be explored leaves no folder behind.
+        World::new(info, scenario, Watch::default(), None)?;
+    }
+    let folder = options.disk.map(|disk| Folder::open(&disk, &question())).transpose()?;
+    let asked = Check { info, scenario, options, folder, earlier_seconds: Cell::new(0.0) };
+    let report = asked.answer();
     foreign::check(info)?;
     report
 }
@@ -227,6 +250,10 @@ struct Check<'a> {
     info: &'a Info,
     scenario: &'a Scenario,
     options: &'a Options<'a>,
+    /// Where searches are on disk.
+    folder: Option<Folder>,
+    /// How long they took before they were resumed.
+    earlier_seconds: Cell<f64>,
 }
 
 impl Check<'_> {
@@ -244,7 +271,7 @@ impl Check<'_> {
         if !world.already.is_empty() && !self.options.keep_going {
             searches.told(verdicts_already(&world));
         } else if !world.judged.is_empty() {
-            let found = self.search(&world);
+            let found = self.search(&world)?;
             let mut answer = Answer { world: &world, found: &found, verdicts: Vec::new() };
             answer.judge();
             if !world.counts_messages {
@@ -286,7 +313,7 @@ impl Check<'_> {
             self.apart(watch, Property::Bypass, &mut searches)?;
         }
         let mut report = searches.report.unwrap_or_else(|| Report::nothing(began));
-        report.seconds = began.elapsed().as_secs_f64();
+        report.seconds = self.earlier_seconds.get() + began.elapsed().as_secs_f64();
         if asks(Property::Starvation) {
             self.judge_starvation(&mut report)?;
         }
@@ -334,6 +361,7 @@ impl Searches {
                 report.complete &= new.complete;
                 report.out_of_memory |= new.out_of_memory;
                 report.peak_bytes = report.peak_bytes.max(new.peak_bytes);
+                report.disk_bytes = report.disk_bytes.max(new.disk_bytes);
                 report.verdicts.extend(new.verdicts);
             }
         }
@@ -346,12 +374,26 @@ impl Check<'_> {
         Limits { threads, reduction, max_memory, keep_going, progress, stop }
     }
 
+    /// One search, in memory or in a folder of that name.
+    fn explore<'w>(
+        &self,
+        world: &'w World,
+        reduction: bool,
+        name: &str,
+    ) -> Result<Found<'w, World>, ScenarioError> {
+        let limits = self.limits(reduction);
+        let Some(folder) = &self.folder else { return Ok(explore(world, &limits)) };
+        let found = disk::explore(world, &limits, folder, name)?;
+        self.earlier_seconds.update(|seconds| seconds + found.earlier_seconds);
+        Ok(found)
+    }
+
     /// Searches, reduced if that is wanted and proves right. What a reduced search finds is real but
     /// perhaps not the shortest, so then everything is searched, no further than needed.
-    fn search<'w>(&self, world: &'w World) -> Found<'w, World> {
+    fn search<'w>(&self, world: &'w World) -> Result<Found<'w, World>, ScenarioError> {
         let mut fallback = None;
         if self.options.reduction {
-            let mut reduced = explore(world, &self.limits(true));
+            let mut reduced = self.explore(world, true, "reduced")?;
             if !reduced.violated().is_empty() {
                 fallback = Some(reduced);
             } else if reduced.complete {
@@ -360,13 +402,16 @@ impl Check<'_> {
                     memories.flat_map(Memory::into_taken).collect();
                 let mut memory = world.memory(false);
                 if certify(world, &mut memory, &taken, reduced.states, self.options) {
-                    return reduced;
+                    return Ok(reduced);
                 }
+            } else if self.folder.is_some() {
+                // It goes on when it is resumed.
+                return Ok(reduced);
             }
         }
-        let full = explore(world, &self.limits(false));
+        let full = self.explore(world, false, "all")?;
         let missed = !full.complete && full.violated().is_empty();
-        fallback.filter(|_| missed).unwrap_or(full)
+        Ok(fallback.filter(|_| missed).unwrap_or(full))
     }
 
     /// If nobody can ever enter while somebody is inside, every entry follows the exit before it by
@@ -415,7 +460,7 @@ impl Check<'_> {
             searches.told(verdicts_already(&world));
             return Ok(());
         }
-        let found = explore(&world, &self.limits(false));
+        let found = self.explore(&world, false, property.name())?;
         let mut answer = Answer { world: &world, found: &found, verdicts: Vec::new() };
         answer.judge();
         searches.add(&found, answer.verdicts);

@@ -7,8 +7,9 @@ use std::time::Instant;
 use rustc_hash::FxHashSet;
 
 use crate::check::is_set;
+use crate::expand::{Expander, Shortest};
 use crate::level::{Links, Numbering, Origin, Rows, Table};
-use crate::model::{Enabled, Model};
+use crate::model::Model;
 use crate::property::{Properties, Property};
 
 /// How a search is done; never what it finds, as long as it ends.
@@ -33,16 +34,8 @@ pub struct Progress {
     pub depth: usize,
     /// Seconds since the beginning.
     pub seconds: f64,
-}
-
-/// Where a violation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Finding {
-    /// Of the state in which it is, or from which one more step leads there. It decides between
-    /// several, so that the result does not depend on which thread was first.
-    fingerprint: u64,
-    step: Option<u16>,
-    number: u32,
+    /// On disk: how many states of the level have been expanded, and how many it has.
+    pub level: Option<(u64, u64)>,
 }
 
 /// What a search came to.
@@ -55,32 +48,65 @@ pub(crate) struct Found<'a, G: Model + 'a> {
     pub(crate) out_of_memory: bool,
     pub(crate) reduced: bool,
     pub(crate) peak_bytes: usize,
-    /// For each property its first violation: how many steps lead to the state, and the rest.
-    findings: [Option<(usize, Finding)>; Property::ALL.len()],
-    archive: Vec<Links>,
+    /// The most that it took on disk.
+    pub(crate) disk_bytes: u64,
+    /// How long it took before it was resumed.
+    pub(crate) earlier_seconds: f64,
+    /// For each property the moves that lead to its first violation.
+    pub(crate) runs: Runs,
     /// Whether some state was met again in another number of steps: only then can a run go in circles.
     pub(crate) met_again: bool,
     /// What the threads remember.
     pub(crate) memories: Vec<G::Memory<'a>>,
 }
 
+/// Moves by number, for each property that is violated.
+pub(crate) type Runs = [Option<Vec<u16>>; Property::ALL.len()];
+
 impl<'a, G: Model + 'a> Found<'a, G> {
+    /// Nothing yet.
+    pub(crate) fn new(reduced: bool) -> Self {
+        Found {
+            states: 0,
+            transitions: 0,
+            depth: 0,
+            complete: false,
+            out_of_memory: false,
+            reduced,
+            peak_bytes: 0,
+            disk_bytes: 0,
+            earlier_seconds: 0.0,
+            runs: Default::default(),
+            met_again: false,
+            memories: Vec::new(),
+        }
+    }
+
     /// The moves that lead to the first violation of `property`.
     pub(crate) fn moves_to(&self, property: Property) -> Option<Vec<G::Move>> {
-        let (depth, finding) = self.findings[property as usize]?;
-        let mut codes: Vec<u16> = finding.step.into_iter().collect();
-        let mut number = finding.number as usize;
-        for level in self.archive[1..=depth].iter().rev() {
-            codes.push(level.steps[number]);
-            number = level.parents[number] as usize;
-        }
-        Some(codes.into_iter().rev().map(G::of_code).collect())
+        let codes = self.runs[property as usize].as_ref()?;
+        Some(codes.iter().copied().map(G::of_code).collect())
     }
 
     /// What is violated.
     pub(crate) fn violated(&self) -> Properties {
-        Property::ALL.into_iter().filter(|&p| self.findings[p as usize].is_some()).collect()
+        Property::ALL.into_iter().filter(|&p| self.runs[p as usize].is_some()).collect()
     }
+}
+
+/// The moves to each finding, by the links of every level.
+fn runs_to(findings: &Shortest, archive: &[Links]) -> Runs {
+    findings.0.map(|found| {
+        let (depth, finding) = found?;
+        let mut codes: Vec<u16> = finding.step.into_iter().collect();
+        let mut number = finding.number as usize;
+        for level in archive[1..=depth].iter().rev() {
+            codes.push(level.steps[number]);
+            number = level.parents[number] as usize;
+        }
+        codes.reverse();
+        Some(codes)
+    })
 }
 
 /// Explores everything that can happen in a model.
@@ -94,22 +120,12 @@ pub(crate) fn explore<'a, G: Model>(model: &'a G, limits: &Limits<'_>) -> Found<
     };
     let mut workers: Vec<Worker<'_, G>> =
         (0..limits.threads.max(1)).map(|_| Worker::new(model, limits)).collect();
-    let mut found = Found {
-        states: 0,
-        transitions: 0,
-        depth: 0,
-        complete: false,
-        out_of_memory: false,
-        reduced: limits.reduction,
-        peak_bytes: 0,
-        findings: Default::default(),
-        archive: Vec::new(),
-        met_again: false,
-        memories: Vec::new(),
-    };
+    let mut found = Found::new(limits.reduction);
+    let mut findings = Shortest::default();
+    let mut archive: Vec<Links> = Vec::new();
 
     // The first level: where everything begins.
-    let fingerprint = model.fingerprint(&mut workers[0].memory, model.start());
+    let fingerprint = model.fingerprint(&mut workers[0].expander.memory, model.start());
     let table = Table::new();
     let origin = Origin { parent_fingerprint: 0, step: 0, parent: 0 };
     let place = table.insert(fingerprint, origin).expect("the table is empty");
@@ -117,12 +133,12 @@ pub(crate) fn explore<'a, G: Model>(model: &'a G, limits: &Limits<'_>) -> Found<
     rows[0].push(model, model.start(), place, fingerprint);
     let (mut numbering, links, _) = table.close();
     let mut archive_bytes = links.bytes();
-    found.archive.push(links);
+    archive.push(links);
     // Where a state tells its depth, states of different levels differ.
     let mut seen = (!model.knows_depth()).then(|| FxHashSet::from_iter([fingerprint]));
 
     loop {
-        let depth = found.archive.len() - 1;
+        let depth = archive.len() - 1;
         let level = Level {
             rows: &rows,
             numbering: &numbering,
@@ -143,7 +159,7 @@ pub(crate) fn explore<'a, G: Model>(model: &'a G, limits: &Limits<'_>) -> Found<
             first.expand(&shared, &level, true);
         });
         let workers_bytes: usize =
-            workers.iter().map(|worker| G::memory_bytes(&worker.memory)).sum();
+            workers.iter().map(|worker| G::memory_bytes(&worker.expander.memory)).sum();
         let bytes = level.kept_bytes
             + level.next.bytes()
             + workers.iter().map(|worker| worker.next.bytes()).sum::<usize>()
@@ -152,16 +168,9 @@ pub(crate) fn explore<'a, G: Model>(model: &'a G, limits: &Limits<'_>) -> Found<
             + seen.as_ref().map_or(0, |seen| 9 * seen.capacity());
         found.peak_bytes = found.peak_bytes.max(bytes);
         for worker in &mut workers {
-            found.transitions += std::mem::take(&mut worker.transitions);
+            found.transitions += std::mem::take(&mut worker.expander.transitions);
             found.met_again |= worker.met_again;
-            for (known, new) in found.findings.iter_mut().zip(&mut worker.findings) {
-                let new = new.take().map(|new| (depth, new));
-                // A violation of an earlier level is shorter.
-                *known = match (*known, new) {
-                    (Some(old), Some(new)) => Some(old.min(new)),
-                    (old, new) => old.or(new),
-                };
-            }
+            findings.add(depth, &mut worker.expander.findings);
         }
         // Full memory does not matter if that was all.
         let all_taken = level.at.load(Ordering::Relaxed) >= size;
@@ -175,28 +184,34 @@ pub(crate) fn explore<'a, G: Model>(model: &'a G, limits: &Limits<'_>) -> Found<
         }
         found.out_of_memory = stopped && is_full;
         found.complete = !stopped && links.parents.is_empty();
-        let enough = !limits.keep_going && !found.violated().is_empty()
-            || found.violated() == model.judged();
+        let enough = is_enough(model, limits, &findings);
         if stopped || links.parents.is_empty() || enough {
             break;
         }
         numbering = new_numbering;
         archive_bytes += links.bytes();
-        found.archive.push(links);
+        archive.push(links);
         if let Some(seen) = &mut seen {
             seen.extend(fingerprints);
         }
         rows = workers.iter_mut().map(|worker| std::mem::take(&mut worker.next)).collect();
     }
     found.states = shared.states.load(Ordering::Relaxed);
-    found.memories = workers.into_iter().map(|worker| worker.memory).collect();
+    found.runs = runs_to(&findings, &archive);
+    found.memories = workers.into_iter().map(|worker| worker.expander.memory).collect();
     found
 }
 
+/// Whether nothing more needs to be searched after a level with these findings.
+pub(crate) fn is_enough<G: Model>(model: &G, limits: &Limits<'_>, findings: &Shortest) -> bool {
+    let violated = findings.violated();
+    !limits.keep_going && !violated.is_empty() || violated == model.judged()
+}
+
 /// What all threads see.
-struct Shared<'a, G: Model> {
+struct Shared<'a, 's, G: Model> {
     model: &'a G,
-    limits: &'a Limits<'a>,
+    limits: &'s Limits<'s>,
     began: Instant,
     states: AtomicU64,
     /// Whether the memory is full.
@@ -216,14 +231,9 @@ struct Level<'a> {
 
 /// A thread's own things.
 struct Worker<'a, G: Model + 'a> {
-    memory: G::Memory<'a>,
-    state: G::State,
-    successor: G::State,
-    moves: Vec<G::Move>,
+    expander: Expander<'a, G>,
     next: Rows,
-    transitions: u64,
     met_again: bool,
-    findings: [Option<Finding>; Property::ALL.len()],
 }
 
 /// How many states a thread takes at a time.
@@ -231,20 +241,12 @@ const CHUNK: usize = 64;
 
 impl<'a, G: Model> Worker<'a, G> {
     fn new(model: &'a G, limits: &Limits<'_>) -> Self {
-        Worker {
-            memory: model.memory(limits.reduction),
-            state: model.start().clone(),
-            successor: model.start().clone(),
-            moves: Vec::new(),
-            next: Rows::default(),
-            transitions: 0,
-            met_again: false,
-            findings: Default::default(),
-        }
+        let expander = Expander::new(model, limits.reduction);
+        Worker { expander, next: Rows::default(), met_again: false }
     }
 
     /// Takes states of the level until none is left.
-    fn expand(&mut self, shared: &Shared<'_, G>, level: &Level<'_>, speaks: bool) {
+    fn expand(&mut self, shared: &Shared<'a, '_, G>, level: &Level<'_>, speaks: bool) {
         let mut chunks = 0u64;
         loop {
             let mut start = level.at.fetch_add(CHUNK, Ordering::Relaxed);
@@ -267,7 +269,7 @@ impl<'a, G: Model> Worker<'a, G> {
                     break;
                 }
                 let (row, place, fingerprint) = level.rows[part].get(index);
-                shared.model.decode(&mut self.state, row);
+                shared.model.decode(&mut self.expander.state, row);
                 self.expand_state(shared, level, level.numbering.number(place), fingerprint);
             }
             chunks += 1;
@@ -284,10 +286,10 @@ impl<'a, G: Model> Worker<'a, G> {
     }
 
     /// Looks after the memory and tells how far it is.
-    fn watch(&self, shared: &Shared<'_, G>, level: &Level<'_>, speaks: bool) {
+    fn watch(&self, shared: &Shared<'_, '_, G>, level: &Level<'_>, speaks: bool) {
         // Other threads have found about as much as this one.
         let threads = shared.limits.threads.max(1);
-        let mine = self.next.bytes() + G::memory_bytes(&self.memory);
+        let mine = self.next.bytes() + G::memory_bytes(&self.expander.memory);
         let bytes = level.kept_bytes
             + level.next.bytes()
             + threads * mine
@@ -301,52 +303,30 @@ impl<'a, G: Model> Worker<'a, G> {
                 states: shared.states.load(Ordering::Relaxed),
                 depth: level.depth,
                 seconds: shared.began.elapsed().as_secs_f64(),
+                level: None,
             });
         }
     }
 
     fn expand_state(
         &mut self,
-        shared: &Shared<'_, G>,
+        shared: &Shared<'a, '_, G>,
         level: &Level<'_>,
         number: u32,
         fingerprint: u64,
     ) {
-        let model = shared.model;
-        let enabled = model.moves(&mut self.memory, &self.state, &mut self.moves);
-        if enabled != Enabled::More {
-            let violated = model.judge_rest(&mut self.memory, &self.state, enabled);
-            self.find(violated, Finding { fingerprint, step: None, number });
-        }
-        if shared.limits.reduction {
-            model.reduce(&mut self.memory, &self.state, &mut self.moves);
-        }
-        for i in 0..self.moves.len() {
-            let step = self.moves[i];
-            model.copy(&self.state, &mut self.successor);
-            let violated = model.take(&mut self.memory, &mut self.successor, step);
-            self.transitions += 1;
-            if !violated.is_empty() {
-                self.find(violated, Finding { fingerprint, step: Some(G::code(step)), number });
-            }
-            let next = model.fingerprint(&mut self.memory, &self.successor);
+        let (model, reduction) = (shared.model, shared.limits.reduction);
+        let Worker { expander, next: rows, met_again } = self;
+        expander.expand(model, reduction, number.into(), fingerprint, |next, step, successor| {
             if level.seen.is_some_and(|seen| seen.contains(&next)) {
-                self.met_again = true;
-                continue;
+                *met_again = true;
+                return;
             }
-            let origin =
-                Origin { parent_fingerprint: fingerprint, step: G::code(step), parent: number };
+            let origin = Origin { parent_fingerprint: fingerprint, step, parent: number };
             if let Some(place) = level.next.insert(next, origin) {
                 shared.states.fetch_add(1, Ordering::Relaxed);
-                self.next.push(model, &self.successor, place, next);
+                rows.push(model, successor, place, next);
             }
-        }
-    }
-
-    fn find(&mut self, violated: Properties, finding: Finding) {
-        for property in violated.iter() {
-            let known = &mut self.findings[property as usize];
-            *known = Some(known.map_or(finding, |known| known.min(finding)));
-        }
+        });
     }
 }

@@ -20,7 +20,9 @@ mod admission;
 mod check;
 mod counterexample;
 mod cycles;
+mod disk;
 mod election;
+mod expand;
 mod explorer;
 mod extreme;
 mod flight;
@@ -44,6 +46,7 @@ mod world;
 
 pub use check::{Judging, Options, Report, Verdict, check};
 pub use counterexample::Counterexample;
+pub use disk::{Disk, DiskError};
 pub use election::{ElectionFaults, ElectionScenario, check_election};
 pub use explorer::Progress;
 pub use extreme::{Extreme, Goal, Measure, extreme};

@@ -156,7 +156,23 @@ pub(crate) trait Nodes<E>: Send + Sync {
 
     /// About how many bytes they take.
     fn bytes(&self) -> usize;
+
+    /// Appends what first led to states or messages with new numbers, in the order of numbers, from an entry on.
+    /// The same things happening in that order after [`Nodes::reset`] give the same numbers.
+    fn log(&self, from: usize, log: &mut Vec<Cause>);
+
+    /// Forgets all but the states in which nodes begin.
+    fn reset(&self);
+
+    /// How many states and messages there are.
+    fn counts(&self) -> (usize, usize);
+
+    /// Whether a node in that state can be given that event: both exist.
+    fn has(&self, local: LocalId, event: Event) -> bool;
 }
+
+/// What led to something new: an event at a node, or its return after a crash.
+pub(crate) type Cause = (LocalId, Option<Event>);
 
 /// Counters and their values.
 pub(crate) type Counters = Box<[(Counter, u64)]>;
@@ -170,6 +186,13 @@ pub(crate) struct NodeTable<P: Protocol> {
 struct Tables<P: Protocol> {
     local_states: Numbered<LocalState<P>>,
     sent_messages: Numbered<SentMessage<P>>,
+    log: Vec<Cause>,
+}
+
+impl<P: Protocol> Tables<P> {
+    fn counts(&self) -> (usize, usize) {
+        (self.local_states.things.len(), self.sent_messages.things.len())
+    }
 }
 
 impl<P: Explorable> NodeTable<P> {
@@ -179,12 +202,23 @@ impl<P: Explorable> NodeTable<P> {
         for (me, node) in NodeId::all(count).zip(nodes) {
             local_states.number(LocalState { me, node, armed: Vec::new() });
         }
-        let tables = Tables { local_states, sent_messages: Numbered::new() };
+        let tables = Tables { local_states, sent_messages: Numbered::new(), log: Vec::new() };
         NodeTable { nodes: count, tables: RwLock::new(tables) }
     }
 
-    pub(crate) fn local_number(&self, local: LocalState<P>) -> LocalId {
+    fn local_number(&self, local: LocalState<P>) -> LocalId {
         self.write().local_states.number(local)
+    }
+
+    /// The number of what a node is after its return from `before`.
+    pub(crate) fn returned(&self, before: LocalId, local: LocalState<P>) -> LocalId {
+        let mut tables = self.write();
+        let known = tables.counts();
+        let number = tables.local_states.number(local);
+        if tables.counts() != known {
+            tables.log.push((before, None));
+        }
+        number
     }
 
     pub(crate) fn local(&self, id: LocalId) -> LocalState<P> {
@@ -245,6 +279,7 @@ impl<P: Explorable> Nodes<P::Event> for NodeTable<P> {
         let mut out = Outbox::new();
         let refused = input.is_some_and(|input| local.node.step(input, &mut out).is_err());
         let mut tables = self.write();
+        let known = tables.counts();
         for effect in out.drain() {
             match effect {
                 Effect::Send { to, message } => {
@@ -266,6 +301,9 @@ impl<P: Explorable> Nodes<P::Event> for NodeTable<P> {
             }
         }
         let local = tables.local_states.number(local);
+        if tables.counts() != known {
+            tables.log.push((id, Some(event)));
+        }
         let silent = actions[start..].iter().all(|action| matches!(action, Action::Emit(_)));
         let absorbed = may_absorb && silent && !refused;
         Outcome { local, refused, absorbed, actions: start as u32..actions.len() as u32 }
@@ -324,7 +362,36 @@ impl<P: Explorable> Nodes<P::Event> for NodeTable<P> {
         // The vectors inside a node are some hundred bytes; each thing is kept twice.
         let local = 2 * (size_of::<LocalState<P>>() + 100) + 24;
         let message = 2 * (size_of::<SentMessage<P>>() + 30) + 24;
-        tables.local_states.things.len() * local + tables.sent_messages.things.len() * message
+        tables.local_states.things.len() * local
+            + tables.sent_messages.things.len() * message
+            + tables.log.capacity() * size_of::<Cause>()
+    }
+
+    fn log(&self, from: usize, log: &mut Vec<Cause>) {
+        log.extend_from_slice(&self.read().log[from..]);
+    }
+
+    fn reset(&self) {
+        let mut tables = self.write();
+        let mut local_states = Numbered::new();
+        for local in &tables.local_states.things[..self.nodes] {
+            local_states.number(local.clone());
+        }
+        *tables = Tables { local_states, sent_messages: Numbered::new(), log: Vec::new() };
+    }
+
+    fn counts(&self) -> (usize, usize) {
+        self.read().counts()
+    }
+
+    fn has(&self, local: LocalId, event: Event) -> bool {
+        let tables = self.read();
+        let state = tables.local_states.things.get(local as usize);
+        state.is_some_and(|state| match event {
+            Event::Deliver(message) => (message as usize) < tables.sent_messages.things.len(),
+            Event::Expire(nth) => (nth as usize) < state.armed.len(),
+            _ => true,
+        })
     }
 }
 
@@ -415,6 +482,16 @@ impl<'a, E: Copy> Memory<'a, E> {
         Arc::clone(self.values.entry(id).or_insert_with(read))
     }
 
+    /// The same, and it starts anew.
+    pub(crate) fn drain_taken(&mut self) -> impl Iterator<Item = (LocalId, Event)> + '_ {
+        self.taken.drain()
+    }
+
+    /// Notes what really happened to nodes earlier.
+    pub(crate) fn recall(&mut self, taken: impl Iterator<Item = (LocalId, Event)>) {
+        self.taken.extend(taken);
+    }
+
     /// What really happened to nodes.
     pub(crate) fn into_taken(self) -> FxHashSet<(LocalId, Event)> {
         self.taken
@@ -451,5 +528,6 @@ impl<'a, E: Copy> Memory<'a, E> {
         self.outcomes.capacity() * (size_of::<((LocalId, Event), Outcome)>() + 1)
             + self.actions.capacity() * size_of::<Action<E>>()
             + (self.local_hashes.capacity() + self.message_hashes.capacity()) * 8
+            + self.taken.capacity() * (size_of::<(LocalId, Event)>() + 1)
     }
 }

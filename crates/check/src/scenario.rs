@@ -5,6 +5,7 @@ use skeptron_core::catalogue::Order;
 use skeptron_core::{Arbitration, NodeId, Setup, SetupError};
 use thiserror::Error;
 
+use crate::disk::DiskError;
 use crate::predicate::PredicateError;
 use crate::property::Step;
 
@@ -65,6 +66,9 @@ pub enum CrashWhen {
 /// Why a scenario cannot be explored.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScenarioError {
+    /// The search cannot be done on disk.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
     /// The nodes cannot be built.
     #[error(transparent)]
     Setup(#[from] SetupError),

@@ -10,6 +10,7 @@ use super::scenario::ElectionScenario;
 use super::state::{Move, State};
 use super::world::World;
 use crate::check::{Options, Report, verdicts};
+use crate::disk::{self, Folder};
 use crate::explorer::{Limits, explore};
 use crate::graph::{Graph, Unfinished};
 use crate::model::Model as _;
@@ -25,15 +26,28 @@ pub fn check_election(
     scenario: &ElectionScenario,
     options: &Options<'_>,
 ) -> Result<Report, ScenarioError> {
-    Ok(judge(&World::new(info, scenario)?, options))
+    let world = World::new(info, scenario)?;
+    let question = || {
+        let keep_going = options.keep_going;
+        serde_json::json!({ "algorithm": info.name, "scenario": scenario, "keep_going": keep_going })
+    };
+    let folder = options.disk.map(|disk| Folder::open(&disk, &question())).transpose()?;
+    judge(&world, options, folder.as_ref())
 }
 
 /// Explores a world.
-pub(super) fn judge(world: &World, options: &Options<'_>) -> Report {
+pub(super) fn judge(
+    world: &World,
+    options: &Options<'_>,
+    folder: Option<&Folder>,
+) -> Result<Report, ScenarioError> {
     let began = Instant::now();
     let Options { threads, max_memory, keep_going, progress, stop, .. } = *options;
     let limits = Limits { threads, reduction: false, max_memory, keep_going, progress, stop };
-    let mut found = explore(world, &limits);
+    let mut found = match folder {
+        None => explore(world, &limits),
+        Some(folder) => disk::explore(world, &limits, folder, "all")?,
+    };
     found.memories.clear();
     let tell = |property, moves: &[Move]| counterexample::tell(world, property, moves, None);
     let mut verdicts = verdicts(world.judged(), &found, tell);
@@ -54,7 +68,9 @@ pub(super) fn judge(world: &World, options: &Options<'_>) -> Report {
             Err(Unfinished) => verdict.holds = None,
         }
     }
-    Report::of(&found, verdicts, began)
+    let mut report = Report::of(&found, verdicts, began);
+    report.seconds += found.earlier_seconds;
+    Ok(report)
 }
 
 /// A run that never ends: the moves, and from which one on they repeat. Time passes in it, so whatever

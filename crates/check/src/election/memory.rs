@@ -1,8 +1,9 @@
 //! What a thread remembers of nodes and of the judge, so that nothing is computed twice.
 
-use std::sync::RwLock;
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use skeptron_core::NodeId;
 use skeptron_core::election::{Elected, Election, Epoch};
 use skeptron_core::monitor::{Leadership, LeadershipViolation};
@@ -10,37 +11,81 @@ use skeptron_core::monitor::{Leadership, LeadershipViolation};
 use crate::local::{self, Alarm, LocalId, LocalState, NodeTable, Nodes, Numbered};
 
 /// What the judge may remember, numbered for all threads.
-pub(super) struct Judges(RwLock<Numbered<Leadership>>);
+pub(super) struct Judges(RwLock<JudgeTable>);
+
+struct JudgeTable {
+    judges: Numbered<Leadership>,
+    /// What led to each after the first.
+    log: Vec<(u32, JudgeEvent)>,
+}
 
 impl Judges {
     /// The first has number 0.
     pub(super) fn new(first: Leadership) -> Self {
         let mut judges = Numbered::new();
         judges.number(first);
-        Judges(RwLock::new(judges))
+        Judges(RwLock::new(JudgeTable { judges, log: Vec::new() }))
+    }
+
+    /// What led to new numbers, from an entry on.
+    pub(super) fn log(&self, from: usize) -> Vec<(u32, JudgeEvent)> {
+        self.read().log[from..].to_vec()
+    }
+
+    /// Forgets all but the first.
+    pub(super) fn reset(&self) {
+        let mut table = self.write();
+        let mut judges = Numbered::new();
+        judges.number(table.judges.things[0].clone());
+        *table = JudgeTable { judges, log: Vec::new() };
+    }
+
+    /// The same in every run, in the order of numbers.
+    pub(super) fn hashes(&self) -> Vec<u64> {
+        self.read().judges.hashes.clone()
     }
 
     pub(super) fn judge(&self, number: u32) -> Leadership {
-        self.read().things[number as usize].clone()
+        self.read().judges.things[number as usize].clone()
     }
 
     /// About how many bytes they take.
     pub(super) fn bytes(&self) -> usize {
         // A list of lives and a map of leaders, kept twice.
-        self.read().things.len() * 2 * (size_of::<Leadership>() + 400)
+        self.read().judges.things.len() * 2 * (size_of::<Leadership>() + 400)
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, Numbered<Leadership>> {
+    fn read(&self) -> RwLockReadGuard<'_, JudgeTable> {
         self.0.read().expect("no thread panics while it holds this lock")
     }
 
-    fn number(&self, judge: Leadership) -> u32 {
-        self.0.write().expect("no thread panics while it holds this lock").number(judge)
+    fn write(&self) -> RwLockWriteGuard<'_, JudgeTable> {
+        self.0.write().expect("no thread panics while it holds this lock")
+    }
+
+    /// What the judge remembers after it was told something, and what it finds wrong.
+    pub(super) fn told(&self, judge: u32, word: JudgeEvent) -> (u32, Option<LeadershipViolation>) {
+        let mut after = self.judge(judge);
+        let mut discord = None;
+        match word {
+            JudgeEvent::Reached(epoch) => after.reached(epoch),
+            JudgeEvent::Crash(node) => after.crash(node),
+            JudgeEvent::Restart(node) => after.restart(node),
+            JudgeEvent::Trusted(node) => after.trusted(node),
+            JudgeEvent::Named(elected) => discord = after.named(elected),
+        }
+        let mut table = self.write();
+        let known = table.judges.things.len();
+        let number = table.judges.number(after);
+        if table.judges.things.len() > known {
+            table.log.push((judge, word));
+        }
+        (number, discord)
     }
 }
 
 /// What the judge is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) enum JudgeEvent {
     Reached(Epoch),
     Crash(NodeId),
@@ -83,9 +128,9 @@ impl<P: Election> Candidates for NodeTable<P> {
     }
 
     fn recovered(&self, local: LocalId) -> LocalId {
-        let local = self.local(local);
-        let node = local.node.recovered();
-        self.local_number(LocalState { node, armed: Vec::new(), ..local })
+        let before = self.local(local);
+        let node = before.node.recovered();
+        self.returned(local, LocalState { node, armed: Vec::new(), ..before })
     }
 }
 
@@ -137,26 +182,15 @@ impl<'a> Memory<'a> {
         word: JudgeEvent,
     ) -> (u32, Option<LeadershipViolation>) {
         let judges = self.judges;
-        *self.judged.entry((judge, word)).or_insert_with(|| {
-            let mut after = judges.judge(judge);
-            let mut discord = None;
-            match word {
-                JudgeEvent::Reached(epoch) => after.reached(epoch),
-                JudgeEvent::Crash(node) => after.crash(node),
-                JudgeEvent::Restart(node) => after.restart(node),
-                JudgeEvent::Trusted(node) => after.trusted(node),
-                JudgeEvent::Named(elected) => discord = after.named(elected),
-            }
-            (judges.number(after), discord)
-        })
+        *self.judged.entry((judge, word)).or_insert_with(|| judges.told(judge, word))
     }
 
     /// The highest epoch that any node has been in.
     pub(super) fn newest(&mut self, judge: u32) -> Epoch {
         if judge as usize >= self.newest.len() {
-            let judges = self.judges.read();
+            let table = self.judges.read();
             let known = self.newest.len();
-            self.newest.extend(judges.things[known..].iter().map(Leadership::newest));
+            self.newest.extend(table.judges.things[known..].iter().map(Leadership::newest));
         }
         self.newest[judge as usize]
     }
@@ -165,7 +199,7 @@ impl<'a> Memory<'a> {
     pub(super) fn judge_hash(&mut self, judge: u32) -> u64 {
         if judge as usize >= self.judge_hashes.len() {
             let known = self.judge_hashes.len();
-            self.judge_hashes.extend_from_slice(&self.judges.read().hashes[known..]);
+            self.judge_hashes.extend_from_slice(&self.judges.read().judges.hashes[known..]);
         }
         self.judge_hashes[judge as usize]
     }

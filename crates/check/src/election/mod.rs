@@ -5,6 +5,7 @@ mod check;
 mod counterexample;
 mod memory;
 mod moves;
+mod persistent;
 mod scenario;
 mod state;
 #[cfg(test)]

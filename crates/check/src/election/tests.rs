@@ -101,7 +101,7 @@ fn world(patience: u32, stubborn: bool, faults: ElectionFaults) -> World {
 }
 
 fn search(world: &World) -> Report {
-    judge(world, &Options { keep_going: true, ..Options::default() })
+    judge(world, &Options { keep_going: true, ..Options::default() }, None).unwrap()
 }
 
 fn violated(report: &Report) -> Vec<Property> {

@@ -34,8 +34,8 @@ impl Visitor for Build<'_> {
 pub(crate) struct World {
     pub(super) nodes: usize,
     pub(super) order: Order,
-    candidates: Box<dyn Candidates>,
-    judges: Judges,
+    pub(super) candidates: Box<dyn Candidates>,
+    pub(super) judges: Judges,
     pub(super) start: State,
     setup: Setup,
     judged: Properties,

@@ -223,6 +223,7 @@ fn search(
         progress: bar.is_seen().then_some(&show),
         stop: Some(interrupt::listen()),
         judging: asked.judging(only.as_deref(), invariant.as_ref()),
+        disk: None,
     };
     let report = question.answer(&options);
     bar.clear();

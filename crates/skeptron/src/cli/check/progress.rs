@@ -34,9 +34,11 @@ impl Bar {
     }
 }
 
-fn line(Progress { states, depth, seconds }: Progress) -> String {
+fn line(Progress { states, depth, seconds, level }: Progress) -> String {
     let rate = states as f64 / seconds.max(1e-3);
-    format!("{} states, depth {depth}, {} states/s", short(states as f64), short(rate))
+    let of_level = level.map(|(done, all)| format!(" ({} %)", 100 * done / all.max(1)));
+    let of_level = of_level.unwrap_or_default();
+    format!("{} states, depth {depth}{of_level}, {} states/s", short(states as f64), short(rate))
 }
 
 #[cfg(test)]
@@ -45,7 +47,9 @@ mod tests {
 
     #[test]
     fn it_tells_states_depth_and_speed() {
-        let progress = Progress { states: 12_345_678, depth: 17, seconds: 10.0 };
+        let progress = Progress { states: 12_345_678, depth: 17, seconds: 10.0, level: None };
         assert_eq!(line(progress), "12.3 M states, depth 17, 1.23 M states/s");
+        let progress = Progress { level: Some((30, 40)), ..progress };
+        assert_eq!(line(progress), "12.3 M states, depth 17 (75 %), 1.23 M states/s");
     }
 }

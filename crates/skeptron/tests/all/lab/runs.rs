@@ -82,7 +82,10 @@ fn records_say_who_when_what() {
     assert_eq!((&send["label"], &send["to"]), (&json!("REQUEST"), &json!(1)));
     assert_eq!(send["content"], "(number=1)");
     let deliver = of_kind("deliver");
-    assert_eq!((&deliver["message"], &deliver["text"]), (&send["message"], &json!("REQUEST 1 ← P2")));
+    assert_eq!(
+        (&deliver["message"], &deliver["text"]),
+        (&send["message"], &json!("REQUEST 1 ← P2"))
+    );
     assert_eq!(of_kind("enter")["fence"], 1);
     let figures = told.end["figures"].as_array().unwrap();
     let messages = figures.iter().find(|figure| figure["name"] == "messages per entry").unwrap();
