@@ -793,6 +793,16 @@ minimise?: string,
 no_reduction?: boolean,
 /** Decide every property instead of ending at the first violation */
 keep_going?: boolean,
+/**
+ * Keep in this folder what does not fit into --max-memory: a new folder, or an empty one. The search
+ * can be stopped (Ctrl-C) or killed and continued with --resume
+ */
+disk?: string,
+/**
+ * Continue the search in the folder of --disk; all other options must be the same, apart from
+ * --max-memory and --threads
+ */
+resume?: boolean,
 /** How many nodes [default: 5, or as many as the layout has] */
 nodes?: number,
 /** Who coordinates in `central` [default: P1] */

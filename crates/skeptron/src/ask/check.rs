@@ -1,9 +1,11 @@
 //! What can be asked of everything that a small system can do.
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use skeptron_check::{CrashWhen, Faults, Scenario, ScenarioError};
+use skeptron_check::{CrashWhen, Disk, Faults, Scenario, ScenarioError};
 use skeptron_core::Setup;
 use skeptron_core::catalogue::{Algorithm, Info, Layout, Order};
 use ts_rs::TS;
@@ -174,6 +176,16 @@ pub struct CheckRequest {
     #[arg(long, help_heading = "Search")]
     #[ts(as = "Option<_>")]
     pub keep_going: bool,
+    /// Keep in this folder what does not fit into --max-memory: a new folder, or an empty one. The search
+    /// can be stopped (Ctrl-C) or killed and continued with --resume
+    #[arg(long, value_name = "DIR", help_heading = "Search")]
+    #[arg(conflicts_with_all = ["all", "modes", "maximise", "minimise"])]
+    pub disk: Option<String>,
+    /// Continue the search in the folder of --disk; all other options must be the same, apart from
+    /// --max-memory and --threads
+    #[arg(long, requires = "disk", help_heading = "Search")]
+    #[ts(as = "Option<_>")]
+    pub resume: bool,
 }
 
 /// When a node may stop, as typed.
@@ -196,11 +208,23 @@ impl Request for CheckRequest {
 
     fn in_full(&self) -> Self {
         let from = self.from.clone().or_else(|| self.text.is_some().then(|| RUN.into()));
-        CheckRequest { from, text: None, ..self.clone() }
+        // What is on disk by then need not be searched again.
+        let resume = self.disk.is_some();
+        CheckRequest { from, text: None, resume, ..self.clone() }
     }
 }
 
 impl CheckRequest {
+    /// Where to search on disk, if that is said.
+    ///
+    /// # Errors
+    /// If nothing may be written there.
+    pub(crate) fn on_disk(&self, files: Files) -> Result<Option<Disk<'_>>> {
+        let Some(folder) = &self.disk else { return Ok(None) };
+        files.allow(folder)?;
+        Ok(Some(Disk::new(Path::new(folder), self.resume)))
+    }
+
     /// What these options describe.
     ///
     /// # Errors

@@ -72,7 +72,11 @@ impl Files {
         }
     }
 
-    fn allow(self, path: &str) -> Result<()> {
+    /// Refuses a file or folder that may not be used.
+    ///
+    /// # Errors
+    /// If none may be.
+    pub(crate) fn allow(self, path: &str) -> Result<()> {
         match self {
             Files::Disk => Ok(()),
             Files::None => {

@@ -48,6 +48,8 @@ const MOST_THREADS: usize = 1024;
   skeptron check singhal --requests 2 --maximise messages   the dearest run
   skeptron check --from run.jsonl --at 12                   what can follow step 12 of a recorded run?
   skeptron check ./my_mutex.py -n 3 --requests 2            your own algorithm
+  skeptron check lamport -n 4 --max-memory 8G --disk search what does not fit into memory
+  skeptron check lamport -n 4 --disk search --resume        goes on after Ctrl-C, a crash, or a full disk
   skeptron check --all --html assumptions.html              which assumption each one needs
   skeptron check --all --elections                          and each election
 
@@ -121,7 +123,8 @@ impl CheckArgs {
             writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
         } else {
             let alone = !self.ask.judge.is_empty() || self.ask.invariant.is_some();
-            print::report(&question, &report, max_memory, alone, out)?;
+            let resumed = self.ask.disk.as_ref().map(|_| self.ask.command());
+            print::report(&question, &report, (max_memory, resumed), alone, out)?;
             self.show_counterexamples(&question, &report, out)?;
         }
         Ok(interrupt::verdict("what was not explored is unknown", verdict(&report)))
@@ -223,7 +226,7 @@ fn search(
         progress: bar.is_seen().then_some(&show),
         stop: Some(interrupt::listen()),
         judging: asked.judging(only.as_deref(), invariant.as_ref()),
-        disk: None,
+        disk: asked.on_disk(Files::Disk)?,
     };
     let report = question.answer(&options);
     bar.clear();

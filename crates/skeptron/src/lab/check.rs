@@ -55,6 +55,7 @@ async fn check(
 /// Refuses what the lab has no time for, or cannot show.
 pub(super) fn allowed(asked: CheckRequest) -> Result<CheckRequest> {
     let asked = asked.validated()?;
+    asked.on_disk(Files::None)?;
     let shown = asked.kinds == KindsArgs::default() && asked.dearest().is_none();
     ensure!(
         shown && (asked.from.is_none() || asked.text.is_some()),
@@ -93,6 +94,7 @@ pub(super) fn search(
         progress: Some(progress),
         stop: Some(stop),
         judging: asked.judging(only.as_deref(), invariant.as_ref()),
+        disk: asked.on_disk(Files::None)?,
         ..Options::default()
     };
     Ok(question.answer(&options)?)

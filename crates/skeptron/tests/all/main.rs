@@ -1,6 +1,7 @@
 //! All tests of the program but those that start nodes (`commands`, `real`), in one binary, since each one links the whole program.
 
 mod check;
+mod check_disk;
 mod check_from;
 mod checked;
 mod claims;

@@ -45,6 +45,8 @@ pub(super) struct Json<'a> {
     endless_states: usize,
     overlooked_states_expected: f64,
     peak_bytes: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk_bytes: Option<u64>,
     seconds: f64,
     command: String,
 }
@@ -114,6 +116,7 @@ impl<'a> Json<'a> {
             endless_states: report.endless_states,
             overlooked_states_expected: overlooked(report),
             peak_bytes: report.peak_bytes,
+            disk_bytes: (report.disk_bytes > 0).then_some(report.disk_bytes),
             seconds: report.seconds,
             command,
         }
@@ -210,7 +213,7 @@ pub(super) fn extreme(
 pub(super) fn report(
     question: &Question,
     report: &Report,
-    max_memory: usize,
+    (max_memory, resumed): (usize, Option<String>),
     asked_alone: bool,
     out: &mut impl Write,
 ) -> io::Result<()> {
@@ -281,7 +284,12 @@ pub(super) fn report(
     if !unjudged.is_empty() {
         writeln!(out, "{}", folded(&format!("not judged: {}", unjudged.join("; "))))?;
     }
-    writeln!(out, "{}", folded(&ending(question, report, max_memory, interrupt::came())))
+    writeln!(out, "{}", folded(&ending(question, report, max_memory, interrupt::came())))?;
+    let is_over = report.complete || report.violation().is_some() && !interrupt::came();
+    match resumed {
+        Some(command) if !is_over => writeln!(out, "continue it  {command}"),
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn in_words(verdict: &Verdict, begun: usize) -> String {
@@ -326,11 +334,13 @@ pub(super) fn figures(report: &Report, interrupted: bool) -> String {
         // What the level under way had found is not counted, but its time is.
         return counted;
     }
-    format!(
-        "{counted}: {} states/s, {} per state",
-        short(states as f64 / seconds.max(1e-9)),
-        counted_in_thousands(per_state.round() as u64, "byte"),
-    )
+    let rate = short(states as f64 / seconds.max(1e-9));
+    if report.disk_bytes > 0 {
+        let (memory, disk) = (readable(report.peak_bytes), readable(report.disk_bytes as usize));
+        return format!("{counted}: {rate} states/s, {memory} in memory, {disk} on disk");
+    }
+    let per_state = counted_in_thousands(per_state.round() as u64, "byte");
+    format!("{counted}: {rate} states/s, {per_state} per state")
 }
 
 /// How a search of a lock with kinds ended.

@@ -74,6 +74,7 @@ fn no_file_is_read() {
         ("/lab/check", json!({ "algorithm": "maekawa", "quorum": file })),
         ("/lab/check", json!({ "algorithm": "sanders", "structure": file })),
         ("/lab/check", json!({ "algorithm": "raymond", "tree": file })),
+        ("/lab/check", json!({ "algorithm": "raymond", "disk": "search" })),
         ("/lab/check", json!({ "algorithm": "spanning-tree", "graph": file })),
         ("/lab/quorum", json!({ "kind": file })),
         ("/lab/structure", json!({ "what": file })),
