@@ -15,10 +15,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Info;
-use skeptron_core::mutex::foreign::{self, ForeignMsg, Loaded, Program as _};
+use skeptron_core::mutex::foreign::{self, Loaded, Program as _};
 use thiserror::Error;
 
 use program::{Asked, Introduced, Registered};

@@ -78,10 +78,6 @@ impl Asked {
         Ok(Introduced { description, asked })
     }
 
-    pub(crate) fn shapes(&self) -> &Shapes {
-        &self.shapes
-    }
-
     /// Ends what runs; whoever asks from now on gets no answer, for this reason.
     pub(crate) fn close(&self, why: &str) {
         self.fail(format!("{}: {why}", self.name));

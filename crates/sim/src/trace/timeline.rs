@@ -265,7 +265,11 @@ impl Open {
 
 #[cfg(test)]
 mod tests {
+    use skeptron_core::Setup;
+    use skeptron_core::catalogue::Order;
+
     use super::*;
+    use crate::trace::Header;
     use crate::trace::sample::Scene;
 
     fn record(t: Ticks, what: What) -> Record {
@@ -273,7 +277,8 @@ mod tests {
     }
 
     fn spans(records: &[Record]) -> Vec<(Doing, Ticks, Ticks)> {
-        let timeline = Timeline::read(records, |_| None);
+        let header = Header::of("unknown", &Setup::new(1).unwrap(), Order::Any);
+        let timeline = Timeline::read(records, Reader::of(&header));
         timeline.spans.iter().map(|s| (s.doing, s.from, s.to)).collect()
     }
 

@@ -70,7 +70,7 @@ fn two_writers(name: &str) -> Vec<usize> {
 #[test]
 fn the_younger_writer_yields() {
     assert_eq!(two_writers(SOUND_ONE), [0]);
-    assert_eq!(two_writers("quorum-readers-writers-no-inquiry"), []);
+    assert_eq!(two_writers("quorum-readers-writers-no-inquiry"), [0usize; 0]);
     assert_eq!(two_writers("quorum-readers-writers-keeps-grant"), [0, 1]);
 }
 

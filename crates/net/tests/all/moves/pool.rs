@@ -89,7 +89,7 @@ async fn pools_share_connections() {
         cycle(other).await;
     }
     assert_eq!(connections(&site), alone);
-    let sessions: usize = site.cluster.nodes.iter().map(|node| node.status().sessions).sum();
+    let sessions: u64 = site.cluster.nodes.iter().map(|node| node.status().sessions).sum();
     assert_eq!(sessions % 9, 0, "as many of each pool, but there are {sessions}");
 
     let guard = within(first.lock("a")).await.unwrap();
