@@ -362,7 +362,7 @@ impl Mutex for QuorumReadersWriters {
                 flaw: "who gives a grant back counts it as its own",
                 breaks: Breaks::Safety,
                 shown_by: "-n 4 --readers P1,P2 --latency uniform:0.1..2",
-                refuted_by: "-n 2 --readers P1 --read-quorums majority --requests 1",
+                refuted_by: "-n 3 --readers P1 --read-quorums majority --requests 1",
             }),
             ..SOUND
         },
