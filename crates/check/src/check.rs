@@ -13,7 +13,7 @@ use skeptron_core::mutex::foreign;
 
 use crate::counterexample::{Counterexample, tell, tell_already, tell_starving};
 use crate::cycles::unfair_run;
-use crate::disk::{self, Disk, Folder};
+use crate::disk::{self, Disk, DiskError, Folder};
 use crate::explorer::{Found, Limits, Progress, explore};
 use crate::graph::Unfinished;
 use crate::local::{Event, LocalId, Memory};
@@ -236,6 +236,9 @@ pub fn check(
         })
     };
     if options.disk.is_some() {
+        if foreign::find(info.name).is_some() {
+            return Err(DiskError::Program(info.name.into()).into());
+        }
         // What cannot be explored leaves no folder behind.
         World::new(info, scenario, Watch::default(), None)?;
     }

@@ -87,6 +87,9 @@ pub enum DiskError {
     /// There is something else.
     #[error("{}: this folder is not empty and has no search in it; name an empty folder", .0.display())]
     Foreign(PathBuf),
+    /// The algorithm may have changed, or fail, between two parts of a search.
+    #[error("{0} is a program; only built-in algorithms are searched on disk: leave out --disk")]
+    Program(String),
     /// There is a search already.
     #[error("{}: there is a search in this folder; continue it with --resume or name another folder", .0.display())]
     Exists(PathBuf),

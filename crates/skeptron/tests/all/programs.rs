@@ -231,6 +231,18 @@ fn what_cannot_be_run_is_said_before_anything_is() {
     assert!(said.contains("./template.py: python3, which runs it, was not found"), "{said}");
 }
 
+/// A program may change between two parts of a search.
+#[test]
+fn programs_are_not_searched_on_disk() {
+    if !has("python3") {
+        return;
+    }
+    let folder = folder();
+    let said = failure(&folder, "check ./template.py --disk search");
+    assert!(said.contains("is a program; only built-in algorithms are searched on disk"), "{said}");
+    assert!(!folder.path().join("search").exists());
+}
+
 /// The lab plays, checks and survives a program, and takes it up again when it is corrected.
 #[test]
 fn the_lab_offers_the_programs_that_it_was_given() {
