@@ -34,13 +34,13 @@ pub struct Disk<'a> {
     pub folder: &'a Path,
     /// Whether to go on with the search that is there.
     pub resume: bool,
-    /// How often it is saved, so that no more than this is lost if the process is killed.
+    /// How often it is saved at least, so that no more than this is lost if the process is killed.
     pub save_every: Duration,
 }
 
 impl<'a> Disk<'a> {
-    /// A new search in `folder`, or the one that is there; saved once a minute, and after each level that took
-    /// longer than a second.
+    /// A new search in `folder`, or the one that is there; saved once a minute, and between levels as often as
+    /// that costs little.
     #[must_use]
     pub fn new(folder: &'a Path, resume: bool) -> Self {
         Disk { folder, resume, save_every: Duration::from_secs(60) }

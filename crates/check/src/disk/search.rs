@@ -19,8 +19,8 @@ use crate::expand::{Finding, Shortest};
 use crate::explorer::{Found, Limits, is_enough};
 use crate::property::Property;
 
-/// What was done in less than this is not worth a pause to save it.
-const WORTH_SAVING: Duration = Duration::from_secs(1);
+/// Between two levels it is saved if that takes no more than one part in so many of the time.
+const WORTH_SAVING: u32 = 20;
 /// More than this is not kept free for reading and writing.
 const MOST_RESERVED: usize = 256 << 20;
 /// A system allows a thousand open files or so.
@@ -135,6 +135,8 @@ struct Search<'a, 's, G: Persistent> {
     unsaved: Vec<String>,
     save_every: Duration,
     saved_at: Instant,
+    /// How long that took.
+    saving: Duration,
     began: Instant,
     earlier_seconds: f64,
     /// Kept free for reading and writing; how long blocks are, and how many runs are merged at once.
@@ -188,6 +190,7 @@ impl<'a, 's, G: Persistent> Search<'a, 's, G> {
             unsaved: manifest.files().map(|stored| stored.name.clone()).collect(),
             save_every: folder.save_every,
             saved_at: Instant::now(),
+            saving: Duration::ZERO,
             began: Instant::now(),
             earlier_seconds: manifest.seconds,
             reserved,
@@ -235,8 +238,9 @@ impl<'a, 's, G: Persistent> Search<'a, 's, G> {
         if is_last || is_enough(self.model, self.limits, &self.findings) {
             self.manifest.ended = Some(is_last);
         }
-        let is_slow = self.saved_at.elapsed() >= WORTH_SAVING.min(self.save_every);
-        if self.manifest.ended.is_some() || self.is_stopped() || is_slow {
+        let pause = (WORTH_SAVING * self.saving).min(self.save_every);
+        let is_time = self.saved_at.elapsed() >= pause;
+        if self.manifest.ended.is_some() || self.is_stopped() || is_time {
             self.save()?;
         }
         Ok(if self.is_stopped() { Went::Stopped } else { Went::On })
@@ -402,6 +406,7 @@ impl<'a, 's, G: Persistent> Search<'a, 's, G> {
 
     /// Saves the search as it is between two blocks. Whatever happens afterwards, it can be resumed from here.
     fn save(&mut self) -> Result<(), DiskError> {
+        let began = Instant::now();
         let mut log = Vec::new();
         self.model.numbering(&mut self.manifest.numbered, &mut log);
         self.manifest.numbers = self.append(&self.manifest.numbers, &log)?;
@@ -426,7 +431,7 @@ impl<'a, 's, G: Persistent> Search<'a, 's, G> {
             // If it stays, the next one that resumes removes it.
             let _ = fs::remove_file(self.dir.join(name));
         }
-        self.saved_at = Instant::now();
+        (self.saved_at, self.saving) = (Instant::now(), began.elapsed());
         Ok(())
     }
 
