@@ -49,7 +49,7 @@ const MOST_THREADS: usize = 1024;
   skeptron check --from run.jsonl --at 12                   what can follow step 12 of a recorded run?
   skeptron check ./my_mutex.py -n 3 --requests 2            your own algorithm
   skeptron check lamport -n 4 --max-memory 8G --disk search what does not fit into memory
-  skeptron check lamport -n 4 --disk search --resume        goes on after Ctrl-C, a crash, or a full disk
+  skeptron check lamport -n 4 --disk search --resume        goes on after Ctrl-C, a kill, a full disk
   skeptron check --all --html assumptions.html              which assumption each one needs
   skeptron check --all --elections                          and each election
 
