@@ -77,7 +77,7 @@ impl Role {
 }
 
 /// Every kind of message that an algorithm of the catalogue sends.
-pub const KINDS: [(&str, Role); 35] = [
+pub const KINDS: [(&str, Role); 38] = [
     ("REQUEST", Role::Request),
     ("READ", Role::Request),
     ("WRITE", Role::Request),
@@ -106,6 +106,9 @@ pub const KINDS: [(&str, Role); 35] = [
     ("OK", Role::Grant),
     ("COORDINATOR", Role::Announce),
     ("PROBE", Role::Request),
+    ("ID", Role::Request),
+    ("FIRST", Role::Request),
+    ("SECOND", Role::Inquire),
     ("ELECTED", Role::Announce),
     ("EXPLORER", Role::Request),
     ("ECHO", Role::Grant),
