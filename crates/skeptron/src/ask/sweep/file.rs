@@ -262,8 +262,8 @@ impl Reader<'_> {
                 points.append(&mut product);
             }
         }
-        let others = grids.iter().flat_map(|axes| axes.iter().skip(1));
-        for axis in others.filter(|axis| !used.contains(&axis.line)) {
+        let mut others = grids.iter().flat_map(|axes| axes.iter().skip(1));
+        if let Some(axis) = others.find(|axis| !used.contains(&axis.line)) {
             let what = format!("no algorithm here takes `{}`; leave it out", id(axis.option));
             bail!(self.wrong(axis.line, what));
         }
