@@ -521,8 +521,8 @@ quorum?: string,
  */
 structure?: string,
 /**
- * Tree for `raymond`: balanced:K, star, line, elected (by `spanning-tree`, in the same network),
- * or a file with a `CHILD PARENT` pair on each line [default: balanced:2]
+ * Tree for `raymond` and `neilsen-mizuno`: balanced:K, star, line, elected (by `spanning-tree`, in
+ * the same network), or a file with a `CHILD PARENT` pair on each line [default: balanced:2]
  */
 tree?: string,
 /**
@@ -551,8 +551,8 @@ read_quorums?: string,
  */
 ring?: string,
 /**
- * The network of `spanning-tree`, also where it elects the tree of `raymond`: complete, ring,
- * line, star, grid, hypercube, or a file with two linked nodes on each line [default: complete]
+ * The network of `spanning-tree`, also where it elects a tree: complete, ring, line, star, grid,
+ * hypercube, or a file with two linked nodes on each line [default: complete]
  */
 graph?: string,
 /**
@@ -821,8 +821,8 @@ quorum?: string,
  */
 structure?: string,
 /**
- * Tree for `raymond`: balanced:K, star, line, elected (by `spanning-tree`, in the same network),
- * or a file with a `CHILD PARENT` pair on each line [default: balanced:2]
+ * Tree for `raymond` and `neilsen-mizuno`: balanced:K, star, line, elected (by `spanning-tree`, in
+ * the same network), or a file with a `CHILD PARENT` pair on each line [default: balanced:2]
  */
 tree?: string,
 /**
@@ -851,8 +851,8 @@ read_quorums?: string,
  */
 ring?: string,
 /**
- * The network of `spanning-tree`, also where it elects the tree of `raymond`: complete, ring,
- * line, star, grid, hypercube, or a file with two linked nodes on each line [default: complete]
+ * The network of `spanning-tree`, also where it elects a tree: complete, ring, line, star, grid,
+ * hypercube, or a file with two linked nodes on each line [default: complete]
  */
 graph?: string,
 /**
@@ -966,7 +966,7 @@ algorithms?: Array<string>,
 nodes: Array<number>,
 /** Quorums for `maekawa`, `sanders` and `cao-singhal`, as in `sim` [default: cyclic] */
 quorum?: string,
-/** Tree for `raymond`, as in `sim` [default: balanced:2] */
+/** Tree for `raymond` and `neilsen-mizuno`, as in `sim` [default: balanced:2] */
 tree?: string,
 /** How long a message takes, as in `sim`; many claims are for a constant */
 latency?: string,

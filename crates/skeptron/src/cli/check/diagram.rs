@@ -467,13 +467,13 @@ mod tests {
         progress is violated in 7 steps, perhaps in fewer
         ┆ waiting  ┃ inside  ● takes the step  ─▶ gets a message  ! violated
 
-        step  P1   P2   P3   what happens                                     state of the node after it
-           1  │    ●    │    P2 requests · REQUEST(t=1) → P1, P3              waiting clock=1 stamp=1 awaiting={P1,P3}
-           2  │    ┆    │    P2 REQUEST(t=1) → P3 is duplicated
-           3  │    ┆───▶●    P3 REQUEST(t=1) ← P2 (step 1) · REPLY(t=1) → P2  idle clock=1
-           4  │    ┆───▶●    P3 REQUEST(t=1) ← P2 (step 1) · REPLY(t=1) → P2  idle clock=1
-           5  │  ╳─┆    │    P2 REQUEST(t=1) → P1 is lost
-           6  ●    ┆    │    P1 requests · REQUEST(t=1) → P2, P3              waiting clock=1 stamp=1 awaiting={P2,P3}
+        step  P1   P2   P3   what happens                             state of the node after it
+           1  │    ●    │    P2 requests · REQUEST 1 → P1, P3         waiting clock=1 stamp=1 awaiting={P1,P3}
+           2  │    ┆    │    P2 REQUEST 1 → P3 is duplicated
+           3  │    ┆───▶●    P3 REQUEST 1 ← P2 (step 1) · REPLY → P2  idle clock=1
+           4  │    ┆───▶●    P3 REQUEST 1 ← P2 (step 1) · REPLY → P2  idle clock=1
+           5  │  ╳─┆    │    P2 REQUEST 1 → P1 is lost
+           6  ●    ┆    │    P1 requests · REQUEST 1 → P2, P3         waiting clock=1 stamp=1 awaiting={P2,P3}
            7  ┆    ┆    ╳    P3 crashes · 1 message to it is lost
               ┆    !         progress is violated: P1, P2 wait for ever
         ");
