@@ -23,7 +23,7 @@ lab.test("a run by hand is explored from the state in sight, and what goes wrong
   const page = await openRun(open, "#/play?algorithm=ricart-agrawala-no-tie-break&nodes=2&workload=none&section=hand&at=0");
   await actOnNode(page, 1, "request");
   assert.match(await asked(page, "0"), /✓ Nothing goes wrong\..*From step 1/, "alone it is served");
-  assert.match(await asked(page, "1"), /✗ Something goes wrong\..*two nodes are inside in \d further step/);
+  assert.match(await asked(page, "1"), /✗ Something goes wrong\..*too many nodes are inside in \d further step/);
   assert.match((await part(page, "play-from-here").locator('[data-test="command"]').textContent()) ?? "", /^skeptron check --from run\.jsonl --at 1 --requests 1$/);
   const before = (await exported(page)).text.split("\n").slice(1);
   const whereBefore = (await part(page, "play-where").textContent()) ?? "";
@@ -42,10 +42,10 @@ lab.test("a state that is wrong already is told, and so is a step before it", as
   const page = await openRun(open, "#/play?scenario=counterexample/lamport-without-fifo&at=0");
   const all = await steps(page);
   await goTo(page, all);
-  assert.match(await asked(page, "0"), /two nodes are inside here/);
+  assert.match(await asked(page, "0"), /too many nodes are inside here/);
   await goTo(page, all - 1);
   assert.match((await part(page, "check-from-here").textContent()) ?? "", new RegExp(`step ${all - 1}$`));
-  assert.match(await asked(page, "0"), /two nodes are inside in 1 further step\b/);
+  assert.match(await asked(page, "0"), /too many nodes are inside in 1 further step\b/);
 });
 
 lab.test("what a fork does is explored, too, and bad wishes are answered in words", async (open) => {
