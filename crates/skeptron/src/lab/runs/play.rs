@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
-use skeptron_core::catalogue::{Algorithm, ElectionInfo, Info};
+use skeptron_core::catalogue::{Algorithm, ElectionInfo, Info, find};
 use skeptron_sim::replay::replay;
-use skeptron_sim::trace::{Record, Trace, What};
+use skeptron_sim::trace::{Header, Record, Trace, What};
 use skeptron_sim::{Hand, Options, Scenario, election, run};
 
 use super::super::LIMITS;
@@ -326,6 +326,7 @@ fn excluded(info: &'static Info, scenario: &Scenario, stop: &Stop) -> Result<Sim
     let outcome = run(info, scenario, &recording(stop))?;
     let watched = Watched {
         kind: AlgorithmKind::Mutex,
+        exclusive: info.admission(&scenario.setup).is_exclusive(),
         order_claimed: info.claims.ordered && outcome.report.fairness.inversions.is_some(),
         to_the_end: !outcome.cut_short,
         simulated: true,
@@ -348,6 +349,7 @@ fn elected(
     let outcome = election::run(info, scenario, &recording(stop))?;
     let watched = Watched {
         kind: AlgorithmKind::Election,
+        exclusive: true,
         order_claimed: false,
         to_the_end: !outcome.cut_short,
         simulated: true,
@@ -381,7 +383,10 @@ fn bytes(trace: &Trace) -> usize {
 fn recorded(trace: &Arc<Trace>) -> Result<Played> {
     let replayed = replay(trace).context("the trace is not what the nodes do")?;
     let kind = to_wire::kind(&trace.header.algorithm);
-    let watched = Watched { kind, order_claimed: false, to_the_end: false, simulated: false };
+    let Header { algorithm, setup, .. } = &trace.header;
+    let exclusive = find(algorithm).is_none_or(|info| info.admission(setup).is_exclusive());
+    let (order_claimed, to_the_end, simulated) = (false, false, false);
+    let watched = Watched { kind, exclusive, order_claimed, to_the_end, simulated };
     Ok(Played {
         messages: MessageLog::of(trace),
         bytes: bytes(trace),

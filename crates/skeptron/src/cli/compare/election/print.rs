@@ -52,6 +52,12 @@ pub(super) fn table(
     Ok(())
 }
 
+/// Names of cases with more characters are wrapped.
+const LONGEST_CASE: usize = 20;
+
+/// How wide their column is then, with its padding.
+const WRAPPED_CASE: u16 = 18;
+
 /// One line per case and N: messages, time, or both.
 fn claims(
     algorithms: &[&ElectionInfo],
@@ -66,9 +72,18 @@ fn claims(
     if !(messages && time)
         && let Some(cases) = table.column_mut(1)
     {
-        cases.set_constraint(ColumnConstraint::ContentWidth);
+        // Longer names are wrapped, so that figures are not.
+        let names = algorithms.iter().flat_map(|info| info.claims.cases).map(|case| case.name);
+        let is_wide = names.map(|name| name.chars().count()).any(|length| length > LONGEST_CASE);
+        cases.set_constraint(match is_wide {
+            true => ColumnConstraint::Absolute(Width::Fixed(WRAPPED_CASE)),
+            false => ColumnConstraint::ContentWidth,
+        });
     }
-    // No formula is broken in the middle.
+    // No name of a figure, and no formula, is broken in the middle.
+    if let Some(measured) = table.column_mut(3).filter(|_| messages) {
+        measured.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(10)));
+    }
     if let Some(claims) = table.column_mut(4).filter(|_| messages) {
         claims.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(20)));
     }
