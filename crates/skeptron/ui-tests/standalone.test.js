@@ -234,7 +234,7 @@ disk.test("compare --elections --html is the comparison of elections, in every l
 });
 
 disk.test("check --all --html is the table of assumptions of the lab in one file, with a diagram of what breaks", async (open) => {
-  const made = run("check", "--all", "--elections", "--html", path("assumptions.html"));
+  const made = run("check", "--all", "--html", path("assumptions.html"));
   assert.equal(made.code, 0, made.out);
   const page = await open(path("assumptions.html"));
   await part(page, "assumptions-done").filter({ hasText: "every cell agrees" }).waitFor();
