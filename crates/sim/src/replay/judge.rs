@@ -103,7 +103,9 @@ impl Judge for SectionJudge {
         let What::Enter { fence } = *what else { return Vec::new() };
         self.entries += 1;
         self.progress.enter(node);
-        let other = self.exclusion.enter(node);
+        // A node that is inside has not asked, even where several may share the section.
+        let itself = self.exclusion.is_inside(node).then_some(node);
+        let other = itself.or(self.exclusion.enter(node));
         // Entries that share the section are not ordered.
         let is_exclusive = self.exclusion.admission().is_exclusive();
         let rule = match self.exclusion.admission() {
