@@ -84,9 +84,11 @@ struct Retracer<'a> {
 
 impl<'a> Retracer<'a> {
     fn new(world: &'a World, state: &State, in_flight: &[Packet]) -> Self {
+        let mut memory = world.memory(false);
+        memory.note_sent();
         Retracer {
             world,
-            memory: world.memory(false),
+            memory,
             state: state.clone(),
             in_flight: in_flight.to_vec(),
             overtaken: 0,
@@ -161,7 +163,7 @@ impl<'a> Retracer<'a> {
             let place = places.max_by_key(|&place| likeness(&new[place]));
             *old = new.remove(place.expect("what is in flight stays in flight"));
         }
-        self.in_flight.append(&mut new);
+        flight::append(&mut self.in_flight, new, self.memory.drain_sent());
     }
 
     /// The message at a place of the state, and where it stands in the order of sending.

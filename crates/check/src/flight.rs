@@ -4,12 +4,16 @@
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Order;
 
+use crate::local::MessageId;
 use crate::property::Which;
 
 /// A message in flight.
 pub(crate) trait Flying: Copy + Ord {
     /// From whom, and to whom.
     fn link(&self) -> (u8, u8);
+
+    /// What it says.
+    fn message(&self) -> MessageId;
 }
 
 /// Sends a message.
@@ -57,6 +61,22 @@ pub(crate) fn ranked<F: Flying>(flight: &[F], order: Order) -> impl Iterator<Ite
         link = message.link();
         (rank, message)
     })
+}
+
+/// Adds what a step has sent to the messages in the order of sending. A state knows that order only where its channel
+/// is FIFO; `sent` says to whom what was sent, some of which may never have left.
+pub(crate) fn append<F: Flying>(
+    in_flight: &mut Vec<F>,
+    mut new: Vec<F>,
+    sent: impl Iterator<Item = (u8, MessageId)>,
+) {
+    for sent in sent {
+        let is_it = |flying: &F| (flying.link().1, flying.message()) == sent;
+        if let Some(place) = new.iter().position(is_it) {
+            in_flight.push(new.remove(place));
+        }
+    }
+    assert!(new.is_empty(), "what is in flight was sent");
 }
 
 /// The message at a place of a state, and where it stands in the order of sending.

@@ -433,6 +433,8 @@ pub(crate) struct Memory<'a, E> {
     /// What really happened to nodes, apart from what was only looked up.
     taken: FxHashSet<(LocalId, Event)>,
     records: bool,
+    /// To whom nodes sent what, in the order of sending, if somebody wants to know.
+    sent: Option<Vec<(u8, MessageId)>>,
     actions: Vec<Action<E>>,
     local_hashes: Vec<u64>,
     message_hashes: Vec<u64>,
@@ -449,6 +451,7 @@ impl<'a, E: Copy> Memory<'a, E> {
             outcomes: FxHashMap::default(),
             taken: FxHashSet::default(),
             records,
+            sent: None,
             actions: Vec::new(),
             local_hashes: Vec::new(),
             message_hashes: Vec::new(),
@@ -473,7 +476,26 @@ impl<'a, E: Copy> Memory<'a, E> {
         if self.records {
             self.taken.insert((local, event));
         }
-        self.step(local, event)
+        let outcome = self.step(local, event);
+        if let Some(sent) = &mut self.sent {
+            let actions =
+                &self.actions[outcome.actions.start as usize..outcome.actions.end as usize];
+            sent.extend(actions.iter().filter_map(|&action| match action {
+                Action::Send { to, message } => Some((to, message)),
+                Action::Emit(_) => None,
+            }));
+        }
+        outcome
+    }
+
+    /// Notes from now on what is sent, for [`Memory::drain_sent`].
+    pub(crate) fn note_sent(&mut self) {
+        self.sent = Some(Vec::new());
+    }
+
+    /// What was sent since the last time: to whom, and in which order.
+    pub(crate) fn drain_sent(&mut self) -> impl Iterator<Item = (u8, MessageId)> + '_ {
+        self.sent.iter_mut().flat_map(|sent| sent.drain(..))
     }
 
     /// What a node knows, as plain data.

@@ -18,9 +18,11 @@ pub(super) fn tell(
     moves: &[Move],
     cycle: Option<usize>,
 ) -> Counterexample {
+    let mut memory = world.memory(false);
+    memory.nodes.note_sent();
     let mut retracer = Retracer {
         world,
-        memory: world.memory(false),
+        memory,
         state: world.start.clone(),
         in_flight: world.start.flight.clone(),
         actor: 0,
@@ -105,7 +107,7 @@ impl Retracer<'_> {
                 None => false,
             }
         });
-        self.in_flight.append(&mut new);
+        flight::append(&mut self.in_flight, new, self.memory.nodes.drain_sent());
     }
 
     /// The message at a place of the state, and where it stands in the order of sending.

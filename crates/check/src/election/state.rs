@@ -82,6 +82,10 @@ impl Flying for Packet {
     fn link(&self) -> (u8, u8) {
         (self.from, self.to)
     }
+
+    fn message(&self) -> MessageId {
+        self.message
+    }
 }
 
 impl Packet {

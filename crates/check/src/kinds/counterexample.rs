@@ -14,9 +14,11 @@ use crate::state::Packet;
 
 /// Follows the moves and says what is wrong at their end.
 pub(super) fn tell(world: &World, property: Property, moves: &[Move]) -> Counterexample {
+    let mut memory = world.memory(false);
+    memory.note_sent();
     let mut retracer = Retracer {
         world,
-        memory: world.memory(false),
+        memory,
         state: world.start.clone(),
         in_flight: world.start.flight.clone(),
         actor: 0,
@@ -63,7 +65,7 @@ impl Retracer<'_> {
             let place = new.iter().position(|packet| packet == old);
             new.remove(place.expect("what is in flight stays in flight"));
         }
-        self.in_flight.append(&mut new);
+        flight::append(&mut self.in_flight, new, self.memory.drain_sent());
     }
 
     /// Where the violation shows, and what it is.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use skeptron_check::{Counterexample, Options, Property, Report};
+use skeptron_check::{Options, Property, Report};
 use skeptron_sim::trace::{ClockKind, Trace};
 
 pub(crate) use self::from::{Begun, continued};
@@ -172,40 +172,39 @@ impl CheckArgs {
         ask::parsed(words)
     }
 
-    /// A run for each property that is violated.
+    /// Searches once, and shows each property that is violated.
     ///
     /// # Errors
     /// If something is unknown, malformed or impossible.
-    pub fn counterexamples(&self) -> Result<Vec<(Property, Trace)>> {
-        self.each_violation(|(question, begun), property, counterexample| {
-            let trace = question.trace(property, counterexample, Some(self.ask.command()))?;
-            Ok(continued(begun.as_ref(), trace))
-        })
-    }
-
-    /// A drawing of each, as it is printed.
-    ///
-    /// # Errors
-    /// As [`CheckArgs::counterexamples`].
-    pub fn diagrams(&self) -> Result<Vec<(Property, String)>> {
-        self.each_violation(|(question, _), property, counterexample| {
-            let mut text = Vec::new();
-            diagram::draw(question, property, counterexample, &mut text)?;
-            Ok(String::from_utf8(text)?)
-        })
-    }
-
-    fn each_violation<T>(
-        &self,
-        show: impl Fn(&(Question, Option<Begun>), Property, &Counterexample) -> Result<T>,
-    ) -> Result<Vec<(Property, T)>> {
-        let asked = self.ask.asked(Files::Disk)?;
+    pub fn refutations(&self) -> Result<Vec<Refutation>> {
+        let (question, begun) = self.ask.asked(Files::Disk)?;
         let max_memory = self.max_memory.unwrap_or_else(memory::most_of_what_is_free);
-        let report = search(&self.ask, &asked.0, self.threads()?, max_memory)?;
+        let report = search(&self.ask, &question, self.threads()?, max_memory)?;
         let violated =
             report.verdicts.iter().filter_map(|v| Some((v.property, v.counterexample.as_ref()?)));
-        violated.map(|(property, found)| Ok((property, show(&asked, property, found)?))).collect()
+        let shown = |(property, counterexample)| {
+            let trace = question.trace(property, counterexample, Some(self.ask.command()))?;
+            let mut diagram = Vec::new();
+            diagram::draw(&question, property, counterexample, &mut diagram)?;
+            Ok(Refutation {
+                property,
+                trace: continued(begun.as_ref(), trace),
+                diagram: String::from_utf8(diagram)?,
+            })
+        };
+        violated.map(shown).collect()
     }
+}
+
+/// How a property is violated.
+#[derive(Debug)]
+pub struct Refutation {
+    /// What is violated.
+    pub property: Property,
+    /// As a run, which begins with the one that the search continued, if it did.
+    pub trace: Trace,
+    /// As it is printed.
+    pub diagram: String,
 }
 
 /// Searches with a bar at the terminal, where Ctrl-C ends it.

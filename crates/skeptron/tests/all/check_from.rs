@@ -5,8 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use skeptron::ask::{Files, Request as _, SimOptions};
-use skeptron::cli::check::CheckArgs;
-use skeptron_check::Property;
+use skeptron::cli::check::{CheckArgs, Refutation};
 use skeptron_sim::replay::replay;
 use skeptron_sim::trace::{Format, Trace, What};
 
@@ -19,10 +18,10 @@ fn write(trace: &Trace, path: &Path) {
 }
 
 /// What can follow so many steps of a run in a file.
-fn found(path: &Path, at: usize, more: &str) -> Vec<(Property, Trace)> {
+fn found(path: &Path, at: usize, more: &str) -> Vec<Refutation> {
     let words = format!("--from {} --at {at} {more}", path.display());
     let args = CheckArgs::parse(&words).unwrap();
-    args.counterexamples().unwrap_or_else(|error| panic!("{words}: {error:#}"))
+    args.refutations().unwrap_or_else(|error| panic!("{words}: {error:#}"))
 }
 
 /// From every step of all sorts of runs: what is found begins with that very run, can be replayed, and
@@ -46,7 +45,7 @@ fn what_is_found_continues_the_run() {
         write(&run, &path);
         let steps = run.steps();
         for at in (1..=steps).step_by(1 + steps / 12) {
-            for (property, trace) in found(&path, at, more) {
+            for Refutation { property, trace, .. } in found(&path, at, more) {
                 let said = format!("{words}, after {at}: {property}");
                 replay(&trace).unwrap_or_else(|error| panic!("{said}: {error}"));
                 let last = trace.records.last().map(|record| &record.what);
@@ -76,17 +75,17 @@ fn a_state_that_is_wrong_already_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
     let args = CheckArgs::parse("lamport -n 2 --order any").unwrap();
-    let (property, run) = args.counterexamples().unwrap().remove(0);
+    let Refutation { property, trace: run, .. } = args.refutations().unwrap().remove(0);
     write(&run, &path);
     let told = found(&path, run.steps(), "--requests 0");
-    assert_eq!((told[0].0, told.len()), (property, 1));
+    assert_eq!((told[0].property, told.len()), (property, 1));
     let whats = |trace: &Trace| -> Vec<What> {
         trace.records.iter().map(|record| record.what.clone()).collect()
     };
-    assert_eq!(whats(&told[0].1).last(), whats(&run).last());
+    assert_eq!(whats(&told[0].trace).last(), whats(&run).last());
     // Before the last step it is still to come.
     let ahead = found(&path, run.steps() - 1, "--requests 0");
-    assert_eq!(whats(&ahead[0].1), whats(&run));
+    assert_eq!(whats(&ahead[0].trace), whats(&run));
 }
 
 fn skeptron(folder: &Path, words: &str) -> (Option<i32>, String, String) {

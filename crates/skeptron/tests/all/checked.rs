@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use skeptron::ask::{Files, Request as _, SimOptions};
-use skeptron::cli::check::CheckArgs;
+use skeptron::cli::check::{CheckArgs, Refutation};
 use skeptron_check::{Options, Report};
 use skeptron_core::catalogue::{self, Breaks, Info, Order};
 use skeptron_core::claims::Quantity;
@@ -48,12 +48,12 @@ fn every_broken_variant_has_its_counterexample() {
             Breaks::Termination => "termination",
         };
         let words = format!("{name} {}", broken.refuted_by);
-        let drawn = |words: &str| CheckArgs::parse(words).unwrap().diagrams().unwrap();
-        let shown = |diagrams: Vec<(_, String)>| {
-            diagrams.into_iter().find(|(property, _)| format!("{property}") == expected)
+        let drawn = |words: &str| CheckArgs::parse(words).unwrap().refutations().unwrap();
+        let shown = |refutations: Vec<Refutation>| {
+            refutations.into_iter().find(|r| r.property.name() == expected)
         };
         // Something else may break sooner.
-        let (_, diagram) = shown(drawn(&words))
+        let Refutation { diagram, .. } = shown(drawn(&words))
             .or_else(|| shown(drawn(&format!("{words} --keep-going"))))
             .unwrap_or_else(|| panic!("{words}: {expected}"));
         is_as_it_was(name, broken.flaw, &format!("skeptron check {words}\n\n{diagram}"));
@@ -64,8 +64,8 @@ fn every_broken_variant_has_its_counterexample() {
 #[test]
 fn an_early_alarm_makes_two_leaders() {
     let words = "bully -n 3 --initiators P1 --premature 1 --keep-going";
-    let diagrams = CheckArgs::parse(words).unwrap().diagrams().unwrap();
-    let (_, diagram) = diagrams.iter().find(|(p, _)| p.name() == "agreement").unwrap();
+    let found = CheckArgs::parse(words).unwrap().refutations().unwrap();
+    let diagram = &found.iter().find(|r| r.property.name() == "agreement").unwrap().diagram;
     let early = "an alarm rings too early";
     is_as_it_was("bully-early-alarm", early, &format!("skeptron check {words}\n\n{diagram}"));
 }

@@ -312,7 +312,7 @@ fn sentences_are_true_or_refuted() {
     for Sentence { says, is_true, draw } in SENTENCES {
         let refuted = (1..=8).find_map(|seed| {
             let words = draw(&mut Chance::new(seed));
-            let found = CheckArgs::parse(&words).unwrap().counterexamples().unwrap();
+            let found = CheckArgs::parse(&words).unwrap().refutations().unwrap();
             (!found.is_empty()).then_some(words)
         });
         assert_eq!(refuted.is_none(), is_true, "{says}: skeptron check {refuted:?}");
