@@ -157,9 +157,10 @@ impl FailoverBench {
         ensure!(!rows.0.is_empty(), "nothing is left to be measured");
         let runtime = crate::runtime()?;
         runtime.block_on(async {
+            let interrupted = interrupted()?;
             tokio::select! {
                 done = self.measure(&plan, &mut rows) => done,
-                done = interrupted() => done,
+                done = interrupted => done,
             }
         })?;
         if self.json {

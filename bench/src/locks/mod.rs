@@ -210,9 +210,10 @@ impl LocksBench {
         ensure!(!rows.is_empty(), "nothing is left to be measured");
         let runtime = crate::runtime()?;
         runtime.block_on(async {
+            let interrupted = interrupted()?;
             tokio::select! {
                 done = self.measure(&plan, &mut rows) => done,
-                done = interrupted() => done,
+                done = interrupted => done,
             }
         })?;
         if self.json {
@@ -259,12 +260,16 @@ impl LocksBench {
     }
 }
 
-/// Ends with an error as soon as somebody asks us to end; servers are stopped on the way out.
-pub(super) async fn interrupted() -> Result<()> {
+/// Ends with an error as soon as somebody asks us to end; servers are stopped on the way out. Signals are caught from
+/// the call on, not from the first poll: before that, one of them would leave servers behind.
+pub(super) fn interrupted() -> Result<impl Future<Output = Result<()>>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-    }
-    bail!("interrupted")
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        bail!("interrupted")
+    })
 }
