@@ -48,6 +48,18 @@ for (const [index, stage] of STAGES.entries()) {
   }
 }
 
+lab.test("F begins it wherever the focus is, but in a field for text", async (open) => {
+  const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=0");
+  await page.locator('.play-transport input[type="range"]').focus();
+  await enter(page);
+  await page.keyboard.press("f");
+  await page.waitForFunction(() => !document.documentElement.classList.contains("presenting"));
+  await page.locator('.play-basic input[type="text"]').first().focus();
+  await page.keyboard.press("f");
+  await frames(page);
+  assert.equal(await page.evaluate(() => document.documentElement.classList.contains("presenting")), false);
+});
+
 lab.test("a speaker goes by note and by step, and Escape leaves", async (open) => {
   const page = await openRun(open, "#/play?scenario=ricart-agrawala-41-34&at=0");
   const where = async () => Number(((await part(page, "play-where").textContent()) ?? "").split(" ")[0]);

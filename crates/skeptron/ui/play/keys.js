@@ -21,20 +21,27 @@ const ZOOM = 1.4;
  */
 export function listenToKeys(given, signal) {
   document.addEventListener("keydown", (event) => {
-    const asked = event.altKey || event.defaultPrevented || isWriting(event.target, given.present.on) ? null : deedOf(event, given);
+    const asked = event.altKey || event.defaultPrevented || isForField(event, given.present.on) ? null : deedOf(event, given);
     if (!asked) return;
     event.preventDefault();
     asked();
   }, { signal });
 }
 
+/** The keys by which a slider moves. */
+const SLIDES = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"]);
+
 /**
- * Whether keys are for a field. On the stage the slider is none: the speaker's remote goes by note even after a click on it.
- * @param {EventTarget | null} target
+ * Whether a key is for the field that has the focus. On the stage a slider takes none: the speaker's remote goes by note even after
+ * a click on it.
+ * @param {KeyboardEvent} event
  * @param {boolean} presenting
  */
-function isWriting(target, presenting) {
-  if (target instanceof HTMLInputElement) return !(presenting && target.type === "range");
+function isForField({ target, key }, presenting) {
+  if (target instanceof HTMLInputElement) {
+    if (target.type === "range") return !presenting && SLIDES.has(key);
+    return target.type !== "checkbox" || key === " ";
+  }
   return target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
 }
 
