@@ -26,7 +26,7 @@ export class Caption {
     this.rest = h("span", { class: "small muted nowrap", "data-test": "play-rest" });
     this.line = h("div", { class: "play-told" }, this.time, this.words, this.rest);
     this.rule = new FiredRule();
-    this.element = h("div", { class: "play-caption" }, this.doubt, this.note, this.line, this.rule.element);
+    this.element = h("div", { class: "play-caption" }, this.doubt, this.note, h("div", { class: "play-step-words" }, this.line, this.rule.element));
     /** @type {import("../wire.js").Note[]} */
     this.notes = [];
     this.summary = "";
