@@ -127,6 +127,82 @@ lab.test("Singhal’s staircase, Lamport’s queues and Suzuki–Kasami’s numb
   assert.equal(await part(suzuki, "play-grid").locator(".grid-cell.due").count(), 1);
 });
 
+/**
+ * What is seen in a run, step by step, until something has been.
+ * @param {Page} page
+ * @param {(seen: { worn: string[][], waits: (string | null)[] }) => boolean} is
+ * @param {number} nodes
+ */
+async function seenInRun(page, is, nodes) {
+  for (let step = 0, last = await steps(page); step <= last; step += 1) {
+    await goTo(page, step);
+    const seen = { worn: await Promise.all(Array.from({ length: nodes }, (_, k) => worn(page, k + 1))), waits: await waits(page) };
+    if (is(seen)) return true;
+  }
+  return false;
+}
+
+lab.test("every algorithm says who waits for whom, and what an arbiter has granted", async (open) => {
+  /** @type {[string, number, (seen: { worn: string[][], waits: (string | null)[] }) => boolean][]} */
+  const expected = [
+    ["cao-singhal", 4, (seen) => seen.worn[0].includes("→ P2") && seen.worn[0].includes("Q P3 P4") && seen.waits.includes("3 2") && seen.waits.includes("4 2")],
+    ["readers-writers", 4, (seen) => seen.worn.some((of) => of.includes("→ P1 P2")) && seen.waits.includes("4 1")],
+    ["raymond-k", 3, (seen) => seen.worn[0].includes("defers P2 P3") && seen.waits.includes("3 1")],
+    ["singhal-1992", 4, (seen) => seen.waits.length > 0],
+    ["lodha-kshemkalyani", 3, (seen) => seen.waits.includes("2 1") && seen.waits.includes("3 1")],
+    ["ricart-agrawala-token", 4, (seen) => seen.waits.length > 0],
+    ["neilsen-mizuno", 5, (seen) => seen.worn.some((of) => of.some((text) => /^next P\d$/.test(text))) && seen.waits.length > 0],
+    ["peterson", 4, (seen) => seen.worn[1].includes("tid P3")],
+  ];
+  for (const [scenario, nodes, is] of expected) {
+    const page = await openRun(open, `#/play?scenario=${scenario}&at=0`);
+    assert(await seenInRun(page, is, nodes), scenario);
+    // Whoever waits waits for somebody in a run without faults, but nobody waits when all is over.
+    await goTo(page, await steps(page));
+    assert.deepEqual(await waits(page), [], scenario);
+    assert(await part(page, "play-circle").isHidden(), scenario);
+    await page.close();
+  }
+});
+
+lab.test("the token is where it is: with whoever is inside, and at rest", async (open) => {
+  const page = await openRun(open, "#/play?scenario=neilsen-mizuno&at=0");
+  for (let step = 0, last = await steps(page); step <= last; step += 1) {
+    await goTo(page, step);
+    const at = await part(page, "topo-svg").locator(".topo-token[visibility=visible]").count();
+    const flying = await part(page, "topo-svg").locator(".topo-kind", { hasText: "PRIVILEGE" }).count();
+    assert(at <= 1 && at + flying >= 1, `step ${step}: ${at} at nodes`);
+  }
+});
+
+lab.test("requests and turns of the newer algorithms are drawn as grids", async (open) => {
+  const token = await openRun(open, "#/play?scenario=ricart-agrawala-token&at=0");
+  assert.deepEqual(await grid(token, 4), ["0 0 0 0", "0 0 0 0", "0 0 0 0", "0 0 0 0", "0 0 0 0"]);
+  await goTo(token, 1);
+  assert.equal((await grid(token, 4)).filter((line) => line !== "0 0 0 0").length, 1);
+  const lodha = await openRun(open, "#/play?scenario=lodha-kshemkalyani&at=0");
+  await goTo(lodha, 9);
+  assert.deepEqual(await grid(lodha, 3), ["1 P1 1 P1 1 P1", "1 P2 1 P2 1 P2", "1 P3 1 P3 1 P3"]);
+  const singhal = await openRun(open, "#/play?scenario=singhal-1992&at=0");
+  assert.deepEqual(await grid(singhal, 4), ["·   ", "R ·  ", "R R · ", "R R R ·"], "a staircase at the start");
+});
+
+lab.test("names of messages under way hide neither each other nor a node", async (open) => {
+  for (const scenario of ["bully", "carvalho-roucairol", "chang-roberts"]) {
+    const page = await openRun(open, `#/play?scenario=${scenario}&at=0`);
+    for (let step = 0, last = await steps(page); step <= last; step += 1) {
+      await goTo(page, step);
+      const hidden = await part(page, "topo-svg").evaluate((svg) => {
+        const boxes = (/** @type {string} */ what) => [...svg.querySelectorAll(what)].filter((text) => text.textContent).map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }));
+        const [kinds, others] = [boxes(".topo-kind"), boxes(".topo-name, .topo-badge text")];
+        return kinds.flatMap((one, k) => [...kinds.slice(k + 1), ...others].filter(({ box }) => Math.min(box.right, one.box.right) - Math.max(box.left, one.box.left) > 3 && Math.min(box.bottom, one.box.bottom) - Math.max(box.top, one.box.top) > 4).map(({ text }) => `${one.text} over ${text}`));
+      });
+      assert.deepEqual(hidden, [], `${scenario}, step ${step}`);
+    }
+    await page.close();
+  }
+});
+
 lab.test("a planned partition is drawn while it lasts, and nobody is said to reach everybody", async (open) => {
   const page = await openRun(open, `#/play?algorithm=token-ring&nodes=4&entries=4&partition=${encodeURIComponent("1,2|3,4@1.5..4.5")}&at=0`);
   const plain = await openRun(open, `#/play?algorithm=ricart-agrawala&nodes=3&entries=3&partition=${encodeURIComponent("1|2,3@0..30")}&at=0`);

@@ -1,6 +1,6 @@
 // What a node wears in the picture of the topology: the stamp of its request, its queue, whom it has let in.
 import { say } from "../lib/language.js";
-import { dataOf, nodeName, rowOf, rowsOf } from "./values.js";
+import { countedIn, dataOf, nodeName, rowOf, rowsOf } from "./values.js";
 
 /** @typedef {{ text: string, kind: "stamp" | "queue" | "grant" | "hold", title: string }} Badge */
 /** @typedef {(value: unknown, waits: boolean) => string} Reading */
@@ -17,7 +17,7 @@ const queue = (value) => {
 /** @type {(sign: string) => Reading} */
 const node = (sign) => (value) => (rowOf(value) < 0 ? "" : `${sign}${nodeName(rowOf(value))}`);
 /** @type {(sign: string) => Reading} */
-const nodes = (sign) => (value) => (rowsOf(value).length === 0 ? "" : `${sign} ${rowsOf(value).slice(0, MOST_QUEUED).map(nodeName).join(" ")}`);
+const nodes = (sign) => (value) => (countedIn(value).length === 0 ? "" : `${sign} ${countedIn(value).slice(0, MOST_QUEUED).map(nodeName).join(" ")}`);
 /** The stamp of a request that is over says nothing. @type {Reading} */
 const stamp = (value, waits) => (waits && typeof value === "number" ? String(value) : "");
 
@@ -29,12 +29,17 @@ const WORN = {
   stamp: { kind: "stamp", read: stamp },
   "candidate.stamp": { kind: "stamp", read: stamp },
   "arbiter.grant": { kind: "grant", read: node("→ ") },
+  "arbiter.lock": { kind: "grant", read: node("→ ") },
+  "arbiter.granted": { kind: "grant", read: nodes("→") },
   "arbiter.queue": { kind: "queue", read: queue },
   queue: { kind: "queue", read: queue },
   "token.queue": { kind: "queue", read: queue },
   "token.requesting": { kind: "queue", read: nodes("R") },
   deferred: { kind: "hold", read: nodes(say("defers")) },
   next: { kind: "hold", read: node(`${say("next")} `) },
+  follow: { kind: "hold", read: node(`${say("next")} `) },
+  tid: { kind: "stamp", read: node("tid ") },
+  candidate: { kind: "stamp", read: (value) => (value === true ? say("candidate") : "") },
   leader: { kind: "grant", read: node("★ ") },
 };
 /** Only a coordinator's `holder` names who was let in; elsewhere it points towards the token. */

@@ -29,31 +29,63 @@ export class Flying {
    * @param {number} now
    * @param {(from: number, to: number) => { x1: number, y1: number, x2: number, y2: number }} ends
    * @param {number} letters how high they are
+   * @param {import("./places.js").Taken} free the room that nodes and badges leave
    */
-  show(model, position, now, ends, letters) {
+  show(model, position, now, ends, letters, free) {
     const flying = model.inFlight(position, MOST_FLYING);
     const { children } = this.element;
     while (children.length < flying.length) this.element.append(s("g", {}, s("rect", {}), s("text", { class: "topo-said" }), s("text", { class: "topo-kind", dy: "0.35em" })));
     while (children.length > flying.length) this.element.lastElementChild?.remove();
     const { messages } = model;
-    flying.forEach((message, k) => {
+    const pills = flying.map((message) => {
       const { x1, y1, x2, y2 } = ends(messages.from[message], messages.to[message]);
-      const group = /** @type {SVGGElement} */ (children[k]);
-      const label = messages.labels[messages.label[message]];
       const said = flying.length <= MOST_READ ? shortened(messages.payload[message]) : "";
       const { width, height } = sizeOf(said, letters);
       const off = offset({ x: x2 - x1, y: y2 - y1 }, width, height);
       const part = off + (1 - 2 * off) * model.progress(message, now);
-      group.setAttribute("transform", `translate(${x1 + (x2 - x1) * part} ${y1 + (y2 - y1) * part})`);
       // The name stands away from the nearer node, whose own name it would hide.
       const leftwards = part < 0.5 ? x2 < x1 : x1 < x2;
-      group.setAttribute("class", leftwards ? "leftwards" : "");
-      const key = `${label} ${said} ${flying.length <= MOST_NAMED} ${leftwards} ${letters}`;
+      return { label: messages.labels[messages.label[message]], said, width, height, x: x1 + (x2 - x1) * part, y: y1 + (y2 - y1) * part, leftwards };
+    });
+    free.boxes.push(...pills.map(({ x, y, width, height }) => ({ x: x - width / 2, y: y - height / 2, width, height })));
+    pills.forEach((pill, k) => {
+      const group = /** @type {SVGGElement} */ (children[k]);
+      group.setAttribute("transform", `translate(${pill.x} ${pill.y})`);
+      const side = flying.length <= MOST_NAMED ? sideOf(pill, letters, free) : undefined;
+      const key = `${pill.label} ${pill.said} ${side} ${letters}`;
       if (group.dataset.key === key) return;
       group.dataset.key = key;
-      dress(group, label, said, flying.length <= MOST_NAMED ? label : "", letters);
+      dress(group, pill, side, letters);
     });
   }
+}
+
+/** What is drawn of a message: its middle, its size, and on which side its name should stand. @typedef {{ label: string, said: string, width: number, height: number, x: number, y: number, leftwards: boolean }} Pill */
+/** @typedef {"left" | "right" | "above" | "below"} Side */
+
+/** How far a name is from its pill. */
+const BESIDE = 3;
+
+/**
+ * Where the name of a message has room; nowhere if it would hide something.
+ * @param {Pill} pill
+ * @param {number} letters
+ * @param {import("./places.js").Taken} free
+ * @returns {Side | undefined}
+ */
+function sideOf({ label, width, height, x, y, leftwards }, letters, free) {
+  const [wide, high] = [lettersWide(label, letters), letters * 1.1];
+  const beside = width / 2 + BESIDE;
+  /** @type {Record<Side, import("./places.js").Box>} */
+  const boxes = {
+    left: { x: x - beside - wide, y: y - high / 2, width: wide, height: high },
+    right: { x: x + beside, y: y - high / 2, width: wide, height: high },
+    above: { x: x - wide / 2, y: y - height / 2 - high - 1, width: wide, height: high },
+    below: { x: x - wide / 2, y: y + height / 2 + 1, width: wide, height: high },
+  };
+  /** @type {Side[]} */
+  const sides = leftwards ? ["left", "right", "above", "below"] : ["right", "left", "above", "below"];
+  return sides.find((side) => free.take([boxes[side]]));
 }
 
 /**
@@ -80,19 +112,20 @@ function offset({ x, y }, width, height) {
 
 /**
  * @param {SVGGElement} group
- * @param {string} label
- * @param {string} said
- * @param {string} name
+ * @param {Pill} pill
+ * @param {Side | undefined} side where its name stands
  * @param {number} letters
  */
-function dress(group, label, said, name, letters) {
-  const [pill, text, kind] = /** @type {[SVGRectElement, SVGTextElement, SVGTextElement]} */ ([...group.children]);
-  const { width, height } = sizeOf(said, letters);
+function dress(group, { label, said, width, height }, side, letters) {
+  const [box, text, kind] = /** @type {[SVGRectElement, SVGTextElement, SVGTextElement]} */ ([...group.children]);
   group.style.fill = `var(--${kindColour(label)})`;
-  for (const [attribute, value] of Object.entries({ x: -width / 2, y: -height / 2, width, height, rx: height / 2 })) pill.setAttribute(attribute, String(value));
+  group.setAttribute("class", side ?? "");
+  for (const [attribute, value] of Object.entries({ x: -width / 2, y: -height / 2, width, height, rx: height / 2 })) box.setAttribute(attribute, String(value));
   text.textContent = said;
-  kind.textContent = name;
-  kind.setAttribute("x", String((width / 2 + 3) * (group.classList.contains("leftwards") ? -1 : 1)));
+  kind.textContent = side ? label : "";
+  const [beside, over] = [width / 2 + BESIDE, height / 2 + letters * 0.55 + 1];
+  kind.setAttribute("x", String(side === "left" ? -beside : side === "right" ? beside : 0));
+  kind.setAttribute("y", String(side === "above" ? -over : side === "below" ? over : 0));
 }
 
 /** @param {string} said */

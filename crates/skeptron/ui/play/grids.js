@@ -1,6 +1,7 @@
-// What the nodes know as a grid beside the topology: Singhal's staircase, Lamport's queues, Suzuki and Kasami's numbers.
+// What the nodes know as a grid beside the topology: Singhal's staircase and sets, Lamport's queues, the numbers of tokens.
 import { s, clear } from "../lib/dom.js";
 import { say } from "../lib/language.js";
+import { lettersWide } from "./shapes.js";
 import { dataOf, nodeName, numbersOf, rowsOf, stampsOf } from "./values.js";
 
 /** @typedef {import("../wire.js").NodeState} NodeState */
@@ -11,9 +12,10 @@ import { dataOf, nodeName, numbersOf, rowsOf, stampsOf } from "./values.js";
 const MOST_NODES = 16;
 const ROW = 19;
 const NARROW = 27;
-/** How wide a letter is, and what a cell has besides: the widest text must fit. */
-const LETTER = 5.4;
-const SPARE = 5;
+/** How high letters are, and what a cell or the name of a row has besides: the widest text must fit. */
+const LETTERS = 11;
+const IN_CELL = 0.5;
+const BESIDE = 4;
 /** With more nodes than this, the entries of a queue are as short as can be. */
 const MOST_WORDY = 8;
 
@@ -23,8 +25,11 @@ const MOST_WORDY = 8;
  */
 const GRIDS = [
   { fields: ["ask", "sn"], of: staircase, beside: 6 },
-  { fields: ["queue", "heard"], of: queues, beside: 4 },
+  { fields: ["queue", "heard"], of: (states) => queues(states, "queue"), beside: 4 },
+  { fields: ["lrq", "heard"], of: (states) => queues(states, "lrq"), beside: 4 },
   { fields: ["rn", "token.ln"], of: numbers, beside: 6 },
+  { fields: ["request", "token.served"], of: turns, beside: 6 },
+  { fields: ["request_set", "inform_set"], of: sets, beside: 6 },
 ];
 
 /**
@@ -57,9 +62,9 @@ function ownState(state) {
   return dataOf(state, "token") === true ? "H" : "N";
 }
 
-/** Lamport's request queues side by side, the oldest request on top. @param {NodeState[]} states @returns {Grid} */
-function queues(states) {
-  const all = states.map((state) => stampsOf(dataOf(state, "queue")));
+/** The request queues of Lamport, or of Lodha and Kshemkalyani, side by side, the oldest request on top. @param {NodeState[]} states @param {string} field @returns {Grid} */
+function queues(states, field) {
+  const all = states.map((state) => stampsOf(dataOf(state, field)));
   const entry = (/** @type {{ clock: number, row: number }} */ { clock, row }) => (states.length <= MOST_WORDY ? `${clock} ${nodeName(row)}` : `${clock},${row + 1}`);
   const longest = Math.max(1, ...all.map((queue) => queue.length));
   const rows = Array.from({ length: longest }, (_, place) => ({
@@ -73,15 +78,43 @@ function queues(states) {
 /** RN of each node, and LN of the token; a request that the token has not served is one more than LN. @param {NodeState[]} states @returns {Grid} */
 function numbers(states) {
   const holder = states.find((state) => dataOf(state, "token") === true);
-  const served = numbersOf(dataOf(holder, "token.ln"));
-  const rows = states.map((state, row) => ({
-    name: `RN ${row + 1}`,
-    cells: fill(numbersOf(dataOf(state, "rn")), states.length).map((text, column) => ({ text, look: served.length > 0 && Number(text) > served[column] ? "due" : "n" })),
-  }));
-  rows.push({ name: "LN", cells: fill(served, states.length).map((text) => ({ text: text || "·", look: "h" })) });
   const waiting = rowsOf(dataOf(holder, "token.queue")).map(nodeName).join(", ");
   const caption = holder ? say("Marked: RN above LN, not yet served; Q = [{waiting}]", { waiting }) : say("The token and its LN are under way");
-  return { caption, head: states.map((_, row) => nodeName(row)), rows };
+  return { caption, ...counted(states, holder, { seen: "rn", served: "token.ln" }, { seen: (node) => `RN ${node}`, served: "LN" }) };
+}
+
+/** Ricart and Agrawala with a token: the requests that each node has seen, and those that the token has served. @param {NodeState[]} states @returns {Grid} */
+function turns(states) {
+  const holder = states.find((state) => dataOf(state, "token") === true);
+  const caption = holder ? say("Request of each node, and the token’s numbers. Marked: not yet served") : say("Request of each node; the token is under way");
+  return { caption, ...counted(states, holder, { seen: "request", served: "token.served" }, { seen: (node) => nodeName(node - 1), served: say("token") }) };
+}
+
+/**
+ * What each node has seen of each, and what the token has served.
+ * @param {NodeState[]} states
+ * @param {NodeState | undefined} holder of the token
+ * @param {{ seen: string, served: string }} fields
+ * @param {{ seen: (node: number) => string, served: string }} names
+ */
+function counted(states, holder, fields, names) {
+  const served = numbersOf(dataOf(holder, fields.served));
+  const rows = states.map((state, row) => ({
+    name: names.seen(row + 1),
+    cells: fill(numbersOf(dataOf(state, fields.seen)), states.length).map((text, column) => ({ text, look: served.length > 0 && Number(text) > served[column] ? "due" : "n" })),
+  }));
+  rows.push({ name: names.served, cells: fill(served, states.length).map((text) => ({ text: text || "·", look: "h" })) });
+  return { head: states.map((_, row) => nodeName(row)), rows };
+}
+
+/** Singhal's dynamic information structure: whom each node asks and whom it informs. @param {NodeState[]} states @returns {Grid} */
+function sets(states) {
+  const rows = states.map((state, row) => {
+    const [asks, informs] = ["request_set", "inform_set"].map((field) => new Set(rowsOf(dataOf(state, field))));
+    const cells = states.map((_, column) => (asks.has(column) ? { text: informs.has(column) ? "R I" : "R", look: "r" } : informs.has(column) ? { text: "I", look: "h" } : { text: column === row ? "·" : "", look: "n" }));
+    return { name: nodeName(row), cells };
+  });
+  return { caption: say("R: whom each node must ask. I: whom it tells at its exit"), head: states.map((_, row) => nodeName(row)), rows };
 }
 
 /** @param {number[]} values @param {number} length */
@@ -97,9 +130,9 @@ function fill(values, length) {
  */
 export function drawGrid(svg, grid, before) {
   clear(svg);
-  const longest = Math.max(...grid.rows.flatMap(({ cells }) => cells.map(({ text }) => text.length)));
-  const width = Math.max(NARROW, longest * LETTER + SPARE);
-  const names = Math.max(...grid.rows.map(({ name }) => name.length)) * LETTER + SPARE;
+  const widest = (/** @type {string[]} */ texts) => Math.max(...texts.map((text) => lettersWide(text, LETTERS)));
+  const width = Math.max(NARROW, widest(grid.rows.flatMap(({ cells }) => cells.map(({ text }) => text))) + IN_CELL);
+  const names = widest(grid.rows.map(({ name }) => name)) + BESIDE;
   const size = { width: names + width * grid.head.length, height: ROW * (grid.rows.length + 1) + 2 };
   svg.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
   svg.style.maxWidth = `${size.width * 1.25}px`;

@@ -35,7 +35,7 @@ const BADGE = 1.3;
 /** The variable of the node that knows where the token is, and those that name a node above. */
 const HOLDER = "holder";
 const FATHER = "father";
-const POINTERS = new Set([HOLDER, FATHER, "parent"]);
+const POINTERS = new Set([HOLDER, FATHER, "parent", "last"]);
 
 /** The picture beside the diagram. */
 export class Topology {
@@ -82,8 +82,12 @@ export class Topology {
     this.least = 0;
     /** What the nodes wear, to be drawn anew only if it changes. */
     this.worn = "";
-    /** What is in the way of what is written. @type {Taken | null} */
+    /** What is in the way of what is written: badges, and with them what stands at arrows. @type {Taken | null} */
     this.taken = null;
+    /** @type {Taken | null} */
+    this.written = null;
+    /** What is under way, as it was shown last. @type {{ model: import("./model.js").RunModel, position: number, now: number } | null} */
+    this.flight = null;
     new ResizeObserver(() => this.#size()).observe(this.svg);
   }
 
@@ -125,6 +129,7 @@ export class Topology {
     const moves = this.pointer && !header.topology.tree && !header.topology.links;
     if (moves) this.layout = { ...this.layout, edges: [], name: say("Arrows: {symbol}", { symbol: this.pointer?.symbol }) };
     this.worn = "";
+    this.flight = this.written = this.taken = null;
     for (const group of [this.edges, this.cutLinks, this.asking, this.pointers, this.waits, this.chosen, this.flying.element, this.points]) clear(group);
     this.cuts.textContent = "";
     this.cutNow = [];
@@ -285,6 +290,8 @@ export class Topology {
     this.#wait(model, position, states, selected);
     this.#ask(model, position, selected);
     this.#choose(selected);
+    // What is written beside the nodes leaves other room to what is under way.
+    if (this.flight) this.fly(this.flight.model, this.flight.position, this.flight.now);
     // Of a live cluster it is not known what the nodes know.
     this.gridPlace.hidden = !this.gridOf || (states !== null && states.every(({ vars }) => vars.length === 0));
     if (!this.gridOf || !states) return;
@@ -323,6 +330,17 @@ export class Topology {
     return new Taken([...this.marks.keys()].map((row) => this.#at(row)), this.#radius(this.marks.length), { x, y, width, height });
   }
 
+  /** Where it is written what nodes are. @returns {import("./places.js").Box[]} */
+  #signed() {
+    const off = this.#radius(this.marks.length) + 3;
+    return this.marks.flatMap(({ sign }, row) => {
+      if (!sign.textContent) return [];
+      const { x, y } = this.#at(row);
+      const [width, height] = [lettersWide(sign.textContent, this.letters + 1), this.letters * 1.2];
+      return [{ x: x - width / 2, y: sign.hasAttribute("dy") && sign.getAttribute("dy") !== "0" ? y + off : y - off - height, width, height }];
+    });
+  }
+
   /** Draws whom each node points to. @param {NodeState[] | null} states */
   #point(states) {
     const { pointer } = this;
@@ -350,6 +368,7 @@ export class Topology {
     // Of many only those are drawn that stand in each other's way, and the selected node's.
     const shown = waits.length <= MOST_WAITS ? waits : waits.filter((wait) => isInCircle(wait) || wait.from === selected || wait.to === selected);
     const written = Object.assign(this.#free(), { boxes: [...(this.taken?.boxes ?? [])] });
+    this.written = written;
     for (const wait of shown.toSorted((a, b) => Number(isInCircle(b)) - Number(isInCircle(a)))) this.waits.prepend(this.#waiting(wait, isInCircle(wait), written));
     this.circle.hidden = circle.length === 0;
     this.circle.textContent = circle.length === 0 ? "" : circleInWords(circle, model.inFlight(position, 1).length === 0);
@@ -424,6 +443,9 @@ export class Topology {
   /** @param {NodeState | undefined} state */
   #hasToken(state) {
     if (!state || !state.up) return false;
+    // Neilsen and Mizuno's variable is false while its node is inside.
+    const holding = dataOf(state, "holding");
+    if (holding !== undefined) return holding === true || dataOf(state, "phase") === "inside";
     return this.tokenField ? dataOf(state, this.tokenField) === true : this.#pointsToNobody(state);
   }
 
@@ -484,7 +506,12 @@ export class Topology {
    * @param {number} now
    */
   fly(model, position, now) {
-    if (this.layout) this.flying.show(model, position, now, (from, to) => this.#ends(from, to, 4), this.letters);
+    this.flight = { model, position, now };
+    if (!this.layout) return;
+    const free = Object.assign(this.#free(), { boxes: [...(this.written?.boxes ?? []), ...this.#signed()] });
+    // From afar the names of nodes are larger than their discs.
+    free.radius = Math.max(free.radius, lettersWide(nodeName(this.marks.length - 1), this.letters) / 2);
+    this.flying.show(model, position, now, (from, to) => this.#ends(from, to, 4), this.letters, free);
   }
 }
 

@@ -13,14 +13,27 @@ export function dataOf(state, field) {
 }
 
 /**
- * The row of the node that a value names, or that a timestamp is of; -1 if there is none.
+ * The row of the node that a value names, that a timestamp is of, or a timestamp with a remark; -1 if there is none.
  * @param {unknown} value
  * @returns {number}
  */
 export function rowOf(value) {
-  if (Array.isArray(value)) return value.length === 2 ? rowOf(value[1]) : -1;
+  if (Array.isArray(value)) {
+    const row = value.length === 2 ? rowOf(value[1]) : -1;
+    return row < 0 && Array.isArray(value[0]) ? rowOf(value[0]) : row;
+  }
   const number = typeof value === "string" ? /^P(\d+)$/.exec(value)?.[1] : undefined;
   return number === undefined ? -1 : Number(number) - 1;
+}
+
+/**
+ * The rows of the nodes in a set, or for which a vector counts something.
+ * @param {unknown} value
+ * @returns {number[]}
+ */
+export function countedIn(value) {
+  if (!Array.isArray(value) || !value.every((one) => typeof one === "number")) return rowsOf(value);
+  return [...value.keys()].filter((row) => value[row] > 0);
 }
 
 /**

@@ -1,6 +1,6 @@
 // Who waits for whom, found in what the nodes know; and whether somebody waits in a circle.
 import { say } from "../lib/language.js";
-import { dataOf, nodeName, rowOf, rowsOf, stampsOf } from "./values.js";
+import { countedIn, dataOf, nodeName, numbersOf, rowOf, rowsOf, stampsOf } from "./values.js";
 
 /** @typedef {import("../wire.js").NodeState} NodeState */
 /**
@@ -10,8 +10,13 @@ import { dataOf, nodeName, rowOf, rowsOf, stampsOf } from "./values.js";
 
 /** Where the phase of a node is told. */
 const PHASES = ["phase", "candidate.phase"];
-/** Whose answers a node lacks. */
-const LACKING = ["awaiting", "missing"];
+/** Whose answers a node lacks, and to whom it gives none before its exit. */
+const LACKING = ["awaiting", "missing", "owed", "request_set"];
+const DEFERRING = ["deferred", "inform_set"];
+/** Whose requests an arbiter has granted. */
+const GRANTED = ["arbiter.grant", "arbiter.lock"];
+/** Where a node has all requests that it knows, the oldest first. */
+const QUEUES = ["queue", "lrq"];
 
 /**
  * Who waits for whom at a position.
@@ -43,13 +48,14 @@ export function waitsOf(model, position, states) {
  * @returns {Wait[]}
  */
 function forAnswers(model, position, states, waiting) {
-  const field = LACKING.find((name) => states.some((state) => dataOf(state, name) !== undefined));
+  const known = (/** @type {string} */ name) => states.some((state) => dataOf(state, name) !== undefined);
+  const [field, deferring] = [LACKING.find(known), DEFERRING.find(known) ?? ""];
   if (!field) return [];
   const flying = new Set(model.inFlight(position, Infinity).map((message) => way(model.messages.from[message], model.messages.to[message])));
   return states.flatMap((state, from) => {
     if (!waiting[from]) return [];
-    return rowsOf(dataOf(state, field)).flatMap((to) => {
-      if (rowsOf(dataOf(states[to], "deferred")).includes(from)) return [{ from, to }];
+    return countedIn(dataOf(state, field)).flatMap((to) => {
+      if (countedIn(dataOf(states[to], deferring)).includes(from)) return [{ from, to }];
       const isUnderWay = flying.has(way(from, to)) || flying.has(way(to, from));
       return isUnderWay ? [] : [{ from, to, silent: true }];
     });
@@ -66,20 +72,20 @@ const way = (from, to) => `${from} ${to}`;
  */
 function forArbiters(states) {
   return states.flatMap((state, via) => {
-    const to = rowOf(dataOf(state, "arbiter.grant"));
-    return to < 0 ? [] : rowsOf(dataOf(state, "arbiter.queue")).map((from) => ({ from, to, via }));
+    const granted = [...GRANTED.map((field) => rowOf(dataOf(state, field))).filter((to) => to >= 0), ...rowsOf(dataOf(state, "arbiter.granted"))];
+    return rowsOf(dataOf(state, "arbiter.queue")).flatMap((from) => granted.map((to) => ({ from, to, via })));
   });
 }
 
 /**
- * Lamport: for the oldest request that a node knows, until that is its own.
+ * Lamport, Lodha and Kshemkalyani: for the oldest request that a node knows, until that is its own.
  * @param {NodeState[]} states
  * @param {boolean[]} waiting
  * @returns {Wait[]}
  */
 function forTheHead(states, waiting) {
   return states.flatMap((state, from) => {
-    const head = stampsOf(dataOf(state, "queue"))[0];
+    const head = QUEUES.flatMap((field) => stampsOf(dataOf(state, field)))[0];
     return waiting[from] && head ? [{ from, to: head.row }] : [];
   });
 }
@@ -92,9 +98,11 @@ function forTheHead(states, waiting) {
  */
 function inQueues({ header }, states) {
   return states.flatMap((state, row) => {
-    const next = rowOf(dataOf(state, "next"));
+    const next = Math.max(rowOf(dataOf(state, "next")), rowOf(dataOf(state, "follow")));
     const chained = [...chain(row, rowsOf(dataOf(state, "token.queue"))), ...(next >= 0 ? [{ from: next, to: row }] : [])];
-    const requesting = rowsOf(dataOf(state, "token.requesting")).map((from) => ({ from, to: row }));
+    const served = numbersOf(dataOf(state, "token.served"));
+    const unserved = numbersOf(dataOf(state, "request")).flatMap((number, from) => (number > (served[from] ?? Infinity) ? [from] : []));
+    const requesting = [...rowsOf(dataOf(state, "token.requesting")), ...unserved].map((from) => ({ from, to: row }));
     const holder = rowOf(dataOf(state, "holder"));
     const coordinated = header.topology.coordinator !== null && holder >= 0 ? chain(holder, rowsOf(dataOf(state, "queue"))) : [];
     return [...chained, ...requesting, ...coordinated];
