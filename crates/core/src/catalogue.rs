@@ -232,6 +232,8 @@ pub enum Layout {
     Capacity,
     /// Which nodes read, and a quorum for each reader and writer.
     ReadWrite,
+    /// Clusters of nodes that are near each other.
+    Clusters,
 }
 
 /// An algorithm of either kind.

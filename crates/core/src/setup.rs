@@ -1,5 +1,6 @@
 //! What a system is built from: how many nodes, and the layout that some algorithms need.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use thiserror::Error;
 
 use crate::time::LamportClock;
 use crate::topology::{
-    Graph, Quorums, QuorumsError, ReadWrite, Ring, Structure, StructureError, Tree,
+    Clusters, Graph, Quorums, QuorumsError, ReadWrite, Ring, Structure, StructureError, Tree,
 };
 use crate::{Figures, NodeId};
 
@@ -32,6 +33,8 @@ pub struct Setup {
     graph: Option<Graph>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     read_write: Option<ReadWrite>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clusters: Option<Clusters>,
     /// Whether quorums that do not meet, or an invalid information structure, are taken.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     unsafe_structure: bool,
@@ -172,6 +175,7 @@ impl Setup {
                 ring: None,
                 graph: None,
                 read_write: None,
+                clusters: None,
                 unsafe_structure: false,
                 arbitration: Arbitration::default(),
                 clocks: Vec::new(),
@@ -266,6 +270,16 @@ impl Setup {
         Ok(self)
     }
 
+    /// With these clusters.
+    ///
+    /// # Errors
+    /// If they are for another number of nodes.
+    pub fn with_clusters(mut self, clusters: Clusters) -> Result<Self, SetupError> {
+        self.sized("division into clusters", clusters.nodes())?;
+        self.clusters = Some(clusters);
+        Ok(self)
+    }
+
     /// With this arbitration rule.
     #[must_use]
     pub fn with_arbitration(mut self, rule: Arbitration) -> Self {
@@ -331,6 +345,9 @@ impl Setup {
         if let Some(system) = self.read_write {
             setup = setup.with_read_write(system)?;
         }
+        if let Some(clusters) = self.clusters {
+            setup = setup.with_clusters(clusters)?;
+        }
         setup
             .with_arbitration(self.arbitration)
             .with_clocks(self.clocks)?
@@ -391,6 +408,15 @@ impl Setup {
     #[must_use]
     pub fn read_write(&self) -> Option<&ReadWrite> {
         self.read_write.as_ref()
+    }
+
+    /// The clusters; without any about √N of them.
+    #[must_use]
+    pub fn clusters(&self) -> Cow<'_, Clusters> {
+        match &self.clusters {
+            Some(clusters) => Cow::Borrowed(clusters),
+            None => Cow::Owned(Clusters::square(self.nodes)),
+        }
     }
 
     /// Who can reach whom while only some are up: in a network by way of those, without one directly.

@@ -77,7 +77,7 @@ impl Role {
 }
 
 /// Every kind of message that an algorithm of the catalogue sends.
-pub const KINDS: [(&str, Role); 38] = [
+pub const KINDS: [(&str, Role); 40] = [
     ("REQUEST", Role::Request),
     ("READ", Role::Request),
     ("WRITE", Role::Request),
@@ -95,6 +95,8 @@ pub const KINDS: [(&str, Role); 38] = [
     ("FAIL", Role::Deny),
     ("YIELD", Role::Yield),
     ("TRANSFER", Role::Announce),
+    ("INTERREQUEST", Role::Request),
+    ("INTERTOKEN", Role::Token),
     // Of locks with kinds.
     ("ASK", Role::Inquire),
     ("LEFT", Role::Release),

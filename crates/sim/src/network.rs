@@ -6,6 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use skeptron_core::NodeId;
 use skeptron_core::catalogue::Order;
+use skeptron_core::topology::Clusters;
 use thiserror::Error;
 
 use crate::chance::{Chance, Purpose};
@@ -121,6 +122,37 @@ impl Latency {
         }
         let (from, to) = (self.site_of[from.index()] as usize, self.site_of[to.index()] as usize);
         &self.table[from * self.sites + to]
+    }
+
+    /// Which nodes reach each other fast: latencies are split where they differ most, by the factor from one to
+    /// the next. None if they are all the same.
+    #[must_use]
+    pub fn clusters(&self, nodes: usize) -> Option<Clusters> {
+        let site = |node: NodeId| self.site_of.get(node.index()).map_or(0, |&site| site as usize);
+        let mean = |a: usize, b: usize| self.table[a * self.sites + b].mean();
+        let slower = |a, b| mean(a, b).max(mean(b, a));
+        let pairs = (0..self.sites).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let mut means: Vec<Ticks> = pairs.clone().map(|(a, b)| slower(a, b)).collect();
+        let mut members = vec![0; self.sites];
+        NodeId::all(nodes).for_each(|node| members[site(node)] += 1);
+        means.extend((0..self.sites).filter(|&s| members[s] > 1).map(|s| mean(s, s)));
+        means.sort_unstable();
+        let factor = |pair: &&[Ticks]| (pair[1] as f64 + 1.0) / (pair[0] as f64 + 1.0);
+        let widest = means.windows(2).max_by(|a, b| factor(a).total_cmp(&factor(b)))?;
+        let (near, far) = (widest[0], widest[1]);
+        if near == far {
+            return None;
+        }
+        // The lowest site that each one reaches by fast links.
+        let mut group: Vec<usize> = (0..self.sites).collect();
+        for (a, b) in pairs.filter(|&(a, b)| slower(a, b) <= near) {
+            let (from, to) = (group[a].max(group[b]), group[a].min(group[b]));
+            group.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
+        }
+        let mut clusters = vec![Vec::new(); self.sites];
+        NodeId::all(nodes).for_each(|node| clusters[group[site(node)]].push(node));
+        clusters.retain(|cluster| !cluster.is_empty());
+        Clusters::new(&clusters).ok()
     }
 
     /// The longest that a message may take, if there is a longest.
@@ -312,6 +344,24 @@ mod tests {
         let bound = |text| Latency::parse(text, 6).unwrap().bound();
         assert_eq!(["1", "uniform:0.5..1.5", "three-dc"].map(bound), [1000, 1500, 25_000]);
         assert_eq!(["exp:1", "normal:2,9", "pareto:1,1.5"].map(bound), [3000, 6000, 9000]);
+    }
+
+    /// Data centres are clusters; where nothing tells nodes apart there are none.
+    #[test]
+    fn latencies_tell_clusters_apart() {
+        let of = |text: &str, nodes| Latency::parse(text, nodes).unwrap().clusters(nodes);
+        let sites = |lists: &[&[usize]]| {
+            let list = |list: &&[usize]| list.iter().map(|&id| NodeId::new(id - 1)).collect();
+            Some(Clusters::new(&lists.iter().map(list).collect::<Vec<_>>()).unwrap())
+        };
+        assert_eq!(of("three-dc", 7), sites(&[&[1, 4, 7], &[2, 5], &[3, 6]]));
+        assert_eq!(of("three-dc", 3), sites(&[&[1, 2], &[3]]));
+        assert_eq!((of("exp:1", 5), of("three-dc", 1)), (None, None));
+        let file = std::env::temp_dir().join(format!("skeptron-sites-{}", std::process::id()));
+        std::fs::write(&file, "0 9 1 9\n9 0 9 1\n2 9 0 9\n9 1 9 0\n").unwrap();
+        let matrix = of(&format!("matrix:{}", file.display()), 4);
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(matrix, sites(&[&[1, 3], &[2, 4]]));
     }
 
     #[test]

@@ -27,7 +27,7 @@ family: string,
 channel: string,
 /**
  * What it is laid out on: `none`, `coordinator`, `quorums`, `structure`, `tree`, `arbitration`,
- * `ring`, `graph`, `capacity` or `readwrite`.
+ * `ring`, `graph`, `capacity`, `readwrite` or `clusters`.
  */
 layout: string,
 /** The idea, in a few sentences. */
@@ -556,6 +556,11 @@ ring?: string,
  */
 graph?: string,
 /**
+ * Clusters of `composed`: their sizes, as in 3,3,2; latency (who reaches whom fast by --latency); or square
+ * (about √N of about √N nodes) [default: latency if that tells nodes apart, else square]
+ */
+clusters?: string,
+/**
  * Where the logical clocks begin, for algorithms that stamp their requests: a number for each
  * node, as in 40,0,33 [default: 0 everywhere]
  */
@@ -855,6 +860,11 @@ ring?: string,
  * hypercube, or a file with two linked nodes on each line [default: complete]
  */
 graph?: string,
+/**
+ * Clusters of `composed`: their sizes, as in 3,3,2; latency (who reaches whom fast by --latency); or square
+ * (about √N of about √N nodes) [default: latency if that tells nodes apart, else square]
+ */
+clusters?: string,
 /**
  * Where the logical clocks begin, for algorithms that stamp their requests: a number for each
  * node, as in 40,0,33 [default: 0 everywhere]

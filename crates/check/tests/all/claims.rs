@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use skeptron_check::{Judging, Options, Property, Report, Scenario, check};
 use skeptron_core::catalogue::{self, Info, Order};
 use skeptron_core::claims::Quantity;
-use skeptron_core::topology::{ReadWrite, ReadWriteKind, Structure, Tree};
+use skeptron_core::topology::{Clusters, ReadWrite, ReadWriteKind, Structure, Tree};
 use skeptron_core::{Arbitration, NodeId, Setup};
 use skeptron_quorum::Construction;
 use skeptron_testing::{is_full, sample};
@@ -60,7 +60,7 @@ fn four_nodes_once() {
 
 #[test]
 fn four_nodes_twice_where_few_messages_fly() {
-    for name in ["central", "token-ring", "raymond", "naimi-trehel", "neilsen-mizuno"] {
+    for name in ["central", "token-ring", "raymond", "naimi-trehel", "neilsen-mizuno", "composed"] {
         for order in [Order::Fifo, Order::Any] {
             prove(name, &setup(4), &[2, 2, 2, 2], order);
         }
@@ -170,6 +170,21 @@ fn no_writer_shares_the_section() {
         for order in [Order::Fifo, Order::Any] {
             println!("{name} {order}");
             prove("quorum-readers-writers", &setup, &[1, 1, 2], order);
+        }
+    }
+}
+
+/// Clusters of every kind, from one of all to one of each.
+#[test]
+fn clusters_of_every_kind() {
+    let sizes: [&[usize]; 6] = [&[3], &[1, 1, 1], &[2, 2], &[3, 1], &[1, 3], &[2, 1, 2]];
+    for sizes in sizes {
+        let clusters = Clusters::of_sizes(sizes).unwrap();
+        let nodes = clusters.nodes();
+        let setup = setup(nodes).with_clusters(clusters).unwrap();
+        let requests = vec![if nodes < 5 { 2 } else { 1 }; nodes];
+        for order in [Order::Fifo, Order::Any] {
+            prove("composed", &setup, &requests, order);
         }
     }
 }

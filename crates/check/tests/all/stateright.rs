@@ -18,7 +18,9 @@ fn setups(info: &Info, n: usize) -> Vec<Setup> {
     let quorums = [Construction::Singleton, Construction::Majority, Construction::All];
     let quorums = quorums.map(|construction| skeptron_quorum::quorums(&construction, n).unwrap());
     match info.layout {
-        Layout::None | Layout::Coordinator | Layout::Ring | Layout::Graph => vec![plain],
+        Layout::None | Layout::Coordinator | Layout::Ring | Layout::Graph | Layout::Clusters => {
+            vec![plain]
+        }
         Layout::Quorums => {
             quorums.map(|quorums| plain.clone().with_quorums(quorums).unwrap()).to_vec()
         }

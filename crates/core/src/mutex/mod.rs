@@ -130,4 +130,5 @@ algorithms! {
     neilsen_mizuno::NeilsenMizuno,
     lodha_kshemkalyani::LodhaKshemkalyani,
     singhal_1992::Singhal1992,
+    composed::Composed,
 }

@@ -220,6 +220,24 @@ impl NaimiTrehel {
     }
 }
 
+impl NaimiTrehel {
+    /// A node of a system of some of the `n` nodes, in which `first` begins with the token, and inside if `inside`.
+    pub(super) fn among(me: NodeId, n: usize, first: NodeId, inside: bool) -> Self {
+        let father = (me != first).then_some(first);
+        let phase = if inside { Phase::Inside } else { Phase::Idle };
+        NaimiTrehel { me, n: n as u32, flaw: Flaw::None, phase, father, next: None }
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Whether it is in line and knows who comes after it.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.next.is_some()
+    }
+}
+
 impl Mutex for NaimiTrehel {
     const VARIANTS: &'static [Info] = &[
         SOUND,

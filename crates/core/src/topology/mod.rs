@@ -1,7 +1,8 @@
-//! What some algorithms are laid out on: quorums, information structures, trees, rings, networks of
-//! links. Each type can only be made in a valid form, so an algorithm never meets a quorum that
+//! What some algorithms are laid out on: quorums, information structures, trees, rings, clusters,
+//! networks of links. Each type can only be made in a valid form, so an algorithm never meets a quorum that
 //! misses another or a tree with a cycle.
 
+mod clusters;
 mod graph;
 mod quorums;
 mod read_write;
@@ -9,6 +10,7 @@ mod ring;
 mod structure;
 mod tree;
 
+pub use clusters::{Clusters, ClustersError};
 pub use graph::{Graph, GraphError};
 pub use quorums::{Quorums, QuorumsError};
 pub use read_write::{ReadWrite, ReadWriteError, ReadWriteKind};

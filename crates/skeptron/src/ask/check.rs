@@ -40,7 +40,7 @@ pub struct CheckRequest {
     /// Every correct algorithm, once with all assumptions and once for each that is dropped:
     /// FIFO channels, no loss, no duplicates, no crash
     #[arg(long, conflicts_with_all = ["algorithm", "coordinator", "quorum", "structure", "tree",
-        "arbitration", "capacity", "readers", "read_quorums", "ring", "graph", "requesters", "initiators", "calls", "detector", "order", "loss",
+        "arbitration", "capacity", "readers", "read_quorums", "ring", "graph", "clusters", "requesters", "initiators", "calls", "detector", "order", "loss",
         "duplicate", "crashes", "crash_when", "victims", "restarts", "premature", "suspicions",
         "no_reduction", "keep_going", "modes", "judge", "bypass", "invariant", "maximise",
         "minimise"])]
@@ -60,7 +60,7 @@ pub struct CheckRequest {
     /// --requests are further ones
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     #[arg(conflicts_with_all = ["all", "nodes", "coordinator", "quorum", "structure", "tree",
-        "arbitration", "capacity", "readers", "read_quorums", "ring", "graph", "clocks", "unsafe_structure", "order", "modes", "initiators",
+        "arbitration", "capacity", "readers", "read_quorums", "ring", "graph", "clusters", "clocks", "unsafe_structure", "order", "modes", "initiators",
         "calls", "detector", "restarts", "premature", "suspicions", "maximise", "minimise"])]
     pub from: Option<String>,
     /// What the file of a recorded run says, where it is not read

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use skeptron_core::catalogue::{Entry, Layout};
-use skeptron_core::topology::{Quorums, ReadWrite, ReadWriteKind, Structure, Tree};
+use skeptron_core::topology::{Clusters, Quorums, ReadWrite, ReadWriteKind, Structure, Tree};
 use skeptron_core::{Arbitration, NodeId, NodeSet, Setup};
 use ts_rs::TS;
 
@@ -75,6 +75,10 @@ pub struct SystemArgs {
     /// hypercube, or a file with two linked nodes on each line [default: complete]
     #[arg(long, value_name = "KIND|FILE", help_heading = "Layout")]
     pub graph: Option<String>,
+    /// Clusters of `composed`: their sizes, as in 3,3,2; latency (who reaches whom fast by --latency); or square
+    /// (about √N of about √N nodes) [default: latency if that tells nodes apart, else square]
+    #[arg(long, value_name = "SIZES|KIND", help_heading = "Layout")]
+    pub clusters: Option<String>,
     /// Where the logical clocks begin, for algorithms that stamp their requests: a number for each
     /// node, as in 40,0,33 [default: 0 everywhere]
     #[arg(long, value_name = "LIST", help_heading = "Layout")]
@@ -98,6 +102,7 @@ pub(super) fn takes(layout: Layout, option: &str) -> bool {
         "readers" | "read_quorums" => &[Layout::ReadWrite],
         "ring" => &[Layout::Ring],
         "graph" => &[Layout::Graph, Layout::Tree],
+        "clusters" => &[Layout::Clusters],
         // Not about the layout.
         _ => return true,
     };
@@ -135,7 +140,7 @@ impl SystemArgs {
             setup = setup.with_unsafe_structure();
         }
         if !self.elects_tree() {
-            return Ok((self.laid_out(info, setup, files)?, None));
+            return Ok((self.laid_out(info, setup, network, files)?, None));
         }
         let graph = network::graph(self.graph.as_deref().unwrap_or("complete"), nodes, files)?;
         let elected = Elected::in_network(setup.clone(), graph, network, files)?;
@@ -152,7 +157,13 @@ impl SystemArgs {
         self.tree.as_deref() == Some("elected")
     }
 
-    fn laid_out<C>(&self, info: &Entry<C>, setup: Setup, files: Files) -> Result<Setup> {
+    fn laid_out<C>(
+        &self,
+        info: &Entry<C>,
+        setup: Setup,
+        network: &Network,
+        files: Files,
+    ) -> Result<Setup> {
         let nodes = setup.nodes();
         Ok(match info.layout {
             Layout::None => setup,
@@ -182,6 +193,7 @@ impl SystemArgs {
                 Some(name) => setup.with_graph(network::graph(name, nodes, files)?)?,
                 None => setup,
             },
+            Layout::Clusters => setup.with_clusters(self.clusters(nodes, network, files)?)?,
         })
     }
 
@@ -204,6 +216,7 @@ impl SystemArgs {
             ("read_quorums", self.read_quorums.is_some()),
             ("ring", self.ring.is_some()),
             ("graph", self.graph.is_some()),
+            ("clusters", self.clusters.is_some()),
         ];
         for (option, is_given) in given {
             ensure!(
@@ -235,7 +248,10 @@ impl SystemArgs {
                 Some(path) if files.has_regular(path) => Some(network::nodes_of_file(path, files)?),
                 _ => {
                     let clocks = self.clocks.as_ref().map(|clocks| clocks.split(',').count());
-                    clocks.or_else(|| self.ring.as_deref().and_then(network::listed))
+                    let clusters = || cluster_sizes(self.clusters.as_deref()?).ok();
+                    let clusters = || clusters().map(|sizes| sizes.iter().sum());
+                    let ring = || self.ring.as_deref().and_then(network::listed);
+                    clocks.or_else(ring).or_else(clusters)
                 }
             },
         })
@@ -303,6 +319,24 @@ impl SystemArgs {
         }
     }
 
+    fn clusters(&self, nodes: usize, network: &Network, files: Files) -> Result<Clusters> {
+        let by_latency = || -> Result<Option<Clusters>> {
+            let latency = files.latency(network.latency, nodes).context("--latency")?;
+            Ok(latency.clusters(nodes))
+        };
+        match self.clusters.as_deref() {
+            None => Ok(by_latency()?.unwrap_or_else(|| Clusters::square(nodes))),
+            Some("square") => Ok(Clusters::square(nodes)),
+            Some("latency") => by_latency()?.with_context(|| {
+                format!(
+                    "--clusters latency: --latency {} is the same for all; give sizes, as in 3,3,2",
+                    network.latency
+                )
+            }),
+            Some(sizes) => Clusters::of_sizes(&cluster_sizes(sizes)?).context("--clusters"),
+        }
+    }
+
     fn structure(&self, nodes: usize, files: Files) -> Result<Structure> {
         ensure!(
             nodes <= MOST_STRUCTURED,
@@ -363,6 +397,16 @@ fn tree(name: &str, nodes: usize, files: Files) -> Result<Tree> {
             names::did_you_mean(name, KINDS.into_iter())
         ),
     }
+}
+
+fn cluster_sizes(text: &str) -> Result<Vec<usize>> {
+    let size = |size: &str| match size.trim().parse() {
+        Ok(size @ 1..=Setup::MOST_NODES) => Ok(size),
+        _ => bail!(
+            "--clusters {text}: `{size}` is no size of a cluster; give sizes, as in 3,3,2, or latency, or square"
+        ),
+    };
+    text.split(',').map(size).collect()
 }
 
 fn arbitration(name: &str) -> Result<Arbitration> {

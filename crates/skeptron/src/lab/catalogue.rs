@@ -108,6 +108,7 @@ fn layout(layout: Layout) -> &'static str {
         Layout::Graph => "graph",
         Layout::Capacity => "capacity",
         Layout::ReadWrite => "readwrite",
+        Layout::Clusters => "clusters",
     }
 }
 

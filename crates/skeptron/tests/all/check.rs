@@ -124,6 +124,7 @@ fn settings() -> Vec<String> {
     for info in catalogue::all() {
         let layouts: &[&str] = match info.layout {
             Layout::Tree => &["--tree line", "--tree star"],
+            Layout::Clusters => &["--clusters square"],
             Layout::Quorums => &["--quorum all", "--quorum majority", "--quorum singleton"],
             Layout::Structure => &["--structure lamport", "--structure ricart-agrawala"],
             Layout::Arbitration => &["--arbitration nearest", "--arbitration smallest-sequence"],

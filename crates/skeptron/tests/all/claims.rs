@@ -14,7 +14,7 @@ use skeptron_sim::value::Value;
 use skeptron_sim::{Options, Scenario, run};
 use skeptron_testing::{Chance, amount};
 
-use crate::random_runs::quorums;
+use crate::random_runs::{clusters, quorums};
 
 const LATENCIES: [&str; 7] =
     ["1", "0.3", "uniform:0.1..2", "exp:1", "normal:1,0.5", "pareto:0.2,1.2", "three-dc"];
@@ -55,6 +55,7 @@ fn options(info: &Info, published: &Published, fixed: &str, dice: &mut Chance) -
             add("--readers", dice.below(n + 1).to_string());
             add("--read-quorums", dice.pick(&["grid", "majority", "read-one"]).into());
         }
+        Layout::Clusters => add("--clusters", clusters(dice, n)),
         Layout::None | Layout::Ring | Layout::Graph => {}
     }
     if info.variables.iter().any(|variable| variable.field == "clock") && dice.below(3) == 0 {

@@ -46,6 +46,18 @@ pub(crate) fn quorums(dice: &mut Chance, n: u64) -> String {
     }
 }
 
+/// Sizes of clusters of `n` nodes.
+pub(crate) fn clusters(dice: &mut Chance, n: u64) -> String {
+    let mut sizes = Vec::new();
+    let mut left = n;
+    while left > 0 {
+        let size = 1 + dice.below(left.min(5));
+        sizes.push(size.to_string());
+        left -= size;
+    }
+    sizes.join(",")
+}
+
 /// Random options for a run in which the algorithm's assumptions hold.
 fn options(info: &Info, seed: u64) -> String {
     let mut dice = Chance::new(seed);
@@ -86,7 +98,8 @@ fn options(info: &Info, seed: u64) -> String {
             add("readers", &dice.below(n + 1).to_string());
             add("read-quorums", dice.pick(&["grid", "majority", "read-one"]));
         }
-        // Those are of elections.
+        Layout::Clusters => add("clusters", &clusters(&mut dice, n)),
+        // Rings and networks are of elections.
         Layout::None | Layout::Ring | Layout::Graph => {}
     }
     options

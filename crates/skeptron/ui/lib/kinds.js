@@ -19,6 +19,8 @@ export const ROLES = {
   FAIL: "deny",
   YIELD: "yield",
   TRANSFER: "announce",
+  INTERREQUEST: "request",
+  INTERTOKEN: "token",
   ASK: "inquire",
   LEFT: "release",
   WANT: "yield",

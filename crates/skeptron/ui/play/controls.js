@@ -27,6 +27,7 @@ const LAYOUTS = /** @type {Record<string, Choice & { option: TextOption }>} */ (
   readwrite: { option: "read_quorums", label: say("Quorums"), presets: [["grid", say("grid")], ["majority", say("majority")], ["read-one", say("read one, write all")]], hint: say("Whom readers and writers ask; all nodes read but the last one") },
   ring: { option: "ring", label: say("Ring"), presets: [["ascending", say("ascending")], ["descending", say("descending")], ["random:1", say("at random")]], hint: say("The order of the ring, or a list like P3,P1,P2") },
   graph: { option: "graph", label: say("Network"), presets: [["complete", say("complete")], ["ring", say("ring")], ["line", say("line")], ["star", say("star")], ["grid", say("grid")], ["hypercube", say("hypercube")]], hint: say("Who is linked to whom") },
+  clusters: { option: "clusters", label: say("Clusters"), presets: [["square", say("about √N")], ["latency", say("by latency")]], hint: say("Sizes as in 3,3,2, or `latency`: who reaches whom fast") },
 });
 
 /** Layouts of one number of nodes. */

@@ -187,6 +187,7 @@ impl Page {
             }
             Layout::Ring => "- The nodes stand in a ring (`--ring`).",
             Layout::Graph => "- The nodes are linked to a connected network (`--graph`).",
+            Layout::Clusters => "- The nodes are divided into clusters (`--clusters`).",
         });
     }
 

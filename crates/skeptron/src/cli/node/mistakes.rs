@@ -27,9 +27,11 @@ fn former(key: &str) -> Option<&'static str> {
             "members come and go now: list under `voters` the 1, 3 or 5 that decide about that, set \
              `data`, and begin the cluster once with `skeptron node --init`",
         ),
-        "coordinator" | "quorum" | "structure" | "tree" | "graph" | "arbitration" => Some(
-            "the number of members changes, so each view gets a layout of its own size: leave it out",
-        ),
+        "coordinator" | "quorum" | "structure" | "tree" | "graph" | "arbitration" | "clusters" => {
+            Some(
+                "the number of members changes, so each view gets a layout of its own size: leave it out",
+            )
+        }
         _ => None,
     }
 }

@@ -63,6 +63,15 @@ pub(super) fn topology(algorithm: &str, setup: &Setup) -> Topology {
             let links = all().flat_map(|a| linked(a).map(move |&b| (number(a), number(b))));
             Topology { links: Some(links.filter(|(a, b)| a < b).collect()), ..none }
         }
+        Layout::Clusters => {
+            // Members below their coordinators, and those below the first.
+            let clusters = setup.clusters();
+            let parent = |node| match clusters.coordinator(node) {
+                coordinator if coordinator != node => Some(number(coordinator)),
+                _ => all().next().filter(|&first| first != node).map(number),
+            };
+            Topology { tree: Some(all().map(parent).collect()), ..none }
+        }
         Layout::None | Layout::Arbitration if algorithm.starts_with("token-ring") => {
             Topology { ring: Some(all().map(number).collect()), ..none }
         }
