@@ -1,4 +1,4 @@
-// How fast it is, as a report: what is measured here depends on the machine, so no time is asserted.
+// How fast it is, as a report: what is measured here depends on the machine, so hardly any time is asserted.
 import assert from "node:assert/strict";
 import { part, site } from "./harness.js";
 import { openRun, steps } from "./play.js";
@@ -40,7 +40,10 @@ lab.test("64 nodes with all rows: how smoothly they play", async (open) => {
   }));
   console.log(`64 nodes, all rows: ${draw.toFixed(1)} ms to draw one step in the mean, ${slowest.toFixed(1)} ms at most; ${panels.toFixed(1)} ms for the panels`);
   // While it plays the panels are renewed eleven times a second at most.
-  console.log(`30 frames take ${(30 * draw + 11 * panels).toFixed(0)} ms of a second`);
+  const second = 30 * draw + 11 * panels;
+  console.log(`30 frames take ${second.toFixed(0)} ms of a second`);
+  // Several times what it takes on a busy machine.
+  assert(second < 1000, `30 frames take ${second.toFixed(0)} ms`);
   assert(frames >= 120, `${frames} frames for 120 steps`);
 });
 

@@ -29,9 +29,9 @@ export class Flying {
    * @param {number} now
    * @param {(from: number, to: number) => { x1: number, y1: number, x2: number, y2: number }} ends
    * @param {number} letters how high they are
-   * @param {import("./places.js").Taken} free the room that nodes and badges leave
+   * @param {() => import("./places.js").Taken} room that is left for names
    */
-  show(model, position, now, ends, letters, free) {
+  show(model, position, now, ends, letters, room) {
     const flying = model.inFlight(position, MOST_FLYING);
     const { children } = this.element;
     while (children.length < flying.length) this.element.append(s("g", {}, s("rect", {}), s("text", { class: "topo-said" }), s("text", { class: "topo-kind", dy: "0.35em" })));
@@ -47,11 +47,12 @@ export class Flying {
       const leftwards = part < 0.5 ? x2 < x1 : x1 < x2;
       return { label: messages.labels[messages.label[message]], said, width, height, x: x1 + (x2 - x1) * part, y: y1 + (y2 - y1) * part, leftwards };
     });
-    free.boxes.push(...pills.map(({ x, y, width, height }) => ({ x: x - width / 2, y: y - height / 2, width, height })));
+    const free = flying.length <= MOST_NAMED ? room() : null;
+    free?.boxes.push(...pills.map(({ x, y, width, height }) => ({ x: x - width / 2, y: y - height / 2, width, height })));
     pills.forEach((pill, k) => {
       const group = /** @type {SVGGElement} */ (children[k]);
       group.setAttribute("transform", `translate(${pill.x} ${pill.y})`);
-      const side = flying.length <= MOST_NAMED ? sideOf(pill, letters, free) : undefined;
+      const side = free ? sideOf(pill, letters, free) : undefined;
       const key = `${pill.label} ${pill.said} ${side} ${letters}`;
       if (group.dataset.key === key) return;
       group.dataset.key = key;

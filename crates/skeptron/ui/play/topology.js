@@ -330,11 +330,19 @@ export class Topology {
     return new Taken([...this.marks.keys()].map((row) => this.#at(row)), this.#radius(this.marks.length), { x, y, width, height });
   }
 
+  /** The room that nodes, badges and words leave. */
+  #unwritten() {
+    const free = Object.assign(this.#free(), { boxes: [...(this.written?.boxes ?? []), ...this.#signed()] });
+    // From afar the names of nodes are larger than their discs.
+    free.radius = Math.max(free.radius, lettersWide(nodeName(this.marks.length - 1), this.letters) / 2);
+    return free;
+  }
+
   /** Where it is written what nodes are. @returns {import("./places.js").Box[]} */
   #signed() {
     const off = this.#radius(this.marks.length) + 3;
     return this.marks.flatMap(({ sign }, row) => {
-      if (!sign.textContent) return [];
+      if (!sign.isConnected || !sign.textContent) return [];
       const { x, y } = this.#at(row);
       const [width, height] = [lettersWide(sign.textContent, this.letters + 1), this.letters * 1.2];
       return [{ x: x - width / 2, y: sign.hasAttribute("dy") && sign.getAttribute("dy") !== "0" ? y + off : y - off - height, width, height }];
@@ -508,10 +516,7 @@ export class Topology {
   fly(model, position, now) {
     this.flight = { model, position, now };
     if (!this.layout) return;
-    const free = Object.assign(this.#free(), { boxes: [...(this.written?.boxes ?? []), ...this.#signed()] });
-    // From afar the names of nodes are larger than their discs.
-    free.radius = Math.max(free.radius, lettersWide(nodeName(this.marks.length - 1), this.letters) / 2);
-    this.flying.show(model, position, now, (from, to) => this.#ends(from, to, 4), this.letters, free);
+    this.flying.show(model, position, now, (from, to) => this.#ends(from, to, 4), this.letters, () => this.#unwritten());
   }
 }
 
